@@ -1,0 +1,81 @@
+package hooks
+
+import (
+	"encoding/json"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+// Request is a tool call as a transport hands it over.
+type Request struct {
+	Tool string
+	// Arguments is the JSON object exactly as the client sent it.
+	Arguments json.RawMessage
+	Caller    session.Caller
+	// Progress reports to the client; nil means that nobody listens.
+	Progress func(message string, done, total float64)
+}
+
+// Call is one tool call as hooks see it. Hooks read it; only the engine and
+// the gate's own intent step write it.
+type Call struct {
+	// ID is a UUID, new for every call.
+	ID    string
+	Tool  string
+	Class Class
+
+	Caller session.Caller
+	// Handle is the session argument as given.
+	Handle string
+	// IntentID is the intent_id argument as given; it never selects.
+	IntentID string
+	// Declared is the mutation_class argument, or the session's.
+	Declared mutation.Class
+
+	// Session is nil where none was found; SessionErr says why.
+	Session    *session.Session
+	SessionErr error
+	// Intents is the snapshot of active_intents.yaml and .intentignore that
+	// this call is judged by; nil where there is none or it does not parse.
+	Intents *intent.Set
+	// Intent is set by the gate's intent step; nil before it and for calls
+	// that need none.
+	Intent *intent.Intent
+	// Untracked is set when the workspace has no intents and the operator lets
+	// calls through all the same.
+	Untracked bool
+
+	Effects Effects
+	// Notes are what hooks that allowed had to say.
+	Notes []string
+
+	progress func(string, float64, float64)
+}
+
+// UntrackedIntent is the intent id that records carry where there is no intent.
+const UntrackedIntent = "UNTRACKED"
+
+// RecordedIntent is the intent id for the ledger: the selected intent's, else
+// UntrackedIntent.
+func (c *Call) RecordedIntent() string {
+	if c.Intent != nil {
+		return c.Intent.ID
+	}
+	return UntrackedIntent
+}
+
+// Progress reports to the client, if it listens.
+func (c *Call) Progress(message string, done, total float64) {
+	if c.progress != nil {
+		c.progress(message, done, total)
+	}
+}
+
+// Common are the arguments that every tool takes beside its own.
+type Common struct {
+	Session       string `json:"session,omitempty"`
+	IntentID      string `json:"intent_id,omitempty"`
+	MutationClass string `json:"mutation_class,omitempty"`
+}

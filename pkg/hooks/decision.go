@@ -1,0 +1,174 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// Policy is how an askable failure may be put to the operator (SPEC 9).
+type Policy string
+
+const (
+	// PolicyRefuse: nobody is asked.
+	PolicyRefuse Policy = "refuse"
+	// PolicyElicit: asked if this client can ask in line.
+	PolicyElicit Policy = "elicit"
+	// PolicyAsk: asked in whichever way there is.
+	PolicyAsk Policy = "ask"
+)
+
+type verdict int
+
+const (
+	undecided verdict = iota
+	allowed
+	asked
+	refused
+)
+
+// Decision is what a pre-hook came to. The zero value decides nothing and is
+// treated as a failed hook: only Allow, Ask and Refuse make a valid one.
+type Decision struct {
+	verdict verdict
+	notes   []string
+	policy  Policy
+	refusal *refusal.Refusal
+}
+
+// Allow lets the call go on. Notes appear in the result and in the ledger.
+func Allow(notes ...string) Decision { return Decision{verdict: allowed, notes: notes} }
+
+// Refuse stops the call. A nil refusal counts as a failed hook.
+func Refuse(r *refusal.Refusal) Decision { return Decision{verdict: refused, refusal: r} }
+
+// Ask puts the failure aside to be asked about, or stops the call with r where
+// nobody can be asked.
+func Ask(policy Policy, r *refusal.Refusal) Decision {
+	return Decision{verdict: asked, policy: policy, refusal: r}
+}
+
+// PreHook judges a call before it executes.
+//
+// Before must not change the call and must be idempotent; ctx ends when the
+// hook's time is over. An error refuses with HOOK_BLOCKED.
+type PreHook interface {
+	Name() string
+	Before(ctx context.Context, call *Call) (Decision, error)
+}
+
+// PostHook observes a call that executed. An error becomes a warning in the
+// result; it never hides the outcome.
+type PostHook interface {
+	Name() string
+	After(ctx context.Context, call *Call, outcome *Outcome) error
+}
+
+// Stage is where in a call's life a pre-hook runs.
+type Stage int
+
+const (
+	// AtTargets: paths and command are known, nothing has been read.
+	AtTargets Stage = iota
+	// AtPlan: contents and hunks are known, nothing has been changed.
+	AtPlan
+	stages
+)
+
+// Question is an askable failure that was put aside.
+type Question struct {
+	Hook    string
+	Policy  Policy
+	Refusal *refusal.Refusal
+}
+
+// Asker puts questions to the operator.
+type Asker interface {
+	// CanAsk reports whether somebody can be asked about q in this call.
+	CanAsk(call *Call, q Question) bool
+	// Ask returns nil when every question was approved, else the refusal.
+	Ask(ctx context.Context, call *Call, questions []Question) *refusal.Refusal
+}
+
+type preEntry struct {
+	hook PreHook
+	// timeout 0 runs the hook on the caller's goroutine, for the gate's own.
+	timeout time.Duration
+}
+
+// preFunc adapts a function; see PreFunc.
+type preFunc struct {
+	name string
+	fn   func(context.Context, *Call) (Decision, error)
+}
+
+func (h preFunc) Name() string { return h.name }
+func (h preFunc) Before(ctx context.Context, call *Call) (Decision, error) {
+	return h.fn(ctx, call)
+}
+
+// PreFunc makes a pre-hook of a function.
+func PreFunc(name string, fn func(context.Context, *Call) (Decision, error)) PreHook {
+	return preFunc{name, fn}
+}
+
+type postFunc struct {
+	name string
+	fn   func(context.Context, *Call, *Outcome) error
+}
+
+func (h postFunc) Name() string { return h.name }
+func (h postFunc) After(ctx context.Context, call *Call, outcome *Outcome) error {
+	return h.fn(ctx, call, outcome)
+}
+
+// PostFunc makes a post-hook of a function.
+func PostFunc(name string, fn func(context.Context, *Call, *Outcome) error) PostHook {
+	return postFunc{name, fn}
+}
+
+// decide runs one pre-hook so that whatever it does comes back as a decision
+// to allow, ask or refuse with a complete refusal.
+func (e preEntry) decide(ctx context.Context, call *Call) Decision {
+	if e.timeout == 0 {
+		return e.run(ctx, call)
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	done := make(chan Decision, 1)
+	go func() { done <- e.run(ctx, call) }()
+	select {
+	case d := <-done:
+		return d
+	case <-ctx.Done():
+		if context.Cause(ctx) == context.DeadlineExceeded {
+			return e.blocked(fmt.Sprintf("gave no answer within %s", e.timeout))
+		}
+		return Refuse(refusal.New(refusal.Cancelled, "the call was cancelled while hook "+e.hook.Name()+" was judging it"))
+	}
+}
+
+func (e preEntry) run(ctx context.Context, call *Call) (d Decision) {
+	defer func() {
+		if p := recover(); p != nil {
+			d = e.blocked(fmt.Sprintf("panicked: %v", p))
+		}
+	}()
+	d, err := e.hook.Before(ctx, call)
+	switch {
+	case err != nil:
+		return e.blocked("failed: " + err.Error())
+	case d.verdict == undecided:
+		return e.blocked("decided nothing")
+	case d.verdict != allowed && d.refusal == nil:
+		return e.blocked("refused without a reason")
+	}
+	return d
+}
+
+func (e preEntry) blocked(what string) Decision {
+	return Refuse(refusal.Newf(refusal.HookBlocked, "Hook %s %s; the call was not carried out.", e.hook.Name(), what).
+		With("hook", e.hook.Name()))
+}

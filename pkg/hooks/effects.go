@@ -1,0 +1,110 @@
+package hooks
+
+import (
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// Class says what kind of tool a call is for. The zero value counts as
+// Destructive, so a tool that forgot to say is judged strictly.
+type Class string
+
+// The three classes of SPEC 2.
+const (
+	Safe        Class = "safe"
+	Destructive Class = "destructive"
+	Governance  Class = "governance"
+)
+
+// Kind is what a call means to do with a file.
+type Kind string
+
+// The kinds of planned effects. Read is no mutation; it is listed so that
+// secret paths can be refused to every tool at one place.
+const (
+	Read   Kind = "read"
+	Create Kind = "create"
+	Modify Kind = "modify"
+	Delete Kind = "delete"
+	Move   Kind = "move"
+)
+
+// Knowledge is what a change proves about the content that it replaces.
+type Knowledge int
+
+const (
+	// KnowsNothing: the change replaces content without quoting it, so the
+	// session must have seen all of it.
+	KnowsNothing Knowledge = iota
+	// KnowsBySearch: the change quotes what it replaces.
+	KnowsBySearch
+)
+
+// FileEffect is one file that a call touches. At AtTargets only the identity
+// of the file is known; content, hashes and hunks are there from AtPlan on.
+type FileEffect struct {
+	Kind Kind
+	// Path is workspace-relative, slash-separated, with symlinks resolved. It
+	// is the source of a Move. Where Problem is set it is the path as asked for.
+	Path string
+	// To is the resolved destination of a Move.
+	To string
+	// Requested is the path in the agent's words.
+	Requested string
+	// Exists says whether a regular file stood at Path when it was resolved.
+	Exists bool
+	// Problem is why the path cannot be used at all (outside the workspace, a
+	// directory, not a name). It is reported at its own step of the gate, not
+	// before: a missing intent outranks it.
+	Problem *refusal.Refusal
+
+	// ExpectedHash is the agent's expected_content_hash, "" if none was given.
+	ExpectedHash string
+	Knowledge    Knowledge
+
+	// BeforeHash is "" for a file that did not exist.
+	BeforeHash, AfterHash string
+	// Before and After are raw bytes, to be read only.
+	Before, After []byte
+	// Hunks are [before_start, before_lines, after_start, after_lines].
+	Hunks [][4]int
+}
+
+// Mutates reports whether the effect changes the workspace.
+func (f *FileEffect) Mutates() bool { return f.Kind != Read }
+
+// Paths returns the paths that the effect writes, or reads for a Read.
+func (f *FileEffect) Paths() []string {
+	if f.Kind == Move && f.To != "" {
+		return []string{f.Path, f.To}
+	}
+	return []string{f.Path}
+}
+
+// CommandEffect is a command that a call means to run.
+type CommandEffect struct {
+	// Line is the command line as it goes to the shell.
+	Line string
+	// Cwd is the resolved working directory, "." for the workspace root.
+	Cwd string
+	// Shell is the program that runs it, and Dialect what it speaks.
+	Shell, Dialect string
+	Background     bool
+	// Programs are the simple commands that the line was parsed to, and
+	// Unjudged the constructs that could not be. Both are empty until commands
+	// are parsed.
+	Programs []Program
+	Unjudged []string
+}
+
+// Program is one simple command of a line.
+type Program struct {
+	Name string
+	Args []string
+}
+
+// Effects is all that a call touches. The files of a command are its literal
+// redirect targets.
+type Effects struct {
+	Files   []*FileEffect
+	Command *CommandEffect
+}

@@ -1,0 +1,373 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+// Recorder is the ledger as the engine needs it.
+type Recorder interface {
+	// Record returns after the outcome is as durable as the settings ask.
+	Record(ctx context.Context, call *Call, outcome *Outcome) (recordID string, err error)
+	// Refused notes a refusal; hook is "" where a tool refused. It need not
+	// wait for the disk.
+	Refused(call *Call, hook string, r *refusal.Refusal)
+}
+
+// Sessions is what the engine needs of the session store.
+type Sessions interface {
+	Resolve(caller session.Caller, handle, intentID string) (*session.Session, error)
+	Observers(caller session.Caller, handle string) session.Observer
+}
+
+// HookTimeout bounds a pre-hook or post-hook that an embedder added.
+const HookTimeout = 10 * time.Second
+
+// Engine runs calls. Add tools and hooks before the first Do; Do is safe for
+// concurrent use.
+type Engine struct {
+	sessions Sessions
+	recorder Recorder
+	asker    Asker
+	log      zerolog.Logger
+
+	tools map[string]Tool
+	order []string
+	pre   [stages][]preEntry
+	post  []PostHook
+	fresh Freshness
+}
+
+// Freshness explains staleness; the gate's freshness step implements it. The
+// engine consults it where a plan or an execution failed because the file is
+// no longer what the session saw.
+type Freshness interface {
+	// Stale returns a STALE_FILE or READ_REQUIRED refusal if one of the
+	// effects was planned on content that the session has not seen, else nil.
+	Stale(call *Call) *refusal.Refusal
+}
+
+// NewEngine makes an engine without tools and hooks. asker may be nil: then
+// every askable failure refuses.
+func NewEngine(sessions Sessions, recorder Recorder, asker Asker, log zerolog.Logger) *Engine {
+	return &Engine{sessions: sessions, recorder: recorder, asker: asker, log: log, tools: make(map[string]Tool)}
+}
+
+// AddTool adds a tool; a name twice is an error.
+func (e *Engine) AddTool(t Tool) error {
+	name := t.Spec().Name
+	if _, ok := e.tools[name]; ok {
+		return fmt.Errorf("tool %q is already registered", name)
+	}
+	e.tools[name] = t
+	e.order = append(e.order, name)
+	return nil
+}
+
+// AddGate appends a hook of the shipped gate. It runs on the call's goroutine
+// without a time limit of its own.
+func (e *Engine) AddGate(stage Stage, h PreHook) {
+	e.pre[stage] = append(e.pre[stage], preEntry{hook: h})
+}
+
+// AddPreHook appends a hook that runs after PLAN, behind the gate's own, and
+// refuses when it takes longer than HookTimeout.
+func (e *Engine) AddPreHook(h PreHook) {
+	e.pre[AtPlan] = append(e.pre[AtPlan], preEntry{hook: h, timeout: HookTimeout})
+}
+
+// AddPostHook appends a post-hook.
+func (e *Engine) AddPostHook(h PostHook) { e.post = append(e.post, h) }
+
+// SetFreshness names the freshness step.
+func (e *Engine) SetFreshness(f Freshness) { e.fresh = f }
+
+// Specs returns the tools in the order in which they were added.
+func (e *Engine) Specs() []Spec {
+	specs := make([]Spec, 0, len(e.order))
+	for _, name := range e.order {
+		specs = append(specs, e.tools[name].Spec())
+	}
+	return specs
+}
+
+// Spec returns one tool's spec.
+func (e *Engine) Spec(name string) (Spec, bool) {
+	t, ok := e.tools[name]
+	if !ok {
+		return Spec{}, false
+	}
+	return t.Spec(), true
+}
+
+// Do runs one call to its result. It never panics and never returns an empty
+// result; whatever goes wrong is a refusal in the result.
+func (e *Engine) Do(ctx context.Context, req Request) Result {
+	tool, ok := e.tools[req.Tool]
+	if !ok {
+		return refuse(Destructive, refusal.Newf(refusal.InvalidArguments, "There is no tool %q.", req.Tool))
+	}
+	call := e.newCall(tool.Spec(), req)
+	result, err := e.do(ctx, tool, call, req.Arguments)
+	if err != nil {
+		return e.refused(call, err)
+	}
+	return result
+}
+
+// hookRefusal remembers which hook refused, for the ledger.
+type hookRefusal struct {
+	hook string
+	*refusal.Refusal
+}
+
+func (h *hookRefusal) Unwrap() error { return h.Refusal }
+
+func (e *Engine) do(ctx context.Context, tool Tool, call *Call, args json.RawMessage) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error().Str("tool", call.Tool).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("tool panicked")
+			err = refusal.Newf(refusal.InternalError, "The tool %s failed inside the server; see its log.", call.Tool)
+		}
+	}()
+	targeted, err := tool.Targets(ctx, call, args)
+	if err != nil {
+		return Result{}, err
+	}
+	defer targeted.Close()
+	call.Effects = targeted.Effects()
+
+	var aside []Question
+	if err := e.gate(ctx, AtTargets, call, &aside); err != nil {
+		return Result{}, err
+	}
+	planned, err := targeted.Plan(ctx)
+	call.Effects = targeted.Effects()
+	if err != nil {
+		return Result{}, withAside(aside, e.staleFirst(call, err))
+	}
+	if err := e.gate(ctx, AtPlan, call, &aside); err != nil {
+		return Result{}, withAside(aside, err)
+	}
+	if r := e.ask(ctx, call, aside); r != nil {
+		return Result{}, r
+	}
+	if ctx.Err() != nil {
+		return Result{}, refusal.New(refusal.Cancelled, "The call was cancelled before it took effect.")
+	}
+	return e.execute(ctx, call, planned)
+}
+
+// gate runs the hooks of one stage. The first refusal stops; an askable
+// failure is put aside where somebody can be asked.
+func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Question) error {
+	for _, entry := range e.pre[stage] {
+		d := entry.decide(ctx, call)
+		switch d.verdict {
+		case allowed:
+			call.Notes = append(call.Notes, d.notes...)
+		case asked:
+			q := Question{Hook: entry.hook.Name(), Policy: d.policy, Refusal: d.refusal}
+			if d.policy == PolicyRefuse || e.asker == nil || !e.asker.CanAsk(call, q) {
+				return &hookRefusal{q.Hook, q.Refusal}
+			}
+			*aside = append(*aside, q)
+		default:
+			return &hookRefusal{entry.hook.Name(), d.refusal}
+		}
+	}
+	return nil
+}
+
+func (e *Engine) ask(ctx context.Context, call *Call, aside []Question) error {
+	if len(aside) == 0 {
+		return nil
+	}
+	if r := e.asker.Ask(ctx, call, aside); r != nil {
+		return &hookRefusal{aside[0].Hook, r}
+	}
+	return nil
+}
+
+// withAside refuses with the failure that was put aside first and names the
+// later one without its content: nobody is asked about a call that would fail
+// anyway, and a path that is not allowed must not have its content quoted.
+func withAside(aside []Question, later error) error {
+	if len(aside) == 0 {
+		return later
+	}
+	first := aside[0]
+	return &hookRefusal{first.Hook, first.Refusal.With("also", []refusal.Code{refusal.From(later).Code()})}
+}
+
+// staleFirst prefers staleness over a plan that does not fit: a diff made from
+// lines that have changed since fails because of that change.
+func (e *Engine) staleFirst(call *Call, err error) error {
+	if e.fresh == nil {
+		return err
+	}
+	stale := e.fresh.Stale(call)
+	if stale == nil {
+		return err
+	}
+	return stale.With("also", []refusal.Code{refusal.From(err).Code()})
+}
+
+func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Result, error) {
+	outcome, err := planned.Run(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if outcome.Settlement != nil {
+		defer outcome.Settlement.Close()
+	}
+	if err := e.record(ctx, call, outcome); err != nil {
+		return Result{}, err
+	}
+	e.deliver(call, outcome.Delivered)
+	e.after(ctx, call, outcome)
+	return planned.Result(outcome)
+}
+
+// record writes the ledger record of an outcome that needs one. The change is
+// already visible, so a ledger that fails now means taking it back.
+func (e *Engine) record(ctx context.Context, call *Call, outcome *Outcome) error {
+	changed := outcome.Changed()
+	if len(changed) == 0 && outcome.Command == nil && outcome.Record == nil {
+		return nil
+	}
+	outcome.Class = mutation.Resolve(call.Declared, mutation.Judge(judged(changed)))
+	if outcome.Class.Warning != "" {
+		outcome.Warnings = append(outcome.Warnings, outcome.Class.Warning)
+	}
+	// The change has happened: a caller that goes away now must not keep it
+	// out of the ledger.
+	ctx = context.WithoutCancel(ctx)
+	id, err := e.recorder.Record(ctx, call, outcome)
+	if err == nil {
+		outcome.RecordID = id
+		return nil
+	}
+	r := refusal.Newf(refusal.LedgerUnavailable, "The ledger did not take the record (%v).", err)
+	if outcome.Settlement == nil {
+		return r.With("changed", len(changed) > 0 || outcome.Command != nil)
+	}
+	if back := outcome.Settlement.Rollback(ctx); back != nil {
+		return refusal.Newf(refusal.LedgerUnavailable,
+			"The ledger did not take the record (%v), and the change could not be taken back (%v).", err, back).With("changed", true)
+	}
+	return r.With("changed", false).Suggest("Nothing was changed. Ask the user to look at the server's log and at .orchestration/.")
+}
+
+func judged(changed []FileOutcome) []mutation.File {
+	files := make([]mutation.File, 0, len(changed))
+	for _, f := range changed {
+		files = append(files, mutation.File{Path: f.Path, Before: f.Before, After: f.After})
+	}
+	return files
+}
+
+func (e *Engine) after(ctx context.Context, call *Call, outcome *Outcome) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), HookTimeout)
+	defer cancel()
+	for _, h := range e.post {
+		if err := runPost(ctx, h, call, outcome); err != nil {
+			e.log.Warn().Err(err).Str("hook", h.Name()).Str("tool", call.Tool).Msg("post-hook failed")
+			outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("post-hook %s: %v", h.Name(), err))
+		}
+	}
+}
+
+func runPost(ctx context.Context, h PostHook, call *Call, outcome *Outcome) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panicked: %v", p)
+		}
+	}()
+	return h.After(ctx, call, outcome)
+}
+
+// deliver marks lines that reach the agent as seen by whoever reads them.
+func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
+	if len(delivered) == 0 {
+		return
+	}
+	observer := e.sessions.Observers(call.Caller, call.Handle)
+	for _, d := range delivered {
+		observer.Saw(d.Path, d.Hash, d.Total, d.From, d.To)
+	}
+}
+
+func (e *Engine) newCall(spec Spec, req Request) *Call {
+	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, progress: req.Progress}
+	if call.Class == "" {
+		call.Class = Destructive
+	}
+	var common Common
+	// A fault of the arguments is the tool's to report, with its schema.
+	_ = json.Unmarshal(req.Arguments, &common)
+	call.Handle, call.IntentID = common.Session, common.IntentID
+	// An intent_id names the selection that is meant only where a call works
+	// under one; governance tools name the intent that they are about.
+	if call.Class != Destructive {
+		common.IntentID = ""
+	}
+	call.Session, call.SessionErr = e.sessions.Resolve(req.Caller, common.Session, common.IntentID)
+	call.Declared = mutation.Class(common.MutationClass)
+	if call.Declared == "" && call.Session != nil {
+		call.Declared = mutation.Class(call.Session.MutationClass())
+	}
+	return call
+}
+
+// refused turns whatever stopped a call into its result and notes it.
+func (e *Engine) refused(call *Call, err error) Result {
+	r := refusal.From(err)
+	if errors.Is(err, context.Canceled) {
+		r = refusal.New(refusal.Cancelled, "The call was cancelled.")
+	}
+	if r.Code() == refusal.InternalError {
+		e.log.Error().Err(err).Str("tool", call.Tool).Msg("call failed")
+	}
+	var by *hookRefusal
+	hook := ""
+	if errors.As(err, &by) {
+		hook = by.hook
+	}
+	e.recorder.Refused(call, hook, r)
+	e.deliver(call, r.Delivered())
+	return refuse(call.Class, r)
+}
+
+// EncodeJSON encodes without HTML escaping, which would cost agents tokens and
+// make code unreadable.
+func EncodeJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+func refuse(class Class, r *refusal.Refusal) Result {
+	object, err := EncodeJSON(r.Object(string(class)))
+	if err != nil {
+		// Only a detail can fail to marshal; the refusal stands without it.
+		object, _ = EncodeJSON(refusal.New(r.Code(), r.Reason()).Object(string(class)))
+	}
+	return Result{Text: string(object), Structured: object, IsError: true}
+}

@@ -1,0 +1,182 @@
+package gate
+
+import (
+	"sync"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// quoteLimit bounds what a STALE_FILE or READ_REQUIRED refusal hands over, in
+// bytes of content or of diff.
+const quoteLimit = 64 << 10
+
+// viewCacheLimit bounds the contents kept so that a refusal can show what
+// changed since the agent's view, in bytes.
+const viewCacheLimit = 16 << 20
+
+// Freshness is step 7: a change is made only on content that the agent has
+// seen. It keeps recently delivered contents, so that a refusal can show the
+// difference instead of the whole file. Safe for concurrent use.
+type Freshness struct {
+	blind bool
+
+	mu    sync.Mutex
+	views map[string][]byte
+	order []string
+	size  int
+}
+
+// NewFreshness makes the step; blind lets whole-file writes overwrite unseen
+// content.
+func NewFreshness(blind bool) *Freshness {
+	return &Freshness{blind: blind, views: make(map[string][]byte)}
+}
+
+// Remember keeps a content that an agent was shown or wrote.
+func (f *Freshness) Remember(hash string, content []byte) {
+	if len(content) > viewCacheLimit/8 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.views[hash]; ok {
+		return
+	}
+	f.views[hash] = content
+	f.order = append(f.order, hash)
+	f.size += len(content)
+	for f.size > viewCacheLimit {
+		oldest := f.order[0]
+		f.order = f.order[1:]
+		f.size -= len(f.views[oldest])
+		delete(f.views, oldest)
+	}
+}
+
+func (f *Freshness) view(hash string) ([]byte, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	content, ok := f.views[hash]
+	return content, ok
+}
+
+func (f *Freshness) check(c *hooks.Call) hooks.Decision {
+	if skips(c) {
+		return hooks.Allow()
+	}
+	for _, effect := range c.Effects.Files {
+		if r := f.judge(c, effect); r != nil {
+			return hooks.Refuse(r)
+		}
+	}
+	return hooks.Allow()
+}
+
+// Stale implements hooks.Freshness.
+func (f *Freshness) Stale(c *hooks.Call) *refusal.Refusal {
+	for _, effect := range c.Effects.Files {
+		if r := f.judge(c, effect); r != nil && r.Code() == refusal.StaleFile {
+			return r
+		}
+	}
+	return nil
+}
+
+func (f *Freshness) judge(c *hooks.Call, effect *hooks.FileEffect) *refusal.Refusal {
+	if !effect.Mutates() {
+		return nil
+	}
+	if effect.ExpectedHash != "" {
+		if effect.ExpectedHash != effect.BeforeHash {
+			return f.Refuse(c, effect.Path, effect.ExpectedHash, effect.BeforeHash, effect.Before)
+		}
+		return nil
+	}
+	if effect.BeforeHash == "" {
+		return nil
+	}
+	seen, whole := "", false
+	if c.Session != nil {
+		if view, ok := c.Session.Seen(effect.Path); ok {
+			seen, whole = view.Hash, view.Whole
+		}
+	}
+	switch {
+	case seen != "" && seen != effect.BeforeHash:
+		return f.Refuse(c, effect.Path, seen, effect.BeforeHash, effect.Before)
+	case effect.Knowledge == hooks.KnowsBySearch, whole && seen != "", f.blind:
+		return nil
+	}
+	return f.unread(effect)
+}
+
+func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
+	r := refusal.Newf(refusal.ReadRequired,
+		"%s exists, and this session has not seen all of its lines as they are now; overwriting it would lose what it holds.", effect.Path).
+		With("path", effect.Path).With("content_hash", effect.BeforeHash)
+	return quoteWhole(r, effect.Path, effect.BeforeHash, effect.Before)
+}
+
+// Refuse makes the STALE_FILE refusal for a path whose content is now the
+// given one: the difference from the agent's view where that is known, else
+// the content, within a bound. What is complete counts as seen.
+func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byte) *refusal.Refusal {
+	r := refusal.Newf(refusal.StaleFile, "%s is not what you last saw: expected %s, found %s.", path, want, found(have)).
+		With("path", path).With("expected", want).With("content_hash", have)
+	if have == "" {
+		return r.Suggest("The file does not exist now. Call list_files to see what is there.")
+	}
+	before, known := f.view(want)
+	if !known || !f.sawWhole(c, path, want) {
+		return quoteWhole(r, path, have, content)
+	}
+	old, errOld := workspace.Decode(before)
+	now, errNow := workspace.Decode(content)
+	if errOld != nil || errNow != nil {
+		return quoteWhole(r, path, have, content)
+	}
+	diff := edit.Unified(path, path, old.String, now.String, 3)
+	if len(diff) > quoteLimit || len(diff) > len(content) {
+		return quoteWhole(r, path, have, content)
+	}
+	f.Remember(have, content)
+	return r.With("diff_since_seen", diff).Deliver(whole(path, have, now.String)).
+		Suggest("The diff_since_seen shows what changed; it now counts as seen. Make the change again on top of it.")
+}
+
+// sawWhole: a diff completes the agent's view only if that view was complete.
+func (f *Freshness) sawWhole(c *hooks.Call, path, hash string) bool {
+	if c.Session == nil {
+		return false
+	}
+	view, ok := c.Session.Seen(path)
+	return ok && view.Whole && view.Hash == hash
+}
+
+func found(hash string) string {
+	if hash == "" {
+		return "no file"
+	}
+	return hash
+}
+
+func quoteWhole(r *refusal.Refusal, path, hash string, content []byte) *refusal.Refusal {
+	text, err := workspace.Decode(content)
+	if err != nil || len(content) > quoteLimit {
+		return r
+	}
+	return r.With("content", text.String).Deliver(whole(path, hash, text.String)).
+		Suggest("The content is in the details and now counts as seen; make the change again on top of it.")
+}
+
+func whole(path, hash, text string) refusal.Delivery {
+	n := len(edit.Lines(text))
+	d := refusal.Delivery{Path: path, Hash: hash, Total: n, To: n}
+	if n > 0 {
+		d.From = 1
+	}
+	return d
+}

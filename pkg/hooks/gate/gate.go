@@ -1,0 +1,104 @@
+// Package gate has the pre-hooks that are shipped, in the order of SPEC 7:
+//
+//	1 classify · 2 workspace initialised · 3 intent · 4 paths · 5 command policy   (before anything is read)
+//	6 rules · 7 freshness · 8 declared class · 9 ledger writable · 10 approvals    (before anything is changed)
+//
+// Step 1 is the engine's: a tool without a class is destructive. Governance
+// tools skip 3 to 8 and 10.
+//
+// The gate promises that a destructive call which passes it touches only paths
+// that the selected intent owns, on content that the session has seen. It
+// decides from the effects alone; that what it saw is what executes is the
+// promise of package workspace. What it cannot evaluate yet (rules, command
+// rules) it refuses when somebody declared them.
+package gate
+
+import (
+	"context"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// Policy is what the settings say to the gate.
+type Policy struct {
+	// AllowUninitialized lets calls through where there is no
+	// active_intents.yaml.
+	AllowUninitialized bool
+	// ScopeRequired refuses intents without owned_scope.
+	ScopeRequired bool
+	// BlindWrites lets write_to_file overwrite what the session has not read.
+	BlindWrites bool
+	// EnforceClass refuses a declared refactor that is not proven.
+	EnforceClass bool
+	// CommandRules says that the settings hold rules for commands that this
+	// version cannot evaluate.
+	CommandRules bool
+	// Rules says that the settings hold rules that this version cannot evaluate.
+	Rules bool
+	// SandboxRequired says that commands may run only sandboxed.
+	SandboxRequired bool
+
+	MissingIntent, ScopeViolation, IgnoredPath, ProgramConfig hooks.Policy
+}
+
+// Intents loads the snapshot that a call is judged by.
+type Intents interface {
+	Load() (*intent.Set, error)
+}
+
+// Ledger is asked whether it can take a record.
+type Ledger interface {
+	Writable(ctx context.Context) error
+}
+
+// Register adds the shipped gate to the engine, in order.
+func Register(e *hooks.Engine, intents Intents, fresh *Freshness, ledger Ledger, p Policy) {
+	at := func(stage hooks.Stage, name string, check func(*hooks.Call) hooks.Decision) {
+		e.AddGate(stage, hooks.PreFunc(name, func(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
+			return check(call), nil
+		}))
+	}
+	at(hooks.AtTargets, "initialized", func(c *hooks.Call) hooks.Decision { return initialized(c, intents, p) })
+	at(hooks.AtTargets, "intent", func(c *hooks.Call) hooks.Decision { return selected(c, p) })
+	at(hooks.AtTargets, "path", path)
+	at(hooks.AtTargets, "protected", protected)
+	at(hooks.AtTargets, "ignored", func(c *hooks.Call) hooks.Decision { return ignored(c, p) })
+	at(hooks.AtTargets, "scope", func(c *hooks.Call) hooks.Decision { return scope(c, p) })
+	at(hooks.AtTargets, "program-config", func(c *hooks.Call) hooks.Decision { return programConfig(c, p) })
+	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, p) })
+
+	at(hooks.AtPlan, "rules", func(c *hooks.Call) hooks.Decision { return rules(c, p) })
+	at(hooks.AtPlan, "freshness", fresh.check)
+	at(hooks.AtPlan, "class", func(c *hooks.Call) hooks.Decision { return class(c, p) })
+	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
+		return writable(ctx, c, ledger), nil
+	}))
+	at(hooks.AtPlan, "approval", approval)
+	e.SetFreshness(fresh)
+}
+
+// skips reports whether steps 3 to 8 and 10 do not apply: they judge
+// mutations under an intent.
+func skips(c *hooks.Call) bool { return c.Class != hooks.Destructive }
+
+func writable(ctx context.Context, c *hooks.Call, ledger Ledger) hooks.Decision {
+	if c.Class == hooks.Safe || c.Untracked {
+		return hooks.Allow()
+	}
+	if err := ledger.Writable(ctx); err != nil {
+		return hooks.Refuse(refusal.Newf(refusal.LedgerUnavailable, "The ledger cannot take a record: %v. Nothing was changed.", err))
+	}
+	return hooks.Allow()
+}
+
+// approval puts calls under an `approve:` intent to the operator.
+func approval(c *hooks.Call) hooks.Decision {
+	if skips(c) || c.Intent == nil || c.Intents == nil || !c.Intents.Ignore().NeedsApproval(c.Intent.ID) {
+		return hooks.Allow()
+	}
+	return hooks.Ask(hooks.PolicyAsk, refusal.Newf(refusal.ApprovalRequired,
+		"Every change under %s needs the operator's approval (.intentignore).", c.Intent.ID).
+		With("intent_id", c.Intent.ID))
+}

@@ -1,0 +1,125 @@
+package gate
+
+import (
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// The steps of 4 each look at every path of the call before the next begins,
+// so a hard failure of the last path outranks an askable one of the first.
+
+// path: inside the workspace, and a regular file where one is needed.
+func path(c *hooks.Call) hooks.Decision {
+	for _, f := range c.Effects.Files {
+		if f.Problem != nil {
+			return hooks.Refuse(f.Problem)
+		}
+	}
+	return hooks.Allow()
+}
+
+// protected: governance files and git are nobody's to write.
+func protected(c *hooks.Call) hooks.Decision {
+	if skips(c) {
+		return hooks.Allow()
+	}
+	for _, p := range mutated(c) {
+		if workspace.Protect(p) == workspace.ProtectNever {
+			return hooks.Refuse(protectedPath(p))
+		}
+	}
+	if cmd := c.Effects.Command; cmd != nil && cmd.Cwd != "." && workspace.Protect(cmd.Cwd) == workspace.ProtectNever {
+		return hooks.Refuse(protectedPath(cmd.Cwd))
+	}
+	return hooks.Allow()
+}
+
+func protectedPath(p string) *refusal.Refusal {
+	return refusal.Newf(refusal.ProtectedPath, "%s belongs to the governance files or to git and cannot be written by tools.", p).With("path", p)
+}
+
+// ignored: secret paths for every tool, other path rules for mutations.
+func ignored(c *hooks.Call, p Policy) hooks.Decision {
+	if c.Intents == nil {
+		return hooks.Allow()
+	}
+	ignore := c.Intents.Ignore()
+	for _, f := range c.Effects.Files {
+		for _, path := range f.Paths() {
+			if rule, ok := ignore.Secret(path); ok {
+				return hooks.Refuse(refusal.Newf(refusal.IntentignorePathBlocked,
+					"%s is out of reach for every tool (%s:%d).", path, rule.File, rule.Line).With("path", path))
+			}
+		}
+	}
+	if skips(c) {
+		return hooks.Allow()
+	}
+	for _, path := range mutated(c) {
+		if rule, ok := ignore.PathBlocked(path); ok {
+			return hooks.Ask(p.IgnoredPath, refusal.Newf(refusal.IntentignorePathBlocked,
+				"%s is closed to changes (%s:%d: %s).", path, rule.File, rule.Line, rule.Text).With("path", path))
+		}
+	}
+	return hooks.Allow()
+}
+
+// scope: every mutated path belongs to the intent.
+func scope(c *hooks.Call, p Policy) hooks.Decision {
+	if skips(c) || c.Intent == nil {
+		return hooks.Allow()
+	}
+	for _, path := range mutated(c) {
+		if c.Intent.Scope().Match(path) {
+			continue
+		}
+		if _, ok := c.Intents.Ignore().Unscoped(path); ok {
+			continue
+		}
+		return hooks.Ask(p.ScopeViolation, outOfScope(c, path))
+	}
+	return hooks.Allow()
+}
+
+func outOfScope(c *hooks.Call, path string) *refusal.Refusal {
+	covering := []string{}
+	for _, in := range c.Intents.Covering(path) {
+		if CanSelect(in, c.Intents) {
+			covering = append(covering, in.ID)
+		}
+	}
+	r := refusal.Newf(refusal.ScopeViolation,
+		"Scope Violation: %s is not authorized to edit [%s]. Request scope expansion.", c.Intent.ID, path).
+		With("path", path).With("intent_id", c.Intent.ID).
+		With("owned_scope", c.Intent.OwnedScope).With("covering_intents", covering)
+	if len(covering) > 0 {
+		in, _ := c.Intents.Get(covering[0])
+		return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason, or select %s, which owns %v.", path, in.ID, in.OwnedScope)
+	}
+	return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason; no other intent owns it.", path)
+}
+
+// programConfig: files that make other programs run code need an approval.
+func programConfig(c *hooks.Call, p Policy) hooks.Decision {
+	if skips(c) {
+		return hooks.Allow()
+	}
+	for _, path := range mutated(c) {
+		if workspace.Protect(path) == workspace.ProtectProgramConfig {
+			return hooks.Ask(p.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
+				"%s can make other programs run code or grant rights, so changing it needs the operator's approval.", path).With("path", path))
+		}
+	}
+	return hooks.Allow()
+}
+
+func mutated(c *hooks.Call) []string {
+	var paths []string
+	for _, f := range c.Effects.Files {
+		if f.Mutates() {
+			paths = append(paths, f.Paths()...)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,150 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// Op is what became of a file.
+type Op string
+
+// The outcomes of SPEC.
+const (
+	Created   Op = "created"
+	Modified  Op = "modified"
+	Deleted   Op = "deleted"
+	Moved     Op = "moved"
+	Unchanged Op = "unchanged"
+)
+
+// FileOutcome is one file after execution.
+type FileOutcome struct {
+	// Path is where the file is now, or was for a deletion; From is where a
+	// moved one came from.
+	Path, From string
+	Op         Op
+	// BeforeHash and AfterHash are "" where there was no file.
+	BeforeHash, AfterHash string
+	Before, After         []byte
+	Hunks                 [][4]int
+	InScope               bool
+}
+
+// CommandOutcome is how a command ended.
+type CommandOutcome struct {
+	Line, Cwd  string
+	ExitCode   int
+	TimedOut   bool
+	DurationMS int64
+	OutputHash string
+	ArtifactID string
+	// Sandbox is the effective level of SPEC 10.
+	Sandbox string
+}
+
+// Settlement can take an executed change back while its ledger record is not
+// yet safe.
+type Settlement interface {
+	// Rollback restores every file that still has our content, and fails
+	// naming those that do not.
+	Rollback(ctx context.Context) error
+	Close() error
+}
+
+// Outcome is what an executed call did.
+type Outcome struct {
+	Files   []FileOutcome
+	Command *CommandOutcome
+	// Delivered are the lines of files that the result hands to the agent.
+	Delivered []refusal.Delivery
+	Warnings  []string
+	// RecordID names the ledger record, "" where none was made.
+	RecordID string
+	Class    mutation.Resolved
+	// Record asks for a ledger record of a call that changed no file and ran
+	// no command: a selection, a lifecycle step.
+	Record *Note
+	// Settlement is nil where nothing can be taken back.
+	Settlement Settlement
+}
+
+// Note is a record without files.
+type Note struct {
+	// Kind is a ledger kind: "selection", "lifecycle", "decision", "read".
+	Kind string
+	// IntentID overrides the call's.
+	IntentID string
+	Detail   map[string]any
+}
+
+// Changed returns the outcomes that changed something.
+func (o *Outcome) Changed() []FileOutcome {
+	var changed []FileOutcome
+	for _, f := range o.Files {
+		if f.Op != Unchanged {
+			changed = append(changed, f)
+		}
+	}
+	return changed
+}
+
+// Content is a part of a result beside its text.
+type Content struct {
+	MIMEType string
+	Data     []byte
+}
+
+// Result is what goes back to the client.
+type Result struct {
+	Text    string
+	Content []Content
+	// Structured is a JSON object that stands for itself without the text.
+	Structured json.RawMessage
+	IsError    bool
+}
+
+// Tool is one tool. The three steps are three types, so that what has not
+// been judged cannot be executed: only Targets makes a Targeted, only that
+// makes a Planned, and only the engine calls them, with the gate between.
+type Tool interface {
+	Spec() Spec
+	// Targets resolves what the arguments name. It reads no content. Faults of
+	// the arguments are refusals; faults of a path are its effect's Problem.
+	Targets(ctx context.Context, call *Call, args json.RawMessage) (Targeted, error)
+}
+
+// Targeted is a call whose targets are known and held by open descriptors.
+type Targeted interface {
+	Effects() Effects
+	// Plan reads, matches and computes; it changes nothing. It fills in the
+	// effects that Effects returned. With an error that only says that the
+	// change does not fit the file, the effects may hold what was read.
+	Plan(ctx context.Context) (Planned, error)
+	Close() error
+}
+
+// Planned is a call that is ready to execute.
+type Planned interface {
+	// Run executes what was planned, and nothing else.
+	Run(ctx context.Context) (*Outcome, error)
+	// Result renders the outcome after it was recorded.
+	Result(outcome *Outcome) (Result, error)
+}
+
+// Spec is what tools/list says of a tool. InputSchema and OutputSchema are
+// JSON Schema 2020-12 objects with root type object.
+type Spec struct {
+	Name, Title, Description string
+	Class                    Class
+	InputSchema              json.RawMessage
+	OutputSchema             json.RawMessage
+	ReadOnly                 bool
+	Idempotent               bool
+	OpenWorld                bool
+	// Selects marks the tool that makes selections; pipelined calls behind it
+	// wait for it.
+	Selects bool
+}

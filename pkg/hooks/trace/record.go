@@ -1,0 +1,124 @@
+// Package trace turns what calls did into ledger records, and keeps what is
+// derived from them: what sessions have seen and the intent map.
+//
+// It promises that Record returns only when the record is as durable as the
+// settings ask. The intent map is written lazily and can be rebuilt.
+package trace
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Recorder implements hooks.Recorder on a ledger.
+type Recorder struct {
+	ledger *ledger.Ledger
+	log    zerolog.Logger
+}
+
+// NewRecorder records to l.
+func NewRecorder(l *ledger.Ledger, log zerolog.Logger) *Recorder { return &Recorder{l, log} }
+
+var _ hooks.Recorder = (*Recorder)(nil)
+
+// Record implements hooks.Recorder.
+func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) (string, error) {
+	if call.Untracked && r.ledger.Writable(ctx) != nil {
+		// There is no ledger before a workspace is initialised; the operator
+		// chose to let such calls through.
+		return "", nil
+	}
+	appended, err := r.ledger.Append(ctx, record(call, outcome))
+	if err != nil {
+		return "", err
+	}
+	return appended.ID, nil
+}
+
+// Refused implements hooks.Recorder. Refused reads of safe tools are recorded
+// only where a rule stood against them; faults of arguments are no decisions.
+func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) {
+	if hook == "" || why.Code() == refusal.WorkspaceNotInitialized || why.Code() == refusal.LedgerUnavailable {
+		return
+	}
+	rec := base(call)
+	rec.Kind = ledger.KindDecision
+	rec.Decision = &ledger.Decision{Outcome: "refused", ErrorType: string(why.Code()), Step: hook, Reason: why.Reason()}
+	for _, f := range call.Effects.Files {
+		rec.Decision.Paths = append(rec.Decision.Paths, f.Paths()...)
+	}
+	if err := r.ledger.AppendSoon(rec); err != nil && !errors.Is(err, ledger.ErrUnavailable) {
+		r.log.Warn().Err(err).Str("tool", call.Tool).Msg("a refusal could not be recorded")
+	}
+}
+
+func base(call *hooks.Call) ledger.Record {
+	rec := ledger.Record{
+		IntentID:    call.RecordedIntent(),
+		Call:        call.Tool,
+		Contributor: ledger.Contributor{Type: "ai", ModelID: call.Caller.ModelID},
+		Client:      ledger.Client{Name: call.Caller.ClientName, Version: call.Caller.ClientVersion},
+		Notes:       call.Notes,
+	}
+	if call.Session != nil {
+		rec.Session = call.Session.PublicID()
+		if call.Intent == nil && !call.Untracked {
+			rec.IntentID = call.Session.IntentID()
+		}
+	}
+	return rec
+}
+
+func record(call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
+	rec := base(call)
+	rec.Kind = ledger.KindMutation
+	rec.MutationClass = string(outcome.Class.Class)
+	rec.Class = ledger.Class{
+		Declared: string(outcome.Class.Declared),
+		Computed: string(outcome.Class.Class),
+		Evidence: string(outcome.Class.Evidence),
+	}
+	for _, f := range outcome.Changed() {
+		rec.Changes = append(rec.Changes, change(f))
+	}
+	if cmd := outcome.Command; cmd != nil {
+		rec.Kind = ledger.KindCommand
+		rec.Command = &ledger.Command{
+			Line: cmd.Line, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
+			DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
+		}
+	}
+	if note := outcome.Record; note != nil {
+		rec.Kind = ledger.Kind(note.Kind)
+		rec.Detail = note.Detail
+		if note.IntentID != "" {
+			rec.IntentID = note.IntentID
+		}
+	}
+	return rec
+}
+
+func change(f hooks.FileOutcome) ledger.Change {
+	c := ledger.Change{Path: f.Path, From: f.From, Op: string(f.Op), Before: f.BeforeHash, After: f.AfterHash, Hunks: f.Hunks}
+	if f.BeforeHash != "" {
+		c.BeforeOID = ledger.BlobID(f.Before)
+	}
+	if f.AfterHash == "" {
+		return c
+	}
+	c.AfterOID = ledger.BlobID(f.After)
+	if text, err := workspace.Decode(f.After); err == nil {
+		for _, r := range edit.ChangedRanges(text.String, f.Hunks) {
+			c.Ranges = append(c.Ranges, ledger.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
+		}
+	}
+	return c
+}
