@@ -1,0 +1,321 @@
+package mcpbridge_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/rs/zerolog"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 10 * time.Second
+
+// handler is a ToolHandler whose tools are functions. It checks the contract:
+// what Arrive returned runs exactly once.
+type handler struct {
+	t     testing.TB
+	tools map[string]func(context.Context, mcpbridge.Call) mcpbridge.Result
+
+	mu      sync.Mutex
+	arrived []mcpbridge.Call
+	pending int
+}
+
+func (h *handler) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Result {
+	if call.Tool == "arrive_panics" {
+		panic("arrive")
+	}
+	h.mu.Lock()
+	h.arrived = append(h.arrived, call)
+	h.pending++
+	h.mu.Unlock()
+	var once sync.Once
+	return func(ctx context.Context) mcpbridge.Result {
+		ran := false
+		once.Do(func() { ran = true })
+		if !ran {
+			h.t.Error("a call was run twice")
+		}
+		defer func() {
+			h.mu.Lock()
+			h.pending--
+			h.mu.Unlock()
+		}()
+		return h.tools[call.Tool](ctx, call)
+	}
+}
+
+func (h *handler) calls() []mcpbridge.Call {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]mcpbridge.Call(nil), h.arrived...)
+}
+
+func (h *handler) waitIdle() {
+	h.t.Helper()
+	eventually(h.t, "every arrived call has run", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.pending == 0
+	})
+}
+
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("did not come true: %s", what)
+}
+
+func echo(_ context.Context, call mcpbridge.Call) mcpbridge.Result {
+	return mcpbridge.Result{Text: string(call.Arguments), Structured: call.Arguments}
+}
+
+// newHandler has the tools that all tests can call.
+func newHandler(t testing.TB) *handler {
+	return &handler{t: t, tools: map[string]func(context.Context, mcpbridge.Call) mcpbridge.Result{
+		"echo": echo,
+		"refuse": func(context.Context, mcpbridge.Call) mcpbridge.Result {
+			return mcpbridge.Result{Text: `{"status":"error"}`, Structured: json.RawMessage(`{"status":"error"}`), IsError: true}
+		},
+		"wait": func(ctx context.Context, _ mcpbridge.Call) mcpbridge.Result {
+			<-ctx.Done()
+			return mcpbridge.Result{Text: "cancelled", IsError: true}
+		},
+		"panics": func(context.Context, mcpbridge.Call) mcpbridge.Result { panic("run") },
+		"progress": func(_ context.Context, call mcpbridge.Call) mcpbridge.Result {
+			call.Progress("first", 1, 2)
+			call.Progress("again", 1, 2)
+			call.Progress("last", 2, 2)
+			return mcpbridge.Result{Text: "done"}
+		},
+		"whoami": func(_ context.Context, call mcpbridge.Call) mcpbridge.Result {
+			who, _ := json.Marshal(call.Caller)
+			return mcpbridge.Result{Text: string(who), Structured: who}
+		},
+		"rich": func(context.Context, mcpbridge.Call) mcpbridge.Result {
+			return mcpbridge.Result{Text: "text", Content: []mcpbridge.Content{
+				mcpbridge.TextContent("more"),
+				mcpbridge.ImageContent("iVBORw0KGgo=", "image/png"),
+				mcpbridge.ResourceContent("orchestra://x", "text/plain", "inside"),
+			}}
+		},
+	}}
+}
+
+const objectSchema = `{"type":"object"}`
+
+func tool(name string) mcpbridge.Tool {
+	return mcpbridge.Tool{Name: name, Title: "Title of " + name, Description: "Does " + name + ".", InputSchema: json.RawMessage(objectSchema)}
+}
+
+func newServer(t testing.TB, h mcpbridge.ToolHandler) *mcpbridge.Server {
+	t.Helper()
+	echoTool := tool("echo")
+	echoTool.ReadOnly, echoTool.Idempotent = true, true
+	echoTool.OutputSchema = json.RawMessage(`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`)
+	s, err := mcpbridge.New(mcpbridge.Config{
+		Name: "bridge-test", Title: "Bridge", Version: "1.2.3",
+		Instructions: func() string { return "Select an intent first." },
+		Tools: []mcpbridge.Tool{tool("whoami"), echoTool, tool("refuse"), tool("wait"), tool("panics"),
+			tool("arrive_panics"), tool("progress"), tool("rich")},
+		Handler: h,
+		Prompts: []mcpbridge.Prompt{{
+			Name: "protocol", Title: "Protocol", Description: "How to work here.",
+			Arguments: []mcpbridge.PromptArgument{{Name: "intent", Description: "An intent."}},
+			Get: func(_ context.Context, _ mcpbridge.Caller, arguments map[string]string) (string, error) {
+				if arguments["intent"] == "none" {
+					return "", fmt.Errorf("intent: %w", mcpbridge.ErrNotFound)
+				}
+				return "Work on " + arguments["intent"], nil
+			},
+		}},
+		Resources: []mcpbridge.Resource{{
+			URI: "orchestra://intents", Name: "intents", Title: "Intents", MIMEType: "application/json",
+			Read: func(context.Context, mcpbridge.Caller) (string, error) { return "[]", nil },
+		}},
+		ResourceTemplates: []mcpbridge.ResourceTemplate{{
+			URITemplate: "orchestra://intent/{id}", Name: "intent", MIMEType: "application/json",
+			Read: func(_ context.Context, _ mcpbridge.Caller, uri string, variables map[string]string) (string, error) {
+				if variables["id"] != "INT-001" {
+					return "", fmt.Errorf("%s: %w", uri, mcpbridge.ErrNotFound)
+				}
+				return `{"id":"INT-001"}`, nil
+			},
+		}},
+		Complete: func(_ context.Context, _ mcpbridge.Caller, request mcpbridge.CompletionRequest) ([]string, error) {
+			var values []string
+			for i := range 120 {
+				if value := fmt.Sprintf("INT-%03d", i); strings.HasPrefix(value, request.Value) {
+					values = append(values, value)
+				}
+			}
+			return values, nil
+		},
+		Logger: zerolog.Nop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// stdio is a client on the other end of ServeStdio.
+type stdio struct {
+	t     testing.TB
+	in    *io.PipeWriter
+	lines *bufio.Reader
+	ended chan error
+	stop  context.CancelFunc
+}
+
+func startStdio(t testing.TB, s *mcpbridge.Server, options mcpbridge.StdioOptions) *stdio {
+	t.Helper()
+	inReader, in := io.Pipe()
+	outReader, out := io.Pipe()
+	ctx, stop := context.WithCancel(context.Background())
+	c := &stdio{t: t, in: in, lines: bufio.NewReaderSize(outReader, 1<<20), ended: make(chan error, 1), stop: stop}
+	go func() {
+		err := s.ServeStdio(ctx, inReader, out, options)
+		out.Close()
+		c.ended <- err
+	}()
+	t.Cleanup(func() {
+		in.Close()
+		outReader.Close()
+		stop()
+	})
+	return c
+}
+
+// send writes lines as they are.
+func (c *stdio) send(lines ...string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.in, strings.Join(lines, "\n")+"\n"); err != nil {
+		c.t.Fatalf("send: %v", err)
+	}
+}
+
+// answer is any message from the server.
+type answer struct {
+	Raw    string          `json:"-"`
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result *struct {
+		Content []struct {
+			Type, Text, Data, MIMEType string
+		} `json:"content"`
+		StructuredContent json.RawMessage `json:"structuredContent"`
+		IsError           bool            `json:"isError"`
+		ResultType        string          `json:"resultType"`
+	} `json:"result"`
+	Error *struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	} `json:"error"`
+}
+
+func parseAnswer(t testing.TB, line string) answer {
+	t.Helper()
+	a := answer{Raw: strings.TrimSpace(line)}
+	if err := json.Unmarshal([]byte(line), &a); err != nil {
+		t.Fatalf("the server sent %q: %v", line, err)
+	}
+	return a
+}
+
+func (a answer) text(t testing.TB) string {
+	t.Helper()
+	if a.Result == nil || len(a.Result.Content) == 0 {
+		t.Fatalf("no text in %s", a.Raw)
+	}
+	return a.Result.Content[0].Text
+}
+
+func (a answer) wantError(t testing.TB, id string, code int, inMessage string) {
+	t.Helper()
+	if a.Error == nil || a.Error.Code != code || string(a.ID) != id || !strings.Contains(a.Error.Message, inMessage) {
+		t.Fatalf("got %s, want error %d with id %s saying %q", a.Raw, code, id, inMessage)
+	}
+}
+
+func (c *stdio) read() answer {
+	c.t.Helper()
+	type read struct {
+		line string
+		err  error
+	}
+	got := make(chan read, 1)
+	go func() {
+		line, err := c.lines.ReadString('\n')
+		got <- read{line, err}
+	}()
+	select {
+	case r := <-got:
+		if r.err != nil {
+			c.t.Fatalf("read: %v", r.err)
+		}
+		return parseAnswer(c.t, r.line)
+	case <-time.After(patience):
+		c.t.Fatal("no answer")
+		return answer{}
+	}
+}
+
+// end closes the input and waits for the server.
+func (c *stdio) end() error {
+	c.t.Helper()
+	c.in.Close()
+	return c.wait()
+}
+
+func (c *stdio) wait() error {
+	c.t.Helper()
+	go func() { _, _ = io.Copy(io.Discard, c.lines) }()
+	select {
+	case err := <-c.ended:
+		return err
+	case <-time.After(patience):
+		c.t.Fatal("the server did not end")
+		return nil
+	}
+}
+
+const (
+	initialize  = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"tester","version":"9"}}}`
+	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	modernMeta  = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"modern","version":"2"}}`
+)
+
+func (c *stdio) initialize() {
+	c.t.Helper()
+	c.send(initialize, initialized)
+	if a := c.read(); a.Error != nil {
+		c.t.Fatalf("initialize: %s", a.Raw)
+	}
+}
+
+func callLine(id int, name, arguments string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name, arguments)
+}
+
+func modernLine(id int, name, arguments string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, id, name, arguments, modernMeta)
+}
+
+func cancelLine(id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id)
+}

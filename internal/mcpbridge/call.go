@@ -1,0 +1,110 @@
+package mcpbridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+)
+
+var errPanicked = errors.New("internal error: the server's handler failed; its log says more")
+
+// sink takes the notifications that belong to one request.
+type sink interface {
+	notify(notification []byte)
+}
+
+// pendingCall is a tool call from its arrival to its end.
+type pendingCall struct {
+	call     Call
+	run      func(context.Context) Result
+	progress *progress
+
+	once   sync.Once
+	result Result
+	err    error
+}
+
+// arrive announces the call to the handler. It is called by the reader.
+func (s *Server) arrive(r *request, to sink) (failure *rpcError) {
+	if r.call == nil {
+		return nil
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			s.logPanic(value, r.call.call.Tool)
+			failure = errorf(codeInternal, "%v", errPanicked)
+		}
+	}()
+	r.call.progress = &progress{token: r.token, to: to, last: math.Inf(-1)}
+	r.call.call.Progress = r.call.progress.report
+	r.call.run = s.config.Handler.Arrive(r.call.call)
+	if r.call.run == nil {
+		return errorf(codeInternal, "the tool handler refused the call without a reason")
+	}
+	return nil
+}
+
+// finish runs the call if it did not run yet, so that it runs exactly once
+// whatever became of the request.
+func (s *Server) finish(ctx context.Context, p *pendingCall) (Result, error) {
+	p.once.Do(func() {
+		defer p.progress.stop()
+		defer func() {
+			if value := recover(); value != nil {
+				s.logPanic(value, p.call.Tool)
+				p.err = errPanicked
+			}
+		}()
+		p.result = p.run(ctx)
+	})
+	return p.result, p.err
+}
+
+func (s *Server) logPanic(value any, where string) {
+	s.log.Error().Str("in", where).Str("panic", fmt.Sprint(value)).
+		Str("stack", string(debug.Stack())).Msg("a handler panicked")
+}
+
+// progress sends a call's progress notifications.
+type progress struct {
+	token json.RawMessage
+	to    sink
+
+	mu      sync.Mutex
+	stopped bool
+	last    float64
+}
+
+type progressParams struct {
+	Token    json.RawMessage `json:"progressToken"`
+	Progress float64         `json:"progress"`
+	Total    float64         `json:"total,omitempty"`
+	Message  string          `json:"message,omitempty"`
+}
+
+func (p *progress) report(message string, done, total float64) {
+	if p.token == nil || math.IsNaN(done) || math.IsInf(done, 0) || math.IsNaN(total) || math.IsInf(total, 0) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return
+	}
+	if done <= p.last {
+		done = math.Nextafter(p.last, math.Inf(1))
+	}
+	p.last = done
+	p.to.notify(encodeNotification("notifications/progress", progressParams{p.token, done, total, message}))
+}
+
+// stop ends the notifications: the protocol forbids them after the answer.
+func (p *progress) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+}

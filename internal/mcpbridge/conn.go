@@ -1,0 +1,180 @@
+package mcpbridge
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// maxRunning bounds the tool calls of one connection that run at once,
+	// maxReserved those that run or wait.
+	maxRunning  = 64
+	maxReserved = 4096
+	// maxRunningReads bounds the other requests, so that calls that hang do
+	// not keep a client from listing tools or reading resources.
+	maxRunningReads = 16
+)
+
+// conn is a connection over which messages go both ways: the standard streams
+// or an SSE stream. Its receive is called by one goroutine at a time.
+type conn struct {
+	server    *Server
+	peer      *peer
+	principal string
+	ctx       context.Context // of everything in flight
+	cancel    context.CancelFunc
+	calls     *pool
+	reads     *pool
+
+	readMu  sync.Mutex
+	writeMu sync.Mutex
+	write   func(message []byte) error // one whole message
+	failed  atomic.Pointer[error]      // why nothing is written any more
+	broken  chan struct{}              // closed at the first write error
+}
+
+var errStopped = errors.New("the connection has been stopped")
+
+// newConn makes a connection. heldBytes bounds the messages that are in flight
+// at a time.
+func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, write func([]byte) error) *conn {
+	c := &conn{server: s, peer: newPeer(), principal: principal, write: write, broken: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.calls = newPool(poolLimit{running: maxRunning, reserved: maxReserved, bytes: heldBytes})
+	c.reads = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes})
+	return c
+}
+
+// receiveOne is receive for messages that come in on several goroutines.
+func (c *conn) receiveOne(raw []byte) {
+	c.readMu.Lock()
+	defer c.readMu.Unlock()
+	c.receive(raw)
+}
+
+// receive takes one message. It does not wait for what the message starts,
+// except for initialize, which nothing may overtake.
+func (c *conn) receive(raw []byte) {
+	m, failure := parseMessage(raw)
+	if failure != nil {
+		c.send(encodeError(m.id, failure))
+		return
+	}
+	switch m.kind {
+	case notificationMessage:
+		if m.method == "notifications/cancelled" {
+			c.peer.cancelled(m)
+		}
+	case requestMessage:
+		c.request(m, len(raw))
+	case responseMessage:
+		// We ask nothing yet, so nothing was answered.
+	}
+}
+
+func (c *conn) request(m message, size int) {
+	if m.method == "initialize" {
+		answer, _ := c.server.initialize(c.ctx, m, c.peer, c.principal)
+		c.send(answer)
+		return
+	}
+	declared, failure := readMeta(m.params)
+	var r *request
+	if failure == nil {
+		r, failure = c.server.admit(m, declared, c.peer, c.principal)
+	}
+	if failure == nil {
+		failure = c.begin(r, size)
+	}
+	if failure != nil {
+		c.send(encodeError(m.id, failure))
+	}
+}
+
+// begin starts an admitted request, or says why it cannot be started.
+func (c *conn) begin(r *request, size int) *rpcError {
+	f, failure := c.peer.begin(c.ctx, r)
+	if failure != nil {
+		return failure
+	}
+	to := connSink{c, f}
+	if r.method == "ping" {
+		// Answered at once, so that a ping tells that the server is there
+		// however much is in flight.
+		answer := c.server.serve(f.ctx, r, to)
+		c.peer.end(r, f)
+		c.send(answer)
+		return nil
+	}
+	p := c.reads
+	if r.call != nil {
+		p = c.calls
+	}
+	if !p.reserve(size) {
+		c.peer.end(r, f)
+		return errorf(codeBusy, "too much is in flight on this connection; wait for answers, then send it again")
+	}
+	if failure := c.server.arrive(r, to); failure != nil {
+		c.peer.end(r, f)
+		p.release(size)
+		return failure
+	}
+	p.start(func() {
+		defer p.release(size)
+		answer := c.server.serve(f.ctx, r, to)
+		if c.peer.end(r, f) {
+			c.send(answer)
+		}
+	})
+	return nil
+}
+
+// send writes one message. After the first error nothing more is written.
+func (c *conn) send(message []byte) {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	if c.failed.Load() != nil {
+		return
+	}
+	if err := c.write(message); err != nil && c.failed.CompareAndSwap(nil, &err) {
+		close(c.broken)
+		c.cancel()
+	}
+}
+
+// stop lets nothing more be written, and returns the error that broke the
+// connection before, if any. It does not wait for a write that hangs.
+func (c *conn) stop() error {
+	stopped := errStopped
+	if c.failed.CompareAndSwap(nil, &stopped) {
+		return nil
+	}
+	return *c.failed.Load()
+}
+
+// close lets nothing further start. The channel is closed when everything in
+// flight has ended.
+func (c *conn) close() <-chan struct{} {
+	calls, reads := c.calls.close(), c.reads.close()
+	done := make(chan struct{})
+	go func() {
+		<-calls
+		<-reads
+		close(done)
+	}()
+	return done
+}
+
+// connSink sends the notifications of one request over its connection.
+type connSink struct {
+	c *conn
+	f *flight
+}
+
+func (s connSink) notify(notification []byte) {
+	if s.c.peer.wanted(s.f) {
+		s.c.send(notification)
+	}
+}

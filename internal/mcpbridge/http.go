@@ -1,0 +1,177 @@
+package mcpbridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// HTTPOptions say who may speak to an HTTP server, and how much.
+type HTTPOptions struct {
+	// Authenticate tells whom a bearer token belongs to. It is required; a
+	// fixed token is checked by [StaticToken]. What one principal began,
+	// nobody else can use, read or cancel.
+	Authenticate func(token string) (principal string, ok bool)
+	// AllowedHosts are the Host headers that are served: a name or address,
+	// with or without a port. Nil means the loopback names.
+	AllowedHosts []string
+	// AllowedOrigins are the Origin headers that are served, such as
+	// "http://localhost:6274". Requests without one, as programs send them,
+	// are always served. Nil means that no web page is.
+	AllowedOrigins []string
+	// MaxBody is the longest request body; 0 means 16 MiB. What one principal
+	// has in flight holds at most four times that.
+	MaxBody int64
+	// RequestsPerSecond and Burst limit each principal; 0 means 100 and 400.
+	RequestsPerSecond float64
+	Burst             int
+	// MaxInFlight bounds the requests of one principal that have no answer
+	// yet; 0 means 64.
+	MaxInFlight int
+	// MaxSessions bounds the protocol sessions and SSE streams of one
+	// principal; 0 means 64. The session that was idle longest makes room.
+	MaxSessions int
+	// SessionIdle is how long a protocol session lives without a request; 0
+	// means 24 hours.
+	SessionIdle time.Duration
+	// SSE also serves the transport of revision 2024-11-05 at /sse and
+	// /message.
+	SSE bool
+	// Drain is how long calls may go on after shutdown has begun; 0 means one
+	// second.
+	Drain time.Duration
+}
+
+const (
+	defaultRate        = 100
+	defaultBurst       = 400
+	defaultMaxInFlight = 64
+	defaultMaxSessions = 64
+	defaultSessionIdle = 24 * time.Hour
+
+	// bodyTimeout is how long a client may take to send a body.
+	bodyTimeout = 30 * time.Second
+	// writeTimeout is how long a client may leave what was sent unread.
+	writeTimeout = 30 * time.Second
+	// keepAlive is how often a silent stream gets a comment.
+	keepAlive = 25 * time.Second
+)
+
+func (o HTTPOptions) withDefaults() HTTPOptions {
+	if o.AllowedHosts == nil {
+		o.AllowedHosts = []string{"localhost", "127.0.0.1", "[::1]"}
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = defaultMaxMessage
+	}
+	if o.RequestsPerSecond <= 0 {
+		o.RequestsPerSecond = defaultRate
+	}
+	if o.Burst <= 0 {
+		o.Burst = defaultBurst
+	}
+	if o.MaxInFlight <= 0 {
+		o.MaxInFlight = defaultMaxInFlight
+	}
+	if o.MaxSessions <= 0 {
+		o.MaxSessions = defaultMaxSessions
+	}
+	if o.SessionIdle <= 0 {
+		o.SessionIdle = defaultSessionIdle
+	}
+	if o.Drain <= 0 {
+		o.Drain = defaultDrain
+	}
+	return o
+}
+
+// StaticToken accepts one token, for one principal. The comparison takes the
+// same time whatever is sent.
+func StaticToken(token, principal string) func(string) (string, bool) {
+	want := sha256.Sum256([]byte(token))
+	return func(got string) (string, bool) {
+		sum := sha256.Sum256([]byte(got))
+		return principal, token != "" && subtle.ConstantTimeCompare(sum[:], want[:]) == 1
+	}
+}
+
+// HTTPHandler serves MCP over HTTP: Streamable HTTP of both eras at /mcp, and
+// the SSE transport at /sse and /message if that was asked for. It checks
+// every request itself, whatever is in front of it.
+type HTTPHandler struct {
+	server   *Server
+	options  HTTPOptions
+	sessions *sessionTable
+	quotas   *quotaTable
+
+	// calls is done when calls are to end, streams when streams without a
+	// call are.
+	calls, streams       context.Context
+	stopCalls, endStream context.CancelFunc
+	closing              sync.Once
+}
+
+var _ http.Handler = (*HTTPHandler)(nil)
+
+// HTTPHandler makes a handler. Its Close is to be called when it is no longer
+// used.
+func (s *Server) HTTPHandler(options HTTPOptions) (*HTTPHandler, error) {
+	if options.Authenticate == nil {
+		return nil, errors.New("mcpbridge: HTTP needs HTTPOptions.Authenticate; use StaticToken for a fixed token")
+	}
+	h := &HTTPHandler{server: s, options: options.withDefaults()}
+	h.sessions = newSessionTable(h.options.MaxSessions, h.options.SessionIdle, s.disconnected)
+	h.quotas = newQuotaTable(h.options)
+	h.calls, h.stopCalls = context.WithCancel(context.Background())
+	h.streams, h.endStream = context.WithCancel(context.Background())
+	return h, nil
+}
+
+// Close ends all streams and sessions and cancels all calls.
+func (h *HTTPHandler) Close() {
+	h.closing.Do(func() {
+		h.endStream()
+		h.stopCalls()
+		h.sessions.closeAll()
+	})
+}
+
+// ServeHTTP checks the request and passes it to its transport.
+func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	principal, ok := h.check(w, r)
+	if !ok {
+		return
+	}
+	switch {
+	case r.URL.Path == "/mcp":
+		h.serveMCP(w, r, principal)
+	case r.URL.Path == "/sse" && h.options.SSE:
+		h.serveSSE(w, r, principal)
+	case r.URL.Path == "/message" && h.options.SSE:
+		h.serveMessage(w, r, principal)
+	default:
+		http.Error(w, "not found: MCP is served at /mcp", http.StatusNotFound)
+	}
+}
+
+func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, principal string) {
+	switch r.Method {
+	case http.MethodPost:
+		h.servePost(w, r, principal)
+	case http.MethodGet:
+		h.serveStream(w, r, principal)
+	case http.MethodDelete:
+		h.serveDelete(w, r, principal)
+	default:
+		methodNotAllowed(w, "GET, POST, DELETE")
+	}
+}
+
+func methodNotAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+}

@@ -1,0 +1,68 @@
+package mcpbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 32 << 10
+)
+
+// Serve serves HTTP on a listener, which may be a TLS one, until ctx is done.
+// Then it ends the streams, lets calls go on for the drain time, cancels them,
+// and returns nil. The handler is closed afterwards.
+func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
+	defer h.Close()
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+	}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		h.shutdown(server)
+	})
+	err := server.Serve(listener)
+	if stop() {
+		return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
+	}
+	<-stopped
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
+}
+
+func (h *HTTPHandler) shutdown(server *http.Server) {
+	h.endStream()
+	patience, cancel := context.WithTimeout(context.Background(), h.options.Drain)
+	defer cancel()
+	if server.Shutdown(patience) == nil {
+		return
+	}
+	h.stopCalls()
+	grace, cancelGrace := context.WithTimeout(context.Background(), drainGrace)
+	defer cancelGrace()
+	if err := server.Shutdown(grace); err != nil {
+		h.server.log.Warn().Err(err).Msg("calls did not end in time at shutdown")
+		_ = server.Close() // the connections are given up
+	}
+}
+
+// ListenAndServe is Serve on a TCP address.
+func (h *HTTPHandler) ListenAndServe(ctx context.Context, address string) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("http: listen on %s: %w", address, err)
+	}
+	return h.Serve(ctx, listener)
+}

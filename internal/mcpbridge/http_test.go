@@ -1,0 +1,553 @@
+package mcpbridge_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+const (
+	aliceToken = "alice-secret"
+	bobToken   = "bob-secret"
+)
+
+func authenticate(token string) (string, bool) {
+	for _, known := range []func(string) (string, bool){
+		mcpbridge.StaticToken(aliceToken, "alice"), mcpbridge.StaticToken(bobToken, "bob"),
+	} {
+		if principal, ok := known(token); ok {
+			return principal, true
+		}
+	}
+	return "", false
+}
+
+// web is a server with its address.
+type web struct {
+	t   testing.TB
+	url string
+}
+
+func startWeb(t testing.TB, h *handler, options mcpbridge.HTTPOptions) web {
+	t.Helper()
+	if options.Authenticate == nil {
+		options.Authenticate = authenticate
+	}
+	handler, err := newServer(t, h).HTTPHandler(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		handler.Close()
+		server.Close()
+	})
+	return web{t, server.URL}
+}
+
+// request makes a POST to /mcp as alice; edits change it.
+func (w web) request(body string, edits ...func(*http.Request)) *http.Request {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, w.url+"/mcp", strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+aliceToken)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for _, edit := range edits {
+		edit(r)
+	}
+	return r
+}
+
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) {
+		if value == "" {
+			r.Header.Del(name)
+			return
+		}
+		r.Header.Set(name, value)
+	}
+}
+
+func method(name string) func(*http.Request) { return func(r *http.Request) { r.Method = name } }
+func path(p string) func(*http.Request)      { return func(r *http.Request) { r.URL.Path = p } }
+func host(name string) func(*http.Request)   { return func(r *http.Request) { r.Host = name } }
+func as(token string) func(*http.Request)    { return header("Authorization", "Bearer "+token) }
+func session(id string) func(*http.Request)  { return header("Mcp-Session-Id", id) }
+
+// modern sets the headers of 2026-07-28 that mirror the body.
+func modern(rpcMethod, name string) func(*http.Request) {
+	return func(r *http.Request) {
+		r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+		header("Mcp-Method", rpcMethod)(r)
+		header("Mcp-Name", name)(r)
+	}
+}
+
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (w web) do(r *http.Request) reply {
+	w.t.Helper()
+	client := &http.Client{Timeout: patience}
+	response, err := client.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return reply{response.StatusCode, response.Header, string(body)}
+}
+
+// messages are the JSON-RPC messages of a reply, in either form.
+func (r reply) messages(t testing.TB) (found []answer) {
+	t.Helper()
+	if !strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") {
+		return []answer{parseAnswer(t, r.body)}
+	}
+	scanner := bufio.NewScanner(strings.NewReader(r.body))
+	for scanner.Scan() {
+		if data, ok := strings.CutPrefix(scanner.Text(), "data: "); ok {
+			found = append(found, parseAnswer(t, data))
+		}
+	}
+	return found
+}
+
+// initialize opens a session of the initialize era.
+func (w web) initialize(edits ...func(*http.Request)) string {
+	w.t.Helper()
+	got := w.do(w.request(initialize, edits...))
+	id := got.header.Get("Mcp-Session-Id")
+	if got.status != http.StatusOK || len(id) < 22 {
+		w.t.Fatalf("initialize: %+v", got)
+	}
+	return id
+}
+
+func TestHTTPChecks(t *testing.T) {
+	h := newHandler(t)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{MaxBody: 2000, AllowedOrigins: []string{"http://localhost:6274"}, SSE: true})
+	call := modernLine(1, "echo", `{"a":1}`)
+	ok := modern("tools/call", "echo")
+	for _, test := range []struct {
+		name  string
+		body  string
+		edits []func(*http.Request)
+		want  int
+	}{
+		{"a good call", call, nil, 200},
+		{"no token", call, []func(*http.Request){header("Authorization", "")}, 401},
+		{"wrong token", call, []func(*http.Request){as("alice")}, 401},
+		{"other scheme", call, []func(*http.Request){header("Authorization", "Basic "+aliceToken)}, 401},
+		{"foreign origin", call, []func(*http.Request){header("Origin", "https://evil.example")}, 403},
+		{"null origin", call, []func(*http.Request){header("Origin", "null")}, 403},
+		{"allowed origin", call, []func(*http.Request){header("Origin", "http://localhost:6274")}, 200},
+		{"foreign host", call, []func(*http.Request){host("evil.example")}, 403},
+		{"foreign host with our port", call, []func(*http.Request){host("evil.example:80")}, 403},
+		{"loopback name", call, []func(*http.Request){host("LOCALHOST:1")}, 200},
+		{"IPv6 loopback", call, []func(*http.Request){host("[::1]:1")}, 200},
+		{"form", call, []func(*http.Request){header("Content-Type", "text/plain")}, 415},
+		{"no content type", call, []func(*http.Request){header("Content-Type", "")}, 415},
+		{"charset", call, []func(*http.Request){header("Content-Type", "application/json; charset=utf-8")}, 200},
+		{"too large", modernLine(1, "echo", `{"a":"`+strings.Repeat("x", 2000)+`"}`), nil, 413},
+		{"too large, length unknown", call, []func(*http.Request){func(r *http.Request) {
+			r.ContentLength = -1
+			r.Body = io.NopCloser(io.LimitReader(letters{}, 5000))
+		}}, 413},
+		{"not JSON", "{", nil, 400},
+		{"not UTF-8", modernLine(1, "echo", "{\"a\":\"\xff\"}"), nil, 400},
+		{"batch", "[" + call + "]", nil, 400},
+		{"empty", "", nil, 400},
+		{"accepts neither form", call, []func(*http.Request){header("Accept", "text/html")}, 406},
+		{"other path", call, []func(*http.Request){path("/")}, 404},
+		{"PUT", call, []func(*http.Request){method(http.MethodPut)}, 405},
+		{"GET foreign origin", "", []func(*http.Request){method(http.MethodGet), header("Origin", "https://evil.example")}, 403},
+		{"GET foreign host", "", []func(*http.Request){method(http.MethodGet), host("evil.example")}, 403},
+		{"GET no token", "", []func(*http.Request){method(http.MethodGet), header("Authorization", "")}, 401},
+		{"DELETE foreign origin", "", []func(*http.Request){method(http.MethodDelete), header("Origin", "https://evil.example")}, 403},
+		{"OPTIONS foreign origin", "", []func(*http.Request){method(http.MethodOptions), header("Origin", "https://evil.example")}, 403},
+		{"OPTIONS no origin", "", []func(*http.Request){method(http.MethodOptions), header("Authorization", "")}, 401},
+		{"preflight", "", []func(*http.Request){method(http.MethodOptions), header("Authorization", ""), header("Origin", "http://localhost:6274")}, 204},
+		{"sse foreign origin", "", []func(*http.Request){path("/sse"), method(http.MethodGet), header("Origin", "https://evil.example")}, 403},
+		{"sse no token", "", []func(*http.Request){path("/sse"), method(http.MethodGet), header("Authorization", "")}, 401},
+		{"sse POST", "", []func(*http.Request){path("/sse")}, 405},
+		{"message foreign origin", call, []func(*http.Request){path("/message"), header("Origin", "https://evil.example")}, 403},
+		{"message without a stream", call, []func(*http.Request){path("/message")}, 404},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			edits := append([]func(*http.Request){ok}, test.edits...)
+			got := w.do(w.request(test.body, edits...))
+			if got.status != test.want {
+				t.Errorf("status %d, want %d: %s", got.status, test.want, got.body)
+			}
+			if got.status == 401 && !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer") {
+				t.Errorf("401 with WWW-Authenticate %q", got.header.Get("WWW-Authenticate"))
+			}
+		})
+	}
+	for _, call := range h.calls() {
+		if call.Caller.Principal != "alice" {
+			t.Errorf("a call came in as %q", call.Caller.Principal)
+		}
+	}
+}
+
+func TestSSEOffUnlessAsked(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{})
+	for _, p := range []string{"/sse", "/message"} {
+		if got := w.do(w.request("", path(p), method(http.MethodGet))); got.status != http.StatusNotFound {
+			t.Errorf("%s answers %d", p, got.status)
+		}
+	}
+}
+
+func TestHTTPNeedsAuthentication(t *testing.T) {
+	if _, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{}); err == nil {
+		t.Error("a handler without authentication was made")
+	}
+	if _, ok := mcpbridge.StaticToken("", "x")(""); ok {
+		t.Error("an empty token was accepted")
+	}
+}
+
+func TestHTTPRateLimitIsPerPrincipal(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{RequestsPerSecond: 0.001, Burst: 2})
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`
+	for i, want := range []int{200, 200, 429} {
+		if got := w.do(w.request(list, modern("tools/list", ""))); got.status != want {
+			t.Errorf("request %d: %d, want %d", i, got.status, want)
+		}
+	}
+	if got := w.do(w.request(list, modern("tools/list", ""), as(bobToken))); got.status != 200 {
+		t.Errorf("the other principal got %d", got.status)
+	}
+}
+
+func TestModernHeadersMustMatchTheBody(t *testing.T) {
+	h := newHandler(t)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	call := modernLine(1, "echo", "{}")
+	for _, test := range []struct {
+		name string
+		body string
+		edit func(*http.Request)
+		code int
+	}{
+		{"no version", call, func(r *http.Request) { header("Mcp-Method", "tools/call")(r); header("Mcp-Name", "echo")(r) }, -32020},
+		{"other version", call, func(r *http.Request) {
+			modern("tools/call", "echo")(r)
+			header("Mcp-Protocol-Version", "2025-11-25")(r)
+		}, -32020},
+		{"no version in the body", callLine(1, "echo", "{}"), modern("tools/call", "echo"), -32602},
+		{"no method", call, modern("", "echo"), -32020},
+		{"other method", call, modern("tools/list", "echo"), -32020},
+		{"no name", call, modern("tools/call", ""), -32020},
+		{"other name", call, modern("tools/call", "refuse"), -32020},
+		{"two names", call, func(r *http.Request) { modern("tools/call", "echo")(r); r.Header.Add("Mcp-Name", "refuse") }, -32020},
+		{"unknown version", strings.ReplaceAll(call, "2026-07-28", "2031-01-01"), modern("tools/call", "echo"), -32022},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := w.do(w.request(test.body, test.edit))
+			if got.status != http.StatusBadRequest {
+				t.Errorf("status %d: %s", got.status, got.body)
+			}
+			got.messages(t)[0].wantError(t, "1", test.code, "")
+		})
+	}
+	encoded := w.do(w.request(call, modern("tools/call", "=?base64?ZWNobw==?=")))
+	if encoded.status != 200 {
+		t.Errorf("an encoded name was refused: %s", encoded.body)
+	}
+	if got := len(h.calls()); got != 1 {
+		t.Errorf("%d calls arrived, want 1", got)
+	}
+	unknown := w.do(w.request(`{"jsonrpc":"2.0","id":1,"method":"no/such","params":{`+modernMeta+`}}`, modern("no/such", "")))
+	if unknown.status != http.StatusNotFound {
+		t.Errorf("an unknown method: %+v", unknown)
+	}
+	unknown.messages(t)[0].wantError(t, "1", -32601, "")
+	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
+		if got := w.do(w.request("", method(verb), header("Mcp-Protocol-Version", "2026-07-28"))); got.status != http.StatusMethodNotAllowed {
+			t.Errorf("%s answers %d in 2026-07-28", verb, got.status)
+		}
+	}
+}
+
+func TestLegacySessions(t *testing.T) {
+	h := newHandler(t)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	call := callLine(1, "whoami", "{}")
+	for _, test := range []struct {
+		name  string
+		edits []func(*http.Request)
+		want  int
+	}{
+		{"own session", []func(*http.Request){session(id)}, 200},
+		{"own session with its revision", []func(*http.Request){session(id), header("Mcp-Protocol-Version", "2025-11-25")}, 200},
+		{"unknown revision", []func(*http.Request){session(id), header("Mcp-Protocol-Version", "2001-01-01")}, 400},
+		{"no session", nil, 400},
+		{"invented session", []func(*http.Request){session("mcp-session-" + id)}, 404},
+		{"another principal's session", []func(*http.Request){session(id), as(bobToken)}, 404},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := w.do(w.request(call, test.edits...)); got.status != test.want {
+				t.Errorf("status %d, want %d: %s", got.status, test.want, got.body)
+			}
+		})
+	}
+	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
+		if got := w.do(w.request("", method(verb), session(id), as(bobToken))); got.status != 404 {
+			t.Errorf("%s on another principal's session: %d", verb, got.status)
+		}
+	}
+	if got := w.do(w.request(initialized, session(id))); got.status != 202 || got.body != "" {
+		t.Errorf("a notification: %+v", got)
+	}
+	if got := w.do(w.request("", method(http.MethodDelete), session(id))); got.status != 204 {
+		t.Errorf("DELETE: %+v", got)
+	}
+	if got := w.do(w.request(call, session(id))); got.status != 404 {
+		t.Errorf("after DELETE: %+v", got)
+	}
+	first, second := h.calls()[0].Caller, h.calls()[1].Caller
+	if first.Connection == "" || first.Connection == id || first != second {
+		t.Errorf("callers %+v and %+v", first, second)
+	}
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{MaxSessions: 2})
+	bobs := w.initialize(as(bobToken))
+	oldest := w.initialize()
+	kept := w.initialize()
+	w.initialize()
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	if got := w.do(w.request(list, session(oldest))); got.status != 404 {
+		t.Errorf("the oldest session answers %d", got.status)
+	}
+	if got := w.do(w.request(list, session(kept))); got.status != 200 {
+		t.Errorf("the newer session answers %d", got.status)
+	}
+	if got := w.do(w.request(list, session(bobs), as(bobToken))); got.status != 200 {
+		t.Errorf("the other principal's session answers %d", got.status)
+	}
+}
+
+func TestProgressStreamsOnThePost(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{})
+	call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}`
+	id := w.initialize()
+	got := w.do(w.request(call, session(id)))
+	messages := got.messages(t)
+	if len(messages) != 4 || messages[0].Method != "notifications/progress" || messages[3].text(t) != "done" {
+		t.Errorf("got %+v", got)
+	}
+	if got.header.Get("X-Accel-Buffering") != "no" {
+		t.Error("a proxy may buffer the stream")
+	}
+	plain := w.do(w.request(call, session(id), header("Accept", "application/json")))
+	if messages := plain.messages(t); len(messages) != 1 || messages[0].text(t) != "done" {
+		t.Errorf("a client that takes no stream got %+v", plain)
+	}
+}
+
+// start sends a request whose answer is not waited for; leave closes it.
+func (w web) start(r *http.Request) (leave func(), done <-chan reply) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	w.t.Cleanup(cancel)
+	got := make(chan reply, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(r.WithContext(ctx))
+		if err != nil {
+			return
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		got <- reply{response.StatusCode, response.Header, string(body)}
+	}()
+	return cancel, got
+}
+
+// waiting adds a tool body that tells when it runs and how it was ended.
+func waiting(h *handler) (running chan string, ended chan string) {
+	running, ended = make(chan string, 10), make(chan string, 10)
+	h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		running <- string(call.Arguments)
+		<-ctx.Done()
+		ended <- string(call.Arguments)
+		return mcpbridge.Result{Text: "cancelled"}
+	}
+	return running, ended
+}
+
+func receive(t testing.TB, from <-chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-from:
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	case <-time.After(patience):
+		t.Fatalf("did not happen: %s", want)
+	}
+}
+
+func nothing(t testing.TB, from <-chan string) {
+	t.Helper()
+	select {
+	case got := <-from:
+		t.Errorf("%s happened", got)
+	case <-time.After(50 * time.Millisecond):
+	}
+}
+
+func TestClosingTheResponseCancels(t *testing.T) {
+	h := newHandler(t)
+	running, ended := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	t.Run("2026-07-28", func(t *testing.T) {
+		leave, _ := w.start(w.request(modernLine(1, "wait", `{"era":2}`), modern("tools/call", "wait")))
+		receive(t, running, `{"era":2}`)
+		leave()
+		receive(t, ended, `{"era":2}`)
+	})
+	t.Run("initialize era", func(t *testing.T) {
+		leave, _ := w.start(w.request(callLine(1, "wait", `{"era":1}`), session(w.initialize())))
+		receive(t, running, `{"era":1}`)
+		leave()
+		receive(t, ended, `{"era":1}`)
+	})
+}
+
+// Whatever is sent, one client's cancellation does not reach another's call
+// that has the same id.
+func TestCancelIsolation(t *testing.T) {
+	h := newHandler(t)
+	running, ended := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	first, second := w.initialize(), w.initialize()
+
+	w.start(w.request(modernLine(1, "wait", `{"who":"modern"}`), modern("tools/call", "wait")))
+	receive(t, running, `{"who":"modern"}`)
+	_, firstDone := w.start(w.request(callLine(1, "wait", `{"who":"first"}`), session(first)))
+	receive(t, running, `{"who":"first"}`)
+	w.start(w.request(callLine(1, "wait", `{"who":"second"}`), session(second)))
+	receive(t, running, `{"who":"second"}`)
+
+	for _, edit := range []func(*http.Request){
+		modern("notifications/cancelled", ""),
+		func(r *http.Request) { modern("notifications/cancelled", "")(r); session(first)(r) },
+	} {
+		if got := w.do(w.request(cancelLine(1), edit)); got.status != 202 {
+			t.Errorf("notifications/cancelled of 2026-07-28: %d", got.status)
+		}
+	}
+	if got := w.do(w.request(cancelLine(1), session(first), as(bobToken))); got.status != 404 {
+		t.Errorf("bob cancels in alice's session: %d", got.status)
+	}
+	nothing(t, ended)
+
+	if got := w.do(w.request(cancelLine(1), session(first))); got.status != 202 {
+		t.Errorf("cancelling one's own call: %d", got.status)
+	}
+	receive(t, ended, `{"who":"first"}`)
+	nothing(t, ended)
+	select {
+	case got := <-firstDone:
+		if got.body != "" {
+			t.Errorf("the cancelled call was answered: %s", got.body)
+		}
+	case <-time.After(patience):
+		t.Error("the cancelled call's response stays open")
+	}
+	if got := w.do(w.request("", method(http.MethodDelete), session(second))); got.status != 204 {
+		t.Errorf("DELETE: %d", got.status)
+	}
+	receive(t, ended, `{"who":"second"}`)
+	nothing(t, ended)
+}
+
+func TestStuckCallsBlockNobodyElse(t *testing.T) {
+	h := newHandler(t)
+	running, _ := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{MaxInFlight: 3})
+	for range 3 {
+		w.start(w.request(modernLine(1, "wait", `{}`), modern("tools/call", "wait")))
+		receive(t, running, `{}`)
+	}
+	if got := w.do(w.request(modernLine(1, "echo", `{}`), modern("tools/call", "echo"))); got.status != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("over the limit: %+v", got)
+	}
+	if got := w.do(w.request(modernLine(1, "echo", `{}`), modern("tools/call", "echo"), as(bobToken))); got.status != 200 {
+		t.Errorf("the other principal: %+v", got)
+	}
+}
+
+func TestModernClientsShareNothing(t *testing.T) {
+	h := newHandler(t)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	for _, edit := range []func(*http.Request){session("x"), session(w.initialize()), as(bobToken)} {
+		got := w.do(w.request(modernLine(1, "whoami", "{}"), modern("tools/call", "whoami"), edit))
+		if got.status != 200 || got.header.Get("Mcp-Session-Id") != "" {
+			t.Errorf("got %+v", got)
+		}
+	}
+	for _, call := range h.calls() {
+		if call.Caller.Connection != "" || !call.Caller.Modern {
+			t.Errorf("caller %+v", call.Caller)
+		}
+	}
+}
+
+func TestDuplicateIDInOneSession(t *testing.T) {
+	h := newHandler(t)
+	running, _ := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	w.start(w.request(callLine(1, "wait", `{}`), session(id)))
+	receive(t, running, `{}`)
+	w.do(w.request(callLine(1, "echo", `{}`), session(id))).messages(t)[0].wantError(t, "1", -32600, "in flight")
+}
+
+func TestLegacyStream(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	stream := w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream"))
+	response, err := http.DefaultClient.Do(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("GET: %d %s", response.StatusCode, response.Header.Get("Content-Type"))
+	}
+	again := w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream"))
+	if got := w.do(again); got.status != http.StatusConflict {
+		t.Errorf("a second stream: %d", got.status)
+	}
+	if got := w.do(w.request("", method(http.MethodGet), header("Accept", "text/event-stream"))); got.status != 400 {
+		t.Errorf("a stream without a session: %d", got.status)
+	}
+	w.do(w.request("", method(http.MethodDelete), session(id)))
+	if _, err := io.ReadAll(response.Body); err != nil {
+		t.Errorf("the stream ended with %v", err)
+	}
+}

@@ -1,0 +1,278 @@
+package mcpbridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	// maxDepth bounds the nesting of a message. Nothing that the protocol or
+	// our tools define comes near it; decoders recurse on it.
+	maxDepth = 256
+	// maxMembers bounds the members of the envelope, of params and of _meta.
+	maxMembers = 256
+	// maxIDLength bounds a request id, which is kept and sent back.
+	maxIDLength = 1024
+)
+
+type messageKind int
+
+const (
+	requestMessage messageKind = iota
+	notificationMessage
+	responseMessage
+)
+
+// message is a JSON-RPC message that passed the strict reader.
+type message struct {
+	kind   messageKind
+	id     json.RawMessage // as sent; nil for a notification
+	method string
+	params members // nil if absent
+}
+
+// member is one name and value of a JSON object; value is as sent.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+type members []member
+
+// get returns the value of exactly that name, nil if absent or null.
+func (m members) get(name string) json.RawMessage {
+	for _, candidate := range m {
+		if candidate.name == name && string(candidate.value) != "null" {
+			return candidate.value
+		}
+	}
+	return nil
+}
+
+// text returns the value of that name if it is a string.
+func (m members) text(name string) (string, bool) {
+	return unquote(m.get(name))
+}
+
+// parseMessage reads one JSON-RPC message. It is stricter than encoding/json,
+// which matches names in any case, lets the last of two equal names win and
+// turns invalid UTF-8 into U+FFFD: with those, what we check and what mcp-go
+// runs could differ. After an error the message still holds the id, if the id
+// could be read.
+func parseMessage(raw []byte) (message, *rpcError) {
+	if depth := nesting(raw); depth > maxDepth {
+		return message{}, errorf(codeInvalidRequest, "the message is nested more than %d levels deep", maxDepth)
+	}
+	if !utf8.Valid(raw) {
+		return message{}, errorf(codeParse, "the message is not valid UTF-8")
+	}
+	if trimmed := bytes.TrimLeft(raw, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
+		return message{}, errorf(codeInvalidRequest, "batches are not supported; send one message at a time")
+	}
+	envelope, err := readMembers(raw)
+	if err != nil {
+		return message{}, errorf(codeParse, "the message is not one JSON object: %v", err)
+	}
+	return newMessage(envelope)
+}
+
+func newMessage(envelope members) (message, *rpcError) {
+	var m message
+	if err := envelope.checkNames(envelopeNames); err != nil {
+		return m, errorf(codeInvalidRequest, "bad envelope: %v", err)
+	}
+	hasID, err := m.readID(envelope)
+	if err != nil {
+		return m, errorf(codeInvalidRequest, "bad id: %v", err)
+	}
+	if version, _ := envelope.text("jsonrpc"); version != "2.0" {
+		return m, errorf(codeInvalidRequest, `"jsonrpc" must be "2.0"`)
+	}
+	method := envelope.get("method")
+	if method == nil {
+		if !hasID || (envelope.get("result") == nil && envelope.get("error") == nil) {
+			return m, errorf(codeInvalidRequest, "the message is neither a request, a notification nor a response")
+		}
+		m.kind = responseMessage
+		return m, nil
+	}
+	if envelope.get("result") != nil || envelope.get("error") != nil {
+		return m, errorf(codeInvalidRequest, "the message is a request and a response at once")
+	}
+	var isText bool
+	if m.method, isText = unquote(method); !isText {
+		return m, errorf(codeInvalidRequest, `"method" must be a string`)
+	}
+	if m.id == nil {
+		m.kind = notificationMessage
+	}
+	return m, m.readParams(envelope.get("params"))
+}
+
+var envelopeNames = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+
+// readID takes the id over and tells whether there is one.
+func (m *message) readID(envelope members) (bool, error) {
+	for _, candidate := range envelope {
+		if candidate.name != "id" {
+			continue
+		}
+		if _, err := idKey(candidate.value); err != nil {
+			return false, err
+		}
+		m.id = candidate.value
+		return true, nil
+	}
+	return false, nil
+}
+
+func (m *message) readParams(raw json.RawMessage) *rpcError {
+	if raw == nil {
+		return nil
+	}
+	if raw[0] != '{' {
+		return errorf(codeInvalidRequest, `"params" must be an object`)
+	}
+	params, err := readMembers(raw)
+	if err != nil {
+		return errorf(codeInvalidRequest, "bad params: %v", err)
+	}
+	m.params = params
+	return nil
+}
+
+// idKey checks an id and returns what makes it equal to another: an integer
+// and a string of the same digits differ, two spellings of a string do not.
+func idKey(raw json.RawMessage) (string, error) {
+	if len(raw) > maxIDLength {
+		return "", fmt.Errorf("longer than %d bytes", maxIDLength)
+	}
+	if text, ok := unquote(raw); ok {
+		return "s" + text, nil
+	}
+	if len(raw) == 0 || !strings.ContainsRune("-0123456789", rune(raw[0])) || bytes.ContainsAny(raw, ".eE") {
+		return "", errors.New("it must be a string or an integer")
+	}
+	return "n" + string(raw), nil
+}
+
+// checkNames refuses names that a laxer reader would take for a known one.
+func (m members) checkNames(known []string) error {
+	for i, candidate := range m {
+		for _, name := range known {
+			if candidate.name != name && strings.EqualFold(candidate.name, name) {
+				return fmt.Errorf("%.40q must be spelled %q", candidate.name, name)
+			}
+		}
+		for _, earlier := range m[:i] {
+			if earlier.name == candidate.name {
+				return fmt.Errorf("%.40q appears twice", candidate.name)
+			}
+		}
+	}
+	return nil
+}
+
+// readMembers splits one JSON object, and nothing after it, into its members.
+// The values are slices of raw.
+func readMembers(raw []byte) (members, error) {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))
+	if decoder.PeekKind() != jsontext.KindBeginObject {
+		if _, err := decoder.ReadValue(); err != nil {
+			return nil, syntaxError(err)
+		}
+		return nil, errors.New("it is another kind of value")
+	}
+	if _, err := decoder.ReadToken(); err != nil {
+		return nil, syntaxError(err)
+	}
+	var found members
+	for decoder.PeekKind() != jsontext.KindEndObject {
+		if len(found) == maxMembers {
+			return nil, fmt.Errorf("an object has more than %d members", maxMembers)
+		}
+		next, err := readMember(decoder, raw)
+		if err != nil {
+			return nil, syntaxError(err)
+		}
+		found = append(found, next)
+	}
+	if _, err := decoder.ReadToken(); err != nil {
+		return nil, syntaxError(err)
+	}
+	if _, err := decoder.ReadToken(); err != io.EOF {
+		return nil, errors.New("something follows the object")
+	}
+	return found, nil
+}
+
+func readMember(decoder *jsontext.Decoder, raw []byte) (member, error) {
+	name, err := decoder.ReadToken()
+	if err != nil {
+		return member{}, err
+	}
+	text := name.String()
+	value, err := decoder.ReadValue()
+	if err != nil {
+		return member{}, err
+	}
+	// The decoder's slice is valid only until its next call; ours is not.
+	end := int(decoder.InputOffset())
+	return member{name: text, value: raw[end-len(value) : end : end]}, nil
+}
+
+// syntaxError shortens the decoder's error: it can quote a hostile name.
+func syntaxError(err error) error {
+	text := strings.TrimPrefix(err.Error(), "jsontext: ")
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "") + "…"
+	}
+	return errors.New(text)
+}
+
+// unquote returns the text of a JSON string.
+func unquote(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	text, err := jsontext.AppendUnquote(nil, raw)
+	return string(text), err == nil
+}
+
+// nesting returns how deep arrays and objects are nested in raw, in one pass
+// and without recursion. On what is not JSON it returns some number.
+func nesting(raw []byte) int {
+	depth, deepest := 0, 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			i = stringEnd(raw, i)
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// stringEnd returns the index of the quote that ends the string at start.
+func stringEnd(raw []byte, start int) int {
+	for i := start + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(raw)
+}

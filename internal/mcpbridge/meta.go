@@ -1,0 +1,129 @@
+package mcpbridge
+
+import (
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// maxClientText bounds what is kept of a client's name and version.
+const maxClientText = 200
+
+// meta is what a request says about itself in params._meta.
+type meta struct {
+	raw           members
+	version       string // declared protocol revision, "" if none
+	modern        bool
+	client        Client
+	canElicit     bool
+	progressToken json.RawMessage
+}
+
+// metaNames are the members of _meta that are read, here or by mcp-go.
+func metaNames() []string {
+	return []string{
+		"progressToken",
+		mcp.MetaKeyProtocolVersion,
+		mcp.MetaKeyClientInfo,
+		mcp.MetaKeyClientCapabilities,
+		mcp.MetaKeyLogLevel,
+	}
+}
+
+// readMeta decides the era of a request: it is of 2026-07-28 or later exactly
+// if its _meta declares such a revision.
+func readMeta(params members) (meta, *rpcError) {
+	raw := params.get("_meta")
+	if raw == nil {
+		return meta{}, nil
+	}
+	var m meta
+	var err error
+	if m.raw, err = readMembers(raw); err != nil {
+		return m, errorf(codeInvalidParams, "bad _meta: %v", err)
+	}
+	if err := m.raw.checkNames(metaNames()); err != nil {
+		return m, errorf(codeInvalidParams, "bad _meta: %v", err)
+	}
+	m.progressToken = m.raw.get("progressToken")
+	if m.progressToken != nil {
+		if _, err := idKey(m.progressToken); err != nil {
+			return m, errorf(codeInvalidParams, "bad progressToken: %v", err)
+		}
+	}
+	return m, m.readVersion()
+}
+
+func (m *meta) readVersion() *rpcError {
+	declared := m.raw.get(mcp.MetaKeyProtocolVersion)
+	if declared == nil {
+		return nil
+	}
+	var ok bool
+	if m.version, ok = unquote(declared); !ok {
+		return errorf(codeInvalidParams, "missing or invalid _meta field %s", mcp.MetaKeyProtocolVersion)
+	}
+	if !mcp.IsValidProtocolVersion(m.version) {
+		return unsupportedVersion(m.version)
+	}
+	m.modern = mcp.IsModernProtocol(m.version)
+	if m.modern {
+		return m.readClient()
+	}
+	return nil
+}
+
+func (m *meta) readClient() *rpcError {
+	capabilities := m.raw.get(mcp.MetaKeyClientCapabilities)
+	var ok bool
+	if m.canElicit, ok = declaresElicitation(capabilities); !ok {
+		return errorf(codeInvalidParams, "missing or invalid _meta field %s", mcp.MetaKeyClientCapabilities)
+	}
+	m.client = readClientInfo(m.raw.get(mcp.MetaKeyClientInfo))
+	return nil
+}
+
+// declaresElicitation tells whether capabilities has an elicitation member; it
+// is not ok if capabilities is not an object.
+func declaresElicitation(capabilities json.RawMessage) (can, ok bool) {
+	if capabilities == nil || capabilities[0] != '{' {
+		return false, false
+	}
+	declared, err := readMembers(capabilities)
+	if err != nil {
+		return false, false
+	}
+	elicitation := declared.get("elicitation")
+	return elicitation != nil && elicitation[0] == '{', true
+}
+
+// readClientInfo takes what it can get: the field is optional and unverified.
+func readClientInfo(raw json.RawMessage) Client {
+	if raw == nil || raw[0] != '{' {
+		return Client{}
+	}
+	info, err := readMembers(raw)
+	if err != nil {
+		return Client{}
+	}
+	name, _ := info.text("name")
+	version, _ := info.text("version")
+	return Client{Name: shorten(name), Version: shorten(version)}
+}
+
+func shorten(text string) string {
+	runes := []rune(text)
+	if len(runes) <= maxClientText {
+		return text
+	}
+	return string(runes[:maxClientText]) + "…"
+}
+
+func unsupportedVersion(requested string) *rpcError {
+	failure := errorf(codeUnsupportedVersion, "Unsupported protocol version")
+	failure.Data = encode(map[string]any{
+		"supported": mcp.ValidProtocolVersions,
+		"requested": shorten(requested),
+	})
+	return failure
+}

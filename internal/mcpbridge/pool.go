@@ -1,0 +1,101 @@
+package mcpbridge
+
+import "sync"
+
+// pool runs jobs on goroutines of their own, started in the order in which
+// they were submitted. It bounds how many run at once, how many wait, and how
+// many bytes of messages both hold. It never blocks who submits, and never
+// runs a job on their goroutine.
+type pool struct {
+	mu       sync.Mutex
+	limit    poolLimit
+	reserved int // places given out, running or not
+	bytes    int // held by them
+	running  int
+	waiting  []func()
+	closed   bool
+	idle     chan struct{} // closed when closed and nothing is reserved
+}
+
+type poolLimit struct {
+	running, reserved, bytes int
+}
+
+func newPool(limit poolLimit) *pool {
+	return &pool{limit: limit, idle: make(chan struct{})}
+}
+
+// reserve takes a place for a job whose message has that size. It is not ok
+// when the pool is full or closed. One job of any size always fits.
+func (p *pool) reserve(size int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.reserved >= p.limit.reserved || (p.reserved > 0 && p.bytes+size > p.limit.bytes) {
+		return false
+	}
+	p.reserved++
+	p.bytes += size
+	return true
+}
+
+// release gives a place back.
+func (p *pool) release(size int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reserved--
+	p.bytes -= size
+	p.settle()
+}
+
+// start runs a job in a reserved place as soon as its turn comes.
+func (p *pool) start(job func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running >= p.limit.running {
+		p.waiting = append(p.waiting, job)
+		return
+	}
+	p.running++
+	go p.work(job)
+}
+
+func (p *pool) work(job func()) {
+	for ok := true; ok; {
+		job()
+		job, ok = p.next()
+	}
+}
+
+func (p *pool) next() (func(), bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) == 0 {
+		p.running--
+		return nil, false
+	}
+	job := p.waiting[0]
+	p.waiting[0] = nil
+	p.waiting = p.waiting[1:]
+	return job, true
+}
+
+// close lets no further job in; the channel is closed when the last is done.
+func (p *pool) close() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.closed = true
+		p.settle()
+	}
+	return p.idle
+}
+
+func (p *pool) settle() {
+	if p.closed && p.reserved == 0 {
+		select {
+		case <-p.idle:
+		default:
+			close(p.idle)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package mcpbridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// serve runs a request to its end and returns its answer.
+func (s *Server) serve(ctx context.Context, r *request, to sink) []byte {
+	state := &running{request: r}
+	session := &engineSession{notifications: make(chan mcp.JSONRPCNotification, 1)}
+	ctx = context.WithValue(ctx, runningKey{}, state)
+	answer := s.handle(s.engine.WithContext(ctx, session), r)
+	if r.call != nil {
+		// mcp-go may have refused the request on its own.
+		unstarted, cancel := context.WithCancel(ctx)
+		cancel()
+		_, _ = s.finish(unstarted, r.call)
+	}
+	session.flush(to)
+	if state.failure != nil {
+		return encodeError(r.id, state.failure)
+	}
+	return encodeAnswer(r.id, answer)
+}
+
+// handle is mcp-go's HandleMessage with panics turned into an answer.
+func (s *Server) handle(ctx context.Context, r *request) (answer mcp.JSONRPCMessage) {
+	defer func() {
+		if value := recover(); value != nil {
+			s.logPanic(value, r.method)
+			answer = internalError(errPanicked)
+		}
+	}()
+	return s.engine.HandleMessage(ctx, r.forward)
+}
+
+func internalError(err error) mcp.JSONRPCError {
+	return mcp.JSONRPCError{Error: mcp.NewJSONRPCErrorDetails(codeInternal, err.Error(), nil)}
+}
+
+// encodeAnswer writes mcp-go's answer with the id as it was sent: mcp-go
+// decodes ids to float64, which changes large ones.
+func encodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
+	switch answer := answer.(type) {
+	case mcp.JSONRPCResponse:
+		result, err := json.Marshal(answer.Result)
+		if err != nil {
+			return encodeError(id, errorf(codeInternal, "internal error: the result cannot be encoded: %v", err))
+		}
+		return encodeResult(id, result)
+	case mcp.JSONRPCError:
+		failure := errorf(answer.Error.Code, "%s", answer.Error.Message)
+		if data, err := json.Marshal(answer.Error.Data); err == nil && answer.Error.Data != nil {
+			failure.Data = data
+		}
+		return encodeError(id, failure)
+	}
+	return encodeError(id, errorf(codeInternal, "internal error: no answer (%s)", fmt.Sprintf("%T", answer)))
+}
+
+// initialize runs the handshake of the initialize era. It is a barrier: the
+// caller reads nothing further from the peer until it is done.
+func (s *Server) initialize(ctx context.Context, m message, from *peer, principal string) (answer []byte, ok bool) {
+	if _, done := from.caller(); done {
+		return encodeError(m.id, errorf(codeInvalidRequest, "the connection is initialized already")), false
+	}
+	declared, failure := readMeta(m.params)
+	if failure == nil && declared.modern {
+		failure = errorf(codeMethodNotFound, "initialize is not part of revision %s; send requests as they are", declared.version)
+	}
+	var r *request
+	if failure == nil {
+		r, failure = s.admit(m, declared, from, principal)
+	}
+	if failure != nil {
+		return encodeError(m.id, failure), false
+	}
+	engineAnswer := s.handle(ctx, r)
+	if response, isResponse := engineAnswer.(mcp.JSONRPCResponse); isResponse {
+		if result, isResult := response.Result.(mcp.InitializeResult); isResult {
+			canElicit, _ := declaresElicitation(m.params.get("capabilities"))
+			from.initialize(readClientInfo(m.params.get("clientInfo")), canElicit, result.ProtocolVersion)
+			ok = true
+		}
+	}
+	return encodeAnswer(m.id, engineAnswer), ok
+}
+
+// engineSession is what mcp-go takes for a client's session. Each request has
+// its own, so nothing that mcp-go keeps by session can be shared.
+type engineSession struct {
+	notifications chan mcp.JSONRPCNotification
+}
+
+var _ server.ClientSession = (*engineSession)(nil)
+
+func (e *engineSession) Initialize()       {}
+func (e *engineSession) Initialized() bool { return true }
+func (e *engineSession) SessionID() string { return fmt.Sprintf("%p", e) }
+func (e *engineSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
+	return e.notifications
+}
+
+// flush sends on what mcp-go had to say before the answer: the
+// acknowledgement of subscriptions/listen, which subscribes to nothing here.
+func (e *engineSession) flush(to sink) {
+	for {
+		select {
+		case notification := <-e.notifications:
+			if encoded, err := json.Marshal(notification); err == nil {
+				to.notify(encoded)
+			}
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package mcpbridge_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+func TestArriveOrderIsLineOrder(t *testing.T) {
+	const lines = 1000
+	h := newHandler(t)
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	go func() {
+		var b strings.Builder
+		b.WriteString(initialize + "\n")
+		for i := range lines {
+			b.WriteString(callLine(i, "echo", fmt.Sprintf(`{"n":%d}`, i)) + "\n")
+		}
+		_, _ = io.WriteString(c.in, b.String())
+	}()
+	for range lines + 1 {
+		if a := c.read(); a.Error != nil {
+			t.Fatalf("refused: %s", a.Raw)
+		}
+	}
+	for i, call := range h.calls() {
+		if want := fmt.Sprintf(`{"n":%d}`, i); string(call.Arguments) != want {
+			t.Fatalf("call %d arrived with %s", i, call.Arguments)
+		}
+	}
+	if got := len(h.calls()); got != lines {
+		t.Errorf("%d calls arrived, want %d", got, lines)
+	}
+}
+
+func TestInitializeIsABarrier(t *testing.T) {
+	h := newHandler(t)
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	c.send(callLine(1, "whoami", "{}"), initialize, callLine(2, "whoami", "{}"))
+	c.read().wantError(t, "1", -32600, "not initialized")
+	if a := c.read(); string(a.ID) != `"init"` {
+		t.Fatalf("got %s, want the answer to initialize", a.Raw)
+	}
+	who := c.read().text(t)
+	for _, part := range []string{`"Modern":false`, `"Name":"tester"`, `"CanElicit":true`, `"ProtocolVersion":"2025-11-25"`} {
+		if !strings.Contains(who, part) {
+			t.Errorf("the caller is %s, without %s", who, part)
+		}
+	}
+	if got := len(h.calls()); got != 1 {
+		t.Errorf("%d calls arrived, want 1", got)
+	}
+}
+
+func TestCancelRunningCall(t *testing.T) {
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
+	c.initialize()
+	c.send(callLine(1, "wait", "{}"), cancelLine(1), callLine(2, "echo", "{}"))
+	if a := c.read(); string(a.ID) != "2" {
+		t.Errorf("got %s; a cancelled call must not be answered", a.Raw)
+	}
+}
+
+// A cancelled call that waits for a place never starts; cancellation and ping
+// are read although every place is taken.
+func TestCancelQueuedCall(t *testing.T) {
+	h := newHandler(t)
+	var started atomic.Int64
+	release := make(chan struct{})
+	h.tools["wait"] = func(ctx context.Context, _ mcpbridge.Call) mcpbridge.Result {
+		started.Add(1)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return mcpbridge.Result{}
+	}
+	var queuedErr error
+	h.tools["echo"] = func(ctx context.Context, _ mcpbridge.Call) mcpbridge.Result {
+		queuedErr = ctx.Err()
+		return mcpbridge.Result{}
+	}
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	c.initialize()
+	for i := range 64 {
+		c.send(callLine(i, "wait", "{}"))
+	}
+	eventually(t, "64 calls run", func() bool { return started.Load() == 64 })
+	c.send(callLine(1000, "echo", "{}"), cancelLine(1000), `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+	if a := c.read(); string(a.ID) != `"p"` {
+		t.Fatalf("got %s, want the ping's answer", a.Raw)
+	}
+	c.send(`{"jsonrpc":"2.0","id":"l","method":"tools/list"}`)
+	if a := c.read(); string(a.ID) != `"l"` {
+		t.Fatalf("got %s, want the list's answer", a.Raw)
+	}
+	close(release)
+	for range 64 {
+		if a := c.read(); string(a.ID) == "1000" {
+			t.Error("the cancelled call was answered")
+		}
+	}
+	h.waitIdle()
+	if !errors.Is(queuedErr, context.Canceled) {
+		t.Errorf("the cancelled call was started with a context that is not done: %v", queuedErr)
+	}
+}
+
+func TestTooMuchInFlight(t *testing.T) {
+	h := newHandler(t)
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{MaxLine: 1000})
+	c.initialize()
+	big := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 700))
+	for i := range 6 {
+		c.send(callLine(i, "wait", big))
+	}
+	c.read().wantError(t, "5", -31000, "in flight")
+	c.send(cancelLine(0), `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+	c.read()
+	eventually(t, "there is room again", func() bool {
+		c.send(callLine(9, "echo", big))
+		return c.read().Error == nil
+	})
+}
+
+func TestDuplicateIDInFlight(t *testing.T) {
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
+	c.initialize()
+	c.send(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"wait"}}`,
+		`{"jsonrpc":"2.0","id":"\u0061","method":"tools/call","params":{"name":"echo"}}`)
+	c.read().wantError(t, `"\u0061"`, -32600, "in flight")
+	c.send(callLine(1, "echo", "{}"), callLine(1, "echo", "{}"))
+	c.read()
+}
+
+func TestEndOfInput(t *testing.T) {
+	t.Run("calls in flight finish and are answered", func(t *testing.T) {
+		h := newHandler(t)
+		h.tools["wait"] = func(context.Context, mcpbridge.Call) mcpbridge.Result {
+			time.Sleep(100 * time.Millisecond)
+			return mcpbridge.Result{Text: "finished"}
+		}
+		var out bytes.Buffer
+		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n" + callLine(2, "wait", "{}")
+		if err := newServer(t, h).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(out.String(), "finished"); got != 2 {
+			t.Errorf("%d answers, want 2 (the last line has no newline):\n%s", got, out.String())
+		}
+	})
+	t.Run("calls that go on are cancelled and answered", func(t *testing.T) {
+		var out bytes.Buffer
+		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n"
+		start := time.Now()
+		err := newServer(t, newHandler(t)).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: 50 * time.Millisecond})
+		if err != nil || time.Since(start) > time.Second {
+			t.Errorf("ended after %s with %v", time.Since(start), err)
+		}
+		if !strings.Contains(out.String(), "cancelled") {
+			t.Errorf("no answer to the cancelled call:\n%s", out.String())
+		}
+	})
+	t.Run("a call that ignores its context does not keep the server", func(t *testing.T) {
+		h := newHandler(t)
+		block := make(chan struct{})
+		defer close(block)
+		h.tools["wait"] = func(context.Context, mcpbridge.Call) mcpbridge.Result { <-block; return mcpbridge.Result{} }
+		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n"
+		start := time.Now()
+		err := newServer(t, h).ServeStdio(t.Context(), strings.NewReader(in), io.Discard, mcpbridge.StdioOptions{})
+		if took := time.Since(start); err != nil || took > 2*time.Second {
+			t.Errorf("ended after %s with %v", took, err)
+		}
+	})
+}
+
+func TestStopBySignal(t *testing.T) {
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{Drain: 20 * time.Millisecond})
+	c.initialize()
+	c.send(callLine(1, "wait", "{}"))
+	c.stop()
+	if a := c.read(); a.text(t) != "cancelled" {
+		t.Errorf("got %s", a.Raw)
+	}
+	if err := c.wait(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestWriteErrorEnds(t *testing.T) {
+	broken := errors.New("broken pipe")
+	inReader, in := io.Pipe()
+	defer in.Close()
+	ended := make(chan error, 1)
+	s := newServer(t, newHandler(t))
+	go func() {
+		ended <- s.ServeStdio(context.Background(), inReader, failingWriter{broken}, mcpbridge.StdioOptions{})
+	}()
+	fmt.Fprintln(in, initialize)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, broken) {
+			t.Errorf("ended with %v, want the write error", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the server did not end")
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+func TestReadErrorEnds(t *testing.T) {
+	broken := errors.New("device gone")
+	err := newServer(t, newHandler(t)).ServeStdio(t.Context(), io.MultiReader(strings.NewReader(initialize), failingReader{broken}), io.Discard, mcpbridge.StdioOptions{})
+	if !errors.Is(err, broken) {
+		t.Errorf("ended with %v, want the read error", err)
+	}
+}
+
+type failingReader struct{ err error }
+
+func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
+
+func TestLongLineInBoundedMemory(t *testing.T) {
+	const length, limit = 64 << 20, 1 << 20
+	h := newHandler(t)
+	in := io.MultiReader(
+		strings.NewReader(initialize+"\n"),
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`),
+		io.LimitReader(letters{}, length),
+		strings.NewReader("\"}}}\n"+callLine(2, "echo", `{"still":"here"}`)+"\n"),
+	)
+	var out bytes.Buffer
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := newServer(t, h).ServeStdio(t.Context(), in, &out, mcpbridge.StdioOptions{MaxLine: limit})
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 16*limit {
+		t.Errorf("a line of %d bytes took %d bytes of memory in all", length, allocated)
+	}
+	answers := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(answers) != 3 {
+		t.Fatalf("%d answers:\n%s", len(answers), out.String())
+	}
+	parseAnswer(t, answers[1]).wantError(t, "null", -32600, "longer than")
+	if got := parseAnswer(t, answers[2]).text(t); got != `{"still":"here"}` {
+		t.Errorf("the call after the long line got %q", got)
+	}
+	if len(h.calls()) != 1 {
+		t.Errorf("%d calls arrived, want 1", len(h.calls()))
+	}
+}
+
+// letters is an endless line.
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+func TestDeepNestingIsRefused(t *testing.T) {
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
+	c.initialize()
+	c.send(callLine(1, "echo", `{"a":`+strings.Repeat("[", 1<<20)+strings.Repeat("]", 1<<20)+`}`))
+	c.read().wantError(t, "null", -32600, "nested")
+	c.send(callLine(2, "echo", `{"a":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`))
+	if a := c.read(); a.Error != nil {
+		t.Errorf("200 levels were refused: %s", a.Raw)
+	}
+}
+
+func TestConnectionIdentity(t *testing.T) {
+	var gone []string
+	h := newHandler(t)
+	s, err := mcpbridge.New(mcpbridge.Config{
+		Name: "n", Version: "1", Tools: []mcpbridge.Tool{tool("echo")}, Handler: h,
+		Disconnected: func(connection string) { gone = append(gone, connection) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		in := initialize + "\n" + callLine(1, "echo", "{}") + "\n" + callLine(2, "echo", "{}") + "\n"
+		if err := s.ServeStdio(t.Context(), strings.NewReader(in), io.Discard, mcpbridge.StdioOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := h.calls()
+	first, second := calls[0].Caller.Connection, calls[2].Caller.Connection
+	if first == "" || len(first) < 22 || first != calls[1].Caller.Connection || first == second {
+		t.Errorf("connections %q, %q, %q", first, calls[1].Caller.Connection, second)
+	}
+	if len(gone) != 2 || gone[0] != first || gone[1] != second {
+		t.Errorf("disconnected: %q", gone)
+	}
+}

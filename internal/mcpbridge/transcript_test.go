@@ -1,0 +1,92 @@
+package mcpbridge_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+var update = flag.Bool("update", false, "rewrite the answers in testdata/transcripts")
+
+// TestTranscripts plays golden conversations: a line that starts with "-> " is
+// sent as it is, each "<- " after it is the next answer. Answers are compared
+// as JSON, with sorted keys.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/transcripts/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(want))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got != string(want) {
+				t.Errorf("the conversation went differently:\n%s", difference(string(want), got))
+			}
+		})
+	}
+}
+
+func play(t *testing.T, script string) string {
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{MaxLine: 4096})
+	var out strings.Builder
+	for line := range strings.Lines(script) {
+		line = strings.TrimSuffix(line, "\n")
+		switch sent, isSent := strings.CutPrefix(line, "-> "); {
+		case isSent:
+			out.WriteString(line + "\n")
+			c.send(strings.ReplaceAll(sent, "{{long}}", strings.Repeat("x", 5000)))
+		case strings.HasPrefix(line, "<- "):
+			out.WriteString("<- " + canonical(t, c.read().Raw) + "\n")
+		default:
+			out.WriteString(line + "\n")
+		}
+	}
+	if err := c.end(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	return out.String()
+}
+
+// canonical sorts the keys, so that the order of fields is free to change.
+func canonical(t *testing.T, raw string) string {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func difference(want, got string) string {
+	wantLines, gotLines := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i, line := range wantLines {
+		if i >= len(gotLines) || gotLines[i] != line {
+			return "want " + line + "\ngot  " + strings.Join(gotLines[i:min(i+1, len(gotLines))], "")
+		}
+	}
+	return "more than wanted"
+}

@@ -1,0 +1,170 @@
+package mcpbridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// ErrNotFound is what a resource or prompt reader returns (or wraps) for a
+// thing that does not exist; the client is told so with the error code of its
+// era. Every other error is reported as an internal one, with its text.
+var ErrNotFound = errors.New("not found")
+
+// Tool is the definition of a tool as tools/list shows it.
+type Tool struct {
+	// Name identifies the tool; it is unique within a server.
+	Name string
+	// Title is shown to people, Description to the model.
+	Title, Description string
+	// InputSchema is the JSON Schema of the arguments. It is required, and its
+	// root has "type": "object".
+	InputSchema json.RawMessage
+	// OutputSchema is the JSON Schema of [Result.Structured], nil for none.
+	OutputSchema json.RawMessage
+	// ReadOnly, Destructive, Idempotent and OpenWorld are the annotations of
+	// the same names. All four are always sent: the protocol's defaults for
+	// absent ones are not false.
+	ReadOnly, Destructive, Idempotent, OpenWorld bool
+}
+
+// Client is how a client names itself. It is unverified.
+type Client struct {
+	Name, Version string
+}
+
+// Caller is what is known about who sent a request.
+type Caller struct {
+	// Connection identifies the protocol session (HTTP) or the process's
+	// standard streams (stdio) of an initialize-era client. It is unguessable,
+	// never shown to the client, and empty for a 2026-07-28 request, which has
+	// no connection by the protocol's definition.
+	Connection string
+	// Modern is true for a request of revision 2026-07-28 or later.
+	Modern bool
+	// Principal is who the HTTP bearer token belongs to; empty on stdio.
+	Principal string
+	// Client is what the client calls itself.
+	Client Client
+	// CanElicit is true if the client declared that it can ask its user.
+	CanElicit bool
+	// ProtocolVersion is the revision in use for this request.
+	ProtocolVersion string
+}
+
+// Call is one tools/call request.
+type Call struct {
+	Tool string
+	// Arguments are the bytes of params.arguments exactly as sent, a JSON
+	// object in valid UTF-8; `{}` if they were absent or null. Names in it may
+	// be repeated or miscased: whoever decodes it decides.
+	Arguments json.RawMessage
+	Caller    Caller
+	// Progress tells the client how far the call is. It waits while the client
+	// does not read, may be called concurrently and after the end, and does
+	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that
+	// do not increase are raised a little, as the protocol demands.
+	Progress func(message string, done, total float64)
+}
+
+// ToolHandler runs tool calls.
+type ToolHandler interface {
+	// Arrive is called once for each call of a known tool, in the order in
+	// which the calls came in on their connection, by the goroutine that reads
+	// it: it must not block. The returned function is then called exactly
+	// once, on a goroutine of its own, possibly after waiting for a free
+	// place.
+	//
+	// If the call was cancelled before it could start, the function gets a
+	// context that is already done: it must then start nothing, only give back
+	// what Arrive took.
+	//
+	// A panic in either is logged and answered with an internal error.
+	Arrive(call Call) func(ctx context.Context) Result
+}
+
+// Result is the outcome of a tool call.
+type Result struct {
+	// Text is sent as the first content block.
+	Text string
+	// Content are further blocks.
+	Content []Content
+	// Structured is the structuredContent, a JSON object, or nil.
+	Structured json.RawMessage
+	// IsError marks a refusal or a failure.
+	IsError bool
+}
+
+// Content is a content block beside a result's text. Make one with
+// [TextContent], [ImageContent] or [ResourceContent].
+type Content struct {
+	kind     contentKind
+	text     string
+	data     string
+	mimeType string
+	uri      string
+}
+
+type contentKind int
+
+const (
+	contentText contentKind = iota
+	contentImage
+	contentResource
+)
+
+// TextContent is a block of text.
+func TextContent(text string) Content {
+	return Content{kind: contentText, text: text}
+}
+
+// ImageContent is an image; data is in base64.
+func ImageContent(data, mimeType string) Content {
+	return Content{kind: contentImage, data: data, mimeType: mimeType}
+}
+
+// ResourceContent embeds the text of a resource.
+func ResourceContent(uri, mimeType, text string) Content {
+	return Content{kind: contentResource, uri: uri, mimeType: mimeType, text: text}
+}
+
+// Prompt is a prompt that the server offers.
+type Prompt struct {
+	Name, Title, Description string
+	Arguments                []PromptArgument
+	// Get returns the text of the prompt's single user message.
+	Get func(ctx context.Context, caller Caller, arguments map[string]string) (string, error)
+}
+
+// PromptArgument is a named value that a prompt takes.
+type PromptArgument struct {
+	Name, Description string
+	Required          bool
+}
+
+// Resource is a text that the server offers under a fixed URI.
+type Resource struct {
+	URI, Name, Title, Description, MIMEType string
+	// Read returns the present text.
+	Read func(ctx context.Context, caller Caller) (string, error)
+}
+
+// ResourceTemplate is a family of resources under an RFC 6570 URI template.
+type ResourceTemplate struct {
+	URITemplate, Name, Title, Description, MIMEType string
+	// Read returns the text of one of them; variables are those of the
+	// template as they were matched in the URI.
+	Read func(ctx context.Context, caller Caller, uri string, variables map[string]string) (string, error)
+}
+
+// CompletionRequest asks for the values that an argument could have.
+type CompletionRequest struct {
+	// Prompt names the prompt, or is empty.
+	Prompt string
+	// URITemplate names the resource template, or is empty.
+	URITemplate string
+	// Argument is the argument's name, Value what was typed so far.
+	Argument, Value string
+	// Known are arguments that were already settled.
+	Known map[string]string
+}
