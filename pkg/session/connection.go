@@ -1,0 +1,112 @@
+package session
+
+import "slices"
+
+// connection is what was selected, and seen before that, on one connection of the initialize era.
+type connection struct {
+	selections []selected // in order of selection; replaced, never changed in place
+	unowned    *Views     // seen while nothing was selected: belongs to the next selection
+	used       int64
+}
+
+// selected is one selection made on a connection. The handle is kept in memory only, for the agent
+// that selects the same intent again, or that has to be told what to pass.
+type selected struct {
+	key    digest
+	handle string
+}
+
+// selections are those that a call without a handle can mean.
+func (s *Store) selections(c Caller) []selected {
+	if c.pinned != nil {
+		return c.pinned.selections
+	}
+	if !c.connected() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	conn := s.connections[c.connectionID()]
+	if conn == nil {
+		return nil
+	}
+	conn.used = s.now().UnixNano()
+	return conn.selections
+}
+
+// Untracked is what a connection has seen while nothing is selected on it, for calls that the operator
+// lets through without an intent. It is nil, which has seen nothing, for a request without connection.
+func (s *Store) Untracked(c Caller) *Views {
+	if !c.connected() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	conn := s.connection(c.connectionID())
+	if conn.unowned == nil {
+		conn.unowned = newViews(maxUnownedFiles, s.now, nil)
+	}
+	return conn.unowned
+}
+
+// attach makes a selection one of the connection's, the latest, and gives it what the connection saw
+// while it had none.
+func (s *Store) attach(c Caller, sess *Session, handle string) {
+	if !c.connected() {
+		return
+	}
+	s.mu.Lock()
+	conn := s.connection(c.connectionID())
+	others := slices.DeleteFunc(slices.Clone(conn.selections), func(sel selected) bool { return sel.key == sess.key })
+	if excess := len(others) - (maxSelections - 1); excess > 0 {
+		others = others[excess:]
+	}
+	conn.selections = append(others, selected{sess.key, handle})
+	unowned := conn.unowned
+	conn.unowned = nil
+	s.mu.Unlock()
+	if unowned != nil && unowned.len() > 0 {
+		sess.merge(unowned.take())
+		s.background.dirty(sess)
+	}
+}
+
+// connection returns the state of a connection, and makes it; it needs the store's lock. A principal
+// with too many loses the longest unused.
+func (s *Store) connection(id connectionID) *connection {
+	conn := s.connections[id]
+	if conn == nil {
+		s.makeRoomForConnection(id.principal)
+		conn = &connection{}
+		s.connections[id] = conn
+	}
+	conn.used = s.now().UnixNano()
+	return conn
+}
+
+func (s *Store) makeRoomForConnection(principal string) {
+	var oldest connectionID
+	count := 0
+	for id, conn := range s.connections {
+		if id.principal != principal {
+			continue
+		}
+		if count++; count == 1 || conn.used < s.connections[oldest].used {
+			oldest = id
+		}
+	}
+	if count >= maxConnections {
+		delete(s.connections, oldest)
+	}
+}
+
+// Disconnect forgets what belongs to a connection. Its handles live on.
+func (s *Store) Disconnect(connection string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.connections {
+		if id.connection == connection {
+			delete(s.connections, id)
+		}
+	}
+}

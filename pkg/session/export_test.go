@@ -1,0 +1,57 @@
+package session
+
+import "time"
+
+// Bounds and parts that tests look at.
+const (
+	MaxRanges     = maxRanges
+	MaxSeenFiles  = maxSeenFiles
+	MaxLoaded     = maxLoaded
+	MaxSelections = maxSelections
+)
+
+func ParseSelection(data []byte) (string, error) {
+	sel, err := parseSelection(data)
+	return sel.IntentID, err
+}
+
+// ReencodeSelection and ReencodeViews are encode(parse(data)).
+func ReencodeSelection(data []byte) ([]byte, error) {
+	sel, err := parseSelection(data)
+	if err != nil {
+		return nil, err
+	}
+	return encodeSelection(sel)
+}
+
+func ReencodeViews(data []byte) ([]byte, error) {
+	files, err := parseViews(data)
+	if err != nil {
+		return nil, err
+	}
+	return encodeViews(files)
+}
+
+func AddLines(lines [][2]int, from, to int) [][2]int { return addLines(lines, from, to) }
+
+// Flush saves what was seen, as the background does.
+func (s *Store) Flush() error { return s.background.flush() }
+
+// Tidy drops what has expired, as the background does.
+func (s *Store) Tidy() { s.tidy() }
+
+// Loaded is how many sessions are in memory.
+func (s *Store) Loaded() int { return len(s.all()) }
+
+// FileOf is the name of a handle's selection file; ViewsFileOf of what it has seen.
+func FileOf(handle string) string {
+	key, _ := digestOf(handle)
+	return key.selectionFile()
+}
+
+func ViewsFileOf(handle string) string {
+	key, _ := digestOf(handle)
+	return key.viewsFile()
+}
+
+const RenewEvery = renewEvery + time.Second

@@ -1,0 +1,59 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	handlePrefix = "ses_"
+	handleBytes  = 20 // 160 bits: above the 128 promised, and 32 characters without padding
+	handleLength = len(handlePrefix) + 32
+)
+
+var handleEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// digest is the SHA-256 of a handle, the only form in which one is looked up or stored. A look-up by
+// it takes no time that depends on how much of a guess was right.
+type digest [sha256.Size]byte
+
+func (d digest) String() string        { return hex.EncodeToString(d[:]) }
+func (d digest) selectionFile() string { return d.String() + selectionSuffix }
+func (d digest) viewsFile() string     { return d.String() + viewsSuffix }
+
+// orderKey is what calls of the session are put in order by.
+func (d digest) orderKey() string { return "session:" + string(d[:]) }
+
+func mintHandle(random io.Reader) (string, error) {
+	var raw [handleBytes]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return "", fmt.Errorf("no random bytes for a session handle: %w", err)
+	}
+	return handlePrefix + handleEncoding.EncodeToString(raw[:]), nil
+}
+
+// digestOf says no to what cannot be a handle, before anything is looked up for it.
+func digestOf(handle string) (digest, bool) {
+	if len(handle) != handleLength || !strings.HasPrefix(handle, handlePrefix) {
+		return digest{}, false
+	}
+	for _, c := range []byte(handle[len(handlePrefix):]) {
+		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
+			return digest{}, false
+		}
+	}
+	return sha256.Sum256([]byte(handle)), true
+}
+
+// principalMark is how a principal is kept in a file: it may be a credential.
+func principalMark(principal string) string {
+	if principal == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(principal))
+	return hex.EncodeToString(sum[:])
+}

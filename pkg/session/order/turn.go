@@ -1,0 +1,66 @@
+package order
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrReleased is what Wait returns for a turn that is already over: Done, left, or cancelled.
+var ErrReleased = errors.New("order: the turn is over: a call has to arrive again to get another one")
+
+// Turn is one call's place in the order. Wait is for one goroutine; Leave and Done may come from any.
+type Turn struct {
+	queue   *Queue
+	ticket  Ticket
+	keys    []string
+	entered bool // stands on its keys
+	waits   int  // keys not granted yet
+	over    bool
+	ready   chan struct{}
+}
+
+// Wait blocks until every earlier call that conflicts has ended or left. An error means that the call
+// must not start: the context's own (its turn is given up then), or ErrReleased. A context that is
+// over wins over a turn that has come: what was cancelled before it started never starts.
+func (t *Turn) Wait(ctx context.Context) error {
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		t.release()
+		return err
+	}
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	if t.over {
+		return ErrReleased
+	}
+	return nil
+}
+
+// Leave takes a call out of the order that was put to the operator: later calls go on, and are judged
+// on the state that they find. The call itself goes on too, in no order any more.
+func (t *Turn) Leave() { t.release() }
+
+// Done ends the turn. It may be called again, and after Leave or a failed Wait.
+func (t *Turn) Done() { t.release() }
+
+func (t *Turn) release() {
+	q := t.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.over {
+		return
+	}
+	t.over = true
+	for _, key := range t.keys {
+		q.vacate(key, t)
+	}
+	if t.ticket.Connection != "" {
+		q.remove(t)
+	}
+	if !t.entered || t.waits > 0 {
+		close(t.ready) // whoever still waits for it learns that it is over
+	}
+}

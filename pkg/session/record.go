@@ -1,0 +1,125 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+const (
+	formatVersion = 1
+	maxTime       = 1 << 62 // nanoseconds: leaves room to count on from
+	maxFieldBytes = 256     // of an intent id, a client's name, a model id: what a client says of itself
+)
+
+// selection is what a session has selected, and who it is; a value that is replaced, never changed.
+type selection struct {
+	Version       int       `json:"version"`
+	PublicID      uuid.UUID `json:"public_id"`
+	IntentID      string    `json:"intent_id"`
+	Ended         bool      `json:"ended,omitempty"`
+	MutationClass string    `json:"mutation_class,omitempty"`
+	StartedAt     time.Time `json:"started_at"`
+	ClientName    string    `json:"client_name,omitempty"`
+	ClientVersion string    `json:"client_version,omitempty"`
+	ModelID       string    `json:"model_id,omitempty"`
+	Principal     string    `json:"principal,omitempty"`
+}
+
+func encodeSelection(sel selection) ([]byte, error) {
+	data, err := json.Marshal(sel)
+	return append(data, '\n'), err
+}
+
+func parseSelection(data []byte) (selection, error) {
+	var sel selection
+	if err := json.Unmarshal(data, &sel); err != nil {
+		return selection{}, err
+	}
+	switch {
+	case sel.Version != formatVersion:
+		return selection{}, fmt.Errorf("format version %d, this server reads %d", sel.Version, formatVersion)
+	case sel.PublicID == uuid.Nil:
+		return selection{}, errors.New("no public_id")
+	case sel.IntentID == "":
+		return selection{}, errors.New("no intent_id")
+	case sel.StartedAt.IsZero():
+		return selection{}, errors.New("no started_at")
+	case sel.Principal != "" && len(sel.Principal) != 64:
+		return selection{}, errors.New("principal is not a SHA-256")
+	}
+	return sel, nil
+}
+
+type viewsRecord struct {
+	Version int          `json:"version"`
+	Files   []fileRecord `json:"files"`
+}
+
+type fileRecord struct {
+	Path  string   `json:"path"`
+	Hash  string   `json:"hash"`
+	Whole bool     `json:"whole,omitempty"`
+	Total int      `json:"total,omitempty"`
+	Lines [][2]int `json:"lines,omitempty"`
+	At    int64    `json:"at"`
+}
+
+// encodeViews leaves out what JSON cannot name exactly: it would come back under another path.
+func encodeViews(files map[string]fileView) ([]byte, error) {
+	record := viewsRecord{Version: formatVersion, Files: make([]fileRecord, 0, len(files))}
+	for path, f := range files {
+		if utf8.ValidString(path) {
+			record.Files = append(record.Files, fileRecord{path, f.hash, f.whole, f.total, f.lines, f.at})
+		}
+	}
+	return json.Marshal(record)
+}
+
+// parseViews drops entries that no server of ours could have written: they count as not seen.
+func parseViews(data []byte) (map[string]fileView, error) {
+	var record viewsRecord
+	if err := json.Unmarshal(data, &record); err != nil {
+		return nil, err
+	}
+	if record.Version != formatVersion {
+		return nil, fmt.Errorf("format version %d, this server reads %d", record.Version, formatVersion)
+	}
+	files := make(map[string]fileView, min(len(record.Files), maxSeenFiles))
+	for _, r := range record.Files {
+		if f, ok := r.view(); ok && len(files) < maxSeenFiles {
+			files[r.Path] = f
+		}
+	}
+	return files, nil
+}
+
+func (r fileRecord) view() (fileView, bool) {
+	if !validPath(r.Path) || !validHash(r.Hash) || r.Total < 0 || r.At < 0 || r.At > maxTime || len(r.Lines) > maxRanges {
+		return fileView{}, false
+	}
+	f := fileView{hash: r.Hash, whole: r.Whole, total: r.Total, at: r.At}
+	for _, lines := range r.Lines {
+		if lines[0] < 1 || lines[0] > lines[1] || lines[1] > r.Total {
+			return fileView{}, false
+		}
+		f.lines = addLines(f.lines, lines[0], lines[1])
+	}
+	return f, true
+}
+
+// bounded cuts what a client says of itself.
+func bounded(text string) string {
+	if len(text) <= maxFieldBytes {
+		return text
+	}
+	text = text[:maxFieldBytes]
+	for !utf8.ValidString(text) && len(text) > maxFieldBytes-utf8.UTFMax {
+		text = text[:len(text)-1]
+	}
+	return text
+}

@@ -1,0 +1,108 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// Select selects an intent, and returns the session and the handle that the agent passes from now on.
+//
+// With a handle the session's intent is replaced. Without one, an intent that is live on the caller's
+// connection is continued: same session, same handle. Everything else is a new session. An empty
+// class keeps the one that was declared with the same intent. The caller has checked that the intent
+// may be selected.
+//
+// Errors: ErrExpired for the handle; ErrNotSaved, after which nothing has changed; the context's own.
+func (s *Store) Select(ctx context.Context, c Caller, handle, intentID, class string) (*Session, string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	if intentID == "" || len(intentID) > maxFieldBytes {
+		return nil, "", fmt.Errorf("%w: %q is not an intent id", ErrNotSaved, bounded(intentID))
+	}
+	sess, handle, err := s.reselect(c, handle, intentID, class)
+	if err == nil && sess == nil {
+		sess, handle, err = s.start(c, intentID, class)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	s.attach(c, sess, handle)
+	s.background.selected()
+	return sess, handle, nil
+}
+
+// reselect selects within the session that the handle or the connection gives; nil if neither does.
+func (s *Store) reselect(c Caller, handle, intentID, class string) (*Session, string, error) {
+	var sess *Session
+	if handle != "" {
+		var err error
+		if sess, err = s.find(c, handle); err != nil {
+			return nil, "", err
+		}
+	} else if sess, handle = s.continued(c, intentID); sess == nil {
+		return nil, "", nil
+	}
+	if err := sess.selectAgain(c, intentID, class); err != nil {
+		return nil, "", fmt.Errorf("%w: %v", ErrNotSaved, err)
+	}
+	return sess, handle, nil
+}
+
+// continued is the latest live selection of an intent on the caller's connection.
+func (s *Store) continued(c Caller, intentID string) (*Session, string) {
+	live, _ := s.live(s.selections(c))
+	for i := len(live) - 1; i >= 0; i-- {
+		if live[i].IntentID() == intentID {
+			return live[i].Session, live[i].handle
+		}
+	}
+	return nil, ""
+}
+
+func (sess *Session) selectAgain(c Caller, intentID, class string) error {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	sel := *sess.selection.Load()
+	if class != "" || sel.IntentID != intentID {
+		sel.MutationClass = bounded(class)
+	}
+	sel.IntentID, sel.Ended = intentID, false
+	sel.describe(c)
+	return sess.saveLocked(sel, sess.store.now())
+}
+
+func (s *Store) start(c Caller, intentID, class string) (*Session, string, error) {
+	handle, err := mintHandle(s.random)
+	if err != nil {
+		return nil, "", err
+	}
+	publicID, err := uuid.NewRandomFromReader(s.random)
+	if err != nil {
+		return nil, "", fmt.Errorf("no random bytes for a session's public id: %w", err)
+	}
+	now := s.now()
+	sel := selection{
+		Version: formatVersion, PublicID: publicID, IntentID: intentID, MutationClass: bounded(class),
+		StartedAt: now.UTC(), Principal: principalMark(c.Principal),
+	}
+	sel.describe(c)
+	key, _ := digestOf(handle)
+	sess := s.newSession(key, sel)
+	if err := sess.save(sel, now); err != nil {
+		return nil, "", fmt.Errorf("%w: %v", ErrNotSaved, err)
+	}
+	return s.keep(sess), handle, nil
+}
+
+// describe notes what the client says of itself; what it does not say stays as it was.
+func (sel *selection) describe(c Caller) {
+	if c.ClientName != "" {
+		sel.ClientName, sel.ClientVersion = bounded(c.ClientName), bounded(c.ClientVersion)
+	}
+	if c.ModelID != "" {
+		sel.ModelID = bounded(c.ModelID)
+	}
+}

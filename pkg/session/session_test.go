@@ -1,0 +1,138 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+// bench is a workspace and a clock that tests move.
+type bench struct {
+	t     testing.TB
+	dir   string
+	mu    sync.Mutex
+	at    time.Time
+	ended map[string]bool
+}
+
+func newBench(t testing.TB) *bench {
+	b := &bench{t: t, dir: t.TempDir(), at: time.Now(), ended: map[string]bool{}}
+	if err := os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) now() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at = b.at.Add(time.Microsecond)
+	return b.at
+}
+
+func (b *bench) pass(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at = b.at.Add(d)
+}
+
+func (b *bench) isEnded(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended[id]
+}
+
+func (b *bench) setEnded(id string, ended bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended[id] = ended
+}
+
+// open is a server process on the workspace.
+func (b *bench) open() *session.Store {
+	root, err := os.OpenRoot(b.dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s := session.Open(root, session.Options{Clock: b.now, Ended: b.isEnded})
+	b.t.Cleanup(func() {
+		s.Close()
+		root.Close()
+	})
+	return s
+}
+
+func (b *bench) path(name string) string {
+	return filepath.Join(b.dir, ".orchestration", "state", "sessions", name)
+}
+
+func (b *bench) files() []string {
+	entries, err := os.ReadDir(b.path(""))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+var (
+	chat   = session.Caller{Connection: "conn-1", ClientName: "roo", ClientVersion: "3.1", ModelID: "m-1"}
+	other  = session.Caller{Connection: "conn-2"}
+	modern = session.Caller{ClientName: "modern"}
+)
+
+func mustSelect(t testing.TB, s *session.Store, c session.Caller, handle, intentID string) (*session.Session, string) {
+	t.Helper()
+	sess, h, err := s.Select(context.Background(), c, handle, intentID, "")
+	if err != nil {
+		t.Fatalf("Select(%q, %s): %v", handle, intentID, err)
+	}
+	if sess.IntentID() != intentID {
+		t.Fatalf("selected %s, want %s", sess.IntentID(), intentID)
+	}
+	return sess, h
+}
+
+func mustResolve(t testing.TB, s *session.Store, c session.Caller, handle, intentID string) *session.Session {
+	t.Helper()
+	sess, err := s.Resolve(c, handle, intentID)
+	if err != nil {
+		t.Fatalf("Resolve(%q, %q): %v", handle, intentID, err)
+	}
+	return sess
+}
+
+func wantError(t testing.TB, s *session.Store, c session.Caller, handle, intentID string, want error) {
+	t.Helper()
+	if sess, err := s.Resolve(c, handle, intentID); !errors.Is(err, want) || sess != nil {
+		t.Fatalf("Resolve(%q, %q) = %v, %v, want %v", handle, intentID, sess, err, want)
+	}
+}
+
+func hash(n int) string { return fmt.Sprintf("sha256:%064x", n) }
+
+func wantSeen(t testing.TB, v interface {
+	Seen(string) (session.View, bool)
+}, path string, want string) {
+	t.Helper()
+	view, ok := v.Seen(path)
+	got := "unseen"
+	if ok {
+		got = fmt.Sprintf("%s whole=%t %v/%d", strings.TrimLeft(strings.TrimPrefix(view.Hash, "sha256:"), "0"), view.Whole, view.Ranges, view.Total)
+	}
+	if got != want {
+		t.Fatalf("seen of %s: %s, want %s", path, got, want)
+	}
+}

@@ -1,0 +1,399 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+// The tests of this file are the sentences of SPEC 5, in its order.
+
+func TestSelectReturnsAnUnguessableHandle(t *testing.T) {
+	s := newBench(t).open()
+	form := regexp.MustCompile(`^ses_[a-z2-7]{32}$`)
+	seen := map[string]bool{}
+	for range 100 {
+		_, handle := mustSelect(t, s, modern, "", "INT-1")
+		if !form.MatchString(handle) || seen[handle] {
+			t.Fatalf("handle %q", handle)
+		}
+		seen[handle] = true
+	}
+}
+
+func TestIdleLifetimeIsADayByDefaultAndRenewedAtUse(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	sess, handle := mustSelect(t, s, modern, "", "INT-1")
+	if got := sess.ExpiresIn().Round(time.Second); got != 24*time.Hour {
+		t.Fatalf("expires in %v", got)
+	}
+	for range 3 {
+		b.pass(23 * time.Hour)
+		mustResolve(t, s, modern, handle, "")
+	}
+	b.pass(24*time.Hour + time.Second)
+	wantError(t, s, modern, handle, "", session.ErrExpired)
+	if files := b.files(); len(files) != 0 {
+		t.Fatalf("expired state left on disk: %v", files)
+	}
+}
+
+func TestStateIsFoundByTheHandleIfGiven(t *testing.T) {
+	s := newBench(t).open()
+	first, h1 := mustSelect(t, s, chat, "", "INT-1")
+	second, h2 := mustSelect(t, s, chat, "", "INT-2")
+	for _, c := range []session.Caller{chat, other, modern} {
+		if mustResolve(t, s, c, h1, "") != first || mustResolve(t, s, c, h2, "INT-2") != second {
+			t.Fatalf("a handle does not name its session for %v", c)
+		}
+	}
+}
+
+func TestAnUnknownHandleIsExpiredAlsoWhereTheConnectionHasASelection(t *testing.T) {
+	s := newBench(t).open()
+	mustSelect(t, s, chat, "", "INT-1")
+	for _, handle := range []string{
+		"ses_" + strings.Repeat("a", 32), "ses_", "x", "ses_../../../../etc/passwd", strings.Repeat("a", 36),
+		"ses_" + strings.Repeat("A", 32), strings.Repeat("ses_", 1<<16),
+	} {
+		wantError(t, s, chat, handle, "", session.ErrExpired)
+	}
+}
+
+func TestInitializeEraFindsTheOneLiveSelectionOfItsConnection(t *testing.T) {
+	s := newBench(t).open()
+	sess, _ := mustSelect(t, s, chat, "", "INT-1")
+	if mustResolve(t, s, chat, "", "") != sess || mustResolve(t, s, chat, "", "INT-1") != sess {
+		t.Fatal("not the connection's selection")
+	}
+	wantError(t, s, other, "", "", session.ErrNone)
+}
+
+func TestWithSeveralLiveSelectionsTheIntentIDChooses(t *testing.T) {
+	s := newBench(t).open()
+	first, _ := mustSelect(t, s, chat, "", "INT-1")
+	second, _ := mustSelect(t, s, chat, "", "INT-2")
+	if mustResolve(t, s, chat, "", "INT-1") != first || mustResolve(t, s, chat, "", "INT-2") != second {
+		t.Fatal("intent_id does not choose")
+	}
+}
+
+func TestWithSeveralLiveSelectionsACallWithNeitherIsRefusedNamingThem(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, chat, "", "INT-1")
+	_, h2 := mustSelect(t, s, chat, "", "INT-2")
+	_, err := s.Resolve(chat, "", "")
+	var ambiguous *session.AmbiguousError
+	if !errors.As(err, &ambiguous) || len(ambiguous.Live) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	if text := err.Error(); !strings.Contains(text, "INT-1") || !strings.Contains(text, "INT-2") || strings.Contains(text, "ses_") {
+		t.Errorf("error text %q", text)
+	}
+	for _, part := range []string{`intent_id "INT-1"`, `session "` + h1 + `"`, `intent_id "INT-2"`, `session "` + h2 + `"`} {
+		if !strings.Contains(ambiguous.Remedy(), part) {
+			t.Errorf("remedy %q lacks %s", ambiguous.Remedy(), part)
+		}
+	}
+}
+
+func TestTwoLiveSelectionsOfOneIntentAreToldApartByHandleOnly(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, chat, "", "INT-1")
+	mustSelect(t, s, chat, "", "INT-2")
+	mustSelect(t, s, chat, h1, "INT-2")
+	_, err := s.Resolve(chat, "", "INT-2")
+	var ambiguous *session.AmbiguousError
+	if !errors.As(err, &ambiguous) || strings.Contains(ambiguous.Remedy(), "intent_id") || !strings.Contains(ambiguous.Remedy(), h1) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestAModernRequestWithoutAHandleHasNoState(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, modern, "", "INT-1")
+	_, h2 := mustSelect(t, s, modern, "", "INT-1")
+	if h1 == h2 {
+		t.Fatal("two modern selections share a handle")
+	}
+	wantError(t, s, modern, "", "", session.ErrNone)
+	wantError(t, s, modern, "", "INT-1", session.ErrNone)
+}
+
+func TestNothingIsKeyedByAnEmptySessionID(t *testing.T) {
+	s := newBench(t).open()
+	s.Observers(modern, "").Saw("a.go", hash(1), 3, 1, 3)
+	sess, _ := mustSelect(t, s, modern, "", "INT-1")
+	wantSeen(t, sess, "a.go", "unseen")
+	s.Observers(modern, "").Saw("b.go", hash(1), 3, 1, 3)
+	wantSeen(t, sess, "b.go", "unseen")
+	if s.Untracked(modern) != nil {
+		t.Fatal("a request without connection has views")
+	}
+	s.Disconnect("")
+	if s.Handle(modern, sess) != "" {
+		t.Fatal("a handle is found without a connection")
+	}
+}
+
+func TestStateBelongsToThePrincipal(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	alice := session.Caller{Connection: "shared", Principal: "alice"}
+	eve := session.Caller{Connection: "shared", Principal: "eve"}
+	nobody := session.Caller{Connection: "shared"}
+	sess, handle := mustSelect(t, s, alice, "", "INT-1")
+	for _, c := range []session.Caller{eve, nobody} {
+		for _, store := range []*session.Store{s, b.open()} {
+			wantError(t, store, c, handle, "", session.ErrExpired)
+			if _, _, err := store.Select(context.Background(), c, handle, "INT-2", ""); !errors.Is(err, session.ErrExpired) {
+				t.Fatalf("selecting with a foreign handle: %v", err)
+			}
+			store.Observers(c, handle).Saw("a.go", hash(1), 3, 1, 3)
+			wantError(t, store, c, "", "", session.ErrNone)
+		}
+	}
+	wantSeen(t, sess, "a.go", "unseen")
+	if mustResolve(t, s, alice, handle, "") != sess {
+		t.Fatal("the owner lost the session")
+	}
+}
+
+func TestStateHolds(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	_, handle, err := s.Select(context.Background(), chat, "", "INT-1", "AST_REFACTOR")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, store := range []*session.Store{s, b.open()} {
+		sess := mustResolve(t, store, modern, handle, "")
+		name, version := sess.Client()
+		if sess.IntentID() != "INT-1" || sess.MutationClass() != "AST_REFACTOR" || name != "roo" || version != "3.1" || sess.ModelID() != "m-1" {
+			t.Fatalf("state: %s %s %s %s %s", sess.IntentID(), sess.MutationClass(), name, version, sess.ModelID())
+		}
+		if since := b.now().Sub(sess.StartedAt()); since < 0 || since > time.Second {
+			t.Fatalf("started %v ago", since)
+		}
+		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`).MatchString(sess.PublicID()) {
+			t.Fatalf("public id %s", sess.PublicID())
+		}
+	}
+}
+
+func TestWhatWasSeenIsWholeHashAndLines(t *testing.T) {
+	sess, _ := mustSelect(t, newBench(t).open(), chat, "", "INT-1")
+	sess.Saw("a.go", hash(1), 30, 1, 10)
+	wantSeen(t, sess, "a.go", "1 whole=false [[1 10]]/30")
+	sess.Saw("a.go", hash(1), 30, 21, 40)
+	wantSeen(t, sess, "a.go", "1 whole=false [[1 10] [21 30]]/30")
+	sess.Saw("a.go", hash(1), 30, 11, 20)
+	wantSeen(t, sess, "a.go", "1 whole=true [[1 30]]/30")
+	sess.Saw("a.go", hash(2), 30, 5, 6)
+	wantSeen(t, sess, "a.go", "2 whole=false [[5 6]]/30")
+	sess.Saw("a.go", hash(3), 30, 31, 30)
+	wantSeen(t, sess, "a.go", "3 whole=false []/30")
+	sess.Saw("empty", hash(4), 0, 1, 0)
+	wantSeen(t, sess, "empty", "4 whole=true []/0")
+}
+
+func TestOwnWritesCountAsSeen(t *testing.T) {
+	sess, _ := mustSelect(t, newBench(t).open(), chat, "", "INT-1")
+	sess.Wrote("a.go", hash(1))
+	wantSeen(t, sess, "a.go", "1 whole=true []/0")
+	sess.Saw("a.go", hash(1), 9, 2, 3)
+	wantSeen(t, sess, "a.go", "1 whole=true [[2 3]]/9")
+	sess.Moved("a.go", "b.go")
+	wantSeen(t, sess, "a.go", "unseen")
+	wantSeen(t, sess, "b.go", "1 whole=true [[2 3]]/9")
+	sess.Moved("never.go", "b.go")
+	wantSeen(t, sess, "b.go", "unseen")
+	sess.Wrote("b.go", hash(2))
+	sess.Forgot("b.go")
+	wantSeen(t, sess, "b.go", "unseen")
+}
+
+func TestHandlesSurviveARestart(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	sess, handle := mustSelect(t, s, chat, "", "INT-1")
+	killed := b.open() // the first process is not closed: it was killed
+	again := mustResolve(t, killed, other, handle, "")
+	if again.PublicID() != sess.PublicID() || again.IntentID() != "INT-1" {
+		t.Fatal("another session after the restart")
+	}
+	wantError(t, b.open(), chat, "", "", session.ErrNone) // a connection is new after a restart
+}
+
+func TestSelectingAgainWithoutSessionContinuesTheLiveSelection(t *testing.T) {
+	s := newBench(t).open()
+	sess, handle := mustSelect(t, s, chat, "", "INT-1")
+	mustSelect(t, s, chat, "", "INT-2")
+	sess.Wrote("a.go", hash(1))
+	same, again := mustSelect(t, s, chat, "", "INT-1")
+	if same != sess || again != handle {
+		t.Fatal("another session or handle")
+	}
+	wantSeen(t, same, "a.go", "1 whole=true []/0")
+	if _, elsewhere := mustSelect(t, s, other, "", "INT-1"); elsewhere == handle {
+		t.Fatal("a selection is shared by two connections")
+	}
+}
+
+func TestSelectingAgainKeepsOrReplacesTheClass(t *testing.T) {
+	s := newBench(t).open()
+	ctx := context.Background()
+	for _, step := range []struct{ intent, class, want string }{
+		{"INT-1", "AST_REFACTOR", "AST_REFACTOR"},
+		{"INT-1", "", "AST_REFACTOR"},
+		{"INT-1", "INTENT_EVOLUTION", "INTENT_EVOLUTION"},
+	} {
+		sess, _, err := s.Select(ctx, chat, "", step.intent, step.class)
+		if err != nil || sess.MutationClass() != step.want {
+			t.Fatalf("%v: %s, %v", step, sess.MutationClass(), err)
+		}
+	}
+	handle := s.Handle(chat, mustResolve(t, s, chat, "", ""))
+	sess, _, err := s.Select(ctx, chat, handle, "INT-2", "")
+	if err != nil || sess.MutationClass() != "" {
+		t.Fatalf("another intent keeps the class %q, %v", sess.MutationClass(), err)
+	}
+}
+
+func TestSelectingWithSessionReplacesItsIntent(t *testing.T) {
+	for name, c := range map[string]session.Caller{"initialize era": chat, "modern": modern} {
+		t.Run(name, func(t *testing.T) {
+			s := newBench(t).open()
+			sess, handle := mustSelect(t, s, c, "", "INT-1")
+			public := sess.PublicID()
+			same, again := mustSelect(t, s, c, handle, "INT-2")
+			if same != sess || again != handle || same.PublicID() != public {
+				t.Fatal("not the same session")
+			}
+			if mustResolve(t, s, c, handle, "").IntentID() != "INT-2" {
+				t.Fatal("not replaced")
+			}
+			var mismatch *session.MismatchError
+			if _, err := s.Resolve(c, handle, "INT-1"); !errors.As(err, &mismatch) {
+				t.Fatalf("the old intent: %v", err)
+			}
+		})
+	}
+}
+
+func TestSelectingWithSessionMakesItASelectionOfTheConnection(t *testing.T) {
+	b := newBench(t)
+	_, handle := mustSelect(t, b.open(), chat, "", "INT-1")
+	s := b.open()
+	sess, _ := mustSelect(t, s, other, handle, "INT-1")
+	if mustResolve(t, s, other, "", "") != sess || s.Handle(other, sess) != handle {
+		t.Fatal("not selected on this connection")
+	}
+}
+
+func TestASelectionEndsWhenItsIntentIsDoneOrBlocked(t *testing.T) {
+	for name, end := range map[string]func(*bench, *session.Store){
+		"by a tool":           func(_ *bench, s *session.Store) { s.EndIntent("INT-1") },
+		"by another process":  func(b *bench, _ *session.Store) { b.open().EndIntent("INT-1") },
+		"by hand in the file": func(b *bench, _ *session.Store) { b.setEnded("INT-1", true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := b.open()
+			sess, handle := mustSelect(t, s, chat, "", "INT-1")
+			sess.Wrote("a.go", hash(1))
+			mustSelect(t, s, other, "", "INT-2")
+			end(b, s)
+			for _, h := range []string{handle, ""} {
+				var ended *session.EndedError
+				if _, err := s.Resolve(chat, h, ""); !errors.As(err, &ended) || ended.IntentID != "INT-1" || !errors.Is(err, session.ErrEnded) {
+					t.Fatalf("Resolve(%q): %v", h, err)
+				}
+			}
+			mustResolve(t, s, other, "", "")
+			b.setEnded("INT-1", false)
+			wantError(t, s, chat, handle, "", session.ErrEnded) // reopening revives nothing
+			wantError(t, b.open(), chat, handle, "", session.ErrEnded)
+			again, _ := mustSelect(t, s, chat, handle, "INT-3")
+			wantSeen(t, again, "a.go", "1 whole=true []/0")
+			mustResolve(t, s, chat, "", "INT-3")
+		})
+	}
+}
+
+func TestAnEndedSelectionIsNotContinued(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, chat, "", "INT-1")
+	s.EndIntent("INT-1")
+	if _, h2 := mustSelect(t, s, chat, "", "INT-1"); h1 == h2 {
+		t.Fatal("continued")
+	}
+	mustResolve(t, s, chat, "", "") // the ended one does not make it ambiguous
+}
+
+func TestAMismatchGivesTheExactArgumentToAdd(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, chat, "", "INT-1")
+	var mismatch *session.MismatchError
+	check := func(handle, intentID string, want ...string) {
+		t.Helper()
+		_, err := s.Resolve(chat, handle, intentID)
+		if !errors.As(err, &mismatch) {
+			t.Fatalf("got %v", err)
+		}
+		if strings.Contains(err.Error(), "ses_") {
+			t.Fatalf("a handle in the error's text: %q", err)
+		}
+		for _, part := range want {
+			if !strings.Contains(mismatch.Remedy(), part) {
+				t.Fatalf("remedy %q lacks %s", mismatch.Remedy(), part)
+			}
+		}
+	}
+	check("", "INT-2", `intent_id "INT-1"`, `select_active_intent with intent_id "INT-2"`, `session "`+h1+`"`)
+	check(h1, "INT-2", `intent_id "INT-1"`, h1)
+	_, h2 := mustSelect(t, s, chat, "", "INT-2")
+	check(h1, "INT-2", `session "`+h2+`"`)
+	check("", "INT-3", `intent_id "INT-1"`, `intent_id "INT-2"`, `select_active_intent with intent_id "INT-3"`)
+}
+
+func TestWhatWasReadBeforeTheFirstSelectionBelongsToIt(t *testing.T) {
+	s := newBench(t).open()
+	s.Observers(chat, "").Saw("a.go", hash(1), 3, 1, 3)
+	s.Observers(other, "").Saw("b.go", hash(1), 3, 1, 3)
+	wantSeen(t, s.Untracked(chat), "a.go", "1 whole=true [[1 3]]/3")
+	first, _ := mustSelect(t, s, chat, "", "INT-1")
+	second, _ := mustSelect(t, s, chat, "", "INT-2")
+	wantSeen(t, first, "a.go", "1 whole=true [[1 3]]/3")
+	wantSeen(t, first, "b.go", "unseen")
+	wantSeen(t, second, "a.go", "unseen")
+}
+
+func TestLaterReadsWithoutAHandleCountForEveryLiveSelection(t *testing.T) {
+	s := newBench(t).open()
+	first, h1 := mustSelect(t, s, chat, "", "INT-1")
+	second, _ := mustSelect(t, s, chat, "", "INT-2")
+	elsewhere, _ := mustSelect(t, s, other, "", "INT-1")
+	s.Observers(chat, "").Saw("a.go", hash(1), 3, 1, 3)
+	s.Observers(chat, h1).Saw("b.go", hash(1), 3, 1, 3)
+	for _, sess := range []*session.Session{first, second} {
+		wantSeen(t, sess, "a.go", "1 whole=true [[1 3]]/3")
+		wantSeen(t, elsewhere, "a.go", "unseen")
+	}
+	wantSeen(t, first, "b.go", "1 whole=true [[1 3]]/3")
+	wantSeen(t, second, "b.go", "unseen")
+}
+
+func TestDisconnectForgetsTheConnectionAndKeepsTheHandle(t *testing.T) {
+	s := newBench(t).open()
+	_, handle := mustSelect(t, s, chat, "", "INT-1")
+	s.Disconnect(chat.Connection)
+	wantError(t, s, chat, "", "", session.ErrNone)
+	mustResolve(t, s, chat, handle, "")
+}

@@ -1,0 +1,206 @@
+package session
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/session/order"
+)
+
+// DefaultLifetime is how long a handle lives without being used.
+const DefaultLifetime = 24 * time.Hour
+
+const (
+	renewEvery     = time.Minute // how often a use is noted on disk
+	maxLoaded      = 1_024       // sessions in memory, per principal
+	maxConnections = 1_024       // per principal
+	maxSelections  = 64          // per connection
+)
+
+// Options are the parts of a Store that have a default.
+type Options struct {
+	Lifetime time.Duration    // idle lifetime of a handle; default DefaultLifetime
+	Clock    func() time.Time // default time.Now
+	Rand     io.Reader        // source of handles and public ids; default crypto/rand
+	Logger   zerolog.Logger   // the zero value is silent
+	// Ended reports whether an intent is known to be done or blocked; nil: none is. What cannot be
+	// read or does not exist has not ended. It is asked at each use, never under a lock.
+	Ended func(intentID string) bool
+}
+
+// Store holds the sessions of one workspace. All methods are safe for concurrent use.
+type Store struct {
+	lifetime time.Duration
+	now      func() time.Time
+	random   io.Reader
+	log      zerolog.Logger
+	endedNow func(intentID string) bool
+
+	disk       *disk
+	background *background
+	queue      order.Queue
+
+	mu          sync.Mutex
+	loaded      map[digest]*Session
+	connections map[connectionID]*connection
+}
+
+// Open returns the store of a workspace without touching it: files are looked at when first needed,
+// and made when first needed where .orchestration exists. A nil workspace keeps everything in memory.
+// The workspace must stay open until Close.
+func Open(workspace *os.Root, o Options) *Store {
+	s := &Store{
+		lifetime: o.Lifetime, now: o.Clock, random: o.Rand, log: o.Logger, endedNow: o.Ended,
+		disk:        newDisk(workspace),
+		loaded:      map[digest]*Session{},
+		connections: map[connectionID]*connection{},
+	}
+	if s.lifetime <= 0 {
+		s.lifetime = DefaultLifetime
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.random == nil {
+		s.random = rand.Reader
+	}
+	if s.endedNow == nil {
+		s.endedNow = func(string) bool { return false }
+	}
+	s.background = newBackground(s)
+	return s
+}
+
+// Close saves what was seen. The store must not be used afterwards; what still is, stays in memory.
+func (s *Store) Close() error {
+	err := s.background.close()
+	s.disk.close()
+	return err
+}
+
+// Lifetime is the idle lifetime of handles.
+func (s *Store) Lifetime() time.Duration { return s.lifetime }
+
+// find returns the session of a handle, as it is on disk now.
+func (s *Store) find(c Caller, handle string) (*Session, error) {
+	key, ok := digestOf(handle)
+	if !ok {
+		return nil, ErrExpired
+	}
+	sess := s.current(key)
+	if sess == nil || !sess.belongsTo(c) {
+		return nil, ErrExpired
+	}
+	return sess, nil
+}
+
+// current returns a session in the state that any process left it in, or nil if it is no more.
+func (s *Store) current(key digest) *Session {
+	sess := s.cached(key)
+	if sess == nil {
+		return s.load(key)
+	}
+	if err := sess.refresh(); err != nil {
+		s.log.Warn().Err(err).Str("session", sess.PublicID()).Msg("session state cannot be read: its handle has expired")
+		s.unload(sess)
+		return nil
+	}
+	if sess.expired() {
+		s.drop(sess)
+		return nil
+	}
+	return sess
+}
+
+func (s *Store) cached(key digest) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded[key]
+}
+
+// load reads a session from disk. Somebody who loads it at the same time gets the same one.
+func (s *Store) load(key digest) *Session {
+	sel, info, err := s.disk.readSelection(key.selectionFile())
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.log.Warn().Err(err).Str("file", key.selectionFile()).Msg("session state cannot be read: its handle has expired")
+		}
+		return nil
+	}
+	sess := s.newSession(key, sel)
+	sess.onDisk, sess.renewed = info, info.ModTime()
+	sess.used.Store(info.ModTime().UnixNano())
+	if sess.expired() {
+		s.drop(sess)
+		return nil
+	}
+	sess.refreshViews()
+	return s.keep(sess)
+}
+
+// keep holds a session in memory; it returns the one that is held already, if there is one.
+func (s *Store) keep(sess *Session) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held := s.loaded[sess.key]; held != nil {
+		return held
+	}
+	s.makeRoom(sess.selection.Load().Principal)
+	s.loaded[sess.key] = sess
+	return sess
+}
+
+// makeRoom unloads the longest idle session of a principal that has too many in memory: whoever
+// floods the server with selections does it to nobody else. What is on disk can be loaded again.
+func (s *Store) makeRoom(principal string) {
+	var oldest *Session
+	count := 0
+	for _, sess := range s.loaded {
+		if sess.selection.Load().Principal != principal {
+			continue
+		}
+		count++
+		if oldest == nil || sess.used.Load() < oldest.used.Load() {
+			oldest = sess
+		}
+	}
+	if count >= maxLoaded {
+		delete(s.loaded, oldest.key)
+	}
+}
+
+// unload takes a session out of memory, drop out of existence.
+func (s *Store) unload(sess *Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded[sess.key] == sess {
+		delete(s.loaded, sess.key)
+	}
+}
+
+func (s *Store) drop(sess *Session) {
+	s.unload(sess)
+	s.disk.remove(sess.key.selectionFile())
+	s.disk.remove(sess.key.viewsFile())
+}
+
+// readSelection reads a selection file.
+func (d *disk) readSelection(name string) (selection, os.FileInfo, error) {
+	data, info, err := d.read(name, maxSelectionSize)
+	if err != nil {
+		return selection{}, nil, err
+	}
+	sel, err := parseSelection(data)
+	if err != nil {
+		return selection{}, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return sel, info, nil
+}
