@@ -1,0 +1,244 @@
+package command
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// DefaultArtifactsLimit bounds all kept output together.
+const DefaultArtifactsLimit = 512 << 20
+
+// maxArtifacts bounds how many outputs are kept, so that the directory stays fast.
+const maxArtifacts = 1000
+
+const idPrefix = "out_"
+
+// idEncoding has only characters that mean nothing to a path on any system.
+func idEncoding() *base32.Encoding {
+	return base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+}
+
+// Artifacts keeps the output of commands as files of one directory, named by unguessable ids of 128 bits: knowing an
+// id is what entitles to read it. The directory is expendable: it may be deleted at any time, and is made again when it
+// is needed. Its parts are never followed if they are links, since a cloned repository could point them at other files.
+// When the limit is reached the oldest outputs go. Artifacts is for concurrent use, also by several processes.
+type Artifacts struct {
+	root  *os.Root
+	dir   string
+	limit int64
+
+	mu      sync.Mutex
+	open    map[string]bool // ids that are being written, which pruning spares
+	writing int64           // bytes of these
+}
+
+// OpenArtifacts returns the store in the slash-separated directory dir of root, which need not exist yet. The root stays
+// the caller's. A limit of 0 bytes is DefaultArtifactsLimit.
+func OpenArtifacts(root *os.Root, dir string, limit int64) (*Artifacts, error) {
+	if root == nil || dir == "." || !fs.ValidPath(dir) {
+		return nil, fmt.Errorf("command output directory %q: want a relative path below an open root", dir)
+	}
+	if limit < 0 {
+		return nil, fmt.Errorf("command output limit %d: must not be negative", limit)
+	}
+	if limit == 0 {
+		limit = DefaultArtifactsLimit
+	}
+	return &Artifacts{root: root, dir: dir, limit: limit, open: map[string]bool{}}, nil
+}
+
+// ArtifactWriter writes one output. It keeps at most its cap and takes the rest without an error, so that what reads a
+// pipe into it never stops reading.
+type ArtifactWriter struct {
+	store *Artifacts
+	file  *os.File
+	id    string
+	cap   int64
+	kept  int64
+	err   error
+}
+
+// Create starts a new output of at most capacity bytes.
+func (a *Artifacts) Create(capacity int64) (*ArtifactWriter, error) {
+	dir, err := a.directory(true)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	id := newID()
+	file, err := dir.OpenFile(id, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keep command output: %w", err)
+	}
+	a.mu.Lock()
+	a.open[id] = true
+	a.mu.Unlock()
+	return &ArtifactWriter{store: a, file: file, id: id, cap: capacity}, nil
+}
+
+// ID names the output for Read.
+func (w *ArtifactWriter) ID() string { return w.id }
+
+// Kept counts the bytes in the file.
+func (w *ArtifactWriter) Kept() int64 { return w.kept }
+
+// Write keeps what fits. After a failed write nothing more is kept and Close returns the failure.
+func (w *ArtifactWriter) Write(p []byte) (int, error) {
+	take := min(int64(len(p)), w.cap-w.kept)
+	if w.err != nil || take <= 0 {
+		return len(p), nil
+	}
+	if !w.store.reserve(take) {
+		w.err = fmt.Errorf("keep command output: all outputs together have reached %d bytes", w.store.limit)
+		return len(p), nil
+	}
+	n, err := w.file.Write(p[:take])
+	w.kept += int64(n)
+	w.store.reserve(int64(n) - take)
+	w.err = err
+	return len(p), nil
+}
+
+// Close ends the output and removes the oldest ones over the limit. It returns the first failure of a Write.
+func (w *ArtifactWriter) Close() error {
+	err := errors.Join(w.err, w.file.Close())
+	w.store.mu.Lock()
+	delete(w.store.open, w.id)
+	w.store.writing -= w.kept
+	w.store.mu.Unlock()
+	return errors.Join(err, w.store.prune())
+}
+
+// reserve counts n more bytes being written and reports whether they fit.
+func (a *Artifacts) reserve(n int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n > 0 && a.writing+n > a.limit {
+		return false
+	}
+	a.writing += n
+	return true
+}
+
+// openFile opens a kept output for reading, only if it is the regular file that its name says.
+func (a *Artifacts) openFile(id string) (*os.File, error) {
+	if !validID(id) {
+		return nil, fmt.Errorf("%w: %q is not an id of one", ErrNoArtifact, id)
+	}
+	dir, err := a.directory(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if named, err := dir.Lstat(id); err == nil && !named.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNoArtifact, id)
+	}
+	// Without O_NONBLOCK a planted FIFO would hold the call for ever.
+	file, err := dir.OpenFile(id, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read command output %s: %w", id, err)
+	}
+	if err := sameRegularFile(dir, id, file); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func missing(id string) error {
+	return fmt.Errorf("%w: %s is not kept any more; run the command again", ErrNoArtifact, id)
+}
+
+func sameRegularFile(dir *os.Root, id string, file *os.File) error {
+	named, err := dir.Lstat(id)
+	if err != nil {
+		return fmt.Errorf("read command output %s: %w", id, err)
+	}
+	opened, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("read command output %s: %w", id, err)
+	}
+	if !named.Mode().IsRegular() || !os.SameFile(named, opened) {
+		return fmt.Errorf("%w: %s was replaced while it was opened", ErrNoArtifact, id)
+	}
+	return nil
+}
+
+// directory opens the store's directory part by part, refusing links.
+func (a *Artifacts) directory(create bool) (*os.Root, error) {
+	current, err := a.root.OpenRoot(".")
+	if err != nil {
+		return nil, fmt.Errorf("command output directory: %w", err)
+	}
+	walked := ""
+	for part := range strings.SplitSeq(a.dir, "/") {
+		walked = path.Join(walked, part)
+		next, err := openPlainDir(current, part, create)
+		current.Close()
+		if err != nil {
+			return nil, fmt.Errorf("command output directory %s: %w", walked, err)
+		}
+		current = next
+	}
+	return current, nil
+}
+
+func openPlainDir(parent *os.Root, name string, create bool) (*os.Root, error) {
+	if create {
+		if err := parent.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	named, err := parent.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !named.IsDir() {
+		return nil, errors.New("is not a directory of its own; remove it, it is made again when needed")
+	}
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && !os.SameFile(named, opened) {
+		err = errors.New("was replaced while it was opened")
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+func newID() string {
+	var random [16]byte
+	rand.Read(random[:]) // never fails, as documented
+	return idPrefix + idEncoding().EncodeToString(random[:])
+}
+
+func validID(id string) bool {
+	encoded, ok := strings.CutPrefix(id, idPrefix)
+	if !ok || len(encoded) != 26 {
+		return false
+	}
+	raw, err := idEncoding().DecodeString(encoded)
+	return err == nil && len(raw) == 16
+}
+
+var _ io.WriteCloser = (*ArtifactWriter)(nil)

@@ -1,0 +1,206 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// maxSequence bounds a terminal control sequence: what claims to be longer is shown, so that an unfinished one cannot
+// swallow the rest of the output, and what waits for its end takes no more memory than this.
+const maxSequence = 4096
+
+const escape = 0x1b
+
+// Cleaner makes a stream of bytes harmless for whoever reads it as text. Invalid UTF-8 becomes U+FFFD, carriage returns
+// become line ends, terminal sequences are removed, other control characters become their visible pictures, and
+// characters that reorder or hide text become <U+202E> and the like. The result does not depend on how the stream is
+// cut into pieces. The zero Cleaner is ready; it is not for concurrent use.
+type Cleaner struct {
+	// pending is the start of a rune, of a line end or of a sequence that the next piece must decide.
+	pending []byte
+}
+
+// Clean returns all of text as a Cleaner would pass it on.
+func Clean(text []byte) string {
+	var c Cleaner
+	return string(c.Flush(c.Append(nil, text)))
+}
+
+// Append appends the cleaned form of piece to dst, except for an unfinished end, which is kept for the next call.
+func (c *Cleaner) Append(dst, piece []byte) []byte {
+	if len(c.pending) == 0 {
+		if n := plainPrefix(piece); n == len(piece) {
+			return append(dst, piece...)
+		}
+	} else {
+		piece = append(c.pending, piece...)
+	}
+	dst, rest := clean(dst, piece, false)
+	c.pending = append([]byte(nil), rest...)
+	return dst
+}
+
+// Flush appends what was kept as unfinished: the stream has ended.
+func (c *Cleaner) Flush(dst []byte) []byte {
+	dst, _ = clean(dst, c.pending, true)
+	c.pending = nil
+	return dst
+}
+
+// clean appends data to dst and returns the unfinished end; with final there is none.
+func clean(dst, data []byte, final bool) (out, rest []byte) {
+	for len(data) > 0 {
+		if n := plainPrefix(data); n > 0 {
+			dst, data = append(dst, data[:n]...), data[n:]
+			continue
+		}
+		if !final && undecided(data) {
+			return dst, data
+		}
+		var used int
+		switch {
+		case data[0] == '\r':
+			dst, used = appendLineEnd(dst, data)
+		case data[0] == escape:
+			dst, used = appendEscape(dst, data)
+		default:
+			dst, used = appendRune(dst, data)
+		}
+		data = data[used:]
+	}
+	return dst, nil
+}
+
+// plainPrefix counts the leading bytes that pass as they are.
+func plainPrefix(data []byte) int {
+	for i, b := range data {
+		if (b < 0x20 && b != '\n' && b != '\t') || b >= 0x7f {
+			return i
+		}
+	}
+	return len(data)
+}
+
+// undecided reports whether more bytes could change how data begins.
+func undecided(data []byte) bool {
+	switch {
+	case data[0] == '\r':
+		return len(data) == 1
+	case data[0] == escape:
+		_, state := sequenceLength(data)
+		return state == sequenceUnfinished
+	default:
+		return !utf8.FullRune(data)
+	}
+}
+
+func appendLineEnd(dst, data []byte) ([]byte, int) {
+	if len(data) > 1 && data[1] == '\n' {
+		return append(dst, '\n'), 2
+	}
+	return append(dst, '\n'), 1
+}
+
+func appendEscape(dst, data []byte) ([]byte, int) {
+	if n, state := sequenceLength(data); state == sequenceWhole {
+		return dst, n
+	}
+	return utf8.AppendRune(dst, controlPicture(escape)), 1
+}
+
+func appendRune(dst, data []byte) ([]byte, int) {
+	r, size := utf8.DecodeRune(data)
+	switch {
+	case r < 0x20 || r == 0x7f:
+		return utf8.AppendRune(dst, controlPicture(r)), size
+	case misleading(r):
+		return fmt.Appendf(dst, "<U+%04X>", r), size
+	}
+	return utf8.AppendRune(dst, r), size
+}
+
+func controlPicture(r rune) rune {
+	if r == 0x7f {
+		return '\u2421'
+	}
+	return '\u2400' + r
+}
+
+// misleading reports characters that change what a reader sees without being seen: C1 controls, bidirectional controls,
+// line separators, and tag characters, which can carry whole sentences unseen.
+func misleading(r rune) bool {
+	switch {
+	case r >= 0x80 && r <= 0x9f,
+		r == 0x061c, r == 0x200e, r == 0x200f,
+		r >= 0x2028 && r <= 0x202e,
+		r >= 0x2066 && r <= 0x2069,
+		r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
+
+type sequenceState int
+
+const (
+	sequenceNone       sequenceState = iota // not a control sequence
+	sequenceUnfinished                      // could become one
+	sequenceWhole
+)
+
+// sequenceLength measures the terminal control sequence at the start of data (ECMA-48, section 5), which begins with ESC.
+func sequenceLength(data []byte) (int, sequenceState) {
+	if len(data) > maxSequence {
+		data = data[:maxSequence]
+	}
+	n, state := 1, sequenceUnfinished
+	if len(data) > 1 {
+		switch data[1] {
+		case '[':
+			n, state = measure(data, 2, 0x20, 0x3f, 0x40)
+		case ']', 'P', 'X', '^', '_':
+			n, state = measureString(data)
+		default:
+			n, state = measure(data, 1, 0x20, 0x2f, 0x30)
+		}
+	}
+	if state == sequenceUnfinished && len(data) == maxSequence {
+		return 0, sequenceNone
+	}
+	return n, state
+}
+
+// measure takes bytes from low to high up to a final byte of at least last.
+func measure(data []byte, from int, low, high, last byte) (int, sequenceState) {
+	for i := from; i < len(data); i++ {
+		switch b := data[i]; {
+		case b >= low && b <= high:
+		case b >= last && b <= 0x7e:
+			return i + 1, sequenceWhole
+		default:
+			return 0, sequenceNone
+		}
+	}
+	return 0, sequenceUnfinished
+}
+
+// measureString takes a command string up to BEL or ESC \. One that does not end on its line is none.
+func measureString(data []byte) (int, sequenceState) {
+	end := bytes.IndexAny(data[2:], "\a\x1b\n")
+	if end < 0 {
+		return 0, sequenceUnfinished
+	}
+	end += 2
+	switch {
+	case data[end] == '\a':
+		return end + 1, sequenceWhole
+	case data[end] == '\n':
+		return 0, sequenceNone
+	case end+1 == len(data):
+		return 0, sequenceUnfinished
+	case data[end+1] == '\\':
+		return end + 2, sequenceWhole
+	}
+	return 0, sequenceNone
+}

@@ -1,0 +1,32 @@
+// Package command runs one shell command line at a time for an agent and keeps what it printed.
+//
+// # Promise
+//
+//   - The command starts in the directory behind an open descriptor: a directory that is swapped for a link after it
+//     was checked is not entered.
+//   - Standard input is empty, standard output and standard error are one stream in the order in which they were
+//     written, and no descriptor of the server reaches the command.
+//   - Memory is constant whatever is printed: the stream goes to an artifact file up to a cap, and what is returned is a
+//     bounded head and tail in valid UTF-8 without terminal control sequences. The artifact keeps the bytes.
+//   - When Run returns, because the shell ended, the time was over or the context was, the processes of the command are
+//     dead. A background process that holds the output open does not hold up the call.
+//
+// # How a process tree is found
+//
+// The shell gets a session of its own and the environment variable [MarkerVariable] with a random value. On Linux the
+// processes of a command are those in the shell's session, those that carry the marker, every descendant of these, and
+// everything in the sessions that these have opened. They are stopped first, until a walk over /proc finds no new one,
+// and killed then, so that killing a parent cannot hide a child. Signals go through pid descriptors: a reused process
+// id is never hit.
+//
+// # What is not promised
+//
+// Without further help a process escapes that leaves the session, loses its parent and clears its environment (setsid,
+// double fork, env -i). [Options.AdoptOrphans] closes this for a server that may choose it for its whole process. What
+// asks another daemon to run something (systemd-run, at, docker) is out of reach of both, a setuid program cannot be
+// signalled by an ordinary user (see [Result.Survivors]), and when the server itself is killed only the shell dies with
+// it. A pid namespace of the sandbox ends all of these. On other Unix systems only the process group is killed.
+// On Windows commands are refused with [ErrUnsupported].
+//
+// The package does not judge a command: scope, policy and sandbox are decided before Run is called.
+package command

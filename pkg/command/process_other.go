@@ -1,0 +1,25 @@
+//go:build !unix
+
+package command
+
+import (
+	"os"
+	"time"
+)
+
+// Shell returns ErrUnsupported.
+func Shell() (path, dialect string, err error) { return "", "", ErrUnsupported }
+
+type family struct{}
+
+type process struct{ ended chan struct{} }
+
+func newFamily(bool) (*family, error) { return nil, ErrUnsupported }
+
+func (f *family) start(string, *Spec, *os.File) (*process, error) { return nil, ErrUnsupported }
+
+func (p *process) interrupt() {}
+
+func (p *process) sweep(time.Time) []int { return nil }
+
+func (p *process) reap() (code int, signal string) { return -1, "" }

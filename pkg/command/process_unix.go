@@ -1,0 +1,119 @@
+//go:build unix
+
+package command
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// family is the processes that one Runner has started. Where orphans are adopted, its lock is held while one is started
+// and while the process table is read: a shell that is not known yet would look like an orphan.
+type family struct {
+	adopt bool
+
+	mu   sync.Mutex
+	live map[int]*process // by the shell's process id
+}
+
+// process is one shell and everything that descends from it.
+type process struct {
+	family *family
+	cmd    *exec.Cmd
+	pid    int
+	marker string
+	tree   tree
+
+	ended   chan struct{} // closed when the shell has ended; its process id stays taken until release
+	release chan struct{} // closed when the process id is not needed any more
+	reaped  chan struct{} // closed when the exit status is known
+}
+
+// start runs the shell in a session of its own.
+func (f *family) start(shell string, spec *Spec, output *os.File) (*process, error) {
+	dir, err := startDirectory(spec.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{
+		family:  f,
+		cmd:     shellCommand(shell, spec.Command),
+		marker:  newMarker(),
+		ended:   make(chan struct{}),
+		release: make(chan struct{}),
+		reaped:  make(chan struct{}),
+	}
+	p.cmd.Dir = dir
+	p.cmd.Env = environment(spec.Env, p.marker)
+	p.cmd.Stdout, p.cmd.Stderr = output, output // and standard input is the null device
+	p.cmd.SysProcAttr = processAttributes()
+	started := make(chan error)
+	go p.live(started)
+	err = <-started
+	runtime.KeepAlive(spec.Dir)
+	return p, err
+}
+
+// live starts the shell and stays with it. The thread is kept for as long, because the kernel takes the end of the
+// thread that started a child for the death of the parent (PR_SET_PDEATHSIG).
+func (p *process) live(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.family.launch(p)
+	started <- err
+	if err != nil {
+		return
+	}
+	p.waitUnreaped()
+	close(p.ended)
+	<-p.release
+	p.cmd.Wait() // the status is in ProcessState, whatever it is
+	p.family.remove(p)
+	close(p.reaped)
+}
+
+func (f *family) launch(p *process) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	closeInherited()
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	p.pid = p.cmd.Process.Pid
+	p.plant()
+	f.live[p.pid] = p
+	return nil
+}
+
+func (f *family) remove(p *process) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.live, p.pid)
+}
+
+// reap returns the exit code and the signal of the shell, or -1 if it could not be killed; it is then reaped when it
+// ends by itself.
+func (p *process) reap() (code int, signal string) {
+	close(p.release)
+	if !within(killGrace, p.reaped) {
+		return -1, ""
+	}
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() {
+		return 128 + int(status.Signal()), unix.SignalName(status.Signal())
+	}
+	return p.cmd.ProcessState.ExitCode(), ""
+}
+
+func newMarker() string {
+	var random [16]byte
+	rand.Read(random[:]) // never fails, as documented
+	return hex.EncodeToString(random[:])
+}

@@ -1,0 +1,54 @@
+//go:build unix && !linux
+
+package command
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+func newFamily(bool) (*family, error) {
+	return &family{live: map[int]*process{}}, nil
+}
+
+func processAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true}
+}
+
+// startDirectory checks that the name still leads to the open directory. Between this and the start it can be swapped;
+// these systems have no way to start a child in a descriptor without moving the whole server.
+func startDirectory(dir *os.File) (string, error) {
+	opened, err := dir.Stat()
+	if err != nil {
+		return "", err
+	}
+	named, err := os.Stat(dir.Name())
+	if err != nil {
+		return "", err
+	}
+	if !os.SameFile(opened, named) {
+		return "", errors.New("the directory was replaced; run the command again")
+	}
+	return dir.Name(), nil
+}
+
+func closeInherited() { closeInheritedOneByOne() }
+
+// tree has nothing to remember: the process group is all that is known.
+type tree struct{}
+
+func (p *process) plant() {}
+
+// waitUnreaped reaps as well: there is no portable way to wait for a process and leave it.
+func (p *process) waitUnreaped() { p.cmd.Wait() }
+
+func (p *process) interrupt() {
+	syscall.Kill(-p.pid, syscall.SIGTERM)
+}
+
+func (p *process) sweep(time.Time) []int {
+	syscall.Kill(-p.pid, syscall.SIGKILL)
+	return nil
+}

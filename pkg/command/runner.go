@@ -1,0 +1,148 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+const (
+	// termGrace is how long a command that has to end may clean up after SIGTERM, before it is killed.
+	termGrace = 250 * time.Millisecond
+	// drainGrace is how long what a shell left running may go on printing, such as `> >(tee log)` does. Then it is
+	// killed.
+	drainGrace = 250 * time.Millisecond
+	// killGrace is how long processes may take to die.
+	killGrace = 5 * time.Second
+)
+
+// Options are what a Runner needs from its server.
+type Options struct {
+	// Artifacts keeps the outputs; nil keeps none.
+	Artifacts *Artifacts
+
+	// AdoptOrphans makes the whole process the parent of processes that lose theirs (Linux: PR_SET_CHILD_SUBREAPER), so
+	// that a command's daemon cannot hide by losing its parent. It is for a server that has its process to itself:
+	// only one Runner may have it, and every child of this process that is in a session of its own and was not started
+	// by this Runner is taken for a command's and killed with it.
+	AdoptOrphans bool
+}
+
+// Runner runs commands. It is for concurrent use.
+type Runner struct {
+	artifacts *Artifacts
+	shell     string
+	family    *family
+}
+
+// NewRunner returns a Runner, or ErrUnsupported or ErrNoShell.
+func NewRunner(options Options) (*Runner, error) {
+	shell, _, err := Shell()
+	if err != nil {
+		return nil, err
+	}
+	family, err := newFamily(options.AdoptOrphans)
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{artifacts: options.Artifacts, shell: shell, family: family}, nil
+}
+
+// Run runs one command to its end and returns what became of it. The error is not nil only if nothing was started:
+// ErrInvalidSpec, ErrNotStarted if ctx has ended already, or what the system said.
+func (r *Runner) Run(ctx context.Context, spec Spec) (Result, error) {
+	if err := spec.validate(); err != nil {
+		return Result{}, err
+	}
+	if ctx.Err() != nil {
+		return Result{}, fmt.Errorf("%w: %w", ErrNotStarted, context.Cause(ctx))
+	}
+	var result Result
+	out := newSink(r.createArtifact(&spec, &result), startProgress(spec.Progress))
+	started := time.Now()
+	err := r.run(ctx, &spec, out, &result)
+	result.Duration = time.Since(started)
+	out.progress.stop()
+	out.finish(&result)
+	if err != nil {
+		return Result{}, err
+	}
+	return result, nil
+}
+
+// createArtifact returns nil if the output cannot be kept: that is no reason not to run a command.
+func (r *Runner) createArtifact(spec *Spec, result *Result) *ArtifactWriter {
+	if r.artifacts == nil {
+		return nil
+	}
+	artifact, err := r.artifacts.Create(spec.outputCap())
+	if err != nil {
+		result.Warnings = append(result.Warnings, fmt.Sprintf("The output is not kept: %v", err))
+		return nil
+	}
+	return artifact
+}
+
+// run starts the shell, waits for what comes first of its end, the time and the context, and leaves nothing running.
+func (r *Runner) run(ctx context.Context, spec *Spec, out *sink, result *Result) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start command: %w", err)
+	}
+	defer read.Close()
+	shell, err := r.family.start(r.shell, spec, write)
+	write.Close()
+	if err != nil {
+		return fmt.Errorf("start command in %s: %w", spec.Dir.Name(), err)
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		out.readFrom(read)
+	}()
+
+	await(ctx, spec.timeout(), shell, result)
+	if !result.TimedOut && !result.Cancelled {
+		within(drainGrace, drained)
+	}
+	result.Survivors = shell.sweep(time.Now().Add(killGrace))
+	if !within(drainGrace, drained) {
+		read.SetReadDeadline(time.Now())
+		<-drained
+	}
+	result.ExitCode, result.Signal = shell.reap()
+	if len(result.Survivors) > 0 {
+		result.Warnings = append(result.Warnings,
+			fmt.Sprintf("Processes of the command could not be ended: %v.", result.Survivors))
+	}
+	return nil
+}
+
+// await returns when the shell has ended, or has been told to end and had its time for it.
+func await(ctx context.Context, timeout time.Duration, shell *process, result *Result) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-shell.ended:
+		return
+	case <-timer.C:
+		result.TimedOut = true
+	case <-ctx.Done():
+		result.Cancelled = true
+	}
+	shell.interrupt()
+	within(termGrace, shell.ended)
+}
+
+// within reports whether done is closed before the grace is over.
+func within(grace time.Duration, done <-chan struct{}) bool {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

@@ -1,0 +1,268 @@
+//go:build unix
+
+package command_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+)
+
+// bench is a workspace with a runner and a store.
+type bench struct {
+	*testing.T
+	dir    string
+	open   *os.File
+	store  *command.Artifacts
+	runner *command.Runner
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	store, err := command.OpenArtifacts(root, ".orchestration/cache/output", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := command.NewRunner(command.Options{Artifacts: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { open.Close() })
+	return &bench{T: t, dir: dir, open: open, store: store, runner: runner}
+}
+
+func (b *bench) spec(line string) command.Spec {
+	return command.Spec{
+		Command: line,
+		Dir:     b.open,
+		Env:     []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.dir},
+		Timeout: 20 * time.Second,
+	}
+}
+
+func (b *bench) run(line string) command.Result {
+	b.Helper()
+	return b.runSpec(context.Background(), b.spec(line))
+}
+
+func (b *bench) runSpec(ctx context.Context, spec command.Spec) command.Result {
+	b.Helper()
+	result, err := b.runner.Run(ctx, spec)
+	if err != nil {
+		b.Fatalf("run %q: %v", spec.Command, err)
+	}
+	return result
+}
+
+func TestExitCodes(t *testing.T) {
+	b := newBench(t)
+	for _, test := range []struct {
+		line   string
+		code   int
+		signal string
+		output string
+	}{
+		{"true", 0, "", ""},
+		{"exit 3", 3, "", ""},
+		{"echo out; echo err >&2; exit 7", 7, "", "out\nerr\n"},
+		{"no-such-program-anywhere 2>/dev/null", 127, "", ""},
+		{"kill -TERM $$", 128 + 15, "SIGTERM", ""},
+		{"kill -KILL $$", 128 + 9, "SIGKILL", ""},
+		{"-x 2>/dev/null", 127, "", ""},
+		{"cat; echo $?", 0, "", "0\n"},
+		{"test -t 0 || test -t 1 || echo no terminal; : </dev/tty", 1, "", ""},
+		{"for i in 1 2 3; do echo o$i; echo e$i >&2; done", 0, "", "o1\ne1\no2\ne2\no3\ne3\n"},
+	} {
+		result := b.run(test.line)
+		if result.ExitCode != test.code || result.Signal != test.signal {
+			t.Errorf("%q: exit code %d signal %q, want %d %q", test.line, result.ExitCode, result.Signal, test.code, test.signal)
+		}
+		if test.output != "" && result.Output != test.output {
+			t.Errorf("%q: output %q, want %q", test.line, result.Output, test.output)
+		}
+		if result.TimedOut || result.Cancelled || result.Truncated || len(result.Warnings) > 0 {
+			t.Errorf("%q: unexpected %+v", test.line, result)
+		}
+	}
+}
+
+func TestInvalidSpecStartsNothing(t *testing.T) {
+	b := newBench(t)
+	file, err := os.Create(filepath.Join(b.dir, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for name, change := range map[string]func(*command.Spec){
+		"empty":            func(s *command.Spec) { s.Command = "" },
+		"blank":            func(s *command.Spec) { s.Command = " \n\t" },
+		"NUL":              func(s *command.Spec) { s.Command = "touch ran\x00" },
+		"too long":         func(s *command.Spec) { s.Command = "touch ran #" + strings.Repeat("x", 128<<10) },
+		"no directory":     func(s *command.Spec) { s.Dir = nil },
+		"file as dir":      func(s *command.Spec) { s.Dir = file },
+		"negative timeout": func(s *command.Spec) { s.Timeout = -1 },
+		"negative cap":     func(s *command.Spec) { s.OutputCap = -1 },
+	} {
+		spec := b.spec("touch ran")
+		change(&spec)
+		if _, err := b.runner.Run(context.Background(), spec); !errors.Is(err, command.ErrInvalidSpec) {
+			t.Errorf("%s: error %v, want ErrInvalidSpec", name, err)
+		}
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := b.runner.Run(cancelled, b.spec("touch ran")); !errors.Is(err, command.ErrNotStarted) || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled before the start: %v, want ErrNotStarted", err)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "ran")); err == nil {
+		t.Error("a refused command ran")
+	}
+}
+
+func TestLongestCommandRuns(t *testing.T) {
+	b := newBench(t)
+	line := "echo ran #"
+	line += strings.Repeat("x", 128<<10-1-len(line))
+	if result := b.run(line); result.Output != "ran\n" {
+		t.Errorf("output %q", result.Output)
+	}
+}
+
+func TestEnvironmentIsOnlyWhatWasGiven(t *testing.T) {
+	b := newBench(t)
+	t.Setenv("LEAKED", "from the server")
+	spec := b.spec("env | sort; pwd")
+	spec.Env = append(spec.Env, "GIVEN=yes", "PWD=/wrong", "ORCHESTRA_AUTH_TOKEN=steal", command.MarkerVariable+"=forged")
+	output := b.runSpec(context.Background(), spec).Output
+	for _, unwanted := range []string{"LEAKED", "steal", "forged", "/wrong"} {
+		if strings.Contains(output, unwanted) {
+			t.Errorf("the command sees %s:\n%s", unwanted, output)
+		}
+	}
+	for _, wanted := range []string{"GIVEN=yes\n", command.MarkerVariable + "="} {
+		if !strings.Contains(output, wanted) {
+			t.Errorf("the command does not see %s:\n%s", wanted, output)
+		}
+	}
+}
+
+func TestNoDescriptorOfTheServer(t *testing.T) {
+	b := newBench(t)
+	if output := b.run("exec ls /dev/fd").Output; output != "0\n1\n2\n3\n" { // 3 is the directory that ls reads
+		t.Errorf("descriptors in the command:\n%s", output)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	b := newBench(t)
+	var group sync.WaitGroup
+	for i := range 20 {
+		group.Go(func() {
+			want := fmt.Sprintf("hello %d\n", i)
+			result, err := b.runner.Run(context.Background(), b.spec(fmt.Sprintf("sleep 0.05; echo hello %d; exit %d", i, i)))
+			if err != nil || result.Output != want || result.ExitCode != i {
+				t.Errorf("command %d: %+v, %v", i, result, err)
+			}
+			if page, err := b.store.Read(result.ArtifactID, 0, 0, ""); err != nil || page.Lines[0].Text+"\n" != want {
+				t.Errorf("artifact %d: %+v, %v", i, page, err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestTimeoutAndCancel(t *testing.T) {
+	b := newBench(t)
+	t.Run("timeout", func(t *testing.T) {
+		spec := b.spec("echo begun; sleep 1000")
+		spec.Timeout = 200 * time.Millisecond
+		result := b.runSpec(context.Background(), spec)
+		if !result.TimedOut || result.Cancelled || result.ExitCode != 128+15 || result.Output != "begun\n" {
+			t.Errorf("%+v", result)
+		}
+		if result.Duration < spec.Timeout || result.Duration > 5*time.Second {
+			t.Errorf("took %v", result.Duration)
+		}
+	})
+	t.Run("deaf to SIGTERM", func(t *testing.T) {
+		spec := b.spec("trap '' TERM; echo begun; while :; do sleep 1000; done")
+		spec.Timeout = 200 * time.Millisecond
+		result := b.runSpec(context.Background(), spec)
+		if !result.TimedOut || result.Signal != "SIGKILL" || result.ExitCode != 128+9 {
+			t.Errorf("%+v", result)
+		}
+	})
+	t.Run("cleans up", func(t *testing.T) {
+		spec := b.spec("trap 'echo bye; exit 5' TERM; echo begun; sleep 1000 & wait")
+		spec.Timeout = 200 * time.Millisecond
+		result := b.runSpec(context.Background(), spec)
+		if !result.TimedOut || result.ExitCode != 5 || result.Output != "begun\nbye\n" {
+			t.Errorf("%+v", result)
+		}
+	})
+	t.Run("cancel", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		spec := b.spec("echo begun; sleep 1000")
+		spec.Progress = func(string) { cancel() }
+		result := b.runSpec(ctx, spec)
+		if !result.Cancelled || result.TimedOut || result.ExitCode != 128+15 {
+			t.Errorf("%+v", result)
+		}
+	})
+}
+
+func TestProgress(t *testing.T) {
+	b := newBench(t)
+	var chunks []string
+	spec := b.spec(`printf 'one\033[1m\n'; sleep 0.3; echo two`)
+	spec.Progress = func(chunk string) { chunks = append(chunks, chunk) }
+	b.runSpec(context.Background(), spec)
+	if len(chunks) != 2 || chunks[0] != "one\n" || chunks[1] != "two\n" {
+		t.Errorf("chunks %q", chunks)
+	}
+}
+
+func TestSlowProgressDoesNotSlowTheCommand(t *testing.T) {
+	b := newBench(t)
+	spec := b.spec("head -c 20000000 /dev/zero | tr '\\0' 'x'; echo end")
+	var longest int
+	spec.Progress = func(chunk string) {
+		longest = max(longest, len(chunk))
+		time.Sleep(300 * time.Millisecond)
+	}
+	result := b.runSpec(context.Background(), spec)
+	if result.OutputBytes != 20_000_004 {
+		t.Errorf("%d bytes", result.OutputBytes)
+	}
+	if longest == 0 || longest > 16<<10 {
+		t.Errorf("longest piece %d", longest)
+	}
+	if result.Duration > 3*time.Second {
+		t.Errorf("took %v", result.Duration)
+	}
+}
+
+func TestShell(t *testing.T) {
+	path, dialect, err := command.Shell()
+	if err != nil || !filepath.IsAbs(path) || (dialect != "bash" && dialect != "posix") {
+		t.Errorf("%q %q %v", path, dialect, err)
+	}
+}

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// Limits that hold where a Spec or the Options say nothing.
+const (
+	// DefaultTimeout ends a command whose Spec names no time limit.
+	DefaultTimeout = 120 * time.Second
+	// DefaultOutputCap is how many bytes of output are kept as an artifact.
+	DefaultOutputCap = 64 << 20
+	// OutputLimit is how many characters Result.Output has at most, the note about what was left out included.
+	OutputLimit = 30_000
+	// maxCommandBytes is one less than Linux takes for a single argument with its final NUL.
+	maxCommandBytes = 128<<10 - 1
+)
+
+// Spec is one command to run.
+type Spec struct {
+	// Command is the line for the shell of Shell, at most 131,071 bytes, without NUL.
+	Command string
+
+	// Dir is the open directory to start in. It stays the caller's, and must stay open until Run has returned. On
+	// Linux the descriptor decides; elsewhere its name does, and Run refuses if that is not the same directory any more.
+	Dir *os.File
+
+	// Env is the whole environment as KEY=value; nothing is inherited. FilterEnv makes it from the server's own.
+	// PWD and OLDPWD are left to the shell, and variables that begin with ORCHESTRA_ are dropped.
+	Env []string
+
+	// Timeout ends the command; 0 is DefaultTimeout. The caller bounds it.
+	Timeout time.Duration
+
+	// OutputCap is how many bytes the artifact keeps; 0 is DefaultOutputCap. More is read, counted, hashed and shown
+	// in the tail, but not kept.
+	OutputCap int64
+
+	// Progress, if set, gets the output while it comes, cleaned like Result.Output, in pieces of at most 16 KiB and at
+	// most ten times a second; output that comes faster is skipped and the piece says how much. The calls are not
+	// concurrent, and there is none after Run has returned, so Run waits for a call that does not return.
+	Progress func(chunk string)
+}
+
+// Result is what became of a command that was started. A failing command, a timeout and a cancellation are results.
+type Result struct {
+	// ExitCode is the shell's exit status, or 128 plus the number of the signal that ended it.
+	ExitCode int
+	// Signal names the signal that ended the shell ("SIGKILL"), empty if it exited by itself.
+	Signal string
+	// TimedOut: Spec.Timeout was over and the command was ended for it.
+	TimedOut bool
+	// Cancelled: the context ended first and the command was ended for it.
+	Cancelled bool
+	// Duration is from the start until nothing was left of the command.
+	Duration time.Duration
+
+	// Output is the whole output if it has at most OutputLimit characters, else its head and tail around a note that
+	// says how much is missing. It is valid UTF-8, with lines that end in \n and without terminal control sequences.
+	Output string
+	// Truncated: Output is not the whole.
+	Truncated bool
+	// OutputBytes counts what the command printed, kept or not.
+	OutputBytes int64
+	// OutputHash is "sha256:" and the hash of all bytes printed, kept or not.
+	OutputHash string
+
+	// ArtifactID names the kept output in Artifacts; empty if none could be kept (Warnings says why).
+	ArtifactID string
+	// ArtifactBytes is how much is kept there; less than OutputBytes when a cap was reached.
+	ArtifactBytes int64
+
+	// Survivors are the process ids that could not be killed, because they run under another user or in a state that
+	// takes no signal. Empty is the rule.
+	Survivors []int
+	// Warnings are sentences for the agent about what did not go as promised.
+	Warnings []string
+}
+
+// validate refuses what the shell or the system call would refuse later and less clearly.
+func (s *Spec) validate() error {
+	switch {
+	case strings.TrimSpace(s.Command) == "":
+		return fmt.Errorf("%w: the command is empty", ErrInvalidSpec)
+	case strings.ContainsRune(s.Command, 0):
+		return fmt.Errorf("%w: the command has a NUL byte", ErrInvalidSpec)
+	case len(s.Command) > maxCommandBytes:
+		return fmt.Errorf("%w: the command has %d bytes, at most %d are possible; write a script file and run that",
+			ErrInvalidSpec, len(s.Command), maxCommandBytes)
+	case s.Dir == nil:
+		return fmt.Errorf("%w: no directory to start in", ErrInvalidSpec)
+	case s.Timeout < 0:
+		return fmt.Errorf("%w: the timeout %v is negative", ErrInvalidSpec, s.Timeout)
+	case s.OutputCap < 0:
+		return fmt.Errorf("%w: the output cap %d is negative", ErrInvalidSpec, s.OutputCap)
+	}
+	return s.validateDir()
+}
+
+func (s *Spec) validateDir() error {
+	info, err := s.Dir.Stat()
+	if err != nil {
+		return fmt.Errorf("%w: the directory to start in: %v", ErrInvalidSpec, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%w: %s is not a directory", ErrInvalidSpec, s.Dir.Name())
+	}
+	return nil
+}
+
+func (s *Spec) timeout() time.Duration {
+	if s.Timeout == 0 {
+		return DefaultTimeout
+	}
+	return s.Timeout
+}
+
+func (s *Spec) outputCap() int64 {
+	if s.OutputCap == 0 {
+		return DefaultOutputCap
+	}
+	return s.OutputCap
+}

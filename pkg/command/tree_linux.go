@@ -1,0 +1,218 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// identity tells a process from a later one with the same id.
+type identity struct {
+	pid   int
+	start uint64
+}
+
+// tree is what is known of a command's processes.
+type tree struct {
+	start    uint64            // of the shell
+	known    map[identity]bool // found once: it stays a member when its parent dies
+	frozen   map[identity]bool
+	refused  map[identity]bool // these could not be signalled
+	sessions map[int]bool
+}
+
+// plant begins the tree with the shell.
+func (p *process) plant() {
+	p.tree = tree{
+		known:    map[identity]bool{},
+		frozen:   map[identity]bool{},
+		refused:  map[identity]bool{},
+		sessions: map[int]bool{p.pid: true},
+	}
+	if shell, err := readStat(p.pid); err == nil {
+		p.tree.start = shell.start
+	}
+}
+
+// interrupt asks the shell's process group to end; the rest gets no warning. Who belongs to the command is found before,
+// because what the group leaves behind may not be recognised any more.
+func (p *process) interrupt() {
+	p.members()
+	unix.Kill(-p.pid, unix.SIGTERM)
+}
+
+// sweep kills the shell and all that belongs to it, and returns the process ids of what is left at the deadline.
+func (p *process) sweep(deadline time.Time) []int {
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		members := p.freeze(deadline)
+		left := p.kill(members)
+		if len(members) == 0 || left == 0 || time.Now().After(deadline) {
+			return pids(members)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// freeze stops every process of the command and returns them when no walk finds another one. A stopped process cannot
+// fork, and a process that was not killed yet does not lose its children to somebody else.
+func (p *process) freeze(deadline time.Time) []stat {
+	for {
+		members := p.members()
+		fresh := false
+		for _, member := range members {
+			if p.tree.frozen[member.identity] {
+				continue
+			}
+			p.tree.frozen[member.identity] = true
+			fresh = true
+			p.signal(member, unix.SIGSTOP)
+		}
+		if !fresh || time.Now().After(deadline) {
+			return members
+		}
+	}
+}
+
+// kill returns how many of the members may yet die of it.
+func (p *process) kill(members []stat) (mortal int) {
+	for _, member := range members {
+		if err := p.signal(member, unix.SIGKILL); errors.Is(err, os.ErrPermission) {
+			p.tree.refused[member.identity] = true
+		}
+		if !p.tree.refused[member.identity] {
+			mortal++
+		}
+	}
+	return mortal
+}
+
+// signal reaches the process itself through a descriptor that is opened before its identity is checked, so that a reused
+// process id is not hit, and then its process group: only the kernel can reach all of a group before one of it forks.
+func (p *process) signal(member stat, signal unix.Signal) error {
+	handle, err := os.FindProcess(member.pid)
+	if err != nil {
+		return err
+	}
+	defer handle.Release()
+	now, err := readStat(member.pid)
+	if err != nil || now.identity != member.identity {
+		return os.ErrProcessDone
+	}
+	err = handle.Signal(signal)
+	if p.tree.sessions[now.session] && now.group > 1 {
+		unix.Kill(-now.group, signal)
+	}
+	return err
+}
+
+// members returns the living processes of the command.
+func (p *process) members() []stat {
+	all, orphans := p.family.survey(p)
+	self, found := os.Getpid(), map[int]bool{}
+	for pid, process := range all {
+		if pid > 1 && pid != self && (orphans[pid] || p.owns(process)) {
+			found[pid] = true
+		}
+	}
+	for p.learnSessions(all, found); grow(all, found, p.tree.sessions); {
+		p.learnSessions(all, found)
+	}
+	members := living(all, found)
+	for _, member := range members {
+		p.tree.known[member.identity] = true
+	}
+	return members
+}
+
+// grow adds the children of what was found and the members of its sessions, and reports whether there were any.
+func grow(all map[int]stat, found map[int]bool, sessions map[int]bool) (grown bool) {
+	self := os.Getpid()
+	for pid, process := range all {
+		if pid > 1 && pid != self && !found[pid] && (found[process.parent] || sessions[process.session]) {
+			found[pid], grown = true, true
+		}
+	}
+	return grown
+}
+
+// owns reports whether a process belongs to the command by what it carries itself.
+func (p *process) owns(process stat) bool {
+	if p.tree.known[process.identity] || p.tree.sessions[process.session] {
+		return true
+	}
+	return !process.dead && process.start >= p.tree.start && hasMarker(process.pid, p.marker)
+}
+
+// learnSessions takes over the sessions of the members, unless one is led by a living process that is no member: a
+// marker that was handed to somebody else's process must not spread to its relatives.
+func (p *process) learnSessions(all map[int]stat, found map[int]bool) {
+	for pid := range found {
+		session := all[pid].session
+		leader, alive := all[session]
+		if session > 1 && (found[session] || !alive || leader.dead) {
+			p.tree.sessions[session] = true
+		}
+	}
+}
+
+func living(all map[int]stat, found map[int]bool) []stat {
+	var members []stat
+	for pid := range found {
+		if process := all[pid]; !process.dead {
+			members = append(members, process)
+		}
+	}
+	return members
+}
+
+func pids(members []stat) []int {
+	var ids []int
+	for _, member := range members {
+		ids = append(ids, member.pid)
+	}
+	return ids
+}
+
+// survey reads the process table, and with adoption finds in it what may be an orphan of p.
+func (f *family) survey(p *process) (all map[int]stat, orphans map[int]bool) {
+	if !f.adopt {
+		return readAllStats(), nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all = readAllStats()
+	return all, f.orphans(all, p)
+}
+
+// orphans returns the adopted processes that p, and no other command that still runs, can have left, and reaps the dead
+// ones of all commands. The caller holds the lock.
+func (f *family) orphans(all map[int]stat, p *process) map[int]bool {
+	own, err := unix.Getsid(0)
+	if err != nil {
+		return nil
+	}
+	self, orphans := os.Getpid(), map[int]bool{}
+	for pid, process := range all {
+		if process.parent != self || process.session == own || f.live[pid] != nil {
+			continue
+		}
+		if process.dead {
+			unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		} else if f.onlyFrom(process, p) {
+			orphans[pid] = true
+		}
+	}
+	return orphans
+}
+
+// onlyFrom reports that no other running command is old enough to have started the process, nor has it in its session.
+func (f *family) onlyFrom(process stat, p *process) bool {
+	for _, other := range f.live {
+		if other != p && (other.tree.start <= process.start || other.pid == process.session) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,238 @@
+package command_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+)
+
+// sleepSeconds makes the sleeps of one test recognisable among all processes.
+func sleepSeconds(t *testing.T) string {
+	t.Helper()
+	return strconv.FormatInt(1_000_000+time.Now().UnixNano()%1_000_000_000, 10)
+}
+
+// sleeping returns the processes whose command line holds the number and that are not dead.
+func sleeping(t *testing.T, seconds string) (found []string) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(lines) == 0 {
+		t.Fatalf("no processes found: %v", err)
+	}
+	for _, line := range lines {
+		text, err := os.ReadFile(line)
+		if err == nil && strings.Contains(string(text), seconds) {
+			found = append(found, line+" "+strings.ReplaceAll(string(text), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// trees are command lines that leave processes behind; @ stands for a number of seconds.
+func trees() map[string]string {
+	return map[string]string{
+		"child":                "sleep @; true",
+		"grandchildren":        "sh -c 'sh -c \"sleep @; true\"; true'; true",
+		"background":           "sleep @ & echo gone",
+		"background quiet":     "sleep @ >/dev/null 2>&1 & echo gone",
+		"nohup disown":         "nohup sleep @ >/dev/null 2>&1 & disown -a; echo gone",
+		"setsid":               "setsid sleep @ & echo gone",
+		"setsid fork":          "setsid -f sleep @; echo gone",
+		"double fork setsid":   "(setsid -f sh -c '(sleep @; true) & (sleep @; true) &' &) ; echo gone",
+		"own process group":    "set -m; sleep @ & sleep @ & echo gone",
+		"many":                 "for i in $(seq 40); do sleep @ & done; echo gone",
+		"ignores signals":      "(trap '' TERM HUP INT; sleep @; sleep @; sleep @) & echo gone",
+		"pipeline":             "sleep @ | sleep @ | sleep @; true",
+		"cleared env, setsid":  "env -i setsid sh -c 'sleep @; true'; true",
+		"cleared env, session": "env -i sh -c 'sleep @ & sleep @'; true",
+		"keeps forking":        "f() { while :; do sleep @ & sleep 0.01; done; }; f & setsid -f sh -c 'while :; do sleep @ & sleep 0.01; done' ; sleep 0.1; echo gone",
+	}
+}
+
+func TestNothingSurvives(t *testing.T) {
+	for name, line := range trees() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			seconds := sleepSeconds(t)
+			spec := b.spec(strings.ReplaceAll(line, "@", seconds))
+			spec.Timeout = 400 * time.Millisecond
+			began := time.Now()
+			result := b.runSpec(context.Background(), spec)
+			if left := sleeping(t, seconds); len(left) > 0 {
+				t.Errorf("left over:\n%s", strings.Join(left, "\n"))
+			}
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if strings.HasSuffix(line, "echo gone") && (result.TimedOut || result.Output != "gone\n") {
+				t.Errorf("the background process held up the call: %+v", result)
+			}
+			if len(result.Survivors) > 0 || len(result.Warnings) > 0 {
+				t.Errorf("%+v", result)
+			}
+		})
+	}
+}
+
+func TestEndOfContextKillsTheTree(t *testing.T) {
+	b := newBench(t)
+	seconds := sleepSeconds(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	spec := b.spec("setsid -f sleep " + seconds + "; echo begun; sleep " + seconds)
+	spec.Progress = func(string) { cancel() }
+	if result := b.runSpec(ctx, spec); !result.Cancelled {
+		t.Errorf("%+v", result)
+	}
+	if left := sleeping(t, seconds); len(left) > 0 {
+		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+func TestOneCommandDoesNotKillAnother(t *testing.T) {
+	b := newBench(t)
+	first := make(chan command.Result)
+	go func() {
+		result, _ := b.runner.Run(context.Background(), b.spec("(sleep 0.6; echo late) & setsid sh -c 'sleep 0.6; echo later'; wait"))
+		first <- result
+	}()
+	for range 5 {
+		b.run("setsid -f sleep 100; sleep 100 & true")
+	}
+	if result := <-first; result.ExitCode != 0 || !strings.Contains(result.Output, "late\n") || !strings.Contains(result.Output, "later\n") {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestProcessSubstitutionMayFinish(t *testing.T) {
+	b := newBench(t)
+	if result := b.run("echo text > >(sleep 0.05; cat; cat >/dev/null)"); result.Output != "text\n" {
+		t.Errorf("output %q", result.Output)
+	}
+}
+
+func TestSwappedDirectoryIsNotEntered(t *testing.T) {
+	b := newBench(t)
+	inside, outside := filepath.Join(b.dir, "inside"), t.TempDir()
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	open, err := os.Open(inside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if err := os.Rename(inside, inside+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, inside); err != nil {
+		t.Fatal(err)
+	}
+	spec := b.spec("pwd -P; echo mine > file")
+	spec.Dir = open
+	if result := b.runSpec(context.Background(), spec); result.Output != inside+".moved\n" {
+		t.Errorf("started in %q", result.Output)
+	}
+	if _, err := os.Stat(filepath.Join(outside, "file")); err == nil {
+		t.Error("the command wrote through the link")
+	}
+}
+
+// TestAdoptedOrphans runs itself as a process of its own, since adoption is a choice for a whole process.
+func TestAdoptedOrphans(t *testing.T) {
+	if os.Getenv("COMMAND_TEST_ADOPT") == "" {
+		self := exec.Command(os.Args[0], "-test.run=^TestAdoptedOrphans$", "-test.v")
+		self.Env = append(os.Environ(), "COMMAND_TEST_ADOPT=1")
+		output, err := self.CombinedOutput()
+		if err != nil || !strings.Contains(string(output), "--- PASS: TestAdoptedOrphans") {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		return
+	}
+	b := newBench(t)
+	runner, err := command.NewRunner(command.Options{AdoptOrphans: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.runner = runner
+	t.Run("daemon", b.adoptsDaemon)
+	t.Run("beside another", b.adoptsBesideAnother)
+	if zombies := childZombies(t); len(zombies) > 0 {
+		t.Errorf("not reaped: %v", zombies)
+	}
+}
+
+// daemon leaves the session, the parent and the environment.
+const daemon = "env -i setsid -f sleep @; env -i setsid sh -c 'sleep @ & sleep @ &'; sleep 0.1; echo gone"
+
+func (b *bench) adoptsDaemon(t *testing.T) {
+	seconds := sleepSeconds(t)
+	if result := b.run(strings.ReplaceAll(daemon, "@", seconds)); result.Output != "gone\n" {
+		t.Errorf("%+v", result)
+	}
+	if left := sleeping(t, seconds); len(left) > 0 {
+		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// adoptsBesideAnother: while another command runs that could have started the daemon, it is spared; then it goes.
+func (b *bench) adoptsBesideAnother(t *testing.T) {
+	seconds := sleepSeconds(t)
+	other, begun := make(chan command.Result), make(chan bool)
+	go func() {
+		spec := b.spec("echo begun; env -i setsid -f sh -c 'sleep 0.5; touch mine-lived'; sleep 1; ls")
+		told := false
+		spec.Progress = func(string) {
+			if !told {
+				told = true
+				close(begun)
+			}
+		}
+		result, _ := b.runner.Run(context.Background(), spec)
+		other <- result
+	}()
+	<-begun
+	b.run(strings.ReplaceAll(daemon, "@", seconds))
+	if result := <-other; !strings.Contains(result.Output, "mine-lived") {
+		t.Errorf("the daemon of a running command was killed: %+v", result)
+	}
+	if left := sleeping(t, seconds); len(left) > 0 {
+		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+func childZombies(t *testing.T) (zombies []string) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		line, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(line[strings.LastIndexByte(string(line), ')')+1:]))
+		if fields[0] == "Z" && fields[1] == strconv.Itoa(os.Getpid()) {
+			zombies = append(zombies, string(line))
+		}
+	}
+	return zombies
+}
+
+func TestNoZombies(t *testing.T) {
+	b := newBench(t)
+	for range 10 {
+		b.run("sleep 0 & true")
+	}
+	if zombies := childZombies(t); len(zombies) > 0 {
+		t.Errorf("not reaped: %v", zombies)
+	}
+}
