@@ -13,7 +13,6 @@ import (
 	_ "github.com/modelcontextprotocol/go-sdk/mcp"
 	_ "github.com/rogpeppe/go-internal/testscript"
 	_ "github.com/rs/zerolog"
-	_ "github.com/sabhiram/go-gitignore"
 	_ "github.com/santhosh-tekuri/jsonschema/v6"
 	_ "github.com/spf13/cobra"
 	_ "golang.org/x/sync/errgroup"
