@@ -1,0 +1,188 @@
+package intent
+
+import (
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The keys of each kind of mapping, in the order in which they are written.
+var (
+	intentKeys = []string{"id", "name", "status", "description", "owned_scope", "constraints", "acceptance_criteria",
+		"agent", "started_at", "commands", "rules", "verify"}
+	commandKeys = []string{"allow", "ask", "deny", "network"}
+	ruleKeys    = []string{"name", "when", "action", "message"}
+)
+
+// fields are the values of one mapping by key in snake_case. An explicit null counts as absent.
+type fields struct {
+	node   *yaml.Node
+	owner  string // the intent's id, for messages
+	values map[string]*yaml.Node
+}
+
+// fields reads a mapping, warning about the keys that it does not know.
+func (d *decoder) fields(node *yaml.Node, what string, known []string) (*fields, error) {
+	if node.Kind != yaml.MappingNode {
+		return nil, nodeError(filePath, node, "%s must be a mapping, not %s", what, kindName(node))
+	}
+	f := &fields{node: node, values: make(map[string]*yaml.Node)}
+	for i := 0; i < len(node.Content); i += 2 {
+		key, value := node.Content[i], deref(node.Content[i+1])
+		name, spelling := matchKey(key.Value, known)
+		switch {
+		case name == "":
+			d.warn(key, "unknown key %q is kept and has no effect", key.Value)
+		case !spelling:
+			return nil, nodeError(filePath, key, "key %q is not known: %s is meant?", key.Value, name)
+		case f.values[name] != nil:
+			return nil, nodeError(filePath, key, "key %q stands twice, in two spellings", name)
+		default:
+			f.values[name] = value
+		}
+	}
+	return f, nil
+}
+
+// matchKey finds the known key that a written one stands for. It also reports whether that is one of the two accepted
+// spellings: a misspelled restriction must not pass as an unknown key, because what it restricts would be open.
+func matchKey(written string, known []string) (name string, spelling bool) {
+	for _, k := range known {
+		if written == k || written == camelCase(k) {
+			return k, true
+		}
+	}
+	for _, k := range known {
+		if fold(written) == fold(k) {
+			return k, false
+		}
+	}
+	return "", false
+}
+
+func fold(key string) string {
+	key = strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(key))
+	return strings.TrimSuffix(key, "s")
+}
+
+func camelCase(key string) string {
+	parts := strings.Split(key, "_")
+	for i, part := range parts[1:] {
+		parts[i+1] = strings.ToUpper(part[:1]) + part[1:]
+	}
+	return strings.Join(parts, "")
+}
+
+// get returns the value of a key, nil if absent or null.
+func (f *fields) get(key string) *yaml.Node {
+	if n := f.values[key]; n != nil && !isNull(n) {
+		return n
+	}
+	return nil
+}
+
+func (f *fields) id(in *Intent) error {
+	node := f.get("id")
+	if node == nil {
+		return nodeError(filePath, f.node, "an intent has no id")
+	}
+	if err := f.text("id", &in.ID); err != nil {
+		return err
+	}
+	if !ValidID(in.ID) {
+		return nodeError(filePath, node, "id %q must be a letter and then up to 63 letters, digits, dots, dashes or "+
+			"underscores", in.ID)
+	}
+	in.Line = node.Line
+	return nil
+}
+
+func (f *fields) status(in *Intent) error {
+	const known = "TODO or PENDING, IN_PROGRESS, BLOCKED, DONE or COMPLETED"
+	node := f.get("status")
+	if node == nil {
+		return nodeError(filePath, f.node, "%s has no status: add one of %s", in.ID, known)
+	}
+	var word string
+	if err := f.text("status", &word); err != nil {
+		return err
+	}
+	var ok bool
+	if in.Status, ok = ParseStatus(word); !ok {
+		return nodeError(filePath, node, "status of %s must be %s, not %q", in.ID, known, word)
+	}
+	return nil
+}
+
+func (f *fields) text(key string, to *string) error {
+	node := f.get(key)
+	if node == nil {
+		return nil
+	}
+	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!str" {
+		return nodeError(filePath, node, "%s%s must be text, not %s", key, f.of(), kindName(node))
+	}
+	*to = node.Value
+	return nil
+}
+
+func (f *fields) list(key string, to *[]string) error {
+	node := f.get(key)
+	if node == nil {
+		return nil
+	}
+	if node.Kind != yaml.SequenceNode {
+		return nodeError(filePath, node, "%s%s must be a list, not %s", key, f.of(), kindName(node))
+	}
+	for _, item := range node.Content {
+		item = deref(item)
+		if item.Kind != yaml.ScalarNode || item.ShortTag() != "!!str" {
+			return nodeError(filePath, item, "%s%s must be a list of text: here stands %s", key, f.of(), kindName(item))
+		}
+		*to = append(*to, item.Value)
+	}
+	return nil
+}
+
+func (f *fields) time(key string, to *time.Time) error {
+	node := f.get(key)
+	if node == nil {
+		return nil
+	}
+	t, ok := parseTime(node.Value)
+	if node.Kind != yaml.ScalarNode || !ok {
+		return nodeError(filePath, node, "%s%s must be a time such as 2026-02-18T18:30:00Z", key, f.of())
+	}
+	*to = t
+	return nil
+}
+
+// scope compiles owned_scope, glob by glob so that an error names the glob's line.
+func (f *fields) scope(in *Intent) error {
+	for i, glob := range in.OwnedScope {
+		if _, err := compileGlob(glob); err != nil {
+			return nodeError(filePath, f.get("owned_scope").Content[i], "owned_scope%s: %v", f.of(), err)
+		}
+	}
+	var err error
+	in.scope, err = CompileScope(in.OwnedScope)
+	return err
+}
+
+func (f *fields) of() string {
+	if f.owner == "" {
+		return ""
+	}
+	return " of " + f.owner
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// deref follows an alias; the parser lets an alias only stand for a node that is not an alias itself.
+func deref(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}

@@ -1,0 +1,130 @@
+package intent
+
+import (
+	"io/fs"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitignore"
+)
+
+// Ignore holds the rules of .orchestration/.intentignore and of .intentignore at the workspace root.
+//
+// One rule a line; blank lines and lines that begin with `#` are skipped:
+//
+//	intent:ID      no call under that intent
+//	approve:ID     every destructive call under that intent needs an approval; a bare line of the form LETTERS-DIGITS
+//	               means the same
+//	secret:GLOB    neither readable nor changeable by any file tool
+//	unscoped:GLOB  matching paths skip the scope check
+//	GLOB           no mutation of matching paths under any intent
+//
+// A GLOB has the syntax of .gitignore, so it also covers what lies below a matching directory, and one without a slash
+// matches at any depth. `!` negates earlier rules of the same kind in the same file (`secret:!GLOB` likewise); it never
+// undoes a rule of the other file, so merging the two can only add rules. A line that could be taken for a mistyped
+// directive (`secert:.env`), that begins with a space or contains control characters, that ends in ` # …` (only after an
+// ID is that a comment) or whose glob does not compile is unclear, and makes the file unreadable; a backslash makes
+// such a character part of a name.
+//
+// Matching is case-sensitive. Where the file system is not, the caller has to pass the name as it stands on disk.
+// The nil *Ignore has no rules.
+type Ignore struct {
+	files []ignoreFile
+}
+
+// ignoreFile is one parsed file.
+type ignoreFile struct {
+	name     string
+	blocked  []idRule
+	approved []idRule
+	paths    gitignore.List
+	secrets  gitignore.List
+	unscoped gitignore.List
+}
+
+// idRule is a rule about an intent.
+type idRule struct {
+	id   string
+	line int
+}
+
+// IgnoreRule names the line that made a decision.
+type IgnoreRule struct {
+	File string // relative to the workspace
+	Line int
+	Text string
+}
+
+// IntentBlocked reports whether no call may be made under the intent.
+func (g *Ignore) IntentBlocked(id string) bool {
+	return g.names(id, func(f *ignoreFile) []idRule { return f.blocked })
+}
+
+// NeedsApproval reports whether every destructive call under the intent needs an approval.
+func (g *Ignore) NeedsApproval(id string) bool {
+	return g.names(id, func(f *ignoreFile) []idRule { return f.approved })
+}
+
+func (g *Ignore) names(id string, rules func(*ignoreFile) []idRule) bool {
+	if g == nil {
+		return false
+	}
+	for i := range g.files {
+		for _, r := range rules(&g.files[i]) {
+			if r.id == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// PathBlocked returns the rule, if any, that forbids to change the path: a plain glob or a secret one. A path that is
+// a directory is given with a slash at its end. What is not a path of the workspace is blocked by a rule of no file.
+func (g *Ignore) PathBlocked(path string) (IgnoreRule, bool) {
+	if r, ok := g.Secret(path); ok {
+		return r, true
+	}
+	return g.match(path, true, func(f *ignoreFile) gitignore.List { return f.paths })
+}
+
+// Secret returns the rule, if any, that keeps the path from being read and changed; paths as in PathBlocked.
+func (g *Ignore) Secret(path string) (IgnoreRule, bool) {
+	return g.match(path, true, func(f *ignoreFile) gitignore.List { return f.secrets })
+}
+
+// Unscoped reports whether the path skips the scope check; paths as in PathBlocked.
+func (g *Ignore) Unscoped(path string) bool {
+	_, ok := g.match(path, false, func(f *ignoreFile) gitignore.List { return f.unscoped })
+	return ok
+}
+
+func (g *Ignore) match(path string, invalid bool, rules func(*ignoreFile) gitignore.List) (IgnoreRule, bool) {
+	if g == nil {
+		return IgnoreRule{}, false
+	}
+	clean, isDir := strings.CutSuffix(path, "/")
+	if !fs.ValidPath(clean) {
+		return IgnoreRule{Text: "(not a path of the workspace)"}, invalid
+	}
+	for i := range g.files {
+		f := &g.files[i]
+		if r, ok := rules(f).Match(clean, isDir); ok {
+			return IgnoreRule{File: f.name, Line: r.Line, Text: r.Text}, true
+		}
+	}
+	return IgnoreRule{}, false
+}
+
+// unknownIDs warns about rules whose intent does not exist: a mistyped id protects nothing.
+func (g *Ignore) unknownIDs(known map[string]*Intent) []Warning {
+	var out []Warning
+	for _, f := range g.files {
+		for _, r := range append(f.blocked[:len(f.blocked):len(f.blocked)], f.approved...) {
+			if known[r.id] == nil {
+				out = append(out, Warning{File: f.name, Line: r.line, Column: 1,
+					Message: "no intent has the id " + r.id})
+			}
+		}
+	}
+	return out
+}

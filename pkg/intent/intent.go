@@ -1,0 +1,69 @@
+package intent
+
+import (
+	"regexp"
+	"time"
+)
+
+// Intent is a named, scoped piece of work. Intents that come from a [Set] are shared: read them, do not change them.
+type Intent struct {
+	ID                 string
+	Name               string
+	Status             Status
+	Description        string
+	OwnedScope         []string // globs as written, see CompileScope
+	Constraints        []string
+	AcceptanceCriteria []string
+	Agent              string
+	StartedAt          time.Time // zero if not stated
+	Commands           CommandRules
+	Rules              []Rule
+	Verify             []string // commands that must pass before the intent is done
+	Line               int      // line of the intent in its file
+
+	scope   *Scope
+	version string
+}
+
+// CommandRules are the command patterns of an intent, as written.
+type CommandRules struct {
+	Allow, Ask, Deny []string
+	Network          string // "allow", "deny" or "" if not stated
+}
+
+// Rule is a condition under which a call is refused or put to the operator.
+type Rule struct {
+	Name    string
+	When    string // the condition, not compiled here
+	Action  RuleAction
+	Message string
+}
+
+// RuleAction is what happens when a rule's condition holds.
+type RuleAction string
+
+// The actions of a rule. A rule that states none refuses.
+const (
+	RefuseAction RuleAction = "refuse"
+	AskAction    RuleAction = "ask"
+)
+
+// Scope returns the compiled owned_scope.
+func (i *Intent) Scope() *Scope { return i.scope }
+
+// Version returns a hash over all that the intent says, its unknown keys included, whatever its comments and layout:
+// it changes when the operator changes anything about the intent, its status included.
+func (i *Intent) Version() string { return i.version }
+
+// DisplayName returns the name, or the id of a nameless intent.
+func (i *Intent) DisplayName() string {
+	if i.Name == "" {
+		return i.ID
+	}
+	return i.Name
+}
+
+// ValidID reports whether id has the form of an intent id.
+func ValidID(id string) bool { return idPattern.MatchString(id) }
+
+var idPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}\z`)

@@ -1,0 +1,130 @@
+// Package intentmap keeps .orchestration/intent_map.md: which files were changed under which intent, for people.
+//
+// It promises: the same entries give the same bytes; all text outside the two markers stays byte for byte; a name or a
+// path, whatever characters it has, stays on its line and inside its code span; the file is replaced whole, under the
+// lock of the .orchestration directory, and never over a change made by an editor in between. If the markers are broken
+// (one is missing, one stands twice, or their order is wrong) nothing is written and the error is ErrMarkers: what lies
+// between such markers may be prose.
+//
+// It is a view, not a record: what a person writes between the markers is lost, and the ledger is the truth.
+//
+// # Format
+//
+//	<!-- orchestra-mcp intent map: begin (generated, edit outside the markers) -->
+//	## INT-001: Build Weather API
+//
+//	- `src/weather.ts` (2026-02-18)
+//	<!-- orchestra-mcp intent map: end -->
+//
+// Intents are sorted by id, paths by bytes; the date is that of the last change, in UTC. A path with a backtick, a
+// backslash, a leading quote or characters that do not print stands as a Go string literal inside the code span, the
+// backtick as \x60.
+package intentmap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+)
+
+const (
+	fileName = "intent_map.md"
+	maxBytes = 16 << 20
+)
+
+// ErrMarkers: the markers in the file are incomplete, doubled or in the wrong order. The file was left alone.
+var ErrMarkers = errors.New("the markers in .orchestration/intent_map.md are broken: restore both, or delete both for " +
+	"a new map at the end of the file")
+
+// Entry is one intent with its files.
+type Entry struct {
+	IntentID string
+	Name     string
+	Files    []File
+}
+
+// File is a changed file and the time of its last change.
+type File struct {
+	Path    string
+	Changed time.Time
+}
+
+// Update replaces the map by the entries.
+func Update(ctx context.Context, root *os.Root, entries []Entry) error {
+	return rewrite(ctx, root, func([]Entry) []Entry { return entries })
+}
+
+// Record adds changed paths of one intent to the map. Other intents stay; a path that stands there gets the later date.
+func Record(ctx context.Context, root *os.Root, intentID, name string, paths []string, at time.Time) error {
+	added := Entry{IntentID: intentID, Name: name}
+	for _, path := range paths {
+		added.Files = append(added.Files, File{Path: path, Changed: at})
+	}
+	return rewrite(ctx, root, func(old []Entry) []Entry { return append(old, added) })
+}
+
+// rewrite changes the map under the lock. An editor that saves in between makes it start again.
+func rewrite(ctx context.Context, root *os.Root, change func([]Entry) []Entry) error {
+	dir, err := orchdir.Lock(ctx, root)
+	if err != nil {
+		return fmt.Errorf("intent map: %w", err)
+	}
+	defer dir.Unlock()
+	const attempts = 3
+	for range attempts {
+		if err = attempt(dir, change); !errors.Is(err, orchdir.ErrChanged) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("intent map: %w", err)
+	}
+	return nil
+}
+
+func attempt(dir *orchdir.Locked, change func([]Entry) []Entry) error {
+	old, err := dir.Read(fileName, maxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir.Replace(fileName, nil, []byte("# Intent map\n\n"+render(change(nil), "\n")))
+	}
+	if err != nil {
+		return err
+	}
+	text, err := split(string(old))
+	if err != nil {
+		return err
+	}
+	return dir.Replace(fileName, old, []byte(text.before+render(change(parse(text.block)), text.eol)+text.after))
+}
+
+// merge joins entries of one intent, the last name counting, and files of one path, the latest time counting.
+func merge(entries []Entry) []Entry {
+	byID := map[string]*Entry{}
+	var out []*Entry
+	for _, e := range entries {
+		to := byID[e.IntentID]
+		if to == nil {
+			to = &Entry{IntentID: e.IntentID}
+			byID[e.IntentID], out = to, append(out, to)
+		}
+		to.Name = e.Name
+		to.Files = append(to.Files, e.Files...)
+	}
+	merged := make([]Entry, len(out))
+	for i, e := range out {
+		slices.SortFunc(e.Files, func(a, b File) int {
+			return cmp.Or(cmp.Compare(a.Path, b.Path), b.Changed.Compare(a.Changed))
+		})
+		e.Files = slices.CompactFunc(e.Files, func(a, b File) bool { return a.Path == b.Path })
+		merged[i] = *e
+	}
+	slices.SortFunc(merged, func(a, b Entry) int { return cmp.Compare(a.IntentID, b.IntentID) })
+	return merged
+}

@@ -1,0 +1,185 @@
+package intentmap_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
+)
+
+const (
+	begin = "<!-- orchestra-mcp intent map: begin (generated, edit outside the markers) -->\n"
+	end   = "<!-- orchestra-mcp intent map: end -->\n"
+)
+
+var day = time.Date(2026, 2, 18, 23, 0, 0, 0, time.UTC)
+
+type workspace struct {
+	t    *testing.T
+	root *os.Root
+	file string
+}
+
+func newWorkspace(t *testing.T) workspace {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	t.Cleanup(func() { _ = root.Close() })
+	return workspace{t, root, filepath.Join(dir, ".orchestration", "intent_map.md")}
+}
+
+func (w workspace) write(text string) {
+	w.t.Helper()
+	must(w.t, os.WriteFile(w.file, []byte(text), 0o640))
+}
+
+func (w workspace) expect(want string) {
+	w.t.Helper()
+	got, err := os.ReadFile(w.file)
+	must(w.t, err)
+	if string(got) != want {
+		w.t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func (w workspace) record(id, name string, at time.Time, paths ...string) {
+	w.t.Helper()
+	must(w.t, intentmap.Record(context.Background(), w.root, id, name, paths, at))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUpdateIsSortedAndRepeatable(t *testing.T) {
+	w := newWorkspace(t)
+	entries := []intentmap.Entry{
+		{IntentID: "INT-002", Name: "Docs", Files: []intentmap.File{{Path: "docs/a.md", Changed: day}}},
+		{IntentID: "INT-001", Name: "Build Weather API", Files: []intentmap.File{
+			{Path: "src/z.ts", Changed: day}, {Path: "src/a.ts", Changed: day.Add(-48 * time.Hour)},
+			{Path: "src/a.ts", Changed: day}}},
+	}
+	want := "# Intent map\n\n" + begin + "## INT-001: Build Weather API\n\n- `src/a.ts` (2026-02-18)\n" +
+		"- `src/z.ts` (2026-02-18)\n\n## INT-002: Docs\n\n- `docs/a.md` (2026-02-18)\n" + end
+	for range 2 {
+		must(t, intentmap.Update(context.Background(), w.root, entries))
+		w.expect(want)
+	}
+}
+
+func TestRecordMerges(t *testing.T) {
+	w := newWorkspace(t)
+	w.record("INT-001", "Old name", day, "b.ts", "a.ts")
+	w.record("INT-002", "", day, "c.ts")
+	w.record("INT-001", "New", day.Add(24*time.Hour), "b.ts", "0.ts")
+	w.record("INT-001", "New", day.Add(-72*time.Hour), "a.ts")
+	w.expect("# Intent map\n\n" + begin + "## INT-001: New\n\n- `0.ts` (2026-02-19)\n- `a.ts` (2026-02-18)\n" +
+		"- `b.ts` (2026-02-19)\n\n## INT-002:\n\n- `c.ts` (2026-02-18)\n" + end)
+}
+
+func TestProseAroundStays(t *testing.T) {
+	for name, text := range map[string]struct{ before, after string }{
+		"prose":       {"# Mine\n\n## INT-009: not generated\n- `x` (2020-01-01)\n\n", "\nTail without newline"},
+		"crlf":        {"# Mine\r\n\r\n", "\r\nTail\r\n"},
+		"byte order":  {"\ufeffx\n", "\xff\x00 not text\n"},
+		"no prose":    {"", ""},
+		"like a mark": {"<!-- orchestra-mcp intent map: begin -->\n", "text " + end},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			w.write(text.before + begin + "## INT-001: A\n\nlost\n" + end + text.after)
+			w.record("INT-001", "A", day, "a")
+			block := begin + "## INT-001: A\n\n- `a` (2026-02-18)\n" + end
+			if name == "crlf" {
+				block = strings.ReplaceAll(block, "\n", "\r\n")
+			}
+			w.expect(text.before + block + text.after)
+			info, err := os.Stat(w.file)
+			must(t, err)
+			if info.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v", info.Mode())
+			}
+		})
+	}
+}
+
+func TestWithoutMarkersTheBlockIsAppended(t *testing.T) {
+	for _, text := range []string{"prose", "prose\n", "prose\n\n"} {
+		w := newWorkspace(t)
+		w.write(text)
+		w.record("I", "N", day, "a")
+		w.expect("prose\n\n" + begin + "## I: N\n\n- `a` (2026-02-18)\n" + end)
+	}
+}
+
+func TestBrokenMarkersAreLeftAlone(t *testing.T) {
+	for _, text := range []string{
+		begin + "prose\n", "prose\n" + end, end + begin, begin + begin + end, begin + end + end, begin + end + begin + end,
+	} {
+		w := newWorkspace(t)
+		w.write(text)
+		err := intentmap.Record(context.Background(), w.root, "I", "N", []string{"a"}, day)
+		if !errors.Is(err, intentmap.ErrMarkers) {
+			t.Errorf("%q: %v", text, err)
+		}
+		w.expect(text)
+	}
+}
+
+func TestHostileNames(t *testing.T) {
+	w := newWorkspace(t)
+	paths := []string{"a`b", "a\nb", "- `x` (2020-01-01)", `"quoted"`, `back\slash`, "\xff", "a\u2028b", "é", "`", "a b",
+		strings.TrimSpace(end), "## X: y"}
+	name := "line\nbreak <!-- " + strings.TrimSpace(end)
+	w.record("I", name, day, paths...)
+	first, err := os.ReadFile(w.file)
+	must(t, err)
+	if n := strings.Count(string(first), "\n"); n != 2+2+1+len(paths)+1 {
+		t.Errorf("%d lines:\n%s", n, first)
+	}
+	for line := range strings.SplitSeq(string(first), "\n") {
+		if strings.HasPrefix(line, "- ") && strings.Count(line, "`") != 2 {
+			t.Errorf("code span broken: %s", line)
+		}
+	}
+	w.record("J", "", day) // reading back and writing again changes nothing of I
+	w.record("I", name, day, paths...)
+	w.expect(strings.TrimSuffix(string(first), end) + "\n## J:\n\n" + end)
+}
+
+func TestNoDirectory(t *testing.T) {
+	w := newWorkspace(t)
+	must(t, os.Remove(filepath.Dir(w.file)))
+	if err := intentmap.Update(context.Background(), w.root, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestConcurrentRecordsAllSurvive(t *testing.T) {
+	w := newWorkspace(t)
+	errs := make(chan error)
+	for i := range 20 {
+		go func() {
+			errs <- intentmap.Record(context.Background(), w.root, "I", "N", []string{string(rune('a' + i))}, day)
+		}()
+	}
+	for range 20 {
+		must(t, <-errs)
+	}
+	got, err := os.ReadFile(w.file)
+	must(t, err)
+	if n := strings.Count(string(got), "- `"); n != 20 {
+		t.Errorf("%d paths:\n%s", n, got)
+	}
+}

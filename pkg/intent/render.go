@@ -1,0 +1,131 @@
+package intent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// render makes the node of a new intent in the file's key style and vocabulary. Empty values are left out.
+func (d *document) render(in *Intent) *yaml.Node {
+	m := mapNode()
+	text := func(to *yaml.Node, key, value string) {
+		if value != "" {
+			to.Content = append(to.Content, plainNode(d.key(key)), textNode(value))
+		}
+	}
+	list := func(to *yaml.Node, key string, values []string) {
+		if len(values) > 0 {
+			to.Content = append(to.Content, plainNode(d.key(key)), listNode(values))
+		}
+	}
+	text(m, "id", in.ID)
+	text(m, "name", in.Name)
+	text(m, "status", d.vocabulary(-1).word(in.Status))
+	text(m, "description", in.Description)
+	list(m, "owned_scope", in.OwnedScope)
+	list(m, "constraints", in.Constraints)
+	list(m, "acceptance_criteria", in.AcceptanceCriteria)
+	text(m, "agent", in.Agent)
+	if !in.StartedAt.IsZero() {
+		m.Content = append(m.Content, plainNode(d.key("started_at")), plainNode(in.StartedAt.Format(time.RFC3339)))
+	}
+	commands := mapNode()
+	list(commands, "allow", in.Commands.Allow)
+	list(commands, "ask", in.Commands.Ask)
+	list(commands, "deny", in.Commands.Deny)
+	text(commands, "network", in.Commands.Network)
+	if len(commands.Content) > 0 {
+		m.Content = append(m.Content, plainNode("commands"), commands)
+	}
+	if len(in.Rules) > 0 {
+		m.Content = append(m.Content, plainNode("rules"), rulesNode(in.Rules))
+	}
+	list(m, "verify", in.Verify)
+	return m
+}
+
+func rulesNode(rules []Rule) *yaml.Node {
+	seq := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, r := range rules {
+		m := mapNode()
+		m.Content = append(m.Content, plainNode("name"), textNode(r.Name), plainNode("when"), textNode(r.When))
+		if r.Action != "" {
+			m.Content = append(m.Content, plainNode("action"), textNode(string(r.Action)))
+		}
+		if r.Message != "" {
+			m.Content = append(m.Content, plainNode("message"), textNode(r.Message))
+		}
+		seq.Content = append(seq.Content, m)
+	}
+	return seq
+}
+
+func mapNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
+
+func plainNode(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }
+
+func textNode(value string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(value) // quotes where needed, and the literal form for several lines
+	return n
+}
+
+// listNode makes a `["a", "b"]` list.
+func listNode(values []string) *yaml.Node {
+	seq := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, v := range values {
+		seq.Content = append(seq.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v,
+			Style: yaml.DoubleQuotedStyle})
+	}
+	return seq
+}
+
+// blockItem writes a node as `- …` at an indentation, without a line break at its end.
+func blockItem(n *yaml.Node, indent int, eol string) (string, error) {
+	var buf bytes.Buffer
+	enc := yaml.NewEncoder(&buf)
+	enc.SetIndent(2)
+	if err := enc.Encode(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{n}}); err != nil {
+		return "", fmt.Errorf("encode intent: %w", err)
+	}
+	lines := strings.Split(strings.TrimSuffix(buf.String(), "\n"), "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = strings.Repeat(" ", indent) + line
+		}
+	}
+	return strings.Join(lines, eol), nil
+}
+
+// flowItem writes a node on one line, in the form that JSON and YAML share.
+func flowItem(n *yaml.Node) string {
+	var parts []string
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return quote(n.Value)
+	case yaml.SequenceNode:
+		for _, child := range n.Content {
+			parts = append(parts, flowItem(child))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	default:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			parts = append(parts, quote(n.Content[i].Value)+": "+flowItem(n.Content[i+1]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+}
+
+// quote writes text as a JSON string, which YAML reads as the same text.
+func quote(text string) string {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // a string always encodes
+	return strings.TrimSuffix(buf.String(), "\n")
+}

@@ -1,0 +1,194 @@
+package intent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+)
+
+// The ignore files, relative to the workspace. Each is judged by itself.
+var ignorePaths = [...]string{orchdir.Name + "/.intentignore", ".intentignore"}
+
+// Store gives access to the intent files of one workspace. It is safe for concurrent use.
+type Store struct {
+	root *os.Root
+	now  func() time.Time
+
+	mu      sync.Mutex
+	intents cachedFile
+	ignores [len(ignorePaths)]cachedFile
+	doc     *document // of intents.data
+	docErr  error
+	rules   [len(ignorePaths)]parsedIgnore
+	set     *Set // of doc and rules
+}
+
+// parsedIgnore is the outcome of parsing one ignore file.
+type parsedIgnore struct {
+	file ignoreFile
+	err  error
+}
+
+// Open returns the store of the workspace root. It does no I/O; root must stay open as long as the store is used.
+func Open(root *os.Root) *Store {
+	return &Store{root: root, now: time.Now}
+}
+
+// Initialized reports whether active_intents.yaml exists, readable or not.
+func (s *Store) Initialized() bool {
+	_, err := s.root.Lstat(filePath)
+	return err == nil
+}
+
+// Load returns what the files say now. Files that have not changed are not read again where the system can tell.
+//
+// Without active_intents.yaml the error is ErrNotInitialized; where a file cannot be understood it is an
+// *UnreadableError.
+func (s *Store) Load() (*Set, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ignoreChanged, ignoreErr := s.loadIgnores()
+	changed, err := s.loadIntents()
+	switch {
+	case err != nil:
+		return nil, err
+	case ignoreErr != nil:
+		return nil, ignoreErr
+	}
+	if changed || ignoreChanged || s.set == nil {
+		s.set = newSet(s.doc, s.ignoreRules())
+	}
+	return s.set, nil
+}
+
+// Ignore returns the rules of the .intentignore files alone, which hold whatever the state of the intents file. On an
+// error the result is not nil: it has every rule that is clear, for read tools, which go on and must keep secrets.
+func (s *Store) Ignore() (*Ignore, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed, err := s.loadIgnores()
+	if changed {
+		s.set = nil
+	}
+	return s.ignoreRules(), err
+}
+
+// loadIntents refreshes the document and reports whether it was parsed anew.
+func (s *Store) loadIntents() (changed bool, err error) {
+	if info, err := s.root.Lstat(orchdir.Name); err == nil && !info.IsDir() {
+		s.doc, s.set, s.intents = nil, nil, cachedFile{}
+		return true, &UnreadableError{File: orchdir.Name, Reason: "is not a directory: move it away and run " +
+			"orchestra-mcp init"}
+	}
+	fresh, err := s.intents.refresh(s.root, filePath, s.now())
+	if errors.Is(err, fs.ErrNotExist) {
+		s.doc, s.set = nil, nil
+		return true, ErrNotInitialized
+	}
+	if err != nil {
+		s.doc, s.set = nil, nil
+		return true, unreadableFile(filePath, err)
+	}
+	if fresh || (s.doc == nil && s.docErr == nil) {
+		s.doc, s.docErr = decodeFile(s.intents.data)
+		return true, s.docErr
+	}
+	return false, s.docErr
+}
+
+// loadIgnores refreshes the rules of both files and reports whether any was parsed anew.
+func (s *Store) loadIgnores() (changed bool, first error) {
+	for i, name := range ignorePaths {
+		fresh, err := s.ignores[i].refresh(s.root, name, s.now())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			changed = changed || s.rules[i].file.name != ""
+			s.rules[i] = parsedIgnore{}
+		case err != nil:
+			changed = true
+			s.rules[i] = parsedIgnore{err: unreadableFile(name, err)}
+		case fresh || s.rules[i].file.name == "":
+			changed = true
+			s.rules[i].file, s.rules[i].err = parseIgnore(name, s.ignores[i].data)
+		}
+		if first == nil {
+			first = s.rules[i].err
+		}
+	}
+	return changed, first
+}
+
+func (s *Store) ignoreRules() *Ignore {
+	g := &Ignore{}
+	for _, r := range s.rules {
+		if r.file.name != "" {
+			g.files = append(g.files, r.file)
+		}
+	}
+	return g
+}
+
+// newSet makes a snapshot.
+func newSet(doc *document, ignore *Ignore) *Set {
+	set := &Set{intents: doc.intents, byID: make(map[string]*Intent, len(doc.intents)), ignore: ignore}
+	for _, i := range doc.intents {
+		set.byID[i.ID] = i
+	}
+	set.warnings = append(doc.warnings[:len(doc.warnings):len(doc.warnings)], ignore.unknownIDs(set.byID)...)
+	return set
+}
+
+// unreadableFile says why a file as a whole cannot be read.
+func unreadableFile(name string, err error) error {
+	reason := fmt.Sprintf("cannot be read: %v", err)
+	switch {
+	case errors.Is(err, orchdir.ErrNotRegular):
+		reason = "is not a regular file: replace it by one"
+	case errors.Is(err, orchdir.ErrTooLarge):
+		reason = fmt.Sprintf("is over %d bytes", maxFileBytes)
+	}
+	return &UnreadableError{File: name, Reason: reason}
+}
+
+// settleTime is the age that a change must have before an unchanged state of the file proves unchanged content: two
+// writes within one tick of the file system's clock leave the same time.
+const settleTime = 2 * time.Second
+
+// cachedFile is the last content read of one file.
+type cachedFile struct {
+	known   bool
+	stamp   fileStamp
+	settled bool // at the time of reading, the last change was older than settleTime
+	data    []byte
+}
+
+// refresh makes data the content of the file and reports whether it differs from before.
+func (c *cachedFile) refresh(root *os.Root, name string, now time.Time) (changed bool, err error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		*c = cachedFile{}
+		return true, err
+	}
+	if stamp, ok := stampOf(info); ok && c.known && c.settled && stamp == c.stamp {
+		return false, nil
+	}
+	data, info, err := orchdir.ReadFile(root, name, maxFileBytes)
+	if err != nil {
+		*c = cachedFile{}
+		return true, err
+	}
+	changed = !c.known || !bytes.Equal(data, c.data)
+	if changed {
+		c.data = data
+	}
+	stamp, ok := stampOf(info)
+	c.known, c.stamp = true, stamp
+	c.settled = ok && stamp.changed.Before(now.Add(-settleTime))
+	return changed, nil
+}

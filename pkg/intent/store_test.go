@@ -1,0 +1,264 @@
+package intent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+)
+
+const sample = `# Our work.
+active_intents:
+  - id: INT-001 # the first
+    name: Build Weather API
+    status: TODO   # not begun
+    description: |
+      Weather.
+
+      # not a comment
+    owned_scope: ["src/api/**", "src/weather.ts"]
+    constraints:
+      - "Use TypeScript" # why not
+    acceptance_criteria: ["Unit tests in tests/ pass"]
+    agent: builder
+    commands: {allow: ["go", "git status"], ask: ["npm install"], deny: ["git push"], network: deny}
+    rules:
+      - {name: no-eval, when: 'x', action: refuse, message: "no"}
+    verify: ["go test ./..."]
+    priority: high
+
+  # The second one.
+  - id: INT-002
+    name: Docs
+    status: IN_PROGRESS
+    started_at: 2026-02-18T18:30:00Z
+    owned_scope:
+    - docs/**   # everything
+    - README.md
+
+version: 3
+# The end.
+`
+
+// workspace is a workspace with an intents file, and its store.
+type workspace struct {
+	t     *testing.T
+	dir   string
+	store *intent.Store
+}
+
+func newWorkspace(t *testing.T, intents string) *workspace {
+	t.Helper()
+	w := &workspace{t: t, dir: t.TempDir()}
+	must(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
+	w.write(".orchestration/active_intents.yaml", intents)
+	w.store = w.open()
+	return w
+}
+
+func (w *workspace) open() *intent.Store {
+	w.t.Helper()
+	root, err := os.OpenRoot(w.dir)
+	must(w.t, err)
+	w.t.Cleanup(func() { _ = root.Close() })
+	return intent.Open(root)
+}
+
+func (w *workspace) write(name, text string) {
+	w.t.Helper()
+	must(w.t, os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o644))
+}
+
+func (w *workspace) intents() string {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.dir, ".orchestration/active_intents.yaml"))
+	must(w.t, err)
+	return string(data)
+}
+
+func (w *workspace) load() *intent.Set {
+	w.t.Helper()
+	set, err := w.store.Load()
+	must(w.t, err)
+	return set
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, set *intent.Set, id string) *intent.Intent {
+	t.Helper()
+	in, ok := set.Get(id)
+	if !ok {
+		t.Fatalf("no intent %s", id)
+	}
+	return in
+}
+
+func TestLoad(t *testing.T) {
+	set := newWorkspace(t, sample).load()
+	if all := set.All(); len(all) != 2 || all[0].ID != "INT-001" || all[1].ID != "INT-002" {
+		t.Fatalf("All: %v", all)
+	}
+	in := get(t, set, "INT-001")
+	want := intent.CommandRules{Allow: []string{"go", "git status"}, Ask: []string{"npm install"},
+		Deny: []string{"git push"}, Network: "deny"}
+	switch {
+	case in.Name != "Build Weather API", in.Status != intent.Todo, in.Line != 3, in.Agent != "builder",
+		in.Description != "Weather.\n\n# not a comment\n":
+		t.Errorf("texts: %+v", in)
+	case !slices.Equal(in.OwnedScope, []string{"src/api/**", "src/weather.ts"}),
+		!slices.Equal(in.Constraints, []string{"Use TypeScript"}), !slices.Equal(in.Verify, []string{"go test ./..."}),
+		!slices.Equal(in.AcceptanceCriteria, []string{"Unit tests in tests/ pass"}):
+		t.Errorf("lists: %+v", in)
+	case !slices.Equal(in.Commands.Allow, want.Allow), !slices.Equal(in.Commands.Ask, want.Ask),
+		!slices.Equal(in.Commands.Deny, want.Deny), in.Commands.Network != want.Network:
+		t.Errorf("commands: %+v", in.Commands)
+	case !slices.Equal(in.Rules, []intent.Rule{{Name: "no-eval", When: "x", Action: intent.RefuseAction, Message: "no"}}):
+		t.Errorf("rules: %+v", in.Rules)
+	case !in.Scope().Match("src/api/x.ts"), in.Scope().Match("src/other.ts"):
+		t.Error("scope")
+	}
+	if second := get(t, set, "INT-002"); !second.StartedAt.Equal(time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)) {
+		t.Errorf("started_at: %v", second.StartedAt)
+	}
+	var messages []string
+	for _, w := range set.Warnings() {
+		messages = append(messages, w.String())
+	}
+	if got := strings.Join(messages, "\n"); !strings.Contains(got, `yaml:19:5: unknown key "priority"`) ||
+		!strings.Contains(got, `yaml:30:1: unknown key "version"`) || len(messages) != 2 {
+		t.Errorf("warnings:\n%s", got)
+	}
+}
+
+func TestLoadOtherVocabulary(t *testing.T) {
+	set := newWorkspace(t, `intents:
+  - {id: a, name: A, status: pending, ownedScope: [x], acceptanceCriteria: [y], startedAt: "2026-01-02 03:04:05"}
+  - {id: b, name: B, status: COMPLETED, ownedScope: []}
+`).load()
+	a, b := get(t, set, "a"), get(t, set, "b")
+	if a.Status != intent.Todo || b.Status != intent.Done || !slices.Equal(a.OwnedScope, []string{"x"}) ||
+		!slices.Equal(a.AcceptanceCriteria, []string{"y"}) || a.StartedAt.Year() != 2026 {
+		t.Errorf("%+v %+v", a, b)
+	}
+	if !b.Scope().Unrestricted() || !b.Scope().Match("any/thing") || len(set.Warnings()) != 1 {
+		t.Errorf("unrestricted: %v", set.Warnings())
+	}
+}
+
+func TestSetStatus(t *testing.T) {
+	w := newWorkspace(t, sample)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.FixedZone("x", 3600))
+	set, err := w.store.SetStatus(context.Background(), "INT-001", intent.InProgress, at)
+	must(t, err)
+	if in := get(t, set, "INT-001"); in.Status != intent.InProgress || in.StartedAt.IsZero() {
+		t.Errorf("%+v", in)
+	}
+	want := strings.Replace(sample, "status: TODO   # not begun\n",
+		"status: IN_PROGRESS   # not begun\n    started_at: 2026-03-01T11:00:00Z\n", 1)
+	if got := w.intents(); got != want {
+		t.Errorf("file:\n%s", got)
+	}
+	set, err = w.store.SetStatus(context.Background(), "INT-001", intent.Done, at)
+	must(t, err)
+	if get(t, set, "INT-001").Status != intent.Done || get(t, w.load(), "INT-001").Status != intent.Done {
+		t.Error("not done")
+	}
+	if _, err := w.store.SetStatus(context.Background(), "INT-9", intent.Done, at); !errors.Is(err, intent.ErrUnknownIntent) {
+		t.Errorf("unknown intent: %v", err)
+	}
+	if _, err := w.store.SetStatus(context.Background(), "INT-001", "SOON", at); !errors.Is(err, intent.ErrInvalid) {
+		t.Errorf("unknown status: %v", err)
+	}
+}
+
+func TestAddScope(t *testing.T) {
+	w := newWorkspace(t, sample)
+	_, err := w.store.AddScope(context.Background(), "INT-001", []string{"lib/*.ts", "src/api/**"})
+	must(t, err)
+	set, err := w.store.AddScope(context.Background(), "INT-002", []string{"a b", "*.md"})
+	must(t, err)
+	want := strings.Replace(sample, `"src/weather.ts"]`, `"src/weather.ts", "lib/*.ts"]`, 1)
+	want = strings.Replace(want, "- README.md\n", "- README.md\n    - \"a b\"\n    - \"*.md\"\n", 1)
+	if got := w.intents(); got != want {
+		t.Errorf("file:\n%s", got)
+	}
+	if !get(t, set, "INT-002").Scope().Match("a b/c") {
+		t.Error("scope of the result")
+	}
+	if _, err := w.store.AddScope(context.Background(), "INT-002", []string{"../x"}); !errors.Is(err, intent.ErrInvalid) {
+		t.Errorf("outside: %v", err)
+	}
+}
+
+func TestAdd(t *testing.T) {
+	w := newWorkspace(t, sample)
+	in := intent.Intent{ID: "INT-007", Name: "New: one", Status: intent.Todo, Description: "Two\nlines\n",
+		OwnedScope: []string{"*.go", `a"b`}, Constraints: []string{"- x"}, Verify: []string{"true"},
+		Rules:    []intent.Rule{{Name: "r", When: "w"}},
+		Commands: intent.CommandRules{Deny: []string{"git push"}, Network: "allow"}}
+	set, err := w.store.Add(context.Background(), in)
+	must(t, err)
+	if got := get(t, set, "INT-007"); got.Description != in.Description || !slices.Equal(got.OwnedScope, in.OwnedScope) {
+		t.Errorf("%+v", got)
+	}
+	want := strings.Replace(sample, "    - README.md\n", `    - README.md
+
+  - id: INT-007
+    name: 'New: one'
+    status: TODO
+    description: |
+      Two
+      lines
+    owned_scope: ["*.go", "a\"b"]
+    constraints: ["- x"]
+    commands:
+      deny: ["git push"]
+      network: allow
+    rules:
+      - name: r
+        when: w
+        action: refuse
+    verify: ["true"]
+`, 1)
+	if got := w.intents(); got != want {
+		t.Errorf("file:\n%s", got)
+	}
+	if _, err := w.store.Add(context.Background(), in); !errors.Is(err, intent.ErrDuplicateID) {
+		t.Errorf("twice: %v", err)
+	}
+	_, id, err := w.store.AddNext(context.Background(), intent.Intent{Name: "x", Status: intent.Todo})
+	if err != nil || id != "INT-008" {
+		t.Errorf("AddNext: %q %v", id, err)
+	}
+}
+
+func TestNotInitialized(t *testing.T) {
+	w := newWorkspace(t, sample)
+	must(t, os.Remove(filepath.Join(w.dir, ".orchestration/active_intents.yaml")))
+	if _, err := w.store.Load(); !errors.Is(err, intent.ErrNotInitialized) || w.store.Initialized() {
+		t.Errorf("no file: %v", err)
+	}
+	if _, err := w.store.Add(context.Background(), intent.Intent{ID: "a", Status: intent.Todo}); !errors.Is(err,
+		intent.ErrNotInitialized) {
+		t.Errorf("Add without a file: %v", err)
+	}
+	must(t, os.RemoveAll(filepath.Join(w.dir, ".orchestration")))
+	if _, err := w.store.AddScope(context.Background(), "a", []string{"b"}); !errors.Is(err, intent.ErrNotInitialized) {
+		t.Errorf("AddScope without a directory: %v", err)
+	}
+	if _, err := w.store.Load(); !errors.Is(err, intent.ErrNotInitialized) {
+		t.Errorf("no directory: %v", err)
+	}
+}
