@@ -1,0 +1,449 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+func TestOpenTouchesNothing(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	defer root.Close()
+	l, err := ledger.Open(root, ledger.Options{})
+	must(t, err)
+	ctx := context.Background()
+	if err := l.Writable(ctx); !errors.Is(err, ledger.ErrNotInitialized) {
+		t.Errorf("Writable: %v, want ErrNotInitialized", err)
+	}
+	if _, err := l.Append(ctx, mutation("INT-001", "a")); !errors.Is(err, ledger.ErrNotInitialized) {
+		t.Errorf("Append: %v, want ErrNotInitialized", err)
+	}
+	result, err := l.Query(ctx, ledger.Filter{})
+	if err != nil || len(result.Entries) != 0 {
+		t.Errorf("Query: %v, %v", result, err)
+	}
+	report, err := ledger.Verify(ctx, root)
+	if err != nil || report.Records != 0 || len(report.Problems) != 0 {
+		t.Errorf("Verify: %+v, %v", report, err)
+	}
+	must(t, l.Close(ctx))
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%v was created", left)
+	}
+}
+
+func TestOpenRefusesUnknownOptions(t *testing.T) {
+	w := newWorkspace(t)
+	for _, opts := range []ledger.Options{{Layout: "x"}, {Durability: "x"}} {
+		if _, err := ledger.Open(w.root, opts); err == nil {
+			t.Errorf("%+v is accepted", opts)
+		}
+	}
+}
+
+func TestConcurrentAppendsShareFlushes(t *testing.T) {
+	const callers, each = 16, 25
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	var flushes atomic.Int64
+	l.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
+		flushes.Add(1)
+		time.Sleep(time.Millisecond)
+		return f.Sync()
+	}})
+	inParallel(callers, func(i int) {
+		for n := range each {
+			if _, err := l.Append(context.Background(), mutation("INT-001", fmt.Sprintf("src/%d-%d", i, n))); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	w.wantRecords(callers * each)
+	if n := flushes.Load(); n > callers*each/3 {
+		t.Errorf("%d flushes for %d records", n, callers*each)
+	}
+}
+
+func TestAnswerComesAfterTheFlush(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	var flushed atomic.Bool
+	l.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
+		time.Sleep(20 * time.Millisecond)
+		flushed.Store(true)
+		return nil
+	}})
+	appendOne(t, l, mutation("INT-001", "a"))
+	if !flushed.Load() {
+		t.Error("answered before the flush")
+	}
+}
+
+func TestDurabilityOSLeavesFlushingToTheSystem(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS})
+	l.UseDisk(ledger.Disk{Flush: func(*os.File) error { t.Error("flushed"); return nil }})
+	appendOne(t, l, mutation("INT-001", "a"))
+	w.wantRecords(1)
+}
+
+func TestSecondLedgerContinuesTheChain(t *testing.T) {
+	w := newWorkspace(t)
+	one, two := w.open(ledger.Options{}), w.open(ledger.Options{})
+	var last string
+	for i := range 10 {
+		l := one
+		if i%3 == 0 {
+			l = two
+		}
+		last = appendOne(t, l, mutation("INT-001", fmt.Sprintf("src/%d", i))).Hash
+	}
+	w.wantRecords(10)
+	if heads := w.verify().Heads; len(heads) != 1 || heads[0] != last {
+		t.Errorf("heads %v, want %s alone", heads, last)
+	}
+}
+
+func TestFailureOfTheDiskPoisons(t *testing.T) {
+	fail := syscall.EIO
+	healthy := false // the disk works again; the ledger must not
+	cases := map[string]struct {
+		disk    ledger.Disk
+		records int // that the file has afterwards
+	}{
+		"write fails": {ledger.Disk{Write: func(*os.File, []byte) (int, error) { return 0, fail }}, 1},
+		"short write": {ledger.Disk{Write: func(f *os.File, p []byte) (int, error) { return f.Write(p[:len(p)/2]) }}, 1},
+		"disk full": {ledger.Disk{Write: func(f *os.File, p []byte) (int, error) {
+			n, _ := f.Write(p[:10])
+			return n, syscall.ENOSPC
+		}}, 1},
+		"flush fails": {ledger.Disk{Flush: func(*os.File) error { return fail }}, 2},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "before"))
+			l := w.open(ledger.Options{})
+			healthy = false
+			l.UseDisk(ledger.Disk{
+				Write: func(f *os.File, p []byte) (int, error) {
+					if healthy || c.disk.Write == nil {
+						return f.Write(p)
+					}
+					return c.disk.Write(f, p)
+				},
+				Flush: func(f *os.File) error {
+					if healthy || c.disk.Flush == nil {
+						return f.Sync()
+					}
+					return c.disk.Flush(f)
+				},
+			})
+			ctx := context.Background()
+			if _, err := l.Append(ctx, mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
+				t.Fatalf("error %v, want ErrUnavailable", err)
+			}
+			healthy = true
+			if _, err := l.Append(ctx, mutation("INT-001", "b")); !errors.Is(err, ledger.ErrUnavailable) {
+				t.Errorf("the next append: %v, want ErrUnavailable", err)
+			}
+			if err := l.Writable(ctx); !errors.Is(err, ledger.ErrUnavailable) {
+				t.Errorf("Writable: %v, want ErrUnavailable", err)
+			}
+			if err := l.Close(ctx); !errors.Is(err, ledger.ErrUnavailable) {
+				t.Errorf("Close: %v, want ErrUnavailable", err)
+			}
+			w.wantRecords(c.records)
+			appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "reopened"))
+			w.wantRecords(c.records + 1)
+		})
+	}
+}
+
+func TestCancelledAppendIsWrittenOrNot(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	hold := make(chan struct{})
+	entered := make(chan struct{}, 10)
+	l.UseDisk(ledger.Disk{Flush: func(*os.File) error { entered <- struct{}{}; <-hold; return nil }})
+	first := make(chan error, 1)
+	go func() {
+		_, err := l.Append(context.Background(), mutation("INT-001", "a"))
+		first <- err
+	}()
+	<-entered
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := l.Append(ctx, mutation("INT-001", "b")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the deadline's", err)
+	}
+	close(hold)
+	must(t, <-first)
+	appendOne(t, l, mutation("INT-001", "c"))
+	w.wantRecords(2)
+}
+
+func TestAppendSoonKeepsOrderAndIsFlushedByClose(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	for i := range 5 {
+		l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, IntentID: fmt.Sprint(i)})
+	}
+	appendOne(t, l, ledger.Record{Kind: ledger.KindRead, IntentID: "5"})
+	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, IntentID: "6"})
+	must(t, l.Close(context.Background()))
+	var got []string
+	problems, err := l.Scan(context.Background(), func(e ledger.Entry) error {
+		got = append(got, e.IntentID)
+		return nil
+	})
+	if err != nil || len(problems) != 0 || strings.Join(got, "") != "0123456" {
+		t.Errorf("order %v, problems %v, error %v", got, problems, err)
+	}
+}
+
+func TestAppendSoonArrivesByItselfAndBeforeAQuery(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision})
+	result, err := l.Query(context.Background(), ledger.Filter{})
+	if err != nil || len(result.Entries) != 1 {
+		t.Errorf("a query right behind finds %d records, error %v", len(result.Entries), err)
+	}
+	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision})
+	for deadline := time.Now().Add(5 * time.Second); strings.Count(w.read(tracePath), "\n") < 2; {
+		if time.Now().After(deadline) {
+			t.Fatal("a record was not written without another")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestLostRecordIsReported(t *testing.T) {
+	w := newWorkspace(t)
+	var log lockedBuffer
+	l := w.open(ledger.Options{Logger: zerolog.New(&log)})
+	l.UseDisk(ledger.Disk{Flush: func(*os.File) error { return syscall.EIO }})
+	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, Call: "write_to_file"})
+	l.Close(context.Background())
+	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, Call: "after_close"})
+	l.AppendSoon(ledger.Record{Kind: "no kind"})
+	for _, want := range []string{"takes no more records", `"call":"write_to_file"`, `"call":"after_close"`, `"kind":"no kind"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, log.String())
+		}
+	}
+}
+
+func TestClose(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "a"))
+	ctx := context.Background()
+	must(t, l.Close(ctx))
+	must(t, l.Close(ctx))
+	if _, err := l.Append(ctx, mutation("INT-001", "b")); !errors.Is(err, ledger.ErrClosed) {
+		t.Errorf("Append: %v, want ErrClosed", err)
+	}
+	if err := l.Writable(ctx); !errors.Is(err, ledger.ErrClosed) {
+		t.Errorf("Writable: %v, want ErrClosed", err)
+	}
+	w.wantRecords(1)
+}
+
+func TestCloseDuringAppendsLosesNoAcknowledgedRecord(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	var acknowledged atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		inParallel(8, func(int) {
+			for {
+				if _, err := l.Append(context.Background(), mutation("INT-001", "a")); err != nil {
+					if !errors.Is(err, ledger.ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+				acknowledged.Add(1)
+			}
+		})
+	}()
+	for acknowledged.Load() < 20 {
+		time.Sleep(time.Millisecond)
+	}
+	must(t, l.Close(context.Background()))
+	<-done
+	w.wantRecords(int(acknowledged.Load()))
+}
+
+func TestTornLineIsSetAside(t *testing.T) {
+	w := newWorkspace(t)
+	appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "a"))
+	appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "b"))
+	whole := w.read(tracePath)
+	cut := len(whole) - 40
+	w.write(tracePath, whole[:cut])
+
+	var log lockedBuffer
+	l := w.open(ledger.Options{Logger: zerolog.New(&log)})
+	result, err := l.Query(context.Background(), ledger.Filter{Newest: true})
+	if err != nil || len(result.Entries) != 1 || len(result.Problems) != 1 || result.Problems[0].Kind != ledger.ProblemTorn {
+		t.Errorf("query of a torn ledger: %d entries, problems %+v, error %v", len(result.Entries), result.Problems, err)
+	}
+	if p := w.verify().Problems; len(p) != 1 || p[0].Kind != ledger.ProblemTorn || p[0].Line != 2 {
+		t.Errorf("verify of a torn ledger: %+v", p)
+	}
+	appendOne(t, l, mutation("INT-001", "c"))
+	w.wantRecords(2)
+	aside, err := filepath.Glob(w.path(".orchestration/state/torn-*.jsonl"))
+	if err != nil || len(aside) != 1 {
+		t.Fatalf("set aside: %v, %v", aside, err)
+	}
+	content, err := os.ReadFile(aside[0])
+	must(t, err)
+	if first := strings.Index(whole, "\n") + 1; string(content) != whole[first:cut] {
+		t.Errorf("set aside %q, want %q", content, whole[first:cut])
+	}
+	if !strings.Contains(log.String(), "torn") {
+		t.Errorf("nothing in the log: %s", log.String())
+	}
+}
+
+func TestWholeLineWithoutNewlineIsKept(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "a"))
+	w.write(tracePath, strings.TrimSuffix(w.read(tracePath), "\n"))
+	w.wantRecords(1)
+	appendOne(t, l, mutation("INT-001", "b"))
+	w.wantRecords(2)
+	if _, err := os.Stat(w.path(".orchestration/state")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("something was set aside")
+	}
+}
+
+func TestManyChangesAreSpreadOverLines(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	l.LimitLine(4000)
+	record := everyKind()["command"]
+	for i := range 100 {
+		record.Changes = append(record.Changes, mutation("", fmt.Sprintf("src/%d", i)).Changes...)
+		record.Violations = append(record.Violations, ledger.Violation{Path: fmt.Sprintf("docs/%d", i)})
+	}
+	first := appendOne(t, l, record)
+	result, err := l.Query(context.Background(), ledger.Filter{})
+	must(t, err)
+	var changes, violations, commands int
+	for i, e := range result.Entries {
+		changes, violations = changes+len(e.Changes), violations+len(e.Violations)
+		if e.Command != nil {
+			commands++
+		}
+		want := ledger.Part{Of: first.ID, Index: i + 1, Count: len(result.Entries)}
+		if e.Part == nil || *e.Part != want || len(e.Raw) > 4100 {
+			t.Errorf("line %d of %d bytes has part %+v, want %+v", i, len(e.Raw), e.Part, want)
+		}
+	}
+	if changes != 101 || violations != 101 || commands != 1 || result.Entries[0].Hash != first.Hash {
+		t.Errorf("%d changes, %d violations, %d commands", changes, violations, commands)
+	}
+}
+
+func TestManyHunksAreCoarsenedAndSaySo(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	l.LimitLine(2000)
+	record := mutation("INT-001", "src/a")
+	for i := range 100 {
+		record.Changes[0].Hunks = append(record.Changes[0].Hunks, [4]int{20 + 2*i, 1, 30 + 2*i, 1})
+		record.Changes[0].Ranges = append(record.Changes[0].Ranges, ledger.Range{StartLine: 30 + 2*i, EndLine: 30 + 2*i})
+	}
+	appendOne(t, l, record)
+	result, err := l.Query(context.Background(), ledger.Filter{})
+	must(t, err)
+	got := result.Entries[0].Changes[0]
+	if !got.Coarse || fmt.Sprint(got.Hunks, got.Ranges) != "[[10 209 10 219]] [{10 228 }]" {
+		t.Errorf("coarse %v, hunks %v, ranges %v", got.Coarse, got.Hunks, got.Ranges)
+	}
+	record = mutation("INT-001", "src/a")
+	record.Detail = map[string]any{"text": strings.Repeat("x", 3000)}
+	if _, err := l.Append(context.Background(), record); !errors.Is(err, ledger.ErrTooLarge) {
+		t.Errorf("error %v, want ErrTooLarge", err)
+	}
+}
+
+func TestLayoutBySessions(t *testing.T) {
+	w := newWorkspace(t)
+	sessions := []string{session, "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a12", ""}
+	l := w.open(ledger.Options{Layout: ledger.LayoutSessions})
+	must(t, l.Writable(context.Background()))
+	inParallel(6, func(i int) {
+		for n := range 10 {
+			record := mutation("INT-001", fmt.Sprintf("src/%d/%d", i, n))
+			record.Session = sessions[i%3]
+			if _, err := l.Append(context.Background(), record); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "single"))
+	w.wantRecords(61)
+	files, err := filepath.Glob(w.path(".orchestration/trace/*.jsonl"))
+	if err != nil || len(files) != 3 {
+		t.Errorf("files %v, %v", files, err)
+	}
+	if n := strings.Count(w.read(".orchestration/trace/"+session+".jsonl"), "\n"); n != 20 {
+		t.Errorf("%d lines in the session's file, want 20", n)
+	}
+	result, err := l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1})
+	must(t, err)
+	if got := result.Entries[0].Changes[0].Path; got != "single" {
+		t.Errorf("the newest of all files is %s", got)
+	}
+}
+
+func inParallel(n int, do func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { do(i) })
+	}
+	all.Wait()
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+var _ io.Writer = (*lockedBuffer)(nil)
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,76 @@
+// Package ledger keeps the append-only record of what was done in a workspace, and under which intent. It knows
+// nothing of MCP.
+//
+// # Promise
+//
+// When [Ledger.Append] returns without an error, the record's line is whole in the file, linked to all heads that the
+// file had, and with [DurabilityFull] it survives a power cut. Any number of goroutines and processes may append to
+// one ledger; git may switch, merge and replace its files in between. [Verify] finds every edit and every removal of
+// a record that some surviving record follows. Nothing is dropped silently: not a record, not a byte of a torn line.
+//
+// # Non-promise
+//
+// The chain has no key: who can write the file can write another one from the start, or change its heads. A record is
+// appended after its mutation; what a crash in between leaves unrecorded is not this package's to know. Between git's
+// look at the file and git's replacing it, an append can be lost as any edit would be; the writer looks again after
+// its flush and repeats the append, which makes that window small and does not close it. The order of lines is not
+// the order of events after a merge.
+//
+// # Files
+//
+// Everything is below .orchestration. The layout "single" has one file, agent_trace.jsonl. The layout "sessions" has
+// trace/<id>.jsonl, a file for each session by its public id, and one for each process for what belongs to no
+// session. Writers use one layout; readers always read both.
+//
+// A writer holds an exclusive flock on the directory .orchestration itself while it writes, never while it flushes.
+// state/torn-<time>.jsonl holds the end of a file that a crash tore.
+//
+// # Line
+//
+// One JSON object a line, UTF-8, LF. Each is valid against Agent Trace 0.1.0. The keys of a line and their order:
+//
+//	prev            identities of all heads at the time of the append, sorted: 64 lower-case hex digits each
+//	version         of Agent Trace, 0.1.0
+//	id              UUID of the record
+//	timestamp       RFC 3339, UTC, milliseconds
+//	intent_id       left out if none
+//	mutation_class  AST_REFACTOR or INTENT_EVOLUTION; left out if none
+//	vcs             type git; revision and revision_id, the same commit; left out without one
+//	tool            name orchestra-mcp, version
+//	files           an element for each file changed, in the order of changes
+//	metadata        one key, orchestra-mcp
+//
+// An element of files has path and relative_path, the same, relative to the workspace, and one conversation:
+//
+//	url             urn:uuid:<public session id>; left out without a session
+//	contributor     type (ai, human, mixed, unknown), model_id (left out if unknown or over 250 characters),
+//	                entity_type (the type in capitals), model_identifier ("unknown" if it is; left out for humans)
+//	ranges          start_line, end_line, content_hash; empty for a deletion
+//	related         the intent: type specification, value, url urn:orchestra:intent:<id>
+//
+// The value of metadata.orchestra-mcp has kind, call, changes, class, session, contributor (where files is empty),
+// client, decision, command, violations, part and detail; what is empty is left out. The fields are those of the Go
+// types [Record], [Change], [Decision], [Command] under their JSON names. A hunk is four numbers: old start, old
+// lines, new start, new lines, as in a unified diff without context.
+//
+// Within a line there is no space between tokens, nothing is escaped that JSON does not require, and a detail's keys
+// are sorted, so that Encode(Parse(line)) is the line.
+//
+// A record that would be longer than 8 MiB because of its changes and violations is spread over several lines of one
+// write: each has its share, and a part {of, index, count} with the id of the first. Where a single file's hunks are
+// too many even so, one hunk and one range without a hash cover them, and coarse says so.
+//
+// # Chain
+//
+// The identity of a line is the SHA-256 of its bytes without the newline (nor a CR before it). A head is a line whose
+// identity no other line has in its prev. The lines form a directed acyclic graph: git's union merge of two branches
+// leaves two heads, the next append joins them. Order and duplicates mean nothing. A JSON object without prev, from
+// another tool, is a root that later lines follow like any other; anything else (conflict markers, garbage) is never
+// followed, so that it can be cleaned away.
+//
+// # Crash
+//
+// A process that dies in a write leaves a last line without newline. The next append, under the lock, ends it with a
+// newline if it is whole, and else moves it to state/ and logs where. A failed write is cut off again. After a failed
+// write or flush the Ledger is poisoned: it refuses with [ErrUnavailable] until it is opened anew.
+package ledger

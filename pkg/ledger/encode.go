@@ -1,0 +1,360 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	traceVersion = "0.1.0" // of Agent Trace
+	toolName     = "orchestra-mcp"
+	timeFormat   = "2006-01-02T15:04:05.000Z07:00"
+
+	unknownModel    = "unknown"
+	maxModelIDRunes = 250 // Agent Trace's bound for model_id
+)
+
+// The line as JSON, in the order of its keys; `prev` stands before them and is written by link.
+type lineJSON struct {
+	Version       string       `json:"version"`
+	ID            string       `json:"id"`
+	Timestamp     string       `json:"timestamp"`
+	IntentID      string       `json:"intent_id,omitzero"`
+	MutationClass string       `json:"mutation_class,omitzero"`
+	VCS           *vcsJSON     `json:"vcs,omitzero"`
+	Tool          toolJSON     `json:"tool"`
+	Files         []fileJSON   `json:"files"`
+	Metadata      metadataJSON `json:"metadata"`
+}
+
+type vcsJSON struct {
+	Type       string `json:"type"`
+	Revision   string `json:"revision"`
+	RevisionID string `json:"revision_id"`
+}
+
+type toolJSON struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type fileJSON struct {
+	Path          string             `json:"path"`
+	RelativePath  string             `json:"relative_path"`
+	Conversations []conversationJSON `json:"conversations"`
+}
+
+type conversationJSON struct {
+	URL         string          `json:"url,omitzero"`
+	Contributor contributorJSON `json:"contributor"`
+	Ranges      []Range         `json:"ranges"`
+	Related     []relatedJSON   `json:"related,omitempty"`
+}
+
+type contributorJSON struct {
+	Type            string `json:"type"`
+	ModelID         string `json:"model_id,omitzero"`
+	EntityType      string `json:"entity_type"`
+	ModelIdentifier string `json:"model_identifier,omitzero"`
+}
+
+type relatedJSON struct {
+	Type  string `json:"type"`
+	Value string `json:"value,omitzero"`
+	URL   string `json:"url"`
+}
+
+type metadataJSON struct {
+	Ours *oursJSON `json:"orchestra-mcp,omitzero"`
+}
+
+type oursJSON struct {
+	Kind        Kind             `json:"kind"`
+	Call        string           `json:"call,omitzero"`
+	Changes     []changeJSON     `json:"changes,omitempty"`
+	Class       *Class           `json:"class,omitzero"`
+	Session     string           `json:"session,omitzero"`
+	Contributor *contributorJSON `json:"contributor,omitzero"` // only where no file carries it
+	Client      Client           `json:"client,omitzero"`
+	Decision    *Decision        `json:"decision,omitzero"`
+	Command     *Command         `json:"command,omitzero"`
+	Violations  []Violation      `json:"violations,omitempty"`
+	Part        *Part            `json:"part,omitzero"`
+	Detail      map[string]any   `json:"detail,omitempty"`
+}
+
+type changeJSON struct {
+	Path           string   `json:"path"`
+	From           string   `json:"from,omitzero"`
+	Op             Op       `json:"op"`
+	Before         string   `json:"before,omitzero"`
+	After          string   `json:"after,omitzero"`
+	BeforeOID      string   `json:"before_oid,omitzero"`
+	AfterOID       string   `json:"after_oid,omitzero"`
+	Hunks          [][4]int `json:"hunks,omitempty"`
+	ExternalBefore bool     `json:"external_before,omitzero"`
+	Coarse         bool     `json:"coarse,omitzero"`
+}
+
+// Encode gives the line of an entry, without a newline. It uses Record, ID, Time, Prev, Revision and ToolVersion;
+// Hash, Raw, Files and the position are what reading gives. A record that the format cannot hold unchanged is
+// ErrInvalidRecord: nothing is replaced or shortened silently.
+func Encode(e Entry) ([]byte, error) {
+	prev := make([]digest, len(e.Prev))
+	for i, p := range e.Prev {
+		if n, err := hex.Decode(prev[i][:], []byte(p)); err != nil || n != len(prev[i]) || len(p) != 2*n {
+			return nil, fmt.Errorf("%w: prev %q is not 64 hex digits", ErrInvalidRecord, p)
+		}
+	}
+	body, err := encodeBody(e)
+	if err != nil {
+		return nil, err
+	}
+	return link(nil, prev, body), nil
+}
+
+// encodeBody gives the line from its `version` on. The chain is put before it under the lock, so that the work of
+// encoding is done outside.
+func encodeBody(e Entry) ([]byte, error) {
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	line := lineJSON{
+		Version:       traceVersion,
+		ID:            e.ID,
+		Timestamp:     e.Time.UTC().Format(timeFormat),
+		IntentID:      e.IntentID,
+		MutationClass: e.MutationClass,
+		Tool:          toolJSON{Name: toolName, Version: e.ToolVersion},
+		Files:         filesOf(e.Record),
+		Metadata:      metadataJSON{Ours: oursOf(e.Record)},
+	}
+	if e.Revision != "" {
+		line.VCS = &vcsJSON{Type: "git", Revision: e.Revision, RevisionID: e.Revision}
+	}
+	body, err := json.Marshal(line, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrInvalidRecord, err)
+	}
+	return body[1:], nil
+}
+
+// link appends to dst the line that has body after prev.
+func link(dst []byte, prev []digest, body []byte) []byte {
+	dst = append(dst, prevKey...)
+	for i, p := range prev {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '"')
+		dst = hex.AppendEncode(dst, p[:])
+		dst = append(dst, '"')
+	}
+	dst = append(dst, "],"...)
+	return append(dst, body...)
+}
+
+func filesOf(r Record) []fileJSON {
+	files := []fileJSON{}
+	for _, c := range r.Changes {
+		if c.Op == OpUnchanged {
+			continue
+		}
+		talk := conversationJSON{Contributor: contributorOf(r.Contributor), Ranges: c.Ranges}
+		if r.Session != "" {
+			talk.URL = "urn:uuid:" + r.Session
+		}
+		if r.IntentID != "" {
+			link := "urn:orchestra:intent:" + url.PathEscape(r.IntentID)
+			talk.Related = []relatedJSON{{Type: "specification", Value: r.IntentID, URL: link}}
+		}
+		files = append(files, fileJSON{Path: c.Path, RelativePath: c.Path, Conversations: []conversationJSON{talk}})
+	}
+	return files
+}
+
+// contributorOf keeps model_id within Agent Trace's bound; model_identifier always has the whole of it.
+func contributorOf(c Contributor) contributorJSON {
+	kind := c.Type
+	if kind == "" {
+		kind = ContributorUnknown
+	}
+	out := contributorJSON{Type: kind, EntityType: strings.ToUpper(kind), ModelIdentifier: c.ModelID}
+	if c.ModelID == "" && kind != ContributorHuman {
+		out.ModelIdentifier = unknownModel
+	}
+	if utf8.RuneCountInString(c.ModelID) <= maxModelIDRunes && c.ModelID != unknownModel {
+		out.ModelID = c.ModelID
+	}
+	return out
+}
+
+func oursOf(r Record) *oursJSON {
+	ours := &oursJSON{
+		Kind: r.Kind, Call: r.Call, Class: r.Class, Session: r.Session, Client: r.Client, Decision: r.Decision,
+		Command: r.Command, Violations: r.Violations, Part: r.Part, Detail: r.Detail,
+	}
+	carried := false
+	for _, c := range r.Changes {
+		carried = carried || c.Op != OpUnchanged
+		ours.Changes = append(ours.Changes, changeJSON{
+			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
+			AfterOID: c.AfterOID, Hunks: c.Hunks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+		})
+	}
+	if !carried {
+		who := contributorOf(r.Contributor)
+		ours.Contributor = &who
+	}
+	return ours
+}
+
+// Parse reads one line, without its newline. A line of another tool parses if it is one JSON object whose fields, as
+// far as the names are ours, have our types; its Kind is empty then. Encode(Parse(x)) is x for every line that this
+// package wrote. Any other line is ErrMalformed.
+func Parse(line []byte) (Entry, error) {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	prev, kind := classify(line)
+	if kind != lineRecord && kind != lineForeign {
+		return Entry{}, fmt.Errorf("%w: not a JSON object", ErrMalformed)
+	}
+	var decoded lineJSON
+	if err := json.Unmarshal(line, &decoded, json.WithUnmarshalers(exactNumbers())); err != nil {
+		return Entry{}, fmt.Errorf("%w: %v", ErrMalformed, err)
+	}
+	e := Entry{
+		ID: decoded.ID, ToolVersion: decoded.Tool.Version, Hash: identity(line).String(), Raw: bytes.Clone(line),
+	}
+	for _, p := range prev {
+		e.Prev = append(e.Prev, p.String())
+	}
+	if decoded.VCS != nil {
+		e.Revision = decoded.VCS.Revision
+	}
+	var err error
+	if e.Time, err = time.Parse(time.RFC3339Nano, decoded.Timestamp); err != nil && kind == lineRecord {
+		return Entry{}, fmt.Errorf("%w: timestamp %q", ErrMalformed, decoded.Timestamp)
+	}
+	e.Time = e.Time.UTC()
+	e.Record = recordOf(&decoded)
+	for _, f := range decoded.Files {
+		e.Files = append(e.Files, f.Path)
+	}
+	return e, nil
+}
+
+func recordOf(line *lineJSON) Record {
+	r := Record{IntentID: line.IntentID, MutationClass: line.MutationClass}
+	r.Contributor = readContributor(line)
+	ours := line.Metadata.Ours
+	if ours == nil {
+		return r
+	}
+	r.Kind, r.Call, r.Class, r.Session, r.Client = ours.Kind, ours.Call, ours.Class, ours.Session, ours.Client
+	r.Decision, r.Command, r.Violations, r.Part, r.Detail = ours.Decision, ours.Command, ours.Violations, ours.Part, ours.Detail
+	for _, c := range ours.Changes {
+		r.Changes = append(r.Changes, Change{
+			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
+			AfterOID: c.AfterOID, Hunks: c.Hunks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+		})
+	}
+	readRanges(r.Changes, line.Files)
+	return r
+}
+
+// readRanges gives the changes their ranges back: files has one element for each change that changed something, in
+// the same order.
+func readRanges(changes []Change, files []fileJSON) {
+	for i := range changes {
+		if changes[i].Op == OpUnchanged {
+			continue
+		}
+		if len(files) == 0 || files[0].Path != changes[i].Path {
+			return
+		}
+		for _, talk := range files[0].Conversations {
+			changes[i].Ranges = append(changes[i].Ranges, talk.Ranges...)
+		}
+		files = files[1:]
+	}
+}
+
+func readContributor(line *lineJSON) Contributor {
+	var from *contributorJSON
+	for _, f := range line.Files {
+		if len(f.Conversations) > 0 {
+			from = &f.Conversations[0].Contributor
+			break
+		}
+	}
+	if ours := line.Metadata.Ours; from == nil && ours != nil {
+		from = ours.Contributor
+	}
+	if from == nil {
+		return Contributor{}
+	}
+	c := Contributor{Type: from.Type, ModelID: from.ModelID}
+	if c.Type == ContributorUnknown {
+		c.Type = ""
+	}
+	if c.ModelID == "" && from.ModelIdentifier != unknownModel {
+		c.ModelID = from.ModelIdentifier
+	}
+	return c
+}
+
+// exactNumbers makes numbers in Detail come back as the Go number that encodes to the same text: int64, else uint64,
+// else float64.
+func exactNumbers() *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, into *any) error {
+		if dec.PeekKind() != '0' {
+			return errors.ErrUnsupported
+		}
+		token, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		text := token.String()
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
+			*into = n
+			return nil
+		}
+		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+			*into = n
+			return nil
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsInf(f, 0) {
+			return fmt.Errorf("number %s is out of range", text)
+		}
+		*into = f
+		return nil
+	})
+}
+
+// coarsen covers all hunks of a change by one and all its ranges by one, without a content hash, and says so.
+func coarsen(c Change) Change {
+	if n := len(c.Hunks); n > 1 {
+		first, last := c.Hunks[0], c.Hunks[n-1]
+		c.Hunks = [][4]int{{first[0], last[0] + last[1] - first[0], first[2], last[2] + last[3] - first[2]}}
+		c.Coarse = true
+	}
+	if n := len(c.Ranges); n > 1 {
+		byEnd := func(a, b Range) int { return a.EndLine - b.EndLine }
+		c.Ranges = []Range{{StartLine: c.Ranges[0].StartLine, EndLine: slices.MaxFunc(c.Ranges, byEnd).EndLine}}
+		c.Coarse = true
+	}
+	return c
+}

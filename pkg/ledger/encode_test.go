@@ -1,0 +1,202 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+func agentTraceSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schema, err := compiler.Compile("testdata/agent-trace-0.1.0.schema.json")
+	must(t, err)
+	return schema
+}
+
+func TestEveryKindIsValidAgentTrace(t *testing.T) {
+	schema := agentTraceSchema(t)
+	for name, record := range everyKind() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			l := w.open(ledger.Options{Version: "1.2.3", Revision: func() string { return strings.Repeat("a", 40) }})
+			appendOne(t, l, record)
+			for _, line := range w.lines(tracePath) {
+				value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+				must(t, err)
+				if err := schema.Validate(value); err != nil {
+					t.Errorf("%v\n%s", err, line)
+				}
+			}
+		})
+	}
+	if err := schema.Validate(map[string]any{"version": "0.1.0"}); err == nil {
+		t.Error("the schema accepts a record without id")
+	}
+}
+
+func TestEveryKindComesBackAsItWas(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{Version: "1.2.3", Clock: fixedClock()})
+	for name, record := range everyKind() {
+		at := appendOne(t, l, record)
+		got, err := l.Query(context.Background(), ledger.Filter{ID: at.ID})
+		must(t, err)
+		if len(got.Entries) != 1 {
+			t.Fatalf("%s: %d entries with its id", name, len(got.Entries))
+		}
+		entry := got.Entries[0]
+		if !reflect.DeepEqual(entry.Record, record) {
+			t.Errorf("%s came back as\n%+v, was\n%+v", name, entry.Record, record)
+		}
+		if entry.Hash != at.Hash || !entry.Time.Equal(fixedClock()()) || entry.ToolVersion != "1.2.3" {
+			t.Errorf("%s came back with hash %s, time %v, version %q", name, entry.Hash, entry.Time, entry.ToolVersion)
+		}
+		again, err := ledger.Encode(entry)
+		must(t, err)
+		if string(again) != string(entry.Raw) {
+			t.Errorf("%s encodes as\n%s, was\n%s", name, again, entry.Raw)
+		}
+	}
+}
+
+func TestLineIsTheDocumentedOne(t *testing.T) {
+	w := newWorkspace(t)
+	ids := []string{"11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"}
+	l := w.open(ledger.Options{
+		Version: "1.2.3", Clock: fixedClock(), Revision: func() string { return "abc" },
+		NewID: func() string { id := ids[0]; ids = ids[1:]; return id },
+	})
+	first := appendOne(t, l, ledger.Record{Kind: ledger.KindSelection})
+	appendOne(t, l, everyKind()["deletion"])
+	want := `{"prev":["` + first.Hash + `"],"version":"0.1.0","id":"22222222-2222-4222-8222-222222222222",` +
+		`"timestamp":"2026-02-18T18:30:00.123Z","intent_id":"INT-001","mutation_class":"INTENT_EVOLUTION",` +
+		`"vcs":{"type":"git","revision":"abc","revision_id":"abc"},"tool":{"name":"orchestra-mcp","version":"1.2.3"},` +
+		`"files":[{"path":"src/x <b>&` + "\u2028" + `.ts","relative_path":"src/x <b>&` + "\u2028" + `.ts","conversations":[{` +
+		`"url":"urn:uuid:` + session + `","contributor":{"type":"ai","model_id":"anthropic/claude-x","entity_type":"AI",` +
+		`"model_identifier":"anthropic/claude-x"},"ranges":[],"related":[{"type":"specification","value":"INT-001",` +
+		`"url":"urn:orchestra:intent:INT-001"}]}]}],"metadata":{"orchestra-mcp":{"kind":"mutation","call":"write_to_file",` +
+		`"changes":[{"path":"src/x <b>&` + "\u2028" + `.ts","op":"deleted","before":"` + sha("a") + `"}],` +
+		`"class":{"declared":"INTENT_EVOLUTION","computed":"INTENT_EVOLUTION","evidence":"unproven"},` +
+		`"session":"` + session + `","client":{"name":"a client","version":"1"}}}}`
+	lines := w.lines(tracePath)
+	if !strings.HasPrefix(lines[0], `{"prev":[],"version":`) {
+		t.Errorf("the first line begins %.40s", lines[0])
+	}
+	if lines[1] != want {
+		t.Errorf("line\n%s\nwant\n%s", lines[1], want)
+	}
+}
+
+func TestRecordsThatTheFormatCannotHoldAreRefused(t *testing.T) {
+	change := func(c ledger.Change) ledger.Record {
+		return ledger.Record{Kind: ledger.KindMutation, Changes: []ledger.Change{c}}
+	}
+	cases := map[string]ledger.Record{
+		"no kind":            {},
+		"unknown kind":       {Kind: "x"},
+		"session":            {Kind: ledger.KindRead, Session: "../../x"},
+		"upper-case session": {Kind: ledger.KindRead, Session: strings.ToUpper(session)},
+		"contributor":        {Kind: ledger.KindRead, Contributor: ledger.Contributor{Type: "robot"}},
+		"not UTF-8":          {Kind: ledger.KindRead, IntentID: "a\xff"},
+		"not UTF-8 detail":   {Kind: ledger.KindRead, Detail: map[string]any{"a": "\xff"}},
+		"detail no JSON":     {Kind: ledger.KindRead, Detail: map[string]any{"a": make(chan int)}},
+		"path not UTF-8":     change(ledger.Change{Path: "a\xff", Op: ledger.OpCreated}),
+		"path outside":       change(ledger.Change{Path: "../a", Op: ledger.OpCreated}),
+		"absolute":           change(ledger.Change{Path: "/a", Op: ledger.OpCreated}),
+		"unclean":            change(ledger.Change{Path: "a//b", Op: ledger.OpCreated}),
+		"root":               change(ledger.Change{Path: ".", Op: ledger.OpCreated}),
+		"op":                 change(ledger.Change{Path: "a", Op: "burnt"}),
+		"move from nowhere":  change(ledger.Change{Path: "a", Op: ledger.OpMoved}),
+		"from without move":  change(ledger.Change{Path: "a", From: "b", Op: ledger.OpModified}),
+		"hash":               change(ledger.Change{Path: "a", Op: ledger.OpCreated, After: "sha256:12"}),
+		"range":              change(ledger.Change{Path: "a", Op: ledger.OpCreated, Ranges: []ledger.Range{{StartLine: 2, EndLine: 1}}}),
+		"range of a deletion": change(ledger.Change{Path: "a", Op: ledger.OpDeleted,
+			Ranges: []ledger.Range{{StartLine: 1, EndLine: 1}}}),
+		"violation": {Kind: ledger.KindCommand, Violations: []ledger.Violation{{Path: "../x"}}},
+	}
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	for name, record := range cases {
+		if _, err := l.Append(context.Background(), record); !errors.Is(err, ledger.ErrInvalidRecord) {
+			t.Errorf("%s: error %v, want ErrInvalidRecord", name, err)
+		}
+	}
+	if _, err := os.Stat(w.path(tracePath)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a refused record left a file: %v", err)
+	}
+}
+
+func TestParseRefusesWhatIsNoRecord(t *testing.T) {
+	zeros := strings.Repeat("0", 64)
+	ones := strings.Repeat("1", 64)
+	cases := map[string]string{
+		"empty":           "",
+		"text":            "<<<<<<< HEAD",
+		"array":           "[]",
+		"torn":            `{"prev":[],"version":"0.1.0"`,
+		"duplicate key":   `{"prev":[],"id":"a","id":"b","timestamp":"2026-02-18T18:30:00Z"}`,
+		"wrong type":      `{"prev":[],"id":7,"timestamp":"2026-02-18T18:30:00Z"}`,
+		"files no array":  `{"prev":[],"timestamp":"2026-02-18T18:30:00Z","files":{}}`,
+		"invalid UTF-8":   "{\"prev\":[],\"id\":\"\xff\",\"timestamp\":\"2026-02-18T18:30:00Z\"}",
+		"time":            `{"prev":[],"id":"a","timestamp":"yesterday"}`,
+		"two values":      `{"prev":[],"id":"a","timestamp":"2026-02-18T18:30:00Z"}{}`,
+		"prev not hex":    `{"prev":["` + zeros[1:] + `x"],"timestamp":"2026-02-18T18:30:00Z"} x`,
+		"huge number":     `{"prev":[],"timestamp":"2026-02-18T18:30:00Z","metadata":{"orchestra-mcp":{"detail":{"a":1e999}}}}`,
+		"trailing tokens": `{"prev":["` + zeros + `" "` + ones + `"],"timestamp":"2026-02-18T18:30:00Z"`,
+	}
+	for name, line := range cases {
+		if e, err := ledger.Parse([]byte(line)); !errors.Is(err, ledger.ErrMalformed) {
+			t.Errorf("%s: parsed as %+v, error %v", name, e, err)
+		}
+	}
+}
+
+func TestLineOfAnotherToolKeepsItsFields(t *testing.T) {
+	line := `{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[{"path":"a.go","conversations":[` +
+		`{"contributor":{"type":"human"},"ranges":[{"start_line":1,"end_line":2}]}]}],"theirs":{"deep":[1,2]}}`
+	e, err := ledger.Parse([]byte(line))
+	must(t, err)
+	if string(e.Raw) != line || e.Kind != "" || len(e.Prev) != 0 || !reflect.DeepEqual(e.Files, []string{"a.go"}) ||
+		e.Contributor.Type != "human" {
+		t.Errorf("parsed as %+v", e)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, record := range everyKind() {
+		line, err := ledger.Encode(ledger.Entry{Record: record, ID: "i", Time: fixedClock()(), Prev: []string{strings.Repeat("a", 64)}})
+		must(f, err)
+		f.Add(line)
+	}
+	f.Add([]byte(`{"theirs":1}`))
+	f.Add([]byte(`{"prev":[],"id":"","timestamp":"2026-02-18T18:30:00.1+02:00","metadata":{"orchestra-mcp":{"kind":"read","detail":{"n":-0,"m":1e20}}}}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		first, err := ledger.Parse(line)
+		if err != nil {
+			return
+		}
+		encoded, err := ledger.Encode(first)
+		if err != nil {
+			if !errors.Is(err, ledger.ErrInvalidRecord) {
+				t.Fatal(err)
+			}
+			return
+		}
+		second, err := ledger.Parse(encoded)
+		must(t, err)
+		again, err := ledger.Encode(second)
+		must(t, err)
+		if string(again) != string(encoded) {
+			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, encoded)
+		}
+	})
+}

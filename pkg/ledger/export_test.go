@@ -1,0 +1,30 @@
+package ledger
+
+import "os"
+
+// Disk lets a test stand between a Ledger and its files. Nil functions are the real ones.
+type Disk struct {
+	Write    func(*os.File, []byte) (int, error)
+	Truncate func(*os.File, int64) error
+	Flush    func(*os.File) error
+	FlushDir func(*os.File) error
+}
+
+// UseDisk must come before the first append.
+func (l *Ledger) UseDisk(d Disk) {
+	if d.Write != nil {
+		l.disk.write = d.Write
+	}
+	if d.Truncate != nil {
+		l.disk.truncate = d.Truncate
+	}
+	if d.Flush != nil {
+		l.disk.flush = d.Flush
+	}
+	if d.FlushDir != nil {
+		l.disk.flushDir = d.FlushDir
+	}
+}
+
+// LimitLine sets the length beyond which records are spread.
+func (l *Ledger) LimitLine(n int) { l.maxLine = n }

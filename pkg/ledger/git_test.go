@@ -1,0 +1,201 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// gitWorkspace has a repository with the ledger's attributes, and a ledger that stays open all along.
+func gitWorkspace(t *testing.T, opts ledger.Options) (*workspace, *ledger.Ledger) {
+	t.Helper()
+	w := newWorkspace(t)
+	w.git("init", "-q")
+	w.write(".gitattributes", ledger.GitAttributes)
+	w.write(".gitignore", ".orchestration/state/\n")
+	return w, w.open(opts)
+}
+
+func (w *workspace) commit(message string) {
+	w.t.Helper()
+	w.git("add", "-A")
+	w.git("commit", "-q", "-m", message)
+}
+
+func TestBranchesMergeAndTheNextAppendJoinsThem(t *testing.T) {
+	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
+		t.Run(string(layout), func(t *testing.T) {
+			w, l := gitWorkspace(t, ledger.Options{Layout: layout})
+			add := func(name string) { appendOne(t, l, mutation("INT-001", name)) }
+			add("base1")
+			add("base2")
+			w.commit("base")
+			w.git("switch", "-q", "-c", "feature")
+			add("feature1")
+			add("feature2")
+			w.commit("feature")
+			w.git("switch", "-q", "main")
+			w.wantRecords(2)
+			add("main1")
+			w.commit("main")
+			w.git("merge", "-q", "-m", "merge", "feature")
+			w.wantRecords(5)
+			if heads := w.verify().Heads; len(heads) != 2 {
+				t.Errorf("%d heads after the merge, want 2", len(heads))
+			}
+			add("joined")
+			w.wantRecords(6)
+			heads := w.verify().Heads
+			result, err := l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1})
+			must(t, err)
+			last := result.Entries[0]
+			if len(last.Prev) != 2 || !slices.IsSorted(last.Prev) || len(heads) != 1 || heads[0] != last.Hash {
+				t.Errorf("the next record follows %v, heads %v", last.Prev, heads)
+			}
+		})
+	}
+}
+
+func TestRepositoriesThatBeganApartJoin(t *testing.T) {
+	w, l := gitWorkspace(t, ledger.Options{})
+	w.write("x", "")
+	w.git("add", "x", ".gitattributes", ".gitignore")
+	w.git("commit", "-q", "-m", "no ledger yet")
+	w.git("branch", "other")
+	appendOne(t, l, mutation("INT-001", "a"))
+	w.commit("a")
+	w.git("switch", "-q", "other")
+	must(t, os.MkdirAll(w.path(".orchestration"), 0o755)) // git removed it with its only file
+	appendOne(t, l, mutation("INT-001", "b"))
+	w.commit("b")
+	w.git("merge", "-q", "-m", "merge", "main")
+	appendOne(t, l, mutation("INT-001", "c"))
+	w.wantRecords(3)
+	if heads := w.verify().Heads; len(heads) != 1 {
+		t.Errorf("heads %v", heads)
+	}
+}
+
+func TestFileReplacedWhileAGroupIsWritten(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	replace := 0
+	l.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
+		if replace > 0 { // as git does: the old content under a new inode
+			replace--
+			w.write("tmp", strings.SplitAfter(w.read(tracePath), "\n")[0])
+			must(t, os.Rename(w.path("tmp"), w.path(tracePath)))
+		}
+		return f.Sync()
+	}})
+	appendOne(t, l, mutation("INT-001", "a"))
+	replace = 2
+	at := appendOne(t, l, mutation("INT-001", "b"))
+	w.wantRecords(2)
+	if heads := w.verify().Heads; replace != 0 || !slices.Equal(heads, []string{at.Hash}) {
+		t.Errorf("heads %v, want %s; %d replacements left", heads, at.Hash, replace)
+	}
+	replace = 100
+	if _, err := l.Append(context.Background(), mutation("INT-001", "c")); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("a file that is replaced for ever: error %v", err)
+	}
+	replace = 0
+	must(t, os.Remove(w.path(tracePath)))
+	appendOne(t, l, mutation("INT-001", "d"))
+	w.wantRecords(1)
+}
+
+func TestLinesThatOthersPutInPlaceAreSeen(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "a"))
+	base := w.read(tracePath)
+	appendOne(t, l, mutation("INT-001", "b"))
+	other := w.lines(tracePath)[1]
+	w.write(tracePath, base) // cut back in place: same inode
+	appendOne(t, l, mutation("INT-001", "c"))
+
+	file, err := os.OpenFile(w.path(tracePath), os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	foreign := `{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[]}`
+	_, err = fmt.Fprintf(file, "%s\n%s\n%s\n\n<<<<<<< HEAD\n", other, other, foreign)
+	must(t, err)
+	must(t, file.Close())
+	at := appendOne(t, l, mutation("INT-001", "d"))
+	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed}
+	report := w.verify()
+	if report.Records != 4 || report.Foreign != 1 || !slices.Equal(report.Heads, []string{at.Hash}) {
+		t.Errorf("%+v", report)
+	}
+	result, err := l.Query(context.Background(), ledger.Filter{ID: at.ID})
+	must(t, err)
+	if len(result.Entries[0].Prev) != 3 {
+		t.Errorf("the join follows %v, want c, b and the foreign line", result.Entries[0].Prev)
+	}
+}
+
+func TestConvertedLineEndingsChangeNoRecord(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "a"))
+	appendOne(t, l, mutation("INT-001", "b"))
+	w.write(tracePath, strings.ReplaceAll(w.read(tracePath), "\n", "\r\n"))
+	appendOne(t, l, mutation("INT-001", "c"))
+	w.wantRecords(3)
+}
+
+func TestGitRevision(t *testing.T) {
+	w := newWorkspace(t)
+	g := ledger.NewGit(w.dir)
+	want := func(step string, g *ledger.Git, revision string) {
+		t.Helper()
+		if got := g.Revision(); got != revision {
+			t.Errorf("%s: revision %q, want %q", step, got, revision)
+		}
+	}
+	head := func() string { return w.git("rev-parse", "HEAD") }
+	want("no repository", g, "")
+	w.git("init", "-q")
+	want("unborn branch", g, "")
+	w.write("sub/x", "1")
+	w.commit("one")
+	want("loose ref", g, head())
+	want("subdirectory", ledger.NewGit(w.path("sub")), head())
+	w.git("pack-refs", "--all")
+	want("packed ref", g, head())
+	w.write("x", "2")
+	w.commit("two")
+	w.git("pack-refs", "--all")
+	want("packed again", g, head())
+	w.git("checkout", "-q", "--detach", "HEAD~1")
+	want("detached", g, head())
+	tree := filepath.Join(t.TempDir(), "tree")
+	w.git("worktree", "add", "-q", "-b", "other", tree, "main")
+	want("worktree", ledger.NewGit(tree), w.git("rev-parse", "main"))
+	w.write(".git/HEAD", "ref: refs/../../../../etc/passwd\n")
+	want("hostile ref", g, "")
+	w.write(".git/HEAD", "ref: refs/heads/loop\n")
+	w.write(".git/refs/heads/loop", "ref: refs/heads/loop\n")
+	want("loop", g, "")
+}
+
+func TestBlobIDIsGits(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		w := newWorkspace(t)
+		w.git("init", "-q", "--object-format="+format)
+		for _, content := range []string{"", "hello\n", strings.Repeat("x\r\n", 10_000)} {
+			w.write("f", content)
+			want := w.git("hash-object", "--no-filters", "f")
+			if got := w.open(ledger.Options{}).BlobID([]byte(content)); got != want {
+				t.Errorf("%s: %s, git says %s", format, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+const (
+	tracePath = ".orchestration/agent_trace.jsonl"
+	session   = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"
+)
+
+// workspace is a directory with a ledger. When the test ends the ledger is verified.
+type workspace struct {
+	t        *testing.T
+	dir      string
+	root     *os.Root
+	problems []ledger.ProblemKind // that the test expects to remain
+}
+
+func newWorkspace(t *testing.T) *workspace {
+	t.Helper()
+	w := &workspace{t: t, dir: t.TempDir()}
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	must(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
+	root, err := os.OpenRoot(w.dir)
+	must(t, err)
+	w.root = root
+	t.Cleanup(func() {
+		var kinds []ledger.ProblemKind
+		for _, p := range w.verify().Problems {
+			kinds = append(kinds, p.Kind)
+		}
+		if fmt.Sprint(kinds) != fmt.Sprint(w.problems) {
+			t.Errorf("the ledger ends with problems %v, want %v", kinds, w.problems)
+		}
+		root.Close()
+	})
+	return w
+}
+
+func (w *workspace) open(opts ledger.Options) *ledger.Ledger {
+	w.t.Helper()
+	l, err := ledger.Open(w.root, opts)
+	must(w.t, err)
+	w.t.Cleanup(func() { l.Close(context.Background()) })
+	return l
+}
+
+func (w *workspace) verify() ledger.Report {
+	w.t.Helper()
+	report, err := ledger.Verify(context.Background(), w.root)
+	must(w.t, err)
+	return report
+}
+
+// wantRecords checks the number of records, and that the chain holds.
+func (w *workspace) wantRecords(n int) {
+	w.t.Helper()
+	report := w.verify()
+	if report.Records != n || len(report.Problems) != 0 {
+		w.t.Fatalf("the ledger has %d records and problems %v, want %d and none", report.Records, report.Problems, n)
+	}
+}
+
+func (w *workspace) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
+
+func (w *workspace) read(name string) string {
+	w.t.Helper()
+	content, err := os.ReadFile(w.path(name))
+	must(w.t, err)
+	return string(content)
+}
+
+func (w *workspace) write(name, content string) {
+	w.t.Helper()
+	must(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
+	must(w.t, os.WriteFile(w.path(name), []byte(content), 0o644))
+}
+
+func (w *workspace) lines(name string) []string {
+	return strings.Split(strings.TrimSuffix(w.read(name), "\n"), "\n")
+}
+
+func (w *workspace) git(args ...string) string {
+	w.t.Helper()
+	args = append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
+		"-c", "commit.gpgsign=false"}, args...)
+	cmd := exec.Command("git", args...)
+	cmd.Dir = w.dir
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		w.t.Fatalf("git %v: %v\n%s", args, err, errs.String())
+	}
+	return strings.TrimSpace(out.String())
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendOne(t testing.TB, l *ledger.Ledger, r ledger.Record) ledger.Appended {
+	t.Helper()
+	at, err := l.Append(context.Background(), r)
+	must(t, err)
+	return at
+}
+
+func sha(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }
+
+// mutation is a modification of one file as a tool would record it.
+func mutation(intent, path string) ledger.Record {
+	return ledger.Record{
+		Kind: ledger.KindMutation, IntentID: intent, MutationClass: "INTENT_EVOLUTION", Call: "write_to_file",
+		Session: session, Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "anthropic/claude-x"},
+		Client: ledger.Client{Name: "a client", Version: "1"},
+		Class:  &ledger.Class{Declared: "INTENT_EVOLUTION", Computed: "INTENT_EVOLUTION", Evidence: "unproven"},
+		Changes: []ledger.Change{{
+			Path: path, Op: ledger.OpModified, Before: sha("a"), After: sha("b"),
+			BeforeOID: strings.Repeat("1", 40), AfterOID: strings.Repeat("2", 40),
+			Hunks:  [][4]int{{10, 2, 10, 5}},
+			Ranges: []ledger.Range{{StartLine: 10, EndLine: 14, ContentHash: sha("lines")}},
+		}},
+	}
+}
+
+// everyKind has a full record of each kind, and some of the odd forms.
+func everyKind() map[string]ledger.Record {
+	move := mutation("INT-001", "src/new.go")
+	move.Changes[0].Op, move.Changes[0].From = ledger.OpMoved, "src/old.go"
+	deletion := mutation("INT-001", "src/x <b>&\u2028.ts")
+	deletion.Changes[0] = ledger.Change{Path: deletion.Changes[0].Path, Op: ledger.OpDeleted, Before: sha("a")}
+	unchanged := mutation("INT-001", "src/same.ts")
+	unchanged.Changes = append(unchanged.Changes, ledger.Change{Path: "src/a.ts", Op: ledger.OpUnchanged, Before: sha("a")},
+		ledger.Change{Path: "src/b.ts", Op: ledger.OpCreated, After: sha("b"), ExternalBefore: true,
+			Ranges: []ledger.Range{{StartLine: 1, EndLine: 1}}})
+	human := mutation("INT-001", "src/x.ts")
+	human.Contributor, human.Detail = ledger.Contributor{Type: "human"}, map[string]any{"undoes": []any{"a", "b"}}
+	longModel := mutation("INT-001", "src/x.ts")
+	longModel.Contributor.ModelID = strings.Repeat("é", 251)
+	command := mutation("INT-001", "go.sum")
+	command.Kind, command.Call = ledger.KindCommand, "execute_command"
+	command.Command = &ledger.Command{Command: "go mod tidy && echo \"\x1b\"", Cwd: ".", ExitCode: -1, DurationMS: 12,
+		TimedOut: true, OutputHash: sha("out"), Sandbox: "full"}
+	command.Violations = []ledger.Violation{{Path: "docs/x.md", Op: ledger.OpCreated, Reverted: true}}
+	build := mutation("INT-001", "target/x.o")
+	build.Kind = ledger.KindBuild
+	recovered := mutation("INT-001", "src/x.ts")
+	recovered.Kind, recovered.Detail = ledger.KindRecovered, map[string]any{"partial": true, "certainty": "probable"}
+	return map[string]ledger.Record{
+		"mutation": mutation("INT-001", "src/x.ts"), "move": move, "deletion": deletion, "unchanged": unchanged,
+		"human": human, "long model": longModel, "command": command, "build": build, "recovered": recovered,
+		"decision": {Kind: ledger.KindDecision, IntentID: "no such/intent?", Call: "write_to_file", Session: session,
+			Decision: &ledger.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Step: 4, Hook: "scope",
+				Reason: "not in scope", Also: []string{"STALE_FILE"}, Allowed: []string{"x"}, Paths: []string{"../../etc"}}},
+		"selection": {Kind: ledger.KindSelection, IntentID: "INT-001", Call: "select_active_intent", Session: session,
+			Contributor: ledger.Contributor{Type: "ai"}},
+		"lifecycle": {Kind: ledger.KindLifecycle, IntentID: "INT-001", Call: "update_intent",
+			Detail: map[string]any{"status": "DONE", "n": int64(1) << 60, "u": uint64(1) << 63, "f": 1.5, "z": nil,
+				"deep": map[string]any{"b": []any{int64(1), "x", false}, "a": 1e300}}},
+		"read": {Kind: ledger.KindRead, Call: "read_file", Detail: map[string]any{"path": "src/x.ts"}},
+	}
+}
+
+func fixedClock() func() time.Time {
+	at := time.Date(2026, 2, 18, 18, 30, 0, 123e6, time.UTC)
+	return func() time.Time { return at }
+}

@@ -1,0 +1,254 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+)
+
+// Layout says which file a record goes to. Every query and check reads both.
+type Layout string
+
+// Durability says what an answered append has survived.
+type Durability string
+
+// The values of Options.Layout and Options.Durability.
+const (
+	LayoutSingle   Layout = "single"   // one file for all
+	LayoutSessions Layout = "sessions" // a file for each session, which never conflicts in git
+
+	DurabilityFull Durability = "full" // a power cut: the line is flushed to disk
+	DurabilityOS   Durability = "os"   // the end of the process: the system flushes when it likes
+)
+
+const (
+	defaultLockWait = 5 * time.Second
+	readerLockWait  = 250 * time.Millisecond
+)
+
+// Options are fixed for the life of a Ledger. The zero value serves.
+type Options struct {
+	Layout     Layout           // default LayoutSingle
+	Durability Durability       // default DurabilityFull
+	Version    string           // of the program, for the line's tool.version
+	LockWait   time.Duration    // how long an append waits for other processes before ErrBusy; default 5 s
+	Clock      func() time.Time // default time.Now
+	NewID      func() string    // gives a new UUID for each record; default random
+	// Revision gives the commit that is checked out, or nothing. Default: read from the git repository around the
+	// workspace.
+	Revision func() string
+	Logger   zerolog.Logger
+}
+
+// Ledger appends to and reads from the ledger of one workspace. All methods may be called at the same time, and any
+// number of processes may have the same ledger open.
+type Ledger struct {
+	root    *os.Root
+	opts    Options
+	git     *Git
+	disk    disk
+	maxLine int
+
+	queue chan *request
+	done  chan struct{} // closed when the writer has ended
+	soon  atomic.Int64  // records of AppendSoon that are not in the file yet
+
+	state   sync.RWMutex // guards closed and started; held for reading while a request is put into queue
+	closed  bool
+	started bool
+
+	broken atomic.Pointer[error] // the failure that poisoned the ledger
+
+	segments map[string]*segment // of the writer's goroutine
+	own      func() string       // names the segment of records without a session
+}
+
+// Appended says where a record went.
+type Appended struct {
+	ID   string // the record's id
+	Hash string // the identity of its line, hex; of the first one if it was spread over several
+}
+
+// Open gives the ledger of the workspace at root. It reads and creates nothing: what a first append has to know is
+// read then. The root must stay open until Close.
+func Open(root *os.Root, opts Options) (*Ledger, error) {
+	switch opts.Layout {
+	case "":
+		opts.Layout = LayoutSingle
+	case LayoutSingle, LayoutSessions:
+	default:
+		return nil, fmt.Errorf("ledger layout %q is not known; use %q or %q", opts.Layout, LayoutSingle, LayoutSessions)
+	}
+	switch opts.Durability {
+	case "":
+		opts.Durability = DurabilityFull
+	case DurabilityFull, DurabilityOS:
+	default:
+		return nil, fmt.Errorf("durability %q is not known; use %q or %q", opts.Durability, DurabilityFull, DurabilityOS)
+	}
+	dir, err := filepath.Abs(root.Name())
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger of %s: %w", root.Name(), err)
+	}
+	l := &Ledger{
+		root: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine,
+		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*segment{},
+	}
+	if opts.LockWait == 0 {
+		opts.LockWait = defaultLockWait
+	}
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.NewID == nil {
+		opts.NewID = uuid.NewString
+	}
+	if opts.Revision == nil {
+		opts.Revision = l.git.Revision
+	}
+	l.opts, l.own = opts, sync.OnceValue(opts.NewID)
+	return l, nil
+}
+
+// Append writes a record and returns when its line is as durable as Options.Durability says. An error means that the
+// record is not acknowledged: ErrInvalidRecord, ErrTooLarge, ErrNotInitialized, ErrBusy and the context's error leave
+// nothing in the file; after ErrUnavailable it may be there or not. The context ends the waiting for a turn, not a
+// write that has begun.
+func (l *Ledger) Append(ctx context.Context, r Record) (Appended, error) {
+	req, err := l.request(r)
+	if err != nil {
+		return Appended{}, err
+	}
+	if err := l.submit(ctx, req); err != nil {
+		return Appended{}, err
+	}
+	if err := req.wait(ctx); err != nil {
+		return Appended{}, err
+	}
+	return Appended{ID: req.id, Hash: req.first.String()}, nil
+}
+
+// AppendSoon writes a record that no answer has to wait for. It goes with the next group, or within a few
+// milliseconds, and keeps its place before every later append. When the queue is full it blocks; what cannot be
+// written is reported to the log, never dropped silently.
+func (l *Ledger) AppendSoon(r Record) {
+	req, err := l.request(r)
+	if err == nil {
+		req.soon = true
+		l.soon.Add(1)
+		if err = l.submit(context.Background(), req); err != nil {
+			l.soon.Add(-1)
+		}
+	}
+	if err != nil {
+		l.reportLost(string(r.Kind), r.Call, "", err)
+	}
+}
+
+// Flush returns when everything that was given to AppendSoon before is in the file.
+func (l *Ledger) Flush(ctx context.Context) error {
+	if l.soon.Load() == 0 {
+		return nil
+	}
+	req := newRequest()
+	if err := l.submit(ctx, req); err != nil {
+		return err
+	}
+	return req.wait(ctx)
+}
+
+// Writable reports as ErrNotInitialized, ErrUnavailable or ErrClosed why an append would fail now. It changes
+// nothing and does not wait for locks.
+func (l *Ledger) Writable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if _, err := homeInfo(l.root); err != nil {
+		return err
+	}
+	name := path.Join(home, singleName)
+	if l.opts.Layout == LayoutSingle {
+		file, _, err := openRegular(l.root, name, os.O_WRONLY|os.O_APPEND)
+		if err == nil {
+			return file.Close()
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	dir, err := l.root.Open(home)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer dir.Close()
+	if err := writable(dir); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrUnavailable, home, err)
+	}
+	return nil
+}
+
+// Close writes what is waiting and ends the writer. Appends that come later get ErrClosed. If the context ends first,
+// the rest is still written in the background.
+func (l *Ledger) Close(ctx context.Context) error {
+	l.state.Lock()
+	if !l.closed {
+		l.closed = true
+		close(l.queue)
+		if !l.started {
+			close(l.done)
+		}
+	}
+	l.state.Unlock()
+	select {
+	case <-l.done:
+		if failure := l.broken.Load(); failure != nil {
+			return *failure
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close the ledger: %w", ctx.Err())
+	}
+}
+
+// BlobID gives the id that git has for a file with this content, before git's own filters, in the hash of the
+// workspace's repository.
+func (l *Ledger) BlobID(content []byte) string { return l.git.BlobID(content) }
+
+func (l *Ledger) usable() error {
+	if failure := l.broken.Load(); failure != nil {
+		return *failure
+	}
+	l.state.RLock()
+	defer l.state.RUnlock()
+	if l.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// poison makes every later append fail with ErrUnavailable, and returns that error.
+func (l *Ledger) poison(cause error) error {
+	failure := fmt.Errorf("%w: %w; what was being written may be on disk or not: restart, then run `orchestra-mcp verify`",
+		ErrUnavailable, cause)
+	if l.broken.CompareAndSwap(nil, &failure) {
+		l.opts.Logger.Error().Err(cause).Msg("the ledger failed and takes no more records until it is reopened")
+	}
+	return *l.broken.Load()
+}
+
+func (l *Ledger) reportLost(kind, call, id string, err error) {
+	l.opts.Logger.Error().Err(err).Str("kind", kind).Str("call", call).Str("record", id).
+		Msg("a ledger record could not be written and is lost")
+}

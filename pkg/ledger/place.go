@@ -1,0 +1,180 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Where things stand, relative to the workspace root.
+const (
+	home       = ".orchestration"
+	singleName = "agent_trace.jsonl"
+	traceDir   = "trace"
+	stateDir   = "state"
+	lineSuffix = ".jsonl"
+)
+
+// GitAttributes are the lines that .gitattributes at the top of the workspace needs: a merge keeps the lines of both
+// sides, and line endings are never converted, because a record's identity is the hash of its bytes.
+const GitAttributes = "/.orchestration/agent_trace.jsonl merge=union -text\n" +
+	"/.orchestration/trace/*.jsonl merge=union -text\n"
+
+// homeInfo refuses anything but a real directory: a link could lead the ledger to any place in the workspace.
+func homeInfo(root *os.Root) (fs.FileInfo, error) {
+	info, err := root.Lstat(home)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w; run `orchestra-mcp init`", ErrNotInitialized)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("%w: %s is not a directory", ErrUnavailable, home)
+	}
+	return info, nil
+}
+
+// lockHome takes the lock that every writer of .orchestration takes: on the directory itself, since a lock file in it
+// can be deleted. It waits with backoff until wait has passed, then gives ErrBusy.
+func lockHome(ctx context.Context, root *os.Root, exclusive bool, wait time.Duration) (unlock func(), err error) {
+	deadline := time.Now().Add(wait)
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 4*time.Millisecond) {
+		unlock, err := tryLockHome(root, exclusive)
+		if unlock != nil || err != nil {
+			return unlock, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("%w: %s has been locked for %v; try again", ErrBusy, home, wait)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// tryLockHome gives neither a lock nor an error if somebody else holds it.
+func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
+	info, err := homeInfo(root)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := root.Open(home)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	locked, err := flock(dir, exclusive)
+	if err != nil || !locked {
+		dir.Close()
+		if err != nil {
+			err = fmt.Errorf("%w: lock %s: %w", ErrUnavailable, home, err)
+		}
+		return nil, err
+	}
+	// The directory may have been replaced since it was opened; a lock on the old one excludes nobody.
+	held, err := dir.Stat()
+	now, lerr := root.Lstat(home)
+	if err != nil || lerr != nil || !os.SameFile(held, info) || !os.SameFile(held, now) {
+		dir.Close()
+		return nil, nil
+	}
+	return func() { dir.Close() }, nil
+}
+
+// extent is a segment and how much of it was complete when it was looked at.
+type extent struct {
+	name string // relative to .orchestration
+	info fs.FileInfo
+}
+
+// extents lists the segments of both layouts. Their sizes are taken under a shared lock, so that no write of ours is
+// seen halfway. A reader does not wait long for it: without the lock it may see a line that is just being written.
+func extents(ctx context.Context, root *os.Root) ([]extent, []Problem, error) {
+	unlock, err := lockHome(ctx, root, false, readerLockWait)
+	switch {
+	case errors.Is(err, ErrNotInitialized):
+		return nil, nil, nil
+	case errors.Is(err, ErrBusy):
+	case err != nil:
+		return nil, nil, err
+	default:
+		defer unlock()
+	}
+	names, err := segmentNames(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	var found []extent
+	var problems []Problem
+	for _, name := range names {
+		info, err := root.Lstat(path.Join(home, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			problems = append(problems, Problem{Kind: ProblemUnreadable, Segment: name, Detail: err.Error()})
+		case !info.Mode().IsRegular():
+			problems = append(problems, Problem{Kind: ProblemUnreadable, Segment: name, Detail: "not a regular file"})
+		default:
+			found = append(found, extent{name: name, info: info})
+		}
+	}
+	return found, problems, nil
+}
+
+func segmentNames(root *os.Root) ([]string, error) {
+	names := []string{singleName}
+	entries, err := fs.ReadDir(root.FS(), path.Join(home, traceDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list %s/%s: %w", home, traceDir, err)
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), lineSuffix) {
+			names = append(names, path.Join(traceDir, entry.Name()))
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// open gives the segment's file and the size to read. If git put another file there since, that one counts whole.
+func (x extent) open(root *os.Root) (*os.File, int64, error) {
+	file, info, err := openRegular(root, path.Join(home, x.name), os.O_RDONLY)
+	if err != nil {
+		return nil, 0, err
+	}
+	if os.SameFile(info, x.info) && info.Size() >= x.info.Size() {
+		return file, x.info.Size(), nil
+	}
+	return file, info.Size(), nil
+}
+
+// openRegular opens a file that must be a regular one under its own name: no link, no FIFO that would block.
+func openRegular(root *os.Root, name string, flag int) (*os.File, fs.FileInfo, error) {
+	before, err := root.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	file, err := root.OpenFile(name, flag|openNonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !os.SameFile(before, info) {
+		err = fmt.Errorf("%s was replaced while it was opened", name)
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}

@@ -1,0 +1,249 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Filter says which records a query gives. Zero fields do not filter.
+type Filter struct {
+	ID       string // the record's id, or its line's hash
+	IntentID string
+	// Path selects records that changed this file or moved it; with a final slash, anything below. A decision matches
+	// by the paths that it was about.
+	Path string
+	// Line narrows Path to the records that changed what is line Line now, newest first: it is followed back through
+	// the hunks. See Result.Gap. Content is the hash of the file as it is now, if known.
+	Line    int
+	Content string
+	Kinds   []Kind
+	Class   string // the mutation class
+	Session string // the public id
+	Since   time.Time
+	Until   time.Time // exclusive
+	Limit   int
+	// Newest gives the last record first, and reads from the end: a small Limit is cheap however long the ledger is.
+	Newest bool
+}
+
+// Result is the answer to a query.
+type Result struct {
+	Entries []Entry
+	// Problems are lines that could not be read, as far as the query met them. The entries do not depend on them.
+	Problems []Problem
+	// Gap tells that the way back of a line crossed a change that is not in the ledger, so that older entries are
+	// likely, not certain.
+	Gap bool
+}
+
+var errEnough = errors.New("enough")
+
+// Query gives the records that match. A record that stands in the ledger twice, after a merge, is given once. Within
+// a segment the order is that of the lines; several segments are merged by time.
+func (l *Ledger) Query(ctx context.Context, f Filter) (Result, error) {
+	_ = l.Flush(ctx) // what cannot be flushed is not in the ledger, and has been reported
+	if f.Line > 0 {
+		return l.queryLine(ctx, f)
+	}
+	return l.query(ctx, f, nil)
+}
+
+// queryLine reads all of the file's records, and where it was moved those of its older names, to follow the line.
+func (l *Ledger) queryLine(ctx context.Context, f Filter) (Result, error) {
+	if f.Path == "" {
+		return Result{}, errors.New("query the ledger: a line needs a path")
+	}
+	history := Filter{Path: f.Path, Newest: true, Kinds: ChangeKinds()}
+	paths := []string{f.Path}
+	for {
+		result, err := l.query(ctx, history, paths)
+		if err != nil {
+			return Result{}, err
+		}
+		if older := movedFrom(result.Entries, paths); len(older) > 0 {
+			paths = append(paths, older...)
+			continue
+		}
+		at := linePosition{path: f.Path, line: f.Line, hash: f.Content}
+		result.Entries, result.Gap = followLine(result.Entries, at)
+		f.Path = ""
+		result.Entries = slices.DeleteFunc(result.Entries, func(e Entry) bool { return !f.Matches(e) })
+		if f.Limit > 0 && len(result.Entries) > f.Limit {
+			result.Entries = result.Entries[:f.Limit]
+		}
+		return result, nil
+	}
+}
+
+// query gives the matches of f, on any of paths if there are some.
+func (l *Ledger) query(ctx context.Context, f Filter, paths []string) (Result, error) {
+	places, problems, err := extents(ctx, l.root)
+	if err != nil {
+		return Result{}, fmt.Errorf("query the ledger: %w", err)
+	}
+	q := query{Filter: f, paths: paths, problems: problems, seen: map[string]bool{}}
+	if len(paths) > 0 {
+		q.Path = ""
+	}
+	var found []Entry
+	for _, place := range places {
+		entries, err := q.read(ctx, l.root, place)
+		if err != nil {
+			return Result{}, fmt.Errorf("query the ledger: %s: %w", place.name, err)
+		}
+		found = append(found, entries...)
+	}
+	if len(places) > 1 {
+		slices.SortStableFunc(found, func(a, b Entry) int {
+			if f.Newest {
+				return b.Time.Compare(a.Time)
+			}
+			return a.Time.Compare(b.Time)
+		})
+	}
+	if f.Limit > 0 && len(found) > f.Limit {
+		found = found[:f.Limit]
+	}
+	return Result{Entries: found, Problems: q.problems}, nil
+}
+
+// Scan gives every record once, segment by segment, oldest line first, and returns the lines that could not be read.
+// An error of visit ends it and is returned.
+func (l *Ledger) Scan(ctx context.Context, visit func(Entry) error) ([]Problem, error) {
+	_ = l.Flush(ctx)
+	places, problems, err := extents(ctx, l.root)
+	if err != nil {
+		return nil, fmt.Errorf("scan the ledger: %w", err)
+	}
+	q := query{problems: problems, seen: map[string]bool{}}
+	for _, place := range places {
+		if err := q.each(ctx, l.root, place, visit); err != nil {
+			return q.problems, fmt.Errorf("scan the ledger: %s: %w", place.name, err)
+		}
+	}
+	return q.problems, nil
+}
+
+// query is one run of a filter over the segments.
+type query struct {
+	Filter
+	paths    []string
+	problems []Problem
+	seen     map[string]bool // identities given
+}
+
+// read gives up to Limit matches of one segment.
+func (q *query) read(ctx context.Context, root *os.Root, place extent) ([]Entry, error) {
+	var found []Entry
+	err := q.each(ctx, root, place, func(e Entry) error {
+		found = append(found, e)
+		if q.Limit > 0 && len(found) == q.Limit {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return found, err
+}
+
+func (q *query) each(ctx context.Context, root *os.Root, place extent, visit func(Entry) error) error {
+	file, size, err := place.open(root)
+	if err != nil {
+		q.problems = append(q.problems, Problem{Kind: ProblemUnreadable, Segment: place.name, Detail: err.Error()})
+		return nil
+	}
+	defer file.Close()
+	needle := q.needle()
+	visitLine := func(line rawLine) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !line.tooLong && bytes.HasPrefix(line.data, []byte(prevKey)) && !bytes.Contains(line.data, needle) {
+			return nil
+		}
+		return q.visit(place.name, line, visit)
+	}
+	if q.Newest {
+		return backward(file, size, visitLine)
+	}
+	return forward(io.NewSectionReader(file, 0, size), 0, visitLine)
+}
+
+// needle is text that every matching line of ours contains, to pass over the others without parsing them.
+func (q *query) needle() []byte {
+	path := strings.TrimSuffix(q.Path, "/")
+	if len(q.paths) == 1 {
+		path = q.paths[0]
+	}
+	for _, value := range []string{path, q.IntentID, q.Session} {
+		if quoted, err := jsontext.AppendQuote(nil, value); err == nil && value != "" {
+			return quoted[1 : len(quoted)-1]
+		}
+	}
+	return nil
+}
+
+func (q *query) visit(segment string, line rawLine, visit func(Entry) error) error {
+	if len(bytes.TrimSpace(line.data)) == 0 && !line.tooLong {
+		return nil
+	}
+	e, err := Entry{}, error(ErrMalformed)
+	if !line.tooLong {
+		e, err = Parse(line.data)
+	}
+	if err != nil {
+		q.problems = append(q.problems, lineProblem(segment, line, err))
+		return nil
+	}
+	e.Segment, e.Offset = segment, line.offset
+	if q.seen[e.Hash] || !q.Matches(e) || !q.onPaths(e) {
+		return nil
+	}
+	q.seen[e.Hash] = true
+	return visit(e)
+}
+
+func (q *query) onPaths(e Entry) bool {
+	return len(q.paths) == 0 || slices.ContainsFunc(q.paths, func(p string) bool { return Filter{Path: p}.matchesPath(e) })
+}
+
+// Matches reports whether the entry passes the filter, but for Line and Limit.
+func (f Filter) Matches(e Entry) bool {
+	switch {
+	case f.ID != "" && f.ID != e.ID && f.ID != e.Hash,
+		f.IntentID != "" && f.IntentID != e.IntentID,
+		len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind),
+		f.Class != "" && f.Class != e.MutationClass,
+		f.Session != "" && f.Session != e.Session,
+		!f.Since.IsZero() && e.Time.Before(f.Since),
+		!f.Until.IsZero() && !e.Time.Before(f.Until):
+		return false
+	}
+	return f.Path == "" || f.matchesPath(e)
+}
+
+func (f Filter) matchesPath(e Entry) bool {
+	matches := func(p string) bool {
+		return p == f.Path || strings.HasSuffix(f.Path, "/") && strings.HasPrefix(p, f.Path)
+	}
+	for _, c := range e.Changes {
+		if matches(c.Path) || matches(c.From) {
+			return true
+		}
+	}
+	if e.Decision != nil && slices.ContainsFunc(e.Decision.Paths, matches) {
+		return true
+	}
+	return slices.ContainsFunc(e.Files, matches)
+}

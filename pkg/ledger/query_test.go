@@ -1,0 +1,243 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+func query(t testing.TB, l *ledger.Ledger, f ledger.Filter) ledger.Result {
+	t.Helper()
+	result, err := l.Query(context.Background(), f)
+	must(t, err)
+	return result
+}
+
+// names gives the calls of the entries, by which the tests tell records apart.
+func names(result ledger.Result) string {
+	var calls []string
+	for _, e := range result.Entries {
+		calls = append(calls, e.Call)
+	}
+	return strings.Join(calls, " ")
+}
+
+func TestQueryFilters(t *testing.T) {
+	w := newWorkspace(t)
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now := start
+	l := w.open(ledger.Options{Clock: func() time.Time { now = now.Add(time.Minute); return now }})
+	add := func(call, intent string, change func(r *ledger.Record)) ledger.Appended {
+		r := mutation(intent, "src/"+call)
+		r.Call = call
+		if change != nil {
+			change(&r)
+		}
+		return appendOne(t, l, r)
+	}
+	other := "00000000-0000-4000-8000-000000000000"
+	add("a", "INT-001", nil)
+	b := add("b", "INT-002", func(r *ledger.Record) { r.MutationClass = "AST_REFACTOR" })
+	add("c", "INT-001", func(r *ledger.Record) { r.Session = other })
+	add("d", "INT-001", func(r *ledger.Record) {
+		r.Kind, r.Changes = ledger.KindDecision, nil
+		r.Decision = &ledger.Decision{Outcome: "refused", Paths: []string{"docs/x"}}
+	})
+	add("e", "INT-002", func(r *ledger.Record) { r.Changes[0] = everyKind()["move"].Changes[0] })
+	cases := []struct {
+		want   string
+		filter ledger.Filter
+	}{
+		{"a b c d e", ledger.Filter{}},
+		{"e d c b a", ledger.Filter{Newest: true}},
+		{"a b", ledger.Filter{Limit: 2}},
+		{"e d", ledger.Filter{Limit: 2, Newest: true}},
+		{"b e", ledger.Filter{IntentID: "INT-002"}},
+		{"", ledger.Filter{IntentID: "INT-00"}},
+		{"b", ledger.Filter{Class: "AST_REFACTOR"}},
+		{"c", ledger.Filter{Session: other}},
+		{"d", ledger.Filter{Kinds: []ledger.Kind{ledger.KindDecision, ledger.KindRead}}},
+		{"a b c e", ledger.Filter{Kinds: ledger.ChangeKinds()}},
+		{"a", ledger.Filter{Path: "src/a"}},
+		{"e", ledger.Filter{Path: "src/old.go"}},
+		{"e", ledger.Filter{Path: "src/new.go"}},
+		{"d", ledger.Filter{Path: "docs/x"}},
+		{"", ledger.Filter{Path: "src"}},
+		{"a b c e", ledger.Filter{Path: "src/"}},
+		{"b", ledger.Filter{ID: b.ID}},
+		{"b", ledger.Filter{ID: b.Hash}},
+		{"c d e", ledger.Filter{Since: start.Add(3 * time.Minute)}},
+		{"a b", ledger.Filter{Until: start.Add(3 * time.Minute)}},
+		{"c", ledger.Filter{IntentID: "INT-001", Path: "src/", Newest: true, Limit: 1}},
+	}
+	for _, c := range cases {
+		if got := names(query(t, l, c.filter)); got != c.want {
+			t.Errorf("%+v gives %q, want %q", c.filter, got, c.want)
+		}
+	}
+}
+
+func TestQueryReadsOnBesideBadLines(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	first := mutation("INT-001", "a")
+	first.Call = "first"
+	appendOne(t, l, first)
+	bad := "<<<<<<< HEAD\n" +
+		`{"prev":[],"id":"x","id":"y","timestamp":"2026-02-18T18:30:00Z"}` + "\n" +
+		`{"prev":[],"id":"` + strings.Repeat("x", 17<<20) + "\"}\n\n\n"
+	w.write(tracePath, w.read(tracePath)+bad)
+	last := first
+	last.Call = "last"
+	appendOne(t, l, last)
+	want := []ledger.ProblemKind{ledger.ProblemMalformed, ledger.ProblemMalformed, ledger.ProblemTooLong}
+	for _, newest := range []bool{false, true} {
+		result := query(t, l, ledger.Filter{Newest: newest})
+		kinds := []ledger.ProblemKind{}
+		for _, p := range result.Problems {
+			kinds = append(kinds, p.Kind)
+		}
+		if newest {
+			slices.Reverse(kinds)
+			slices.Reverse(result.Entries)
+		}
+		if names(result) != "first last" || !slices.Equal(kinds, want) {
+			t.Errorf("newest %v: records %q, problems %v", newest, names(result), kinds)
+		}
+	}
+	if result := query(t, l, ledger.Filter{Newest: true, Limit: 1}); names(result) != "last" || len(result.Problems) != 0 {
+		t.Errorf("the newest one: %q, %d problems", names(result), len(result.Problems))
+	}
+	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed, ledger.ProblemTooLong}
+}
+
+func TestQueryFromTheEndAgreesWithTheOther(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS})
+	for i := range 60 { // lines of 1 byte to beyond a block of the reader, in no order
+		r := ledger.Record{Kind: ledger.KindRead, Call: fmt.Sprint(i)}
+		r.Detail = map[string]any{"filler": strings.Repeat("x", (i*i*i*7919)%150_000)}
+		appendOne(t, l, r)
+	}
+	oldest, newest := query(t, l, ledger.Filter{}), query(t, l, ledger.Filter{Newest: true})
+	slices.Reverse(newest.Entries)
+	if len(oldest.Entries) != 60 || names(oldest) != names(newest) {
+		t.Errorf("forwards %s\nbackwards %s", names(oldest), names(newest))
+	}
+	for i := range oldest.Entries {
+		if oldest.Entries[i].Offset != newest.Entries[i].Offset {
+			t.Errorf("record %d at %d and %d", i, oldest.Entries[i].Offset, newest.Entries[i].Offset)
+		}
+	}
+}
+
+func TestDuplicatesAreGivenOnce(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "a"))
+	w.write(tracePath, strings.Repeat(w.read(tracePath), 3))
+	if n := len(query(t, l, ledger.Filter{}).Entries); n != 1 {
+		t.Errorf("%d entries, want 1", n)
+	}
+	w.wantRecords(1)
+}
+
+func TestQueryStopsWithItsContext(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "a"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := l.Query(ctx, ledger.Filter{}); err == nil {
+		t.Error("a cancelled query gives an answer")
+	}
+}
+
+func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	content := []string{} // hashes of the file's versions
+	for i := range 6 {
+		content = append(content, sha(fmt.Sprint(i)))
+	}
+	add := func(call string, c ledger.Change) {
+		r := mutation("INT-001", "x")
+		r.Call, r.Changes = call, []ledger.Change{c}
+		appendOne(t, l, r)
+	}
+	// The file has ten lines; then 2 lines go in before line 3; then line 8 is changed; then lines 1 and 2 are taken
+	// out; then the file is moved; another file is changed in between.
+	add("create", ledger.Change{Path: "a", Op: ledger.OpCreated, After: content[0], Hunks: [][4]int{{0, 0, 1, 10}}})
+	add("insert", ledger.Change{Path: "a", Op: ledger.OpModified, Before: content[0], After: content[1], Hunks: [][4]int{{2, 0, 3, 2}}})
+	add("else", ledger.Change{Path: "b", Op: ledger.OpCreated, After: content[0], Hunks: [][4]int{{0, 0, 1, 10}}})
+	add("change", ledger.Change{Path: "a", Op: ledger.OpModified, Before: content[1], After: content[2], Hunks: [][4]int{{8, 1, 8, 1}}})
+	add("take", ledger.Change{Path: "a", Op: ledger.OpModified, Before: content[2], After: content[3], Hunks: [][4]int{{1, 2, 0, 0}}})
+	add("move", ledger.Change{Path: "c", From: "a", Op: ledger.OpMoved, Before: content[3], After: content[3]})
+	cases := []struct {
+		path string
+		line int
+		want string
+	}{
+		{"c", 1, "insert"}, {"c", 2, "insert"}, {"c", 3, "create"}, {"c", 6, "change create"}, {"c", 7, "create"},
+		{"b", 3, "else"}, {"a", 1, "insert"}, {"nowhere", 1, ""},
+	}
+	for _, c := range cases {
+		result := query(t, l, ledger.Filter{Path: c.path, Line: c.line})
+		if names(result) != c.want || result.Gap {
+			t.Errorf("line %d of %s: %q, want %q; gap %v", c.line, c.path, names(result), c.want, result.Gap)
+		}
+	}
+	if result := query(t, l, ledger.Filter{Path: "c", Line: 6, Limit: 1}); names(result) != "change" {
+		t.Errorf("limited to one: %q", names(result))
+	}
+	if result := query(t, l, ledger.Filter{Path: "c", Line: 6, Content: sha("edited")}); !result.Gap {
+		t.Error("an edit that the ledger does not know is no gap")
+	}
+	if _, err := l.Query(context.Background(), ledger.Filter{Line: 3}); err == nil {
+		t.Error("a line without a path is accepted")
+	}
+}
+
+func TestVerifyFindsEveryChangeOfAFollowedLine(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	for i := range 4 {
+		appendOne(t, l, ledger.Record{Kind: ledger.KindRead, Call: fmt.Sprint(i)})
+	}
+	whole := w.read(tracePath)
+	followed := len(whole) - len(w.lines(tracePath)[3]) - 1
+	check := func(what, content string) {
+		t.Helper()
+		must(t, os.WriteFile(w.path(tracePath), []byte(content), 0o644))
+		if report := w.verify(); len(report.Problems) == 0 {
+			t.Errorf("%s is not found", what)
+		}
+	}
+	for i := range followed {
+		if whole[i] == '\n' && i+1 < followed {
+			continue // joined with the next line, below
+		}
+		check(fmt.Sprintf("flip of byte %d", i), whole[:i]+string(whole[i]^1)+whole[i+1:])
+	}
+	lines := strings.SplitAfter(whole, "\n")
+	check("removal of the first", strings.Join(lines[1:], ""))
+	check("removal of one between", lines[0]+lines[2]+lines[3])
+	check("two lines joined", strings.TrimSuffix(lines[0], "\n")+strings.Join(lines[1:], ""))
+	check("a line cut in two", lines[0][:30]+"\n"+lines[0][30:]+strings.Join(lines[1:], ""))
+	w.write(tracePath, lines[3]+lines[1]+lines[0]+lines[1]+lines[2])
+	w.wantRecords(4) // order and duplicates mean nothing
+	w.write(tracePath, strings.Join(lines[1:], ""))
+	report := w.verify()
+	second := query(t, l, ledger.Filter{Limit: 1}).Entries[0]
+	if p := report.Problems[0]; p.Kind != ledger.ProblemMissing || p.Line != 1 || p.Record != second.ID ||
+		p.Segment != "agent_trace.jsonl" || !strings.Contains(p.Detail, second.Prev[0]) {
+		t.Errorf("problem %+v", p)
+	}
+	w.write(tracePath, whole)
+}

@@ -1,0 +1,196 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ProblemKind names what is wrong.
+type ProblemKind string
+
+// What verification and queries can find.
+const (
+	// ProblemMissing: a record follows one that is not in the ledger: it was changed or removed.
+	ProblemMissing ProblemKind = "missing_predecessor"
+	// ProblemMalformed: a line is neither a record nor another tool's JSON object, such as a conflict marker.
+	ProblemMalformed ProblemKind = "malformed_line"
+	// ProblemTorn: the last line of a segment has no newline and is not whole. The next append sets it aside.
+	ProblemTorn ProblemKind = "torn_line"
+	// ProblemTooLong: a line is longer than any that this package writes.
+	ProblemTooLong ProblemKind = "line_too_long"
+	// ProblemUnreadable: a segment is not a regular file, or cannot be read.
+	ProblemUnreadable ProblemKind = "unreadable_segment"
+)
+
+// Problem is one finding.
+type Problem struct {
+	Kind    ProblemKind `json:"kind"`
+	Segment string      `json:"segment"`         // relative to .orchestration
+	Line    int         `json:"line,omitzero"`   // 1-based; 0 if lines were not counted
+	Record  string      `json:"record,omitzero"` // the record's id, else its hash, where there is one
+	Detail  string      `json:"detail"`
+}
+
+// Report is the result of Verify.
+type Report struct {
+	Records  int       `json:"records"` // of ours, each counted once
+	Heads    []string  `json:"heads"`   // hashes of the lines that no record follows; nothing protects these but a seal
+	Foreign  int       `json:"foreign"` // lines of other tools, each counted once
+	Problems []Problem `json:"problems"`
+}
+
+// Verify checks the chain over all segments without a key: every edit or removal of a line that some surviving record
+// follows is a problem. It cannot see the edit or removal of a head, nor a ledger that was written anew as a whole.
+// Heads must at least be whole; of the other lines no JSON is parsed. A workspace without a ledger has an empty one.
+func Verify(ctx context.Context, root *os.Root) (Report, error) {
+	places, problems, err := extents(ctx, root)
+	if err != nil {
+		return Report{}, fmt.Errorf("verify the ledger: %w", err)
+	}
+	v := verification{report: Report{Problems: problems}, lines: graph{}, followers: map[digest]follower{}, open: map[digest]headLine{}}
+	for _, place := range places {
+		if err := v.read(ctx, root, place); err != nil {
+			return Report{}, fmt.Errorf("verify the ledger: %s: %w", place.name, err)
+		}
+	}
+	v.findMissing()
+	v.checkHeads()
+	v.sortProblems()
+	v.report.Heads = []string{}
+	for _, head := range v.lines.heads() {
+		v.report.Heads = append(v.report.Heads, head.String())
+	}
+	if v.report.Problems == nil {
+		v.report.Problems = []Problem{}
+	}
+	return v.report, nil
+}
+
+type verification struct {
+	report    Report
+	lines     graph
+	followers map[digest]follower // of predecessors that had not been seen when their follower was
+	open      map[digest]headLine // lines that nobody follows so far
+}
+
+// headLine keeps the text of a line that no hash protects.
+type headLine struct {
+	segment string
+	line    rawLine
+}
+
+// follower is the line that names a predecessor.
+type follower struct {
+	segment string
+	line    int
+	record  string
+}
+
+func (v *verification) read(ctx context.Context, root *os.Root, place extent) error {
+	file, size, err := place.open(root)
+	if err != nil {
+		v.add(Problem{Kind: ProblemUnreadable, Segment: place.name, Detail: err.Error()})
+		return nil
+	}
+	defer file.Close()
+	return forward(io.NewSectionReader(file, 0, size), 0, func(line rawLine) error {
+		v.line(place.name, line)
+		return ctx.Err()
+	})
+}
+
+func (v *verification) line(segment string, line rawLine) {
+	if line.tooLong {
+		v.add(lineProblem(segment, line, ErrMalformed))
+		return
+	}
+	prev, kind := classify(line.data)
+	if kind == lineBlank {
+		return
+	}
+	if kind == lineGarbage || line.torn && !jsontext.Value(line.data).IsValid() {
+		v.add(lineProblem(segment, line, ErrMalformed))
+		return
+	}
+	id := identity(line.data)
+	if !v.lines.add(id, prev) {
+		return
+	}
+	if kind == lineForeign {
+		v.report.Foreign++
+		return
+	}
+	v.report.Records++
+	if v.lines[id]&followed == 0 {
+		line.data = bytes.Clone(line.data)
+		v.open[id] = headLine{segment: segment, line: line}
+	}
+	for _, p := range prev {
+		delete(v.open, p)
+		if v.lines[p]&present == 0 {
+			v.followers[p] = follower{segment: segment, line: line.number, record: recordName(line.data, id)}
+		}
+	}
+}
+
+func (v *verification) findMissing() {
+	for p, by := range v.followers {
+		if v.lines[p]&present == 0 {
+			v.add(Problem{
+				Kind: ProblemMissing, Segment: by.segment, Line: by.line, Record: by.record,
+				Detail: fmt.Sprintf("the record before it, with hash %s, was changed or removed", p),
+			})
+		}
+	}
+}
+
+// checkHeads parses the lines that could have been cut or joined without any hash to tell.
+func (v *verification) checkHeads() {
+	for _, head := range v.open {
+		if _, err := Parse(head.line.data); err != nil {
+			v.add(lineProblem(head.segment, head.line, err))
+		}
+	}
+}
+
+func (v *verification) sortProblems() {
+	slices.SortStableFunc(v.report.Problems, func(a, b Problem) int {
+		if a.Segment != b.Segment {
+			return strings.Compare(a.Segment, b.Segment)
+		}
+		return a.Line - b.Line
+	})
+}
+
+func (v *verification) add(p Problem) { v.report.Problems = append(v.report.Problems, p) }
+
+func recordName(line []byte, id digest) string {
+	if e, err := Parse(line); err == nil && e.ID != "" {
+		return e.ID
+	}
+	return id.String()
+}
+
+func lineProblem(segment string, line rawLine, err error) Problem {
+	p := Problem{Kind: ProblemMalformed, Segment: segment, Line: line.number}
+	detail := err.Error()
+	switch {
+	case line.tooLong:
+		p.Kind, detail = ProblemTooLong, fmt.Sprintf("%d bytes", line.size)
+	case line.torn:
+		p.Kind = ProblemTorn
+	case errors.Is(err, ErrMalformed):
+	default:
+		p.Kind = ProblemUnreadable
+	}
+	p.Detail = fmt.Sprintf("at byte %d: %s", line.offset, detail)
+	return p
+}

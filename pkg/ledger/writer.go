@@ -1,0 +1,305 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	queueLength  = 256
+	maxGroupSize = 4 << 20 // bytes of one write, beyond which no further record joins
+	linger       = 20 * time.Millisecond
+	maxOpen      = 64 // segments of the layout by sessions that stay open
+	maxReplaced  = 8  // times that git may take the file away while a group is written
+)
+
+// request is a record on its way to the writer.
+type request struct {
+	id       string
+	kind     string
+	call     string
+	file     string   // the segment's name
+	bodies   [][]byte // more than one if the record was spread; none to wait for the others only
+	soon     bool
+	claimed  atomic.Bool // by the writer, or by the caller who gives up
+	answered chan error
+	first    digest
+}
+
+func newRequest() *request { return &request{answered: make(chan error, 1)} }
+
+// request encodes a record in the caller's goroutine.
+func (l *Ledger) request(r Record) (*request, error) {
+	if err := l.usable(); err != nil {
+		return nil, err
+	}
+	id, bodies, err := l.encode(r)
+	if err != nil {
+		return nil, err
+	}
+	req := newRequest()
+	req.id, req.kind, req.call, req.bodies = id, string(r.Kind), r.Call, bodies
+	req.file = path.Join(home, singleName)
+	if l.opts.Layout == LayoutSessions {
+		name := r.Session
+		if name == "" {
+			name = l.own()
+		}
+		req.file = path.Join(home, traceDir, name+lineSuffix)
+	}
+	return req, nil
+}
+
+// submit puts the request into the queue, and starts the writer with the first.
+func (l *Ledger) submit(ctx context.Context, req *request) error {
+	if err := l.start(); err != nil {
+		return err
+	}
+	l.state.RLock()
+	defer l.state.RUnlock()
+	if l.closed {
+		return ErrClosed
+	}
+	select {
+	case l.queue <- req:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *Ledger) start() error {
+	l.state.RLock()
+	started := l.started
+	l.state.RUnlock()
+	if started {
+		return nil
+	}
+	l.state.Lock()
+	defer l.state.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	if !l.started {
+		l.started = true
+		go l.run()
+	}
+	return nil
+}
+
+// wait returns the answer. A caller who gives up before the writer has claimed the request takes it back; after
+// that, only the answer can say what happened.
+func (r *request) wait(ctx context.Context) error {
+	select {
+	case err := <-r.answered:
+		return err
+	case <-ctx.Done():
+		if r.claimed.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		return <-r.answered
+	}
+}
+
+// run is the one writer: gather what waits, write it as one group, answer, again.
+func (l *Ledger) run() {
+	defer close(l.done)
+	for first := range l.queue {
+		l.commit(l.gather(first))
+	}
+	for _, s := range l.segments {
+		s.close()
+	}
+}
+
+// gather takes what is in the queue. Callers who were just answered are let run first, so that their next records
+// come into this group. A group of records that nobody waits for lingers for one that somebody does.
+func (l *Ledger) gather(first *request) []*request {
+	group, urgent, size := []*request{}, false, 0
+	take := func(r *request) {
+		group, urgent, size = append(group, r), urgent || !r.soon, size+r.size()
+	}
+	take(first)
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	runtime.Gosched()
+	for size < maxGroupSize {
+		if urgent {
+			select {
+			case r, open := <-l.queue:
+				if !open {
+					return group
+				}
+				take(r)
+				continue
+			default:
+				return group
+			}
+		}
+		select {
+		case r, open := <-l.queue:
+			if !open {
+				return group
+			}
+			take(r)
+		case <-timer.C:
+			return group
+		}
+	}
+	return group
+}
+
+func (r *request) size() int {
+	n := 0
+	for _, b := range r.bodies {
+		n += len(b)
+	}
+	return n
+}
+
+// share is the part of a group that goes into one segment.
+type share struct {
+	segment  *segment
+	requests []*request
+	err      error
+}
+
+// commit writes and answers a group. The lock is held for the writing only, so that other processes write while this
+// one flushes. When git put another file in place meanwhile, the records are written again, into that one.
+func (l *Ledger) commit(group []*request) {
+	group, waiters := claim(group)
+	shares := l.divide(group)
+	for attempt := 1; len(shares) > 0; attempt++ {
+		l.write(shares)
+		l.flush(shares)
+		var again []*share
+		for _, s := range shares {
+			switch {
+			case s.err == nil && !s.segment.inPlace() && attempt < maxReplaced:
+				again = append(again, s)
+			case s.err == nil && attempt == maxReplaced:
+				s.err = fmt.Errorf("%w: %s is replaced again and again", ErrUnavailable, s.segment.name)
+				fallthrough
+			default:
+				l.answer(s)
+			}
+		}
+		shares = again
+	}
+	for _, r := range waiters {
+		r.answered <- nil
+	}
+}
+
+// claim leaves out what its caller took back, and sets aside the requests that only wait.
+func claim(group []*request) (records, waiters []*request) {
+	for _, r := range group {
+		switch {
+		case !r.claimed.CompareAndSwap(false, true):
+		case len(r.bodies) == 0:
+			waiters = append(waiters, r)
+		default:
+			records = append(records, r)
+		}
+	}
+	return records, waiters
+}
+
+func (l *Ledger) divide(group []*request) []*share {
+	var shares []*share
+	byFile := map[string]*share{}
+	for _, r := range group {
+		s := byFile[r.file]
+		if s == nil {
+			s = &share{segment: l.segment(r.file)}
+			byFile[r.file] = s
+			shares = append(shares, s)
+		}
+		s.requests = append(s.requests, r)
+	}
+	for name, s := range l.segments {
+		if len(l.segments) > maxOpen && byFile[name] == nil {
+			s.close()
+			delete(l.segments, name)
+		}
+	}
+	return shares
+}
+
+func (l *Ledger) segment(name string) *segment {
+	s := l.segments[name]
+	if s == nil {
+		s = &segment{root: l.root, disk: l.disk, log: l.opts.Logger, now: l.opts.Clock, name: name}
+		l.segments[name] = s
+	}
+	return s
+}
+
+func (l *Ledger) write(shares []*share) {
+	unlock, err := lockHome(context.Background(), l.root, true, l.opts.LockWait)
+	if err == nil {
+		defer unlock()
+	}
+	for _, s := range shares {
+		if failure := l.broken.Load(); failure != nil {
+			err = *failure
+		}
+		if s.err = err; err == nil {
+			s.err = l.writeShare(s)
+		}
+	}
+}
+
+func (l *Ledger) writeShare(s *share) error {
+	if err := s.segment.catchUp(); err != nil {
+		return err
+	}
+	var bodies [][]byte
+	for _, r := range s.requests {
+		bodies = append(bodies, r.bodies...)
+	}
+	ids, err := s.segment.append(bodies)
+	if err != nil {
+		return l.poison(err)
+	}
+	for _, r := range s.requests {
+		r.first, ids = ids[0], ids[len(r.bodies):]
+	}
+	return nil
+}
+
+// flush brings all segments of a group to disk at once: their flushes share the file system's journal.
+func (l *Ledger) flush(shares []*share) {
+	if l.opts.Durability == DurabilityOS {
+		return
+	}
+	var all sync.WaitGroup
+	for _, s := range shares {
+		if s.err != nil {
+			continue
+		}
+		all.Go(func() {
+			if err := s.segment.flush(); err != nil {
+				s.err = l.poison(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (l *Ledger) answer(s *share) {
+	for _, r := range s.requests {
+		if r.soon {
+			l.soon.Add(-1)
+			if s.err != nil {
+				l.reportLost(r.kind, r.call, r.id, s.err)
+			}
+		}
+		r.answered <- s.err
+	}
+}
