@@ -1,0 +1,82 @@
+package edit
+
+import "slices"
+
+// Options steer how loosely [ApplyDiff] and [Section.Apply] match. The zero
+// value is the default: fuzzy matching off, 40 buffer lines.
+type Options struct {
+	// Threshold is the similarity, above 0 and up to 1, from which a block
+	// matches text that it does not quote correctly. 0 and 1 turn it off.
+	Threshold float64
+	// BufferLines is how far from the line that it names a block may be found,
+	// unless it stands exactly once in the whole text. 0 means 40.
+	BufferLines int
+}
+
+const defaultBufferLines = 40
+
+func (o Options) buffer() int {
+	if o.BufferLines <= 0 {
+		return defaultBufferLines
+	}
+	return o.BufferLines
+}
+
+func (o Options) fuzzy() bool { return o.Threshold > 0 && o.Threshold < 1 }
+
+// Result is an edited text.
+type Result struct {
+	Text   string
+	Notes  []string // what was repaired, moved or matched loosely, for people and agents
+	Blocks []Placed // where each block was found, in the order of the diff
+}
+
+// Placed says where a block was found. Lines are those of the original text; a
+// pure insertion has EndLine = StartLine-1 and stands before StartLine.
+type Placed struct {
+	StartLine int
+	EndLine   int
+	How       How
+}
+
+// change is a wish to replace lines: one search block or one hunk.
+type change struct {
+	index    int // 1-based, in the diff
+	diffLine int // 1-based, where it begins in the diff
+	old      []string
+	new      []string
+	hint     int // 1-based line where old should stand; 0 if unknown
+}
+
+// placement is a change whose place is known.
+type placement struct {
+	change
+	start int // 0-based
+	how   How
+	notes []string
+}
+
+func (p placement) stop() int { return p.start + len(p.old) }
+
+// apply writes all placements into the text, or says which of them collide.
+// They can come in any order.
+func (c *corpus) apply(placed []placement) (textLines, []FailedBlock) {
+	written := make([]rewrite, len(placed))
+	for i, p := range placed {
+		written[i] = c.rewrite(p)
+	}
+	slices.SortStableFunc(written, byPlace)
+	if collisions := collide(written); len(collisions) > 0 {
+		return textLines{}, collisions
+	}
+	slices.SortStableFunc(written, func(a, b rewrite) int { return a.from - b.from })
+	var out textLines
+	at := 0
+	for _, w := range written {
+		out.addRange(c.textLines, at, w.from)
+		out.addRange(w.lines, 0, w.lines.len())
+		at = w.to
+	}
+	out.addRange(c.textLines, at, c.len())
+	return out, nil
+}

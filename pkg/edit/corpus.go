@@ -1,0 +1,44 @@
+package edit
+
+// corpus is the text being edited, with the indexes that matching needs, built
+// when first asked for.
+type corpus struct {
+	textLines
+	indexes map[How]*index
+	loosed  []string
+	budget  *budget
+}
+
+func newCorpus(text string) *corpus {
+	return &corpus{textLines: split(text), indexes: make(map[How]*index), budget: newBudget()}
+}
+
+func (c *corpus) index(t tier) *index {
+	x := c.indexes[t.how]
+	if x == nil {
+		x = newIndex(c.text, t.key)
+		c.indexes[t.how] = x
+	}
+	return x
+}
+
+// find returns up to limit positions in [from, to] where lines occur, equal at
+// the tier.
+func (c *corpus) find(t tier, lines []string, from, to, limit int) []int {
+	keys := make([]string, len(lines))
+	for i, line := range lines {
+		keys[i] = t.key(line)
+	}
+	return c.index(t).find(keys, from, to, limit)
+}
+
+// loose gives every line loosened, for similarity.
+func (c *corpus) loose() []string {
+	if c.loosed == nil && c.len() > 0 {
+		c.loosed = make([]string, c.len())
+		for i, line := range c.text {
+			c.loosed[i] = loosen(line)
+		}
+	}
+	return c.loosed
+}

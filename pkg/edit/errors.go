@@ -1,0 +1,134 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Failures of one edit. A returned error carries the details in a
+// [*SyntaxError], [*MatchError] or [*ReplaceError]; these say, through
+// errors.Is, which of the kinds below occurred. A MatchError over several
+// blocks can be of several kinds at once.
+var (
+	// ErrSyntax: the diff or patch itself is malformed.
+	ErrSyntax = errors.New("malformed diff")
+	// ErrNoMatch: the text to be replaced is not in the file, or not often enough.
+	ErrNoMatch = errors.New("text not found")
+	// ErrAmbiguous: the text to be replaced fits more than one place.
+	ErrAmbiguous = errors.New("text fits more than one place")
+	// ErrOverlap: two blocks change the same lines.
+	ErrOverlap = errors.New("blocks overlap")
+	// ErrNoChange: search and replacement are the same text.
+	ErrNoChange = errors.New("search and replacement are identical")
+	// ErrEmptySearch: there is nothing to search for.
+	ErrEmptySearch = errors.New("nothing to search for")
+)
+
+// SyntaxError says what is wrong with the text of a diff or patch.
+type SyntaxError struct {
+	Line   int    // 1-based line of the diff or patch; 0 if it concerns the whole
+	Reason string // what is wrong and what to write instead
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Line == 0 {
+		return "malformed diff: " + e.Reason
+	}
+	return fmt.Sprintf("malformed diff, line %d: %s", e.Line, e.Reason)
+}
+
+// Is reports whether target is ErrSyntax.
+func (e *SyntaxError) Is(target error) bool { return target == ErrSyntax }
+
+// MatchError lists every block or hunk that could not be placed. Nothing was
+// applied.
+type MatchError struct {
+	Path   string        `json:"path,omitempty"` // set by Section.Apply
+	Total  int           `json:"total"`          // how many blocks the diff has
+	Blocks []FailedBlock `json:"blocks"`         // in the order of the diff
+}
+
+// FailedBlock is one block that could not be placed, with what helps to write
+// a better one. Line numbers are 1-based lines of the original text; 0 means
+// that there is none.
+type FailedBlock struct {
+	Index        int     `json:"index"`                  // 1-based position in the diff
+	DiffLine     int     `json:"diff_line"`              // where the block begins in the diff
+	Err          error   `json:"-"`                      // one of the package's sentinels
+	Reason       string  `json:"reason"`                 // a sentence for people and agents
+	StartLine    int     `json:"start_line,omitempty"`   // the line that the block asked for
+	BestStart    int     `json:"best_start,omitempty"`   // the most similar place
+	BestEnd      int     `json:"best_end,omitempty"`     //
+	Score        float64 `json:"score"`                  // its similarity, 0 to 1
+	Surroundings string  `json:"surroundings,omitempty"` // numbered lines around it
+	Candidates   []int   `json:"candidates,omitempty"`   // first lines of the places that fit equally well
+	Search       string  `json:"search,omitempty"`       // what was searched for, shortened
+}
+
+// maxErrorText bounds the text of a MatchError: it goes to an agent's context.
+const maxErrorText = 24_000
+
+func (e *MatchError) Error() string {
+	var b strings.Builder
+	if e.Path != "" {
+		fmt.Fprintf(&b, "%s: ", e.Path)
+	}
+	fmt.Fprintf(&b, "%d of %d blocks could not be applied; nothing was changed.", len(e.Blocks), e.Total)
+	for i, f := range e.Blocks {
+		text := f.String()
+		if b.Len()+len(text) > maxErrorText {
+			fmt.Fprintf(&b, "\n\nand %d more failed blocks.", len(e.Blocks)-i)
+			break
+		}
+		b.WriteString("\n\n")
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// String gives the failure in full: reason, best match, surroundings.
+func (f FailedBlock) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Block %d (diff line %d): %s", f.Index, f.DiffLine, f.Reason)
+	if f.BestStart > 0 {
+		fmt.Fprintf(&b, "\nBest match: lines %d-%d, %d%% similar.", f.BestStart, f.BestEnd, int(f.Score*100))
+	}
+	if f.Search != "" {
+		fmt.Fprintf(&b, "\nSearched for:\n%s", f.Search)
+	}
+	if f.Surroundings != "" {
+		fmt.Fprintf(&b, "\nThe file has:\n%s", f.Surroundings)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// Is reports whether any failed block is of the kind target.
+func (e *MatchError) Is(target error) bool {
+	return slices.ContainsFunc(e.Blocks, func(f FailedBlock) bool { return f.Err == target })
+}
+
+// ReplaceError says why [Replace] found the text too often or too rarely.
+type ReplaceError struct {
+	Err          error   // one of the package's sentinels
+	Reason       string  // a sentence for people and agents
+	Found        int     // occurrences in the text
+	Expected     int     // occurrences asked for; 0 for all
+	Lines        []int   // lines where occurrences begin, the first 50
+	BestStart    int     // the most similar lines when nothing was found; 0 for none
+	BestEnd      int     //
+	Score        float64 // their similarity, 0 to 1
+	Surroundings string  // numbered lines around them
+}
+
+func (e *ReplaceError) Error() string {
+	if e.Surroundings == "" {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s\nBest match: lines %d-%d, %d%% similar. The file has:\n%s",
+		e.Reason, e.BestStart, e.BestEnd, int(e.Score*100), e.Surroundings)
+}
+
+// Unwrap returns the sentinel.
+func (e *ReplaceError) Unwrap() error { return e.Err }

@@ -1,0 +1,147 @@
+package edit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Lines splits text into its lines, without their terminators. A line ends at
+// LF or CRLF; a final newline does not begin another line, so "" has no lines.
+func Lines(text string) []string { return split(text).text }
+
+// Numbered renders lines as people and agents are shown them, one "N | text"
+// each, numbered from start and aligned, with a final newline.
+func Numbered(lines []string, start int) string {
+	width := len(strconv.Itoa(start + len(lines) - 1))
+	var b strings.Builder
+	for i, text := range lines {
+		fmt.Fprintf(&b, "%*d | %s\n", width, start+i, text)
+	}
+	return b.String()
+}
+
+// ending is how one line ends.
+type ending uint8
+
+const (
+	endNone ending = iota // only the last line of a text
+	endLF
+	endCRLF
+)
+
+func (e ending) String() string {
+	switch e {
+	case endLF:
+		return "\n"
+	case endCRLF:
+		return "\r\n"
+	}
+	return ""
+}
+
+// textLines is a text by lines: text[i] ends in end[i].
+type textLines struct {
+	text []string
+	end  []ending
+}
+
+func split(s string) textLines {
+	n := strings.Count(s, "\n") + 1
+	t := textLines{text: make([]string, 0, n), end: make([]ending, 0, n)}
+	for s != "" {
+		head, rest, found := strings.Cut(s, "\n")
+		s = rest
+		switch {
+		case !found:
+			t.add(head, endNone)
+		case strings.HasSuffix(head, "\r"):
+			t.add(head[:len(head)-1], endCRLF)
+		default:
+			t.add(head, endLF)
+		}
+	}
+	return t
+}
+
+func (t *textLines) add(text string, end ending) {
+	t.text = append(t.text, text)
+	t.end = append(t.end, end)
+}
+
+func (t *textLines) addRange(from textLines, start, stop int) {
+	t.text = append(t.text, from.text[start:stop]...)
+	t.end = append(t.end, from.end[start:stop]...)
+}
+
+func (t textLines) len() int { return len(t.text) }
+
+// raw gives the lines with their terminators.
+func (t textLines) raw() []string {
+	lines := make([]string, t.len())
+	for i, text := range t.text {
+		lines[i] = text + t.end[i].String()
+	}
+	return lines
+}
+
+func (t textLines) String() string {
+	size := 0
+	for _, text := range t.text {
+		size += len(text) + 2
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i, text := range t.text {
+		b.WriteString(text)
+		b.WriteString(t.end[i].String())
+	}
+	return b.String()
+}
+
+// endsWithNewline is true of an empty text too: lines added to it end properly.
+func (t textLines) endsWithNewline() bool {
+	return t.len() == 0 || t.end[t.len()-1] != endNone
+}
+
+// endingNear gives the terminator for a line put at position i: that of the
+// line before, else of the nearest line after, else LF.
+func (t textLines) endingNear(i int) ending {
+	for at := min(i, t.len()) - 1; at >= 0; at-- {
+		if t.end[at] != endNone {
+			return t.end[at]
+		}
+	}
+	for at := max(i, 0); at < t.len(); at++ {
+		if t.end[at] != endNone {
+			return t.end[at]
+		}
+	}
+	return endLF
+}
+
+// settle makes t a proper text: every line but the last has a terminator, and
+// the last has one exactly if newline is set.
+func (t *textLines) settle(newline bool) {
+	for i := range t.end {
+		if t.end[i] == endNone {
+			t.end[i] = t.endingNear(i)
+		}
+	}
+	if last := t.len() - 1; last >= 0 && !newline {
+		t.end[last] = endNone
+	}
+}
+
+// shorten cuts a line for display, at a rune boundary.
+func shorten(line string, limit int) string {
+	if len(line) <= limit {
+		return line
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(line[cut]) {
+		cut--
+	}
+	return line[:cut] + "…"
+}

@@ -1,0 +1,99 @@
+package edit
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A tier is one degree of leniency in comparing lines: two lines are equal at
+// a tier if their keys are.
+type tier struct {
+	how How
+	key func(string) string
+}
+
+// How tells by which comparison a block was placed.
+type How string
+
+const (
+	Exact      How = "exact"      // line by line, byte by byte
+	Trailing   How = "trailing"   // apart from trailing whitespace
+	Indented   How = "indented"   // apart from whitespace at both ends
+	Whitespace How = "whitespace" // apart from any whitespace and typographic punctuation
+	Fuzzy      How = "fuzzy"      // similar above the threshold
+	Inserted   How = "inserted"   // a pure insertion, placed by line number, anchor or end of file
+)
+
+func verbatim(line string) string { return line }
+
+func trimTrailing(line string) string { return strings.TrimRightFunc(line, unicode.IsSpace) }
+
+// diffTiers is the order for search blocks and unified diffs, patchTiers that
+// of the Codex patch format.
+func diffTiers() []tier {
+	return []tier{{Exact, verbatim}, {Whitespace, loosen}}
+}
+
+func patchTiers() []tier {
+	return []tier{{Exact, verbatim}, {Trailing, trimTrailing}, {Indented, strings.TrimSpace}, {Whitespace, loosen}}
+}
+
+// loosen is the key of a line with whitespace runs as one space, none at the
+// ends, and typographic quotes, dashes and ellipses as their ASCII forms.
+func loosen(line string) string {
+	if isLoose(line) {
+		return line
+	}
+	var b strings.Builder
+	b.Grow(len(line))
+	space := false
+	for _, r := range line {
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		writePlain(&b, r)
+	}
+	return b.String()
+}
+
+// isLoose reports whether loosen would change nothing: most lines of code,
+// once their indentation is cut, so that no copy is made for them.
+func isLoose(line string) bool {
+	previous := byte(' ')
+	for i := range len(line) {
+		c := line[i]
+		if c >= utf8.RuneSelf || c < ' ' || c == ' ' && previous == ' ' {
+			return false
+		}
+		previous = c
+	}
+	return line == "" || previous != ' '
+}
+
+func writePlain(b *strings.Builder, r rune) {
+	switch r {
+	case '\u2018', '\u2019', '\u201a', '\u201b':
+		b.WriteByte('\'')
+	case '\u201c', '\u201d', '\u201e', '\u201f':
+		b.WriteByte('"')
+	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2212':
+		b.WriteByte('-')
+	case '\u2026':
+		b.WriteString("...")
+	default:
+		b.WriteRune(r)
+	}
+}
+
+// indentOf is the leading run of tabs and spaces.
+func indentOf(line string) string {
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+func isBlank(line string) bool { return strings.TrimSpace(line) == "" }

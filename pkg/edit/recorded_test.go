@@ -1,0 +1,129 @@
+package edit_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+)
+
+type recordedCase struct {
+	Name     string
+	Original string
+	Diff     string
+	Options  struct {
+		FuzzyThreshold float64
+		BufferLines    int
+	}
+	Expected struct {
+		Success   bool
+		Content   string
+		Error     string
+		FailParts []struct{ Error string }
+	}
+}
+
+// exception is a recorded case that we answer differently, on purpose.
+type exception struct {
+	reason string
+	want   string // what our result has before the recorded one
+	err    error
+}
+
+// exceptions by the last part of the case's name. docs/apply-diff.md lists the
+// same ones.
+var exceptions = map[string]exception{
+	"should find matches from middle out": {
+		reason: "five places fit and no start line is given: the original takes the middle one, we name all five",
+		err:    edit.ErrAmbiguous,
+	},
+	"should handle content with line numbers at the last line": {
+		reason: "the replacement begins with a line of spaces: the original swallows it with the divider, we keep what is written",
+		want:   "                \n",
+	},
+}
+
+func recordedCases(t *testing.T) []recordedCase {
+	t.Helper()
+	data, err := os.ReadFile("testdata/apply_diff_cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []recordedCase
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 39 {
+		t.Fatalf("%d recorded cases, want 39", len(cases))
+	}
+	return cases
+}
+
+func TestRecordedCases(t *testing.T) {
+	used := 0
+	for _, c := range recordedCases(t) {
+		short := c.Name[strings.LastIndex(c.Name, " > ")+3:]
+		t.Run(short, func(t *testing.T) {
+			got, err := edit.ApplyDiff(c.Original, c.Diff, edit.Options{Threshold: c.Options.FuzzyThreshold, BufferLines: c.Options.BufferLines})
+			if e, ok := exceptions[short]; ok {
+				used++
+				checkException(t, c, e, got, err)
+				return
+			}
+			checkRecorded(t, c, got, err)
+		})
+	}
+	if used != len(exceptions) {
+		t.Errorf("%d of %d exceptions belong to a recorded case", used, len(exceptions))
+	}
+}
+
+func checkRecorded(t *testing.T, c recordedCase, got edit.Result, err error) {
+	t.Helper()
+	if (err == nil) != c.Expected.Success {
+		t.Fatalf("error %v, recorded success %v", err, c.Expected.Success)
+	}
+	if got.Text != c.Expected.Content {
+		t.Errorf("got:\n%q\nrecorded:\n%q", got.Text, c.Expected.Content)
+	}
+	if len(c.Expected.FailParts) > 0 {
+		var match *edit.MatchError
+		if !errors.As(err, &match) || len(match.Blocks) != len(c.Expected.FailParts) {
+			t.Fatalf("got %v, recorded %d failed parts", err, len(c.Expected.FailParts))
+		}
+		for i, part := range c.Expected.FailParts {
+			checkScore(t, match.Blocks[i], part.Error)
+		}
+	} else if err != nil && !errors.Is(err, edit.ErrSyntax) {
+		t.Errorf("got %v, recorded a malformed diff: %s", err, c.Expected.Error)
+	}
+}
+
+// checkScore compares the similarity with the one in the recorded message.
+func checkScore(t *testing.T, f edit.FailedBlock, recorded string) {
+	t.Helper()
+	var percent int
+	if _, err := fmt.Sscanf(recorded, "No sufficiently similar match found (%d%% similar", &percent); err != nil {
+		t.Fatalf("recorded message %q: %v", recorded, err)
+	}
+	if int(f.Score*100) != percent {
+		t.Errorf("score %v, recorded %d%%", f.Score, percent)
+	}
+}
+
+func checkException(t *testing.T, c recordedCase, e exception, got edit.Result, err error) {
+	t.Helper()
+	if e.err != nil {
+		if !errors.Is(err, e.err) {
+			t.Errorf("got %v, want %v: %s", err, e.err, e.reason)
+		}
+		return
+	}
+	if want := e.want + c.Expected.Content; err != nil || got.Text != want {
+		t.Errorf("got %q, %v, want %q: %s", got.Text, err, want, e.reason)
+	}
+}

@@ -1,0 +1,164 @@
+package edit
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// variant is one reading of a change: literal, or repaired in the ways that
+// notes tell.
+type variant struct {
+	change
+	notes []string
+}
+
+// repair gives another reading of a change; ok is false where it does not apply.
+type repair struct {
+	note string
+	read func(change) (repaired change, ok bool)
+}
+
+func repairs() []repair {
+	return []repair{
+		{"blank lines around the searched text were left out", withoutOuterBlanks},
+		{"line numbers in front of the lines were removed", withoutNumbers},
+		{"HTML entities were decoded", withoutEntities},
+		{"code fences around the text were removed", withoutFences},
+	}
+}
+
+// variants lists the readings of ch in the order in which they are tried: as it
+// is written, each repair alone, then all that apply together.
+func variants(ch change) []variant {
+	list := []variant{{change: ch}}
+	all := variant{change: ch}
+	for _, r := range repairs() {
+		if alone, ok := r.read(ch); ok {
+			list = append(list, variant{alone, []string{r.note}})
+		}
+		if joined, ok := r.read(all.change); ok {
+			all = variant{joined, append(slices.Clone(all.notes), r.note)}
+		}
+	}
+	if len(all.notes) > 1 {
+		list = append(list, all)
+	}
+	return list
+}
+
+// withoutOuterBlanks drops blank lines at both ends of the search, and as many
+// from the replacement where it has them too.
+func withoutOuterBlanks(ch change) (change, bool) {
+	before := len(ch.old)
+	for len(ch.old) > 1 && isBlank(ch.old[0]) {
+		ch.old = ch.old[1:]
+		if len(ch.new) > 0 && isBlank(ch.new[0]) {
+			ch.new = ch.new[1:]
+		}
+		if ch.hint > 0 {
+			ch.hint++
+		}
+	}
+	for len(ch.old) > 1 && isBlank(ch.old[len(ch.old)-1]) {
+		ch.old = ch.old[:len(ch.old)-1]
+		if len(ch.new) > 0 && isBlank(ch.new[len(ch.new)-1]) {
+			ch.new = ch.new[:len(ch.new)-1]
+		}
+	}
+	return ch, len(ch.old) < before
+}
+
+// numbered matches "12 | text" as tools show lines, also with a tab or an arrow
+// for the bar, and a bar without its number; not "||".
+var numbered = regexp.MustCompile(`^[ \t]*(?:(\d{1,9})[ ]*(?:\t|→)|(\d{1,9})?[ \t]*\|(?:[ \t]|$)|(\d{1,9})[ \t]*\|)`)
+
+// withoutNumbers removes line numbers if all lines of the search have them, or
+// at least a bar; from the replacement, where a line has them. The first number
+// stands for a missing start line.
+func withoutNumbers(ch change) (change, bool) {
+	first := 0
+	stripped := make([]string, len(ch.old))
+	for i, line := range ch.old {
+		text, number, ok := cutNumber(line)
+		if !ok {
+			return ch, false
+		}
+		if first == 0 && number > 0 {
+			first = max(1, number-i)
+		}
+		stripped[i] = text
+	}
+	if first == 0 {
+		return ch, false
+	}
+	if ch.hint == 0 {
+		ch.hint = first
+	}
+	ch.old = stripped
+	ch.new = slices.Clone(ch.new)
+	for i, line := range ch.new {
+		if text, _, ok := cutNumber(line); ok {
+			ch.new[i] = text
+		}
+	}
+	return ch, true
+}
+
+func cutNumber(line string) (text string, number int, ok bool) {
+	m := numbered.FindStringSubmatch(line)
+	if m == nil || strings.HasPrefix(line[len(m[0]):], "|") {
+		return line, 0, false
+	}
+	number, _ = strconv.Atoi(m[1] + m[2] + m[3]) // at most one is set; none counts as 0
+	return line[len(m[0]):], number, true
+}
+
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&",
+	"&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&#x27;", "'", "&apos;", "'")
+
+func withoutEntities(ch change) (change, bool) {
+	decoded := decodeAll(ch.old)
+	if slices.Equal(decoded, ch.old) {
+		return ch, false
+	}
+	ch.old, ch.new = decoded, decodeAll(ch.new)
+	return ch, true
+}
+
+func decodeAll(lines []string) []string {
+	decoded := make([]string, len(lines))
+	for i, line := range lines {
+		decoded[i] = entities.Replace(line)
+	}
+	return decoded
+}
+
+func withoutFences(ch change) (change, bool) {
+	old, ok := unfence(ch.old)
+	if !ok || len(old) == 0 {
+		return ch, false
+	}
+	ch.old = old
+	if replacement, fenced := unfence(ch.new); fenced {
+		ch.new = replacement
+	}
+	if ch.hint > 0 {
+		ch.hint++
+	}
+	return ch, true
+}
+
+// unfence takes off a Markdown code fence that encloses all lines.
+func unfence(lines []string) ([]string, bool) {
+	if len(lines) < 2 {
+		return lines, false
+	}
+	open := strings.TrimSpace(lines[0])
+	mark := open[:len(open)-len(strings.TrimLeft(open, "`"))]
+	if len(mark) < 3 || strings.TrimSpace(lines[len(lines)-1]) != mark {
+		return lines, false
+	}
+	return lines[1 : len(lines)-1], true
+}

@@ -1,0 +1,161 @@
+package edit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
+)
+
+// byPlace orders rewrites as they stand in the text; of two at one line, a pure
+// insertion comes first.
+func byPlace(a, b rewrite) int {
+	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.stop(), b.stop()))
+}
+
+// rewrite is a placement worked out: lines replace [from, to) of the text. The
+// lines at its ends that stay as they are have been cut off, so that blocks may
+// share context.
+type rewrite struct {
+	placement
+	from, to int
+	lines    textLines
+}
+
+func (c *corpus) rewrite(p placement) rewrite {
+	w := rewrite{placement: p, from: p.start, to: p.stop(), lines: c.replacement(p)}
+	for w.from < w.to && w.lines.len() > 0 && c.text[w.from] == w.lines.text[0] {
+		w.lines.text, w.lines.end = w.lines.text[1:], w.lines.end[1:]
+		w.from++
+	}
+	for w.from < w.to && w.lines.len() > 0 && c.text[w.to-1] == w.lines.text[w.lines.len()-1] {
+		last := w.lines.len() - 1
+		w.lines.text, w.lines.end = w.lines.text[:last], w.lines.end[:last]
+		w.to--
+	}
+	return w
+}
+
+// replacement renders the new lines of p as the file would have them: its line
+// endings, its indentation, and its own text for lines that p only quotes.
+func (c *corpus) replacement(p placement) textLines {
+	var out textLines
+	indent := newIndenter(p.old, c.text[p.start:p.stop()])
+	for _, pair := range align(p.old, p.new) {
+		if pair.new < 0 {
+			continue
+		}
+		line := p.new[pair.new]
+		if p.how != Exact && p.how != Inserted {
+			source := line
+			if pair.same {
+				source = c.text[p.start+pair.old]
+			}
+			line = indent.apply(line, source)
+		}
+		end := c.endingNear(p.start)
+		if out.len() > 0 {
+			end = out.end[out.len()-1]
+		}
+		if pair.old >= 0 {
+			end = c.end[p.start+pair.old]
+		}
+		out.add(line, end)
+	}
+	return out
+}
+
+// pair relates one new line to the old line that it keeps (same) or replaces;
+// -1 stands for none.
+type pair struct {
+	old, new int
+	same     bool
+}
+
+// align pairs the new lines, in order, with the old ones.
+func align(old, new []string) []pair {
+	var pairs []pair
+	at, next := 0, 0
+	keep := func(upTo int) {
+		for ; at < upTo; at, next = at+1, next+1 {
+			pairs = append(pairs, pair{at, next, true})
+		}
+	}
+	for _, d := range lcs.DiffLines(old, new) {
+		keep(d.Start)
+		for ; next < d.ReplEnd; next++ {
+			replaced := -1
+			if at < d.End {
+				replaced = at
+				at++
+			}
+			pairs = append(pairs, pair{replaced, next, false})
+		}
+		at = d.End
+	}
+	keep(len(old))
+	return pairs
+}
+
+// collide finds rewrites, sorted by their placement, that change the same lines
+// or whose order at one point is unclear.
+func collide(sorted []rewrite) []FailedBlock {
+	var failed []FailedBlock
+	var open []rewrite // earlier ones that reach into the lines of the current one
+	for _, after := range sorted {
+		open = slices.DeleteFunc(open, func(w rewrite) bool { return w.stop() <= after.start })
+		for _, before := range open {
+			if before.meets(after) {
+				failed = append(failed, overlap(before, after))
+				break
+			}
+		}
+		open = append(open, after)
+	}
+	return failed
+}
+
+// meets reports whether two rewrites with common lines change more than what
+// only the other one quotes.
+func (w rewrite) meets(other rewrite) bool {
+	if w.from > other.from {
+		w, other = other, w
+	}
+	if w.idle() || other.idle() || w.to < other.from {
+		return false
+	}
+	inserts := w.from == w.to || other.from == other.to
+	return w.to > other.from || inserts
+}
+
+// idle reports whether a rewrite leaves the text as it is.
+func (w rewrite) idle() bool { return w.from == w.to && w.lines.len() == 0 }
+
+func overlap(before, after rewrite) FailedBlock {
+	return FailedBlock{
+		Index:     after.index,
+		DiffLine:  after.diffLine,
+		Err:       ErrOverlap,
+		StartLine: after.start + 1,
+		Search:    excerpt(after.old),
+		Reason: fmt.Sprintf("it changes lines %d-%d, and block %d changes lines %d-%d. Join the two into one block.",
+			after.start+1, after.stop(), before.index, before.start+1, before.stop()),
+	}
+}
+
+// excerpt shortens a search text for an error.
+func excerpt(lines []string) string {
+	const maxLines, maxLine = 20, 200
+	var b strings.Builder
+	for i, line := range lines {
+		if i == maxLines {
+			fmt.Fprintf(&b, "… and %d more lines\n", len(lines)-i)
+			break
+		}
+		b.WriteString(shorten(line, maxLine))
+		b.WriteByte('\n')
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

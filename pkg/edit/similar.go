@@ -1,0 +1,221 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+)
+
+// scored is a window of the text with its similarity to a search.
+type scored struct {
+	start int
+	score float64
+}
+
+// budget bounds the similarity work of one call over all its blocks. Matching
+// by keys does not draw on it; only fuzzy matching and the "best match" of an
+// error do, and they give less, never wrong, answers when it is used up.
+type budget struct {
+	scanned int // bytes of text still to be looked at for bounds
+	words   int // machine words still to be spent on distances
+}
+
+func newBudget() *budget { return &budget{scanned: 256 << 20, words: 100 << 20} }
+
+// maxEvaluated is how many windows are measured for an error's best match,
+// after all have been ordered by an upper bound.
+const maxEvaluated = 48
+
+// comparison measures windows of c against one search text. Similarity is the
+// original's: 1 - distance / longer length, over text with whitespace runs
+// collapsed and typographic punctuation plain.
+type comparison struct {
+	corpus  *corpus
+	lines   []string // loosened
+	pattern *pattern
+	letters histogram
+}
+
+func (c *corpus) compare(search []string) *comparison {
+	m := &comparison{corpus: c, lines: make([]string, len(search))}
+	for i, line := range search {
+		m.lines[i] = loosen(line)
+		m.letters.add(m.lines[i], 1)
+	}
+	m.pattern = newPattern(joinLoose(m.lines))
+	return m
+}
+
+func joinLoose(lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		if line == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// above returns the windows starting in a span whose similarity reaches
+// threshold, the most similar first. complete is false if the budget did not
+// allow to measure all that might.
+func (m *comparison) above(in span, threshold float64) (windows []scored, complete bool) {
+	bounds, complete := m.bounds(in)
+	for _, at := range orderByBound(bounds) {
+		if bounds[at] < threshold {
+			continue
+		}
+		score, exact := m.score(in.from + at)
+		complete = complete && exact
+		if score >= threshold {
+			windows = append(windows, scored{in.from + at, score})
+		}
+	}
+	return sortScored(windows), complete
+}
+
+// nearest returns the most similar window starting in a span; ok is false
+// if there is none with anything in common.
+func (m *comparison) nearest(in span) (best scored, ok bool) {
+	bounds, _ := m.bounds(in)
+	for i, at := range orderByBound(bounds) {
+		if i == maxEvaluated {
+			break
+		}
+		if bounds[at] <= best.score {
+			continue
+		}
+		if score, _ := m.score(in.from + at); score > best.score {
+			best = scored{in.from + at, score}
+		}
+	}
+	return best, best.score > 0
+}
+
+func sortScored(windows []scored) []scored {
+	slices.SortStableFunc(windows, func(a, b scored) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return a.start - b.start
+	})
+	return windows
+}
+
+// bounds gives for each window an upper bound of its similarity, from how
+// often each letter occurs in it.
+func (m *comparison) bounds(in span) (bounds []float64, complete bool) {
+	loose, height := m.corpus.loose(), len(m.lines)
+	to := min(in.to, max(0, len(loose)-height))
+	var window histogram
+	for i := in.from; i < min(in.from+height-1, len(loose)); i++ {
+		window.add(loose[i], 1)
+	}
+	for start := in.from; start <= to; start++ {
+		if m.corpus.budget.scanned < 0 {
+			return bounds, false
+		}
+		if end := start + height - 1; end < len(loose) {
+			window.add(loose[end], 1)
+			m.corpus.budget.scanned -= len(loose[end])
+		}
+		m.corpus.budget.scanned -= 32
+		bounds = append(bounds, window.bound(&m.letters))
+		if start < len(loose) {
+			window.add(loose[start], -1)
+		}
+	}
+	return bounds, true
+}
+
+// orderByBound gives the positions of bounds, highest first as far as steps of
+// a thousandth tell, by counting: there can be as many as the file has lines.
+func orderByBound(bounds []float64) []int {
+	const steps = 1000
+	var next [steps + 2]int
+	for _, b := range bounds {
+		next[steps-int(b*steps)+1]++
+	}
+	for i := 1; i < len(next); i++ {
+		next[i] += next[i-1]
+	}
+	order := make([]int, len(bounds))
+	for at, b := range bounds {
+		slot := &next[steps-int(b*steps)]
+		order[*slot] = at
+		*slot++
+	}
+	return order
+}
+
+// score measures one window. If the budget does not allow the distance, it
+// gives the share of equal lines, a lower bound, and exact is false.
+func (m *comparison) score(start int) (score float64, exact bool) {
+	loose := m.corpus.loose()
+	window := loose[start:min(start+len(m.lines), len(loose))]
+	text := []rune(joinLoose(window))
+	longest := max(len(text), m.pattern.length)
+	if longest == 0 {
+		return 1, true
+	}
+	cost := m.pattern.cost(len(text))
+	if cost > m.corpus.budget.words {
+		return m.equalLines(window), false
+	}
+	m.corpus.budget.words -= cost
+	return 1 - float64(m.pattern.distance(text))/float64(longest), true
+}
+
+func (m *comparison) equalLines(window []string) float64 {
+	equal, total := 0, 0
+	for i, line := range m.lines {
+		longer := len(line)
+		if i < len(window) {
+			longer = max(longer, len(window[i]))
+			if window[i] == line {
+				equal += longer
+			}
+		}
+		total += longer
+	}
+	return float64(equal) / float64(max(total, 1))
+}
+
+// histogram counts the runes of a window in 32 classes, as joinLoose would
+// join its lines, with one more space.
+type histogram [32]int
+
+func (h *histogram) add(line string, by int) {
+	if line == "" {
+		return
+	}
+	for _, r := range line {
+		h[r%32] += by
+	}
+	h[' '%32] += by
+}
+
+// bound is an upper bound of the similarity of two texts: an edit of one rune
+// mends at most one surplus and one lack.
+func (h *histogram) bound(other *histogram) float64 {
+	surplus, lack, left, right := 0, 0, 0, 0
+	for class, n := range h {
+		left += n
+		right += other[class]
+		if d := n - other[class]; d > 0 {
+			surplus += d
+		} else {
+			lack -= d
+		}
+	}
+	if left == 0 || right == 0 {
+		return 0
+	}
+	return max(0, 1-float64(max(surplus, lack))/float64(max(left, right)-1))
+}
