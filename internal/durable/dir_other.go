@@ -1,0 +1,199 @@
+//go:build !linux || portable
+
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// Dir is an open directory. Names given to its methods are single components; the caller has refused
+// slashes, "." and "..". Methods may be called concurrently, but not with or after Close.
+type Dir struct {
+	root *os.Root
+	top  *os.Root // the one that OpenRoot was given
+	rel  string   // from top to root
+}
+
+// OpenRoot opens the directory that root stands for.
+func OpenRoot(root *os.Root) (*Dir, error) {
+	again, err := root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{root: again, top: root, rel: "."}, nil
+}
+
+// Close releases the descriptor.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// Stat describes the directory itself.
+func (d *Dir) Stat() (Stat, error) {
+	info, err := d.root.Stat(".")
+	if err != nil {
+		return Stat{}, err
+	}
+	return statOf(info), nil
+}
+
+// Lstat describes name without following it.
+func (d *Dir) Lstat(name string) (Stat, error) {
+	info, err := d.root.Lstat(name)
+	if err != nil {
+		return Stat{}, err
+	}
+	return statOf(info), nil
+}
+
+// Readlink returns the text of a symbolic link.
+func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
+
+// OpenDir opens the directory name; a link or anything else is an error.
+func (d *Dir) OpenDir(name string) (*Dir, error) {
+	seen, err := d.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !seen.Mode.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a directory")}
+	}
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	// os.Root follows links that stay inside it: what was opened must be what was seen.
+	child := &Dir{root: root, top: d.top, rel: path.Join(d.rel, name)}
+	opened, err := child.Stat()
+	if err != nil || !Same(seen, opened) {
+		child.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("changed while it was opened")}
+	}
+	return child, nil
+}
+
+// Open opens name for reading, whatever kind of file it is; the caller looks at what it got.
+func (d *Dir) Open(name string) (*os.File, error) {
+	seen, err := d.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !seen.Mode.IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
+	}
+	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := StatFile(f)
+	if err != nil || !Same(seen, opened) {
+		f.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("changed while it was opened")}
+	}
+	return f, nil
+}
+
+// Create makes a new file, open for writing; the umask applies to perm.
+func (d *Dir) Create(name string, perm fs.FileMode) (*os.File, error) {
+	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+}
+
+// Writable reports, as an error, whether the existing file name is marked read-only.
+func (d *Dir) Writable(name string) error {
+	st, err := d.Lstat(name)
+	if err == nil && st.Mode.Perm()&0o222 == 0 {
+		err = &fs.PathError{Op: "access", Path: name, Err: fs.ErrPermission}
+	}
+	return err
+}
+
+// Mkdir makes a directory; the umask applies to perm.
+func (d *Dir) Mkdir(name string, perm fs.FileMode) error { return d.root.Mkdir(name, perm) }
+
+// Remove removes a name that is not a directory's.
+func (d *Dir) Remove(name string) error {
+	st, err := d.Lstat(name)
+	if err == nil && st.Mode.IsDir() {
+		err = &fs.PathError{Op: "unlink", Path: name, Err: errors.New("is a directory")}
+	}
+	if err != nil {
+		return err
+	}
+	return d.root.Remove(name)
+}
+
+// RemoveDir removes an empty directory.
+func (d *Dir) RemoveDir(name string) error {
+	st, err := d.Lstat(name)
+	if err == nil && !st.Mode.IsDir() {
+		err = &fs.PathError{Op: "rmdir", Path: name, Err: errors.New("not a directory")}
+	}
+	if err != nil {
+		return err
+	}
+	return d.root.Remove(name)
+}
+
+// ReadDir lists the directory, sorted by name.
+func (d *Dir) ReadDir() ([]fs.DirEntry, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return sortedEntries(f)
+}
+
+// Exchange is unsupported here.
+func (d *Dir) Exchange(name string, _ *Dir, _ string) error {
+	return &fs.PathError{Op: "exchange", Path: name, Err: ErrUnsupported}
+}
+
+// Move gives the file a new name that must not exist yet. A crash in between leaves both names.
+func (d *Dir) Move(name string, to *Dir, toName string) error {
+	if err := d.Link(name, to, toName); err != nil {
+		return err
+	}
+	return d.root.Remove(name)
+}
+
+// Replace renames over whatever toName is, in the same directory.
+func (d *Dir) Replace(name string, to *Dir, toName string) error {
+	if !d.SameMount(to) {
+		return &fs.PathError{Op: "rename", Path: name, Err: ErrCrossDevice}
+	}
+	return d.root.Rename(name, toName)
+}
+
+// Link gives the file a second name, which must not exist yet. Between two directories os.Root has no other
+// way than by their paths: a directory that was moved meanwhile is noticed afterwards, and the new name, which
+// is inside the top in any case, is removed again.
+func (d *Dir) Link(name string, to *Dir, toName string) error {
+	if d.SameMount(to) {
+		return d.root.Link(name, toName)
+	}
+	seen, err := d.Lstat(name)
+	if err != nil {
+		return err
+	}
+	landing := path.Join(to.rel, toName)
+	if err := d.top.Link(path.Join(d.rel, name), landing); err != nil {
+		return err
+	}
+	if landed, err := to.Lstat(toName); err != nil || !Same(seen, landed) {
+		return errors.Join(&fs.PathError{Op: "link", Path: name, Err: errors.New("a directory was moved meanwhile")}, d.top.Remove(landing))
+	}
+	return nil
+}
+
+// SameMount reports whether files can be renamed safely between the two directories: os.Root has no operation
+// on two roots, so only within one.
+func (d *Dir) SameMount(other *Dir) bool {
+	a, aErr := d.Stat()
+	b, bErr := other.Stat()
+	return aErr == nil && bErr == nil && Same(a, b)
+}
+
+// Inherits reports whether new files in d get rights from d itself; temporary files are always made there.
+func (d *Dir) Inherits() bool { return true }

@@ -1,0 +1,51 @@
+//go:build linux && !portable
+
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reasons why a lease was not granted.
+var (
+	// ErrWriterOpen: somebody has the file open for writing.
+	ErrWriterOpen = errors.New("another program has the file open for writing")
+	// ErrLeaseRefused: the file belongs to another user, and only its owner or CAP_LEASE may lease it.
+	ErrLeaseRefused = errors.New("only the file's owner may lease it")
+)
+
+// TakeLease takes a read lease on f, which must be open for reading only. While it is held nobody can have
+// the file open for writing: the kernel lets an opener wait, up to /proc/sys/fs/lease-break-time, until the
+// lease is released. Taking it again asks whether it still holds unbroken, and counts also a writer that has
+// passed the lookup but not yet announced itself to the lease. The SIGIO that announces a break is ignored
+// by the Go runtime unless the program asked for it.
+func TakeLease(f *os.File) error {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	switch err {
+	case nil:
+		return leaseUnbroken(f)
+	case unix.EAGAIN:
+		return ErrWriterOpen
+	case unix.EACCES, unix.EPERM:
+		return ErrLeaseRefused
+	}
+	return fmt.Errorf("lease: %w (%v)", ErrUnsupported, err)
+}
+
+func leaseUnbroken(f *os.File) error {
+	kind, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0)
+	if err != nil || kind != unix.F_RDLCK {
+		return ErrWriterOpen
+	}
+	return nil
+}
+
+// DropLease lets waiting writers go on.
+func DropLease(f *os.File) {
+	// Nothing can be done about a failure, and closing f does the same.
+	_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+}

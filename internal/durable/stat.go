@@ -1,0 +1,51 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// ErrUnsupported is returned, wrapped, for what this platform or file system cannot do.
+var ErrUnsupported = errors.ErrUnsupported
+
+// ErrCrossDevice is returned, wrapped, when two directories do not share a file system.
+var ErrCrossDevice = errors.New("the two directories are on different file systems")
+
+// Stat is what a file is, and which one.
+type Stat struct {
+	Mode    fs.FileMode
+	Size    int64
+	ModTime time.Time
+	Links   uint64 // number of names, 0 where unknown
+
+	id   identity
+	info fs.FileInfo // nil where the identity alone decides
+}
+
+// Same reports whether a and b describe one file, not merely equal ones.
+func Same(a, b Stat) bool {
+	if a.info != nil && b.info != nil {
+		return os.SameFile(a.info, b.info)
+	}
+	return a.id == b.id && a.id != identity{}
+}
+
+// Unchanged reports whether b can be a later look at the same content as a. It is a hint: a writer that
+// restores the modification time defeats it.
+func Unchanged(a, b Stat) bool {
+	return Same(a, b) && a.Size == b.Size && a.ModTime.Equal(b.ModTime)
+}
+
+// StatFile describes an open file.
+func StatFile(f *os.File) (Stat, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return Stat{}, err
+	}
+	return statOf(info), nil
+}
+
+// SameInfo reports whether info describes the file a.
+func SameInfo(a Stat, info fs.FileInfo) bool { return Same(a, statOf(info)) }

@@ -1,0 +1,67 @@
+//go:build linux && !portable
+
+package durable
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// identity names an inode as long as somebody holds it open: the number can be used again afterwards.
+type identity struct{ device, inode uint64 }
+
+func statOf(info fs.FileInfo) Stat {
+	s := Stat{Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime()}
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.id = identity{device: uint64(sys.Dev), inode: sys.Ino}
+		s.Links = uint64(sys.Nlink)
+	}
+	return s
+}
+
+func statOfRaw(raw *unix.Stat_t) Stat {
+	return Stat{
+		Mode:    modeOf(raw.Mode),
+		Size:    raw.Size,
+		ModTime: time.Unix(raw.Mtim.Unix()),
+		Links:   uint64(raw.Nlink),
+		id:      identity{device: uint64(raw.Dev), inode: raw.Ino},
+	}
+}
+
+func modeOf(raw uint32) fs.FileMode {
+	mode := fs.FileMode(raw&0o777) | typeOf(raw)
+	if raw&unix.S_ISUID != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if raw&unix.S_ISGID != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if raw&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
+}
+
+func typeOf(raw uint32) fs.FileMode {
+	switch raw & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0
+	case unix.S_IFDIR:
+		return fs.ModeDir
+	case unix.S_IFLNK:
+		return fs.ModeSymlink
+	case unix.S_IFIFO:
+		return fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		return fs.ModeSocket
+	case unix.S_IFBLK:
+		return fs.ModeDevice
+	case unix.S_IFCHR:
+		return fs.ModeDevice | fs.ModeCharDevice
+	}
+	return fs.ModeIrregular
+}

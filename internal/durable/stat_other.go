@@ -1,0 +1,12 @@
+//go:build !linux || portable
+
+package durable
+
+import "io/fs"
+
+// identity is unused here: os.SameFile compares the whole info.
+type identity struct{}
+
+func statOf(info fs.FileInfo) Stat {
+	return Stat{Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime(), info: info}
+}

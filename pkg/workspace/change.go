@@ -1,0 +1,96 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Op is what a change does.
+type Op int
+
+// Operations.
+const (
+	Create Op = iota + 1 // nothing may be there
+	Modify               // replaces the content
+	Delete               // removes the file; directories stay
+	Move                 // gives the file another path, where nothing may be
+)
+
+func (o Op) String() string {
+	switch o {
+	case Create:
+		return "create"
+	case Modify:
+		return "modify"
+	case Delete:
+		return "delete"
+	case Move:
+		return "move"
+	}
+	return fmt.Sprintf("Op(%d)", int(o))
+}
+
+// Change is one planned effect. Links are never changed themselves: a Target is what they lead to.
+type Change struct {
+	Op     Op
+	Target *Target
+	To     *Target // Move: where to
+	Before Hash    // Modify, Delete, Move: the content that must be there
+	// After is the new content for Create and Modify (nil is an empty file). For Move, nil keeps the content.
+	After []byte
+}
+
+// Settled is what happened to one file, in the order of the changes.
+type Settled struct {
+	Op     Op
+	Path   string // workspace-relative; for Move the new path
+	From   string // Move: the old path
+	Before Hash   // empty for Create
+	After  Hash   // empty for Delete
+	// Warnings say, for people, what could not be kept or proven, such as an owner or other hard links.
+	Warnings []string
+}
+
+func (c Change) valid() error {
+	switch {
+	case c.Op < Create || c.Op > Move:
+		return fmt.Errorf("%w: unknown operation %v", ErrConflict, c.Op)
+	case c.Target == nil || c.Target.parent == nil || c.Target.name == "":
+		return fmt.Errorf("%w: %v without an open target file", ErrConflict, c.Op)
+	case c.Op == Move && (c.To == nil || c.To.parent == nil || c.To.name == ""):
+		return fmt.Errorf("%w: move without an open destination", ErrConflict)
+	case c.Op != Create && c.Before == "":
+		return fmt.Errorf("%w: %v of %s without the expected hash", ErrConflict, c.Op, visible(c.Target.path))
+	}
+	return nil
+}
+
+func (c Change) targets() []*Target {
+	if c.Op == Move {
+		return []*Target{c.Target, c.To}
+	}
+	return []*Target{c.Target}
+}
+
+// validate checks the changes and returns all their paths, sorted.
+func (w *Workspace) validate(changes []Change) ([]string, error) {
+	var paths []string
+	for _, c := range changes {
+		if err := c.valid(); err != nil {
+			return nil, err
+		}
+		for _, t := range c.targets() {
+			if t.w != w {
+				return nil, fmt.Errorf("%w: %s belongs to another workspace", ErrConflict, visible(t.path))
+			}
+			paths = append(paths, t.path)
+		}
+	}
+	slices.Sort(paths)
+	for i := 1; i < len(paths); i++ {
+		if paths[i] == paths[i-1] {
+			return nil, pathError("prepare", paths[i], fmt.Errorf("%w: it is changed twice in one call", ErrConflict))
+		}
+	}
+	return paths, nil
+}

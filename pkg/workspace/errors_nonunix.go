@@ -1,0 +1,5 @@
+//go:build !unix
+
+package workspace
+
+func isLoop(error) bool { return false }

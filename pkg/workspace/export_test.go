@@ -1,0 +1,15 @@
+package workspace
+
+import "time"
+
+// WithoutExchange makes Commit use the fallback of file systems that cannot exchange names.
+func WithoutExchange() Option { return func(w *Workspace) { w.abilities.exchange = false } }
+
+// WithoutLease makes Commit use the way of files that cannot be leased.
+func WithoutLease() Option { return func(w *Workspace) { w.abilities.lease = false } }
+
+// WithPatience shortens the waits for others.
+func WithPatience(lock, writer time.Duration) Option {
+	return func(w *Workspace) { w.patience = patience{lock: lock, writer: writer} }
+}
+

@@ -1,0 +1,320 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// Prepared is a set of changes that is checked, locked and written down, and not yet visible. Exactly one of
+// Commit and Discard must be called.
+type Prepared struct {
+	w       *Workspace
+	planned []*planned // in the order given
+	steps   []step     // in the order of execution
+	unlock  func()
+	done    bool
+}
+
+// planned is one change on its way.
+type planned struct {
+	Change
+	before *inode // what must be there, nil for Create
+	temp   *temp  // the new content, or the place for what is taken away
+	gone   *temp  // Move with new content: the place for the old file
+	result Settled
+}
+
+// Prepare locks all paths in a fixed order, checks that every file has its expected content, and writes and
+// flushes the new contents. On any error nothing has changed and nothing is held. Errors: StaleError,
+// ErrExists, ErrBusy, ErrNotRegular, ErrChangedDir, ErrConflict, fs.ErrPermission, ctx's.
+func (w *Workspace) Prepare(ctx context.Context, changes []Change) (_ *Prepared, err error) {
+	paths, err := w.validate(changes)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := w.locks.acquire(ctx, paths, w.patience.lock)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prepared{w: w, unlock: unlock}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Discard())
+		}
+	}()
+	for _, c := range changes {
+		p.planned = append(p.planned, &planned{Change: c})
+	}
+	if err := p.check(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.write(ctx); err != nil {
+		return nil, err
+	}
+	for _, c := range p.planned {
+		p.steps = append(p.steps, c.steps(w)...)
+	}
+	return p, nil
+}
+
+// check locks and examines what is there, in the order of paths: two processes that want the same files ask
+// for them in the same order.
+func (p *Prepared) check(ctx context.Context) error {
+	sorted := slices.Clone(p.planned)
+	slices.SortFunc(sorted, func(a, b *planned) int { return strings.Compare(a.Target.path, b.Target.path) })
+	var held []*inode
+	for _, c := range sorted {
+		for _, t := range c.targets() {
+			if err := t.bound(); err != nil {
+				return pathError(c.Op.String(), t.path, err)
+			}
+		}
+		if err := c.checkFree(); err != nil {
+			return err
+		}
+		if c.Op == Create {
+			continue
+		}
+		if err := p.w.checkContent(ctx, c, held); err != nil {
+			return err
+		}
+		held = append(held, c.before)
+	}
+	return nil
+}
+
+// checkFree refuses early what the create-only rename would refuse late.
+func (c *planned) checkFree() error {
+	t := c.Target
+	if c.Op == Move {
+		t = c.To
+	} else if c.Op != Create {
+		return nil
+	}
+	if len(t.rest) > 0 {
+		return nil
+	}
+	if _, err := t.parent.Lstat(t.name); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = ErrExists
+		}
+		return pathError(c.Op.String(), t.path, err)
+	}
+	return nil
+}
+
+// checkContent holds the file of c and compares its content with what is expected.
+func (w *Workspace) checkContent(ctx context.Context, c *planned, held []*inode) (err error) {
+	t := c.Target
+	if len(t.rest) > 0 {
+		return w.stale(t, c.Before)
+	}
+	c.before, err = w.hold(ctx, t.parent, t.name, held)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w.stale(t, c.Before)
+	}
+	if err == nil && c.Op == Modify {
+		err = t.parent.Writable(t.name)
+	}
+	if err == nil {
+		err = c.before.examine(ctx)
+	}
+	if err != nil {
+		return pathError(c.Op.String(), t.path, err)
+	}
+	if c.before.hash != c.Before {
+		return w.stale(t, c.Before)
+	}
+	return nil
+}
+
+// stale describes what is at the target now.
+func (w *Workspace) stale(t *Target, want Hash) error {
+	e := &StaleError{Path: t.path, Want: want}
+	if len(t.rest) > 0 {
+		return e
+	}
+	f, err := openRegular(t.parent, t.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return e
+	}
+	if err != nil {
+		return pathError("read", t.path, err)
+	}
+	defer f.Close()
+	if e.Have, err = hashFile(f); err != nil {
+		return pathError("read", t.path, err)
+	}
+	if st, err := durable.StatFile(f); err == nil {
+		e.Size = st.Size
+	}
+	content, err := readUpTo(f, min(e.Size, MaxStaleContent), MaxStaleContent)
+	if err == nil && HashOf(content) == e.Have {
+		e.Content = content
+	}
+	if e.Have == want {
+		return pathError("modify", t.path, fmt.Errorf("%w: another program wrote it and restored the same content; try again", ErrBusy))
+	}
+	return e
+}
+
+// write makes the temporary files and then flushes them side by side: the disk orders parallel flushes
+// better than we could.
+func (p *Prepared) write(ctx context.Context) error {
+	for _, c := range p.planned {
+		if err := c.write(p.w); err != nil {
+			return pathError(c.Op.String(), c.Target.path, err)
+		}
+	}
+	if len(p.planned) == 1 {
+		return p.planned[0].flush(ctx, p.w)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(4)
+	for _, c := range p.planned {
+		group.Go(func() error { return c.flush(ctx, p.w) })
+	}
+	return group.Wait()
+}
+
+func (c *planned) write(w *Workspace) error {
+	c.describe()
+	switch c.Op {
+	case Create:
+		c.temp = w.newTemp(c.Target, true)
+	case Modify:
+		c.temp = w.newTemp(c.Target, false)
+	case Delete:
+		c.temp = w.newTemp(c.Target, false)
+		return nil
+	case Move:
+		return c.writeMove(w)
+	}
+	return c.temp.write(c.After, c.before)
+}
+
+// writeMove renames if the content stays and the file system can, else it writes a new file and takes the old
+// one away.
+func (c *planned) writeMove(w *Workspace) error {
+	if c.After == nil && c.Target.parent.SameMount(c.To.parent) {
+		return nil
+	}
+	content := c.After
+	if content == nil {
+		var err error
+		if content, err = readUpTo(c.before.file, c.before.stat.Size, c.before.stat.Size); err != nil {
+			return err
+		}
+		c.result.After = HashOf(content)
+	}
+	c.gone = w.newTemp(c.Target, false)
+	c.temp = w.newTemp(c.To, false)
+	return c.temp.write(content, c.before)
+}
+
+func (c *planned) flush(ctx context.Context, w *Workspace) error {
+	if c.temp == nil || c.temp.writer == nil {
+		return nil
+	}
+	err := c.temp.flush(ctx, w, c.result.After)
+	c.result.Warnings = append(c.result.Warnings, c.temp.missed...)
+	return pathError(c.Op.String(), c.Target.path, err)
+}
+
+// describe fills in the result as it will be if all goes well.
+func (c *planned) describe() {
+	c.result = Settled{Op: c.Op, Path: c.Target.path, Before: c.Before}
+	switch {
+	case c.Op == Move:
+		c.result.Path, c.result.From, c.result.After = c.To.path, c.Target.path, c.Before
+		if c.After != nil {
+			c.result.After = HashOf(c.After)
+		}
+	case c.Op != Delete:
+		c.result.After = HashOf(c.After)
+	}
+	if c.before == nil {
+		return
+	}
+	if !c.before.leased {
+		c.result.Warnings = append(c.result.Warnings, "no lease on the file was to be had: a program that had it open for writing could still lose what it writes")
+	}
+	if c.before.stat.Links > 1 && (c.Op == Modify || c.After != nil) {
+		c.result.Warnings = append(c.result.Warnings, fmt.Sprintf("the file had %d names (hard links); the others keep the old content", c.before.stat.Links))
+	}
+}
+
+func (c *planned) steps(w *Workspace) []step {
+	switch {
+	case c.Op == Create:
+		return []step{&creation{w: w, at: c.Target, temp: c.temp}}
+	case c.Op == Modify:
+		return []step{&replacement{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.temp}}
+	case c.Op == Delete:
+		return []step{&removal{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.temp}}
+	case c.temp == nil:
+		return []step{&renaming{w: w, from: c.Target, to: c.To, want: c.Before, before: c.before}}
+	}
+	return []step{
+		&creation{w: w, at: c.To, temp: c.temp},
+		&removal{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.gone},
+	}
+}
+
+// Planned is what a journal needs to settle a change after a crash.
+type Planned struct {
+	Settled
+	// Temp is where the new content is before Commit and the displaced file after it, workspace-relative;
+	// empty for a plain move. For a move with new content it is the new content's place, and Gone the old
+	// file's.
+	Temp, Gone string
+}
+
+// Plan describes the changes in their order, for a journal that is flushed before Commit.
+func (p *Prepared) Plan() []Planned {
+	plan := make([]Planned, len(p.planned))
+	for i, c := range p.planned {
+		plan[i].Settled = c.result
+		if c.temp != nil {
+			plan[i].Temp = c.temp.path
+		}
+		if c.gone != nil {
+			plan[i].Gone = c.gone.path
+		}
+	}
+	return plan
+}
+
+// Discard removes the temporary files and gives the locks back. After Commit it does nothing.
+func (p *Prepared) Discard() error {
+	if p.done {
+		return nil
+	}
+	p.done = true
+	defer p.unlock()
+	var err error
+	for _, c := range p.planned {
+		err = errors.Join(err, c.release())
+	}
+	return err
+}
+
+// release discards both temporaries, then what they stood for.
+func (c *planned) release() error {
+	var err error
+	for _, t := range []*temp{c.temp, c.gone} {
+		if t != nil {
+			err = errors.Join(err, t.discard())
+		}
+	}
+	c.before.release()
+	return err
+}

@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Protection says how far a path is out of reach for tools that change files.
+type Protection int
+
+// Protections, from none to strict.
+const (
+	// None: the intent's scope alone decides.
+	None Protection = iota
+	// ProgramConfig: the path makes another program run code or grant rights; a change needs an approval even
+	// inside the scope.
+	ProgramConfig
+	// Never: governance files and git's own; no file tool may change them.
+	Never
+)
+
+func (p Protection) String() string {
+	switch p {
+	case ProgramConfig:
+		return "program configuration"
+	case Never:
+		return "protected"
+	}
+	return "none"
+}
+
+// Protect classifies a workspace-relative path by its names alone, so it holds for files that do not exist
+// yet. Each component counts, at any depth: nested repositories and nested workspaces are protected like the
+// outer one. Names are compared as the least exact file system would: in any letter case, without the
+// characters that HFS+ and ext4's case folding ignore, without the trailing dots and spaces and the streams
+// of NTFS, and by NTFS's short names.
+func Protect(path string) Protection {
+	strictest := None
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
+		strictest = max(strictest, protectName(name))
+	}
+	return strictest
+}
+
+func protectName(name string) Protection {
+	folded := fold(name)
+	switch folded {
+	case ".git", ".orchestration", ".intentignore":
+		return Never
+	case ".mcp.json", ".cursor", ".roo", ".vscode", ".claude", ".envrc":
+		return ProgramConfig
+	}
+	switch stem, digits, ok := strings.Cut(folded, "~"); {
+	case !ok || digits == "" || digits[0] < '1' || digits[0] > '9':
+		return None
+	case stem == "git" || stem == "orches" || stem == "intent":
+		return Never
+	case stem == "mcp" || stem == "cursor" || stem == "roo" || stem == "vscode" || stem == "claude" || stem == "envrc":
+		return ProgramConfig
+	}
+	return None
+}
+
+// fold maps a name to what a lenient file system would take it for.
+func fold(name string) string {
+	name, _, _ = strings.Cut(name, ":")
+	if !isASCII(name) {
+		name = strings.Map(dropIgnorable, name)
+		name = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(name)))
+		name = strings.Map(dropIgnorable, name)
+	}
+	return strings.TrimRight(strings.ToLower(name), ". ")
+}
+
+func dropIgnorable(r rune) rune {
+	if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		return -1
+	}
+	return r
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

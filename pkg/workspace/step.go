@@ -1,0 +1,80 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// step is one visible change of one path, and its way back. A step whose apply failed has left the path as
+// it was, or as a foreign writer made it.
+type step interface {
+	apply(ctx context.Context) error
+	// confirm asks, after the flush, whether what apply displaced was still what was expected.
+	confirm() error
+	// revert takes back an applied step. It changes nothing if the path no longer has our file.
+	revert(ctx context.Context) error
+	// touched lists the directories to be flushed after apply or revert.
+	touched() []*durable.Dir
+	// finish looks a last time whether somebody wrote into what was displaced, and keeps it aside if so.
+	finish(ctx context.Context) error
+	// close releases what only the step holds.
+	close() error
+	path() string
+}
+
+// exchangeRounds bounds how often an exchange is taken back again because of a foreign writer. Each round
+// needs another rename by that writer between two system calls of ours.
+const exchangeRounds = 32
+
+// errDisplaced: what came out of the path was not what was expected, and has been put back.
+var errDisplaced = errors.New("somebody else changed it in the same moment")
+
+// errNotOurs: the path no longer has the content that this change gave it.
+var errNotOurs = fmt.Errorf("%w: it has been changed since", ErrStale)
+
+// swap exchanges what is at t with the temporary file. Where names cannot be exchanged it gives the old inode
+// a second name and renames over it; expected is what must then be there, since a foreign file that is put in
+// between cannot be got back.
+func (w *Workspace) swap(t *Target, tmp *temp, expected durable.Stat) error {
+	if w.abilities.exchange {
+		err := tmp.dir.Exchange(tmp.name, t.parent, t.name)
+		if !errors.Is(err, durable.ErrUnsupported) {
+			return err
+		}
+		w.log.once("exchange", "the file system cannot exchange two names: a program that renames a file into place at the very moment of a write can lose it", err)
+	}
+	aside := "." + tmp.name[1:len(tmp.name)-len(tempSuffix)] + "-old" + tempSuffix
+	if err := t.parent.Link(t.name, tmp.dir, aside); err != nil {
+		return err
+	}
+	now, err := tmp.dir.Lstat(aside)
+	if err == nil && !durable.Same(now, expected) {
+		err = errDisplaced
+	}
+	if err == nil {
+		err = tmp.dir.Replace(tmp.name, t.parent, t.name)
+	}
+	if err != nil {
+		return errors.Join(err, tmp.dir.Remove(aside))
+	}
+	return tmp.dir.Replace(aside, tmp.dir, tmp.name)
+}
+
+// is reports whether dir/name is the given file now.
+func is(dir *durable.Dir, name string, file durable.Stat) bool {
+	now, err := dir.Lstat(name)
+	return err == nil && durable.Same(now, file)
+}
+
+// giveBack returns what was taken from t. If somebody has made a new file there meanwhile, both are kept.
+func (w *Workspace) giveBack(t *Target, tmp *temp) error {
+	err := tmp.dir.Move(tmp.name, t.parent, t.name)
+	if errors.Is(err, fs.ErrExist) {
+		return tmp.keepAside(w, t.path)
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package workspace
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+const (
+	tempPrefix = ".orchestra-"
+	tempSuffix = ".tmp"
+	keptSuffix = ".kept"
+)
+
+// IsTemp reports whether a file name is that of a temporary file of this package: hidden from listings and
+// snapshots, and gone when its change is settled.
+func IsTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
+}
+
+// temp is a name for the new content before an exchange, and for the displaced inode after it.
+type temp struct {
+	dir    *durable.Dir
+	owned  bool   // dir is closed with the temp
+	name   string // in dir
+	path   string // workspace-relative
+	ours   *inode // the new content, nil before it is written and for names that only take a file away
+	writer *os.File
+	missed []string // metadata that could not be kept
+}
+
+// newTemp chooses a name in .orchestration/state/tmp, or beside the target if that is another file system,
+// is not there, or if new files inherit rights from the target's directory.
+func (w *Workspace) newTemp(t *Target, creating bool) *temp {
+	name := tempPrefix + rand.Text()[:16] + tempSuffix
+	if !creating || !t.parent.Inherits() {
+		if dir, ok := w.sharedTempDir(t.parent); ok {
+			return &temp{dir: dir, owned: true, name: name, path: strings.Join([]string{governanceDir, stateDir, tempDir, name}, "/")}
+		}
+	}
+	above := components(t.path)
+	above = above[:len(above)-1-len(t.rest)]
+	return &temp{dir: t.parent, name: name, path: strings.Join(append(above, name), "/")}
+}
+
+func (w *Workspace) sharedTempDir(beside *durable.Dir) (*durable.Dir, bool) {
+	dir, err := w.openState(tempDir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			w.log.once("state", "temporary files are made beside their targets: .orchestration/state/tmp cannot be used", err)
+		}
+		return nil, false
+	}
+	if !dir.SameMount(beside) {
+		dir.Close()
+		return nil, false
+	}
+	return dir, true
+}
+
+// write makes the file with content, taking mode, owner and attributes from like, if given.
+func (t *temp) write(content []byte, like *inode) error {
+	perm := fs.FileMode(0o644)
+	if like != nil {
+		perm = 0o600 // until it has the rights of the original, nobody else may read it
+	}
+	f, err := t.dir.Create(t.name, perm)
+	if err != nil {
+		return err
+	}
+	t.writer = f
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if like != nil {
+		t.missed, err = durable.CopyMetadata(like.file, f)
+	}
+	return err
+}
+
+// flush brings the content to disk and reopens it for reading only, locked and leased, before anybody can
+// find it at its path.
+func (t *temp) flush(ctx context.Context, w *Workspace, hash Hash) error {
+	if w.durability == Full {
+		if err := t.writer.Sync(); err != nil {
+			return err
+		}
+	}
+	st, err := durable.StatFile(t.writer)
+	if err != nil {
+		return err
+	}
+	f, err := t.dir.Open(t.name)
+	if err != nil {
+		return err
+	}
+	t.ours = &inode{w: w, file: f, stat: st, hash: hash}
+	if now, err := durable.StatFile(f); err != nil || !durable.Same(st, now) {
+		return fmt.Errorf("%w: the temporary file %s was replaced", ErrBusy, t.path)
+	}
+	if t.ours.locked, err = w.tryLock(f); err != nil {
+		return err
+	}
+	err = t.writer.Close()
+	t.writer = nil
+	if err != nil {
+		return err
+	}
+	return t.ours.lease(ctx)
+}
+
+// discard removes whatever has the name now and gives everything back.
+func (t *temp) discard() error {
+	err := t.dir.Remove(t.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, t.close())
+}
+
+func (t *temp) close() error {
+	var err error
+	if t.writer != nil {
+		err = t.writer.Close()
+		t.writer = nil
+	}
+	t.ours.release()
+	if t.owned {
+		err = errors.Join(err, t.dir.Close())
+		t.owned = false
+	}
+	return err
+}
+
+// keepAside gives what has the temporary name a lasting one: it is somebody else's content.
+func (t *temp) keepAside(w *Workspace, target string) *KeptError {
+	kept := strings.TrimSuffix(t.name, tempSuffix) + keptSuffix
+	if err := t.dir.Move(t.name, t.dir, kept); err != nil {
+		kept = t.name // it stays where it is, and is not removed
+	}
+	e := &KeptError{Path: target, Kept: strings.TrimSuffix(t.path, t.name) + kept}
+	t.name = kept + ".gone" // nothing has this name: a later discard removes nothing
+	w.log.log.Warn().Str("path", target).Str("kept", e.Kept).Msg("another program's content was kept aside")
+	return e
+}

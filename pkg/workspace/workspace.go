@@ -1,0 +1,162 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// Workspace is one directory tree. Its methods may be called concurrently.
+type Workspace struct {
+	dir  string // absolute, as opened
+	real string // the same with links resolved
+	root *os.Root
+	top  *durable.Dir
+
+	durability Durability
+	log        *onceLog
+	locks      *pathLocks
+	abilities  abilities
+	patience   patience
+}
+
+// Durability says what a Commit waits for.
+type Durability int
+
+const (
+	// Full flushes contents and directories to disk before Commit returns.
+	Full Durability = iota
+	// OS leaves flushing to the operating system: a crash of the machine can undo or empty a change.
+	OS
+)
+
+// abilities lets tests take away what the file system could do.
+type abilities struct{ exchange, lease, lock bool }
+
+// patience bounds every wait for somebody else.
+type patience struct {
+	lock   time.Duration // for another writer's lock
+	writer time.Duration // for a program that has the file open for writing
+}
+
+// Option is an optional collaborator of Open.
+type Option func(*Workspace)
+
+// WithLogger takes messages about what the file system cannot do and about content kept aside.
+func WithLogger(log zerolog.Logger) Option {
+	return func(w *Workspace) { w.log = &onceLog{log: log} }
+}
+
+// WithDurability sets what Commit waits for; Full is the default.
+func WithDurability(d Durability) Option {
+	return func(w *Workspace) { w.durability = d }
+}
+
+// Open opens the directory dir, which may be reached through symbolic links.
+func Open(dir string, opts ...Option) (*Workspace, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace %s: %w", dir, err)
+	}
+	resolved, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace %s: %w", dir, err)
+	}
+	root, err := os.OpenRoot(resolved)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace %s: %w", dir, err)
+	}
+	top, err := durable.OpenRoot(root)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open workspace %s: %w", dir, err), root.Close())
+	}
+	w := &Workspace{
+		dir: filepath.ToSlash(abs), real: filepath.ToSlash(resolved), root: root, top: top,
+		log:       &onceLog{log: zerolog.Nop()},
+		locks:     newPathLocks(),
+		abilities: abilities{exchange: true, lease: true, lock: true},
+		patience:  patience{lock: 5 * time.Second, writer: 2 * time.Second},
+	}
+	for _, opt := range opts {
+		opt(w)
+	}
+	return w, nil
+}
+
+// Dir is the workspace's absolute directory, symbolic links resolved.
+func (w *Workspace) Dir() string { return filepath.FromSlash(w.real) }
+
+// Root is the confinement for callers that need other operations than this package's. It rejects absolute
+// links even if they point into the workspace.
+func (w *Workspace) Root() *os.Root { return w.root }
+
+// Close releases the directory. Targets and settlements must have been closed.
+func (w *Workspace) Close() error { return errors.Join(w.top.Close(), w.root.Close()) }
+
+// Names of the directories that this package uses.
+const (
+	governanceDir = ".orchestration"
+	stateDir      = "state"
+	tempDir       = "tmp"
+)
+
+// openState opens .orchestration/state/NAMES, making what is missing below .orchestration itself, which
+// must exist. None of them may be a symbolic link: a cloned repository could point it anywhere.
+func (w *Workspace) openState(names ...string) (*durable.Dir, error) {
+	at, err := w.top.OpenDir(governanceDir)
+	if err != nil {
+		return nil, pathError("open", governanceDir, err)
+	}
+	for _, name := range append([]string{stateDir}, names...) {
+		next, err := openOrMake(at, name)
+		at.Close()
+		if err != nil {
+			return nil, pathError("open", governanceDir+"/.../"+name, err)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func openOrMake(at *durable.Dir, name string) (*durable.Dir, error) {
+	next, err := at.OpenDir(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return next, err
+	}
+	if err := at.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return at.OpenDir(name)
+}
+
+// State opens .orchestration/state, made with mode 0700 if missing. It fails if the workspace is not
+// initialised or if one of the two is a symbolic link. The caller closes it.
+func (w *Workspace) State() (*os.Root, error) {
+	at, err := w.openState()
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	seen, err := at.Stat()
+	if err != nil {
+		return nil, err
+	}
+	root, err := w.root.OpenRoot(governanceDir + "/" + stateDir)
+	if err != nil {
+		return nil, err
+	}
+	// os.Root follows links inside the workspace: it must be the directory that was checked.
+	info, err := root.Stat(".")
+	if err != nil || !durable.SameInfo(seen, info) {
+		root.Close()
+		return nil, pathError("open", governanceDir+"/"+stateDir, ErrChangedDir)
+	}
+	return root, nil
+}
