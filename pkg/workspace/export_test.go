@@ -12,4 +12,3 @@ func WithoutLease() Option { return func(w *Workspace) { w.abilities.lease = fal
 func WithPatience(lock, writer time.Duration) Option {
 	return func(w *Workspace) { w.patience = patience{lock: lock, writer: writer} }
 }
-

@@ -13,20 +13,20 @@ type Protection int
 
 // Protections, from none to strict.
 const (
-	// None: the intent's scope alone decides.
-	None Protection = iota
-	// ProgramConfig: the path makes another program run code or grant rights; a change needs an approval even
+	// ProtectNone: the intent's scope alone decides.
+	ProtectNone Protection = iota
+	// ProtectProgramConfig: the path makes another program run code or grant rights; a change needs an approval even
 	// inside the scope.
-	ProgramConfig
-	// Never: governance files and git's own; no file tool may change them.
-	Never
+	ProtectProgramConfig
+	// ProtectNever: governance files and git's own; no file tool may change them.
+	ProtectNever
 )
 
 func (p Protection) String() string {
 	switch p {
-	case ProgramConfig:
+	case ProtectProgramConfig:
 		return "program configuration"
-	case Never:
+	case ProtectNever:
 		return "protected"
 	}
 	return "none"
@@ -38,7 +38,7 @@ func (p Protection) String() string {
 // characters that HFS+ and ext4's case folding ignore, without the trailing dots and spaces and the streams
 // of NTFS, and by NTFS's short names.
 func Protect(path string) Protection {
-	strictest := None
+	strictest := ProtectNone
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
 		strictest = max(strictest, protectName(name))
 	}
@@ -49,19 +49,19 @@ func protectName(name string) Protection {
 	folded := fold(name)
 	switch folded {
 	case ".git", ".orchestration", ".intentignore":
-		return Never
+		return ProtectNever
 	case ".mcp.json", ".cursor", ".roo", ".vscode", ".claude", ".envrc":
-		return ProgramConfig
+		return ProtectProgramConfig
 	}
 	switch stem, digits, ok := strings.Cut(folded, "~"); {
 	case !ok || digits == "" || digits[0] < '1' || digits[0] > '9':
-		return None
+		return ProtectNone
 	case stem == "git" || stem == "orches" || stem == "intent":
-		return Never
+		return ProtectNever
 	case stem == "mcp" || stem == "cursor" || stem == "roo" || stem == "vscode" || stem == "claude" || stem == "envrc":
-		return ProgramConfig
+		return ProtectProgramConfig
 	}
-	return None
+	return ProtectNone
 }
 
 // fold maps a name to what a lenient file system would take it for.

@@ -10,7 +10,7 @@ import (
 
 func TestProtect(t *testing.T) {
 	for want, paths := range map[workspace.Protection][]string{
-		workspace.Never: {
+		workspace.ProtectNever: {
 			".git", ".git/config", ".git/hooks/pre-commit", ".GIT", ".Git/HOOKS/x", "vendor/lib/.git", "vendor/lib/.git/config",
 			".git ", ".git.", ".git. . ", ".git::$INDEX_ALLOCATION/config", ".git:stream", "git~1", "GIT~1/config", "sub\\.git\\config",
 			".g\u200cit/config", ".gi\u00adt", "\ufeff.git", ".git\u200b", ".g\ufe0fit", "．ｇｉｔ",
@@ -18,11 +18,11 @@ func TestProtect(t *testing.T) {
 			".orchestration/.intentignore", ".orchestration/state/x", "orches~1", "sub/.orchestration/config.yaml",
 			".intentignore", ".IntentIgnore", "sub/.intentignore", "intent~2",
 		},
-		workspace.ProgramConfig: {
+		workspace.ProtectProgramConfig: {
 			".mcp.json", ".MCP.json", "sub/.mcp.json", ".cursor/rules", ".cursor", ".Roo/mcp.json", ".vscode/tasks.json", ".VSCODE/settings.json",
 			".v\u017fcode/x", ".claude/settings.json", ".envrc", "a/b/.envrc", "vscode~1/tasks.json",
 		},
-		workspace.None: {
+		workspace.ProtectNone: {
 			"a", ".", "src/git", ".gitignore", ".github/workflows/x.yml", ".gitattributes", "x.git", "git", "orchestration/x", "mcp.json",
 			".env", ".cursorrules", "intentignore", "a~1", "git~x", "gitt~1", ".gitx/y", "ünïcode/ß.txt",
 		},
@@ -43,8 +43,8 @@ func TestProtectionThroughLinks(t *testing.T) {
 	must(t, os.Symlink("../store", filepath.Join(w.Dir(), "lib", ".git")))
 	must(t, os.Symlink(".git", filepath.Join(w.Dir(), "harmless")))
 	for path, want := range map[string]workspace.Protection{
-		"lib/.git/config": workspace.Never, "harmless/config": workspace.Never, "harmless/hooks/new": workspace.Never,
-		"store/config": workspace.None, ".mcp.json": workspace.ProgramConfig,
+		"lib/.git/config": workspace.ProtectNever, "harmless/config": workspace.ProtectNever, "harmless/hooks/new": workspace.ProtectNever,
+		"store/config": workspace.ProtectNone, ".mcp.json": workspace.ProtectProgramConfig,
 	} {
 		if got := resolve(t, w, path).Protection(); got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)
