@@ -16,6 +16,9 @@ type Request struct {
 	Caller    session.Caller
 	// Progress reports to the client; nil means that nobody listens.
 	Progress func(message string, done, total float64)
+	// Leave gives up the call's place in the order of its session, for the
+	// time that an operator takes to answer; nil where there is no order.
+	Leave func()
 }
 
 // Call is one tool call as hooks see it. Hooks read it; only the engine and
@@ -37,9 +40,15 @@ type Call struct {
 	// Session is nil where none was found; SessionErr says why.
 	Session    *session.Session
 	SessionErr error
+	// Views is what counts as seen by this call: the session's, or the
+	// connection's where the workspace is untracked. A nil one has seen nothing.
+	Views *session.Views
 	// Intents is the snapshot of active_intents.yaml and .intentignore that
 	// this call is judged by; nil where there is none or it does not parse.
 	Intents *intent.Set
+	// Ignore holds the .intentignore rules. It is there also where Intents is
+	// not: read tools go on then, and must keep secrets.
+	Ignore *intent.Ignore
 	// Intent is set by the gate's intent step; nil before it and for calls
 	// that need none.
 	Intent *intent.Intent
@@ -52,6 +61,15 @@ type Call struct {
 	Notes []string
 
 	progress func(string, float64, float64)
+	leave    func()
+}
+
+// Leave lets later calls of the session go on while this one is put to the
+// operator; they are judged on the state that they find.
+func (c *Call) Leave() {
+	if c.leave != nil {
+		c.leave()
+	}
 }
 
 // UntrackedIntent is the intent id that records carry where there is no intent.

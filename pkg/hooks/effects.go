@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // Class says what kind of tool a call is for. The zero value counts as
@@ -56,6 +57,10 @@ type FileEffect struct {
 	// directory, not a name). It is reported at its own step of the gate, not
 	// before: a missing intent outranks it.
 	Problem *refusal.Refusal
+
+	// Protection is the strictest of any name on the way to the file, links and
+	// the destination of a Move included.
+	Protection workspace.Protection
 
 	// ExpectedHash is the agent's expected_content_hash, "" if none was given.
 	ExpectedHash string

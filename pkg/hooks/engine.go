@@ -30,6 +30,7 @@ type Recorder interface {
 type Sessions interface {
 	Resolve(caller session.Caller, handle, intentID string) (*session.Session, error)
 	Observers(caller session.Caller, handle string) session.Observer
+	Untracked(caller session.Caller) *session.Views
 }
 
 // HookTimeout bounds a pre-hook or post-hook that an embedder added.
@@ -311,7 +312,7 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
-	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, progress: req.Progress}
+	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, progress: req.Progress, leave: req.Leave}
 	if call.Class == "" {
 		call.Class = Destructive
 	}
@@ -325,6 +326,12 @@ func (e *Engine) newCall(spec Spec, req Request) *Call {
 		common.IntentID = ""
 	}
 	call.Session, call.SessionErr = e.sessions.Resolve(req.Caller, common.Session, common.IntentID)
+	switch {
+	case call.Session != nil:
+		call.Views = call.Session.Views
+	case call.SessionErr != nil && errors.Is(call.SessionErr, session.ErrNone):
+		call.Views = e.sessions.Untracked(req.Caller)
+	}
 	call.Declared = mutation.Class(common.MutationClass)
 	if call.Declared == "" && call.Session != nil {
 		call.Declared = mutation.Class(call.Session.MutationClass())
@@ -349,6 +356,11 @@ func (e *Engine) refused(call *Call, err error) Result {
 	e.recorder.Refused(call, hook, r)
 	e.deliver(call, r.Delivered())
 	return refuse(call.Class, r)
+}
+
+// Cancelled is the result of a call that was cancelled before it could start.
+func Cancelled(class Class) Result {
+	return refuse(class, refusal.New(refusal.Cancelled, "The call was cancelled before it started."))
 }
 
 // EncodeJSON encodes without HTML escaping, which would cost agents tokens and

@@ -99,10 +99,8 @@ func (f *Freshness) judge(c *hooks.Call, effect *hooks.FileEffect) *refusal.Refu
 		return nil
 	}
 	seen, whole := "", false
-	if c.Session != nil {
-		if view, ok := c.Session.Seen(effect.Path); ok {
-			seen, whole = view.Hash, view.Whole
-		}
+	if view, ok := c.Views.Seen(effect.Path); ok {
+		seen, whole = view.Hash, view.Whole
 	}
 	switch {
 	case seen != "" && seen != effect.BeforeHash:
@@ -149,10 +147,7 @@ func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byt
 
 // sawWhole: a diff completes the agent's view only if that view was complete.
 func (f *Freshness) sawWhole(c *hooks.Call, path, hash string) bool {
-	if c.Session == nil {
-		return false
-	}
-	view, ok := c.Session.Seen(path)
+	view, ok := c.Views.Seen(path)
 	return ok && view.Whole && view.Hash == hash
 }
 

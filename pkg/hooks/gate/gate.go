@@ -28,8 +28,6 @@ type Policy struct {
 	AllowUninitialized bool
 	// ScopeRequired refuses intents without owned_scope.
 	ScopeRequired bool
-	// BlindWrites lets write_to_file overwrite what the session has not read.
-	BlindWrites bool
 	// EnforceClass refuses a declared refactor that is not proven.
 	EnforceClass bool
 	// CommandRules says that the settings hold rules for commands that this
@@ -46,6 +44,7 @@ type Policy struct {
 // Intents loads the snapshot that a call is judged by.
 type Intents interface {
 	Load() (*intent.Set, error)
+	Ignore() (*intent.Ignore, error)
 }
 
 // Ledger is asked whether it can take a record.
@@ -75,7 +74,7 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, ledger Ledger,
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
 		return writable(ctx, c, ledger), nil
 	}))
-	at(hooks.AtPlan, "approval", approval)
+	at(hooks.AtPlan, "approval", needsApproval)
 	e.SetFreshness(fresh)
 }
 
@@ -93,9 +92,9 @@ func writable(ctx context.Context, c *hooks.Call, ledger Ledger) hooks.Decision 
 	return hooks.Allow()
 }
 
-// approval puts calls under an `approve:` intent to the operator.
-func approval(c *hooks.Call) hooks.Decision {
-	if skips(c) || c.Intent == nil || c.Intents == nil || !c.Intents.Ignore().NeedsApproval(c.Intent.ID) {
+// needsApproval puts calls under an `approve:` intent to the operator.
+func needsApproval(c *hooks.Call) hooks.Decision {
+	if skips(c) || c.Intent == nil || !c.Ignore.NeedsApproval(c.Intent.ID) {
 		return hooks.Allow()
 	}
 	return hooks.Ask(hooks.PolicyAsk, refusal.Newf(refusal.ApprovalRequired,

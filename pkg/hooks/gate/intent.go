@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -16,11 +17,16 @@ func initialized(c *hooks.Call, intents Intents, p Policy) hooks.Decision {
 	set, err := intents.Load()
 	switch {
 	case err == nil:
-		c.Intents = set
+		c.Intents, c.Ignore = set, set.Ignore()
 		return hooks.Allow()
 	case c.Class == hooks.Safe:
+		// The rules that are clear hold, whatever is wrong with the rest.
+		c.Ignore, _ = intents.Ignore()
 		return hooks.Allow()
 	case errors.Is(err, intent.ErrNotInitialized):
+		if c.Ignore, err = intents.Ignore(); err != nil {
+			return hooks.Refuse(Unreadable(err))
+		}
 		if p.AllowUninitialized {
 			c.Untracked = true
 			return hooks.Allow("no intents file: recorded as " + hooks.UntrackedIntent)
@@ -55,12 +61,6 @@ func selected(c *hooks.Call, p Policy) hooks.Decision {
 		return hooks.Refuse(refusal.Newf(refusal.MissingOrInvalidIntent,
 			"The selected intent %s is no longer in active_intents.yaml.", id).With("available", Selectable(c.Intents)))
 	}
-	if c.IntentID != "" && c.IntentID != id {
-		return hooks.Refuse(refusal.Newf(refusal.IntentMismatch,
-			"The call names intent_id %q, but %s is selected.", c.IntentID, id).
-			Suggest("Leave out `intent_id`, pass intent_id: %q, or call select_active_intent with intent_id: %q.", id, c.IntentID).
-			With("selected", id).With("intent_id", c.IntentID))
-	}
 	if r := Usable(in, c.Intents); r != nil {
 		return hooks.Refuse(r)
 	}
@@ -88,21 +88,50 @@ func Usable(in *intent.Intent, set *intent.Set) *refusal.Refusal {
 	return nil
 }
 
-// noSelection explains why a call has no session.
+// noSelection explains why a call has no session. Only the plain lack of a
+// selection may be put to the operator.
 func noSelection(c *hooks.Call, p Policy) hooks.Decision {
+	r := NoSelection(c.SessionErr, c.Intents)
+	if errors.Is(c.SessionErr, session.ErrNone) {
+		return hooks.Ask(p.MissingIntent, r)
+	}
+	return hooks.Refuse(r)
+}
+
+// NoSelection is the refusal for an error of session.Store.Resolve.
+func NoSelection(err error, set *intent.Set) *refusal.Refusal {
 	var ambiguous *session.AmbiguousError
 	var mismatch *session.MismatchError
+	var ended *session.EndedError
 	switch {
-	case errors.Is(c.SessionErr, session.ErrExpired):
-		return hooks.Refuse(refusal.New(refusal.SessionExpired,
-			"The session handle is unknown or has expired.").With("available", Selectable(c.Intents)))
-	case errors.As(c.SessionErr, &ambiguous), errors.As(c.SessionErr, &mismatch):
-		return hooks.Refuse(refusal.New(refusal.IntentMismatch, c.SessionErr.Error()))
+	case errors.Is(err, session.ErrExpired):
+		return refusal.New(refusal.SessionExpired, "The session handle is unknown or has expired.").With("available", Selectable(set))
+	case errors.As(err, &ambiguous):
+		return refusal.Newf(refusal.IntentMismatch, "%s.", sentence(err)).Suggest("%s", ambiguous.Remedy()).With("live", intentIDs(ambiguous.Live))
+	case errors.As(err, &mismatch):
+		return refusal.Newf(refusal.IntentMismatch, "%s.", sentence(err)).Suggest("%s", mismatch.Remedy()).
+			With("intent_id", mismatch.Given).With("live", intentIDs(mismatch.Live))
+	case errors.As(err, &ended):
+		return refusal.Newf(refusal.IntentNotActive, "%s.", sentence(err)).With("intent_id", ended.IntentID).With("available", Selectable(set))
+	case errors.Is(err, session.ErrNone):
+		return refusal.New(refusal.MissingOrInvalidIntent,
+			"No intent is selected: nothing may be changed before one is.").With("available", Selectable(set))
 	}
-	r := refusal.New(refusal.MissingOrInvalidIntent,
-		"No intent is selected: a declared intent is needed before anything may be changed.").
-		With("available", Selectable(c.Intents))
-	return hooks.Ask(p.MissingIntent, r)
+	return refusal.From(err)
+}
+
+func intentIDs(live []session.Choice) []string {
+	ids := []string{}
+	for _, c := range live {
+		ids = append(ids, c.IntentID)
+	}
+	return ids
+}
+
+// sentence makes an error's text begin like one.
+func sentence(err error) string {
+	s := err.Error()
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // Selectable lists the ids and names of the intents that can be selected now.

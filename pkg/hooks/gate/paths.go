@@ -24,27 +24,26 @@ func protected(c *hooks.Call) hooks.Decision {
 	if skips(c) {
 		return hooks.Allow()
 	}
-	for _, p := range mutated(c) {
-		if workspace.Protect(p) == workspace.ProtectNever {
-			return hooks.Refuse(protectedPath(p))
+	for _, f := range c.Effects.Files {
+		// The working directory of a command stands among the files as a read.
+		if (f.Mutates() || c.Effects.Command != nil) && f.Protection == workspace.ProtectNever {
+			return hooks.Refuse(protectedPath(f))
 		}
-	}
-	if cmd := c.Effects.Command; cmd != nil && cmd.Cwd != "." && workspace.Protect(cmd.Cwd) == workspace.ProtectNever {
-		return hooks.Refuse(protectedPath(cmd.Cwd))
 	}
 	return hooks.Allow()
 }
 
-func protectedPath(p string) *refusal.Refusal {
-	return refusal.Newf(refusal.ProtectedPath, "%s belongs to the governance files or to git and cannot be written by tools.", p).With("path", p)
+func protectedPath(f *hooks.FileEffect) *refusal.Refusal {
+	path := f.Path
+	if f.To != "" && workspace.Protect(path) != workspace.ProtectNever {
+		path = f.To
+	}
+	return refusal.Newf(refusal.ProtectedPath, "%s belongs to the governance files or to git and cannot be written by tools.", path).With("path", path)
 }
 
 // ignored: secret paths for every tool, other path rules for mutations.
 func ignored(c *hooks.Call, p Policy) hooks.Decision {
-	if c.Intents == nil {
-		return hooks.Allow()
-	}
-	ignore := c.Intents.Ignore()
+	ignore := c.Ignore
 	for _, f := range c.Effects.Files {
 		for _, path := range f.Paths() {
 			if rule, ok := ignore.Secret(path); ok {
@@ -74,7 +73,7 @@ func scope(c *hooks.Call, p Policy) hooks.Decision {
 		if c.Intent.Scope().Match(path) {
 			continue
 		}
-		if _, ok := c.Intents.Ignore().Unscoped(path); ok {
+		if _, ok := c.Ignore.Unscoped(path); ok {
 			continue
 		}
 		return hooks.Ask(p.ScopeViolation, outOfScope(c, path))
@@ -105,10 +104,10 @@ func programConfig(c *hooks.Call, p Policy) hooks.Decision {
 	if skips(c) {
 		return hooks.Allow()
 	}
-	for _, path := range mutated(c) {
-		if workspace.Protect(path) == workspace.ProtectProgramConfig {
+	for _, f := range c.Effects.Files {
+		if f.Mutates() && f.Protection == workspace.ProtectProgramConfig {
 			return hooks.Ask(p.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
-				"%s can make other programs run code or grant rights, so changing it needs the operator's approval.", path).With("path", path))
+				"%s can make other programs run code or grant rights, so changing it needs the operator's approval.", f.Path).With("path", f.Path))
 		}
 	}
 	return hooks.Allow()

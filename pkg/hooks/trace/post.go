@@ -18,17 +18,14 @@ func Seen(views Views) hooks.PostHook {
 			if f.AfterHash != "" {
 				views.Remember(f.AfterHash, f.After)
 			}
-			if call.Session == nil {
-				continue
-			}
 			switch f.Op {
 			case hooks.Deleted:
-				call.Session.Forgot(f.Path)
+				call.Views.Forgot(f.Path)
 			case hooks.Moved:
-				call.Session.Forgot(f.From)
-				call.Session.Wrote(f.Path, f.AfterHash)
+				call.Views.Forgot(f.From)
+				call.Views.Wrote(f.Path, f.AfterHash)
 			default:
-				call.Session.Wrote(f.Path, f.AfterHash)
+				call.Views.Wrote(f.Path, f.AfterHash)
 			}
 		}
 		return nil

@@ -7,9 +7,6 @@ package trace
 
 import (
 	"context"
-	"errors"
-
-	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -21,11 +18,10 @@ import (
 // Recorder implements hooks.Recorder on a ledger.
 type Recorder struct {
 	ledger *ledger.Ledger
-	log    zerolog.Logger
 }
 
 // NewRecorder records to l.
-func NewRecorder(l *ledger.Ledger, log zerolog.Logger) *Recorder { return &Recorder{l, log} }
+func NewRecorder(l *ledger.Ledger) *Recorder { return &Recorder{l} }
 
 var _ hooks.Recorder = (*Recorder)(nil)
 
@@ -36,7 +32,7 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		// chose to let such calls through.
 		return "", nil
 	}
-	appended, err := r.ledger.Append(ctx, record(call, outcome))
+	appended, err := r.ledger.Append(ctx, r.record(call, outcome))
 	if err != nil {
 		return "", err
 	}
@@ -51,13 +47,11 @@ func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) 
 	}
 	rec := base(call)
 	rec.Kind = ledger.KindDecision
-	rec.Decision = &ledger.Decision{Outcome: "refused", ErrorType: string(why.Code()), Step: hook, Reason: why.Reason()}
+	rec.Decision = &ledger.Decision{Outcome: "refused", ErrorType: string(why.Code()), Hook: hook, Reason: why.Reason()}
 	for _, f := range call.Effects.Files {
 		rec.Decision.Paths = append(rec.Decision.Paths, f.Paths()...)
 	}
-	if err := r.ledger.AppendSoon(rec); err != nil && !errors.Is(err, ledger.ErrUnavailable) {
-		r.log.Warn().Err(err).Str("tool", call.Tool).Msg("a refusal could not be recorded")
-	}
+	r.ledger.AppendSoon(rec)
 }
 
 func base(call *hooks.Call) ledger.Record {
@@ -66,7 +60,6 @@ func base(call *hooks.Call) ledger.Record {
 		Call:        call.Tool,
 		Contributor: ledger.Contributor{Type: "ai", ModelID: call.Caller.ModelID},
 		Client:      ledger.Client{Name: call.Caller.ClientName, Version: call.Caller.ClientVersion},
-		Notes:       call.Notes,
 	}
 	if call.Session != nil {
 		rec.Session = call.Session.PublicID()
@@ -77,27 +70,30 @@ func base(call *hooks.Call) ledger.Record {
 	return rec
 }
 
-func record(call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
+func (r *Recorder) record(call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
 	rec := base(call)
 	rec.Kind = ledger.KindMutation
 	rec.MutationClass = string(outcome.Class.Class)
-	rec.Class = ledger.Class{
+	rec.Class = &ledger.Class{
 		Declared: string(outcome.Class.Declared),
 		Computed: string(outcome.Class.Class),
 		Evidence: string(outcome.Class.Evidence),
 	}
 	for _, f := range outcome.Changed() {
-		rec.Changes = append(rec.Changes, change(f))
+		rec.Changes = append(rec.Changes, r.change(f))
 	}
 	if cmd := outcome.Command; cmd != nil {
 		rec.Kind = ledger.KindCommand
 		rec.Command = &ledger.Command{
-			Line: cmd.Line, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
-			DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
+			Command: cmd.Line, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
+			DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox, Artifact: cmd.ArtifactID,
 		}
 	}
+	if len(call.Notes) > 0 {
+		rec.Detail = map[string]any{"notes": call.Notes}
+	}
 	if note := outcome.Record; note != nil {
-		rec.Kind = ledger.Kind(note.Kind)
+		rec.Kind, rec.MutationClass, rec.Class = ledger.Kind(note.Kind), "", nil
 		rec.Detail = note.Detail
 		if note.IntentID != "" {
 			rec.IntentID = note.IntentID
@@ -106,18 +102,18 @@ func record(call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
 	return rec
 }
 
-func change(f hooks.FileOutcome) ledger.Change {
-	c := ledger.Change{Path: f.Path, From: f.From, Op: string(f.Op), Before: f.BeforeHash, After: f.AfterHash, Hunks: f.Hunks}
+func (r *Recorder) change(f hooks.FileOutcome) ledger.Change {
+	c := ledger.Change{Path: f.Path, From: f.From, Op: ledger.Op(f.Op), Before: f.BeforeHash, After: f.AfterHash, Hunks: f.Hunks}
 	if f.BeforeHash != "" {
-		c.BeforeOID = ledger.BlobID(f.Before)
+		c.BeforeOID = r.ledger.BlobID(f.Before)
 	}
 	if f.AfterHash == "" {
 		return c
 	}
-	c.AfterOID = ledger.BlobID(f.After)
+	c.AfterOID = r.ledger.BlobID(f.After)
 	if text, err := workspace.Decode(f.After); err == nil {
-		for _, r := range edit.ChangedRanges(text.String, f.Hunks) {
-			c.Ranges = append(c.Ranges, ledger.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
+		for _, changed := range edit.ChangedRanges(text.String, f.Hunks) {
+			c.Ranges = append(c.Ranges, ledger.Range{StartLine: changed.StartLine, EndLine: changed.EndLine, ContentHash: changed.ContentHash})
 		}
 	}
 	return c

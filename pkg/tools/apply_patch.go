@@ -1,0 +1,305 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+type patchArgs struct {
+	hooks.Common
+	Patch string `json:"patch"`
+}
+
+type patchTool struct {
+	deps *Deps
+	spec hooks.Spec
+	args *arguments
+}
+
+func applyPatch(d *Deps) hooks.Tool {
+	file := open([]string{"path", "operation", "content_hash"}, schema{
+		"path":         text("Workspace-relative; the new path of a moved file."),
+		"from":         text("Where a moved file was."),
+		"operation":    oneOf("What became of the file.", "created", "modified", "deleted", "moved", "unchanged"),
+		"content_hash": text("sha256 of the raw bytes now on disk, empty for a deleted file."),
+	})
+	spec := hooks.Spec{
+		Name: "apply_patch", Title: "Apply a patch to several files", Class: hooks.Destructive,
+		Description: "Add, update, move and delete several files at once: all of them or none. Format:\n*** Begin Patch\n*** Add File: path\n+line\n" +
+			"*** Update File: path\n*** Move to: new/path\n@@ optional line of context\n context\n-old line\n+new line\n*** Delete File: path\n*** End Patch\n" +
+			"Every path must be in the scope of the selected intent. A file can be deleted only after read_file delivered it.",
+		InputSchema: mutatingInput([]string{"patch"}, schema{"patch": text("The whole patch.")}),
+		OutputSchema: output(open([]string{"files", "record_id", "mutation_class", "warnings"}, schema{
+			"files":          list("Every file of the patch.", file),
+			"record_id":      text("The ledger record, empty if nothing changed."),
+			"mutation_class": text("As recorded."),
+			"warnings":       list("What was matched loosely, or failed behind the change.", schema{"type": "string"}),
+		})),
+	}
+	return &patchTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}}
+}
+
+func (t *patchTool) Spec() hooks.Spec { return t.spec }
+
+func (t *patchTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
+	var args patchArgs
+	if err := t.args.decode(raw, &args); err != nil {
+		return nil, err
+	}
+	patch, err := edit.ParsePatch(args.Patch)
+	if err != nil {
+		return nil, refusal.Newf(refusal.InvalidArguments, "The patch cannot be read: %v. Nothing was changed.", err).
+			Suggest("Mend the patch at the line that the message names.")
+	}
+	c := &patchCall{tool: t, call: call, byPath: make(map[string]*patchFile), notes: patch.Notes}
+	for i := range patch.Sections {
+		c.addSection(&patch.Sections[i])
+	}
+	return c, nil
+}
+
+// patchFile is one file of a patch: where it starts, and what the sections
+// that name it make of it, in their order.
+type patchFile struct {
+	effect   *hooks.FileEffect
+	target   *workspace.Target
+	to       *workspace.Target
+	sections []*edit.Section
+}
+
+type patchCall struct {
+	tool   *patchTool
+	call   *hooks.Call
+	files  []*patchFile
+	byPath map[string]*patchFile
+	notes  []string
+}
+
+// addSection finds the file that a section goes on with: a section after a
+// move may name the file by its new path.
+func (c *patchCall) addSection(s *edit.Section) {
+	target, effect := c.tool.deps.target(s.Path)
+	f, ok := c.byPath[effect.Path]
+	if ok && effect.Problem == nil {
+		target.Close()
+	} else {
+		f = &patchFile{effect: effect, target: target}
+		effect.Knowledge = hooks.KnowsBySearch
+		c.files = append(c.files, f)
+		c.byPath[effect.Path] = f
+	}
+	f.sections = append(f.sections, s)
+	switch s.Op {
+	case edit.OpAdd:
+	case edit.OpDelete:
+		f.effect.Kind, f.effect.Knowledge = hooks.Delete, hooks.KnowsNothing
+	default:
+		if f.effect.Kind == hooks.Create && len(f.sections) == 1 {
+			f.effect.Kind = hooks.Modify
+		}
+	}
+	if s.To != "" {
+		c.addMove(f, s)
+	}
+}
+
+func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
+	to, effect := c.tool.deps.target(s.To)
+	if f.to != nil {
+		f.to.Close()
+	}
+	f.to = to
+	f.effect.To = effect.Path
+	f.effect.Protection = max(f.effect.Protection, effect.Protection)
+	f.effect.Kind = hooks.Move
+	if effect.Problem != nil && f.effect.Problem == nil {
+		f.effect.Problem = effect.Problem
+	}
+	c.byPath[effect.Path] = f
+}
+
+func (c *patchCall) Effects() hooks.Effects {
+	var e hooks.Effects
+	for _, f := range c.files {
+		e.Files = append(e.Files, f.effect)
+	}
+	return e
+}
+
+func (c *patchCall) Close() error {
+	for _, f := range c.files {
+		if f.target != nil {
+			f.target.Close()
+		}
+		if f.to != nil {
+			f.to.Close()
+		}
+	}
+	return nil
+}
+
+func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
+	planned := &changes{deps: c.tool.deps, call: c.call, notes: c.notes, render: renderPatch}
+	var failed []any
+	var first *refusal.Refusal
+	for _, f := range c.files {
+		change, notes, err := f.plan(c.tool.deps)
+		if err != nil {
+			r, ok := refusal.As(err)
+			if !ok {
+				return nil, err
+			}
+			if first == nil {
+				first = r
+			}
+			failed = append(failed, map[string]any{"path": f.effect.Path, "error_type": r.Code(), "error": r.Reason(), "details": r.Details()})
+			continue
+		}
+		planned.notes = append(planned.notes, notes...)
+		planned.add(f.effect, change)
+	}
+	if first != nil {
+		return nil, first.With("failed_files", failed)
+	}
+	return planned, nil
+}
+
+// plan composes the sections of one file.
+func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
+	change := workspace.Change{Target: f.target}
+	original, exists, err := f.load()
+	if err != nil {
+		return change, nil, err
+	}
+	var notes []string
+	now, present := original.String, exists
+	for _, s := range f.sections {
+		var more []string
+		now, present, more, err = f.apply(s, now, present, d.Match)
+		if err != nil {
+			return change, nil, err
+		}
+		notes = append(notes, more...)
+	}
+	return f.settle(change, original, now, exists, present, notes)
+}
+
+func (f *patchFile) load() (workspace.Text, bool, error) {
+	if f.onlyDeleted() {
+		text, err := load(f.target, f.effect)
+		return text, err == nil || f.effect.BeforeHash != "", onlyMissing(err, f.effect)
+	}
+	text, err := loadText(f.target, f.effect)
+	if r, ok := refusal.As(err); ok && r.Code() == refusal.FileNotFound && f.sections[0].Op == edit.OpAdd {
+		return text, false, nil
+	}
+	return text, err == nil, err
+}
+
+func (f *patchFile) onlyDeleted() bool {
+	return len(f.sections) == 1 && f.sections[0].Op == edit.OpDelete
+}
+
+// onlyMissing lets a binary file be deleted: its content need not be text.
+func onlyMissing(err error, effect *hooks.FileEffect) error {
+	if err != nil && effect.BeforeHash != "" {
+		return nil
+	}
+	return err
+}
+
+func (f *patchFile) apply(s *edit.Section, now string, present bool, opt edit.Options) (string, bool, []string, error) {
+	path := f.effect.Path
+	switch {
+	case s.Op == edit.OpAdd && present:
+		return "", false, nil, refusal.Newf(refusal.DiffNotApplied, "%s exists already (patch line %d adds it). Nothing was changed.", path, s.Line).
+			With("path", path).Suggest("Use `*** Update File:` to change it.")
+	case s.Op != edit.OpAdd && !present:
+		return "", false, nil, refusal.Newf(refusal.FileNotFound, "%s does not exist (patch line %d). Nothing was changed.", path, s.Line).With("path", path)
+	case s.Op == edit.OpDelete:
+		return "", false, nil, nil
+	}
+	result, err := s.Apply(now, opt)
+	if err != nil {
+		return "", false, nil, matchProblem(path, f.effect.BeforeHash, err)
+	}
+	var notes []string
+	for _, n := range result.Notes {
+		notes = append(notes, path+": "+n)
+	}
+	return result.Text, true, notes, nil
+}
+
+// settle decides what the sections together come to.
+func (f *patchFile) settle(change workspace.Change, original workspace.Text, now string, existed, exists bool, notes []string) (workspace.Change, []string, error) {
+	effect := f.effect
+	if !exists {
+		if !existed {
+			return change, nil, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path)
+		}
+		effect.Kind, effect.To, effect.Knowledge = hooks.Delete, "", hooks.KnowsNothing
+		effect.Hunks = edit.Hunks(original.String, "")
+		change.Op = workspace.Delete
+		return change, notes, nil
+	}
+	encoded, err := original.Encode(now)
+	if err != nil {
+		return change, nil, refusal.Newf(refusal.InvalidArguments, "%s is %s, which cannot hold the new content: %v.", effect.Path, original.Encoding, err)
+	}
+	setAfter(effect, original, now, encoded)
+	change.After = encoded
+	switch {
+	case !existed:
+		effect.Kind, change.Op = hooks.Create, workspace.Create
+	case f.to != nil && effect.To != effect.Path:
+		effect.Kind, change.Op, change.To = hooks.Move, workspace.Move, f.to
+		if f.to.Kind() != workspace.Missing {
+			return change, nil, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there.", effect.Path, effect.To).With("path", effect.To)
+		}
+	default:
+		effect.Kind, effect.To, change.Op = hooks.Modify, "", workspace.Modify
+	}
+	return change, notes, nil
+}
+
+type patchedFile struct {
+	Path        string   `json:"path"`
+	From        string   `json:"from,omitempty"`
+	Operation   hooks.Op `json:"operation"`
+	ContentHash string   `json:"content_hash"`
+}
+
+func renderPatch(o *hooks.Outcome, _ []string) (hooks.Result, error) {
+	result := struct {
+		Files         []patchedFile `json:"files"`
+		RecordID      string        `json:"record_id"`
+		MutationClass string        `json:"mutation_class"`
+		Warnings      []string      `json:"warnings"`
+	}{RecordID: o.RecordID, MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...)}
+	var b strings.Builder
+	for _, f := range o.Files {
+		result.Files = append(result.Files, patchedFile{f.Path, f.From, f.Op, f.AfterHash})
+		fmt.Fprintf(&b, "%s: %s", f.Path, f.Op)
+		if f.From != "" {
+			fmt.Fprintf(&b, " from %s", f.From)
+		}
+		if f.AfterHash != "" {
+			fmt.Fprintf(&b, " [content_hash: %s]", f.AfterHash)
+		}
+		b.WriteByte('\n')
+	}
+	if o.RecordID != "" {
+		fmt.Fprintf(&b, "[record: %s, %s]\n", o.RecordID, result.MutationClass)
+	}
+	for _, w := range result.Warnings {
+		b.WriteString("Note: " + w + "\n")
+	}
+	return encodeResult(strings.TrimRight(b.String(), "\n"), result)
+}

@@ -1,0 +1,248 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// fileLimit bounds a file that a tool reads whole, in bytes.
+const fileLimit = 64 << 20
+
+// target resolves a path. A path that cannot be used becomes the effect's
+// problem, to be reported at its own step of the gate.
+func (d *Deps) target(requested string) (*workspace.Target, *hooks.FileEffect) {
+	effect := &hooks.FileEffect{Kind: hooks.Create, Path: requested, Requested: requested}
+	t, err := d.Workspace.Resolve(requested)
+	if err != nil {
+		effect.Problem = pathProblem(requested, err)
+		return nil, effect
+	}
+	effect.Path, effect.Protection = t.Path(), t.Protection()
+	switch t.Kind() {
+	case workspace.Missing:
+	case workspace.Regular:
+		effect.Kind, effect.Exists = hooks.Modify, true
+	default:
+		effect.Problem = refusal.Newf(refusal.NotARegularFile, "%s is not a regular file but a %s.", t.Path(), t.Kind()).With("path", t.Path())
+	}
+	return t, effect
+}
+
+func pathProblem(requested string, err error) *refusal.Refusal {
+	code := refusal.InternalError
+	switch {
+	case errors.Is(err, workspace.ErrOutside), errors.Is(err, workspace.ErrInvalidPath):
+		code = refusal.PathOutsideWorkspace
+	case errors.Is(err, workspace.ErrNotRegular):
+		code = refusal.NotARegularFile
+	}
+	return refusal.Newf(code, "The path %q cannot be used: %v.", clip(requested, 300), err).With("path", strings.ToValidUTF8(clip(requested, 300), "\uFFFD"))
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}
+
+// load reads a target's content into its effect.
+func load(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
+	content, err := t.Read(fileLimit)
+	if err != nil {
+		return workspace.Text{}, readProblem(effect.Path, err)
+	}
+	effect.Before, effect.BeforeHash = content.Bytes, string(content.Hash)
+	text, err := workspace.Decode(content.Bytes)
+	if err != nil {
+		return workspace.Text{}, err
+	}
+	return text, nil
+}
+
+func readProblem(path string, err error) error {
+	switch {
+	case errors.Is(err, workspace.ErrNotExist):
+		return refusal.Newf(refusal.FileNotFound, "%s does not exist.", path).With("path", path)
+	case errors.Is(err, workspace.ErrNotRegular):
+		return refusal.Newf(refusal.NotARegularFile, "%s is not a regular file.", path).With("path", path)
+	case errors.Is(err, workspace.ErrTooLarge):
+		return refusal.Newf(refusal.TooLarge, "%s is larger than %d bytes.", path, fileLimit).With("path", path)
+	}
+	return fmt.Errorf("reading %s: %w", path, err)
+}
+
+// loadText is load for tools that edit text.
+func loadText(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
+	text, err := load(t, effect)
+	if err != nil {
+		if errors.Is(err, workspace.ErrBinary) {
+			return text, refusal.Newf(refusal.DiffNotApplied, "%s is binary; it can only be written whole.", effect.Path).With("path", effect.Path)
+		}
+		return text, err
+	}
+	return text, nil
+}
+
+// setAfter puts the new content into an effect and computes its hunks.
+func setAfter(effect *hooks.FileEffect, before workspace.Text, text string, encoded []byte) {
+	effect.After = encoded
+	effect.AfterHash = string(workspace.HashOf(encoded))
+	effect.Hunks = edit.Hunks(before.String, text)
+}
+
+// changes is a planned set of file changes that take effect together. It is
+// the Planned of every tool that changes files.
+type changes struct {
+	deps    *Deps
+	call    *hooks.Call
+	effects []*hooks.FileEffect
+	files   []workspace.Change
+	notes   []string
+	render  func(o *hooks.Outcome, notes []string) (hooks.Result, error)
+}
+
+// add plans one change. A change to the very same bytes is not carried out but
+// reported as unchanged.
+func (c *changes) add(effect *hooks.FileEffect, change workspace.Change) {
+	c.effects = append(c.effects, effect)
+	if effect.Kind == hooks.Modify && effect.BeforeHash == effect.AfterHash {
+		return
+	}
+	change.Before = workspace.Hash(effect.BeforeHash)
+	c.files = append(c.files, change)
+}
+
+func (c *changes) Run(ctx context.Context) (*hooks.Outcome, error) {
+	outcome := &hooks.Outcome{Warnings: c.notes}
+	for _, effect := range c.effects {
+		outcome.Files = append(outcome.Files, outcomeOf(effect))
+	}
+	if len(c.files) == 0 {
+		return outcome, nil
+	}
+	prepared, err := c.deps.Workspace.Prepare(ctx, c.files)
+	if err != nil {
+		return nil, c.refuse(err)
+	}
+	settlement, err := prepared.Commit(ctx)
+	if err != nil {
+		return nil, c.refuse(err)
+	}
+	for _, f := range settlement.Files() {
+		outcome.Warnings = append(outcome.Warnings, f.Warnings...)
+	}
+	outcome.Settlement = settlement
+	return outcome, nil
+}
+
+func (c *changes) Result(o *hooks.Outcome) (hooks.Result, error) { return c.render(o, c.notes) }
+
+func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
+	o := hooks.FileOutcome{
+		Path: effect.Path, BeforeHash: effect.BeforeHash, AfterHash: effect.AfterHash,
+		Before: effect.Before, After: effect.After, Hunks: effect.Hunks, InScope: true,
+	}
+	switch effect.Kind {
+	case hooks.Create:
+		o.Op = hooks.Created
+	case hooks.Delete:
+		o.Op = hooks.Deleted
+	case hooks.Move:
+		o.Op, o.From, o.Path = hooks.Moved, effect.Path, effect.To
+	default:
+		o.Op = hooks.Modified
+		if effect.BeforeHash == effect.AfterHash {
+			o.Op = hooks.Unchanged
+		}
+	}
+	return o
+}
+
+// refuse explains why a commit did not happen. Nothing was changed.
+func (c *changes) refuse(err error) error {
+	var stale *workspace.StaleError
+	switch {
+	case errors.As(err, &stale):
+		return c.deps.Fresh.Refuse(c.call, stale.Path, string(stale.Want), string(stale.Have), stale.Content)
+	case errors.Is(err, workspace.ErrExists):
+		return refusal.Newf(refusal.StaleFile, "A file came to stand where this call wanted to create one: %v.", err)
+	case errors.Is(err, workspace.ErrNotExist):
+		return refusal.Newf(refusal.StaleFile, "A file that this call wanted to change is gone: %v.", err)
+	case errors.Is(err, workspace.ErrBusy):
+		return refusal.Newf(refusal.Busy, "Another writer holds a file of this call: %v. Nothing was changed.", err)
+	case errors.Is(err, context.Canceled):
+		return refusal.New(refusal.Cancelled, "The call was cancelled; nothing was changed.")
+	}
+	return fmt.Errorf("nothing was changed: %w", err)
+}
+
+// written is the structured result of the tools that change one file.
+type written struct {
+	Path          string   `json:"path"`
+	Operation     hooks.Op `json:"operation"`
+	ContentHash   string   `json:"content_hash"`
+	RecordID      string   `json:"record_id"`
+	MutationClass string   `json:"mutation_class"`
+	Warnings      []string `json:"warnings"`
+	Diff          string   `json:"diff,omitempty"`
+}
+
+func writtenSchema() schema {
+	return open([]string{"path", "operation", "content_hash", "record_id", "mutation_class", "warnings"}, schema{
+		"path":           text("Workspace-relative."),
+		"operation":      oneOf("What became of the file.", "created", "modified", "deleted", "moved", "unchanged"),
+		"content_hash":   text("sha256 of the raw bytes now on disk; it counts as seen."),
+		"record_id":      text("The ledger record, empty if nothing changed."),
+		"mutation_class": text("As recorded."),
+		"warnings":       list("What was repaired, matched loosely, or failed behind the change.", schema{"type": "string"}),
+		"diff":           text("The change as a unified diff, where it is short."),
+	})
+}
+
+// renderOne renders the outcome of a change of one file.
+func renderOne(o *hooks.Outcome, notes []string) (hooks.Result, error) {
+	f := o.Files[0]
+	w := written{Path: f.Path, Operation: f.Op, ContentHash: f.AfterHash, RecordID: o.RecordID,
+		MutationClass: string(o.Class.Class), Warnings: o.Warnings, Diff: shortDiff(f)}
+	if w.Warnings == nil {
+		w.Warnings = []string{}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n[content_hash: %s]", f.Path, f.Op, f.AfterHash)
+	if o.RecordID != "" {
+		fmt.Fprintf(&b, "\n[record: %s, %s]", o.RecordID, w.MutationClass)
+	}
+	for _, warning := range w.Warnings {
+		b.WriteString("\nNote: " + warning)
+	}
+	if w.Diff != "" {
+		b.WriteString("\n\n" + w.Diff)
+	}
+	return encodeResult(b.String(), w)
+}
+
+// shortDiff shows an edit back to the agent when it is worth its tokens; a
+// created file is what the agent itself just sent.
+func shortDiff(f hooks.FileOutcome) string {
+	if f.Op != hooks.Modified {
+		return ""
+	}
+	before, errBefore := workspace.Decode(f.Before)
+	after, errAfter := workspace.Decode(f.After)
+	if errBefore != nil || errAfter != nil {
+		return ""
+	}
+	diff := edit.Unified(f.Path, f.Path, before.String, after.String, 3)
+	if len(diff) > 8<<10 {
+		return ""
+	}
+	return diff
+}

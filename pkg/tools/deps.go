@@ -1,0 +1,68 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Staleness keeps what agents were shown and explains what changed since;
+// gate.Freshness implements it.
+type Staleness interface {
+	Remember(hash string, content []byte)
+	Refuse(call *hooks.Call, path, want, have string, content []byte) *refusal.Refusal
+}
+
+// Trace answers questions about the ledger.
+type Trace interface {
+	Query(ctx context.Context, f ledger.Filter) (ledger.Result, error)
+}
+
+// Deps are what the shipped tools work on.
+type Deps struct {
+	Workspace *workspace.Workspace
+	Intents   *intent.Store
+	Sessions  *session.Store
+	Fresh     Staleness
+	Trace     Trace
+	Runner    *command.Runner
+	Artifacts *command.Artifacts
+	Approvals *approval.Store
+	Clock     func() time.Time
+
+	// Lifetime is how long a session handle lives unused.
+	Lifetime time.Duration
+	// Match steers how diffs are placed.
+	Match edit.Options
+	// Brain is the workspace-relative path of the shared brain.
+	Brain string
+	// CommandTimeout is used where a call gives none; MaxCommandTimeout bounds
+	// what it may give.
+	CommandTimeout, MaxCommandTimeout time.Duration
+	// Aliases adds Roo's edit and search_replace beside edit_file.
+	Aliases bool
+}
+
+// All returns the shipped tools in the order in which tools/list shows them.
+func All(d *Deps) []hooks.Tool {
+	tools := []hooks.Tool{
+		selectActiveIntent(d), getActiveIntent(d), listIntents(d),
+		readFile(d), listFiles(d), searchFiles(d), readCommandOutput(d),
+		queryTrace(d), queryLessons(d),
+		writeToFile(d), applyDiff(d), editFile(d, "edit_file"), applyPatch(d), executeCommand(d),
+		proposeIntent(d), requestScopeExpansion(d), resumeApproval(d),
+	}
+	if d.Aliases {
+		tools = append(tools, editFile(d, "edit"), editFile(d, "search_replace"))
+	}
+	return tools
+}

@@ -1,0 +1,197 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+type commandArgs struct {
+	hooks.Common
+	Command    string `json:"command"`
+	Cwd        string `json:"cwd"`
+	Timeout    int    `json:"timeout"`
+	Background bool   `json:"background"`
+}
+
+type commandTool struct {
+	deps *Deps
+	spec hooks.Spec
+	args *arguments
+}
+
+func executeCommand(d *Deps) hooks.Tool {
+	changed := open([]string{"path", "operation", "in_scope"}, schema{
+		"path":      text("Workspace-relative."),
+		"operation": oneOf("What became of the file.", "created", "modified", "deleted", "moved"),
+		"in_scope":  flag("Whether the selected intent owns it."),
+	})
+	spec := hooks.Spec{
+		Name: "execute_command", Title: "Run a shell command", Class: hooks.Destructive, OpenWorld: true,
+		Description: "Run a command line in a shell, in the workspace root or in cwd. Needs a selected intent. Standard input is empty. " +
+			"A non-zero exit and a timeout are results, not errors. Long output comes as head and tail; read_command_output has the whole. " +
+			"No process of the command outlives the call.",
+		InputSchema: mutatingInput([]string{"command"}, schema{
+			"command":    schema{"type": "string", "minLength": 1, "description": "The line for the shell."},
+			"cwd":        text("The directory to run in, relative to the workspace root."),
+			"timeout":    number(fmt.Sprintf("Seconds until it is ended, at most %d.", int(d.MaxCommandTimeout.Seconds())), 1),
+			"background": flag("Not offered by this version."),
+		}),
+		OutputSchema: output(open([]string{"exit_code", "timed_out", "duration_ms", "output", "artifact_id", "truncated", "changed_files", "sandbox", "record_id"}, schema{
+			"exit_code":     schema{"type": "integer", "description": "128 plus the signal's number where one ended it."},
+			"timed_out":     flag("Whether the timeout ended it."),
+			"duration_ms":   number("Wall time.", 0),
+			"output":        text("Standard output and error, head and tail if long."),
+			"artifact_id":   text("For read_command_output; empty if nothing was kept."),
+			"truncated":     flag("Whether output is not the whole."),
+			"changed_files": list("What the command changed in the workspace, as far as it was attributed.", changed),
+			"sandbox":       text("What held the command: none in this version."),
+			"record_id":     text("The ledger record."),
+			"warnings":      list("What to know beside it.", schema{"type": "string"}),
+		})),
+	}
+	return &commandTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}}
+}
+
+func (t *commandTool) Spec() hooks.Spec { return t.spec }
+
+func (t *commandTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
+	c := &commandCall{tool: t, call: call}
+	if err := t.args.decode(raw, &c.args); err != nil {
+		return nil, err
+	}
+	if c.args.Background {
+		return nil, refusal.New(refusal.InvalidArguments, "Background commands are not offered by this version; run the command in the foreground with a timeout.")
+	}
+	if limit := t.deps.MaxCommandTimeout; time.Duration(c.args.Timeout)*time.Second > limit || c.args.Timeout > int(limit.Seconds()) {
+		return nil, refusal.Newf(refusal.InvalidArguments, "timeout: at most %d seconds.", int(limit.Seconds()))
+	}
+	c.dir, c.cwd = t.deps.directory(c.args.Cwd)
+	return c, nil
+}
+
+type commandCall struct {
+	tool   *commandTool
+	call   *hooks.Call
+	args   commandArgs
+	dir    *workspace.Target
+	cwd    *hooks.FileEffect
+	result command.Result
+}
+
+// Effects: the working directory stands among the files as a read, so that its
+// problem is found at step 4.
+func (c *commandCall) Effects() hooks.Effects {
+	return hooks.Effects{
+		Files:   []*hooks.FileEffect{c.cwd},
+		Command: &hooks.CommandEffect{Line: c.args.Command, Cwd: c.cwd.Path},
+	}
+}
+
+func (c *commandCall) Close() error {
+	if c.dir == nil {
+		return nil
+	}
+	return c.dir.Close()
+}
+
+func (c *commandCall) Plan(context.Context) (hooks.Planned, error) { return c, nil }
+
+func (c *commandCall) Run(ctx context.Context) (*hooks.Outcome, error) {
+	d := c.tool.deps
+	if d.Runner == nil {
+		return nil, refusal.New(refusal.CommandBlocked, "This machine has no shell that commands could run in.").WithHint(refusal.HintAskUser)
+	}
+	dir, err := c.dir.OpenDir()
+	if err != nil {
+		return nil, readProblem(c.cwd.Path, err)
+	}
+	defer dir.Close()
+	timeout := d.CommandTimeout
+	if c.args.Timeout > 0 {
+		timeout = time.Duration(c.args.Timeout) * time.Second
+	}
+	progress := 0.0
+	c.result, err = d.Runner.Run(ctx, command.Spec{
+		Command: c.args.Command, Dir: dir, Env: command.FilterEnv(os.Environ()), Timeout: timeout,
+		Progress: func(chunk string) { progress++; c.call.Progress(chunk, progress, 0) },
+	})
+	if err != nil {
+		return nil, commandProblem(err)
+	}
+	r := c.result
+	return &hooks.Outcome{
+		Warnings: r.Warnings,
+		Command: &hooks.CommandOutcome{
+			Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: r.ExitCode, TimedOut: r.TimedOut,
+			DurationMS: r.Duration.Milliseconds(), OutputHash: r.OutputHash, ArtifactID: r.ArtifactID, Sandbox: "none",
+		},
+	}, nil
+}
+
+func commandProblem(err error) error {
+	switch {
+	case errors.Is(err, command.ErrInvalidSpec):
+		return refusal.Newf(refusal.InvalidArguments, "%v.", err)
+	case errors.Is(err, command.ErrNotStarted):
+		return refusal.New(refusal.Cancelled, "The call was cancelled; the command was not started.")
+	}
+	return fmt.Errorf("the command did not start: %w", err)
+}
+
+type commandResult struct {
+	ExitCode     int           `json:"exit_code"`
+	TimedOut     bool          `json:"timed_out"`
+	DurationMS   int64         `json:"duration_ms"`
+	Output       string        `json:"output"`
+	ArtifactID   string        `json:"artifact_id"`
+	Truncated    bool          `json:"truncated"`
+	ChangedFiles []changedFile `json:"changed_files"`
+	Sandbox      string        `json:"sandbox"`
+	RecordID     string        `json:"record_id"`
+	Warnings     []string      `json:"warnings"`
+}
+
+type changedFile struct {
+	Path      string   `json:"path"`
+	Operation hooks.Op `json:"operation"`
+	InScope   bool     `json:"in_scope"`
+}
+
+func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
+	r := c.result
+	result := commandResult{
+		ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Output: r.Output,
+		ArtifactID: r.ArtifactID, Truncated: r.Truncated, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
+		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...),
+	}
+	for _, f := range o.Changed() {
+		result.ChangedFiles = append(result.ChangedFiles, changedFile{f.Path, f.Op, f.InScope})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "exit code: %d", r.ExitCode)
+	if r.TimedOut {
+		b.WriteString(" (timed out)")
+	}
+	if r.Cancelled {
+		b.WriteString(" (cancelled)")
+	}
+	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s, record: %s]\n", result.DurationMS, result.Sandbox, o.RecordID)
+	b.WriteString(r.Output)
+	if r.Truncated && r.ArtifactID != "" {
+		fmt.Fprintf(&b, "\n[output cut: read_command_output with artifact_id: %q has the whole]", r.ArtifactID)
+	}
+	for _, w := range result.Warnings {
+		b.WriteString("\nNote: " + w)
+	}
+	return encodeResult(b.String(), result)
+}

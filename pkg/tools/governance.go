@@ -1,0 +1,237 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// pendingView is the structured result of a request that waits for the
+// operator.
+type pendingView struct {
+	ApprovalID string `json:"approval_id"`
+	Status     string `json:"status"`
+	Command    string `json:"operator_command"`
+	ExpiresAt  string `json:"expires_at"`
+}
+
+func pendingSchema() schema {
+	return open([]string{"approval_id", "status", "operator_command", "expires_at"}, schema{
+		"approval_id":      text("For resume_approval."),
+		"status":           text("recorded: waits for the operator; done: the file says so now."),
+		"operator_command": text("What the operator can run."),
+		"expires_at":       text("RFC 3339."),
+	})
+}
+
+// request records what an agent asks for and names the operator's way.
+func (d *Deps) request(call *hooks.Call, r approval.Request) (*reply, error) {
+	r.Tool, r.Client = call.Tool, call.Caller.ClientName
+	stored, err := d.Approvals.Put(r)
+	if err != nil {
+		return nil, fmt.Errorf("recording the request: %w", err)
+	}
+	view := pendingView{stored.ID, "recorded", stored.Command, stored.ExpiresAt.Format("2006-01-02T15:04:05Z07:00")}
+	text := fmt.Sprintf("The request is recorded as %s. Ask the user to run:\n\n    %s\n\nThen go on; resume_approval with approval_id: %q says whether it was done.",
+		stored.ID, stored.Command, stored.ID)
+	return &reply{
+		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(ledger.KindLifecycle), IntentID: stored.IntentID,
+			Detail: map[string]any{"request": call.Tool, "approval": stored.ID, "paths": stored.Paths, "reason": stored.Reason}}},
+		text: text, structured: view,
+	}, nil
+}
+
+type proposeArgs struct {
+	hooks.Common
+	Name        string   `json:"name"`
+	OwnedScope  []string `json:"owned_scope"`
+	Description string   `json:"description"`
+	Constraints []string `json:"constraints"`
+	Criteria    []string `json:"acceptance_criteria"`
+}
+
+func proposeIntent(d *Deps) hooks.Tool {
+	spec := hooks.Spec{
+		Name: "propose_intent", Title: "Propose a new intent", Class: hooks.Governance,
+		Description: "Propose an intent where none fits the work. The operator decides; the answer names the command that declares it.",
+		InputSchema: input([]string{"name", "owned_scope", "description"}, schema{
+			"name":                schema{"type": "string", "minLength": 1, "maxLength": 200, "description": "A short title."},
+			"owned_scope":         schema{"type": "array", "minItems": 1, "maxItems": 100, "items": schema{"type": "string", "minLength": 1}, "description": "Globs of the paths that the work needs."},
+			"description":         text("What is to be done and why."),
+			"constraints":         list("What must hold.", schema{"type": "string"}),
+			"acceptance_criteria": list("How it is known to be done.", schema{"type": "string"}),
+			"intent_id":           text("Not used: the operator gives the id."),
+			"mutation_class":      text("Not used."),
+		}),
+		OutputSchema: output(pendingSchema()),
+	}
+	return newSimple(spec, func(_ context.Context, call *hooks.Call, a proposeArgs) (*reply, error) {
+		if err := proposable(a.OwnedScope); err != nil {
+			return nil, err
+		}
+		command := "orchestra-mcp intents add --name " + shellQuote(a.Name) + scopeFlags("--scope", a.OwnedScope)
+		if a.Description != "" {
+			command += " --description " + shellQuote(clip(a.Description, 2000))
+		}
+		return d.request(call, approval.Request{Kind: approval.NewIntent, Name: a.Name, Paths: a.OwnedScope, Reason: a.Description, Command: command})
+	})
+}
+
+type expandArgs struct {
+	hooks.Common
+	Paths  []string `json:"paths"`
+	Reason string   `json:"reason"`
+}
+
+func requestScopeExpansion(d *Deps) hooks.Tool {
+	spec := hooks.Spec{
+		Name: "request_scope_expansion", Title: "Ask for a wider scope", Class: hooks.Governance,
+		Description: "Ask the operator to add paths to an intent's owned_scope. The answer names the command that does it.",
+		InputSchema: input([]string{"paths", "reason"}, schema{
+			"paths":          schema{"type": "array", "minItems": 1, "maxItems": 100, "items": schema{"type": "string", "minLength": 1}, "description": "Paths or globs that the work needs."},
+			"reason":         schema{"type": "string", "minLength": 1, "description": "Why, for the operator."},
+			"intent_id":      text("The intent, if none is selected."),
+			"mutation_class": text("Not used."),
+		}),
+		OutputSchema: output(pendingSchema()),
+	}
+	return newSimple(spec, func(_ context.Context, call *hooks.Call, a expandArgs) (*reply, error) {
+		set, err := d.intents()
+		if err != nil {
+			return nil, err
+		}
+		id := a.IntentID
+		if call.Session != nil {
+			id = call.Session.IntentID()
+		}
+		if id == "" {
+			return nil, refusal.New(refusal.MissingOrInvalidIntent, "Whose scope? No intent is selected and intent_id is not given.").
+				With("available", gate.Selectable(set))
+		}
+		in, ok := set.Get(id)
+		if !ok {
+			return nil, refusal.Newf(refusal.MissingOrInvalidIntent, "There is no intent %q.", clip(id, 80)).With("available", gate.Selectable(set))
+		}
+		if err := proposable(a.Paths); err != nil {
+			return nil, err
+		}
+		command := "orchestra-mcp intents scope " + in.ID + scopeFlags("--add", a.Paths)
+		return d.request(call, approval.Request{Kind: approval.ScopeExpansion, IntentID: in.ID, Paths: a.Paths, Reason: a.Reason, Command: command})
+	})
+}
+
+// proposable refuses globs that no operator's yes could make work.
+func proposable(globs []string) error {
+	if _, err := intent.CompileScope(globs); err != nil {
+		return refusal.Newf(refusal.InvalidArguments, "The scope cannot stand: %v.", err)
+	}
+	for _, g := range globs {
+		if literal, _, _ := strings.Cut(g, "*"); workspace.Protect(strings.Trim(literal, "/")) == workspace.ProtectNever {
+			return refusal.Newf(refusal.ProtectedPath, "%s belongs to the governance files or to git; no intent can own it.", clip(g, 200)).With("path", clip(g, 200))
+		}
+	}
+	return nil
+}
+
+func scopeFlags(name string, globs []string) string {
+	var b strings.Builder
+	for _, g := range globs {
+		b.WriteString(" " + name + " " + shellQuote(g))
+	}
+	return b.String()
+}
+
+// shellQuote makes one word for a POSIX shell. The command is for a person to
+// paste, and the text is an agent's: control characters are made visible.
+func shellQuote(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return "'" + strings.ReplaceAll(b.String(), "'", `'\''`) + "'"
+}
+
+type resumeArgs struct {
+	hooks.Common
+	ApprovalID string `json:"approval_id"`
+}
+
+func resumeApproval(d *Deps) hooks.Tool {
+	spec := hooks.Spec{
+		Name: "resume_approval", Title: "Go on after an approval", Class: hooks.Governance, Idempotent: true,
+		Description: "Ask whether the operator has done what an APPROVAL_REQUIRED, propose_intent or request_scope_expansion asked for.",
+		InputSchema: input([]string{"approval_id"}, schema{
+			"approval_id":    schema{"type": "string", "minLength": 1, "description": "As the earlier answer gave it."},
+			"intent_id":      text("Not used."),
+			"mutation_class": text("Not used."),
+		}),
+		OutputSchema: output(pendingSchema()),
+	}
+	return newSimple(spec, func(_ context.Context, _ *hooks.Call, a resumeArgs) (*reply, error) {
+		r, err := d.Approvals.Get(a.ApprovalID)
+		if errors.Is(err, approval.ErrUnknown) {
+			return nil, refusal.Newf(refusal.FileNotFound, "There is no pending request %q; it may have expired.", clip(a.ApprovalID, 100)).
+				WithHint(refusal.HintAskUser).Suggest("Make the call again that asked for the approval.")
+		}
+		if err != nil {
+			return nil, err
+		}
+		set, err := d.intents()
+		if err != nil {
+			return nil, err
+		}
+		if !fulfilled(r, set) {
+			return nil, refusal.Newf(refusal.ApprovalRequired, "The operator has not answered %s yet.", r.ID).
+				With("approval_id", r.ID).With("operator_command", r.Command).With("expires_at", r.ExpiresAt).
+				Suggest("Ask the user to run: %s", r.Command)
+		}
+		view := pendingView{r.ID, "done", r.Command, r.ExpiresAt.Format("2006-01-02T15:04:05Z07:00")}
+		return &reply{text: "Done: active_intents.yaml says so now. Go on with the work (list_intents shows the ids).", structured: view}, nil
+	})
+}
+
+// fulfilled looks at what the operator's command would have brought about.
+func fulfilled(r approval.Request, set *intent.Set) bool {
+	switch r.Kind {
+	case approval.NewIntent:
+		for _, in := range set.All() {
+			if in.Name == r.Name {
+				return true
+			}
+		}
+	case approval.ScopeExpansion:
+		in, ok := set.Get(r.IntentID)
+		if !ok {
+			return false
+		}
+		for _, path := range r.Paths {
+			if !in.Scope().Match(path) && !contains(in.OwnedScope, path) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func contains(globs []string, glob string) bool {
+	for _, g := range globs {
+		if g == glob {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,217 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+const (
+	defaultReadLines = 2000
+	// readBudget bounds the content of one read_file result, in bytes.
+	readBudget = 256 << 10
+	// imageLimit bounds an image that is handed over as such, in bytes.
+	imageLimit = 4 << 20
+)
+
+type readArgs struct {
+	located
+	Session string `json:"session"`
+	Offset  int    `json:"offset"`
+	Limit   int    `json:"limit"`
+}
+
+type readTool struct {
+	deps *Deps
+	spec hooks.Spec
+	args *arguments
+}
+
+func readFile(d *Deps) hooks.Tool {
+	spec := hooks.Spec{
+		Name: "read_file", Title: "Read a file", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
+		Description: "Read a file of the workspace with line numbers and its content hash. What was read counts as seen: " +
+			"write_to_file can replace a file only after all of its lines were read. Long files come in pieces: go on with offset.",
+		InputSchema: input(nil, schema{
+			"path": text(pathHelp), "file_path": text("Another name for path."),
+			"offset": number("First line to read, 1-based.", 1),
+			"limit":  schema{"type": "integer", "minimum": 1, "default": defaultReadLines, "description": "How many lines."},
+		}),
+		OutputSchema: output(open([]string{"path", "content", "content_hash", "total_lines", "start_line", "end_line", "truncated", "encoding", "line_ending"}, schema{
+			"path":         text("Workspace-relative."),
+			"content":      text("The lines from start_line to end_line as they stand in the file, without numbers."),
+			"content_hash": text("sha256 of the raw bytes of the whole file."),
+			"total_lines":  number("Lines of the whole file.", 0),
+			"start_line":   number("First line of content, 0 if there is none.", 0),
+			"end_line":     number("Last line of content, 0 if there is none.", 0),
+			"truncated":    flag("Whether lines are missing before or behind."),
+			"encoding":     text("utf-8, utf-16le, utf-16be, latin-1, or binary."),
+			"line_ending":  text("lf, crlf, cr, mixed or none."),
+			"mime_type":    text("Of an image or other binary file."),
+			"size":         number("Bytes of a binary file.", 0),
+		})),
+	}
+	return &readTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}}
+}
+
+func (t *readTool) Spec() hooks.Spec { return t.spec }
+
+func (t *readTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
+	c := &readCall{tool: t}
+	if err := t.args.decode(raw, &c.args); err != nil {
+		return nil, err
+	}
+	requested, err := c.args.path()
+	if err != nil {
+		return nil, err
+	}
+	c.target, c.effect = t.deps.target(requested)
+	c.effect.Kind = hooks.Read
+	return c, nil
+}
+
+type readCall struct {
+	tool   *readTool
+	args   readArgs
+	target *workspace.Target
+	effect *hooks.FileEffect
+	view   readView
+	image  []byte
+}
+
+// readView is the structured result.
+type readView struct {
+	Path        string `json:"path"`
+	Content     string `json:"content"`
+	ContentHash string `json:"content_hash"`
+	TotalLines  int    `json:"total_lines"`
+	StartLine   int    `json:"start_line"`
+	EndLine     int    `json:"end_line"`
+	Truncated   bool   `json:"truncated"`
+	Encoding    string `json:"encoding"`
+	LineEnding  string `json:"line_ending"`
+	MIMEType    string `json:"mime_type,omitempty"`
+	Size        int    `json:"size,omitempty"`
+
+	lines []string
+	cut   bool
+}
+
+func (c *readCall) Effects() hooks.Effects {
+	return hooks.Effects{Files: []*hooks.FileEffect{c.effect}}
+}
+
+func (c *readCall) Close() error {
+	if c.target == nil {
+		return nil
+	}
+	return c.target.Close()
+}
+
+func (c *readCall) Plan(context.Context) (hooks.Planned, error) {
+	content, err := c.target.Read(fileLimit)
+	if err != nil {
+		return nil, readProblem(c.effect.Path, err)
+	}
+	c.view = readView{Path: c.effect.Path, ContentHash: string(content.Hash)}
+	decoded, err := workspace.Decode(content.Bytes)
+	switch {
+	case errors.Is(err, workspace.ErrBinary):
+		c.binary(content.Bytes)
+		return c, nil
+	case err != nil:
+		return nil, err
+	}
+	c.tool.deps.Fresh.Remember(string(content.Hash), content.Bytes)
+	c.view.Encoding, c.view.LineEnding = string(decoded.Encoding), string(decoded.LineEnding)
+	return c, c.slice(decoded.String)
+}
+
+func (c *readCall) binary(b []byte) {
+	c.view.Encoding, c.view.LineEnding = "binary", "none"
+	c.view.MIMEType, c.view.Size = http.DetectContentType(b), len(b)
+	if strings.HasPrefix(c.view.MIMEType, "image/") && len(b) <= imageLimit {
+		c.image = b
+	}
+}
+
+// slice takes the lines asked for, as far as the budget reaches.
+func (c *readCall) slice(s string) error {
+	all := edit.RawLines(s)
+	v := &c.view
+	v.TotalLines = len(all)
+	start, limit := max(c.args.Offset, 1), c.args.Limit
+	if limit == 0 {
+		limit = defaultReadLines
+	}
+	if start > len(all) {
+		if start > 1 {
+			return refusal.Newf(refusal.InvalidArguments, "offset %d is behind the last line: %s has %d lines.", start, v.Path, len(all)).
+				With("path", v.Path).With("total_lines", len(all))
+		}
+		return nil
+	}
+	end := start - 1
+	budget := readBudget
+	for end < len(all) && end-start+1 < limit && len(all[end]) <= budget {
+		budget -= len(all[end])
+		end++
+	}
+	if end < start {
+		// One line is longer than the whole budget: show its beginning, which
+		// does not count as having seen it.
+		v.lines, v.cut = []string{strings.ToValidUTF8(all[start-1][:readBudget], "")}, true
+		end = start
+	} else {
+		v.lines = all[start-1 : end]
+	}
+	v.StartLine, v.EndLine = start, end
+	v.Content = strings.Join(v.lines, "")
+	v.Truncated = start > 1 || end < len(all) || v.cut
+	return nil
+}
+
+func (c *readCall) Run(context.Context) (*hooks.Outcome, error) {
+	o := &hooks.Outcome{}
+	v := c.view
+	if v.Encoding != "binary" && !v.cut {
+		o.Delivered = []refusal.Delivery{{Path: v.Path, Hash: v.ContentHash, Total: v.TotalLines, From: v.StartLine, To: v.EndLine}}
+	}
+	return o, nil
+}
+
+func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
+	v := c.view
+	if v.Encoding == "binary" {
+		return c.binaryResult()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n[content_hash: %s]\n[lines %d-%d of %d, %s, %s]\n", v.Path, v.ContentHash, v.StartLine, v.EndLine, v.TotalLines, v.Encoding, v.LineEnding)
+	b.WriteString(edit.Numbered(v.lines, max(v.StartLine, 1)))
+	switch {
+	case v.cut:
+		fmt.Fprintf(&b, "\n[line %d is cut: it is longer than %d bytes]", v.StartLine, readBudget)
+	case v.EndLine < v.TotalLines:
+		fmt.Fprintf(&b, "\n[%d more lines: call read_file with offset: %d]", v.TotalLines-v.EndLine, v.EndLine+1)
+	case v.TotalLines == 0:
+		b.WriteString("[the file is empty]")
+	}
+	return encodeResult(b.String(), v)
+}
+
+func (c *readCall) binaryResult() (hooks.Result, error) {
+	v := c.view
+	result, err := encodeResult(fmt.Sprintf("%s\n[content_hash: %s]\n[%s, %d bytes]", v.Path, v.ContentHash, v.MIMEType, v.Size), v)
+	if c.image != nil {
+		result.Content = []hooks.Content{{MIMEType: v.MIMEType, Data: c.image}}
+	}
+	return result, err
+}

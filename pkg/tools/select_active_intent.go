@@ -1,0 +1,130 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+type selectArgs struct {
+	Session       string `json:"session"`
+	IntentID      string `json:"intent_id"`
+	MutationClass string `json:"mutation_class"`
+}
+
+// sessionView is the structured result of select_active_intent and
+// get_active_intent.
+type sessionView struct {
+	Session          string   `json:"session"`
+	IntentID         string   `json:"intent_id"`
+	Name             string   `json:"name"`
+	Status           string   `json:"status"`
+	MutationClass    string   `json:"mutation_class"`
+	OwnedScope       []string `json:"owned_scope"`
+	ExpiresInSeconds int      `json:"expires_in_seconds"`
+	Context          string   `json:"context"`
+}
+
+func sessionSchema() schema {
+	return open([]string{"session", "intent_id", "name", "status", "mutation_class", "owned_scope", "expires_in_seconds", "context"}, schema{
+		"session":            text("The handle to pass on each call."),
+		"intent_id":          text("The selected intent."),
+		"name":               schema{"type": "string"},
+		"status":             oneOf("Of the intent.", "TODO", "IN_PROGRESS", "BLOCKED", "DONE"),
+		"mutation_class":     text("The class that calls of this session have unless they declare one; may be empty."),
+		"owned_scope":        list("Globs of the paths that may be changed; empty means every path.", schema{"type": "string"}),
+		"expires_in_seconds": number("How long the handle lives unused.", 0),
+		"context":            text("<intent_context> XML: what to do, within which limits, and what was done before."),
+	})
+}
+
+func selectActiveIntent(d *Deps) hooks.Tool {
+	spec := hooks.Spec{
+		Name: "select_active_intent", Title: "Select the intent to work under", Class: hooks.Safe, Idempotent: true, Selects: true,
+		Description: "Call this first. Nothing can be changed before an intent is selected: it decides which paths may be changed, " +
+			"and every change is recorded under it. Returns the intent's context and a `session` to pass on each further call. " +
+			"list_intents shows the ids.",
+		InputSchema: input([]string{"intent_id"}, schema{
+			"intent_id":      schema{"type": "string", "minLength": 1, "description": "As list_intents shows it, such as INT-001."},
+			"mutation_class": oneOf("What the calls of this session are unless they say otherwise.", "AST_REFACTOR", "INTENT_EVOLUTION"),
+		}),
+		OutputSchema: output(sessionSchema()),
+	}
+	return newSimple(spec, func(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
+		return d.selectIntent(ctx, call, a)
+	})
+}
+
+func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
+	set, err := d.intents()
+	if err != nil {
+		return nil, err
+	}
+	in, ok := set.Get(a.IntentID)
+	if !ok {
+		return nil, refusal.Newf(refusal.MissingOrInvalidIntent, "There is no intent %q.", clip(a.IntentID, 80)).
+			With("available", gate.Selectable(set))
+	}
+	if r := gate.Usable(in, set); r != nil {
+		return nil, r
+	}
+	started := in.Status == intent.Todo
+	if started {
+		if set, err = d.Intents.SetStatus(ctx, in.ID, intent.InProgress, d.Clock()); err != nil {
+			return nil, fmt.Errorf("setting %s in progress: %w", in.ID, err)
+		}
+		in, _ = set.Get(in.ID)
+	}
+	s, handle, err := d.Sessions.Select(ctx, call.Caller, a.Session, in.ID, a.MutationClass)
+	if errors.Is(err, session.ErrExpired) {
+		return nil, refusal.New(refusal.SessionExpired, "The session handle is unknown or has expired.").
+			Suggest("Call select_active_intent without `session` to get a new one.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	call.Session = s
+	return d.selected(ctx, set, in, s, handle, started), nil
+}
+
+func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string, started bool) *reply {
+	view := d.view(ctx, in, s, handle)
+	var b strings.Builder
+	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, in.Name, handle, d.Lifetime, view.Context)
+	detail := map[string]any{"mutation_class": view.MutationClass, "owned_scope": in.OwnedScope}
+	if started {
+		detail["started"] = true
+	}
+	return &reply{
+		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(ledger.KindSelection), IntentID: in.ID, Detail: detail}},
+		text:    b.String(), structured: view,
+	}
+}
+
+func (d *Deps) view(ctx context.Context, in *intent.Intent, s *session.Session, handle string) sessionView {
+	return sessionView{
+		Session: handle, IntentID: in.ID, Name: in.Name, Status: string(in.Status), MutationClass: s.MutationClass(),
+		OwnedScope: append([]string{}, in.OwnedScope...), ExpiresInSeconds: int(s.ExpiresIn().Seconds()),
+		Context: d.intentContext(ctx, in, s.MutationClass()),
+	}
+}
+
+// intents loads the snapshot for tools that are about intents themselves.
+func (d *Deps) intents() (*intent.Set, error) {
+	set, err := d.Intents.Load()
+	switch {
+	case err == nil:
+		return set, nil
+	case errors.Is(err, intent.ErrNotInitialized):
+		return nil, refusal.New(refusal.WorkspaceNotInitialized, "This workspace has no .orchestration/active_intents.yaml.")
+	}
+	return nil, gate.Unreadable(err)
+}

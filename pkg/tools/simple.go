@@ -1,0 +1,60 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+)
+
+// reply is the outcome of a tool that touches no file of the workspace, with
+// its rendering.
+type reply struct {
+	outcome    hooks.Outcome
+	text       string
+	structured any
+}
+
+// simple is a tool without targets: it answers from what the server knows.
+type simple[A any] struct {
+	spec hooks.Spec
+	args *arguments
+	run  func(ctx context.Context, call *hooks.Call, args A) (*reply, error)
+}
+
+func newSimple[A any](spec hooks.Spec, run func(context.Context, *hooks.Call, A) (*reply, error)) hooks.Tool {
+	return &simple[A]{spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}, run: run}
+}
+
+func (t *simple[A]) Spec() hooks.Spec { return t.spec }
+
+func (t *simple[A]) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
+	s := &simpleCall[A]{tool: t, call: call}
+	if err := t.args.decode(raw, &s.args); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+type simpleCall[A any] struct {
+	tool  *simple[A]
+	call  *hooks.Call
+	args  A
+	reply *reply
+}
+
+func (s *simpleCall[A]) Effects() hooks.Effects                      { return hooks.Effects{} }
+func (s *simpleCall[A]) Plan(context.Context) (hooks.Planned, error) { return s, nil }
+func (s *simpleCall[A]) Close() error                                { return nil }
+func (s *simpleCall[A]) Result(o *hooks.Outcome) (hooks.Result, error) {
+	return encodeResult(s.reply.text, s.reply.structured)
+}
+
+func (s *simpleCall[A]) Run(ctx context.Context) (*hooks.Outcome, error) {
+	r, err := s.tool.run(ctx, s.call, s.args)
+	if err != nil {
+		return nil, err
+	}
+	s.reply = r
+	return &r.outcome, nil
+}
