@@ -1,0 +1,162 @@
+package clientsetup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxConfigSize bounds what is read: no client's settings are near it, and a workspace can hold anything.
+const maxConfigSize = 8 << 20
+
+// read returns the content of a configuration file, or existed=false if there is none.
+func (p *planner) read(path string, inside bool) (text []byte, existed bool, err error) {
+	target, err := p.resolve(path, inside)
+	if err != nil {
+		return nil, false, err
+	}
+	info, err := os.Stat(target)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("look at the configuration: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, false, fmt.Errorf("%s: %w: it is not a regular file", path, ErrUnmergeable)
+	}
+	file, err := os.Open(target)
+	if err != nil {
+		return nil, false, fmt.Errorf("read the configuration: %w", err)
+	}
+	defer file.Close()
+	text, err = io.ReadAll(io.LimitReader(file, maxConfigSize+1))
+	if err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(text) > maxConfigSize {
+		return nil, false, fmt.Errorf("%s: %w: it is larger than %d bytes", path, ErrUnmergeable, maxConfigSize)
+	}
+	return text, true, nil
+}
+
+// resolve follows links to the file that will be replaced, so that a configuration kept in a dotfiles directory
+// stays a link. A workspace file must stay in the workspace.
+func (p *planner) resolve(path string, inside bool) (string, error) {
+	return resolveTarget(p.Workspace, path, inside)
+}
+
+func resolveTarget(workspace, path string, inside bool) (string, error) {
+	target, err := resolveExisting(path)
+	if err != nil {
+		return "", fmt.Errorf("resolve %s: %w", path, err)
+	}
+	if !inside {
+		return target, nil
+	}
+	root, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		return "", fmt.Errorf("resolve the workspace: %w", err)
+	}
+	rel, err := filepath.Rel(root, target)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s %w: it is a link to %s; replace the link by a file or directory of its own",
+			path, ErrOutside, target)
+	}
+	return target, nil
+}
+
+// resolveExisting resolves the links of the longest existing part of path; what does not exist yet is appended.
+func resolveExisting(path string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return resolved, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "", errors.New("it is a link to a place that does not exist; remove the link")
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path, nil
+	}
+	resolved, err = resolveExisting(parent)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(resolved, filepath.Base(path)), nil
+}
+
+// Apply writes the files that differ. It stops at the first failure; files before it stay written, and running
+// the setup again does the rest. The new files of the user's own directories are readable by the user only.
+func (p *Plan) Apply(workspace string) error {
+	for i := range p.Files {
+		file := &p.Files[i]
+		if file.Action != Created && file.Action != Updated {
+			continue
+		}
+		if err := file.write(workspace); err != nil {
+			return fmt.Errorf("write %s: %w", file.Name, err)
+		}
+	}
+	return nil
+}
+
+func (f *File) write(workspace string) error {
+	target, err := resolveTarget(workspace, f.Path, f.inside)
+	if err != nil {
+		return err
+	}
+	present, err := os.ReadFile(target)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if existed := err == nil; existed != f.existed || !bytes.Equal(present, f.before) {
+		return fmt.Errorf("%w: run the command again", ErrChanged)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	return replaceFile(target, f.Content, f.newMode())
+}
+
+func (f *File) newMode() fs.FileMode {
+	if f.inside {
+		return 0o644
+	}
+	return 0o600
+}
+
+// replaceFile writes content beside target and renames it over target, keeping the mode of an existing file: a
+// reader, and a crash, see the old file or the new one.
+func replaceFile(target string, content []byte, mode fs.FileMode) error {
+	if info, err := os.Stat(target); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temp, err := os.CreateTemp(filepath.Dir(target), ".orchestra-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	if err := writeAndSync(temp, content, mode); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), target)
+}
+
+func writeAndSync(file *os.File, content []byte, mode fs.FileMode) error {
+	_, err := file.Write(content)
+	if err == nil {
+		err = file.Chmod(mode)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,330 @@
+package clientsetup
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// utf8BOM stands at the start of files that some Windows editors write.
+var utf8BOM = []byte("\xef\xbb\xbf")
+
+// document is a JSON file, with or without comments and trailing commas, that is added to in place: every byte that
+// is not part of an addition stays what it is.
+type document struct {
+	root     hujson.Value
+	bom      bool
+	newline  string
+	unit     string // one level of indentation
+	standard bool   // neither comments nor trailing commas
+}
+
+// parseDocument reads a file. An empty one becomes an empty object.
+func parseDocument(text []byte) (*document, error) {
+	doc := &document{newline: "\n", unit: "  "}
+	text, doc.bom = bytes.CutPrefix(text, utf8BOM)
+	if bytes.Contains(text, []byte("\r\n")) {
+		doc.newline = "\r\n"
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}" + doc.newline)
+	}
+	root, err := hujson.Parse(bytes.Clone(text))
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is not JSON (%v); repair it, or use --print and add the lines by hand", ErrUnmergeable, err)
+	}
+	object, ok := root.Value.(*hujson.Object)
+	if !ok {
+		return nil, fmt.Errorf("%w: it does not hold a JSON object", ErrUnmergeable)
+	}
+	if unit := lastLineIndent(firstExtra(object)); unit != "" {
+		doc.unit = unit
+	}
+	doc.root, doc.standard = root, root.IsStandard()
+	return doc, nil
+}
+
+func firstExtra(object *hujson.Object) hujson.Extra {
+	if len(object.Members) == 0 {
+		return nil
+	}
+	return object.Members[0].Name.BeforeExtra
+}
+
+// lastLineIndent is the whitespace behind the last line break, or "" if there is no line break or something else
+// stands there.
+func lastLineIndent(extra hujson.Extra) string {
+	i := bytes.LastIndexByte(extra, '\n')
+	if i < 0 || len(bytes.Trim(extra[i+1:], " \t")) > 0 {
+		return ""
+	}
+	return string(extra[i+1:])
+}
+
+func (d *document) bytes() []byte {
+	text := d.root.Pack()
+	if d.bom {
+		text = append(bytes.Clone(utf8BOM), text...)
+	}
+	return text
+}
+
+// merge lays addition over the document: objects are merged key by key, lists of strings get the elements that they
+// lack, any other value replaces what stood there. Keys keep the order of the addition's JSON.
+func (d *document) merge(addition any) error {
+	value, err := parseAddition(addition)
+	if err != nil {
+		return err
+	}
+	return d.mergeInto(&d.root, value, 0, nil)
+}
+
+// mergeMissing is merge for what may be missing: it adds keys, and changes none that is there.
+func (d *document) mergeMissing(addition any) error {
+	value, err := parseAddition(addition)
+	if err != nil {
+		return err
+	}
+	return d.addMissing(&d.root, value, 0, nil)
+}
+
+func (d *document) addMissing(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
+	object, ok := dst.Value.(*hujson.Object)
+	addition, nested := src.Value.(*hujson.Object)
+	if !nested {
+		return nil
+	}
+	if !ok {
+		return fmt.Errorf("%w: %s is not an object there", ErrUnmergeable, describePath(path))
+	}
+	for _, member := range addition.Members {
+		name := member.Name.Value.(hujson.Literal).String()
+		at := append(path[:len(path):len(path)], name)
+		existing, err := findMember(object, name, at)
+		if err != nil {
+			return err
+		}
+		if existing == nil {
+			d.appendMember(object, member, depth)
+			continue
+		}
+		if err := d.addMissing(existing, member.Value, depth+1, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parseAddition(addition any) (hujson.Value, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(addition); err != nil {
+		return hujson.Value{}, err
+	}
+	value, err := hujson.Parse(text.Bytes())
+	if err != nil {
+		return hujson.Value{}, err
+	}
+	value.BeforeExtra, value.AfterExtra = nil, nil
+	return value, nil
+}
+
+func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
+	switch addition := src.Value.(type) {
+	case *hujson.Object:
+		object, ok := dst.Value.(*hujson.Object)
+		if !ok {
+			return fmt.Errorf("%w: %s is not an object there", ErrUnmergeable, describePath(path))
+		}
+		return d.mergeObject(object, addition, depth, path)
+	case *hujson.Array:
+		list, ok := dst.Value.(*hujson.Array)
+		if !ok {
+			return fmt.Errorf("%w: %s is not a list there", ErrUnmergeable, describePath(path))
+		}
+		d.mergeList(list, addition, depth)
+		return nil
+	default:
+		if !sameJSON(*dst, src) {
+			dst.Value = src.Value
+		}
+		return nil
+	}
+}
+
+func (d *document) mergeObject(object, addition *hujson.Object, depth int, path []string) error {
+	for _, member := range addition.Members {
+		name := member.Name.Value.(hujson.Literal).String()
+		at := append(path[:len(path):len(path)], name)
+		existing, err := findMember(object, name, at)
+		if err != nil {
+			return err
+		}
+		if existing == nil {
+			d.appendMember(object, member, depth)
+			continue
+		}
+		if err := d.mergeMember(existing, member.Value, depth+1, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeMember is mergeInto, but "args" is replaced as a whole: it is a command line, not a set.
+func (d *document) mergeMember(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
+	if path[len(path)-1] != "args" {
+		return d.mergeInto(dst, src, depth, path)
+	}
+	if !sameJSON(*dst, src) {
+		dst.Value = d.indented(src, depth).Value
+	}
+	return nil
+}
+
+// findMember refuses a name that stands twice: clients take the last one, editors show the first.
+func findMember(object *hujson.Object, name string, path []string) (*hujson.Value, error) {
+	var found *hujson.Value
+	for i := range object.Members {
+		if object.Members[i].Name.Value.(hujson.Literal).String() != name {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("%w: %s stands there twice; remove one", ErrUnmergeable, describePath(path))
+		}
+		found = &object.Members[i].Value
+	}
+	return found, nil
+}
+
+func (d *document) mergeList(list, addition *hujson.Array, depth int) {
+	for _, element := range addition.Elements {
+		if !containsJSON(list, element) {
+			d.appendElement(list, element, depth)
+		}
+	}
+}
+
+func containsJSON(list *hujson.Array, element hujson.Value) bool {
+	for i := range list.Elements {
+		if sameJSON(list.Elements[i], element) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameJSON(a, b hujson.Value) bool {
+	var left, right any
+	a, b = a.Clone(), b.Clone()
+	a.Standardize()
+	b.Standardize()
+	if json.Unmarshal(a.Pack(), &left) != nil || json.Unmarshal(b.Pack(), &right) != nil {
+		return false
+	}
+	return reflect.DeepEqual(left, right)
+}
+
+// appendMember adds a member behind the last one, in the layout of its siblings.
+func (d *document) appendMember(object *hujson.Object, member hujson.ObjectMember, depth int) {
+	first := firstExtra(object)
+	var last *hujson.Value
+	if n := len(object.Members); n > 0 {
+		last = &object.Members[n-1].Value
+	}
+	before, indentDepth := d.layoutNext(first, last, &object.AfterExtra, depth)
+	added := hujson.ObjectMember{Name: member.Name, Value: d.indented(member.Value, indentDepth)}
+	added.Name.BeforeExtra = before
+	added.Value.BeforeExtra = hujson.Extra(" ")
+	added.Value.AfterExtra = trailingComma(last)
+	object.Members = append(object.Members, added)
+}
+
+func (d *document) appendElement(list *hujson.Array, element hujson.Value, depth int) {
+	var first hujson.Extra
+	var last *hujson.Value
+	if n := len(list.Elements); n > 0 {
+		first, last = list.Elements[0].BeforeExtra, &list.Elements[n-1]
+	}
+	before, indentDepth := d.layoutNext(first, last, &list.AfterExtra, depth)
+	added := d.indented(element, indentDepth)
+	added.BeforeExtra = before
+	added.AfterExtra = trailingComma(last)
+	list.Elements = append(list.Elements, added)
+}
+
+// trailingComma repeats the style of the value that was last: hujson writes the comma if the extra is not nil.
+func trailingComma(last *hujson.Value) hujson.Extra {
+	if last != nil && last.AfterExtra != nil {
+		return hujson.Extra{}
+	}
+	return nil
+}
+
+// layoutNext returns what stands before the next member, and moves a comment that stood behind the last one, before
+// the closing bracket, in front of it: there it still stands on the line it belongs to.
+func (d *document) layoutNext(first hujson.Extra, last *hujson.Value, after *hujson.Extra, depth int) (hujson.Extra, int) {
+	if last != nil && !bytes.ContainsRune(first, '\n') && !bytes.ContainsRune(*after, '\n') {
+		return hujson.Extra(" "), depth + 1
+	}
+	indent := lastLineIndent(first)
+	if indent == "" {
+		indent = strings.Repeat(d.unit, depth+1)
+	}
+	comments := bytes.TrimRight(*after, " \t\r\n")
+	before := append(bytes.Clone(comments), d.newline+indent...)
+	if closing := lastLineIndent(*after); last == nil || !bytes.ContainsRune(*after, '\n') {
+		*after = hujson.Extra(d.newline + strings.TrimSuffix(indent, d.unit))
+	} else {
+		*after = hujson.Extra(d.newline + closing)
+	}
+	return before, depth + 1
+}
+
+// indented lays a value of ours out over several lines; lists of plain values stay on one.
+func (d *document) indented(value hujson.Value, depth int) hujson.Value {
+	value = value.Clone()
+	switch composite := value.Value.(type) {
+	case *hujson.Object:
+		for i := range composite.Members {
+			member := &composite.Members[i]
+			member.Name.BeforeExtra = d.lineAt(depth + 1)
+			member.Value = d.indented(member.Value, depth+1)
+			member.Value.BeforeExtra = hujson.Extra(" ")
+		}
+		if len(composite.Members) > 0 {
+			composite.AfterExtra = d.lineAt(depth)
+		}
+	case *hujson.Array:
+		for i := range composite.Elements {
+			composite.Elements[i] = d.indented(composite.Elements[i], depth+1)
+			if i > 0 {
+				composite.Elements[i].BeforeExtra = hujson.Extra(" ")
+			}
+		}
+	}
+	return value
+}
+
+func (d *document) lineAt(depth int) hujson.Extra {
+	return hujson.Extra(d.newline + strings.Repeat(d.unit, depth))
+}
+
+// value decodes the document, for looking at it.
+func (d *document) value(into any) error {
+	standard := d.root.Clone()
+	standard.Standardize()
+	return json.Unmarshal(standard.Pack(), into)
+}
+
+func describePath(path []string) string {
+	if len(path) == 0 {
+		return "the file"
+	}
+	return fmt.Sprintf("%q", strings.Join(path, "."))
+}
