@@ -1,0 +1,182 @@
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+// Names of what is written, relative to the workspace.
+const (
+	IntentsFile    = ".orchestration/active_intents.yaml"
+	ConfigFile     = ".orchestration/config.yaml"
+	IgnoreFile     = ".orchestration/.intentignore"
+	GitIgnoreFile  = ".orchestration/.gitignore"
+	AttributesFile = ".gitattributes"
+)
+
+// FirstIntent is the intent that a new workspace starts with. It is in progress from the start.
+type FirstIntent struct {
+	ID, Name, Description string
+	Scope                 []string
+	StartedAt             time.Time
+}
+
+// Options say what is written.
+type Options struct {
+	Intent    FirstIntent
+	Detection Detection
+	// Config is the annotated example of the settings, which another package owns.
+	Config []byte
+}
+
+// Action is what happened to one file.
+type Action string
+
+// The actions.
+const (
+	Created  Action = "created"
+	Kept     Action = "kept"
+	Appended Action = "appended to"
+)
+
+// Result is what happened to one file.
+type Result struct {
+	File   string `json:"file"`
+	Action Action `json:"action"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Create writes the files of a workspace. On an error, the results are of the files that were done before.
+func Create(root *os.Root, opts Options) ([]Result, error) {
+	intents, err := renderIntents(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := root.MkdirAll(path.Dir(IntentsFile), 0o755); err != nil {
+		return nil, fmt.Errorf("create .orchestration: %w", err)
+	}
+	var results []Result
+	// The intents come last: their file is what makes the workspace initialised.
+	for _, file := range []struct {
+		name string
+		text []byte
+	}{
+		{GitIgnoreFile, []byte(gitIgnoreText)}, {IgnoreFile, []byte(ignoreText)}, {ConfigFile, opts.Config}, {IntentsFile, intents},
+	} {
+		result, err := createFile(root, file.name, file.text)
+		if err != nil {
+			return results, fmt.Errorf("write %s: %w", file.name, err)
+		}
+		results = append(results, result)
+	}
+	result, err := addAttributes(root)
+	if err != nil {
+		return results, fmt.Errorf("write %s: %w", AttributesFile, err)
+	}
+	return append(results, result), nil
+}
+
+// createFile writes a file that does not exist yet; it never replaces one, and an unfinished one is taken away again.
+func createFile(root *os.Root, name string, text []byte) (Result, error) {
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return Result{File: name, Action: Kept, Detail: "it exists"}, nil
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return Result{}, errors.Join(err, root.Remove(name))
+	}
+	return Result{File: name, Action: Created}, nil
+}
+
+// attributeLines let git merge two branches' ledgers by keeping the lines of both.
+func attributeLines() []string {
+	return []string{
+		".orchestration/agent_trace.jsonl merge=union",
+		".orchestration/trace/*.jsonl merge=union",
+	}
+}
+
+// maxAttributes bounds what is read of .gitattributes.
+const maxAttributes = 1 << 20
+
+// addAttributes appends the lines that are missing, in one write.
+func addAttributes(root *os.Root) (Result, error) {
+	info, err := root.Lstat(AttributesFile)
+	if err == nil && !info.Mode().IsRegular() { // git itself does not follow a link here
+		return Result{File: AttributesFile, Action: Kept, Detail: "it is not a regular file; add by hand: " +
+			strings.Join(attributeLines(), " and ")}, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Result{}, err
+	}
+	existed := err == nil
+	file, err := root.OpenFile(AttributesFile, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return Result{}, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxAttributes))
+	if err != nil {
+		return Result{}, err
+	}
+	addition := missingAttributes(string(text))
+	if addition == "" {
+		return Result{File: AttributesFile, Action: Kept, Detail: "the lines are there"}, nil
+	}
+	if _, err := file.WriteString(addition); err != nil {
+		return Result{}, err
+	}
+	action := Created
+	if existed {
+		action = Appended
+	}
+	return Result{File: AttributesFile, Action: action, Detail: "merge=union for the ledger"}, file.Sync()
+}
+
+// missingAttributes is what has to be appended to text, with its line ends.
+func missingAttributes(text string) string {
+	newline := "\n"
+	if strings.Contains(text, "\r\n") {
+		newline = "\r\n"
+	}
+	var addition strings.Builder
+	for _, line := range attributeLines() {
+		if !hasAttribute(text, line) {
+			addition.WriteString(line + newline)
+		}
+	}
+	if addition.Len() > 0 && text != "" && !strings.HasSuffix(text, "\n") {
+		return newline + addition.String()
+	}
+	return addition.String()
+}
+
+// hasAttribute reports whether a line gives the same pattern a merge attribute, whichever: what a person chose stays.
+func hasAttribute(text, wanted string) bool {
+	pattern := strings.Fields(wanted)[0]
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || strings.TrimPrefix(fields[0], "/") != pattern {
+			continue
+		}
+		for _, attribute := range fields[1:] {
+			if strings.TrimLeft(attribute, "-!") == "merge" || strings.HasPrefix(attribute, "merge=") {
+				return true
+			}
+		}
+	}
+	return false
+}

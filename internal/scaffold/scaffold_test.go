@@ -1,0 +1,265 @@
+package scaffold_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+)
+
+// directory makes a directory with files; a name with a slash at its end is an empty directory.
+func directory(t *testing.T, files map[string]string) (string, *os.Root) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return dir, root
+}
+
+func TestDetect(t *testing.T) {
+	tests := []struct {
+		name       string
+		files      map[string]string
+		toolchains []string
+		scope      []string
+		verify     []string
+	}{
+		{name: "nothing", scope: []string{"src/**", "tests/**"}},
+		{
+			name: "go", files: map[string]string{"go.mod": "", "go.sum": "", "main.go": "", "cmd/": "", "ledger/x/y.go": "", "vendor/a/b.go": "", "docs/a.md": "", ".git/": ""},
+			toolchains: []string{"Go"}, scope: []string{"cmd/**", "ledger/**", "*.go", "go.mod", "go.sum"}, verify: []string{"go test ./..."},
+		},
+		{
+			name: "node", files: map[string]string{"package.json": `{"scripts": {"test": "vitest"}}`, "pnpm-lock.yaml": "", "src/a.ts": "", "node_modules/x/y.js": "", "eslint.config.js": "", "dist/a.js": ""},
+			toolchains: []string{"Node.js"}, scope: []string{"src/**", "package.json", "pnpm-lock.yaml"}, verify: []string{"pnpm test"},
+		},
+		{
+			name: "node without a directory", files: map[string]string{"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`, "index.js": ""},
+			toolchains: []string{"Node.js"}, scope: []string{"*.js", "package.json"},
+		},
+		{
+			name: "python", files: map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n", "mypackage/__init__.py": "", "venv/lib/a.py": "", "tests/": ""},
+			toolchains: []string{"Python"}, scope: []string{"mypackage/**", "tests/**", "pyproject.toml"}, verify: []string{"python -m pytest"},
+		},
+		{
+			name: "two", files: map[string]string{"Cargo.toml": "", "Cargo.lock": "", "src/lib.rs": "", "package.json": "{", "web/": ""},
+			toolchains: []string{"Node.js", "Rust"}, scope: []string{"src/**", "web/**", "package.json", "Cargo.toml", "Cargo.lock"}, verify: []string{"cargo test"},
+		},
+		{
+			name: "gradle with its wrapper", files: map[string]string{"build.gradle.kts": "", "gradlew": "", "src/main/java/A.java": ""},
+			toolchains: []string{"Gradle"}, scope: []string{"src/**", "build.gradle.kts"}, verify: []string{"./gradlew test"},
+		},
+		{
+			name: "names that mean something in a glob", files: map[string]string{"go.mod": "", "[a]{b,c}*/x.go": ""},
+			toolchains: []string{"Go"}, scope: []string{`\[a\]\{b\,c\}\*/**`, "go.mod"}, verify: []string{"go test ./..."},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, root := directory(t, test.files)
+			found, err := scaffold.Detect(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names, verify []string
+			for _, toolchain := range found.Toolchains {
+				names = append(names, toolchain.Name)
+				if toolchain.Verify != "" {
+					verify = append(verify, toolchain.Verify)
+				}
+			}
+			if !slices.Equal(names, test.toolchains) || !slices.Equal(found.Scope, test.scope) || !slices.Equal(verify, test.verify) {
+				t.Errorf("toolchains %q, scope %q, verify %q", names, found.Scope, verify)
+			}
+			if _, git := test.files[".git/"]; found.GitRoot != git {
+				t.Errorf("git root: %v", found.GitRoot)
+			}
+		})
+	}
+}
+
+func TestDetectDoesNotFollowLinks(t *testing.T) {
+	outside, _ := directory(t, map[string]string{"a.go": ""})
+	dir, root := directory(t, map[string]string{"go.mod": ""})
+	if err := os.Symlink(outside, filepath.Join(dir, "src")); err != nil {
+		t.Fatal(err)
+	}
+	found, err := scaffold.Detect(root)
+	if err != nil || !slices.Equal(found.Scope, []string{"go.mod"}) {
+		t.Errorf("scope %q, %v", found.Scope, err)
+	}
+}
+
+func TestGuessedClient(t *testing.T) {
+	for name, want := range map[string]string{".cursor/": "cursor", ".roomodes": "roo", ".vscode/": "vscode", "CLAUDE.md": "claude-code", "x": "claude-code"} {
+		_, root := directory(t, map[string]string{name: ""})
+		if found, err := scaffold.Detect(root); err != nil || found.Client != want {
+			t.Errorf("%s: %q, %v", name, found.Client, err)
+		}
+	}
+}
+
+func options(scope ...string) scaffold.Options {
+	return scaffold.Options{
+		Intent: scaffold.FirstIntent{ID: "INT-001", Name: "A: b # c", Description: "Two\n\nlines: \"x\"\n", Scope: scope,
+			StartedAt: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)},
+		Detection: scaffold.Detection{Toolchains: []scaffold.Toolchain{{Name: "Go", Programs: []string{"go"}, Verify: "go test ./..."}}},
+		Config:    []byte("# settings\n"),
+	}
+}
+
+func TestCreate(t *testing.T) {
+	dir, root := directory(t, nil)
+	results, err := scaffold.Create(root, options("src/**", `a "b": c`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, result := range results {
+		if result.Action != scaffold.Created {
+			t.Errorf("%+v", result)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, scaffold.IntentsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Intents []map[string]any `yaml:"active_intents"`
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	want := map[string]any{
+		"id": "INT-001", "name": "A: b # c", "status": "IN_PROGRESS", "description": "Two\n\nlines: \"x\"\n",
+		"owned_scope": []any{"src/**", `a "b": c`}, "started_at": time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC), "verify": []any{"go test ./..."},
+	}
+	if len(file.Intents) != 1 || !reflect.DeepEqual(file.Intents[0], want) {
+		t.Errorf("intents %v\n%s", file.Intents, text)
+	}
+}
+
+func TestCreateNeverOverwrites(t *testing.T) {
+	files := map[string]string{
+		scaffold.IntentsFile: "mine 1", scaffold.ConfigFile: "mine 2", scaffold.IgnoreFile: "mine 3", scaffold.GitIgnoreFile: "mine 4",
+		scaffold.AttributesFile: "*.go text\r\n.orchestration/agent_trace.jsonl merge=binary\r\n/.orchestration/trace/*.jsonl -merge",
+	}
+	dir, root := directory(t, files)
+	results, err := scaffold.Create(root, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != len(files) {
+		t.Errorf("results %+v", results)
+	}
+	for _, result := range results {
+		if result.Action != scaffold.Kept || result.Detail == "" {
+			t.Errorf("%+v", result)
+		}
+	}
+	for name, content := range files {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != content {
+			t.Errorf("%s is %q now (%v)", name, text, err)
+		}
+	}
+}
+
+func TestAttributes(t *testing.T) {
+	const both = ".orchestration/agent_trace.jsonl merge=union\n.orchestration/trace/*.jsonl merge=union\n"
+	tests := []struct{ before, after string }{
+		{"", both},
+		{"*.go text\n", "*.go text\n" + both},
+		{"*.go text", "*.go text\n" + both},
+		{"a\r\n", "a\r\n" + strings.ReplaceAll(both, "\n", "\r\n")},
+		{".orchestration/agent_trace.jsonl text merge=union\n", ".orchestration/agent_trace.jsonl text merge=union\n.orchestration/trace/*.jsonl merge=union\n"},
+		{"# .orchestration/agent_trace.jsonl merge=union\n" + both, "# .orchestration/agent_trace.jsonl merge=union\n" + both},
+	}
+	for _, test := range tests {
+		dir, root := directory(t, map[string]string{scaffold.AttributesFile: test.before})
+		for range 2 {
+			if _, err := scaffold.Create(root, options()); err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := os.ReadFile(filepath.Join(dir, scaffold.AttributesFile)); string(text) != test.after {
+				t.Errorf("from %q: %q, want %q", test.before, text, test.after)
+			}
+		}
+	}
+}
+
+func TestCreateStaysInside(t *testing.T) {
+	outside := t.TempDir()
+	dir, root := directory(t, nil)
+	if err := os.Symlink(outside, filepath.Join(dir, ".orchestration")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scaffold.Create(root, options()); err == nil {
+		t.Error("no error")
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("written outside: %v %v", entries, err)
+	}
+
+	dir, root = directory(t, nil)
+	if err := os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, scaffold.AttributesFile)); err != nil {
+		t.Fatal(err)
+	}
+	results, err := scaffold.Create(root, options())
+	if err != nil || results[len(results)-1].Action != scaffold.Kept {
+		t.Errorf("%+v %v", results, err)
+	}
+}
+
+func TestCheckPlace(t *testing.T) {
+	base := t.TempDir()
+	home := filepath.Join(base, "home", "me")
+	if err := os.MkdirAll(filepath.Join(home, "work"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(base, "link")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"/", home, filepath.Dir(home), link} {
+		if err := scaffold.CheckPlace(dir, home); !errors.Is(err, scaffold.ErrUnfit) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	for _, dir := range []string{filepath.Join(home, "work"), filepath.Join(base, "home", "you")} {
+		if err := scaffold.CheckPlace(dir, home); err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+func TestEnclosingRepository(t *testing.T) {
+	dir, _ := directory(t, map[string]string{".git/": "", "a/b/": ""})
+	if got := scaffold.EnclosingRepository(filepath.Join(dir, "a", "b")); got != dir {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,153 @@
+package scaffold
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+const gitIgnoreText = `# Written by orchestra-mcp. Both directories belong to this machine, not to the repository.
+/state/
+/cache/
+`
+
+const ignoreText = `# Rules over intents and paths, one a line. They hold whatever an intent's scope says.
+#
+#   intent:INT-007        no call under this intent, not even its selection
+#   approve:INT-002       every change under this intent needs your approval
+#   generated/            a glob as in .gitignore: no change of matching paths under any intent (! negates)
+#   unscoped:CHANGELOG.md matching paths may be changed under any intent
+#   secret:*.pem          neither readable nor changeable by any file tool
+#
+# An unclear line refuses every change until it is repaired: check with orchestra-mcp intents validate.
+
+secret:.env
+secret:.env.*
+secret:!.env.example
+secret:!.env.sample
+secret:!.env.template
+secret:*.pem
+secret:*.key
+secret:*.p12
+secret:*.pfx
+secret:*.jks
+secret:*.keystore
+secret:id_rsa
+secret:id_ecdsa
+secret:id_ed25519
+secret:.netrc
+secret:.npmrc
+secret:.pypirc
+secret:.git-credentials
+secret:.aws/
+secret:.ssh/
+secret:credentials.json
+secret:service-account*.json
+`
+
+const intentsHeader = `# The intents of this workspace: what agents may work on. An agent selects one and can then change only what its
+# owned_scope matches; without a selected intent it can change nothing.
+#
+# This file is yours: edit it freely, the server reads it again at every call. Check it with
+#   orchestra-mcp intents validate
+# and add more intents here or with
+#   orchestra-mcp intents add --name "..." --scope "src/api/**"
+active_intents:
+`
+
+// renderIntents is the first content of active_intents.yaml.
+func renderIntents(opts Options) ([]byte, error) {
+	intent := opts.Intent
+	var text strings.Builder
+	text.WriteString(intentsHeader)
+	for i, field := range []struct {
+		key   string
+		value any
+	}{
+		{"id", intent.ID}, {"name", intent.Name}, {"status", "IN_PROGRESS"}, {"description", intent.Description},
+	} {
+		lines, err := renderField(field.key, field.value)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			lines = "  - " + strings.TrimPrefix(lines, "    ")
+		}
+		text.WriteString(lines)
+	}
+	text.WriteString("    # Globs relative to the workspace: * stays within one directory, ** crosses them, {a,b} are alternatives.\n")
+	if err := appendFields(&text, intent, opts.Detection); err != nil {
+		return nil, err
+	}
+	return []byte(text.String()), nil
+}
+
+func appendFields(text *strings.Builder, intent FirstIntent, found Detection) error {
+	scope, err := renderField("owned_scope", intent.Scope)
+	if err != nil {
+		return err
+	}
+	text.WriteString(scope)
+	text.WriteString("    # Told to the agent with the intent:\n" +
+		"    # constraints: [\"Use the standard library where it serves\"]\n" +
+		"    # acceptance_criteria: [\"Unit tests pass\"]\n")
+	fmt.Fprintf(text, "    started_at: %s\n", intent.StartedAt.UTC().Format(time.RFC3339))
+	if verify := found.verifyCommands(); len(verify) > 0 {
+		lines, err := renderField("verify", verify)
+		if err != nil {
+			return err
+		}
+		text.WriteString("    # Commands that must pass before the intent can be marked done:\n" + lines)
+	}
+	text.WriteString("    # Programs with argument prefixes; the strictest match over a command line wins:\n")
+	fmt.Fprintf(text, "    # commands: {allow: [%s], ask: [\"git commit\"], deny: [\"git push\"], network: deny}\n",
+		quoteList(append(found.programs(), "git status", "git diff")))
+	return nil
+}
+
+// renderField writes one field of an intent as YAML, indented to stand in the list.
+func renderField(key string, value any) (string, error) {
+	var block bytes.Buffer
+	encoder := yaml.NewEncoder(&block)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(map[string]any{key: value}); err != nil {
+		return "", fmt.Errorf("write %s as YAML: %w", key, err)
+	}
+	var indented strings.Builder
+	for line := range strings.Lines(block.String()) {
+		if line != "\n" {
+			indented.WriteString("    ")
+		}
+		indented.WriteString(line)
+	}
+	return indented.String(), nil
+}
+
+func (d Detection) verifyCommands() []string {
+	var commands []string
+	for _, toolchain := range d.Toolchains {
+		if toolchain.Verify != "" {
+			commands = append(commands, toolchain.Verify)
+		}
+	}
+	return unique(commands)
+}
+
+func (d Detection) programs() []string {
+	var programs []string
+	for _, toolchain := range d.Toolchains {
+		programs = append(programs, toolchain.Programs...)
+	}
+	return unique(programs)
+}
+
+func quoteList(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = fmt.Sprintf("%q", word)
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -1,0 +1,158 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// Toolchain is what a workspace is built with, as its manifests say.
+type Toolchain struct {
+	// Name is what a person calls it.
+	Name string
+	// Manifest is the file that gave it away; Manifests are all of its files that exist.
+	Manifest  string
+	Manifests []string
+	// Programs are the commands that it is worked with.
+	Programs []string
+	// Verify is a command line that tells whether the work is sound, or "" if none is known to exist.
+	Verify string
+
+	extensions []string // of its source files
+}
+
+// toolchainRule describes how one toolchain is recognised.
+type toolchainRule struct {
+	name       string
+	markers    []string // globs of path.Match at the top level; one is enough
+	others     []string // further files of the toolchain that belong to the work
+	extensions []string
+	programs   []string
+	verify     func(top topLevel) string
+}
+
+func always(command string) func(topLevel) string { return func(topLevel) string { return command } }
+
+// toolchainRules are in the order in which a report names them.
+func toolchainRules() []toolchainRule {
+	return []toolchainRule{
+		{"Go", []string{"go.mod", "go.work"}, []string{"go.sum", "go.work.sum"}, []string{".go"}, []string{"go"}, always("go test ./...")},
+		{"Node.js", []string{"package.json"}, []string{"package-lock.json", "pnpm-lock.yaml", "yarn.lock", "tsconfig.json"},
+			[]string{".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"}, []string{"npm", "node"}, nodeVerify},
+		{"Deno", []string{"deno.json", "deno.jsonc"}, []string{"deno.lock"}, []string{".ts", ".tsx"}, []string{"deno"}, always("deno test")},
+		{"Python", []string{"pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "Pipfile"},
+			[]string{"requirements-dev.txt", "uv.lock", "poetry.lock", "Pipfile.lock"}, []string{".py"}, []string{"python", "pip"}, pythonVerify},
+		{"Rust", []string{"Cargo.toml"}, []string{"Cargo.lock"}, []string{".rs"}, []string{"cargo"}, always("cargo test")},
+		{"Maven", []string{"pom.xml"}, nil, []string{".java", ".kt"}, []string{"mvn"}, wrapperVerify("mvnw", "mvn", "test")},
+		{"Gradle", []string{"build.gradle", "build.gradle.kts"}, []string{"settings.gradle", "settings.gradle.kts", "gradle.properties"},
+			[]string{".java", ".kt", ".groovy"}, []string{"gradle"}, wrapperVerify("gradlew", "gradle", "test")},
+		{".NET", []string{"*.sln", "*.slnx", "*.csproj", "*.fsproj"}, []string{"Directory.Build.props"}, []string{".cs", ".fs", ".vb"},
+			[]string{"dotnet"}, always("dotnet test")},
+		{"Ruby", []string{"Gemfile"}, []string{"Gemfile.lock", "Rakefile"}, []string{".rb"}, []string{"bundle", "ruby"}, nil},
+		{"PHP", []string{"composer.json"}, []string{"composer.lock"}, []string{".php"}, []string{"composer", "php"}, nil},
+		{"Swift", []string{"Package.swift"}, []string{"Package.resolved"}, []string{".swift"}, []string{"swift"}, always("swift test")},
+		{"Elixir", []string{"mix.exs"}, []string{"mix.lock"}, []string{".ex", ".exs"}, []string{"mix"}, always("mix test")},
+		{"Dart", []string{"pubspec.yaml"}, []string{"pubspec.lock"}, []string{".dart"}, []string{"dart"}, nil},
+		{"CMake", []string{"CMakeLists.txt"}, nil, []string{".c", ".cc", ".cpp", ".h", ".hpp"}, []string{"cmake", "ctest"}, nil},
+	}
+}
+
+// find recognises a toolchain among the files of the top level.
+func (r toolchainRule) find(top topLevel) (Toolchain, bool) {
+	found := Toolchain{Name: r.name, Programs: r.programs, extensions: r.extensions}
+	for _, pattern := range r.markers {
+		for _, file := range top.files {
+			if ok, _ := path.Match(pattern, file); ok {
+				found.Manifests = append(found.Manifests, file)
+			}
+		}
+	}
+	if len(found.Manifests) == 0 {
+		return Toolchain{}, false
+	}
+	found.Manifest = found.Manifests[0]
+	for _, other := range r.others {
+		if top.hasFile(other) {
+			found.Manifests = append(found.Manifests, other)
+		}
+	}
+	if r.verify != nil {
+		found.Verify = r.verify(top)
+	}
+	return found, true
+}
+
+// nodeVerify is the test script with the package manager whose lock file is there, if there is a script worth running.
+func nodeVerify(top topLevel) string {
+	var manifest struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	if json.Unmarshal(top.read("package.json"), &manifest) != nil {
+		return ""
+	}
+	script := manifest.Scripts["test"]
+	if script == "" || strings.Contains(script, "no test specified") {
+		return ""
+	}
+	switch {
+	case top.hasFile("pnpm-lock.yaml"):
+		return "pnpm test"
+	case top.hasFile("yarn.lock"):
+		return "yarn test"
+	default:
+		return "npm test"
+	}
+}
+
+func pythonVerify(top topLevel) string {
+	if top.hasFile("pytest.ini") || top.hasFile("conftest.py") || strings.Contains(string(top.read("pyproject.toml")), "[tool.pytest") {
+		return "python -m pytest"
+	}
+	return ""
+}
+
+func wrapperVerify(wrapper, program, goal string) func(topLevel) string {
+	return func(top topLevel) string {
+		if top.hasFile(wrapper) {
+			return "./" + wrapper + " " + goal
+		}
+		return program + " " + goal
+	}
+}
+
+// maxManifest bounds how much of a manifest is read.
+const maxManifest = 1 << 20
+
+// read returns the content of a file of the top level, or nil if it cannot be had.
+func (t topLevel) read(name string) []byte {
+	if !t.hasFile(name) {
+		return nil
+	}
+	file, err := t.root.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxManifest))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// topLevel is the directory itself: what stands in it, by kind.
+type topLevel struct {
+	root        *os.Root
+	files, dirs []string
+}
+
+func (t topLevel) hasFile(name string) bool {
+	for _, file := range t.files {
+		if file == name {
+			return true
+		}
+	}
+	return false
+}
