@@ -1,0 +1,4 @@
+package buildinfo
+
+// From exposes from to the tests.
+var From = from
