@@ -301,14 +301,26 @@ func (d *document) indented(value hujson.Value, depth int) hujson.Value {
 			composite.AfterExtra = d.lineAt(depth)
 		}
 	case *hujson.Array:
-		for i := range composite.Elements {
-			composite.Elements[i] = d.indented(composite.Elements[i], depth+1)
-			if i > 0 {
-				composite.Elements[i].BeforeExtra = hujson.Extra(" ")
-			}
-		}
+		d.indentElements(composite, depth)
 	}
 	return value
+}
+
+func (d *document) indentElements(list *hujson.Array, depth int) {
+	nested := false
+	for i := range list.Elements {
+		element := &list.Elements[i]
+		*element = d.indented(*element, depth+1)
+		if _, object := element.Value.(*hujson.Object); object {
+			nested = true
+			element.BeforeExtra = d.lineAt(depth + 1)
+		} else if i > 0 {
+			element.BeforeExtra = hujson.Extra(" ")
+		}
+	}
+	if nested {
+		list.AfterExtra = d.lineAt(depth)
+	}
 }
 
 func (d *document) lineAt(depth int) hujson.Extra {
