@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+)
+
+// initFlags are the flags of init; what they give is not asked for.
+type initFlags struct {
+	yes               bool
+	name, description string
+	scope             []string
+}
+
+func (a *app) newInitCommand() *cobra.Command {
+	var flags initFlags
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make this directory a governed workspace",
+		Long: "Asks for a first intent and writes .orchestration with it, annotated settings and rules. What exists is kept.\n" +
+			"With --yes it asks nothing and proposes what it finds: the source directories and the toolchain.",
+		Args: cobra.NoArgs,
+		RunE: a.operator(func(*cobra.Command, []string) error {
+			return a.initWorkspace(flags)
+		}),
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&flags.yes, "yes", "y", false, "ask nothing")
+	f.StringVar(&flags.name, "name", "", "the first intent's `NAME`")
+	f.StringVar(&flags.description, "description", "", "what the agent is to do under it")
+	f.StringArrayVar(&flags.scope, "scope", nil, "a `GLOB` of paths that it owns; can be given several times")
+	return cmd
+}
+
+func (a *app) initWorkspace(flags initFlags) error {
+	if !flags.yes && !a.inTerminal {
+		return usageErrorf("init asks questions, and the input is not a terminal: add --yes to take what it proposes")
+	}
+	dir, err := a.workspaceDir()
+	if err != nil {
+		return err
+	}
+	if err := a.checkPlace(dir, flags.yes); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open the workspace: %w", err)
+	}
+	defer root.Close()
+	found, err := scaffold.Detect(root)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", dir, err)
+	}
+	first, err := a.firstIntent(root, dir, flags, found)
+	if err != nil {
+		return err
+	}
+	results, err := scaffold.Create(root, scaffold.Options{Intent: first, Detection: found, Config: exampleConfig()})
+	if err != nil {
+		return fmt.Errorf("set up %s: %w", dir, err)
+	}
+	if err := a.trustCreated(root, dir, results); err != nil {
+		return err
+	}
+	return a.reportInit(dir, found, first, results)
+}
+
+// checkPlace lets an operator who says so twice have an unfit place.
+func (a *app) checkPlace(dir string, yes bool) error {
+	if yes && a.workspaceFlag != "" {
+		return nil
+	}
+	home, err := a.home()
+	if err != nil {
+		home = ""
+	}
+	if err := scaffold.CheckPlace(dir, home); err != nil {
+		return fmt.Errorf("init: %w; change to a project's directory (or say --yes --workspace %s if you mean it)", err, shellQuote(dir))
+	}
+	return nil
+}
+
+// firstIntent is what flags, answers and the detection say. Where there are intents, nothing is asked.
+func (a *app) firstIntent(root *os.Root, dir string, flags initFlags, found scaffold.Detection) (scaffold.FirstIntent, error) {
+	first := scaffold.FirstIntent{
+		ID: "INT-001", Name: cmp.Or(flags.name, "Work on "+filepath.Base(dir)), Scope: found.Scope, StartedAt: a.now(),
+		Description: cmp.Or(flags.description, "The first intent, proposed by orchestra-mcp init.\nSay here what the agent is to do, and narrow the scope to it.\n"),
+	}
+	if len(flags.scope) > 0 {
+		first.Scope = flags.scope
+	}
+	if intent.Open(root).Initialized() {
+		return first, nil
+	}
+	if !flags.yes {
+		if err := a.askFirstIntent(&first, flags); err != nil {
+			return first, err
+		}
+	}
+	if _, err := intent.CompileScope(first.Scope); err != nil {
+		return first, usageErrorf("the scope: %w", err)
+	}
+	return first, nil
+}
+
+func (a *app) askFirstIntent(first *scaffold.FirstIntent, flags initFlags) error {
+	ask := newQuestions(a.in, a.out)
+	fmt.Fprintln(a.out, "Agents work under an intent: a named piece of work and the paths that belong to it. The first one:")
+	if flags.name == "" {
+		first.Name = ask.line("Name", first.Name, nil)
+	}
+	if len(flags.scope) == 0 {
+		first.Scope = ask.globs("Paths, separated by spaces", first.Scope)
+	}
+	if flags.description == "" {
+		first.Description = ask.line("What is to be done", strings.SplitN(first.Description, "\n", 2)[0], nil)
+	}
+	if ask.err != nil {
+		return fmt.Errorf("init: %w: nothing was written", ask.err)
+	}
+	return nil
+}
+
+func (a *app) reportInit(dir string, found scaffold.Detection, first scaffold.FirstIntent, results []scaffold.Result) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s\n", a.styled(styleBold, "Workspace"), printable(dir))
+	for _, result := range results {
+		fmt.Fprintf(&text, "  %-11s  %s%s\n", result.Action, result.File, detailSuffix(result.Detail))
+	}
+	kept := slices.ContainsFunc(results, func(r scaffold.Result) bool {
+		return r.File == scaffold.IntentsFile && r.Action == scaffold.Kept
+	})
+	if kept {
+		text.WriteString("\nThe intents that were there are kept: see them with orchestra-mcp intents list.\n")
+	} else {
+		fmt.Fprintf(&text, "\nIntent %s, in progress: %s\n", first.ID, printable(first.Name))
+		fmt.Fprintf(&text, "  toolchain: %s\n", describeToolchains(found))
+		fmt.Fprintf(&text, "  scope:     %s\n", printable(describeScope(first.Scope)))
+	}
+	for _, note := range a.initNotes(dir, found) {
+		fmt.Fprintf(&text, "\nNote: %s\n", note)
+	}
+	fmt.Fprintf(&text, "\nNow connect your client (%s):\n  %s\n", "claude-desktop, claude-code, cursor, roo or vscode", a.setupLine(dir, found.Client))
+	_, err := fmt.Fprint(a.out, text.String())
+	return err
+}
+
+func detailSuffix(detail string) string {
+	if detail == "" {
+		return ""
+	}
+	return " (" + detail + ")"
+}
+
+func describeToolchains(found scaffold.Detection) string {
+	var names []string
+	for _, toolchain := range found.Toolchains {
+		names = append(names, fmt.Sprintf("%s (%s)", toolchain.Name, printable(toolchain.Manifest)))
+	}
+	return cmp.Or(strings.Join(names, ", "), "none found")
+}
+
+func (a *app) initNotes(dir string, found scaffold.Detection) []string {
+	if found.GitRoot {
+		return nil
+	}
+	if repository := scaffold.EnclosingRepository(dir); repository != "" {
+		return []string{fmt.Sprintf("this is inside the git repository %s; only this directory is governed. For all of it, run init there.",
+			printable(repository))}
+	}
+	return []string{"this is not a git repository. All works, but ledger records name no revision, and there is no git history to fall " +
+		"back on: git init is worth it."}
+}
+
+// setupLine is the command that connects the client, as it can be pasted from anywhere.
+func (a *app) setupLine(dir, client string) string {
+	program := "orchestra-mcp"
+	if executable, err := a.executable(); err == nil && !isOnPath(program, executable) {
+		program = executable
+	}
+	return fmt.Sprintf("%s setup %s --workspace %s", shellQuote(program), client, shellQuote(dir))
+}
+
+func isOnPath(program, executable string) bool {
+	found, err := exec.LookPath(program)
+	if err != nil {
+		return false
+	}
+	left, leftErr := os.Stat(found)
+	right, rightErr := os.Stat(executable)
+	return leftErr == nil && rightErr == nil && os.SameFile(left, right)
+}
+
+// shellQuote makes a word that a POSIX shell takes as one.
+func shellQuote(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%:,=\\", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

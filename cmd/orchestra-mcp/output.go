@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/spf13/cobra"
+)
+
+// addJSONFlag gives a command that prints a table for people its form for programs.
+func addJSONFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("json", false, "print JSON")
+}
+
+// printJSON writes one indented document.
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+// printTable writes rows in columns, the first row being the heading. Cells are made safe for a terminal.
+func printTable(out io.Writer, rows [][]string) error {
+	writer := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = printable(cell)
+		}
+		if _, err := io.WriteString(writer, strings.TrimRight(strings.Join(cells, "\t"), "\t")+"\n"); err != nil {
+			return err
+		}
+	}
+	return writer.Flush()
+}
+
+// printable makes control and direction characters of a text from a file visible: a name in a workspace must not be
+// able to move the cursor, or to hide what stands before it.
+func printable(text string) string {
+	var safe strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n':
+			safe.WriteString(`\n`)
+		case r == '\t':
+			safe.WriteString(`\t`)
+		case unicode.IsPrint(r):
+			safe.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRuneToASCII(r)
+			safe.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return safe.String()
+}
+
+// styled puts a text in colour if the output is a terminal and nobody asked for none.
+func (a *app) styled(code, text string) string {
+	if value, set := a.lookup("NO_COLOR"); !a.outTerminal || (set && value != "") {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+const (
+	styleBold  = "1"
+	styleGreen = "32"
+	styleAmber = "33"
+)
