@@ -1,20 +1,14 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"math"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -219,129 +213,6 @@ func oursOf(r Record) *oursJSON {
 		ours.Contributor = &who
 	}
 	return ours
-}
-
-// Parse reads one line, without its newline. A line of another tool parses if it is one JSON object whose fields, as
-// far as the names are ours, have our types; its Kind is empty then. Encode(Parse(x)) is x for every line that this
-// package wrote. Any other line is ErrMalformed.
-func Parse(line []byte) (Entry, error) {
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	prev, kind := classify(line)
-	if kind != lineRecord && kind != lineForeign {
-		return Entry{}, fmt.Errorf("%w: not a JSON object", ErrMalformed)
-	}
-	var decoded lineJSON
-	if err := json.Unmarshal(line, &decoded, json.WithUnmarshalers(exactNumbers())); err != nil {
-		return Entry{}, fmt.Errorf("%w: %v", ErrMalformed, err)
-	}
-	e := Entry{
-		ID: decoded.ID, ToolVersion: decoded.Tool.Version, Hash: identity(line).String(), Raw: bytes.Clone(line),
-	}
-	for _, p := range prev {
-		e.Prev = append(e.Prev, p.String())
-	}
-	if decoded.VCS != nil {
-		e.Revision = decoded.VCS.Revision
-	}
-	var err error
-	if e.Time, err = time.Parse(time.RFC3339Nano, decoded.Timestamp); err != nil && kind == lineRecord {
-		return Entry{}, fmt.Errorf("%w: timestamp %q", ErrMalformed, decoded.Timestamp)
-	}
-	e.Time = e.Time.UTC()
-	e.Record = recordOf(&decoded)
-	for _, f := range decoded.Files {
-		e.Files = append(e.Files, f.Path)
-	}
-	return e, nil
-}
-
-func recordOf(line *lineJSON) Record {
-	r := Record{IntentID: line.IntentID, MutationClass: line.MutationClass}
-	r.Contributor = readContributor(line)
-	ours := line.Metadata.Ours
-	if ours == nil {
-		return r
-	}
-	r.Kind, r.Call, r.Class, r.Session, r.Client = ours.Kind, ours.Call, ours.Class, ours.Session, ours.Client
-	r.Decision, r.Command, r.Violations, r.Part, r.Detail = ours.Decision, ours.Command, ours.Violations, ours.Part, ours.Detail
-	for _, c := range ours.Changes {
-		r.Changes = append(r.Changes, Change{
-			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, Hunks: c.Hunks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
-		})
-	}
-	readRanges(r.Changes, line.Files)
-	return r
-}
-
-// readRanges gives the changes their ranges back: files has one element for each change that changed something, in
-// the same order.
-func readRanges(changes []Change, files []fileJSON) {
-	for i := range changes {
-		if changes[i].Op == OpUnchanged {
-			continue
-		}
-		if len(files) == 0 || files[0].Path != changes[i].Path {
-			return
-		}
-		for _, talk := range files[0].Conversations {
-			changes[i].Ranges = append(changes[i].Ranges, talk.Ranges...)
-		}
-		files = files[1:]
-	}
-}
-
-func readContributor(line *lineJSON) Contributor {
-	var from *contributorJSON
-	for _, f := range line.Files {
-		if len(f.Conversations) > 0 {
-			from = &f.Conversations[0].Contributor
-			break
-		}
-	}
-	if ours := line.Metadata.Ours; from == nil && ours != nil {
-		from = ours.Contributor
-	}
-	if from == nil {
-		return Contributor{}
-	}
-	c := Contributor{Type: from.Type, ModelID: from.ModelID}
-	if c.Type == ContributorUnknown {
-		c.Type = ""
-	}
-	if c.ModelID == "" && from.ModelIdentifier != unknownModel {
-		c.ModelID = from.ModelIdentifier
-	}
-	return c
-}
-
-// exactNumbers makes numbers in Detail come back as the Go number that encodes to the same text: int64, else uint64,
-// else float64.
-func exactNumbers() *json.Unmarshalers {
-	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, into *any) error {
-		if dec.PeekKind() != '0' {
-			return errors.ErrUnsupported
-		}
-		token, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		text := token.String()
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
-			*into = n
-			return nil
-		}
-		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-			*into = n
-			return nil
-		}
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsInf(f, 0) {
-			return fmt.Errorf("number %s is out of range", text)
-		}
-		*into = f
-		return nil
-	})
 }
 
 // coarsen covers all hunks of a change by one and all its ranges by one, without a content hash, and says so.

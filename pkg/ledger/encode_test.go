@@ -200,3 +200,34 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func FuzzEncode(f *testing.F) {
+	f.Add("INT-001", "src/a.go", "text", "anthropic/claude", int64(7), 1.5)
+	f.Add("a\xff", "../x", "\u2028<&>\x00", "unknown", int64(-1), 1e21)
+	f.Fuzz(func(t *testing.T, intent, path, text, model string, whole int64, fraction float64) {
+		record := mutation(intent, path)
+		record.Call, record.Contributor.ModelID = text, model
+		record.Decision = &ledger.Decision{Outcome: text, Paths: []string{text}}
+		record.Detail = map[string]any{text: whole, text + "f": []any{fraction, text}}
+		line, err := ledger.Encode(ledger.Entry{Record: record, ID: text, Time: fixedClock()()})
+		if err != nil {
+			if !errors.Is(err, ledger.ErrInvalidRecord) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if strings.ContainsAny(string(line), "\n\r") {
+			t.Fatalf("more than one line: %q", line)
+		}
+		entry, err := ledger.Parse(line)
+		must(t, err)
+		again, err := ledger.Encode(entry)
+		must(t, err)
+		if string(again) != string(line) {
+			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, line)
+		}
+		if entry.IntentID != intent || entry.Changes[0].Path != path || entry.Call != text || entry.Decision.Paths[0] != text {
+			t.Fatalf("came back as %+v", entry.Record)
+		}
+	})
+}

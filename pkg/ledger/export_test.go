@@ -28,3 +28,6 @@ func (l *Ledger) UseDisk(d Disk) {
 
 // LimitLine sets the length beyond which records are spread.
 func (l *Ledger) LimitLine(n int) { l.maxLine = n }
+
+// FlushData is how the ledger flushes a file.
+func FlushData(f *os.File) error { return flushData(f) }

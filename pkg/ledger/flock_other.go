@@ -10,4 +10,6 @@ const openNonblock = 0
 // Within one process one Ledger is safe.
 func flock(*os.File, bool) (bool, error) { return true, nil }
 
+func funlock(*os.File) {}
+
 func writable(*os.File) error { return nil }

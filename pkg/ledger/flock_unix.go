@@ -11,7 +11,7 @@ import (
 
 const openNonblock = unix.O_NONBLOCK
 
-// flock reports false if somebody else holds the lock. Closing the file releases it.
+// flock reports false if somebody else holds the lock.
 func flock(f *os.File, exclusive bool) (bool, error) {
 	how := unix.LOCK_SH | unix.LOCK_NB
 	if exclusive {
@@ -27,6 +27,11 @@ func flock(f *os.File, exclusive bool) (bool, error) {
 			return err == nil, err
 		}
 	}
+}
+
+// funlock does not leave it to closing: a child between fork and exec holds a copy of the descriptor.
+func funlock(f *os.File) {
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
 }
 
 // writable asks the kernel without changing anything.

@@ -82,10 +82,14 @@ func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
 	held, err := dir.Stat()
 	now, lerr := root.Lstat(home)
 	if err != nil || lerr != nil || !os.SameFile(held, info) || !os.SameFile(held, now) {
+		funlock(dir)
 		dir.Close()
 		return nil, nil
 	}
-	return func() { dir.Close() }, nil
+	return func() {
+		funlock(dir)
+		dir.Close()
+	}, nil
 }
 
 // extent is a segment and how much of it was complete when it was looked at.
@@ -153,6 +157,19 @@ func (x extent) open(root *os.Root) (*os.File, int64, error) {
 		return file, x.info.Size(), nil
 	}
 	return file, info.Size(), nil
+}
+
+// makeDir creates a directory unless it is there, and refuses a link in its place: a hostile checkout could use one to
+// lead the ledger's files elsewhere.
+func makeDir(root *os.Root, name string, mode fs.FileMode) error {
+	if err := root.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := root.Lstat(name)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", name)
+	}
+	return err
 }
 
 // openRegular opens a file that must be a regular one under its own name: no link, no FIFO that would block.

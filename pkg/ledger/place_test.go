@@ -41,6 +41,26 @@ func TestPlacesThatAreNoLedgerAreRefused(t *testing.T) {
 	}
 }
 
+func TestLinkedDirectoriesBelowHomeAreRefused(t *testing.T) {
+	w := newWorkspace(t)
+	must(t, os.Mkdir(w.path("src"), 0o755))
+	must(t, os.Symlink("../src", w.path(".orchestration/trace")))
+	must(t, os.Symlink("../src", w.path(".orchestration/state")))
+	l := w.open(ledger.Options{Layout: ledger.LayoutSessions})
+	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("Append through trace: %v", err)
+	}
+	w.write(tracePath, "torn")
+	l = w.open(ledger.Options{})
+	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("Append that sets a torn line aside through state: %v", err)
+	}
+	if left, _ := os.ReadDir(w.path("src")); len(left) != 0 {
+		t.Errorf("%v was written through the links", left)
+	}
+	w.problems = []ledger.ProblemKind{ledger.ProblemTorn}
+}
+
 func TestLinkedHomeIsRefused(t *testing.T) {
 	w := newWorkspace(t)
 	must(t, os.Remove(w.path(".orchestration")))

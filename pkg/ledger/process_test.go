@@ -44,10 +44,12 @@ func appendAsChild(job []string) error {
 		all.Go(func() {
 			for n := range records {
 				path := fmt.Sprintf("src/%s-%d-%d", job[1], g, n)
-				if _, err := l.Append(context.Background(), mutation("INT-001", path)); err != nil {
+				at, err := l.Append(context.Background(), mutation("INT-001", path))
+				if err != nil {
 					failures <- err
 					return
 				}
+				fmt.Println(at.Hash)
 			}
 		})
 	}

@@ -70,6 +70,11 @@ func (s *segment) reopen() error {
 		return nil
 	}
 	s.close()
+	if dir := path.Dir(s.name); dir != home {
+		if err := makeDir(s.root, dir, 0o755); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
 	file, info, err := openRegular(s.root, s.name, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
 		file, info, err = s.create()
@@ -82,11 +87,6 @@ func (s *segment) reopen() error {
 }
 
 func (s *segment) create() (*os.File, fs.FileInfo, error) {
-	if dir := path.Dir(s.name); dir != home {
-		if err := s.root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, nil, err
-		}
-	}
 	file, err := s.root.OpenFile(s.name, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +108,7 @@ func (s *segment) inPlace() bool {
 
 // grewFrom reports whether the file still has the line that was last known, where it was.
 func (s *segment) grewFrom(size int64) bool {
-	if s.end == 0 || size < s.end {
+	if s.end == 0 || size < s.end || s.end-s.lastAt > maxLineToRead {
 		return false
 	}
 	line := make([]byte, s.end-s.lastAt)
@@ -194,14 +194,18 @@ func (s *segment) append(bodies [][]byte) ([]digest, error) {
 	return ids, nil
 }
 
-// takeBack removes what a failed write left. If that fails too, the next process to append sets it aside.
+// takeBack removes what a failed write left, if the file ends with it. Where that fails, the next process to append
+// sets the torn line aside.
 func (s *segment) takeBack(wrote, want int, err error) error {
 	if err == nil {
 		err = io.ErrShortWrite
 	}
 	err = fmt.Errorf("append to %s: %d of %d bytes: %w", s.name, wrote, want, err)
+	if info, serr := s.file.Stat(); serr != nil || info.Size() != s.end+int64(wrote) {
+		return fmt.Errorf("%w; the rest was left in place: somebody else wrote behind it", err)
+	}
 	if terr := s.disk.truncate(s.file, s.end); terr != nil {
-		err = fmt.Errorf("%w; and the rest could not be removed: %w", err, terr)
+		return fmt.Errorf("%w; and the rest could not be removed: %w", err, terr)
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 )
@@ -47,7 +46,7 @@ func (s *segment) endLine(size int64) error {
 
 func (s *segment) setAside(tail io.Reader) (string, error) {
 	dir := path.Join(home, stateDir)
-	if err := s.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := makeDir(s.root, dir, 0o700); err != nil {
 		return "", err
 	}
 	name := path.Join(dir, "torn-"+s.now().UTC().Format("20060102T150405.000000000")+lineSuffix)

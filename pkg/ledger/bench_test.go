@@ -1,0 +1,137 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+func benchLedger(b *testing.B, opts ledger.Options) (*ledger.Ledger, *os.Root) {
+	b.Helper()
+	dir := b.TempDir()
+	must(b, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	root, err := os.OpenRoot(dir)
+	must(b, err)
+	b.Cleanup(func() { root.Close() })
+	l, err := ledger.Open(root, opts)
+	must(b, err)
+	b.Cleanup(func() { l.Close(context.Background()) })
+	return l, root
+}
+
+// BenchmarkAppend interleaves appends with the bare disk work of one, a write and a flush of as many bytes, and
+// reports their ratio.
+func BenchmarkAppend(b *testing.B) {
+	l, root := benchLedger(b, ledger.Options{Revision: func() string { return "" }})
+	appendOne(b, l, mutation("INT-001", "src/first"))
+	first := query(b, l, ledger.Filter{}).Entries[0].Raw
+	bare, err := root.OpenFile("bare", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	must(b, err)
+	defer bare.Close()
+	line := append(first, strings.Repeat(" ", 66)+"\n"...)
+	var bareTime, ledgerTime time.Duration
+	for b.Loop() {
+		start := time.Now()
+		_, err := bare.Write(line)
+		must(b, err)
+		must(b, ledger.FlushData(bare))
+		middle := time.Now()
+		appendOne(b, l, mutation("INT-001", "src/first"))
+		bareTime, ledgerTime = bareTime+middle.Sub(start), ledgerTime+time.Since(middle)
+	}
+	b.ReportMetric(float64(ledgerTime)/float64(bareTime), "x-bare")
+}
+
+// BenchmarkAppendNoFlush is the cost of all but the disk.
+func BenchmarkAppendNoFlush(b *testing.B) {
+	l, _ := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS})
+	for b.Loop() {
+		appendOne(b, l, mutation("INT-001", "src/first"))
+	}
+}
+
+// BenchmarkGroupCommit compares the records per second of eight callers with those of one.
+func BenchmarkGroupCommit(b *testing.B) {
+	l, _ := benchLedger(b, ledger.Options{})
+	rate := func(callers, each int) float64 {
+		start := time.Now()
+		inParallel(callers, func(int) {
+			for range each {
+				appendOne(b, l, mutation("INT-001", "src/first"))
+			}
+		})
+		return float64(callers*each) / time.Since(start).Seconds()
+	}
+	rate(1, 10)
+	var one, eight float64
+	for b.Loop() {
+		one += rate(1, 100)
+		eight += rate(8, 100)
+	}
+	b.ReportMetric(eight/one, "x-one")
+}
+
+// manyRecords writes a ledger with n records of 20 intents without flushing each.
+func manyRecords(b *testing.B, l *ledger.Ledger, n int) {
+	b.Helper()
+	var next atomic.Int64
+	inParallel(64, func(int) {
+		for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+			appendOne(b, l, mutation(fmt.Sprintf("INT-%03d", i%20), fmt.Sprintf("src/file%d.go", i%500)))
+		}
+	})
+}
+
+func BenchmarkQueryRecent(b *testing.B) {
+	l, root := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS, NewID: uuid.NewString})
+	manyRecords(b, l, 100_000)
+	b.Run("5 of all", func(b *testing.B) {
+		for b.Loop() {
+			query(b, l, ledger.Filter{Newest: true, Limit: 5})
+		}
+	})
+	b.Run("5 of an intent", func(b *testing.B) {
+		for b.Loop() {
+			query(b, l, ledger.Filter{IntentID: "INT-007", Newest: true, Limit: 5})
+		}
+	})
+	b.Run("5 of an unknown intent", func(b *testing.B) {
+		for b.Loop() {
+			query(b, l, ledger.Filter{IntentID: "INT-999", Newest: true, Limit: 5})
+		}
+	})
+	b.Run("first append", func(b *testing.B) {
+		for b.Loop() {
+			fresh, err := ledger.Open(root, ledger.Options{})
+			must(b, err)
+			appendOne(b, fresh, mutation("INT-001", "src/x"))
+			must(b, fresh.Close(context.Background()))
+		}
+	})
+	b.Run("verify", func(b *testing.B) {
+		records := 0
+		for b.Loop() {
+			report, err := ledger.Verify(context.Background(), root)
+			must(b, err)
+			records += report.Records
+		}
+		b.ReportMetric(float64(records)/b.Elapsed().Seconds(), "records/s")
+	})
+}
+
+func BenchmarkWritable(b *testing.B) {
+	l, _ := benchLedger(b, ledger.Options{})
+	appendOne(b, l, mutation("INT-001", "src/x"))
+	for b.Loop() {
+		must(b, l.Writable(context.Background()))
+	}
+}

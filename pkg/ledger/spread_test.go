@@ -1,0 +1,62 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+func TestManyChangesAreSpreadOverLines(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	l.LimitLine(4000)
+	record := everyKind()["command"]
+	for i := range 100 {
+		record.Changes = append(record.Changes, mutation("", fmt.Sprintf("src/%d", i)).Changes...)
+		record.Violations = append(record.Violations, ledger.Violation{Path: fmt.Sprintf("docs/%d", i)})
+	}
+	first := appendOne(t, l, record)
+	result, err := l.Query(context.Background(), ledger.Filter{})
+	must(t, err)
+	var changes, violations, commands int
+	for i, e := range result.Entries {
+		changes, violations = changes+len(e.Changes), violations+len(e.Violations)
+		if e.Command != nil {
+			commands++
+		}
+		want := ledger.Part{Of: first.ID, Index: i + 1, Count: len(result.Entries)}
+		if e.Part == nil || *e.Part != want || len(e.Raw) > 4100 {
+			t.Errorf("line %d of %d bytes has part %+v, want %+v", i, len(e.Raw), e.Part, want)
+		}
+	}
+	if changes != 101 || violations != 101 || commands != 1 || result.Entries[0].Hash != first.Hash {
+		t.Errorf("%d changes, %d violations, %d commands", changes, violations, commands)
+	}
+}
+
+func TestManyHunksAreCoarsenedAndSaySo(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	l.LimitLine(2000)
+	record := mutation("INT-001", "src/a")
+	for i := range 100 {
+		record.Changes[0].Hunks = append(record.Changes[0].Hunks, [4]int{20 + 2*i, 1, 30 + 2*i, 1})
+		record.Changes[0].Ranges = append(record.Changes[0].Ranges, ledger.Range{StartLine: 30 + 2*i, EndLine: 30 + 2*i})
+	}
+	appendOne(t, l, record)
+	result, err := l.Query(context.Background(), ledger.Filter{})
+	must(t, err)
+	got := result.Entries[0].Changes[0]
+	if !got.Coarse || fmt.Sprint(got.Hunks, got.Ranges) != "[[10 209 10 219]] [{10 228 }]" {
+		t.Errorf("coarse %v, hunks %v, ranges %v", got.Coarse, got.Hunks, got.Ranges)
+	}
+	record = mutation("INT-001", "src/a")
+	record.Detail = map[string]any{"text": strings.Repeat("x", 3000)}
+	if _, err := l.Append(context.Background(), record); !errors.Is(err, ledger.ErrTooLarge) {
+		t.Errorf("error %v, want ErrTooLarge", err)
+	}
+}
