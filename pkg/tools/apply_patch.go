@@ -174,7 +174,7 @@ func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
 // plan composes the sections of one file.
 func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
 	change := workspace.Change{Target: f.target}
-	original, exists, err := f.load()
+	original, exists, err := f.load(d)
 	if err != nil {
 		return change, nil, err
 	}
@@ -191,12 +191,12 @@ func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
 	return f.settle(change, original, now, exists, present, notes)
 }
 
-func (f *patchFile) load() (workspace.Text, bool, error) {
+func (f *patchFile) load(d *Deps) (workspace.Text, bool, error) {
 	if f.onlyDeleted() {
-		text, err := load(f.target, f.effect)
+		text, err := d.load(f.target, f.effect)
 		return text, err == nil || f.effect.BeforeHash != "", onlyMissing(err, f.effect)
 	}
-	text, err := loadText(f.target, f.effect)
+	text, err := d.loadText(f.target, f.effect)
 	if r, ok := refusal.As(err); ok && r.Code() == refusal.FileNotFound && f.sections[0].Op == edit.OpAdd {
 		return text, false, nil
 	}

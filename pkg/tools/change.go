@@ -12,9 +12,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// fileLimit bounds a file that a tool reads whole, in bytes.
-const fileLimit = 64 << 20
-
 // target resolves a path. A path that cannot be used becomes the effect's
 // problem, to be reported at its own step of the gate.
 func (d *Deps) target(requested string) (*workspace.Target, *hooks.FileEffect) {
@@ -54,8 +51,8 @@ func clip(s string, n int) string {
 }
 
 // load reads a target's content into its effect.
-func load(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
-	content, err := t.Read(fileLimit)
+func (d *Deps) load(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
+	content, err := t.Read(d.FileLimit)
 	if err != nil {
 		return workspace.Text{}, readProblem(effect.Path, err)
 	}
@@ -74,14 +71,14 @@ func readProblem(path string, err error) error {
 	case errors.Is(err, workspace.ErrNotRegular):
 		return refusal.Newf(refusal.NotARegularFile, "%s is not a regular file.", path).With("path", path)
 	case errors.Is(err, workspace.ErrTooLarge):
-		return refusal.Newf(refusal.TooLarge, "%s is larger than %d bytes.", path, fileLimit).With("path", path)
+		return refusal.Newf(refusal.TooLarge, "%s is larger than the limit for files (limits.file_size).", path).With("path", path)
 	}
 	return fmt.Errorf("reading %s: %w", path, err)
 }
 
 // loadText is load for tools that edit text.
-func loadText(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
-	text, err := load(t, effect)
+func (d *Deps) loadText(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
+	text, err := d.load(t, effect)
 	if err != nil {
 		if errors.Is(err, workspace.ErrBinary) {
 			return text, refusal.Newf(refusal.DiffNotApplied, "%s is binary; it can only be written whole.", effect.Path).With("path", effect.Path)

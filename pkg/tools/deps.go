@@ -48,6 +48,14 @@ type Deps struct {
 	// CommandTimeout is used where a call gives none; MaxCommandTimeout bounds
 	// what it may give.
 	CommandTimeout, MaxCommandTimeout time.Duration
+	// FileLimit bounds a file that a tool reads or writes whole, ContextLimit
+	// the <intent_context>, in bytes.
+	FileLimit    int64
+	ContextLimit int
+	// KeepEnv names variables that commands get although they look like
+	// secrets; OutputCap bounds the kept output of one command, in bytes.
+	KeepEnv   []string
+	OutputCap int64
 	// Aliases adds Roo's edit and search_replace beside edit_file.
 	Aliases bool
 }

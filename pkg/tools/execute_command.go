@@ -122,7 +122,7 @@ func (c *commandCall) Run(ctx context.Context) (*hooks.Outcome, error) {
 	}
 	progress := 0.0
 	c.result, err = d.Runner.Run(ctx, command.Spec{
-		Command: c.args.Command, Dir: dir, Env: command.FilterEnv(os.Environ()), Timeout: timeout,
+		Command: c.args.Command, Dir: dir, Env: command.FilterEnv(os.Environ(), d.KeepEnv...), OutputCap: d.OutputCap, Timeout: timeout,
 		Progress: func(chunk string) { progress++; c.call.Progress(chunk, progress, 0) },
 	})
 	if err != nil {

@@ -99,8 +99,8 @@ func (c *fileCall[A]) Plan(context.Context) (hooks.Planned, error) {
 		return nil, refusal.Newf(refusal.InvalidArguments, "%s is %s, which cannot hold the new content: %v.", c.effect.Path, before.Encoding, err).
 			With("path", c.effect.Path).With("encoding", string(before.Encoding))
 	}
-	if len(encoded) > fileLimit {
-		return nil, refusal.Newf(refusal.TooLarge, "The new content of %s is larger than %d bytes.", c.effect.Path, fileLimit)
+	if int64(len(encoded)) > c.tool.deps.FileLimit {
+		return nil, refusal.Newf(refusal.TooLarge, "The new content of %s is larger than the limit for files (limits.file_size, %d bytes).", c.effect.Path, c.tool.deps.FileLimit)
 	}
 	setAfter(c.effect, before, after, encoded)
 	planned := &changes{deps: c.tool.deps, call: c.call, notes: notes, render: renderOne}
@@ -117,9 +117,9 @@ func (c *fileCall[A]) Plan(context.Context) (hooks.Planned, error) {
 func (c *fileCall[A]) load() (workspace.Text, error) {
 	if c.tool.knowledge == hooks.KnowsBySearch {
 		c.effect.Kind = hooks.Modify
-		return loadText(c.target, c.effect)
+		return c.tool.deps.loadText(c.target, c.effect)
 	}
-	text, err := load(c.target, c.effect)
+	text, err := c.tool.deps.load(c.target, c.effect)
 	if r, ok := refusal.As(err); ok && r.Code() == refusal.FileNotFound {
 		c.effect.Kind = hooks.Create
 		return workspace.Text{}, nil

@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// contextBudget bounds <intent_context>, in bytes.
-	contextBudget = 16 << 10
 	// recentTrace is how many records of the intent the context shows.
 	recentTrace = 5
 	// contextLessons is how many lessons it shows.
@@ -22,14 +20,15 @@ const (
 // contextWriter writes the XML within the budget. Every value is escaped: it
 // comes from files that other agents wrote.
 type contextWriter struct {
-	b    strings.Builder
-	full bool
+	b      strings.Builder
+	budget int
+	full   bool
 }
 
 // element writes one element unless the budget is used up; a text that does
 // not fit is cut.
 func (w *contextWriter) element(indent, name, attributes, value string) {
-	room := contextBudget - w.b.Len()
+	room := w.budget - w.b.Len()
 	if w.full || room < 200 {
 		w.full = true
 		return
@@ -61,7 +60,7 @@ func escapeXML(s string) string {
 
 // intentContext renders what an agent needs to know about an intent.
 func (d *Deps) intentContext(ctx context.Context, in *intent.Intent, class string) string {
-	w := &contextWriter{}
+	w := &contextWriter{budget: d.ContextLimit}
 	w.element("  ", "id", "", in.ID)
 	w.element("  ", "name", "", in.Name)
 	w.element("  ", "status", "", string(in.Status))

@@ -117,7 +117,7 @@ func (c *readCall) Close() error {
 }
 
 func (c *readCall) Plan(context.Context) (hooks.Planned, error) {
-	content, err := c.target.Read(fileLimit)
+	content, err := c.target.Read(c.tool.deps.FileLimit)
 	if err != nil {
 		return nil, readProblem(c.effect.Path, err)
 	}

@@ -40,9 +40,10 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 }
 
 // Refused implements hooks.Recorder. Refused reads of safe tools are recorded
-// only where a rule stood against them; faults of arguments are no decisions.
+// only where a rule stood against them; faults of arguments are no decisions,
+// and where there is no ledger to write there is nothing to record them in.
 func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) {
-	if hook == "" || why.Code() == refusal.WorkspaceNotInitialized || why.Code() == refusal.LedgerUnavailable {
+	if hook == "" || r.ledger.Writable(context.Background()) != nil {
 		return
 	}
 	rec := base(call)
