@@ -1,0 +1,237 @@
+package settings
+
+import "slices"
+
+// key is one setting: its name in files, where it is kept, and what it may be.
+type key struct {
+	name  string
+	doc   string
+	field func(*Settings) any // a pointer to the field
+	order order
+	// choices are the values of a Choice.
+	choices []Choice
+	// check refuses a value of the right type.
+	check func(value any) error
+	// example shows an entry of a list, in YAML.
+	example string
+	secret  bool
+}
+
+// catalogue returns all keys in the order in which they are documented.
+func catalogue() []key {
+	return slices.Concat(governanceKeys(), approvalKeys(), commandKeys(), recordKeys(), serverKeys(), programKeys())
+}
+
+func governanceKeys() []key {
+	return []key{
+		{name: "uninitialized", choices: []Choice{Refuse, Allow}, order: rising(Allow, Refuse),
+			field: func(s *Settings) any { return &s.Uninitialized },
+			doc:   "What happens to calls that change something in a workspace without active_intents.yaml. allow records them as UNTRACKED."},
+		{name: "scope.required", order: trueIsStricter(),
+			field: func(s *Settings) any { return &s.Scope.Required },
+			doc:   "An intent without owned_scope allows no change at all. Otherwise it has no scope restriction, with a warning."},
+		{name: "write.blind", choices: []Choice{Refuse, Allow}, order: rising(Allow, Refuse),
+			field: func(s *Settings) any { return &s.Write.Blind },
+			doc:   "What happens to a write_to_file over a file of which the session has not seen all lines and gives no hash."},
+		{name: "diff.threshold", order: moreIsStricter(), check: between(0.5, 1),
+			field: func(s *Settings) any { return &s.Diff.Threshold },
+			doc:   "How similar the text must be that a diff finds when it does not match exactly, from 0.5 to 1. 1 is exact matching only."},
+		{name: "mutation_class", choices: []Choice{Record, Warn, Enforce}, order: rising(Record, Warn, Enforce),
+			field: func(s *Settings) any { return &s.MutationClass },
+			doc:   "What happens to a change that is declared a refactor and cannot be proven one. It is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."},
+		{name: "tools.roo_aliases", order: neutral(),
+			field: func(s *Settings) any { return &s.Tools.RooAliases },
+			doc:   "Also offer edit and search_replace, other names of edit_file in Roo Code."},
+		{name: "rules", order: restricts(), check: validRules,
+			field:   func(s *Settings) any { return &s.Rules },
+			doc:     "Conditions over every call, in CEL; action is refuse or ask. They add to those of the intents.",
+			example: `{name: no-eval, when: 'effect.after.contains("eval(")', action: refuse, message: "Do not use eval."}`},
+	}
+}
+
+func approvalKeys() []key {
+	return []key{
+		askable("approvals.scope_violation", func(s *Settings) any { return &s.Approvals.ScopeViolation },
+			"A change outside the intent's scope. elicit asks if the client can ask in line, ask asks in whichever way there is."),
+		askable("approvals.missing_intent", func(s *Settings) any { return &s.Approvals.MissingIntent },
+			"A change without a selected intent. What is approved so is recorded as UNTRACKED."),
+		askable("approvals.ignored_path", func(s *Settings) any { return &s.Approvals.IgnoredPath },
+			"A change of a path that .intentignore excludes."),
+		askable("approvals.program_config", func(s *Settings) any { return &s.Approvals.ProgramConfig },
+			"A change of a file that makes other programs run code or grants rights (.mcp.json, .vscode/, .envrc and their like)."),
+		{name: "approvals.select_intent", choices: []Choice{Never, Ask}, order: rising(Never, Ask),
+			field: func(s *Settings) any { return &s.Approvals.SelectIntent },
+			doc:   "Whether the operator is asked when an agent selects an intent."},
+		{name: "approvals.wait", order: neutral(), check: durationBetween("0s", "1h"),
+			field: func(s *Settings) any { return &s.Approvals.Wait },
+			doc:   "How long a call waits for the operator's answer before it returns APPROVAL_REQUIRED, at most 1h."},
+		{name: "approvals.lifetime", order: lessIsStricter(), check: durationBetween("1s", "168h"),
+			field: func(s *Settings) any { return &s.Approvals.Lifetime },
+			doc:   "How long an approval for one call can be used after it was given, at most 168h."},
+	}
+}
+
+func askable(name string, field func(*Settings) any, doc string) key {
+	return key{name: name, choices: []Choice{Refuse, Elicit, Ask}, order: rising(Ask, Elicit, Refuse), field: field, doc: doc}
+}
+
+func commandKeys() []key {
+	return slices.Concat(commandPolicyKeys(), commandLimitKeys(), []key{
+		{name: "sandbox", choices: []Choice{Off, Best, RequireLandlock, Require}, order: rising(Off, Best, RequireLandlock, Require),
+			field: func(s *Settings) any { return &s.Sandbox },
+			doc:   "How commands are confined: best takes the highest level that works here, require refuses commands below the full level, require-landlock below Landlock."},
+		{name: "commands.network", choices: []Choice{Allow, Deny}, order: rising(Allow, Deny),
+			field: func(s *Settings) any { return &s.Commands.Network },
+			doc:   "Whether commands may connect. An intent can deny it for itself."},
+		{name: "commands.git", choices: []Choice{Allow, Trust, Deny}, order: rising(Trust, Allow, Deny),
+			field: func(s *Settings) any { return &s.Commands.Git },
+			doc:   "Whether a line with a git command may write .git, without its hooks, configuration and links to other repositories. trust allows it also where the sandbox cannot tell these apart."},
+		{name: "commands.writable", order: grants(),
+			field:   func(s *Settings) any { return &s.Commands.Writable },
+			doc:     "More places that commands may write although no scope names them, such as caches and build output. Those of known toolchains are found without this.",
+			example: `"build/"`},
+		{name: "commands.revert_violations", order: trueIsStricter(),
+			field: func(s *Settings) any { return &s.Commands.RevertViolations },
+			doc:   "Undo what a command changed out of scope. It is recorded in either case."},
+		{name: "commands.env", order: grants(),
+			field:   func(s *Settings) any { return &s.Commands.Env },
+			doc:     "Names or globs of environment variables that commands get although they look like secrets.",
+			example: `"NPM_TOKEN"`},
+	})
+}
+
+func commandPolicyKeys() []key {
+	return []key{
+		{name: "commands.default", choices: []Choice{Allow, Ask, Deny}, order: rising(Allow, Ask, Deny),
+			field: func(s *Settings) any { return &s.Commands.Default },
+			doc:   "What happens to a command that no rule names."},
+		{name: "commands.unjudged", choices: []Choice{Auto, Allow, Ask, Deny}, order: rising(Allow, Auto, Ask, Deny),
+			field: func(s *Settings) any { return &s.Commands.Unjudged },
+			doc:   "What happens to a command of which cannot be known what it runs or writes. auto allows it at an enforced sandbox level and asks otherwise."},
+		{name: "commands.allow", order: grants(), check: validCommandRules,
+			field:   func(s *Settings) any { return &s.Commands.Allow },
+			doc:     "Commands that pass, by program and first arguments. With match and not_match, lines that the rule must and must not match are checked when it is loaded.",
+			example: `{prefix: "go test", match: ["go test ./..."], not_match: ["go run ."]}`},
+		{name: "commands.ask", order: restricts(), check: validCommandRules,
+			field:   func(s *Settings) any { return &s.Commands.Ask },
+			doc:     "Commands that the operator is asked about. The strictest of all matching rules holds.",
+			example: `"npm install"`},
+		{name: "commands.deny", order: restricts(), check: validCommandRules,
+			field:   func(s *Settings) any { return &s.Commands.Deny },
+			doc:     "Commands that are refused.",
+			example: `"git push"`},
+	}
+}
+
+func commandLimitKeys() []key {
+	return []key{
+		{name: "commands.timeout", order: lessIsStricter(), check: durationBetween("1s", "24h"),
+			field: func(s *Settings) any { return &s.Commands.Timeout },
+			doc:   "When a command ends for which the agent gives no timeout."},
+		{name: "commands.max_timeout", order: lessIsStricter(), check: durationBetween("1s", "24h"),
+			field: func(s *Settings) any { return &s.Commands.MaxTimeout },
+			doc:   "The longest timeout that an agent can ask for, at most 24h."},
+		{name: "commands.output_cap", order: lessIsStricter(), check: sizeBetween(64<<10, 16<<30),
+			field: func(s *Settings) any { return &s.Commands.OutputCap },
+			doc:   "How much of one command's output is kept for read_command_output."},
+		{name: "commands.output_total", order: lessIsStricter(), check: sizeBetween(1<<20, 1<<40),
+			field: func(s *Settings) any { return &s.Commands.OutputTotal },
+			doc:   "How much output is kept in all; the oldest goes first."},
+	}
+}
+
+func recordKeys() []key {
+	return []key{
+		{name: "durability", choices: []Choice{OS, Full}, order: rising(OS, Full),
+			field: func(s *Settings) any { return &s.Durability },
+			doc:   "full flushes a change and its record to disk before the call returns, os leaves that to the system: a power cut can lose the last ones."},
+		{name: "ledger.layout", choices: []Choice{Single, Sessions}, order: neutral(),
+			field: func(s *Settings) any { return &s.Ledger.Layout },
+			doc:   "One ledger file, or one a session, which never conflict in git."},
+		{name: "ledger.record_reads", order: trueIsStricter(),
+			field: func(s *Settings) any { return &s.Ledger.RecordReads },
+			doc:   "Also record which files an agent has read."},
+		{name: "ledger.on_failure", choices: []Choice{Refuse, Degraded}, order: rising(Degraded, Refuse),
+			field: func(s *Settings) any { return &s.Ledger.OnFailure },
+			doc:   "What happens to changes when the ledger cannot be written. degraded lets them through, with a warning and a counted gap."},
+		{name: "brain.file", order: fixed(), check: validBrainFile,
+			field: func(s *Settings) any { return &s.Brain.File },
+			doc:   "The Markdown file of the workspace that keeps lessons, decisions and constraints, such as CLAUDE.md."},
+		{name: "lessons.failed_checks", order: neutral(),
+			field: func(s *Settings) any { return &s.Lessons.FailedChecks },
+			doc:   "Note what a check finds as a lesson on the file."},
+		{name: "lessons.failed_commands", order: neutral(),
+			field: func(s *Settings) any { return &s.Lessons.FailedCommands },
+			doc:   "Note a command that fails as a lesson."},
+		{name: "lessons.refused_calls", order: neutral(),
+			field: func(s *Settings) any { return &s.Lessons.RefusedCalls },
+			doc:   "Note a refused call as a lesson."},
+	}
+}
+
+func serverKeys() []key {
+	return slices.Concat(transportKeys(), []key{
+		{name: "session.idle", order: lessIsStricter(), check: durationBetween("1m", "8760h"),
+			field: func(s *Settings) any { return &s.Session.Idle },
+			doc:   "How long a session handle lives without a call."},
+		{name: "limits.file_size", order: lessIsStricter(), check: sizeBetween(1<<10, 1<<30),
+			field: func(s *Settings) any { return &s.Limits.FileSize },
+			doc:   "The largest file that the file tools read or write."},
+		{name: "limits.request_size", order: lessIsStricter(), check: sizeBetween(64<<10, 1<<30),
+			field: func(s *Settings) any { return &s.Limits.RequestSize },
+			doc:   "The largest message that a client may send."},
+		{name: "limits.context_size", order: neutral(), check: sizeBetween(1<<10, 1<<20),
+			field: func(s *Settings) any { return &s.Limits.ContextSize },
+			doc:   "The largest context that select_active_intent returns."},
+		{name: "limits.rate", order: lessIsStricter(), check: atLeastOne,
+			field: func(s *Settings) any { return &s.Limits.Rate },
+			doc:   "How many requests a second one client may send over HTTP."},
+		{name: "log.level", choices: []Choice{LevelDebug, LevelInfo, LevelWarn, LevelError}, order: neutral(),
+			field: func(s *Settings) any { return &s.Log.Level },
+			doc:   "What is logged on standard error."},
+	})
+}
+
+func transportKeys() []key {
+	return []key{
+		{name: "transport", choices: []Choice{TransportStdio, TransportHTTP, TransportSSE}, order: fixed(),
+			field: func(s *Settings) any { return &s.Transport },
+			doc:   "How clients connect. sse is for older clients."},
+		{name: "auth.token", order: fixed(), check: validToken, secret: true,
+			field: func(s *Settings) any { return &s.Auth.Token },
+			doc:   "The bearer token of the HTTP transports, at least 16 characters. If it is empty one is generated and shown on standard error."},
+		{name: "http.listen", order: fixed(), check: validListen,
+			field: func(s *Settings) any { return &s.HTTP.Listen },
+			doc:   "Address and port of the HTTP transports. An address that is not loopback needs TLS or http.insecure."},
+		{name: "http.allowed_hosts", order: grants(),
+			field:   func(s *Settings) any { return &s.HTTP.AllowedHosts },
+			doc:     "Host headers that are accepted beside those of the loopback and of http.listen.",
+			example: `"mcp.example.com"`},
+		{name: "http.allowed_origins", order: grants(),
+			field:   func(s *Settings) any { return &s.HTTP.AllowedOrigins },
+			doc:     "Origins of web pages that may connect beside those of the loopback.",
+			example: `"https://app.example.com"`},
+		{name: "http.tls_cert", order: fixed(),
+			field: func(s *Settings) any { return &s.HTTP.TLSCert },
+			doc:   "File with the certificate chain in PEM form; with http.tls_key it turns on TLS."},
+		{name: "http.tls_key", order: fixed(),
+			field: func(s *Settings) any { return &s.HTTP.TLSKey },
+			doc:   "File with the private key in PEM form."},
+		{name: "http.insecure", order: falseIsStricter(),
+			field: func(s *Settings) any { return &s.HTTP.Insecure },
+			doc:   "Listen without TLS on an address that is not loopback."},
+	}
+}
+
+func programKeys() []key {
+	return []key{
+		{name: "checks", order: programs(), check: validChecks,
+			field:   func(s *Settings) any { return &s.Checks },
+			doc:     "Programs that look at files after a write; their problems go back to the agent.",
+			example: `{paths: "**/*.go", command: "go vet ./..."}`},
+		{name: "hooks", order: programs(), check: validHooks,
+			field:   func(s *Settings) any { return &s.Hooks },
+			doc:     "Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks. Without tools it is all that change something.",
+			example: `{event: pre, command: "./guard.sh", tools: [write_to_file], timeout: 10s}`},
+	}
+}

@@ -1,0 +1,136 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func between(low, high float64) func(any) error {
+	return func(value any) error {
+		if v := value.(float64); !(v >= low && v <= high) {
+			return fmt.Errorf("%v is not between %v and %v", v, low, high)
+		}
+		return nil
+	}
+}
+
+// durationBetween takes its limits as text, as the messages show them.
+func durationBetween(low, high string) func(any) error {
+	return func(value any) error {
+		shortest, err := time.ParseDuration(low)
+		longest, err2 := time.ParseDuration(high)
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		if v := value.(time.Duration); v < shortest || v > longest {
+			return fmt.Errorf("%s is not between %s and %s", formatDuration(v), low, high)
+		}
+		return nil
+	}
+}
+
+func sizeBetween(low, high Size) func(any) error {
+	return func(value any) error {
+		if v := value.(Size); v < low || v > high {
+			return fmt.Errorf("%v is not between %v and %v", v, low, high)
+		}
+		return nil
+	}
+}
+
+func atLeastOne(value any) error {
+	if value.(int) < 1 {
+		return errors.New("must be at least 1")
+	}
+	return nil
+}
+
+func validToken(value any) error {
+	token := value.(string)
+	if token == "" {
+		return nil
+	}
+	if len(token) < 16 {
+		return errors.New("has less than 16 characters; leave it empty to have one generated")
+	}
+	for _, r := range token {
+		if r <= ' ' || r > '~' {
+			return errors.New("has a character that cannot stand in a header; use letters, digits and punctuation")
+		}
+	}
+	return nil
+}
+
+func validListen(value any) error {
+	_, port, err := net.SplitHostPort(value.(string))
+	if err != nil {
+		return fmt.Errorf("want ADDRESS:PORT: %v", err)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%q is not a port", port)
+	}
+	return nil
+}
+
+// validBrainFile keeps record_lesson, which writes without a scope, to a file of notes.
+func validBrainFile(value any) error {
+	file := value.(string)
+	switch {
+	case file == "" || path.IsAbs(file) || path.Clean(file) != file || strings.HasPrefix(file, "../") || strings.ContainsAny(file, "\\\x00"):
+		return errors.New("want a path relative to the workspace, without . and ..")
+	case !strings.EqualFold(path.Ext(file), ".md"):
+		return errors.New("want a Markdown file, *.md")
+	case strings.EqualFold(strings.Split(file, "/")[0], ".git"):
+		return errors.New("must not be below .git")
+	}
+	return nil
+}
+
+func validCommandRules(value any) error {
+	for _, rule := range value.([]CommandRule) {
+		if strings.TrimSpace(rule.Prefix) == "" {
+			return errors.New("a rule names no program")
+		}
+	}
+	return nil
+}
+
+func validRules(value any) error {
+	for _, rule := range value.([]Rule) {
+		switch {
+		case rule.Name == "" || rule.When == "":
+			return errors.New("a rule needs name and when")
+		case rule.Action != Refuse && rule.Action != Ask:
+			return fmt.Errorf("rule %s: action must be refuse or ask", rule.Name)
+		}
+	}
+	return nil
+}
+
+func validChecks(value any) error {
+	for _, check := range value.([]Check) {
+		if check.Paths == "" || check.Command == "" {
+			return errors.New("a check needs paths and command")
+		}
+	}
+	return nil
+}
+
+func validHooks(value any) error {
+	for _, hook := range value.([]Hook) {
+		switch {
+		case hook.Command == "":
+			return errors.New("a hook needs a command")
+		case hook.Event != EventPre && hook.Event != EventPost:
+			return errors.New("the event of a hook must be pre or post")
+		case hook.Timeout < 0 || hook.Timeout > 10*time.Minute:
+			return errors.New("the timeout of a hook must be between 0s, for the default, and 10m")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package settings_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+var update = flag.Bool("update", false, "write docs/settings.md")
+
+// keyOf writes a field's name as its key: RooAliases is roo_aliases, OnFailure on_failure, TLSCert tls_cert.
+func keyOf(name string) string {
+	var out strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		startsWord := i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || (i+1 < len(runes) && unicode.IsLower(runes[i+1])))
+		if startsWord {
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(r))
+	}
+	return out.String()
+}
+
+// leaves are the fields of the struct by the keys that they must have.
+func leaves(prefix string, value reflect.Value, out map[string]any) {
+	for i := range value.NumField() {
+		field, key := value.Field(i), prefix+keyOf(value.Type().Field(i).Name)
+		if field.Kind() == reflect.Struct {
+			leaves(key+".", field, out)
+		} else {
+			out[key] = field.Addr().Interface()
+		}
+	}
+}
+
+func TestEveryFieldHasItsKey(t *testing.T) {
+	var s settings.Settings
+	want := map[string]any{}
+	leaves("", reflect.ValueOf(&s).Elem(), want)
+	seen := map[string]bool{}
+	for _, field := range settings.Fields(&s) {
+		if seen[field.Name] {
+			t.Errorf("%s is there twice", field.Name)
+		}
+		seen[field.Name] = true
+		if want[field.Name] != field.Field {
+			t.Errorf("%s is not kept in the field of that name", field.Name)
+		}
+	}
+	for key := range want {
+		if !seen[key] {
+			t.Errorf("the field of %s has no key", key)
+		}
+	}
+}
+
+func TestEveryKeyIsDescribed(t *testing.T) {
+	variables := map[string]bool{}
+	for _, info := range settings.Keys() {
+		if len(info.Doc) < 20 || !strings.HasSuffix(info.Doc, ".") || info.Values == "" || info.Default == "" && info.Values == "text" || info.Workspace == "" {
+			t.Errorf("%+v", info)
+		}
+		if variables[info.Variable] {
+			t.Errorf("%s stands for two keys", info.Variable)
+		}
+		variables[info.Variable] = true
+	}
+	if variables[command.MarkerVariable] {
+		t.Errorf("%s is a setting and the marker of commands", command.MarkerVariable)
+	}
+}
+
+// TestSpecificationKeys has every key that the contract names.
+func TestSpecificationKeys(t *testing.T) {
+	named := `scope.required uninitialized tools.roo_aliases write.blind approvals.scope_violation approvals.missing_intent
+		approvals.ignored_path approvals.program_config approvals.select_intent approvals.wait commands.default commands.unjudged
+		commands.writable commands.git commands.revert_violations commands.allow commands.ask commands.deny commands.network
+		sandbox mutation_class durability ledger.layout ledger.record_reads ledger.on_failure auth.token rules checks hooks`
+	known := map[string]bool{}
+	for _, info := range settings.Keys() {
+		known[info.Name] = true
+	}
+	for name := range strings.FieldsSeq(named) {
+		if !known[name] {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+// uncommented takes the # away from every setting.
+func uncommented(example []byte) string {
+	return regexp.MustCompile(`(?m)^#([a-z_.]+: )`).ReplaceAllString(string(example), "$1")
+}
+
+func TestExampleIsTheDefaults(t *testing.T) {
+	example := settings.Example()
+	for name, content := range map[string]string{"as it is": string(example), "uncommented": uncommented(example)} {
+		m := newMachine(t)
+		m.setWorkspace(content)
+		loaded := m.load()
+		got, want := loaded.Settings, settings.Defaults()
+		emptyToNil(reflect.ValueOf(&got).Elem())
+		if !reflect.DeepEqual(got, want) || len(loaded.Withheld) > 0 {
+			t.Errorf("%s:\n got %+v\nwant %+v\nwithheld %v", name, got, want, loaded.Withheld)
+		}
+		if set := len(loaded.Origins); (name == "uncommented") != (set == len(settings.Keys())) {
+			t.Errorf("%s: %d keys are set", name, set)
+		}
+	}
+}
+
+func emptyToNil(value reflect.Value) {
+	for i := range value.NumField() {
+		switch field := value.Field(i); field.Kind() {
+		case reflect.Struct:
+			emptyToNil(field)
+		case reflect.Slice:
+			if field.Len() == 0 {
+				field.SetZero()
+			}
+		}
+	}
+}
+
+func TestExamplesOfListsAreValid(t *testing.T) {
+	m := newMachine(t)
+	var content strings.Builder
+	for _, info := range settings.Keys() {
+		if info.Example != "" {
+			fmt.Fprintf(&content, "%s: [%s]\n", info.Name, info.Example)
+		}
+	}
+	m.setUser(content.String())
+	if loaded := m.load(); len(loaded.Origins) < 10 {
+		t.Errorf("%d examples", len(loaded.Origins))
+	}
+}
+
+func TestExampleIsReadable(t *testing.T) {
+	for line := range bytes.Lines(settings.Example()) {
+		if len(line) > 130 {
+			t.Errorf("%d characters: %s", len(line), line)
+		}
+	}
+}
+
+func document() []byte {
+	var out bytes.Buffer
+	out.WriteString(documentHeader)
+	for _, info := range settings.Keys() {
+		fmt.Fprintf(&out, "\n### `%s`\n\n%s\n\n", info.Name, info.Doc)
+		fmt.Fprintf(&out, "- Default: `%s`\n- Values: %s\n- Environment: `%s`\n- In a workspace that is not trusted: %s\n",
+			info.Default, info.Values, info.Variable, info.Workspace)
+		if info.Example != "" {
+			fmt.Fprintf(&out, "- Example: `[%s]`\n", info.Example)
+		}
+	}
+	return out.Bytes()
+}
+
+const documentHeader = `# Settings
+
+<!-- Generated from pkg/settings by: go test ./pkg/settings -run TestDocument -update -->
+
+Settings come from, each over the one before:
+
+1. ` + "`/etc/orchestra-mcp/config.yaml`" + `, the system's
+2. ` + "`$XDG_CONFIG_HOME/orchestra-mcp/config.yaml`" + ` (or ` + "`~/.config/orchestra-mcp/config.yaml`" + `), the user's
+3. ` + "`.orchestration/config.yaml`" + `, the workspace's
+4. environment variables: ` + "`approvals.wait`" + ` is ` + "`ORCHESTRA_APPROVALS_WAIT`" + `; an empty one counts as not set
+5. flags of the command line
+
+Keys can be written with dots or nested. Lists of several places add up; in a variable they are split at commas, or are
+YAML if they begin with ` + "`[`" + `. Durations are ` + "`30s`, `5m`, `24h`" + ` or a number of seconds, sizes a number of bytes or
+` + "`512KiB`, `64MiB`, `1GiB`" + `. An unknown key or a wrong type stops the server and says where; an unknown
+` + "`ORCHESTRA_…`" + ` variable is warned about.
+
+**Locks.** The first two files can have ` + "`lock:`" + ` with a list of keys or groups. What is locked can only be tightened by
+what comes after; a lock of the user's file binds the workspace only.
+
+**Trust.** A cloned repository is not the operator. Until the operator has trusted the very content of the workspace's
+file, it can set what changes nothing of what an agent may do (free), tighten, and add to lists that restrict; the rest is
+withheld and reported. ` + "`orchestra-mcp trust`" + ` shows it and keeps its hash in the file ` + "`trusted`" + ` beside the user's
+settings; any change asks again.
+
+## Keys
+`
+
+func TestDocument(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "settings.md")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, document(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(written, document()) {
+		t.Error("docs/settings.md is out of step; run: go test ./pkg/settings -run TestDocument -update")
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add([]byte("sandbox: off\napprovals: {wait: 3s}\n"))
+	f.Add(settings.Example())
+	f.Add([]byte(uncommented(settings.Example())))
+	f.Add([]byte("a: &a [*a]\nlock: {}\n? [x]\n: y\n<<: *a"))
+	f.Add([]byte("? {a: b}\n: c\nhooks: [[]]\nrules: [{when: !!binary x}]"))
+	f.Add([]byte(hostile))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		m := newMachine(t)
+		m.setWorkspace(string(content))
+		loaded, err := m.tryLoad()
+		if err == nil && loaded.Settings.Sandbox == settings.Off {
+			t.Error("an untrusted file turned off the sandbox")
+		}
+	})
+}

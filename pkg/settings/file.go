@@ -1,0 +1,241 @@
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"gopkg.in/yaml.v3"
+)
+
+// FileName is the settings file's name in each of the three places.
+const FileName = "config.yaml"
+
+// workspaceDir is the directory of the workspace's file.
+const workspaceDir = ".orchestration"
+
+// maxFile bounds a settings file; it is read whole.
+const maxFile = 1 << 20
+
+// lockName is the key that only operators' files have.
+const lockName = "lock"
+
+// assignment is a value that some source gives to a key.
+type assignment struct {
+	key    *key
+	value  any // of the field's type
+	origin string
+}
+
+// source is a parsed file, or the variables or flags.
+type source struct {
+	name        string
+	assignments []assignment
+	locks       []string // keys
+	hash        string   // of a file's content
+}
+
+// readFile returns nil without an error if there is no such file.
+func readFile(open func() (*os.File, error)) ([]byte, error) {
+	file, err := open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is not a regular file")
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("has more than %v", Size(maxFile))
+	}
+	if content == nil {
+		content = []byte{}
+	}
+	return content, err
+}
+
+// readOperatorFile follows links: where the operator keeps the file is the operator's affair.
+func readOperatorFile(path string) ([]byte, error) {
+	return readFile(func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) })
+}
+
+// readWorkspaceFile refuses links: one could lead to a file that agents write.
+func readWorkspaceFile(root *os.Root) ([]byte, error) {
+	for _, name := range []string{workspaceDir, workspaceDir + "/" + FileName} {
+		info, err := root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%s is a symbolic link; put the file itself there", name)
+		}
+	}
+	return readFile(func() (*os.File, error) {
+		return root.OpenFile(workspaceDir+"/"+FileName, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	})
+}
+
+// parser turns one file into assignments and collects all mistakes in it.
+type parser struct {
+	file     string
+	keys     []key
+	operator bool // locks are allowed
+	seen     map[string]bool
+	out      source
+	errs     []error
+}
+
+// parseFile reads the content of a settings file.
+func parseFile(file string, content []byte, keys []key, operator bool) (source, error) {
+	p := parser{file: file, keys: keys, operator: operator, seen: map[string]bool{}, out: source{name: file, hash: ContentHash(content)}}
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	var document yaml.Node
+	err := decoder.Decode(&document)
+	if errors.Is(err, io.EOF) {
+		return p.out, nil
+	}
+	if err != nil {
+		return source{}, p.syntaxError(err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return source{}, p.syntaxErrorOr(err, "a second YAML document; settings are one")
+	}
+	p.mapping("", document.Content[0])
+	return p.out, errors.Join(p.errs...)
+}
+
+func (p *parser) mapping(prefix string, node *yaml.Node) {
+	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null" {
+		return // a group of which every line is commented out
+	}
+	if node.Kind != yaml.MappingNode {
+		p.fail(node, "want a mapping of settings, not %s", describe(node))
+		return
+	}
+	for i := 0; i < len(node.Content); i += 2 {
+		p.entry(prefix+node.Content[i].Value, node.Content[i], node.Content[i+1])
+	}
+}
+
+// entry takes groups nested or with dots, as this program's documentation writes them.
+func (p *parser) entry(name string, at, value *yaml.Node) {
+	known := slices.IndexFunc(p.keys, func(k key) bool { return k.name == name })
+	switch {
+	case name == lockName:
+		p.lock(at, value)
+	case known >= 0:
+		p.assign(&p.keys[known], at, value)
+	case slices.ContainsFunc(p.keys, func(k key) bool { return strings.HasPrefix(k.name, name+".") }):
+		p.mapping(name+".", value)
+	default:
+		p.fail(at, "unknown key %q%s", name, didYouMean(name, names(p.keys)))
+	}
+}
+
+func (p *parser) assign(k *key, at, node *yaml.Node) {
+	if p.seen[k.name] {
+		p.fail(at, "%q stands here twice", k.name)
+		return
+	}
+	p.seen[k.name] = true
+	target := k.empty()
+	err := decode(node, target)
+	if err == nil {
+		err = k.validate(target)
+	}
+	var m *mistake
+	switch {
+	case errors.As(err, &m) && k.secret:
+		p.fail(m.node, "%s: want text in quotes", k.name) // the message would show the value
+	case errors.As(err, &m):
+		p.fail(m.node, "%s: %s", k.name, m.message)
+	case err != nil:
+		p.fail(node, "%s: %v", k.name, err)
+	default:
+		p.out.assignments = append(p.out.assignments, assignment{k, pointee(target), fmt.Sprintf("%s:%d", p.file, at.Line)})
+	}
+}
+
+// lock takes keys and groups.
+func (p *parser) lock(at, node *yaml.Node) {
+	var locked []string
+	if !p.operator {
+		p.fail(at, "lock has no effect in a workspace; it belongs in the operator's own settings")
+		return
+	}
+	if p.seen[lockName] {
+		p.fail(at, "%q stands here twice", lockName)
+		return
+	}
+	p.seen[lockName] = true
+	if err := decode(node, &locked); err != nil {
+		p.fail(node, "lock: want a list of keys")
+		return
+	}
+	for i, name := range locked {
+		matching := keysOf(name, p.keys)
+		if len(matching) == 0 {
+			p.fail(node.Content[i], "lock: unknown key %q%s", name, didYouMean(name, names(p.keys)))
+		}
+		p.out.locks = append(p.out.locks, matching...)
+	}
+}
+
+func keysOf(name string, keys []key) (matching []string) {
+	for _, k := range keys {
+		if k.name == name || strings.HasPrefix(k.name, name+".") {
+			matching = append(matching, k.name)
+		}
+	}
+	return matching
+}
+
+func names(keys []key) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = k.name
+	}
+	return all
+}
+
+func (p *parser) fail(node *yaml.Node, format string, args ...any) {
+	p.errs = append(p.errs, &PositionError{p.file, node.Line, node.Column, fmt.Sprintf(format, args...)})
+}
+
+// yamlLine is how the YAML library says where.
+var yamlLine = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+
+func (p *parser) syntaxError(err error) error { return p.syntaxErrorOr(err, err.Error()) }
+
+func (p *parser) syntaxErrorOr(err error, message string) error {
+	position := &PositionError{File: p.file, Line: 1, Message: message}
+	if err == nil {
+		return position
+	}
+	if parts := yamlLine.FindStringSubmatch(err.Error()); parts != nil {
+		position.Message = "not valid YAML: " + parts[2]
+		if line, err := strconv.Atoi(parts[1]); err == nil {
+			position.Line = line
+		}
+	}
+	return position
+}
