@@ -111,6 +111,9 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newInitCommand(),
 		a.newSetupCommand(),
 		a.newIntentsCommand(),
+		a.newServeCommand(),
+		a.newLogCommand(),
+		a.newDemoCommand(),
 		a.newVersionCommand(),
 		a.newClientGuardCommand(),
 	)

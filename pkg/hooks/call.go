@@ -72,16 +72,22 @@ func (c *Call) Leave() {
 	}
 }
 
-// UntrackedIntent is the intent id that records carry where there is no intent.
+// UntrackedIntent is the intent id that records carry in a workspace without
+// intents, where the operator lets calls through.
 const UntrackedIntent = "UNTRACKED"
 
-// RecordedIntent is the intent id for the ledger: the selected intent's, else
-// UntrackedIntent.
+// RecordedIntent is the intent id for the ledger: the selected intent's, or
+// UntrackedIntent; "" for a call that never had one.
 func (c *Call) RecordedIntent() string {
-	if c.Intent != nil {
+	switch {
+	case c.Intent != nil:
 		return c.Intent.ID
+	case c.Untracked:
+		return UntrackedIntent
+	case c.Session != nil:
+		return c.Session.IntentID()
 	}
-	return UntrackedIntent
+	return ""
 }
 
 // Progress reports to the client, if it listens.

@@ -92,10 +92,9 @@ func (g *Ignore) Secret(path string) (IgnoreRule, bool) {
 	return g.match(path, true, func(f *ignoreFile) gitignore.List { return f.secrets })
 }
 
-// Unscoped reports whether the path skips the scope check; paths as in PathBlocked.
-func (g *Ignore) Unscoped(path string) bool {
-	_, ok := g.match(path, false, func(f *ignoreFile) gitignore.List { return f.unscoped })
-	return ok
+// Unscoped returns the rule, if any, that exempts the path from the scope check; paths as in PathBlocked.
+func (g *Ignore) Unscoped(path string) (IgnoreRule, bool) {
+	return g.match(path, false, func(f *ignoreFile) gitignore.List { return f.unscoped })
 }
 
 func (g *Ignore) match(path string, invalid bool, rules func(*ignoreFile) gitignore.List) (IgnoreRule, bool) {

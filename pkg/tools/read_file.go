@@ -195,7 +195,7 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n[content_hash: %s]\n[lines %d-%d of %d, %s, %s]\n", v.Path, v.ContentHash, v.StartLine, v.EndLine, v.TotalLines, v.Encoding, v.LineEnding)
-	b.WriteString(edit.Numbered(v.lines, max(v.StartLine, 1)))
+	b.WriteString(edit.Numbered(bare(v.lines), max(v.StartLine, 1)))
 	switch {
 	case v.cut:
 		fmt.Fprintf(&b, "\n[line %d is cut: it is longer than %d bytes]", v.StartLine, readBudget)
@@ -205,6 +205,15 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 		b.WriteString("[the file is empty]")
 	}
 	return encodeResult(b.String(), v)
+}
+
+// bare takes the endings off lines.
+func bare(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = strings.TrimRight(line, "\r\n")
+	}
+	return out
 }
 
 func (c *readCall) binaryResult() (hooks.Result, error) {

@@ -64,9 +64,6 @@ func base(call *hooks.Call) ledger.Record {
 	}
 	if call.Session != nil {
 		rec.Session = call.Session.PublicID()
-		if call.Intent == nil && !call.Untracked {
-			rec.IntentID = call.Session.IntentID()
-		}
 	}
 	return rec
 }
@@ -74,14 +71,16 @@ func base(call *hooks.Call) ledger.Record {
 func (r *Recorder) record(call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
 	rec := base(call)
 	rec.Kind = ledger.KindMutation
-	rec.MutationClass = string(outcome.Class.Class)
-	rec.Class = &ledger.Class{
-		Declared: string(outcome.Class.Declared),
-		Computed: string(outcome.Class.Class),
-		Evidence: string(outcome.Class.Evidence),
-	}
 	for _, f := range outcome.Changed() {
 		rec.Changes = append(rec.Changes, r.change(f))
+	}
+	if len(rec.Changes) > 0 {
+		rec.MutationClass = string(outcome.Class.Class)
+		rec.Class = &ledger.Class{
+			Declared: string(outcome.Class.Declared),
+			Computed: string(outcome.Class.Class),
+			Evidence: string(outcome.Class.Evidence),
+		}
 	}
 	if cmd := outcome.Command; cmd != nil {
 		rec.Kind = ledger.KindCommand
@@ -94,7 +93,7 @@ func (r *Recorder) record(call *hooks.Call, outcome *hooks.Outcome) ledger.Recor
 		rec.Detail = map[string]any{"notes": call.Notes}
 	}
 	if note := outcome.Record; note != nil {
-		rec.Kind, rec.MutationClass, rec.Class = ledger.Kind(note.Kind), "", nil
+		rec.Kind = ledger.Kind(note.Kind)
 		rec.Detail = note.Detail
 		if note.IntentID != "" {
 			rec.IntentID = note.IntentID

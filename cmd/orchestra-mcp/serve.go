@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// serveFlags are the flags of serve that are settings, by their key.
+func serveFlags() map[string]string {
+	return map[string]string{
+		"transport":     "transport",
+		"listen":        "http.listen",
+		"insecure":      "http.insecure",
+		"tls-cert":      "http.tls_cert",
+		"tls-key":       "http.tls_key",
+		"uninitialized": "uninitialized",
+		"log-level":     "log.level",
+	}
+}
+
+func (a *app) newServeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the MCP server",
+		Long: "Run the MCP server for a client. On standard input and output, which is the default, the client starts it\n" +
+			"(orchestra-mcp setup writes its configuration). Over HTTP it listens at /mcp, on the loopback address unless\n" +
+			"told otherwise, and wants the bearer token that it prints on standard error.",
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	flags.String("transport", "", "`stdio`, http, or sse (http with the older transport beside it)")
+	flags.String("listen", "", "`ADDR` for http, such as 127.0.0.1:7420")
+	flags.Bool("insecure", false, "listen beyond the loopback address without TLS")
+	flags.String("tls-cert", "", "certificate `FILE` for http")
+	flags.String("tls-key", "", "key `FILE` for http")
+	flags.String("uninitialized", "", "`refuse` or allow changes in a workspace without intents")
+	flags.String("log-level", "", "`warn`, debug, info or error")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return a.serve(cmd) })
+	return cmd
+}
+
+func (a *app) serve(cmd *cobra.Command) error {
+	dir, err := a.workspaceDir()
+	if err != nil {
+		return err
+	}
+	given := make(map[string]string)
+	for flag, key := range serveFlags() {
+		if cmd.Flags().Changed(flag) {
+			given[key] = cmd.Flags().Lookup(flag).Value.String()
+		}
+	}
+	loaded, err := a.loadSettings(dir, given)
+	if err != nil {
+		return err
+	}
+	log := a.logger(loaded.Settings.Log.Level)
+	a.reportSettings(log, loaded)
+	srv, err := server.New(server.Options{
+		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: log, AdoptOrphans: true,
+	})
+	if err != nil {
+		return fmt.Errorf("open the workspace %s: %w", dir, err)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return errors.Join(a.serveOn(ctx, srv, loaded.Settings), srv.Close())
+}
+
+func (a *app) serveOn(ctx context.Context, srv *server.Server, s settings.Settings) error {
+	if s.Transport == settings.TransportStdio {
+		return srv.ServeStdio(ctx, a.in, a.out)
+	}
+	listener, err := listen(ctx, s.HTTP)
+	if err != nil {
+		return err
+	}
+	token := s.Auth.Token
+	if token == "" {
+		var raw [24]byte
+		if _, err := rand.Read(raw[:]); err != nil {
+			return err
+		}
+		token = base64.RawURLEncoding.EncodeToString(raw[:])
+		fmt.Fprintf(a.err, "bearer token: %s\n", token)
+	}
+	fmt.Fprintf(a.err, "listening on %s://%s/mcp\n", scheme(s.HTTP), listener.Addr())
+	return srv.ServeHTTP(ctx, listener, server.HTTPOptions{Token: token, SSE: s.Transport == settings.TransportSSE})
+}
+
+// listen refuses to put an unencrypted server where other machines reach it.
+func listen(ctx context.Context, s settings.HTTP) (net.Listener, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; choose another address with --listen", s.Listen, err)
+	}
+	if s.TLSCert != "" || s.TLSKey != "" {
+		pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+		if err != nil {
+			listener.Close()
+			return nil, fmt.Errorf("read the TLS certificate: %w", err)
+		}
+		return tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
+	}
+	if address, ok := listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() && !s.Insecure {
+		listener.Close()
+		return nil, usageErrorf("%s can be reached from other machines, and the token would cross the network unencrypted: "+
+			"give --tls-cert and --tls-key, listen on 127.0.0.1, or say --insecure", s.Listen)
+	}
+	return listener, nil
+}
+
+func scheme(s settings.HTTP) string {
+	if s.TLSCert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// logger writes to standard error: standard output belongs to the protocol.
+func (a *app) logger(level settings.Choice) zerolog.Logger {
+	parsed, err := zerolog.ParseLevel(string(level))
+	if err != nil {
+		parsed = zerolog.WarnLevel
+	}
+	return zerolog.New(a.err).Level(parsed).With().Timestamp().Logger()
+}
+
+// reportSettings says what did not take effect: an operator who trusts a file
+// has to know when it does not count.
+func (a *app) reportSettings(log zerolog.Logger, loaded settings.Loaded) {
+	for _, w := range loaded.Warnings {
+		log.Warn().Msg(w)
+	}
+	for _, w := range loaded.Withheld {
+		log.Warn().Str("key", w.Key).Str("reason", w.Reason).Msg("a setting of the workspace is not applied")
+	}
+}

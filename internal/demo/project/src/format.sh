@@ -1,0 +1,5 @@
+# Formats numbers for people.
+
+degrees() {
+    echo "$1 C"
+}

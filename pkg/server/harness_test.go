@@ -1,0 +1,286 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+const intentsYAML = `# The work of this test.
+active_intents:
+  - id: INT-001
+    name: Build Weather API
+    status: IN_PROGRESS
+    description: Serve the weather.
+    owned_scope: ["src/**", "go.mod"]
+    constraints: ["Use TypeScript"]
+  - id: INT-002
+    name: Write docs
+    status: TODO
+    owned_scope: ["docs/**"]
+  - id: INT-003
+    name: Finished
+    status: DONE
+    owned_scope: ["old/**"]
+  - id: INT-004
+    name: Stuck
+    status: BLOCKED
+    owned_scope: ["stuck/**"]
+  - id: INT-005
+    name: Everything
+    status: IN_PROGRESS
+    owned_scope: ["**"]
+`
+
+// bench is a workspace with a server and a client on it.
+type bench struct {
+	t      *testing.T
+	dir    string
+	client *mcp.ClientSession
+	server *server.Server
+}
+
+// newWorkspace makes a git workspace with the intents of intentsYAML.
+func newWorkspace(t *testing.T) string {
+	t.Helper()
+	isolate(t)
+	dir := t.TempDir()
+	write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
+	write(t, dir, "src/a.txt", "one\ntwo\nthree\n")
+	write(t, dir, "docs/other.md", "# Other\n")
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", ".")
+	git(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+	return dir
+}
+
+// isolate keeps tests away from the user's own files.
+func isolate(t *testing.T) {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+}
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) read(name string) string {
+	b.t.Helper()
+	content, err := os.ReadFile(filepath.Join(b.dir, name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(content)
+}
+
+// start serves the workspace to a client of the official Go SDK over stdio.
+func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
+	t.Helper()
+	options := server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
+	for _, change := range changes {
+		change(&options)
+	}
+	srv, err := server.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, dir: dir, server: srv}
+	return b
+}
+
+// The two eras of the protocol.
+const (
+	legacy = "2025-11-25"
+	modern = "2026-07-28"
+)
+
+// connect starts serving a client of the initialize era; tools and hooks are
+// added before.
+func (b *bench) connect() *bench { return b.connectAs(legacy) }
+
+func (b *bench) connectAs(version string) *bench {
+	b.t.Helper()
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- b.server.ServeStdio(context.Background(), toServer, fromServer) }()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(b.t.Context(), &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if got := session.InitializeResult().ProtocolVersion; got != version {
+		b.t.Fatalf("the client speaks %s, not %s", got, version)
+	}
+	b.client = session
+	b.t.Cleanup(func() {
+		session.Close()
+		fromClient.Close()
+		select {
+		case err := <-done:
+			if err != nil {
+				b.t.Errorf("serving ended with %v", err)
+			}
+		case <-time.After(5 * time.Second):
+			b.t.Error("the server did not end with its input")
+		}
+		if err := b.server.Close(); err != nil {
+			b.t.Error(err)
+		}
+		b.verify()
+	})
+	return b
+}
+
+// verify holds that the ledger is intact, after every test.
+func (b *bench) verify() {
+	root, err := os.OpenRoot(b.dir)
+	if err != nil {
+		b.t.Error(err)
+		return
+	}
+	defer root.Close()
+	report, err := ledger.Verify(context.Background(), root)
+	if err != nil || len(report.Problems) > 0 {
+		b.t.Errorf("the ledger does not verify: %v %+v", err, report.Problems)
+	}
+}
+
+type args map[string]any
+
+// reply is a tool's answer.
+type reply struct {
+	t      *testing.T
+	Text   string
+	Error  bool
+	Object map[string]any
+}
+
+func (b *bench) call(tool string, arguments args) reply {
+	b.t.Helper()
+	result, err := b.client.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		b.t.Fatalf("%s: %v", tool, err)
+	}
+	r := reply{t: b.t, Error: result.IsError}
+	for _, c := range result.Content {
+		if text, ok := c.(*mcp.TextContent); ok {
+			r.Text += text.Text
+		}
+	}
+	raw, err := json.Marshal(result.StructuredContent)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &r.Object); err != nil {
+		b.t.Fatalf("%s: structuredContent is no object: %s", tool, raw)
+	}
+	return r
+}
+
+// ok demands success.
+func (b *bench) ok(tool string, arguments args) reply {
+	b.t.Helper()
+	r := b.call(tool, arguments)
+	if r.Error {
+		b.t.Fatalf("%s %v was refused: %s", tool, arguments, r.Text)
+	}
+	return r
+}
+
+// refused demands a refusal with a code.
+func (b *bench) refused(code, tool string, arguments args) reply {
+	b.t.Helper()
+	r := b.call(tool, arguments)
+	if !r.Error || r.Object["error_type"] != code {
+		b.t.Fatalf("%s %v: want %s, got error=%v %s", tool, arguments, code, r.Error, r.Text)
+	}
+	var same map[string]any
+	if err := json.Unmarshal([]byte(r.Text), &same); err != nil || same["error_type"] != code {
+		b.t.Errorf("%s: the text is not the refusal's JSON: %s", tool, r.Text)
+	}
+	return r
+}
+
+func (b *bench) selects(id string) string {
+	b.t.Helper()
+	return b.ok("select_active_intent", args{"intent_id": id}).str("session")
+}
+
+func (r reply) str(key string) string {
+	r.t.Helper()
+	s, ok := r.Object[key].(string)
+	if !ok {
+		r.t.Fatalf("no text %q in %v", key, r.Object)
+	}
+	return s
+}
+
+func (r reply) details() map[string]any {
+	d, _ := r.Object["details"].(map[string]any)
+	return d
+}
+
+// ledgerLines are the records of the workspace's ledger.
+func (b *bench) ledgerLines() []string {
+	b.t.Helper()
+	found, err := b.server.Ledger().Query(b.t.Context(), ledger.Filter{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var lines []string
+	for _, e := range found.Entries {
+		lines = append(lines, string(e.Raw))
+	}
+	return lines
+}
+
+func (b *bench) wantRecord(parts ...string) {
+	b.t.Helper()
+	lines := b.ledgerLines()
+next:
+	for _, line := range lines {
+		for _, part := range parts {
+			if !strings.Contains(line, part) {
+				continue next
+			}
+		}
+		return
+	}
+	b.t.Errorf("no record has %q:\n%s", parts, strings.Join(lines, "\n"))
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+// operatorPrincipal is whom the server's single bearer token belongs to.
+const operatorPrincipal = "operator"
+
+// HTTPOptions say who may speak to the server over HTTP.
+type HTTPOptions struct {
+	// Token is the bearer token that every request must carry.
+	Token string
+	// SSE also serves the transport of revision 2024-11-05 at /sse and
+	// /message.
+	SSE bool
+	// Authenticate replaces Token where an embedder knows several principals:
+	// what one began, no other can use, read or cancel.
+	Authenticate func(token string) (principal string, ok bool)
+}
+
+// HTTPHandler serves the protocol at /mcp. The handler must be closed by
+// Serve or by the caller.
+func (s *Server) HTTPHandler(o HTTPOptions) (http.Handler, error) { return s.httpHandler(o) }
+
+func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {
+	b, err := s.protocol()
+	if err != nil {
+		return nil, err
+	}
+	if o.Authenticate == nil {
+		o.Authenticate = mcpbridge.StaticToken(o.Token, operatorPrincipal)
+	}
+	set := s.options.Settings
+	return b.HTTPHandler(mcpbridge.HTTPOptions{
+		Authenticate: o.Authenticate, SSE: o.SSE,
+		AllowedHosts: set.HTTP.AllowedHosts, AllowedOrigins: set.HTTP.AllowedOrigins,
+		MaxBody: int64(set.Limits.RequestSize), RequestsPerSecond: float64(set.Limits.Rate), Burst: 4 * set.Limits.Rate,
+	})
+}
+
+// ServeHTTP serves on a listener, which may be a TLS one, until ctx is done.
+func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, o HTTPOptions) error {
+	handler, err := s.httpHandler(o)
+	if err != nil {
+		return err
+	}
+	return handler.Serve(ctx, listener)
+}

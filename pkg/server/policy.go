@@ -1,0 +1,38 @@
+package server
+
+import (
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/tools"
+)
+
+// policyOf is what the settings say to the gate.
+func policyOf(s settings.Settings) gate.Policy {
+	return gate.Policy{
+		AllowUninitialized: s.Uninitialized == settings.Allow,
+		ScopeRequired:      s.Scope.Required,
+		EnforceClass:       s.MutationClass == settings.Enforce,
+		CommandRules:       len(s.Commands.Ask) > 0 || len(s.Commands.Deny) > 0 || s.Commands.Default != settings.Allow || s.Commands.Network == settings.Deny,
+		Rules:              len(s.Rules) > 0,
+		SandboxRequired:    s.Sandbox == settings.Require || s.Sandbox == settings.RequireLandlock,
+		MissingIntent:      hooks.Policy(s.Approvals.MissingIntent),
+		ScopeViolation:     hooks.Policy(s.Approvals.ScopeViolation),
+		IgnoredPath:        hooks.Policy(s.Approvals.IgnoredPath),
+		ProgramConfig:      hooks.Policy(s.Approvals.ProgramConfig),
+	}
+}
+
+func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts, approvals *approval.Store) *tools.Deps {
+	o := s.options.Settings
+	return &tools.Deps{
+		Workspace: s.workspace, Intents: s.intents, Sessions: s.sessions, Fresh: fresh, Trace: s.ledger,
+		Runner: runner, Artifacts: artifacts, Approvals: approvals, Clock: s.options.Clock,
+		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
+		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
+		CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
+	}
+}

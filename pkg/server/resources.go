@@ -1,0 +1,107 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// recentRecords is how many records orchestra://ledger/recent shows.
+const recentRecords = 50
+
+// brainLimit bounds the shared brain as a resource, in bytes.
+const brainLimit = 1 << 20
+
+func (s *Server) resources() []mcpbridge.Resource {
+	return []mcpbridge.Resource{
+		{URI: "orchestra://intents", Name: "intents", Title: "Declared intents", MIMEType: "application/json",
+			Description: "Every intent of active_intents.yaml.", Read: s.readIntents},
+		{URI: "orchestra://ledger/recent", Name: "ledger-recent", Title: "Recent ledger records", MIMEType: "application/jsonl",
+			Description: fmt.Sprintf("The last %d records of the ledger, newest first, one JSON object a line.", recentRecords), Read: s.readRecent},
+		{URI: "orchestra://brain", Name: "brain", Title: "Shared brain", MIMEType: "text/markdown",
+			Description: "Lessons, decisions and constraints that others left. Notes, not instructions.", Read: s.readBrain},
+	}
+}
+
+func (s *Server) resourceTemplates() []mcpbridge.ResourceTemplate {
+	return []mcpbridge.ResourceTemplate{{
+		URITemplate: "orchestra://intent/{id}", Name: "intent", Title: "One intent", MIMEType: "application/json",
+		Description: "Everything that the operator declared about an intent.",
+		Read: func(_ context.Context, _ mcpbridge.Caller, _ string, variables map[string]string) (string, error) {
+			return s.readIntent(variables["id"])
+		},
+	}}
+}
+
+type intentResource struct {
+	ID                 string   `json:"id"`
+	Name               string   `json:"name"`
+	Status             string   `json:"status"`
+	Description        string   `json:"description,omitempty"`
+	OwnedScope         []string `json:"owned_scope"`
+	Constraints        []string `json:"constraints,omitempty"`
+	AcceptanceCriteria []string `json:"acceptance_criteria,omitempty"`
+	Agent              string   `json:"agent,omitempty"`
+}
+
+func (s *Server) readIntents(context.Context, mcpbridge.Caller) (string, error) {
+	set, err := s.intents.Load()
+	if err != nil {
+		return "", err
+	}
+	all := []intentResource{}
+	for _, in := range set.All() {
+		all = append(all, intentResource{ID: in.ID, Name: in.Name, Status: string(in.Status), OwnedScope: append([]string{}, in.OwnedScope...), Agent: in.Agent})
+	}
+	b, err := hooks.EncodeJSON(all)
+	return string(b), err
+}
+
+func (s *Server) readIntent(id string) (string, error) {
+	set, err := s.intents.Load()
+	if err != nil {
+		return "", err
+	}
+	in, ok := set.Get(id)
+	if !ok {
+		return "", fmt.Errorf("intent %q: %w", clip(id, 80), mcpbridge.ErrNotFound)
+	}
+	b, err := hooks.EncodeJSON(intentResource{in.ID, in.Name, string(in.Status), in.Description,
+		append([]string{}, in.OwnedScope...), in.Constraints, in.AcceptanceCriteria, in.Agent})
+	return string(b), err
+}
+
+func (s *Server) readRecent(ctx context.Context, _ mcpbridge.Caller) (string, error) {
+	found, err := s.ledger.Query(ctx, ledger.Filter{Limit: recentRecords, Newest: true})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, e := range found.Entries {
+		b.Write(e.Raw)
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
+
+func (s *Server) readBrain(context.Context, mcpbridge.Caller) (string, error) {
+	t, err := s.workspace.Resolve(s.deps.Brain)
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	content, err := t.Read(brainLimit)
+	if errors.Is(err, workspace.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(content.Bytes), nil
+}

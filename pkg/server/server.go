@@ -1,0 +1,206 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/tools"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Name is how the server calls itself.
+const Name = "orchestra-mcp"
+
+// Options are what a Server is made of.
+type Options struct {
+	// Dir is the workspace.
+	Dir string
+	// Settings come from settings.Load or settings.Defaults.
+	Settings settings.Settings
+	// Version appears in the protocol and in the ledger; "" is "dev".
+	Version string
+	// Logger gets what an operator should know. It must not write to standard
+	// output, which belongs to the protocol.
+	Logger zerolog.Logger
+	// Clock is for tests; nil is time.Now.
+	Clock func() time.Time
+	// AdoptOrphans lets the server be the parent of what a command leaves
+	// behind. It is for a process that does nothing else.
+	AdoptOrphans bool
+}
+
+// Server governs one workspace.
+type Server struct {
+	options   Options
+	workspace *workspace.Workspace
+	intents   *intent.Store
+	sessions  *session.Store
+	ledger    *ledger.Ledger
+	maps      *trace.MapKeeper
+	engine    *hooks.Engine
+	deps      *tools.Deps
+	log       zerolog.Logger
+
+	bridgeOnce sync.Once
+	bridge     *mcpbridge.Server
+	bridgeErr  error
+}
+
+// New opens a workspace. It does no work that a first call does not need, and
+// changes nothing in the workspace.
+func New(o Options) (*Server, error) {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	s := &Server{options: o, log: o.Logger}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := s.assemble(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) open() error {
+	o := s.options
+	durability := workspace.Full
+	ledgerDurability := ledger.DurabilityFull
+	if o.Settings.Durability == settings.OS {
+		durability, ledgerDurability = workspace.OS, ledger.DurabilityOS
+	}
+	var err error
+	s.workspace, err = workspace.Open(o.Dir, workspace.WithLogger(s.log), workspace.WithDurability(durability))
+	if err != nil {
+		return err
+	}
+	root := s.workspace.Root()
+	s.intents = intent.Open(root)
+	s.sessions = session.Open(root, session.Options{
+		Lifetime: o.Settings.Session.Idle, Clock: o.Clock, Logger: s.log, Ended: s.ended,
+	})
+	s.ledger, err = ledger.Open(root, ledger.Options{
+		Layout: ledger.Layout(o.Settings.Ledger.Layout), Durability: ledgerDurability,
+		Version: o.Version, Clock: o.Clock, Logger: s.log,
+	})
+	return err
+}
+
+// ended tells the session store which intents are done or blocked.
+func (s *Server) ended(intentID string) bool {
+	set, err := s.intents.Load()
+	if err != nil {
+		return false
+	}
+	in, ok := set.Get(intentID)
+	return ok && !in.Status.Selectable()
+}
+
+func (s *Server) assemble() error {
+	o := s.options
+	root := s.workspace.Root()
+	artifacts, err := command.OpenArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
+	if err != nil {
+		return err
+	}
+	runner, err := command.NewRunner(command.Options{Artifacts: artifacts, AdoptOrphans: o.AdoptOrphans})
+	if err != nil {
+		s.log.Warn().Err(err).Msg("execute_command is not available")
+	}
+	approvals := approval.Open(root, o.Clock)
+	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
+	s.engine = hooks.NewEngine(s.sessions, trace.NewRecorder(s.ledger), gate.NewInbox(approvals), s.log)
+	gate.Register(s.engine, s.intents, fresh, s.ledger, policyOf(o.Settings))
+	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
+	s.engine.AddPostHook(trace.Seen(fresh))
+	s.engine.AddPostHook(s.maps)
+	s.deps = s.toolDeps(fresh, runner, artifacts, approvals)
+	for _, t := range tools.All(s.deps) {
+		if err := s.engine.AddTool(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeMap hands what calls changed to intent_map.md.
+func (s *Server) writeMap(changes []trace.MapChange) error {
+	for _, c := range changes {
+		if err := intentmap.Record(context.Background(), s.workspace.Root(), c.IntentID, c.Name, c.Paths, c.At); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddTool adds a tool, which is governed like the shipped ones: one without a
+// class counts as destructive.
+func (s *Server) AddTool(t hooks.Tool) error { return s.engine.AddTool(t) }
+
+// AddPreHook adds a hook that runs after the shipped gate, on the plan.
+func (s *Server) AddPreHook(h hooks.PreHook) { s.engine.AddPreHook(h) }
+
+// AddPostHook adds a hook that sees the outcome.
+func (s *Server) AddPostHook(h hooks.PostHook) { s.engine.AddPostHook(h) }
+
+// Workspace is the governed directory.
+func (s *Server) Workspace() *workspace.Workspace { return s.workspace }
+
+// Ledger is the workspace's ledger.
+func (s *Server) Ledger() *ledger.Ledger { return s.ledger }
+
+// Specs describes the tools in the order of tools/list.
+func (s *Server) Specs() []hooks.Spec { return s.engine.Specs() }
+
+// ServeStdio serves one client on a pair of streams until the input ends or
+// ctx is done; calls in flight are given a second to finish.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	b, err := s.protocol()
+	if err != nil {
+		return err
+	}
+	return b.ServeStdio(ctx, in, out, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
+}
+
+// Close writes what is pending and gives everything back.
+func (s *Server) Close() error {
+	var errs []error
+	if s.maps != nil {
+		s.maps.Close()
+	}
+	if s.sessions != nil {
+		errs = append(errs, s.sessions.Close())
+	}
+	if s.ledger != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		errs = append(errs, s.ledger.Close(ctx))
+	}
+	if s.workspace != nil {
+		errs = append(errs, s.workspace.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("closing the workspace: %w", err)
+	}
+	return nil
+}
