@@ -63,18 +63,34 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	// os.Root follows links that stay inside it: what was opened must be what was seen.
+	// As for files in openSeen.
 	child := &Dir{root: root, top: d.top, rel: path.Join(d.rel, name)}
 	opened, err := child.Stat()
 	if err != nil || !Same(seen, opened) {
 		child.Close()
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("changed while it was opened")}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errSwapped}
 	}
 	return child, nil
 }
 
 // Open opens name for reading, whatever kind of file it is; the caller looks at what it got.
 func (d *Dir) Open(name string) (*os.File, error) {
+	var err error
+	for range openRounds {
+		var f *os.File
+		if f, err = d.openSeen(name); err == nil || !errors.Is(err, errSwapped) {
+			return f, err
+		}
+	}
+	return nil, err
+}
+
+// openRounds bounds how often an open is repeated because the name was given to another file meanwhile.
+const openRounds = 32
+
+var errSwapped = errors.New("changed while it was opened")
+
+func (d *Dir) openSeen(name string) (*os.File, error) {
 	seen, err := d.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -86,10 +102,11 @@ func (d *Dir) Open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	// os.Root follows links that stay inside it: what was opened must be what was seen.
 	opened, err := StatFile(f)
 	if err != nil || !Same(seen, opened) {
 		f.Close()
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("changed while it was opened")}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errSwapped}
 	}
 	return f, nil
 }

@@ -29,6 +29,9 @@ func CopyMetadata(from, to *os.File) (missed []string, err error) {
 	if err := unix.Fchmod(int(to.Fd()), permissions(want.Mode)); err != nil {
 		return missed, fmt.Errorf("fchmod: %w", err)
 	}
+	if want.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
+		missed = append(missed, "set-user-id and set-group-id were dropped, as with any write")
+	}
 	return append(missed, copyAttributes(from, to)...), nil
 }
 

@@ -12,3 +12,6 @@ func WithoutLease() Option { return func(w *Workspace) { w.abilities.lease = fal
 func WithPatience(lock, writer time.Duration) Option {
 	return func(w *Workspace) { w.patience = patience{lock: lock, writer: writer} }
 }
+
+// BeforeSwap calls f before every exchange of two names.
+func BeforeSwap(f func()) Option { return func(w *Workspace) { w.beforeSwap = f } }

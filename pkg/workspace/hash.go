@@ -37,10 +37,8 @@ func hashFrom(sum []byte) Hash { return Hash(hashPrefix + hex.EncodeToString(sum
 // hashFile hashes an open file from its beginning, without moving its offset.
 func hashFile(f *os.File) (Hash, error) {
 	digest := sha256.New()
-	if _, err := io.CopyBuffer(digest, contentOf(f), make([]byte, 64<<10)); err != nil {
+	if _, err := io.CopyBuffer(digest, io.NewSectionReader(f, 0, math.MaxInt64), make([]byte, 32<<10)); err != nil {
 		return "", fmt.Errorf("hash: %w", err)
 	}
 	return hashFrom(digest.Sum(nil)), nil
 }
-
-func contentOf(f *os.File) *io.SectionReader { return io.NewSectionReader(f, 0, math.MaxInt64) }

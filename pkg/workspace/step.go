@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -36,18 +37,23 @@ var errDisplaced = errors.New("somebody else changed it in the same moment")
 // errNotOurs: the path no longer has the content that this change gave it.
 var errNotOurs = fmt.Errorf("%w: it has been changed since", ErrStale)
 
-// swap exchanges what is at t with the temporary file. Where names cannot be exchanged it gives the old inode
-// a second name and renames over it; expected is what must then be there, since a foreign file that is put in
-// between cannot be got back.
+// swap exchanges what is at t with the temporary file. Where names cannot be exchanged it renames over;
+// expected is what must then be there, since a foreign file that is put in between cannot be got back.
 func (w *Workspace) swap(t *Target, tmp *temp, expected durable.Stat) error {
+	w.beforeSwap()
 	if w.abilities.exchange {
 		err := tmp.dir.Exchange(tmp.name, t.parent, t.name)
 		if !errors.Is(err, durable.ErrUnsupported) {
-			return err
+			return w.crossed(err)
 		}
 		w.log.once("exchange", "the file system cannot exchange two names: a program that renames a file into place at the very moment of a write can lose it", err)
 	}
-	aside := "." + tmp.name[1:len(tmp.name)-len(tempSuffix)] + "-old" + tempSuffix
+	return w.crossed(overwrite(t, tmp, expected))
+}
+
+// overwrite leaves the same names behind as an exchange. The old inode gets a second name first.
+func overwrite(t *Target, tmp *temp, expected durable.Stat) error {
+	aside := strings.TrimSuffix(tmp.name, tempSuffix) + "-old" + tempSuffix
 	if err := t.parent.Link(t.name, tmp.dir, aside); err != nil {
 		return err
 	}
@@ -61,7 +67,20 @@ func (w *Workspace) swap(t *Target, tmp *temp, expected durable.Stat) error {
 	if err != nil {
 		return errors.Join(err, tmp.dir.Remove(aside))
 	}
-	return tmp.dir.Replace(aside, tmp.dir, tmp.name)
+	if err := tmp.dir.Replace(aside, tmp.dir, tmp.name); err != nil {
+		return errors.Join(err, tmp.dir.Replace(aside, t.parent, t.name))
+	}
+	return nil
+}
+
+// crossed notes that the shared temporary directory does not serve although it is on the same mount (project
+// quotas do that): the next attempt makes its files beside the target.
+func (w *Workspace) crossed(err error) error {
+	if !errors.Is(err, durable.ErrCrossDevice) {
+		return err
+	}
+	w.beside.Store(true)
+	return fmt.Errorf("%w: the temporary file cannot be moved here from .orchestration/state (%v); try again, it will be made beside the file", ErrBusy, err)
 }
 
 // is reports whether dir/name is the given file now.
@@ -70,11 +89,15 @@ func is(dir *durable.Dir, name string, file durable.Stat) bool {
 	return err == nil && durable.Same(now, file)
 }
 
-// giveBack returns what was taken from t. If somebody has made a new file there meanwhile, both are kept.
+// giveBack returns what was taken from t. If somebody has made a new file there meanwhile, both are kept, and
+// nothing that cannot be given back is removed.
 func (w *Workspace) giveBack(t *Target, tmp *temp) error {
 	err := tmp.dir.Move(tmp.name, t.parent, t.name)
-	if errors.Is(err, fs.ErrExist) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrExist):
 		return tmp.keepAside(w, t.path)
 	}
-	return err
+	return errors.Join(err, tmp.keepAside(w, t.path))
 }

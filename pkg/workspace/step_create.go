@@ -34,7 +34,7 @@ func (c *creation) apply(context.Context) error {
 		return errors.Join(err, c.made.undo(c.at))
 	}
 	if err := c.temp.dir.Move(c.temp.name, c.made.last(c.at), c.at.name); err != nil {
-		return errors.Join(pathError("create", c.at.path, err), c.made.undo(c.at))
+		return errors.Join(pathError("create", c.at.path, c.w.crossed(err)), c.made.undo(c.at))
 	}
 	return nil
 }
@@ -49,11 +49,10 @@ func (c *creation) revert(ctx context.Context) error {
 	}
 	// Between the look and the move somebody can have put his own file there, or begun to write into ours.
 	if !is(c.temp.dir, c.temp.name, c.temp.ours.stat) || !c.temp.ours.undisturbed() {
-		err := c.temp.dir.Move(c.temp.name, dir, c.at.name)
-		if errors.Is(err, fs.ErrExist) {
-			err = c.temp.keepAside(c.w, c.at.path)
+		if err := c.temp.dir.Move(c.temp.name, dir, c.at.name); err != nil {
+			return errors.Join(errNotOurs, err, c.temp.keepAside(c.w, c.at.path))
 		}
-		return errors.Join(errNotOurs, err)
+		return errNotOurs
 	}
 	return c.made.undo(c.at)
 }

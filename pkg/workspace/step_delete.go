@@ -35,15 +35,13 @@ func (r *removal) apply(ctx context.Context) error {
 		return r.w.stale(r.at, r.want)
 	}
 	if err != nil {
-		return pathError("delete", r.at.path, err)
+		return pathError("delete", r.at.path, r.w.crossed(err))
 	}
 	if is(r.temp.dir, r.temp.name, r.before.stat) && (r.before.leased || r.before.undisturbed()) {
 		return nil
 	}
-	if err := r.w.giveBack(r.at, r.temp); err != nil {
-		return err
-	}
-	return r.w.stale(r.at, r.want)
+	kept := r.w.giveBack(r.at, r.temp) // first, so that the refusal can say what is there
+	return errors.Join(r.w.stale(r.at, r.want), kept)
 }
 
 func (r *removal) confirm() error {

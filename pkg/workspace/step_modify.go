@@ -40,10 +40,15 @@ func (r *replacement) apply(ctx context.Context) error {
 	if err == nil && durable.Same(out, r.before.stat) && r.knownContent() {
 		return nil
 	}
-	if err := errors.Join(err, r.putBack(ctx, out)); err != nil {
-		return err
+	return r.refused(errors.Join(err, r.putBack(ctx, out)))
+}
+
+// refused is what the caller is told when the path is as others want it again.
+func (r *replacement) refused(err error) error {
+	if kept := new(KeptError); err == nil || errors.As(err, &kept) {
+		return errors.Join(r.w.stale(r.at, r.want), err)
 	}
-	return r.w.stale(r.at, r.want)
+	return err
 }
 
 // knownContent compares again where no lease vouches for the time since the content was hashed.
@@ -67,17 +72,14 @@ func (r *replacement) putBack(ctx context.Context, out durable.Stat) error {
 	for range exchangeRounds {
 		err := r.w.swap(r.at, r.temp, in)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = r.w.giveBack(r.at, r.temp)
-			if kept := new(KeptError); errors.As(err, &kept) {
-				return nil
-			}
+			return r.w.giveBack(r.at, r.temp) // somebody has removed ours
 		}
 		if err != nil {
 			return errors.Join(err, r.keepForeign(out))
 		}
 		next, err := r.temp.dir.Lstat(r.temp.name)
 		if err != nil {
-			return err
+			return errors.Join(err, r.temp.keepAside(r.w, r.at.path))
 		}
 		if durable.Same(next, in) {
 			if !durable.Same(in, r.temp.ours.stat) {
@@ -101,8 +103,7 @@ func (r *replacement) keepForeign(what durable.Stat) error {
 	if durable.Same(what, r.before.stat) && r.before.undisturbed() {
 		return nil
 	}
-	r.temp.keepAside(r.w, r.at.path)
-	return nil
+	return r.temp.keepAside(r.w, r.at.path)
 }
 
 func (r *replacement) revert(ctx context.Context) error {

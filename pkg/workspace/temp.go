@@ -50,6 +50,9 @@ func (w *Workspace) newTemp(t *Target, creating bool) *temp {
 }
 
 func (w *Workspace) sharedTempDir(beside *durable.Dir) (*durable.Dir, bool) {
+	if w.beside.Load() {
+		return nil, false
+	}
 	dir, err := w.openState(tempDir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -25,6 +26,8 @@ type Workspace struct {
 	locks      *pathLocks
 	abilities  abilities
 	patience   patience
+	beside     atomic.Bool // temporary files cannot be moved from the shared directory after all
+	beforeSwap func()      // for tests: the moment before two names are exchanged
 }
 
 // Durability says what a Commit waits for.
@@ -79,10 +82,11 @@ func Open(dir string, opts ...Option) (*Workspace, error) {
 	}
 	w := &Workspace{
 		dir: filepath.ToSlash(abs), real: filepath.ToSlash(resolved), root: root, top: top,
-		log:       &onceLog{log: zerolog.Nop()},
-		locks:     newPathLocks(),
-		abilities: abilities{exchange: true, lease: true, lock: true},
-		patience:  patience{lock: 5 * time.Second, writer: 2 * time.Second},
+		log:        &onceLog{log: zerolog.Nop()},
+		locks:      newPathLocks(),
+		abilities:  abilities{exchange: true, lease: true, lock: true},
+		patience:   patience{lock: 5 * time.Second, writer: 2 * time.Second},
+		beforeSwap: func() {},
 	}
 	for _, opt := range opts {
 		opt(w)
