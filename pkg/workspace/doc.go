@@ -44,6 +44,16 @@
 // Creating uses RENAME_NOREPLACE (or link), deleting and moving rename the file away and then verify what it
 // was. Files of one directory do not wait for each other.
 //
+// # Cost
+//
+// Counted with strace on Linux, for a file two directories deep. Resolve: two calls for each directory and one
+// for the file; checking the binding again: one open and close for each directory. Read: an lstat, an open, two
+// fstats, two reads. Replacing 4 KiB: 16 calls to find, lock, lease and hash the old file, 24 to write the
+// temporary one with its metadata and lock it, 12 to exchange and confirm, 12 to settle; of these one file
+// flush and one directory flush wait for the disk, which is what a bare write, flush, rename, flush costs as
+// well (BenchmarkReplace shows both). A further file in the same call adds its own flush, in parallel with the
+// others, and shares the directory's.
+//
 // # Not promised
 //
 // A writer that has looked the path up before the exchange and announces itself to the kernel only after

@@ -1,0 +1,58 @@
+//go:build linux && !portable
+
+package durable_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+func TestLease(t *testing.T) {
+	dir, at := openDir(t, map[string]string{"a": "1"})
+	path := filepath.Join(at, "a")
+	f, err := dir.Open("a")
+	must(t, err)
+	defer f.Close()
+
+	writer, err := os.OpenFile(path, os.O_WRONLY, 0)
+	must(t, err)
+	if err := durable.TakeLease(f); !errors.Is(err, durable.ErrWriterOpen) {
+		t.Errorf("beside a writer: %v", err)
+	}
+	must(t, writer.Close())
+	must(t, durable.TakeLease(f))
+	must(t, durable.TakeLease(f)) // it holds
+
+	opened := make(chan error)
+	go func() {
+		w, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			err = w.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case <-opened:
+		t.Error("a writer was let in beside the lease")
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := durable.TakeLease(f); !errors.Is(err, durable.ErrWriterOpen) {
+		t.Errorf("with a writer waiting: %v", err)
+	}
+	durable.DropLease(f)
+	must(t, <-opened)
+	must(t, durable.TakeLease(f))
+}
+
+func TestExchange(t *testing.T) {
+	dir, at := openDir(t, map[string]string{"a": "1", "b": "2"})
+	must(t, dir.Exchange("a", dir, "b"))
+	if read(t, filepath.Join(at, "a")) != "2" || read(t, filepath.Join(at, "b")) != "1" {
+		t.Error("not exchanged")
+	}
+}
