@@ -453,6 +453,8 @@ func TestRooModes(t *testing.T) {
 		{"none", ""},
 		{"only a comment", "# our modes\n"},
 		{"other keys", "other: 1\n"},
+		{"an empty list", "customModes: [] # none\nother: 1\n"},
+		{"nothing behind the key", "customModes:\n"},
 		{"indented list, no final line break", "customModes:\n  - slug: docs\n    name: Docs\n    groups:\n      - read\n      - - edit\n        - fileRegex: \\.md$"},
 		{"list at the margin, a key and comments behind it", "# modes\ncustomModes:\n- slug: docs # keep\n  name: \"Docs\"\n  groups: [read]\n\n# the rest\nother:\n  - 1\n"},
 		{"block text at the end", "customModes:\n  - slug: docs\n    groups: [read]\n    customInstructions: |-\n      One\n\n      # not a comment\n"},
@@ -485,7 +487,7 @@ func TestRooModes(t *testing.T) {
 				t.Errorf("the others changed:\n%s\n%s", left, right)
 			}
 			for line := range strings.Lines(test.before) {
-				if !strings.Contains(after, strings.TrimRight(line, "\n")) {
+				if line = strings.TrimSuffix(strings.TrimRight(line, "\n"), " [] # none"); !strings.Contains(after, line) {
 					t.Errorf("line %q is gone:\n%s", line, after)
 				}
 			}
@@ -607,4 +609,77 @@ func FuzzMergeJSON(f *testing.F) {
 			t.Fatalf("second run: %v on\n%s", err, plan.Files[0].Content)
 		}
 	})
+}
+
+func FuzzRooModes(f *testing.F) {
+	for _, seed := range []string{
+		"", "customModes:\n", "customModes: []\n", "customModes:\n- slug: a\n  x: |+\n    b\n\n\nother: 1\n", "a: 1\n...\n",
+		"---\ncustomModes:\n  - slug: a\n    groups: [read]\n# end", "{\"customModes\": []}", "customModes: &x\n  - slug: a\nb: *x\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := newPlace(t)
+		p.write(".roomodes", text)
+		plan, err := clientsetup.New("roo", p.opts)
+		if err != nil {
+			if !errors.Is(err, clientsetup.ErrUnmergeable) {
+				t.Fatalf("error %v", err)
+			}
+			return
+		}
+		after := string(plan.Files[1].Content)
+		isJSON := strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")), "{")
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\n"); isJSON || strings.HasPrefix(line, "customModes:") {
+				continue
+			}
+			if !strings.Contains(after, line) {
+				t.Fatalf("line %q is gone:\n%s", line, after)
+			}
+		}
+		p.write(".roomodes", after)
+		again, err := clientsetup.New("roo", p.opts)
+		if err != nil || string(again.Files[1].Content) != after {
+			t.Fatalf("second run: %v on\n%s", err, after)
+		}
+	})
+}
+
+// TestDocs holds docs/clients.md to what is written: each file and each tool that is taken away stands there.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := string(text)
+	for _, client := range clientsetup.Names() {
+		plan := newPlace(t).plan(client)
+		if !strings.Contains(docs, "## "+plan.Title+"\n") {
+			t.Errorf("docs/clients.md has no section on %s", plan.Title)
+		}
+		for _, file := range plan.Files {
+			if name := filepath.ToSlash(file.Name); !strings.Contains(docs, "`"+name+"`") && !strings.Contains(docs, "`"+filepath.Base(name)+"`") {
+				t.Errorf("docs/clients.md does not name %s", name)
+			}
+			deny, _ := decodedAt(string(file.Fragment), "permissions", "deny").([]any)
+			for _, tool := range deny {
+				if !strings.Contains(docs, "`"+tool.(string)+"`") {
+					t.Errorf("docs/clients.md does not name %s", tool)
+				}
+			}
+		}
+	}
+}
+
+func decodedAt(text string, path ...string) any {
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return nil
+	}
+	for _, key := range path {
+		object, _ := value.(map[string]any)
+		value = object[key]
+	}
+	return value
 }
