@@ -1,0 +1,89 @@
+package clientsetup_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+)
+
+func TestClaudeCodeDenials(t *testing.T) {
+	p := newPlace(t)
+	p.write(".claude/settings.json", `{
+  "model": "opus",
+  "permissions": {
+    "allow": ["WebFetch"],
+    "deny": [
+      "Read(./.env)",
+      "Bash"
+    ]
+  }
+}
+`)
+	plan := p.apply("claude-code")
+	want := `{
+  "model": "opus",
+  "permissions": {
+    "allow": ["WebFetch"],
+    "deny": [
+      "Read(./.env)",
+      "Bash",
+      "PowerShell",
+      "Monitor",
+      "Edit",
+      "Write",
+      "NotebookEdit",
+      "EnterWorktree",
+      "Read",
+      "Grep",
+      "Glob"
+    ]
+  }
+}
+`
+	if got := p.read(".claude/settings.json"); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if detail := plan.Files[1].Detail; strings.Contains(detail, "Bash") || !strings.Contains(detail, "Write") {
+		t.Errorf("detail %q should name what is added, and only that", detail)
+	}
+}
+
+func TestDesktopServesSeveralWorkspaces(t *testing.T) {
+	p := newPlace(t)
+	p.apply("claude-desktop")
+	q := *p
+	q.workspace = filepath.Join(filepath.Dir(p.workspace), "other ä")
+	if err := os.Mkdir(q.workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	q.opts.Workspace = q.workspace
+	plan := q.apply("claude-desktop")
+	servers := decodeJSON(t, string(plan.Files[0].Content))["mcpServers"].(map[string]any)
+	if len(servers) != 2 || servers["orchestra"] == nil || servers["orchestra-other"] == nil {
+		t.Errorf("servers %v", servers)
+	}
+	for _, each := range []*place{p, &q} {
+		if again := each.plan("claude-desktop"); again.Files[0].Action != clientsetup.Unchanged {
+			t.Errorf("%s: %s", each.workspace, again.Files[0].Action)
+		}
+	}
+}
+
+func TestDesktopConfigurationPerSystem(t *testing.T) {
+	env := map[string]string{"APPDATA": `/appdata`, "XDG_CONFIG_HOME": "/xdg"}
+	for system, want := range map[string]string{
+		"darwin": "HOME/Library/Application Support/Claude/claude_desktop_config.json", "windows": "/appdata/Claude/claude_desktop_config.json",
+		"linux": "/xdg/Claude/claude_desktop_config.json",
+	} {
+		p := newPlace(t)
+		p.opts.OS = system
+		p.opts.LookupEnv = func(name string) (string, bool) { value, ok := env[name]; return value, ok }
+		want = strings.Replace(want, "HOME", p.home, 1)
+		if got := p.plan("claude-desktop").Files[0].Path; got != want {
+			t.Errorf("%s: %s, want %s", system, got, want)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package clientsetup_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+)
+
+func TestCursorGuard(t *testing.T) {
+	tests := []struct {
+		input, want string
+		keepRead    bool
+	}{
+		{input: `{"tool_name": "MCP:write_to_file"}`, want: "allow"},
+		{input: `{"tool_name": "Task"}`, want: "allow"},
+		{input: `{"tool_name": "Shell"}`, want: "deny"},
+		{input: `{"tool_name": "Write"}`, want: "deny"},
+		{input: `{"tool_name": "SomethingNew"}`, want: "deny"},
+		{input: `{"tool_name": "Read"}`, want: "deny"},
+		{input: `{"tool_name": "Read"}`, want: "allow", keepRead: true},
+		{input: `{"tool_name": "Write"}`, want: "deny", keepRead: true},
+		{input: `{}`, want: "deny"},
+		{input: ``, want: "deny"},
+		{input: `[1`, want: "deny"},
+	}
+	for _, test := range tests {
+		var out strings.Builder
+		if err := clientsetup.CursorGuard(strings.NewReader(test.input), &out, test.keepRead); err != nil {
+			t.Fatal(err)
+		}
+		answer := decodeJSON(t, out.String())
+		if answer["permission"] != test.want {
+			t.Errorf("%s (reading kept: %v): %v", test.input, test.keepRead, answer)
+		}
+		if test.want == "deny" && !strings.Contains(answer["user_message"].(string), "read_file") {
+			t.Errorf("%s: the refusal does not say what to use: %v", test.input, answer)
+		}
+	}
+}
+
+func TestMovedBinaryReplacesItsHook(t *testing.T) {
+	p := newPlace(t)
+	p.write(".cursor/hooks.json", `{"version": 1, "hooks": {"preToolUse": [{"command": "mine.sh", "matcher": "Shell"}], "stop": [{"command": "x"}]}}`)
+	p.apply("cursor")
+	p.opts.Command = "/new place/orchestra-mcp"
+	p.apply("cursor")
+	hooks := decodeJSON(t, p.read(".cursor/hooks.json"))["hooks"].(map[string]any)
+	list := hooks["preToolUse"].([]any)
+	if len(list) != 2 || list[0].(map[string]any)["command"] != "mine.sh" || hooks["stop"] == nil {
+		t.Fatalf("hooks %v", hooks)
+	}
+	ours := list[1].(map[string]any)
+	if ours["command"] != "'/new place/orchestra-mcp' client-guard cursor" || ours["failClosed"] != true {
+		t.Errorf("our hook %v", ours)
+	}
+}

@@ -1,0 +1,49 @@
+package clientsetup_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+)
+
+// TestDocs holds docs/clients.md to what is written: each file and each tool that is taken away stands there.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := string(text)
+	for _, client := range clientsetup.Names() {
+		plan := newPlace(t).plan(client)
+		if !strings.Contains(docs, "## "+plan.Title+"\n") {
+			t.Errorf("docs/clients.md has no section on %s", plan.Title)
+		}
+		for _, file := range plan.Files {
+			if name := filepath.ToSlash(file.Name); !strings.Contains(docs, "`"+name+"`") && !strings.Contains(docs, "`"+filepath.Base(name)+"`") {
+				t.Errorf("docs/clients.md does not name %s", name)
+			}
+			deny, _ := decodedAt(string(file.Fragment), "permissions", "deny").([]any)
+			for _, tool := range deny {
+				if !strings.Contains(docs, "`"+tool.(string)+"`") {
+					t.Errorf("docs/clients.md does not name %s", tool)
+				}
+			}
+		}
+	}
+}
+
+func decodedAt(text string, path ...string) any {
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return nil
+	}
+	for _, key := range path {
+		object, _ := value.(map[string]any)
+		value = object[key]
+	}
+	return value
+}

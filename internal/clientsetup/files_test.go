@@ -1,0 +1,71 @@
+package clientsetup_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+)
+
+func TestLinksOutOfTheWorkspaceAreNotFollowed(t *testing.T) {
+	p := newPlace(t)
+	outside := filepath.Join(p.home, "settings.json")
+	if err := os.WriteFile(outside, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(p.workspace, ".mcp.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clientsetup.New("claude-code", p.opts); !errors.Is(err, clientsetup.ErrOutside) {
+		t.Errorf("file link: %v", err)
+	}
+	q := newPlace(t)
+	if err := os.Symlink(q.home, filepath.Join(q.workspace, ".cursor")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clientsetup.New("cursor", q.opts); !errors.Is(err, clientsetup.ErrOutside) {
+		t.Errorf("directory link: %v", err)
+	}
+}
+
+func TestLinkedHomeConfigurationStaysALink(t *testing.T) {
+	p := newPlace(t)
+	dotfiles := filepath.Join(p.home, "dotfiles.json")
+	if err := os.WriteFile(dotfiles, []byte(`{"mcpServers": {"fs": {"command": "fs"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(p.home, ".config", "Claude", "claude_desktop_config.json")
+	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dotfiles, config); err != nil {
+		t.Fatal(err)
+	}
+	plan := p.apply("claude-desktop")
+	if info, err := os.Lstat(config); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v %v", info, err)
+	}
+	text, err := os.ReadFile(dotfiles)
+	if err != nil || !strings.Contains(string(text), `"orchestra"`) || !strings.Contains(string(text), `"fs"`) {
+		t.Errorf("%s %v", text, err)
+	}
+	if !slices.ContainsFunc(plan.Open, func(s string) bool { return strings.Contains(s, `"fs"`) }) {
+		t.Errorf("the other server is not named among what stays open: %q", plan.Open)
+	}
+}
+
+func TestAFileThatChangesMeanwhileIsNotOverwritten(t *testing.T) {
+	p := newPlace(t)
+	plan := p.plan("claude-code")
+	p.write(".mcp.json", `{"mine": 1}`)
+	if err := plan.Apply(p.workspace); !errors.Is(err, clientsetup.ErrChanged) {
+		t.Errorf("error %v", err)
+	}
+	if got := p.read(".mcp.json"); got != `{"mine": 1}` {
+		t.Errorf("now %q", got)
+	}
+}

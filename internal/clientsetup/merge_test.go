@@ -1,0 +1,161 @@
+package clientsetup_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+)
+
+func TestMergeKeepsWhatIsThere(t *testing.T) {
+	tests := []struct{ name, before, after string }{
+		{"comments and trailing commas", `{
+	// our servers
+	"servers": {
+		"db": {"command": "db", "args": []}, // the database
+	},
+	"inputs": [], /* none yet */
+}
+`, `{
+	// our servers
+	"servers": {
+		"db": {"command": "db", "args": []}, // the database
+		"orchestra": {
+			"type": "stdio",
+			"command": "/opt/bin/orchestra-mcp",
+			"args": ["serve", "--workspace", "WORKSPACE"]
+		},
+	},
+	"inputs": [], /* none yet */
+}
+`},
+		{"comment behind the last one without a comma", `{
+  "inputs": [] // none
+}
+`, `{
+  "inputs": [], // none
+  "servers": {
+    "orchestra": {
+      "type": "stdio",
+      "command": "/opt/bin/orchestra-mcp",
+      "args": ["serve", "--workspace", "WORKSPACE"]
+    }
+  }
+}
+`},
+		{"on one line", `{"servers":{"a":{"url":"http://x"}}}`,
+			`{"servers":{"a":{"url":"http://x"}, "orchestra": {
+      "type": "stdio",
+      "command": "/opt/bin/orchestra-mcp",
+      "args": ["serve", "--workspace", "WORKSPACE"]
+    }}}`},
+		{"an old entry of ours with the operator's own keys", `{
+    "servers": {
+        "orchestra": {
+            "command": "/old/orchestra-mcp",
+            "args": ["serve"],
+            "env": {"A": "b"}, // mine
+            "type": "stdio"
+        }
+    }
+}`, `{
+    "servers": {
+        "orchestra": {
+            "command": "/opt/bin/orchestra-mcp",
+            "args": ["serve", "--workspace", "WORKSPACE"],
+            "env": {"A": "b"}, // mine
+            "type": "stdio"
+        }
+    }
+}`},
+		{"line ends and byte order mark of Windows", "\ufeff{\r\n  \"inputs\": []\r\n}\r\n",
+			"\ufeff{\r\n  \"inputs\": [],\r\n  \"servers\": {\r\n    \"orchestra\": {\r\n      \"type\": \"stdio\",\r\n" +
+				"      \"command\": \"/opt/bin/orchestra-mcp\",\r\n      \"args\": [\"serve\", \"--workspace\", \"WORKSPACE\"]\r\n    }\r\n  }\r\n}\r\n"},
+		{"empty file", "", "{\n  \"servers\": {\n    \"orchestra\": {\n      \"type\": \"stdio\",\n" +
+			"      \"command\": \"/opt/bin/orchestra-mcp\",\n      \"args\": [\"serve\", \"--workspace\", \"WORKSPACE\"]\n    }\n  }\n}\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPlace(t)
+			p.write(".vscode/mcp.json", test.before)
+			plan := p.apply("vscode")
+			if plan.Files[0].Action != clientsetup.Updated {
+				t.Errorf("action %s", plan.Files[0].Action)
+			}
+			want := strings.ReplaceAll(test.after, "WORKSPACE", p.workspace)
+			if got := p.read(".vscode/mcp.json"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			if again := p.plan("vscode"); again.Files[0].Action != clientsetup.Unchanged {
+				t.Errorf("second run: %s", again.Files[0].Action)
+			}
+			info, err := os.Stat(filepath.Join(p.workspace, ".vscode/mcp.json"))
+			if err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v (%v), want that of the old file", info.Mode(), err)
+			}
+		})
+	}
+}
+
+func TestStrictClientsAreWarnedOfComments(t *testing.T) {
+	p := newPlace(t)
+	p.write(".claude/settings.json", "{\n  // mine\n}\n")
+	plan := p.plan("claude-code")
+	if len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0], ".claude/settings.json") {
+		t.Errorf("warnings %q", plan.Warnings)
+	}
+}
+
+func TestUnmergeableFilesAreLeftAlone(t *testing.T) {
+	tests := []struct{ client, file, content string }{
+		{"vscode", ".vscode/mcp.json", "{ not json"},
+		{"vscode", ".vscode/mcp.json", "[]"},
+		{"vscode", ".vscode/mcp.json", `{"servers": []}`},
+		{"vscode", ".vscode/mcp.json", `{"servers": {"orchestra": "x"}}`},
+		{"vscode", ".vscode/mcp.json", `{"servers": {}, "servers": {}}`},
+		{"claude-code", ".claude/settings.json", `{"permissions": {"deny": "Bash"}}`},
+		{"claude-code", ".claude/settings.json", `{"permissions": {"deny": []}, "permissions": {}}`},
+		{"cursor", ".cursor/hooks.json", `{"version": 1, "hooks": {"preToolUse": {}}}`},
+		{"roo", ".roomodes", "customModes: [{slug: a, name: A}]\n"},
+		{"roo", ".roomodes", "customModes:\n  - slug: [\n"},
+		{"roo", ".roomodes", "customModes: 3\n"},
+		{"roo", ".roomodes", `{"customModes": 3}`},
+		{"vscode", ".github/agents/orchestra.agent.md", "---\ntools: [\n---\n"},
+	}
+	for _, test := range tests {
+		p := newPlace(t)
+		p.write(test.file, test.content)
+		_, err := clientsetup.New(test.client, p.opts)
+		if !errors.Is(err, clientsetup.ErrUnmergeable) || !strings.Contains(err.Error(), test.file) {
+			t.Errorf("%s with %q: error %v, want one that names the file", test.file, test.content, err)
+		}
+		if got := p.read(test.file); got != test.content {
+			t.Errorf("%s was changed to %q", test.file, got)
+		}
+	}
+}
+
+func FuzzMergeJSON(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"servers":{}}`, "{\n \"a\": 1, // x\n}", `{"servers":{"orchestra":{"args":[1,],}}}`, "\ufeff{}", "{/**/}", `{"a":[],"servers":{"b":{}}/*c*/}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := newPlace(t)
+		p.write(".vscode/mcp.json", text)
+		plan, err := clientsetup.New("vscode", p.opts)
+		if err != nil {
+			if !errors.Is(err, clientsetup.ErrUnmergeable) {
+				t.Fatalf("error %v", err)
+			}
+			return
+		}
+		p.write(".vscode/mcp.json", string(plan.Files[0].Content))
+		again, err := clientsetup.New("vscode", p.opts)
+		if err != nil || again.Files[0].Action != clientsetup.Unchanged {
+			t.Fatalf("second run: %v on\n%s", err, plan.Files[0].Content)
+		}
+	})
+}
