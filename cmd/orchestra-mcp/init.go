@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // initFlags are the flags of init; what they give is not asked for.
@@ -148,7 +149,7 @@ func (a *app) reportInit(dir string, found scaffold.Detection, first scaffold.Fi
 		fmt.Fprintf(&text, "  toolchain: %s\n", describeToolchains(found))
 		fmt.Fprintf(&text, "  scope:     %s\n", printable(describeScope(first.Scope)))
 	}
-	for _, note := range a.initNotes(dir, found) {
+	for _, note := range append(a.initNotes(dir, found), a.keptSettingsNote(dir)...) {
 		fmt.Fprintf(&text, "\nNote: %s\n", note)
 	}
 	fmt.Fprintf(&text, "\nNow connect your client (%s):\n  %s\n", "claude-desktop, claude-code, cursor, roo or vscode", a.setupLine(dir, found.Client))
@@ -181,6 +182,19 @@ func (a *app) initNotes(dir string, found scaffold.Detection) []string {
 	}
 	return []string{"this is not a git repository. All works, but ledger records name no revision, and there is no git history to fall " +
 		"back on: git init is worth it."}
+}
+
+// keptSettingsNote points out settings that somebody else may have written.
+func (a *app) keptSettingsNote(dir string) []string {
+	loaded, err := a.loadSettings(dir, nil)
+	switch {
+	case err != nil:
+		return []string{fmt.Sprintf("the settings do not load, and a server would not start: %v", err)}
+	case slices.ContainsFunc(loaded.Withheld, func(w settings.Withheld) bool { return w.NeedsTrust }):
+		return []string{"the settings that were there weaken defaults; that takes effect only after you have looked at them with orchestra-mcp trust."}
+	default:
+		return nil
+	}
 }
 
 // setupLine is the command that connects the client, as it can be pasted from anywhere.

@@ -33,6 +33,7 @@ func systemStreams() streams {
 // environment is what a command knows of the machine it runs on.
 type environment struct {
 	lookup     func(string) (string, bool)
+	environ    func() []string
 	workDir    func() (string, error)
 	home       func() (string, error)
 	executable func() (string, error)
@@ -42,7 +43,7 @@ type environment struct {
 
 func systemEnvironment() environment {
 	return environment{
-		lookup: os.LookupEnv, workDir: os.Getwd, home: homeDir, executable: os.Executable, os: runtime.GOOS, now: time.Now,
+		lookup: os.LookupEnv, environ: os.Environ, workDir: os.Getwd, home: homeDir, executable: os.Executable, os: runtime.GOOS, now: time.Now,
 	}
 }
 
@@ -111,6 +112,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newInitCommand(),
 		a.newSetupCommand(),
 		a.newIntentsCommand(),
+		a.newTrustCommand(),
 		a.newServeCommand(),
 		a.newLogCommand(),
 		a.newDemoCommand(),
