@@ -1,0 +1,105 @@
+// Package examples_test builds the examples and drives each through a real
+// client, so that what they show stays true.
+package examples_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const intents = `active_intents:
+  - {id: INT-001, name: Try it, status: IN_PROGRESS, owned_scope: ["src/**"]}
+`
+
+// serve builds an example and connects a client to it.
+func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), example)
+	if out, err := exec.Command("go", "build", "-o", program, "./"+example).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{".orchestration/active_intents.yaml": intents, "src/a.txt": "one\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)
+	cmd := exec.Command(program, dir)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=")
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return session, dir
+}
+
+func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (object map[string]any, refused bool) {
+	t.Helper()
+	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := json.Marshal(result.StructuredContent)
+	if err := json.Unmarshal(raw, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object, result.IsError
+}
+
+func TestCustomHook(t *testing.T) {
+	s, dir := serve(t, "custom-hook")
+	selected, _ := call(t, s, "select_active_intent", map[string]any{"intent_id": "INT-001"})
+	args := map[string]any{"session": selected["session"], "path": "src/new.txt", "content": "TODO later\n"}
+	object, refused := call(t, s, "write_to_file", args)
+	if !refused || object["error_type"] != "RULE_VIOLATION" {
+		t.Errorf("the hook did not refuse: %v", object)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "src/new.txt")); err == nil {
+		t.Error("the file was written")
+	}
+	args["content"] = "TODO(ann) later\n"
+	if object, refused := call(t, s, "write_to_file", args); refused {
+		t.Errorf("refused: %v", object)
+	}
+}
+
+func TestEmbedded(t *testing.T) {
+	s, dir := serve(t, "embedded")
+	args := map[string]any{"path": "src/a.txt", "stamp": "stamped"}
+	if object, refused := call(t, s, "stamp_file", args); !refused || object["error_type"] != "MISSING_OR_INVALID_INTENT" {
+		t.Errorf("an added tool is not governed: %v", object)
+	}
+	selected, _ := call(t, s, "select_active_intent", map[string]any{"intent_id": "INT-001"})
+	args["session"] = selected["session"]
+	object, refused := call(t, s, "stamp_file", args)
+	if refused || object["record_id"] == "" {
+		t.Fatalf("%v", object)
+	}
+	if got, _ := os.ReadFile(filepath.Join(dir, "src/a.txt")); string(got) != "one\nstamped\n" {
+		t.Errorf("file is %q", got)
+	}
+	ledger, _ := os.ReadFile(filepath.Join(dir, ".orchestration/agent_trace.jsonl"))
+	if !strings.Contains(string(ledger), `"call":"stamp_file"`) {
+		t.Errorf("no record:\n%s", ledger)
+	}
+	args["path"] = "README.md"
+	if object, refused := call(t, s, "stamp_file", args); !refused || object["error_type"] != "SCOPE_VIOLATION" {
+		t.Errorf("an added tool leaves the scope: %v", object)
+	}
+}
