@@ -166,21 +166,23 @@ type cachedFile struct {
 	stamp   fileStamp
 	settled bool // at the time of reading, the last change was older than settleTime
 	data    []byte
+	reads   int // how often the file was read, for tests
 }
 
 // refresh makes data the content of the file and reports whether it differs from before.
 func (c *cachedFile) refresh(root *os.Root, name string, now time.Time) (changed bool, err error) {
 	info, err := root.Lstat(name)
 	if err != nil {
-		*c = cachedFile{}
+		*c = cachedFile{reads: c.reads}
 		return true, err
 	}
 	if stamp, ok := stampOf(info); ok && c.known && c.settled && stamp == c.stamp {
 		return false, nil
 	}
+	c.reads++
 	data, info, err := orchdir.ReadFile(root, name, maxFileBytes)
 	if err != nil {
-		*c = cachedFile{}
+		*c = cachedFile{reads: c.reads}
 		return true, err
 	}
 	changed = !c.known || !bytes.Equal(data, c.data)

@@ -1,13 +1,9 @@
 package intent
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -27,19 +23,23 @@ func parseYAML(file string, data []byte) (root *yaml.Node, err error) {
 			root, err = nil, &UnreadableError{File: file, Reason: fmt.Sprintf("the YAML parser failed: %v", r)}
 		}
 	}()
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	if err := checkCharacters(file, data); err != nil {
+		return nil, err
+	}
+	lines := &lineReader{rest: data}
+	decoder := yaml.NewDecoder(lines)
 	var doc, extra yaml.Node
 	if err := decoder.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil, nil
 		}
-		return nil, syntaxError(file, data, err)
+		return nil, syntaxError(file, data, lines.read, err)
 	}
 	if err := decoder.Decode(&extra); err == nil {
 		return nil, &UnreadableError{File: file, Line: extra.Line, Column: max(extra.Column, 1),
 			Reason: "a second YAML document begins here: the file must have one"}
 	} else if !errors.Is(err, io.EOF) {
-		return nil, syntaxError(file, data, err)
+		return nil, syntaxError(file, data, lines.read, err)
 	}
 	check := treeCheck{file: file}
 	if err := check.node(&doc, 0); err != nil {
@@ -90,31 +90,6 @@ func (c *treeCheck) uniqueKeys(mapping *yaml.Node) error {
 
 func nodeError(file string, n *yaml.Node, format string, args ...any) *UnreadableError {
 	return &UnreadableError{File: file, Line: n.Line, Column: n.Column, Reason: fmt.Sprintf(format, args...)}
-}
-
-var yamlErrorPattern = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
-
-// syntaxError turns the parser's message into a position. The parser names no column, and for errors above the lexical
-// level a line one too low; the column is that of the line's tab or of its first character.
-func syntaxError(file string, data []byte, err error) *UnreadableError {
-	m := yamlErrorPattern.FindStringSubmatch(err.Error())
-	if m == nil {
-		return &UnreadableError{File: file, Reason: err.Error()}
-	}
-	line, _ := strconv.Atoi(m[1])
-	if strings.HasPrefix(m[2], "did not find expected") || line == 0 {
-		line++
-	}
-	e := &UnreadableError{File: file, Line: line, Column: 1, Reason: "malformed YAML: " + m[2]}
-	lines := bytes.Split(data, []byte("\n"))
-	if line <= len(lines) {
-		text := lines[line-1]
-		e.Column += len(text) - len(bytes.TrimLeft(text, " "))
-	}
-	if strings.HasPrefix(m[2], "unknown anchor") || strings.Contains(m[2], "alphabetic or numeric character") {
-		e.Reason += ` (a value that begins with "*" or "&" must be quoted)`
-	}
-	return e
 }
 
 // kindName names the kind of a value for people.

@@ -1,0 +1,241 @@
+package intent_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+)
+
+const ignoreSample = `# Rules.
+intent:INT-001   # on hold
+approve:INT-002
+LEGACY-9
+OTHER-12  # whether it exists or not
+
+dist/
+*.gen.go
+!keep.gen.go
+/config/*.yaml
+secret:.env
+secret:keys/
+secret:!keys/public.pem
+secret: *.key
+unscoped:CHANGELOG.md
+unscoped:docs/**/notes/
+\intent:x
+\!odd
+`
+
+func TestIgnore(t *testing.T) {
+	w := newWorkspace(t, sample)
+	w.write(".orchestration/.intentignore", ignoreSample)
+	w.write(".intentignore", "!dist/\n!a.gen.go\nvendor/\nsecret:!.env\nintent:INT-3\n")
+	g := w.load().Ignore()
+	for id, want := range map[string]bool{"INT-001": true, "INT-002": false, "INT-3": true, "INT-0011": false, "int-001": false} {
+		if g.IntentBlocked(id) != want {
+			t.Errorf("IntentBlocked(%s) is not %v", id, want)
+		}
+	}
+	for id, want := range map[string]bool{"INT-002": true, "LEGACY-9": true, "OTHER-12": true, "INT-001": false} {
+		if g.NeedsApproval(id) != want {
+			t.Errorf("NeedsApproval(%s) is not %v", id, want)
+		}
+	}
+	tests := []struct {
+		path                      string
+		blocked, secret, unscoped bool
+	}{
+		{"dist/x", true, false, false},
+		{"a/dist/b/c", true, false, false},
+		{"dist", false, false, false}, // a file of this name
+		{"dist/", true, false, false},
+		{"x/a.gen.go", true, false, false},
+		{"keep.gen.go", false, false, false},
+		{"x/keep.gen.go", false, false, false},
+		{"config/a.yaml", true, false, false},
+		{"x/config/a.yaml", false, false, false},
+		{"vendor/a", true, false, false},
+		{".env", true, true, false},
+		{"x/.env", true, true, false},
+		{".ENV", false, false, false}, // letter case is the caller's part
+		{"keys/a", true, true, false},
+		{"keys/public.pem", true, true, false}, // below a directory that matches
+		{"a.key", true, true, false},
+		{"CHANGELOG.md", false, false, true},
+		{"x/CHANGELOG.md", false, false, true},
+		{"docs/notes/a", false, false, true},
+		{"docs/x/y/notes/a/b", false, false, true},
+		{"intent:x", true, false, false},
+		{"!odd", true, false, false},
+		{"src/main.go", false, false, false},
+		{".", false, false, false},
+		{"../x", true, true, false},
+		{"/etc/passwd", true, true, false},
+		{"", true, true, false},
+		{"a//b", true, true, false},
+		{"a\xff", true, true, false},
+	}
+	for _, tt := range tests {
+		_, blocked := g.PathBlocked(tt.path)
+		_, secret := g.Secret(tt.path)
+		_, unscoped := g.Unscoped(tt.path)
+		if blocked != tt.blocked || secret != tt.secret || unscoped != tt.unscoped {
+			t.Errorf("%q: blocked %v, secret %v, unscoped %v", tt.path, blocked, secret, unscoped)
+		}
+	}
+	want := intent.IgnoreRule{File: ".orchestration/.intentignore", Line: 14, Text: "secret: *.key"}
+	if r, _ := g.PathBlocked("x/a.key"); r != want {
+		t.Errorf("rule %+v", r)
+	}
+}
+
+func TestIgnoreUnclearLines(t *testing.T) {
+	for line, reason := range map[string]string{
+		"secert:.env":       "unknown directive",
+		"Secret:.env":       "unknown directive",
+		"!secret:.env":      "unknown directive",
+		"!intent:INT-001":   "unknown directive",
+		"intent :INT-001":   "unknown directive",
+		"C:/x":              "unknown directive",
+		"intent:":           "not an intent id",
+		"intent:a b":        "not an intent id",
+		"intent:1":          "not an intent id",
+		"approve:INT-*":     "not an intent id",
+		"secret:":           "names nothing",
+		"secret:#x":         "names nothing",
+		"unscoped:   ":      "names nothing",
+		"secret:[":          `without "]"`,
+		"[a":                `without "]"`,
+		"../x":              "leaves the workspace",
+		"a/../../x":         "leaves the workspace",
+		"!":                 "names nothing",
+		"/":                 "names nothing",
+		`x\`:                "escapes nothing",
+		"*.log # old logs":  "line of its own",
+		" *.log":            "begins with a space",
+		"a\tb":              "control character",
+		"a\x00b":            "control character",
+		"a\xff":             "UTF-8",
+		"[[:alpha:]]":       "named classes",
+		"a\rb":              "control character",
+		"INT-001 INT-002 #": "line of its own",
+	} {
+		for _, name := range []string{".intentignore", ".orchestration/.intentignore"} {
+			w := newWorkspace(t, sample)
+			w.write(name, "# first\nsecret:.env\n"+line+"\nsecret:late\n")
+			_, err := w.store.Load()
+			var at *intent.UnreadableError
+			if !errors.As(err, &at) || at.File != name || at.Line != 3 || !strings.Contains(at.Reason, reason) {
+				t.Errorf("%q: %v", line, err)
+			}
+			g, err := w.store.Ignore()
+			if !errors.Is(err, intent.ErrUnreadable) {
+				t.Errorf("Ignore with %q: %v", line, err)
+			}
+			for _, path := range []string{".env", "late"} {
+				if _, secret := g.Secret(path); !secret {
+					t.Errorf("%q: %s is no longer secret", line, path)
+				}
+			}
+		}
+	}
+}
+
+func TestIgnoreHoldsWithoutIntents(t *testing.T) {
+	w := newWorkspace(t, "broken: [")
+	w.write(".intentignore", "\ufeffsecret:.env\r\nold\r\n")
+	g, err := w.store.Ignore()
+	must(t, err)
+	if _, secret := g.Secret("x/.env"); !secret {
+		t.Error("not secret while the intents are unreadable")
+	}
+	if _, blocked := g.PathBlocked("old"); !blocked {
+		t.Error("line with CRLF")
+	}
+	if _, err := w.store.Load(); !errors.Is(err, intent.ErrUnreadable) {
+		t.Errorf("Load: %v", err)
+	}
+	must(t, os.Remove(filepath.Join(w.dir, ".intentignore")))
+	g, err = w.store.Ignore()
+	must(t, err)
+	if _, secret := g.Secret(".env"); secret {
+		t.Error("secret by a file that is gone")
+	}
+	must(t, os.Mkdir(filepath.Join(w.dir, ".intentignore"), 0o755))
+	if g, err = w.store.Ignore(); !errors.Is(err, intent.ErrUnreadable) || g == nil {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+func TestIgnoreChangesAreSeen(t *testing.T) {
+	w := newWorkspace(t, sample)
+	for _, text := range []string{"a", "b", "a", "c"} {
+		w.write(".intentignore", text)
+		g := w.load().Ignore()
+		if _, blocked := g.PathBlocked(text); !blocked {
+			t.Fatalf("%s is not blocked", text)
+		}
+	}
+	must(t, os.Remove(filepath.Join(w.dir, ".intentignore")))
+	if _, blocked := w.load().Ignore().PathBlocked("c"); blocked {
+		t.Error("c is blocked by a file that is gone")
+	}
+}
+
+func TestNilIgnoreHasNoRules(t *testing.T) {
+	var g *intent.Ignore
+	_, blocked := g.PathBlocked("a")
+	if blocked || g.IntentBlocked("a") || g.NeedsApproval("a") {
+		t.Error("a rule")
+	}
+}
+
+func TestCovering(t *testing.T) {
+	w := newWorkspace(t, `active_intents:
+  - {id: z, name: z, status: TODO, owned_scope: [src]}
+  - {id: b, name: b, status: IN_PROGRESS, owned_scope: ["src/**"]}
+  - {id: c, name: c, status: BLOCKED, owned_scope: [src]}
+  - {id: d, name: d, status: DONE, owned_scope: [src]}
+  - {id: e, name: e, status: TODO}
+  - {id: f, name: f, status: TODO, owned_scope: [src]}
+  - {id: g, name: g, status: TODO, owned_scope: [docs]}
+`)
+	w.write(".intentignore", "intent:f\nintent:nobody\n")
+	set := w.load()
+	var ids []string
+	for _, in := range set.Covering("src/a") {
+		ids = append(ids, in.ID)
+	}
+	if got := strings.Join(ids, " "); got != "b z" {
+		t.Errorf("covering: %s", got)
+	}
+	if warnings := set.Warnings(); len(warnings) != 2 || !strings.Contains(warnings[1].String(), "nobody") {
+		t.Errorf("warnings: %v", warnings)
+	}
+}
+
+func FuzzIgnore(f *testing.F) {
+	f.Add(ignoreSample, "dist/x")
+	f.Add("secret:x\n!y\nintent:z # c\n", "x")
+	f.Fuzz(func(t *testing.T, text, path string) {
+		rules, err := intent.ParseIgnore([]byte(text))
+		for _, line := range strings.Split(text, "\n") {
+			line = strings.TrimSuffix(strings.TrimSuffix(line, "\r"), " ")
+			if id, ok := strings.CutPrefix(line, "intent:"); ok && intent.ValidID(id) && !rules.IntentBlocked(id) {
+				t.Errorf("%q does not block", line)
+			}
+		}
+		if _, secret := rules.Secret(path); secret {
+			if _, blocked := rules.PathBlocked(path); !blocked {
+				t.Errorf("%q is secret and not blocked", path)
+			}
+		}
+		if err != nil && !errors.Is(err, intent.ErrUnreadable) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
