@@ -57,55 +57,44 @@ func (s *Store) AddNext(ctx context.Context, in Intent) (*Set, string, error) {
 	return set, in.ID, err
 }
 
-// mutate changes the file under the directory's lock. An editor that saves in between makes it start again.
+// mutate changes the file, starting again where another program saves in between.
 func (s *Store) mutate(ctx context.Context, change func(*document, *source) (edit, error)) (*Set, error) {
-	dir, err := orchdir.Lock(ctx, s.root)
+	var result *document
+	file := orchdir.File{Root: s.root, Name: fileName, Limit: maxFileBytes}
+	err := orchdir.Rewrite(ctx, file, func(old []byte) (text []byte, err error) {
+		if old == nil {
+			return nil, ErrNotInitialized
+		}
+		result, text, err = rewrite(old, change)
+		return text, err
+	})
 	switch {
 	case errors.Is(err, orchdir.ErrBusy):
 		return nil, ErrBusy
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrNotInitialized
+	case errors.Is(err, orchdir.ErrNotRegular), errors.Is(err, orchdir.ErrNotDirectory),
+		errors.Is(err, orchdir.ErrTooLarge):
+		return nil, unreadableFile(filePath, err)
 	case err != nil:
 		return nil, err
 	}
-	defer dir.Unlock()
-	const attempts = 3
-	for range attempts {
-		doc, err := rewrite(dir, change)
-		if errors.Is(err, orchdir.ErrChanged) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		rules, _ := s.Ignore() // an unclear rule is Load's to report; the change has been made
-		return newSet(doc, rules), nil
-	}
-	return nil, fmt.Errorf("%w: %w", ErrBusy, orchdir.ErrChanged)
+	rules, _ := s.Ignore() // an unclear rule is Load's to report; the change has been made
+	return newSet(result, rules), nil
 }
 
-// rewrite makes one attempt at a change and returns what the file then says.
-func rewrite(dir *orchdir.Locked, change func(*document, *source) (edit, error)) (*document, error) {
-	data, err := dir.Read(fileName, maxFileBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotInitialized
-	}
+// rewrite returns what the file says after the change, and its text; no text means that there is nothing to change.
+func rewrite(old []byte, change func(*document, *source) (edit, error)) (*document, []byte, error) {
+	before, err := decodeFile(old)
 	if err != nil {
-		return nil, unreadableFile(filePath, err)
+		return nil, nil, err
 	}
-	before, err := decodeFile(data)
-	if err != nil {
-		return nil, err
-	}
-	e, err := change(before, newSource(data))
+	e, err := change(before, newSource(old))
 	if err != nil || len(e.forms) == 0 {
-		return before, err
+		return before, nil, err
 	}
 	text, after, err := e.choose(before)
-	if err != nil {
-		return nil, err
-	}
-	return after, dir.Replace(fileName, data, text)
+	return after, text, err
 }
 
 // choose returns the first form that means what it should.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -81,11 +82,6 @@ func (s *Store) Ignore() (*Ignore, error) {
 
 // loadIntents refreshes the document and reports whether it was parsed anew.
 func (s *Store) loadIntents() (changed bool, err error) {
-	if info, err := s.root.Lstat(orchdir.Name); err == nil && !info.IsDir() {
-		s.doc, s.set, s.intents = nil, nil, cachedFile{}
-		return true, &UnreadableError{File: orchdir.Name, Reason: "is not a directory: move it away and run " +
-			"orchestra-mcp init"}
-	}
 	fresh, err := s.intents.refresh(s.root, filePath, s.now())
 	if errors.Is(err, fs.ErrNotExist) {
 		s.doc, s.set = nil, nil
@@ -150,6 +146,8 @@ func unreadableFile(name string, err error) error {
 	switch {
 	case errors.Is(err, orchdir.ErrNotRegular):
 		reason = "is not a regular file: replace it by one"
+	case errors.Is(err, orchdir.ErrNotDirectory):
+		reason = "is in a directory that is a link: replace it by a real one"
 	case errors.Is(err, orchdir.ErrTooLarge):
 		reason = fmt.Sprintf("is over %d bytes", maxFileBytes)
 	}
@@ -171,7 +169,15 @@ type cachedFile struct {
 
 // refresh makes data the content of the file and reports whether it differs from before.
 func (c *cachedFile) refresh(root *os.Root, name string, now time.Time) (changed bool, err error) {
+	place, base := orchdir.Workspace, name
 	info, err := root.Lstat(name)
+	if rest, ok := strings.CutPrefix(name, orchdir.Name+"/"); ok {
+		place, base = orchdir.Directory, rest
+		// A link in the directory's place would lead to files that an agent may write.
+		if dir, dirErr := root.Lstat(orchdir.Name); err == nil && dirErr == nil && !dir.IsDir() {
+			err = orchdir.ErrNotDirectory
+		}
+	}
 	if err != nil {
 		*c = cachedFile{reads: c.reads}
 		return true, err
@@ -180,7 +186,7 @@ func (c *cachedFile) refresh(root *os.Root, name string, now time.Time) (changed
 		return false, nil
 	}
 	c.reads++
-	data, info, err := orchdir.ReadFile(root, name, maxFileBytes)
+	data, info, err := orchdir.ReadFile(root, place, base, maxFileBytes)
 	if err != nil {
 		*c = cachedFile{reads: c.reads}
 		return true, err

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -147,7 +146,7 @@ func TestEmptyFilesDeclareNothing(t *testing.T) {
 func TestSpecialFilesAreUnreadable(t *testing.T) {
 	tests := map[string]func(t *testing.T, file string){
 		"directory": func(t *testing.T, file string) { must(t, os.Mkdir(file, 0o755)) },
-		"pipe":      func(t *testing.T, file string) { must(t, syscall.Mkfifo(file, 0o644)) },
+		"pipe":      makePipe,
 		"dangling":  func(t *testing.T, file string) { must(t, os.Symlink("nowhere", file)) },
 		"link": func(t *testing.T, file string) {
 			must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "../mine.yaml"), []byte(sample), 0o644))

@@ -26,7 +26,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -70,38 +69,23 @@ func Record(ctx context.Context, root *os.Root, intentID, name string, paths []s
 	return rewrite(ctx, root, func(old []Entry) []Entry { return append(old, added) })
 }
 
-// rewrite changes the map under the lock. An editor that saves in between makes it start again.
+// rewrite changes the map.
 func rewrite(ctx context.Context, root *os.Root, change func([]Entry) []Entry) error {
-	dir, err := orchdir.Lock(ctx, root)
-	if err != nil {
-		return fmt.Errorf("intent map: %w", err)
-	}
-	defer dir.Unlock()
-	const attempts = 3
-	for range attempts {
-		if err = attempt(dir, change); !errors.Is(err, orchdir.ErrChanged) {
-			break
+	file := orchdir.File{Root: root, Name: fileName, Limit: maxBytes}
+	err := orchdir.Rewrite(ctx, file, func(old []byte) ([]byte, error) {
+		if old == nil {
+			return []byte("# Intent map\n\n" + render(change(nil), "\n")), nil
 		}
-	}
+		text, err := split(string(old))
+		if err != nil {
+			return nil, err
+		}
+		return []byte(text.before + render(change(parse(text.block)), text.eol) + text.after), nil
+	})
 	if err != nil {
 		return fmt.Errorf("intent map: %w", err)
 	}
 	return nil
-}
-
-func attempt(dir *orchdir.Locked, change func([]Entry) []Entry) error {
-	old, err := dir.Read(fileName, maxBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return dir.Replace(fileName, nil, []byte("# Intent map\n\n"+render(change(nil), "\n")))
-	}
-	if err != nil {
-		return err
-	}
-	text, err := split(string(old))
-	if err != nil {
-		return err
-	}
-	return dir.Replace(fileName, old, []byte(text.before+render(change(parse(text.block)), text.eol)+text.after))
 }
 
 // merge joins entries of one intent, the last name counting, and files of one path, the latest time counting.
