@@ -33,8 +33,9 @@ type Sessions interface {
 	Untracked(caller session.Caller) *session.Views
 }
 
-// HookTimeout bounds a pre-hook or post-hook that an embedder added.
-const HookTimeout = 10 * time.Second
+// DefaultHookTimeout bounds a pre-hook that an embedder added, and all
+// post-hooks of a call together.
+const DefaultHookTimeout = 10 * time.Second
 
 // Engine runs calls. Add tools and hooks before the first Do; Do is safe for
 // concurrent use.
@@ -49,6 +50,8 @@ type Engine struct {
 	pre   [stages][]preEntry
 	post  []PostHook
 	fresh Freshness
+	// timeout is for hooks that are added from now on.
+	timeout time.Duration
 }
 
 // Freshness explains staleness; the gate's freshness step implements it. The
@@ -63,7 +66,7 @@ type Freshness interface {
 // NewEngine makes an engine without tools and hooks. asker may be nil: then
 // every askable failure refuses.
 func NewEngine(sessions Sessions, recorder Recorder, asker Asker, log zerolog.Logger) *Engine {
-	return &Engine{sessions: sessions, recorder: recorder, asker: asker, log: log, tools: make(map[string]Tool)}
+	return &Engine{sessions: sessions, recorder: recorder, asker: asker, log: log, tools: make(map[string]Tool), timeout: DefaultHookTimeout}
 }
 
 // AddTool adds a tool; a name twice is an error.
@@ -84,13 +87,17 @@ func (e *Engine) AddGate(stage Stage, h PreHook) {
 }
 
 // AddPreHook appends a hook that runs after PLAN, behind the gate's own, and
-// refuses when it takes longer than HookTimeout.
+// refuses when it takes too long (SetHookTimeout).
 func (e *Engine) AddPreHook(h PreHook) {
-	e.pre[AtPlan] = append(e.pre[AtPlan], preEntry{hook: h, timeout: HookTimeout})
+	e.pre[AtPlan] = append(e.pre[AtPlan], preEntry{hook: h, timeout: e.timeout})
 }
 
 // AddPostHook appends a post-hook.
 func (e *Engine) AddPostHook(h PostHook) { e.post = append(e.post, h) }
+
+// SetHookTimeout replaces DefaultHookTimeout for the hooks that are added
+// after it.
+func (e *Engine) SetHookTimeout(d time.Duration) { e.timeout = d }
 
 // SetFreshness names the freshness step.
 func (e *Engine) SetFreshness(f Freshness) { e.fresh = f }
@@ -281,7 +288,7 @@ func judged(changed []FileOutcome) []mutation.File {
 }
 
 func (e *Engine) after(ctx context.Context, call *Call, outcome *Outcome) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), HookTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.timeout)
 	defer cancel()
 	for _, h := range e.post {
 		if err := runPost(ctx, h, call, outcome); err != nil {

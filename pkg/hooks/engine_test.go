@@ -1,0 +1,361 @@
+package hooks_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+// stage is a tool that notes which of its steps were reached, and fails the
+// test when one runs that must not.
+type stage struct {
+	t       *testing.T
+	log     *[]string
+	class   hooks.Class
+	planErr error
+	runErr  error
+	panics  bool
+	settled *settlement
+}
+
+func (s *stage) note(step string) { *s.log = append(*s.log, step) }
+
+func (s *stage) Spec() hooks.Spec { return hooks.Spec{Name: "probe", Class: s.class} }
+
+func (s *stage) Targets(context.Context, *hooks.Call, json.RawMessage) (hooks.Targeted, error) {
+	s.note("targets")
+	return s, nil
+}
+
+func (s *stage) Effects() hooks.Effects {
+	return hooks.Effects{Files: []*hooks.FileEffect{{Kind: hooks.Create, Path: "a"}}}
+}
+
+func (s *stage) Plan(context.Context) (hooks.Planned, error) {
+	s.note("plan")
+	return s, s.planErr
+}
+
+func (s *stage) Close() error { s.note("close"); return nil }
+
+func (s *stage) Run(context.Context) (*hooks.Outcome, error) {
+	s.note("run")
+	if s.panics {
+		panic("tool")
+	}
+	o := &hooks.Outcome{Files: []hooks.FileOutcome{{Path: "a", Op: hooks.Created, AfterHash: "sha256:x"}}}
+	if s.settled != nil {
+		o.Settlement = s.settled
+	}
+	return o, s.runErr
+}
+
+func (s *stage) Result(o *hooks.Outcome) (hooks.Result, error) {
+	s.note("result")
+	raw, err := json.Marshal(map[string]any{"record": o.RecordID, "warnings": o.Warnings})
+	return hooks.Result{Text: "done", Structured: raw}, err
+}
+
+type settlement struct {
+	log  *[]string
+	fail bool
+}
+
+func (s *settlement) Rollback(context.Context) error {
+	*s.log = append(*s.log, "rollback")
+	if s.fail {
+		return errors.New("a foreign writer came in between")
+	}
+	return nil
+}
+func (s *settlement) Close() error { *s.log = append(*s.log, "settle"); return nil }
+
+// recorder is a ledger in memory.
+type recorder struct {
+	log     *[]string
+	fail    bool
+	refused []string
+}
+
+func (r *recorder) Record(context.Context, *hooks.Call, *hooks.Outcome) (string, error) {
+	*r.log = append(*r.log, "record")
+	if r.fail {
+		return "", errors.New("disk full")
+	}
+	return "rec-1", nil
+}
+
+func (r *recorder) Refused(_ *hooks.Call, hook string, why *refusal.Refusal) {
+	r.refused = append(r.refused, hook+":"+string(why.Code()))
+}
+
+// asker answers every question the same way.
+type asker struct {
+	log    *[]string
+	can    bool
+	answer *refusal.Refusal
+}
+
+func (a *asker) CanAsk(*hooks.Call, hooks.Question) bool { return a.can }
+func (a *asker) Ask(_ context.Context, _ *hooks.Call, q []hooks.Question) *refusal.Refusal {
+	for _, one := range q {
+		*a.log = append(*a.log, "ask "+one.Hook)
+	}
+	return a.answer
+}
+
+// rig is an engine with one tool and everything around it faked.
+type rig struct {
+	t      *testing.T
+	log    []string
+	tool   *stage
+	rec    *recorder
+	ask    *asker
+	engine *hooks.Engine
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t}
+	r.tool = &stage{t: t, log: &r.log, class: hooks.Destructive}
+	r.rec = &recorder{log: &r.log}
+	r.ask = &asker{log: &r.log}
+	sessions := session.Open(nil, session.Options{})
+	t.Cleanup(func() { sessions.Close() })
+	r.engine = hooks.NewEngine(sessions, r.rec, r.ask, zerolog.Nop())
+	if err := r.engine.AddTool(r.tool); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) gate(stage hooks.Stage, name string, d hooks.Decision) {
+	r.engine.AddGate(stage, hooks.PreFunc(name, func(context.Context, *hooks.Call) (hooks.Decision, error) {
+		r.log = append(r.log, name)
+		return d, nil
+	}))
+}
+
+func (r *rig) do() hooks.Result {
+	return r.engine.Do(r.t.Context(), hooks.Request{Tool: "probe", Arguments: json.RawMessage(`{}`)})
+}
+
+func (r *rig) code() string {
+	r.t.Helper()
+	result := r.do()
+	var o refusal.Object
+	if err := json.Unmarshal(result.Structured, &o); err != nil || !result.IsError {
+		r.t.Fatalf("no refusal: %+v %v", result, err)
+	}
+	return string(o.ErrorType)
+}
+
+func (r *rig) want(steps ...string) {
+	r.t.Helper()
+	if !slices.Equal(r.log, steps) {
+		r.t.Errorf("steps\n got %v\nwant %v", r.log, steps)
+	}
+}
+
+func no(code refusal.Code) *refusal.Refusal { return refusal.New(code, "no") }
+
+func TestOrderOfACall(t *testing.T) {
+	r := newRig(t)
+	r.tool.settled = &settlement{log: &r.log}
+	r.gate(hooks.AtTargets, "first", hooks.Allow())
+	r.gate(hooks.AtPlan, "second", hooks.Allow("a note"))
+	r.engine.AddPostHook(hooks.PostFunc("post", func(context.Context, *hooks.Call, *hooks.Outcome) error {
+		r.log = append(r.log, "post")
+		return nil
+	}))
+	if result := r.do(); result.IsError || !strings.Contains(string(result.Structured), "rec-1") {
+		t.Errorf("%+v", result)
+	}
+	r.want("targets", "first", "plan", "second", "run", "record", "post", "result", "settle", "close")
+}
+
+func TestFirstRefusalStops(t *testing.T) {
+	r := newRig(t)
+	r.gate(hooks.AtTargets, "first", hooks.Refuse(no(refusal.ScopeViolation)))
+	r.gate(hooks.AtTargets, "second", hooks.Refuse(no(refusal.CommandBlocked)))
+	if code := r.code(); code != "SCOPE_VIOLATION" {
+		t.Error(code)
+	}
+	r.want("targets", "first", "close")
+	if !slices.Equal(r.rec.refused, []string{"first:SCOPE_VIOLATION"}) {
+		t.Errorf("recorded %v", r.rec.refused)
+	}
+}
+
+// Whatever a hook does wrong refuses.
+func TestFailedHooksRefuse(t *testing.T) {
+	cases := map[string]func(context.Context, *hooks.Call) (hooks.Decision, error){
+		"error":      func(context.Context, *hooks.Call) (hooks.Decision, error) { return hooks.Allow(), errors.New("broken") },
+		"panic":      func(context.Context, *hooks.Call) (hooks.Decision, error) { panic("broken") },
+		"zero value": func(context.Context, *hooks.Call) (hooks.Decision, error) { return hooks.Decision{}, nil },
+		"no reason":  func(context.Context, *hooks.Call) (hooks.Decision, error) { return hooks.Refuse(nil), nil },
+		"ask nobody": func(context.Context, *hooks.Call) (hooks.Decision, error) {
+			return hooks.Ask(hooks.PolicyAsk, nil), nil
+		},
+	}
+	for name, fn := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.engine.AddPreHook(hooks.PreFunc("bad", fn))
+			if code := r.code(); code != "HOOK_BLOCKED" {
+				t.Error(code)
+			}
+			r.want("targets", "plan", "close")
+		})
+	}
+}
+
+func TestHookThatHangsRefuses(t *testing.T) {
+	r := newRig(t)
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	r.engine.SetHookTimeout(20 * time.Millisecond)
+	r.engine.AddPreHook(hooks.PreFunc("slow", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+		<-release
+		return hooks.Allow(), nil
+	}))
+	if code := r.code(); code != "HOOK_BLOCKED" {
+		t.Error(code)
+	}
+}
+
+func TestAskableFailureIsAskedLast(t *testing.T) {
+	r := newRig(t)
+	r.ask.can = true
+	r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyElicit, no(refusal.ScopeViolation)))
+	r.gate(hooks.AtPlan, "fresh", hooks.Allow())
+	if result := r.do(); result.IsError {
+		t.Errorf("%s", result.Text)
+	}
+	r.want("targets", "scope", "plan", "fresh", "ask scope", "run", "record", "result", "close")
+}
+
+func TestNobodyToAskRefusesAtOnce(t *testing.T) {
+	r := newRig(t)
+	r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyElicit, no(refusal.ScopeViolation)))
+	r.gate(hooks.AtTargets, "later", hooks.Allow())
+	if code := r.code(); code != "SCOPE_VIOLATION" {
+		t.Error(code)
+	}
+	r.want("targets", "scope", "close")
+}
+
+// A later failure means that nobody is asked: the failure put aside is the
+// answer, and the later one is named without its content.
+func TestLaterFailureAsksNobody(t *testing.T) {
+	for _, later := range []string{"plan", "hook"} {
+		t.Run(later, func(t *testing.T) {
+			r := newRig(t)
+			r.ask.can = true
+			r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)))
+			secret := refusal.New(refusal.DiffNotApplied, "the file says: top secret")
+			if later == "plan" {
+				r.tool.planErr = secret
+			} else {
+				r.gate(hooks.AtPlan, "rules", hooks.Refuse(secret))
+			}
+			result := r.do()
+			if !strings.Contains(result.Text, "SCOPE_VIOLATION") || !strings.Contains(result.Text, "DIFF_NOT_APPLIED") || strings.Contains(result.Text, "top secret") {
+				t.Error(result.Text)
+			}
+			if slices.Contains(r.log, "ask scope") || slices.Contains(r.log, "run") {
+				t.Errorf("%v", r.log)
+			}
+		})
+	}
+}
+
+func TestDeniedQuestionDoesNotRun(t *testing.T) {
+	r := newRig(t)
+	r.ask.can, r.ask.answer = true, no(refusal.ApprovalRejected)
+	r.gate(hooks.AtPlan, "rule", hooks.Ask(hooks.PolicyAsk, no(refusal.RuleViolation)))
+	if code := r.code(); code != "APPROVAL_REJECTED" {
+		t.Error(code)
+	}
+	r.want("targets", "plan", "rule", "ask rule", "close")
+}
+
+// A change whose record the ledger refuses is taken back.
+func TestUnrecordedChangeIsTakenBack(t *testing.T) {
+	for name, stuck := range map[string]bool{"taken back": false, "stuck": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.rec.fail = true
+			r.tool.settled = &settlement{log: &r.log, fail: stuck}
+			result := r.do()
+			if !strings.Contains(result.Text, "LEDGER_UNAVAILABLE") {
+				t.Error(result.Text)
+			}
+			if says := strings.Contains(result.Text, `"changed":true`); says != stuck {
+				t.Errorf("the refusal says changed=%v: %s", says, result.Text)
+			}
+			r.want("targets", "plan", "run", "record", "rollback", "settle", "close")
+		})
+	}
+}
+
+func TestPostHookFailureIsAWarning(t *testing.T) {
+	for name, fn := range map[string]func(context.Context, *hooks.Call, *hooks.Outcome) error{
+		"error": func(context.Context, *hooks.Call, *hooks.Outcome) error { return errors.New("broken") },
+		"panic": func(context.Context, *hooks.Call, *hooks.Outcome) error { panic("broken") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.engine.AddPostHook(hooks.PostFunc("bad", fn))
+			if result := r.do(); result.IsError || !strings.Contains(string(result.Structured), "broken") {
+				t.Errorf("%+v", result)
+			}
+		})
+	}
+}
+
+func TestToolPanicIsContained(t *testing.T) {
+	r := newRig(t)
+	r.tool.panics = true
+	if code := r.code(); code != "INTERNAL_ERROR" {
+		t.Error(code)
+	}
+}
+
+func TestCancelledCallDoesNotRun(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r.engine.AddGate(hooks.AtPlan, hooks.PreFunc("cancel", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+		cancel()
+		return hooks.Allow(), nil
+	}))
+	result := r.engine.Do(ctx, hooks.Request{Tool: "probe", Arguments: json.RawMessage(`{}`)})
+	if !strings.Contains(result.Text, "CANCELLED") || slices.Contains(r.log, "run") {
+		t.Errorf("%s %v", result.Text, r.log)
+	}
+}
+
+func TestToolWithoutClassIsDestructive(t *testing.T) {
+	r := newRig(t)
+	r.tool.class = ""
+	r.engine.AddPreHook(hooks.PreFunc("class", func(_ context.Context, c *hooks.Call) (hooks.Decision, error) {
+		if c.Class != hooks.Destructive {
+			t.Errorf("class %q", c.Class)
+		}
+		return hooks.Allow(), nil
+	}))
+	r.do()
+	if err := r.engine.AddTool(r.tool); err == nil {
+		t.Error("a tool could be added twice")
+	}
+}
