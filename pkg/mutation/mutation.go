@@ -30,15 +30,6 @@ const (
 	Unsupported Evidence = "unsupported"
 )
 
-// ParseClass accepts the two classes; the empty string is no declaration.
-func ParseClass(s string) (Class, error) {
-	switch c := Class(s); c {
-	case "", Refactor, Evolution:
-		return c, nil
-	}
-	return "", fmt.Errorf("mutation class %q is unknown: use %s or %s", s, Refactor, Evolution)
-}
-
 // File is one changed file of a call.
 type File struct {
 	Path          string

@@ -1,0 +1,93 @@
+package refusal_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// Every constant has an entry with everything that an agent needs.
+func TestCatalogueIsComplete(t *testing.T) {
+	declared := constants(t)
+	seen := map[refusal.Code]bool{}
+	for _, e := range refusal.Catalogue() {
+		if seen[e.Code] {
+			t.Errorf("%s stands twice", e.Code)
+		}
+		seen[e.Code] = true
+		if e.Hint == "" || e.Occurs == "" || e.Next == "" {
+			t.Errorf("%s lacks a hint, an occasion or a next step: %+v", e.Code, e)
+		}
+	}
+	if len(declared) != len(seen) {
+		t.Errorf("%d constants, %d entries", len(declared), len(seen))
+	}
+	for _, code := range declared {
+		if !seen[refusal.Code(code)] {
+			t.Errorf("%s has no entry", code)
+		}
+	}
+}
+
+// constants reads the source, so that a constant without an entry is found.
+func constants(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "catalogue.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if name, ok := spec.Type.(*ast.Ident); ok && name.Name == "Code" {
+			found = append(found, strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`))
+		}
+		return true
+	})
+	return found
+}
+
+func TestRefusalIsNeverWithoutCodeAndReason(t *testing.T) {
+	if r := refusal.New(refusal.Busy, ""); r.Reason() == "" {
+		t.Error("an empty reason stayed empty")
+	}
+	r := refusal.New("NO_SUCH_CODE", "why")
+	if r.Code() != refusal.InternalError || !strings.Contains(r.Reason(), "NO_SUCH_CODE") {
+		t.Errorf("%v", r)
+	}
+	if r := refusal.From(errors.New("plain")); r.Code() != refusal.InternalError {
+		t.Errorf("%v", r)
+	}
+	wrapped := fmt.Errorf("outer: %w", refusal.New(refusal.StaleFile, "x"))
+	if r := refusal.From(wrapped); r.Code() != refusal.StaleFile {
+		t.Errorf("%v", r)
+	}
+	if _, err := json.Marshal(refusal.New(refusal.Busy, "x")); err == nil {
+		t.Error("a refusal can be encoded without its class")
+	}
+}
+
+func TestChangedCopies(t *testing.T) {
+	base := refusal.New(refusal.ScopeViolation, "x").With("path", "a")
+	other := base.With("path", "b").Suggest("do %s", "this").WithHint("h").Deliver(refusal.Delivery{Path: "a"})
+	if base.Detail("path") != "a" || base.Hint() != refusal.HintExpandScope || len(base.Delivered()) != 0 {
+		t.Errorf("the original changed: %+v", base)
+	}
+	if other.Detail("path") != "b" || other.Hint() != "h" || other.Suggestion() != "do this" {
+		t.Errorf("%+v", other)
+	}
+	o := other.Object("destructive")
+	if o.Status != "error" || o.Classification != "destructive" || o.Details["path"] != "b" || !o.Recoverable {
+		t.Errorf("%+v", o)
+	}
+}
