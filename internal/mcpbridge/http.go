@@ -12,9 +12,9 @@ import (
 
 // HTTPOptions say who may speak to an HTTP server, and how much.
 type HTTPOptions struct {
-	// Authenticate tells whom a bearer token belongs to. It is required; a
-	// fixed token is checked by [StaticToken]. What one principal began,
-	// nobody else can use, read or cancel.
+	// Authenticate tells whom a bearer token belongs to, by a name that is not
+	// empty. It is required; a fixed token is checked by [StaticToken]. What
+	// one principal began, nobody else can use, read or cancel.
 	Authenticate func(token string) (principal string, ok bool)
 	// AllowedHosts are the Host headers that are served: a name or address,
 	// with or without a port. Nil means the loopback names.

@@ -1,6 +1,7 @@
 package mcpbridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,6 +101,9 @@ func (s *Server) checkTool(tool Tool) error {
 	}
 	if err := checkObjectSchema(tool.InputSchema); err != nil {
 		return fmt.Errorf("mcpbridge: input schema of tool %q: %w", tool.Name, err)
+	}
+	if bytes.Contains(tool.InputSchema, []byte(`"x-mcp-header"`)) {
+		return fmt.Errorf("mcpbridge: tool %q asks for arguments in headers (x-mcp-header), which the bridge does not check; leave it out", tool.Name)
 	}
 	if tool.OutputSchema != nil {
 		if err := checkObjectSchema(tool.OutputSchema); err != nil {

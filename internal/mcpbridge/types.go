@@ -71,9 +71,10 @@ type Call struct {
 type ToolHandler interface {
 	// Arrive is called once for each call of a known tool, in the order in
 	// which the calls came in on their connection, by the goroutine that reads
-	// it: it must not block. The returned function is then called exactly
-	// once, on a goroutine of its own, possibly after waiting for a free
-	// place.
+	// it: it must not block. Calls of different connections, and of different
+	// HTTP requests, arrive concurrently. The returned function is then called
+	// exactly once, on a goroutine of its own, possibly after waiting for a
+	// free place.
 	//
 	// If the call was cancelled before it could start, the function gets a
 	// context that is already done: it must then start nothing, only give back

@@ -1,0 +1,27 @@
+package mcpbridge
+
+import "encoding/json"
+
+// Forwarded reads a message as a transport does and returns what mcp-go would
+// get of it, what the tool handler would get, and whether it was refused.
+func Forwarded(raw []byte) (forward, arguments json.RawMessage, method string, ok bool) {
+	s := &Server{toolOrder: map[string]int{"echo": 0}}
+	p := newPeer()
+	p.initialize(Client{}, false, "2025-11-25")
+	m, failure := parseMessage(raw)
+	if failure != nil || m.kind != requestMessage {
+		return nil, nil, "", false
+	}
+	declared, failure := readMeta(m.params)
+	if failure != nil {
+		return nil, nil, "", false
+	}
+	r, failure := s.admit(m, declared, p, "")
+	if failure != nil {
+		return nil, nil, "", false
+	}
+	if r.call != nil {
+		arguments = r.call.call.Arguments
+	}
+	return r.forward, arguments, m.method, true
+}

@@ -1,0 +1,219 @@
+package mcpbridge_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+// serve runs Serve on a loopback port.
+func serve(t *testing.T, h *handler, options mcpbridge.HTTPOptions) (w web, stop func() error) {
+	t.Helper()
+	options.Authenticate = authenticate
+	handler, err := newServer(t, h).HTTPHandler(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- handler.Serve(ctx, listener) }()
+	t.Cleanup(cancel)
+	return web{t, "http://" + listener.Addr().String()}, func() error {
+		cancel()
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(patience):
+			t.Fatal("the server did not end")
+			return nil
+		}
+	}
+}
+
+func TestServeEndsWithItsContext(t *testing.T) {
+	h := newHandler(t)
+	running, _ := waiting(h)
+	release := make(chan struct{})
+	h.tools["echo"] = func(context.Context, mcpbridge.Call) mcpbridge.Result {
+		running <- "echo"
+		<-release
+		return mcpbridge.Result{Text: "finished"}
+	}
+	w, stop := serve(t, h, mcpbridge.HTTPOptions{Drain: 200 * time.Millisecond, SSE: true})
+	id := w.initialize()
+	_, stream := w.start(w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream")))
+	sse := openSSE(t, w, aliceToken)
+	_, finishes := w.start(w.request(modernLine(1, "echo", `{}`), modern("tools/call", "echo")))
+	receive(t, running, "echo")
+	_, goesOn := w.start(w.request(modernLine(2, "wait", `{}`), modern("tools/call", "wait")))
+	receive(t, running, "{}")
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	start := time.Now()
+	if err := stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if took := time.Since(start); took > 1500*time.Millisecond {
+		t.Errorf("took %s to end", took)
+	}
+	if got := (<-finishes).messages(t)[0].text(t); got != "finished" {
+		t.Errorf("the call in flight was answered %q", got)
+	}
+	if got := (<-goesOn).messages(t)[0].text(t); got != "cancelled" {
+		t.Errorf("the call that went on was answered %q", got)
+	}
+	if got := <-stream; got.status != 200 {
+		t.Errorf("the stream ended with %d", got.status)
+	}
+	for range sse.events {
+		t.Error("an event after the end")
+	}
+}
+
+func TestListenAndServeSaysWhereItFailed(t *testing.T) {
+	handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer handler.Close()
+	if err := handler.ListenAndServe(t.Context(), "127.0.0.1:99999"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:99999") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestServeSaysWhyItEnded(t *testing.T) {
+	handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	if err := handler.Serve(t.Context(), listener); err == nil {
+		t.Error("serving on a closed listener succeeded")
+	}
+}
+
+func TestHeadersAreBounded(t *testing.T) {
+	w, stop := serve(t, newHandler(t), mcpbridge.HTTPOptions{})
+	got := w.do(w.request("{}", header("X-Large", strings.Repeat("x", 64<<10))))
+	if got.status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("status %d", got.status)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A body that never ends keeps neither the server nor other requests.
+func TestSlowBodyBlocksNobody(t *testing.T) {
+	w, stop := serve(t, newHandler(t), mcpbridge.HTTPOptions{Drain: 50 * time.Millisecond})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", aliceToken)
+	if got := w.do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))); got.status != 200 {
+		t.Errorf("another request got %d", got.status)
+	}
+	start := time.Now()
+	if err := stop(); err != nil || time.Since(start) > 2*time.Second {
+		t.Errorf("ended after %s with %v", time.Since(start), err)
+	}
+}
+
+func TestSSECarriesEverything(t *testing.T) {
+	h := newHandler(t)
+	running, ended := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{SSE: true})
+	stream := openSSE(t, w, aliceToken)
+	post := func(body string) {
+		t.Helper()
+		if got := w.do(w.request(body, path("/message"), query(stream.query))); got.status != http.StatusAccepted {
+			t.Fatalf("POST: %+v", got)
+		}
+	}
+	post(callLine(1, "echo", "{}"))
+	stream.read(t).wantError(t, "1", -32600, "not initialized")
+	post(initialize)
+	stream.read(t)
+	post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":"p"}}}`)
+	for range 3 {
+		if a := stream.read(t); a.Method != "notifications/progress" {
+			t.Errorf("got %s", a.Raw)
+		}
+	}
+	if got := stream.read(t).text(t); got != "done" {
+		t.Errorf("got %q", got)
+	}
+	post("nonsense")
+	stream.read(t).wantError(t, "null", -32700, "")
+	post(callLine(3, "wait", `{"n":3}`))
+	receive(t, running, `{"n":3}`)
+	post(cancelLine(3))
+	receive(t, ended, `{"n":3}`)
+	post(callLine(4, "wait", `{"n":4}`))
+	receive(t, running, `{"n":4}`)
+	stream.leave()
+	receive(t, ended, `{"n":4}`)
+	eventually(t, "the session has ended", func() bool {
+		return w.do(w.request(initialize, path("/message"), query(stream.query))).status == 404
+	})
+}
+
+// A session of one transport is none of the other.
+func TestSessionsOfTransportsDiffer(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{SSE: true})
+	stream := openSSE(t, w, aliceToken)
+	sseID := strings.TrimPrefix(stream.query, "sessionId=")
+	if got := w.do(w.request(callLine(1, "echo", "{}"), session(sseID))); got.status != 404 {
+		t.Errorf("/mcp with an SSE session: %d", got.status)
+	}
+	if got := w.do(w.request(initialize, path("/message"), query("sessionId="+w.initialize()))); got.status != 404 {
+		t.Errorf("/message with an HTTP session: %d", got.status)
+	}
+}
+
+// The client leaves while an answer is being written.
+func TestClientLeavesDuringProgress(t *testing.T) {
+	h := newHandler(t)
+	gone := make(chan struct{})
+	h.tools["progress"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		defer close(gone)
+		for i := 0; ctx.Err() == nil; i++ {
+			call.Progress(strings.Repeat("x", 1000), float64(i), 0)
+		}
+		return mcpbridge.Result{}
+	}
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"progress",` + strings.Replace(modernMeta, `{`, `{"progressToken":1,`, 1) + `}}`
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	response, err := http.DefaultClient.Do(w.request(call, modern("tools/call", "progress")).WithContext(ctx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(response.Body, make([]byte, 10_000)); err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	cancel()
+	select {
+	case <-gone:
+	case <-time.After(patience):
+		t.Fatal("the call goes on")
+	}
+}
