@@ -18,11 +18,13 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = 10 * time.Second
 
+type toolFunc = func(context.Context, mcpbridge.Call) mcpbridge.Result
+
 // handler is a ToolHandler whose tools are functions. It checks the contract:
 // what Arrive returned runs exactly once.
 type handler struct {
 	t     testing.TB
-	tools map[string]func(context.Context, mcpbridge.Call) mcpbridge.Result
+	tools map[string]toolFunc
 
 	mu      sync.Mutex
 	arrived []mcpbridge.Call
@@ -84,7 +86,7 @@ func echo(_ context.Context, call mcpbridge.Call) mcpbridge.Result {
 
 // newHandler has the tools that all tests can call.
 func newHandler(t testing.TB) *handler {
-	return &handler{t: t, tools: map[string]func(context.Context, mcpbridge.Call) mcpbridge.Result{
+	return &handler{t: t, tools: map[string]toolFunc{
 		"echo": echo,
 		"refuse": func(context.Context, mcpbridge.Call) mcpbridge.Result {
 			return mcpbridge.Result{Text: `{"status":"error"}`, Structured: json.RawMessage(`{"status":"error"}`), IsError: true}

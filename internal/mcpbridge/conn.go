@@ -43,7 +43,7 @@ func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, w
 	c := &conn{server: s, peer: newPeer(), principal: principal, write: write, broken: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.calls = newPool(poolLimit{running: maxRunning, reserved: maxReserved, bytes: heldBytes})
-	c.reads = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes})
+	c.reads = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes / heldMessages})
 	return c
 }
 

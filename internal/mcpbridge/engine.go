@@ -1,6 +1,7 @@
 package mcpbridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,7 +125,7 @@ func engineResult(result Result) (*mcp.CallToolResult, error) {
 		out.Content = append(out.Content, content.engineContent())
 	}
 	if result.Structured != nil {
-		if !json.Valid(result.Structured) || result.Structured[0] != '{' {
+		if !json.Valid(result.Structured) || bytes.TrimLeft(result.Structured, " \t\r\n")[0] != '{' {
 			return nil, errors.New("internal error: the tool's structured result is not a JSON object")
 		}
 		out.RawStructuredContent = result.Structured

@@ -7,12 +7,16 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 32 << 10
+	// maxConnections bounds what clients that have not shown a token can hold.
+	maxConnections = 1024
 )
 
 // Serve serves HTTP on a listener, which may be a TLS one, until ctx is done.
@@ -31,7 +35,7 @@ func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
 		defer close(stopped)
 		h.shutdown(server)
 	})
-	err := server.Serve(listener)
+	err := server.Serve(netutil.LimitListener(listener, maxConnections))
 	if stop() {
 		return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
 	}

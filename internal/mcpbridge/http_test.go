@@ -377,10 +377,14 @@ func (w web) start(r *http.Request) (leave func(), done <-chan reply) {
 	go func() {
 		response, err := http.DefaultClient.Do(r.WithContext(ctx))
 		if err != nil {
+			got <- reply{body: err.Error()}
 			return
 		}
 		defer response.Body.Close()
-		body, _ := io.ReadAll(response.Body)
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			body = append(body, err.Error()...)
+		}
 		got <- reply{response.StatusCode, response.Header, string(body)}
 	}()
 	return cancel, got

@@ -185,9 +185,11 @@ func TestEndOfInput(t *testing.T) {
 }
 
 func TestStopBySignal(t *testing.T) {
-	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{Drain: 20 * time.Millisecond})
+	h := newHandler(t)
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{Drain: 20 * time.Millisecond})
 	c.initialize()
 	c.send(callLine(1, "wait", "{}"))
+	eventually(t, "the call has arrived", func() bool { return len(h.calls()) == 1 })
 	c.stop()
 	if a := c.read(); a.text(t) != "cancelled" {
 		t.Errorf("got %s", a.Raw)

@@ -1,0 +1,92 @@
+package mcpbridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+func TestConfigurationIsChecked(t *testing.T) {
+	good := func() mcpbridge.Config {
+		return mcpbridge.Config{Name: "n", Version: "1", Handler: newHandler(t), Tools: []mcpbridge.Tool{tool("a")}}
+	}
+	if _, err := mcpbridge.New(good()); err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(*mcpbridge.Config){
+		"name and a version": func(c *mcpbridge.Config) { c.Version = "" },
+		"no handler":         func(c *mcpbridge.Config) { c.Handler = nil },
+		"must be unique":     func(c *mcpbridge.Config) { c.Tools = append(c.Tools, tool("a")) },
+		"needs a name":       func(c *mcpbridge.Config) { c.Tools[0].Name = "" },
+		"input schema":       func(c *mcpbridge.Config) { c.Tools[0].InputSchema = nil },
+		`"type": "object"`:   func(c *mcpbridge.Config) { c.Tools[0].OutputSchema = json.RawMessage(`{"anyOf":[]}`) },
+		"x-mcp-header": func(c *mcpbridge.Config) {
+			c.Tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"p":{"type":"string","x-mcp-header":"P"}}}`)
+		},
+		"name and a Get":    func(c *mcpbridge.Config) { c.Prompts = []mcpbridge.Prompt{{Name: "p"}} },
+		"a name and a Read": func(c *mcpbridge.Config) { c.Resources = []mcpbridge.Resource{{URI: "x://y", Name: "y"}} },
+		"URI template, a name": func(c *mcpbridge.Config) {
+			c.ResourceTemplates = []mcpbridge.ResourceTemplate{{URITemplate: "x://{y}"}}
+		},
+	} {
+		config := good()
+		spoil(&config)
+		if _, err := mcpbridge.New(config); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error saying %q", err, want)
+		}
+	}
+}
+
+// A server without prompts, resources and completion does not claim to have
+// them, and an embedder's tools come last.
+func TestOnlyWhatIsThereIsOffered(t *testing.T) {
+	h := newHandler(t)
+	s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: h, Tools: []mcpbridge.Tool{tool("refuse")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddTool(tool("echo")); err != nil {
+		t.Fatal(err)
+	}
+	c := startStdio(t, s, mcpbridge.StdioOptions{})
+	c.send(initialize)
+	if a := c.read(); !strings.Contains(a.Raw, `"capabilities":{"tools":{}}`) || strings.Contains(a.Raw, "instructions") {
+		t.Errorf("got %s", a.Raw)
+	}
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, callLine(2, "echo", "{}"))
+	var list, called answer
+	for range 2 {
+		if a := c.read(); string(a.ID) == "1" {
+			list = a
+		} else {
+			called = a
+		}
+	}
+	if strings.Index(list.Raw, `"refuse"`) > strings.Index(list.Raw, `"echo"`) {
+		t.Errorf("the order is not the given one: %s", list.Raw)
+	}
+	if called.text(t) != "{}" {
+		t.Errorf("got %s", called.Raw)
+	}
+}
+
+// A result that cannot be sent is an error, not a broken message.
+func TestBadStructuredResult(t *testing.T) {
+	h := newHandler(t)
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	c.initialize()
+	for _, structured := range []string{"", "[1]", "{", "null"} {
+		h.tools["rich"] = bad(structured)
+		c.send(callLine(1, "rich", "{}"))
+		c.read().wantError(t, "1", -32603, "not a JSON object")
+	}
+}
+
+func bad(structured string) toolFunc {
+	return func(context.Context, mcpbridge.Call) mcpbridge.Result {
+		return mcpbridge.Result{Text: "x", Structured: json.RawMessage(structured)}
+	}
+}
