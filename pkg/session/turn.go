@@ -31,13 +31,11 @@ func (s *Store) Arrive(c Caller, call Call) *Turn {
 	}
 	switch {
 	case call.Handle != "":
-		ticket.Keys = keysOfHandle(c, call)
-	case c.connected() && call.Selects:
-		ticket.Find = func() []string { return s.keysOfSelection(c, call.IntentID) }
+		ticket.Keys = s.keysOfHandle(c, call)
 	case c.connected():
 		pinned := new(pin)
 		turn.caller.pinned = pinned
-		ticket.Find = func() []string { return s.keysOfCall(c, call, pinned) }
+		ticket.Find = func() []string { return s.settle(c, call, pinned) }
 	}
 	turn.Turn = s.queue.Arrive(ticket)
 	return turn
@@ -47,61 +45,52 @@ func (s *Store) Arrive(c Caller, call Call) *Turn {
 // call without a handle meant at its place in the order, whatever is selected later.
 func (t *Turn) Caller() Caller { return t.caller }
 
-func keysOfHandle(c Caller, call Call) []string {
+// keysOfHandle puts a first selection also in order with the reads that it inherits. Later ones
+// inherit nothing, and must not wait for each other.
+func (s *Store) keysOfHandle(c Caller, call Call) []string {
 	var keys []string
 	if key, ok := digestOf(call.Handle); ok {
 		keys = append(keys, key.orderKey())
 	}
-	if call.Selects && c.connected() {
-		keys = append(keys, c.connectionID().unownedKey()) // it inherits what the connection has seen
+	if call.Selects && c.connected() && len(s.likelyLive(c)) == 0 {
+		keys = append(keys, c.connectionID().unownedKey())
 	}
 	return keys
 }
 
-// keysOfSelection are the session that a selection continues, and what a first selection inherits.
-func (s *Store) keysOfSelection(c Caller, intentID string) []string {
-	selections := s.likelyLive(c)
-	if len(selections) == 0 {
+// settle decides what a call without a handle means, and returns what it is in order with. While
+// nothing is selected these are the calls that work on what the connection has seen; the selections
+// that have ended stay in the pin, so that Resolve can name their intent.
+func (s *Store) settle(c Caller, call Call, pinned *pin) []string {
+	live := s.likelyLive(c)
+	if len(live) == 0 {
+		pinned.selections = s.selections(c)
 		return []string{c.connectionID().unownedKey()}
 	}
-	var keys []string
-	for _, sel := range selections {
-		if sess := s.cached(sel.key); sess == nil || sess.IntentID() == intentID {
-			keys = append(keys, sel.key.orderKey())
-		}
-	}
-	return keys
-}
-
-// keysOfCall are the sessions that a call without a handle could mean: one, if its intent decides it
-// already; else all, since what is sent before it may yet end some of them. A read counts for all.
-func (s *Store) keysOfCall(c Caller, call Call, pinned *pin) []string {
-	selections := s.likelyLive(c)
-	if call.IntentID != "" && !call.Reads {
-		selections = s.decided(selections, call.IntentID)
-	}
-	pinned.selections = selections
-	if len(selections) == 0 {
-		return []string{c.connectionID().unownedKey()}
-	}
-	keys := make([]string, len(selections))
-	for i, sel := range selections {
+	pinned.selections = s.meant(live, call)
+	keys := make([]string, len(pinned.selections))
+	for i, sel := range pinned.selections {
 		keys[i] = sel.key.orderKey()
 	}
 	return keys
 }
 
-func (s *Store) decided(selections []selected, intentID string) []selected {
-	var meant []selected
-	for _, sel := range selections {
-		if sess := s.cached(sel.key); sess == nil || sess.IntentID() == intentID {
-			meant = append(meant, sel)
+// meant are the selections that a call without a handle could mean: those of its intent, if it selects
+// or if just one has it; else all, since what is sent before it may yet end some. A read counts for all.
+func (s *Store) meant(live []selected, call Call) []selected {
+	if call.IntentID == "" || call.Reads && !call.Selects {
+		return live
+	}
+	var ofIntent []selected
+	for _, sel := range live {
+		if sess := s.cached(sel.key); sess == nil || sess.IntentID() == call.IntentID {
+			ofIntent = append(ofIntent, sel)
 		}
 	}
-	if len(meant) == 1 {
-		return meant
+	if call.Selects || len(ofIntent) == 1 {
+		return ofIntent
 	}
-	return selections
+	return live
 }
 
 // likelyLive leaves out what is known to have ended. It looks at memory only: it runs under the

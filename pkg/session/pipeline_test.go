@@ -1,0 +1,404 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+// wire is a connection that serves each call in a goroutine of its own, as the server does.
+type wire struct {
+	t      *testing.T
+	store  *session.Store
+	caller session.Caller
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	log    []string
+}
+
+func newWire(t *testing.T, s *session.Store, c session.Caller) *wire {
+	return &wire{t: t, store: s, caller: c}
+}
+
+func (w *wire) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, fmt.Sprintf(format, args...))
+}
+
+// send puts a call on the wire; do runs when its turn has come.
+func (w *wire) send(call session.Call, do func(session.Caller)) *session.Turn {
+	turn := w.store.Arrive(w.caller, call)
+	w.wg.Go(func() {
+		defer turn.Done()
+		if err := turn.Wait(context.Background()); err != nil {
+			w.t.Errorf("%+v: %v", call, err)
+			return
+		}
+		do(turn.Caller())
+	})
+	return turn
+}
+
+func (w *wire) selects(handle, intentID string, takes time.Duration) {
+	w.send(session.Call{Handle: handle, IntentID: intentID, Selects: true}, func(c session.Caller) {
+		time.Sleep(takes)
+		if _, _, err := w.store.Select(context.Background(), c, handle, intentID, ""); err != nil {
+			w.t.Errorf("select %s: %v", intentID, err)
+		}
+		w.note("selected %s", intentID)
+	})
+}
+
+func (w *wire) writes(name, handle, intentID string, takes time.Duration) {
+	w.send(session.Call{Handle: handle, IntentID: intentID}, func(c session.Caller) {
+		sess, err := w.store.Resolve(c, handle, intentID)
+		time.Sleep(takes)
+		if err != nil {
+			w.note("%s: %v", name, err)
+			return
+		}
+		w.note("%s under %s", name, sess.IntentID())
+	})
+}
+
+func (w *wire) wantLog(want ...string) {
+	w.t.Helper()
+	w.wg.Wait()
+	if got := strings.Join(w.log, "; "); got != strings.Join(want, "; ") {
+		w.t.Fatalf("got  %s\nwant %s", got, strings.Join(want, "; "))
+	}
+}
+
+const slow = 20 * time.Millisecond
+
+func TestAWriteSentRightBehindSelectSeesTheSelection(t *testing.T) {
+	w := newWire(t, newBench(t).open(), chat)
+	w.selects("", "INT-1", slow)
+	w.writes("first", "", "", slow)
+	w.writes("second", "", "", 0)
+	w.selects("", "INT-1", 0)
+	w.wantLog("selected INT-1", "first under INT-1", "second under INT-1", "selected INT-1")
+}
+
+func TestAWriteSentBeforeASelectionDoesNotSeeIt(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, chat, "", "INT-1")
+	w := newWire(t, s, chat)
+	w.writes("busy", h1, "", slow)
+	w.writes("plain", "", "", 0) // waits for busy, while INT-2 is selected beside it
+	w.selects("", "INT-2", 0)
+	w.wantLog("selected INT-2", "busy under INT-1", "plain under INT-1")
+}
+
+func TestASelectionContinuesWhatWasLiveWhenItWasSent(t *testing.T) {
+	s := newBench(t).open()
+	first, h1 := mustSelect(t, s, chat, "", "INT-1")
+	_, h2 := mustSelect(t, s, chat, "", "INT-2")
+	w := newWire(t, s, chat)
+	w.writes("busy", h1, "", slow)
+	w.send(session.Call{IntentID: "INT-1", Selects: true}, func(c session.Caller) {
+		if sess, handle := mustSelect(t, s, c, "", "INT-1"); sess != first || handle != h1 {
+			t.Error("continued another session")
+		}
+		w.note("selected INT-1")
+	})
+	w.selects(h2, "INT-1", 0)
+	w.wantLog("selected INT-1", "busy under INT-1", "selected INT-1")
+}
+
+func TestAReadWaitsForEarlierChangesOfItsSessionAndReadsRunInParallel(t *testing.T) {
+	s := newBench(t).open()
+	_, handle := mustSelect(t, s, chat, "", "INT-1")
+	w := newWire(t, s, chat)
+	w.writes("write", handle, "", slow)
+	together := make(chan struct{})
+	for range 2 {
+		w.send(session.Call{Reads: true}, func(session.Caller) {
+			select {
+			case together <- struct{}{}:
+			case <-together:
+			case <-time.After(10 * time.Second):
+				t.Error("two reads do not run side by side")
+			}
+		})
+	}
+	w.writes("after the reads", "", "", 0)
+	w.wantLog("write under INT-1", "after the reads under INT-1")
+}
+
+func TestTwoChatsOverOneProcessDoNotWaitForEachOther(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, chat, "", "INT-1")
+	_, h2 := mustSelect(t, s, chat, "", "INT-2")
+	w := newWire(t, s, chat)
+	command := make(chan struct{})
+	w.send(session.Call{Handle: h1}, func(session.Caller) { <-command })
+	w.selects(h1, "INT-3", 0) // waits for the command of its session
+	done := make(chan struct{})
+	for range 2 {
+		w.send(session.Call{Handle: h2}, func(session.Caller) { done <- struct{}{} })
+	}
+	w.send(session.Call{Handle: h2, IntentID: "INT-4", Selects: true}, func(session.Caller) { done <- struct{}{} })
+	for range 3 {
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Fatal("a chat waits for the other's command")
+		}
+	}
+	close(command)
+	w.wantLog("selected INT-3")
+}
+
+func TestAFirstSelectionDoesNotWaitForTheCommandOfAnotherChat(t *testing.T) {
+	s := newBench(t).open()
+	mustSelect(t, s, chat, "", "INT-1")
+	w := newWire(t, s, chat)
+	command := make(chan struct{})
+	w.send(session.Call{}, func(session.Caller) { <-command })
+	turn := s.Arrive(chat, session.Call{IntentID: "INT-2", Selects: true})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := turn.Wait(ctx); err != nil {
+		t.Fatal("the selection waits for another session's command")
+	}
+	turn.Done()
+	close(command)
+	w.wantLog()
+}
+
+func TestASelectionWaitsForTheReadsThatItInherits(t *testing.T) {
+	for name, handle := range map[string]bool{"without session": false, "with session": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newBench(t).open()
+			given := ""
+			if handle {
+				_, given = mustSelect(t, s, other, "", "INT-1")
+			}
+			w := newWire(t, s, chat)
+			w.send(session.Call{Reads: true}, func(c session.Caller) {
+				observer := s.Observers(c, "")
+				time.Sleep(slow)
+				observer.Saw("a.go", hash(1), 3, 1, 3)
+			})
+			w.selects(given, "INT-1", 0)
+			w.wantLog("selected INT-1")
+			wantSeen(t, mustResolve(t, s, chat, "", ""), "a.go", "1 whole=true [[1 3]]/3")
+		})
+	}
+}
+
+func TestACallPutToTheOperatorLeavesTheOrder(t *testing.T) {
+	s := newBench(t).open()
+	mustSelect(t, s, chat, "", "INT-1")
+	w := newWire(t, s, chat)
+	answer := make(chan struct{})
+	var asked *session.Turn
+	ready := make(chan struct{})
+	asked = w.send(session.Call{}, func(c session.Caller) {
+		<-ready
+		asked.Leave()
+		<-answer
+		if sess, err := s.Resolve(c, "", ""); err != nil || sess.IntentID() != "INT-1" {
+			t.Errorf("after the answer: %v", err)
+		}
+		w.note("answered")
+	})
+	close(ready)
+	w.send(session.Call{}, func(session.Caller) {
+		w.note("later")
+		close(answer)
+	})
+	w.wantLog("later", "answered")
+}
+
+func TestACallCancelledBeforeItStartsNeverStarts(t *testing.T) {
+	s := newBench(t).open()
+	_, handle := mustSelect(t, s, modern, "", "INT-1")
+	first := s.Arrive(modern, session.Call{Handle: handle})
+	second := s.Arrive(modern, session.Call{Handle: handle})
+	third := s.Arrive(modern, session.Call{Handle: handle})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := second.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	first.Done()
+	if err := third.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	third.Done()
+}
+
+func TestAModernCallWithoutAHandleIsInNoOrder(t *testing.T) {
+	s := newBench(t).open()
+	for range 3 {
+		if err := s.Arrive(modern, session.Call{}).Wait(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Arrive(modern, session.Call{IntentID: "INT-1", Selects: true}).Wait(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAPipelinedCallLearnsThatItsSelectionHasEnded(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	mustSelect(t, s, chat, "", "INT-1")
+	s.EndIntent("INT-1")
+	w := newWire(t, s, chat)
+	w.send(session.Call{}, func(c session.Caller) { wantError(t, s, c, "", "", session.ErrEnded) })
+	w.wantLog()
+}
+
+// step is one call of a random transcript.
+type step struct {
+	kind     string // select, write, read
+	known    int    // index of the handle given; -1 for none
+	intentID string
+}
+
+func randomSteps(r *rand.Rand, n int) []step {
+	steps := make([]step, n)
+	for i := range steps {
+		st := step{kind: []string{"select", "write", "write", "read"}[r.IntN(4)], known: r.IntN(6) - 3}
+		st.known = max(st.known, -1)
+		switch {
+		case st.kind == "select" && st.known >= 0:
+			st.intentID = fmt.Sprintf("HANDLE-%d", r.IntN(3))
+		case st.kind == "select" || st.kind == "write" && r.IntN(3) > 0:
+			st.intentID = fmt.Sprintf("PLAIN-%d", r.IntN(3))
+		case st.kind == "write" && r.IntN(2) > 0:
+			st.intentID = fmt.Sprintf("HANDLE-%d", r.IntN(3))
+		}
+		steps[i] = st
+	}
+	return steps
+}
+
+// play runs a transcript, and says of each call which session it met, as an index of where that
+// session came from, and what each read was seen by. Without pause it serves one call after the other.
+func play(t *testing.T, s *session.Store, steps []step, pause func()) []string {
+	oneByOne := pause == nil
+	if oneByOne {
+		pause = func() {}
+	}
+	w := newWire(t, s, chat)
+	handles := make([]string, 3)
+	names := map[string]string{}
+	sessions := map[string]*session.Session{}
+	for i := range handles {
+		sess, handle := mustSelect(t, s, other, "", fmt.Sprintf("HANDLE-%d", i))
+		handles[i], names[sess.PublicID()], sessions[fmt.Sprint("h", i)] = handle, fmt.Sprint("h", i), sess
+	}
+	var mu sync.Mutex
+	met := make([]string, len(steps))
+	for i, st := range steps {
+		handle := ""
+		if st.known >= 0 {
+			handle = handles[st.known]
+		}
+		call := session.Call{Handle: handle, IntentID: st.intentID, Selects: st.kind == "select", Reads: st.kind == "read"}
+		w.send(call, func(c session.Caller) {
+			pause()
+			result := ""
+			switch st.kind {
+			case "read":
+				observer := s.Observers(c, handle)
+				pause()
+				observer.Saw(fmt.Sprintf("read-%d", i), hash(i), 1, 1, 1)
+			default:
+				result = w.meet(c, st, handle, i, names, sessions, &mu)
+			}
+			pause()
+			met[i] = result
+		})
+		if oneByOne {
+			w.wg.Wait()
+		} else if i%7 == 6 {
+			pause()
+		}
+	}
+	w.wg.Wait()
+	for i, st := range steps {
+		if st.kind == "read" {
+			met[i] = seers(sessions, fmt.Sprintf("read-%d", i))
+		}
+	}
+	return met
+}
+
+func (w *wire) meet(c session.Caller, st step, handle string, i int, names map[string]string, sessions map[string]*session.Session, mu *sync.Mutex) string {
+	var sess *session.Session
+	var err error
+	if st.kind == "select" {
+		sess, _, err = w.store.Select(context.Background(), c, handle, st.intentID, "")
+	} else {
+		sess, err = w.store.Resolve(c, handle, st.intentID)
+	}
+	if err != nil {
+		return fmt.Sprintf("%T %v", err, err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if names[sess.PublicID()] == "" {
+		name := fmt.Sprint("new", i)
+		names[sess.PublicID()], sessions[name] = name, sess
+	}
+	return names[sess.PublicID()] + " " + sess.IntentID()
+}
+
+func seers(sessions map[string]*session.Session, path string) string {
+	var saw []string
+	for name, sess := range sessions {
+		if _, ok := sess.Seen(path); ok {
+			saw = append(saw, name)
+		}
+	}
+	slices.Sort(saw)
+	return strings.Join(saw, ",")
+}
+
+// TestPipelinedCallsMeetWhatTheyWouldMeetOneByOne compares random transcripts, sent at once and served
+// with random pauses, with the same transcript served one call at a time.
+func TestPipelinedCallsMeetWhatTheyWouldMeetOneByOne(t *testing.T) {
+	rounds := 60
+	if os.Getenv("ORCHESTRA_LONG") != "" {
+		rounds = 3_000
+	}
+	for seed := range rounds {
+		r := rand.New(rand.NewPCG(uint64(seed), 7))
+		steps := randomSteps(r, 30)
+		want := play(t, memoryStore(t), steps, nil)
+		got := play(t, memoryStore(t), steps, func() { time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond) })
+		for i := range steps {
+			if plain(got[i]) != plain(want[i]) {
+				t.Fatalf("seed %d, call %d %+v: met %q, one by one %q\n%+v", seed, i, steps[i], got[i], want[i], steps[:i])
+			}
+		}
+	}
+}
+
+// plain leaves out the order in which an ambiguity lists the choices.
+func plain(met string) string {
+	words := strings.FieldsFunc(met, func(r rune) bool { return strings.ContainsRune(" (),", r) })
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+func memoryStore(t *testing.T) *session.Store {
+	s := session.Open(nil, session.Options{})
+	t.Cleanup(func() { s.Close() })
+	return s
+}
