@@ -1,0 +1,478 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+func TestNothingIsTouchedBeforeTheFirstNeed(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	wantError(t, s, chat, "", "", session.ErrNone)
+	wantError(t, s, chat, "ses_"+strings.Repeat("a", 32), "", session.ErrExpired)
+	s.Observers(chat, "").Saw("a.go", hash(1), 1, 1, 1)
+	s.EndIntent("INT-1")
+	s.Disconnect("conn-1")
+	s.Close()
+	if _, err := os.Stat(filepath.Join(b.dir, ".orchestration", "state")); err == nil {
+		t.Fatal("state/ was made for nothing")
+	}
+}
+
+func TestStateStaysInMemoryWhereThereIsNoGovernanceDirectory(t *testing.T) {
+	b := newBench(t)
+	governance := filepath.Join(b.dir, ".orchestration")
+	if err := os.Remove(governance); err != nil {
+		t.Fatal(err)
+	}
+	s := b.open()
+	sess, handle := mustSelect(t, s, chat, "", "INT-1")
+	sess.Wrote("a.go", hash(1))
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	mustResolve(t, s, modern, handle, "")
+	if entries, _ := os.ReadDir(b.dir); len(entries) != 0 {
+		t.Fatalf("made %v", entries)
+	}
+	if err := os.Mkdir(governance, 0o755); err != nil { // somebody runs init
+		t.Fatal(err)
+	}
+	b.pass(session.RenewEvery)
+	mustResolve(t, s, modern, handle, "")
+	if mustResolve(t, b.open(), modern, handle, "").PublicID() != sess.PublicID() {
+		t.Fatal("not saved once there was a place for it")
+	}
+}
+
+func TestStateGivesNoHandleAway(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	caller := session.Caller{Connection: "c", Principal: "token-of-alice"}
+	sess, handle := mustSelect(t, s, caller, "", "INT-1")
+	sess.Saw("a.go", hash(1), 3, 1, 3)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names := b.files()
+	if !slices.Equal(names, []string{session.FileOf(handle), session.ViewsFileOf(handle)}) {
+		t.Fatalf("files: %v", names)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(b.path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{handle, strings.TrimPrefix(handle, "ses_"), caller.Principal} {
+			if strings.Contains(name+string(data), secret) {
+				t.Fatalf("%s gives %s away", name, secret)
+			}
+		}
+		if info, _ := os.Stat(b.path(name)); info.Mode().Perm() != 0o600 {
+			t.Fatalf("%s has mode %v", name, info.Mode())
+		}
+	}
+	if info, _ := os.Stat(b.path("")); info.Mode().Perm() != 0o700 {
+		t.Fatalf("the directory has mode %v", info.Mode())
+	}
+}
+
+func TestWhatWasSeenIsSavedInTheBackgroundAndOnClose(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	sess, handle := mustSelect(t, s, modern, "", "INT-1")
+	sess.Saw("a.go", hash(1), 9, 1, 4)
+	for deadline := time.Now().Add(10 * time.Second); len(b.files()) < 2; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is saved in the background")
+		}
+	}
+	wantSeen(t, mustResolve(t, b.open(), modern, handle, ""), "a.go", "1 whole=false [[1 4]]/9")
+	sess.Wrote("b.go", hash(2))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantSeen(t, mustResolve(t, b.open(), modern, handle, ""), "b.go", "2 whole=true []/0")
+}
+
+func TestTwoServersSeeEachOthersSelection(t *testing.T) {
+	b := newBench(t)
+	one, two := b.open(), b.open()
+	mine, handle := mustSelect(t, one, modern, "", "INT-1")
+	mustResolve(t, two, modern, handle, "INT-1")
+	for i := range 20 {
+		intentID := fmt.Sprint("INT-", i)
+		mustSelect(t, []*session.Store{one, two}[i%2], modern, handle, intentID)
+		for _, s := range []*session.Store{one, two} {
+			if got := mustResolve(t, s, modern, handle, "").IntentID(); got != intentID {
+				t.Fatalf("selection %d: %s", i, got)
+			}
+		}
+		b.pass(session.RenewEvery) // renewing must not bring an old selection back
+	}
+	if mine.IntentID() != "INT-19" {
+		t.Fatal("the session that is held has not followed")
+	}
+}
+
+func TestRenewingInOneServerKeepsTheHandleAliveInTheOther(t *testing.T) {
+	b := newBench(t)
+	one, two := b.open(), b.open()
+	_, handle := mustSelect(t, one, modern, "", "INT-1")
+	mustResolve(t, two, modern, handle, "")
+	b.pass(20 * time.Hour)
+	mustResolve(t, one, modern, handle, "")
+	b.pass(20 * time.Hour)
+	mustResolve(t, two, modern, handle, "")
+}
+
+func TestAUseIsNotedOnDiskAtMostOnceAMinute(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	_, handle := mustSelect(t, s, modern, "", "INT-1")
+	noted := func() time.Time {
+		info, err := os.Stat(b.path(session.FileOf(handle)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	before := noted()
+	for range 10 {
+		b.pass(time.Second)
+		mustResolve(t, s, modern, handle, "")
+	}
+	if !noted().Equal(before) {
+		t.Fatal("noted within the minute")
+	}
+	b.pass(session.RenewEvery)
+	mustResolve(t, s, modern, handle, "")
+	if !noted().After(before) {
+		t.Fatal("not noted after a minute")
+	}
+}
+
+func TestTwoServersMergeWhatWasSeen(t *testing.T) {
+	b := newBench(t)
+	one, two := b.open(), b.open()
+	first, handle := mustSelect(t, one, modern, "", "INT-1")
+	second := mustResolve(t, two, modern, handle, "")
+	first.Saw("same.go", hash(1), 10, 1, 5)
+	second.Saw("same.go", hash(1), 10, 6, 10)
+	first.Saw("newer.go", hash(1), 4, 1, 4)
+	second.Saw("newer.go", hash(2), 4, 1, 2)
+	first.Saw("mine.go", hash(1), 1, 1, 1)
+	for _, s := range []*session.Store{one, two, one} {
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, s := range []*session.Store{one, two, b.open()} {
+		sess := mustResolve(t, s, modern, handle, "")
+		t.Log("server", i)
+		wantSeen(t, sess, "same.go", "1 whole=true [[1 10]]/10")
+		wantSeen(t, sess, "newer.go", "2 whole=false [[1 2]]/4") // the later one, never both as one
+		wantSeen(t, sess, "mine.go", "1 whole=true [[1 1]]/1")
+	}
+}
+
+func TestASelectionThatCannotBeSavedIsNotMade(t *testing.T) {
+	for name, spoil := range map[string]func(*bench){
+		"state is a file": func(b *bench) { b.replaceState(func(p string) error { return os.WriteFile(p, nil, 0o600) }) },
+		"state is a link out": func(b *bench) {
+			b.replaceState(func(p string) error { return os.Symlink(b.t.TempDir(), p) })
+		},
+		"state is a link into the workspace": func(b *bench) {
+			b.replaceState(func(p string) error {
+				return errors.Join(os.Mkdir(filepath.Join(b.dir, "src"), 0o755), os.Symlink("../src", p))
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := b.open()
+			sess, handle := mustSelect(t, s, chat, "", "INT-1")
+			spoil(b)
+			if _, _, err := s.Select(context.Background(), chat, handle, "INT-2", ""); !errors.Is(err, session.ErrExpired) {
+				t.Fatalf("a session whose state cannot be read: %v", err)
+			}
+			if _, _, err := s.Select(context.Background(), chat, "", "INT-2", ""); !errors.Is(err, session.ErrNotSaved) {
+				t.Fatalf("a new session: %v", err)
+			}
+			wantError(t, s, chat, "", "", session.ErrNone)
+			if sess.IntentID() != "INT-1" {
+				t.Fatal("selected all the same")
+			}
+			if entries, _ := os.ReadDir(filepath.Join(b.dir, "src")); len(entries) != 0 {
+				t.Fatalf("state in the workspace: %v", entries)
+			}
+		})
+	}
+}
+
+func (b *bench) replaceState(with func(path string) error) {
+	state := filepath.Join(b.dir, ".orchestration", "state")
+	if err := errors.Join(os.RemoveAll(state), with(state)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestStateThatIsClearedIsSavedAgain(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	_, handle := mustSelect(t, s, chat, "", "INT-1")
+	b.replaceState(func(string) error { return nil })
+	mustResolve(t, s, chat, handle, "")
+	b.pass(session.RenewEvery)
+	mustResolve(t, s, chat, handle, "")
+	mustResolve(t, b.open(), chat, handle, "")
+}
+
+// logTo opens a store that logs to the buffer.
+func (b *bench) logTo(log io.Writer) *session.Store {
+	root, err := os.OpenRoot(b.dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s := session.Open(root, session.Options{Clock: b.now, Logger: zerolog.New(log)})
+	b.t.Cleanup(func() {
+		s.Close()
+		root.Close()
+	})
+	return s
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func TestACorruptStateFileIsAnExpiredHandle(t *testing.T) {
+	good := `{"version":1,"public_id":"0b8d6d3c-6b7e-4a53-9a0e-0e6c5a2e9a11","intent_id":"INT-9","started_at":"2026-01-01T00:00:00Z"}`
+	for name, content := range map[string]string{
+		"empty": "", "not JSON": "\x00\xff", "cut": good[:40], "a list": "[]", "null": "null",
+		"another version": strings.Replace(good, `"version":1`, `"version":2`, 1),
+		"no intent":       strings.Replace(good, "INT-9", "", 1),
+		"no public id":    strings.Replace(good, "0b8d6d3c-6b7e-4a53-9a0e-0e6c5a2e9a11", "00000000-0000-0000-0000-000000000000", 1),
+		"wrong type":      strings.Replace(good, `"INT-9"`, "9", 1),
+		"another session": good,
+		"too large":       strings.Repeat(" ", 1<<17) + good,
+		"deep":            strings.Repeat("[", 60_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			var log lockedBuffer
+			running := b.logTo(&log)
+			_, handle := mustSelect(t, running, chat, "", "INT-1")
+			b.write(session.FileOf(handle), content)
+			wantError(t, running, chat, handle, "", session.ErrExpired)
+			if !strings.Contains(log.String(), "cannot be read") || strings.Contains(log.String(), handle) {
+				t.Fatalf("logged %q", log.String())
+			}
+			if content != good {
+				wantError(t, running, chat, "", "", session.ErrNone)
+				wantError(t, b.open(), chat, handle, "", session.ErrExpired)
+			}
+		})
+	}
+}
+
+// write puts a file where one stands, as another process would.
+func (b *bench) write(name, content string) {
+	temporary := b.path("other")
+	if err := errors.Join(os.WriteFile(temporary, []byte(content), 0o600), os.Rename(temporary, b.path(name))); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestCorruptViewsCountAsNotSeen(t *testing.T) {
+	entry := fmt.Sprintf(`{"path":"a.go","hash":"%s","total":3,"lines":[[1,3]],"at":1}`, hash(1))
+	for name, c := range map[string]struct{ content, want string }{
+		"as written":    {`{"version":1,"files":[` + entry + `]}`, "1 whole=true [[1 3]]/3"},
+		"not JSON":      {"{", "unseen"},
+		"version":       {`{"version":2,"files":[` + entry + `]}`, "unseen"},
+		"hash":          {`{"version":1,"files":[` + strings.Replace(entry, "sha256:", "", 1) + `]}`, "unseen"},
+		"beyond":        {`{"version":1,"files":[` + strings.Replace(entry, "[1,3]", "[1,4]", 1) + `]}`, "unseen"},
+		"before":        {`{"version":1,"files":[` + strings.Replace(entry, "[1,3]", "[0,3]", 1) + `]}`, "unseen"},
+		"backwards":     {`{"version":1,"files":[` + strings.Replace(entry, "[1,3]", "[3,1]", 1) + `]}`, "unseen"},
+		"negative":      {`{"version":1,"files":[` + strings.Replace(entry, `"total":3`, `"total":-3`, 1) + `]}`, "unseen"},
+		"time":          {`{"version":1,"files":[` + strings.Replace(entry, `"at":1`, `"at":9223372036854775807`, 1) + `]}`, "unseen"},
+		"one of two":    {`{"version":1,"files":[{"path":""},` + entry + `]}`, "1 whole=true [[1 3]]/3"},
+		"many ranges":   {`{"version":1,"files":[` + strings.Replace(entry, "[1,3]", strings.TrimSuffix(strings.Repeat("[1,3],", session.MaxRanges+1), ","), 1) + `]}`, "unseen"},
+		"another shape": {`{"version":1,"files":{"a.go":true}}`, "unseen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			_, handle := mustSelect(t, b.open(), chat, "", "INT-1")
+			b.write(session.ViewsFileOf(handle), c.content)
+			sess := mustResolve(t, b.open(), chat, handle, "")
+			wantSeen(t, sess, "a.go", c.want)
+			sess.Saw("a.go", hash(1), 3, 1, 3) // and the session goes on
+			wantSeen(t, sess, "a.go", "1 whole=true [[1 3]]/3")
+		})
+	}
+}
+
+func TestTidyRemovesWhatIsExpiredAndNothingElse(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	sess, _ := mustSelect(t, s, chat, "", "INT-1")
+	sess.Wrote("a.go", hash(1))
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	b.write("left.json.0011223344556677.tmp", "cut short")
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(b.path("left.json.0011223344556677.tmp"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	b.write("README.json", "somebody's")
+	b.pass(23 * time.Hour)
+	_, live := mustSelect(t, s, other, "", "INT-2")
+	b.pass(2 * time.Hour)
+	s.Tidy()
+	want := []string{session.FileOf(live), "README.json"}
+	slices.Sort(want)
+	if got := b.files(); !slices.Equal(got, want) {
+		t.Fatalf("left %v, want %v", got, want)
+	}
+	if s.Loaded() != 0 {
+		t.Fatalf("%d idle sessions in memory", s.Loaded())
+	}
+	wantError(t, s, chat, "", "", session.ErrNone)
+	mustResolve(t, s, other, "", "INT-2") // loaded again through its connection
+}
+
+func TestAHandleIsNotMadeImmortalByAClockThatWasPutBack(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	_, handle := mustSelect(t, s, chat, "", "INT-1")
+	future := b.now().Add(1000 * time.Hour)
+	if err := os.Chtimes(b.path(session.FileOf(handle)), future, future); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, s, chat, handle, "", session.ErrExpired)
+}
+
+func TestFloodingTakesNothingFromOtherPrincipals(t *testing.T) {
+	s := memoryStore(t)
+	alice := session.Caller{Connection: "a", Principal: "alice"}
+	_, handle := mustSelect(t, s, alice, "", "INT-1")
+	s.Observers(alice, "").Saw("a.go", hash(1), 1, 1, 1)
+	for i := range 3 * session.MaxLoaded {
+		eve := session.Caller{Connection: fmt.Sprint("e", i), Principal: "eve"}
+		s.Observers(eve, "").Saw("a.go", hash(1), 1, 1, 1)
+		mustSelect(t, s, eve, "", "INT-1")
+	}
+	if s.Loaded() > session.MaxLoaded+1 {
+		t.Fatalf("%d sessions in memory", s.Loaded())
+	}
+	mustResolve(t, s, alice, handle, "")
+	wantSeen(t, mustResolve(t, s, alice, "", ""), "a.go", "1 whole=true [[1 1]]/1")
+}
+
+func TestWhatLeavesMemoryIsLoadedAgain(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	sess, handle := mustSelect(t, s, chat, "", "INT-1")
+	for i := range session.MaxLoaded + 10 {
+		mustSelect(t, s, modern, "", fmt.Sprint("INT-", i))
+	}
+	if s.Loaded() > session.MaxLoaded {
+		t.Fatalf("%d sessions in memory", s.Loaded())
+	}
+	if again := mustResolve(t, s, chat, "", ""); again == sess || again.PublicID() != sess.PublicID() {
+		t.Fatal("the first session never left memory, or is another now")
+	}
+	mustResolve(t, s, modern, handle, "")
+}
+
+func TestAConnectionKeepsItsLatestSelections(t *testing.T) {
+	s := memoryStore(t)
+	for i := range session.MaxSelections + 5 {
+		mustSelect(t, s, chat, "", fmt.Sprint("INT-", i))
+	}
+	_, err := s.Resolve(chat, "", "")
+	var ambiguous *session.AmbiguousError
+	if !errors.As(err, &ambiguous) || len(ambiguous.Live) != session.MaxSelections {
+		t.Fatal(err)
+	}
+	mustResolve(t, s, chat, "", fmt.Sprint("INT-", session.MaxSelections+4))
+}
+
+func TestWhatAClientSaysOfItselfIsBounded(t *testing.T) {
+	b := newBench(t)
+	long := session.Caller{ClientName: strings.Repeat("ä", 1<<20), ClientVersion: strings.Repeat("1", 1<<20), ModelID: strings.Repeat("m", 1<<20)}
+	sess, handle := mustSelect(t, b.open(), long, "", "INT-1")
+	if name, version := sess.Client(); len(name) > 256 || len(version) > 256 || len(sess.ModelID()) > 256 {
+		t.Fatal("not bounded")
+	}
+	mustResolve(t, b.open(), modern, handle, "")
+}
+
+func TestConcurrentUse(t *testing.T) {
+	b := newBench(t)
+	stores := []*session.Store{b.open(), b.open()}
+	_, handle := mustSelect(t, stores[0], chat, "", "INT-1")
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			s := stores[g%2]
+			c := session.Caller{Connection: fmt.Sprint("c", g/4)}
+			for i := range 40 {
+				sess, _, err := s.Select(context.Background(), c, handle, fmt.Sprint("INT-", i%5), "")
+				if err != nil {
+					t.Errorf("select: %v", err)
+					return
+				}
+				sess.Saw(fmt.Sprint("f", g), hash(i), 9, 1, i%9+1)
+				s.Observers(c, "").Saw("shared", hash(i), 9, 1, 9)
+				if _, err := s.Resolve(c, handle, ""); err != nil && !errors.Is(err, session.ErrEnded) {
+					t.Errorf("resolve: %v", err)
+				}
+				sess.Moved(fmt.Sprint("f", g), fmt.Sprint("g", g))
+				_ = sess.ExpiresIn()
+				switch i % 10 {
+				case 3:
+					s.EndIntent("INT-3")
+				case 5:
+					s.Tidy()
+				case 7:
+					s.Disconnect(c.Connection)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range stores {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
