@@ -63,7 +63,7 @@ func (s *Store) attach(c Caller, sess *Session, handle string) {
 	}
 	conn.selections = append(others, selected{sess.key, handle})
 	unowned := conn.unowned
-	conn.unowned = nil
+	conn.unowned = nil // a read that is still under way must not count for the selection after this one
 	s.mu.Unlock()
 	if unowned != nil && unowned.len() > 0 {
 		sess.merge(unowned.take())

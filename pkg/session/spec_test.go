@@ -375,6 +375,15 @@ func TestWhatWasReadBeforeTheFirstSelectionBelongsToIt(t *testing.T) {
 	wantSeen(t, second, "a.go", "unseen")
 }
 
+func TestAReadUnderWayDuringTheFirstSelectionCountsForNoLaterOne(t *testing.T) {
+	s := newBench(t).open()
+	underWay := s.Observers(chat, "")
+	mustSelect(t, s, chat, "", "INT-1")
+	underWay.Saw("a.go", hash(1), 3, 1, 3)
+	second, _ := mustSelect(t, s, chat, "", "INT-2")
+	wantSeen(t, second, "a.go", "unseen")
+}
+
 func TestLaterReadsWithoutAHandleCountForEveryLiveSelection(t *testing.T) {
 	s := newBench(t).open()
 	first, h1 := mustSelect(t, s, chat, "", "INT-1")

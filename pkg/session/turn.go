@@ -22,7 +22,8 @@ type Turn struct {
 //
 // A call with a handle is in order with the calls of that session. A call without one, on a
 // connection, is in order with those of the sessions that it could mean, which is settled when the
-// selections sent before it are done. A call with neither is in no order.
+// selections sent before it are done. A call with neither is in no order. A tool whose answer depends
+// on no session needs no turn.
 func (s *Store) Arrive(c Caller, call Call) *Turn {
 	turn := &Turn{caller: c}
 	ticket := order.Ticket{Shared: call.Reads && !call.Selects, Changes: call.Selects}
