@@ -1,0 +1,153 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+func TestTidyRemovesWhatIsExpiredAndNothingElse(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	sess, _ := mustSelect(t, s, chat, "", "INT-1")
+	sess.Wrote("a.go", hash(1))
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	b.write("left.json.0011223344556677.tmp", "cut short")
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(b.path("left.json.0011223344556677.tmp"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	b.write("README.json", "somebody's")
+	b.pass(23 * time.Hour)
+	_, live := mustSelect(t, s, other, "", "INT-2")
+	b.pass(2 * time.Hour)
+	s.Tidy()
+	want := []string{session.FileOf(live), "README.json"}
+	slices.Sort(want)
+	if got := b.files(); !slices.Equal(got, want) {
+		t.Fatalf("left %v, want %v", got, want)
+	}
+	if s.Loaded() != 0 {
+		t.Fatalf("%d idle sessions in memory", s.Loaded())
+	}
+	wantError(t, s, chat, "", "", session.ErrNone)
+	mustResolve(t, s, other, "", "INT-2") // loaded again through its connection
+}
+
+func TestAHandleIsNotMadeImmortalByAClockThatWasPutBack(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	_, handle := mustSelect(t, s, chat, "", "INT-1")
+	future := b.now().Add(1000 * time.Hour)
+	if err := os.Chtimes(b.path(session.FileOf(handle)), future, future); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, s, chat, handle, "", session.ErrExpired)
+}
+
+func TestFloodingTakesNothingFromOtherPrincipals(t *testing.T) {
+	s := memoryStore(t)
+	alice := session.Caller{Connection: "a", Principal: "alice"}
+	_, handle := mustSelect(t, s, alice, "", "INT-1")
+	s.Observers(alice, "").Saw("a.go", hash(1), 1, 1, 1)
+	for i := range 3 * session.MaxLoaded {
+		eve := session.Caller{Connection: fmt.Sprint("e", i), Principal: "eve"}
+		s.Observers(eve, "").Saw("a.go", hash(1), 1, 1, 1)
+		mustSelect(t, s, eve, "", "INT-1")
+	}
+	if s.Loaded() > session.MaxLoaded+1 {
+		t.Fatalf("%d sessions in memory", s.Loaded())
+	}
+	mustResolve(t, s, alice, handle, "")
+	wantSeen(t, mustResolve(t, s, alice, "", ""), "a.go", "1 whole=true [[1 1]]/1")
+}
+
+func TestWhatLeavesMemoryIsLoadedAgain(t *testing.T) {
+	b := newBench(t)
+	s := b.open()
+	sess, handle := mustSelect(t, s, chat, "", "INT-1")
+	for i := range session.MaxLoaded + 10 {
+		mustSelect(t, s, modern, "", fmt.Sprint("INT-", i))
+	}
+	if s.Loaded() > session.MaxLoaded {
+		t.Fatalf("%d sessions in memory", s.Loaded())
+	}
+	if again := mustResolve(t, s, chat, "", ""); again == sess || again.PublicID() != sess.PublicID() {
+		t.Fatal("the first session never left memory, or is another now")
+	}
+	mustResolve(t, s, modern, handle, "")
+}
+
+func TestAConnectionKeepsItsLatestSelections(t *testing.T) {
+	s := memoryStore(t)
+	for i := range session.MaxSelections + 5 {
+		mustSelect(t, s, chat, "", fmt.Sprint("INT-", i))
+	}
+	_, err := s.Resolve(chat, "", "")
+	var ambiguous *session.AmbiguousError
+	if !errors.As(err, &ambiguous) || len(ambiguous.Live) != session.MaxSelections {
+		t.Fatal(err)
+	}
+	mustResolve(t, s, chat, "", fmt.Sprint("INT-", session.MaxSelections+4))
+}
+
+func TestWhatAClientSaysOfItselfIsBounded(t *testing.T) {
+	b := newBench(t)
+	long := session.Caller{ClientName: strings.Repeat("ä", 1<<20), ClientVersion: strings.Repeat("1", 1<<20), ModelID: strings.Repeat("m", 1<<20)}
+	sess, handle := mustSelect(t, b.open(), long, "", "INT-1")
+	if name, version := sess.Client(); len(name) > 256 || len(version) > 256 || len(sess.ModelID()) > 256 {
+		t.Fatal("not bounded")
+	}
+	mustResolve(t, b.open(), modern, handle, "")
+}
+
+func TestConcurrentUse(t *testing.T) {
+	b := newBench(t)
+	stores := []*session.Store{b.open(), b.open()}
+	_, handle := mustSelect(t, stores[0], chat, "", "INT-1")
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			s := stores[g%2]
+			c := session.Caller{Connection: fmt.Sprint("c", g/4)}
+			for i := range 40 {
+				sess, _, err := s.Select(context.Background(), c, handle, fmt.Sprint("INT-", i%5), "")
+				if err != nil {
+					t.Errorf("select: %v", err)
+					return
+				}
+				sess.Saw(fmt.Sprint("f", g), hash(i), 9, 1, i%9+1)
+				s.Observers(c, "").Saw("shared", hash(i), 9, 1, 9)
+				if _, err := s.Resolve(c, handle, ""); err != nil && !errors.Is(err, session.ErrEnded) {
+					t.Errorf("resolve: %v", err)
+				}
+				sess.Moved(fmt.Sprint("f", g), fmt.Sprint("g", g))
+				_ = sess.ExpiresIn()
+				switch i % 10 {
+				case 3:
+					s.EndIntent("INT-3")
+				case 5:
+					s.Tidy()
+				case 7:
+					s.Disconnect(c.Connection)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range stores {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

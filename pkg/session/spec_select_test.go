@@ -1,0 +1,186 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+func TestSelectingAgainWithoutSessionContinuesTheLiveSelection(t *testing.T) {
+	s := newBench(t).open()
+	sess, handle := mustSelect(t, s, chat, "", "INT-1")
+	mustSelect(t, s, chat, "", "INT-2")
+	sess.Wrote("a.go", hash(1))
+	same, again := mustSelect(t, s, chat, "", "INT-1")
+	if same != sess || again != handle {
+		t.Fatal("another session or handle")
+	}
+	wantSeen(t, same, "a.go", "1 whole=true []/0")
+	if _, elsewhere := mustSelect(t, s, other, "", "INT-1"); elsewhere == handle {
+		t.Fatal("a selection is shared by two connections")
+	}
+}
+
+func TestSelectingAgainKeepsOrReplacesTheClass(t *testing.T) {
+	s := newBench(t).open()
+	ctx := context.Background()
+	for _, step := range []struct{ intent, class, want string }{
+		{"INT-1", "AST_REFACTOR", "AST_REFACTOR"},
+		{"INT-1", "", "AST_REFACTOR"},
+		{"INT-1", "INTENT_EVOLUTION", "INTENT_EVOLUTION"},
+	} {
+		sess, _, err := s.Select(ctx, chat, "", step.intent, step.class)
+		if err != nil || sess.MutationClass() != step.want {
+			t.Fatalf("%v: %s, %v", step, sess.MutationClass(), err)
+		}
+	}
+	handle := s.Handle(chat, mustResolve(t, s, chat, "", ""))
+	sess, _, err := s.Select(ctx, chat, handle, "INT-2", "")
+	if err != nil || sess.MutationClass() != "" {
+		t.Fatalf("another intent keeps the class %q, %v", sess.MutationClass(), err)
+	}
+}
+
+func TestSelectingWithSessionReplacesItsIntent(t *testing.T) {
+	for name, c := range map[string]session.Caller{"initialize era": chat, "modern": modern} {
+		t.Run(name, func(t *testing.T) {
+			s := newBench(t).open()
+			sess, handle := mustSelect(t, s, c, "", "INT-1")
+			public := sess.PublicID()
+			same, again := mustSelect(t, s, c, handle, "INT-2")
+			if same != sess || again != handle || same.PublicID() != public {
+				t.Fatal("not the same session")
+			}
+			if mustResolve(t, s, c, handle, "").IntentID() != "INT-2" {
+				t.Fatal("not replaced")
+			}
+			var mismatch *session.MismatchError
+			if _, err := s.Resolve(c, handle, "INT-1"); !errors.As(err, &mismatch) {
+				t.Fatalf("the old intent: %v", err)
+			}
+		})
+	}
+}
+
+func TestSelectingWithSessionMakesItASelectionOfTheConnection(t *testing.T) {
+	b := newBench(t)
+	_, handle := mustSelect(t, b.open(), chat, "", "INT-1")
+	s := b.open()
+	sess, _ := mustSelect(t, s, other, handle, "INT-1")
+	if mustResolve(t, s, other, "", "") != sess || s.Handle(other, sess) != handle {
+		t.Fatal("not selected on this connection")
+	}
+}
+
+func TestASelectionEndsWhenItsIntentIsDoneOrBlocked(t *testing.T) {
+	for name, end := range map[string]func(*bench, *session.Store){
+		"by a tool":           func(_ *bench, s *session.Store) { s.EndIntent("INT-1") },
+		"by another process":  func(b *bench, _ *session.Store) { b.open().EndIntent("INT-1") },
+		"by hand in the file": func(b *bench, _ *session.Store) { b.setEnded("INT-1", true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := b.open()
+			sess, handle := mustSelect(t, s, chat, "", "INT-1")
+			sess.Wrote("a.go", hash(1))
+			mustSelect(t, s, other, "", "INT-2")
+			end(b, s)
+			for _, h := range []string{handle, ""} {
+				var ended *session.EndedError
+				if _, err := s.Resolve(chat, h, ""); !errors.As(err, &ended) || ended.IntentID != "INT-1" || !errors.Is(err, session.ErrEnded) {
+					t.Fatalf("Resolve(%q): %v", h, err)
+				}
+			}
+			mustResolve(t, s, other, "", "")
+			b.setEnded("INT-1", false)
+			wantError(t, s, chat, handle, "", session.ErrEnded) // reopening revives nothing
+			wantError(t, b.open(), chat, handle, "", session.ErrEnded)
+			again, _ := mustSelect(t, s, chat, handle, "INT-3")
+			wantSeen(t, again, "a.go", "1 whole=true []/0")
+			mustResolve(t, s, chat, "", "INT-3")
+		})
+	}
+}
+
+func TestAnEndedSelectionIsNotContinued(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, chat, "", "INT-1")
+	s.EndIntent("INT-1")
+	if _, h2 := mustSelect(t, s, chat, "", "INT-1"); h1 == h2 {
+		t.Fatal("continued")
+	}
+	mustResolve(t, s, chat, "", "") // the ended one does not make it ambiguous
+}
+
+func TestAMismatchGivesTheExactArgumentToAdd(t *testing.T) {
+	s := newBench(t).open()
+	_, h1 := mustSelect(t, s, chat, "", "INT-1")
+	var mismatch *session.MismatchError
+	check := func(handle, intentID string, want ...string) {
+		t.Helper()
+		_, err := s.Resolve(chat, handle, intentID)
+		if !errors.As(err, &mismatch) {
+			t.Fatalf("got %v", err)
+		}
+		if strings.Contains(err.Error(), "ses_") {
+			t.Fatalf("a handle in the error's text: %q", err)
+		}
+		for _, part := range want {
+			if !strings.Contains(mismatch.Remedy(), part) {
+				t.Fatalf("remedy %q lacks %s", mismatch.Remedy(), part)
+			}
+		}
+	}
+	check("", "INT-2", `intent_id "INT-1"`, `select_active_intent with intent_id "INT-2"`, `session "`+h1+`"`)
+	check(h1, "INT-2", `intent_id "INT-1"`, h1)
+	_, h2 := mustSelect(t, s, chat, "", "INT-2")
+	check(h1, "INT-2", `session "`+h2+`"`)
+	check("", "INT-3", `intent_id "INT-1"`, `intent_id "INT-2"`, `select_active_intent with intent_id "INT-3"`)
+}
+
+func TestWhatWasReadBeforeTheFirstSelectionBelongsToIt(t *testing.T) {
+	s := newBench(t).open()
+	s.Observers(chat, "").Saw("a.go", hash(1), 3, 1, 3)
+	s.Observers(other, "").Saw("b.go", hash(1), 3, 1, 3)
+	wantSeen(t, s.Untracked(chat), "a.go", "1 whole=true [[1 3]]/3")
+	first, _ := mustSelect(t, s, chat, "", "INT-1")
+	second, _ := mustSelect(t, s, chat, "", "INT-2")
+	wantSeen(t, first, "a.go", "1 whole=true [[1 3]]/3")
+	wantSeen(t, first, "b.go", "unseen")
+	wantSeen(t, second, "a.go", "unseen")
+}
+
+func TestAReadUnderWayDuringTheFirstSelectionCountsForNoLaterOne(t *testing.T) {
+	s := newBench(t).open()
+	underWay := s.Observers(chat, "")
+	mustSelect(t, s, chat, "", "INT-1")
+	underWay.Saw("a.go", hash(1), 3, 1, 3)
+	second, _ := mustSelect(t, s, chat, "", "INT-2")
+	wantSeen(t, second, "a.go", "unseen")
+}
+
+func TestLaterReadsWithoutAHandleCountForEveryLiveSelection(t *testing.T) {
+	s := newBench(t).open()
+	first, h1 := mustSelect(t, s, chat, "", "INT-1")
+	second, _ := mustSelect(t, s, chat, "", "INT-2")
+	elsewhere, _ := mustSelect(t, s, other, "", "INT-1")
+	s.Observers(chat, "").Saw("a.go", hash(1), 3, 1, 3)
+	s.Observers(chat, h1).Saw("b.go", hash(1), 3, 1, 3)
+	for _, sess := range []*session.Session{first, second} {
+		wantSeen(t, sess, "a.go", "1 whole=true [[1 3]]/3")
+		wantSeen(t, elsewhere, "a.go", "unseen")
+	}
+	wantSeen(t, first, "b.go", "1 whole=true [[1 3]]/3")
+	wantSeen(t, second, "b.go", "unseen")
+}
+
+func TestDisconnectForgetsTheConnectionAndKeepsTheHandle(t *testing.T) {
+	s := newBench(t).open()
+	_, handle := mustSelect(t, s, chat, "", "INT-1")
+	s.Disconnect(chat.Connection)
+	wantError(t, s, chat, "", "", session.ErrNone)
+	mustResolve(t, s, chat, handle, "")
+}
