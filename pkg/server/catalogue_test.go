@@ -1,0 +1,67 @@
+package server_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated part of the README")
+
+// A hint that reads like a tool names a tool that the server has.
+func TestHintsNameRealTools(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	var names []string
+	for _, spec := range b.server.Specs() {
+		names = append(names, spec.Name)
+	}
+	actions := []string{
+		refusal.HintChooseFile, refusal.HintFollowConstraints, refusal.HintCorrectClass,
+		refusal.HintAskUser, refusal.HintRetry, refusal.HintFixArguments,
+	}
+	for _, e := range refusal.Catalogue() {
+		if !slices.Contains(names, e.Hint) && !slices.Contains(actions, e.Hint) {
+			t.Errorf("%s: the hint %s is neither a tool nor an action", e.Code, e.Hint)
+		}
+		for _, word := range strings.FieldsFunc(e.Next, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+			if strings.Contains(word, "_") && !slices.Contains(names, word) && !slices.Contains([]string{"active_intents", "start_line"}, word) {
+				t.Errorf("%s: the suggestion names %s, which is no tool", e.Code, word)
+			}
+		}
+	}
+}
+
+// The README's table is made from the catalogue.
+func TestReadmeTable(t *testing.T) {
+	const begin, end = "<!-- refusals: begin", "<!-- refusals: end -->"
+	path := "../../README.md"
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(content)
+	i, j := strings.Index(text, begin), strings.Index(text, end)
+	if i < 0 || j < i {
+		t.Fatal("the README has no markers for the table")
+	}
+	i += strings.Index(text[i:], "\n") + 1
+	var table strings.Builder
+	table.WriteString("| error_type | when | action_hint |\n| --- | --- | --- |\n")
+	for _, e := range refusal.Catalogue() {
+		fmt.Fprintf(&table, "| `%s` | %s | `%s` |\n", e.Code, e.Occurs, e.Hint)
+	}
+	if text[i:j] == table.String() {
+		return
+	}
+	if !*update {
+		t.Fatal("the README's table of refusals is out of step: go test ./pkg/server -run Readme -update")
+	}
+	if err := os.WriteFile(path, []byte(text[:i]+table.String()+text[j:]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
