@@ -48,8 +48,8 @@
 //
 // Counted with strace on Linux, for a file two directories deep. Resolve: two calls for each directory and one
 // for the file; checking the binding again: one open and close for each directory. Read: an lstat, an open, two
-// fstats, two reads. Replacing 4 KiB: 16 calls to find, lock, lease and hash the old file, 24 to write the
-// temporary one with its metadata and lock it, 12 to exchange and confirm, 12 to settle; of these one file
+// fstats, two reads. Replacing 4 KiB: about 20 calls to find, lock, lease and hash the old file, 25 to write
+// the temporary one with its metadata and lock it, 13 to exchange and confirm, 10 to settle; of these one file
 // flush and one directory flush wait for the disk, which is what a bare write, flush, rename, flush costs as
 // well (BenchmarkReplace shows both). A further file in the same call adds its own flush, in parallel with the
 // others, and shares the directory's.
@@ -57,8 +57,9 @@
 // # Not promised
 //
 // A writer that has looked the path up before the exchange and announces itself to the kernel only after
-// Close is not seen (a process truncating the file in place at random moments lost 1 of 42,000 writes with
-// WithDurability(OS), none of 6,000 with flushes; one that renames lost none of 12,000), nor is, without a lease, one that keeps the displaced inode open longer than that. A
+// Close is not seen: a process truncating the file in place at random moments lost 1 of 42,000 writes with
+// WithDurability(OS), none of 6,000 with flushes; one that renames lost none of 12,000. Nor is, without a
+// lease, a writer that keeps the displaced inode open longer than that. A
 // hard link is broken by an exchange: the other names keep the old content, and the result warns. Reading
 // does not lock: a file that is being written in place can be read half-written; its hash then matches
 // nothing later. Off Linux the weaker steps above are used throughout. Temporary files left by a killed
