@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,8 +29,8 @@ func TestHintsNameRealTools(t *testing.T) {
 		if !slices.Contains(names, e.Hint) && !slices.Contains(actions, e.Hint) {
 			t.Errorf("%s: the hint %s is neither a tool nor an action", e.Code, e.Hint)
 		}
-		for _, word := range strings.FieldsFunc(e.Next, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
-			if strings.Contains(word, "_") && !slices.Contains(names, word) && !slices.Contains([]string{"active_intents", "start_line"}, word) {
+		for _, word := range regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`).FindAllString(e.Next, -1) {
+			if !slices.Contains(names, word) && !slices.Contains([]string{"active_intents", "start_line", "intent_id"}, word) {
 				t.Errorf("%s: the suggestion names %s, which is no tool", e.Code, word)
 			}
 		}
