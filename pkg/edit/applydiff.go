@@ -12,20 +12,19 @@ import (
 // Errors are a [*SyntaxError] or a [*MatchError].
 func ApplyDiff(original, diff string, opt Options) (Result, error) {
 	lines := Lines(diff)
+	decoded := decodeAll(lines)
 	switch {
 	case strings.TrimSpace(diff) == "":
 		return Result{}, &SyntaxError{Reason: "the diff is empty; " + blockFormat}
 	case isUnified(lines):
 		return applyUnified(original, diff, opt)
-	case slices.ContainsFunc(lines, isBlockMarker):
-		return applyBlocks(original, diff, opt)
-	}
-	if decoded := decodeAll(lines); slices.ContainsFunc(decoded, isBlockMarker) {
+	case !slices.ContainsFunc(lines, opensBlock) && slices.ContainsFunc(decoded, opensBlock):
 		result, err := applyBlocks(original, strings.Join(decoded, "\n"), opt)
 		result.Notes = prepend(result.Notes, err, "HTML entities in the diff were decoded")
 		return result, err
-	}
-	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, beginPatch) }) {
+	case slices.ContainsFunc(lines, isBlockMarker):
+		return applyBlocks(original, diff, opt)
+	case slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, beginPatch) }):
 		return Result{}, &SyntaxError{Reason: "this is a patch for apply_patch; send it there, or write search blocks: " + blockFormat}
 	}
 	return Result{}, &SyntaxError{Reason: "neither search blocks nor a unified diff; " + blockFormat}
@@ -38,6 +37,8 @@ func prepend(notes []string, err error, note string) []string {
 	}
 	return slices.Insert(notes, 0, note)
 }
+
+func opensBlock(line string) bool { return isSearchMarker(strings.TrimSpace(line)) }
 
 func isBlockMarker(line string) bool {
 	trimmed := strings.TrimSpace(line)

@@ -167,7 +167,10 @@ func heredoc(line string) (word string, ok bool) {
 }
 
 func (p *patchParser) envelope() *SyntaxError {
-	if p.at == p.end || strings.TrimSpace(p.lines[p.at]) != beginPatch {
+	if p.at >= p.end {
+		return &SyntaxError{Reason: "the patch is empty; " + patchFormat}
+	}
+	if strings.TrimSpace(p.lines[p.at]) != beginPatch {
 		return p.fail("the first line must be %q; %s", beginPatch, patchFormat)
 	}
 	if strings.TrimSpace(p.lines[p.end-1]) != endPatch {

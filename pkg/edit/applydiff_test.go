@@ -1,0 +1,279 @@
+package edit_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+)
+
+// block writes a search block; head lines stand under its marker.
+func block(old, new string, head ...string) string {
+	lines := append([]string{"<<<<<<< SEARCH"}, head...)
+	if len(head) > 0 {
+		lines = append(lines, "-------")
+	}
+	if old != "" {
+		lines = append(lines, old)
+	}
+	lines = append(lines, "=======")
+	if new != "" {
+		lines = append(lines, new)
+	}
+	return strings.Join(append(lines, ">>>>>>> REPLACE"), "\n") + "\n"
+}
+
+type diffCase struct {
+	name     string
+	original string
+	diff     string
+	opt      edit.Options
+	want     string
+	note     string // part of a note that must be given; "" for no notes at all
+}
+
+func runDiffCases(t *testing.T, cases []diffCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := edit.ApplyDiff(c.original, c.diff, c.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Text != c.want {
+				t.Errorf("got  %q\nwant %q", got.Text, c.want)
+			}
+			if all := strings.Join(got.Notes, "\n"); (c.note == "") != (all == "") || !strings.Contains(all, c.note) {
+				t.Errorf("notes %q, want %q", all, c.note)
+			}
+		})
+	}
+}
+
+func TestBlocksPlaces(t *testing.T) {
+	ten := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
+	five := strings.Repeat("x\ny\n", 5)
+	far := strings.Repeat("-\n", 100) + "target\n"
+	runDiffCases(t, []diffCase{
+		{name: "at the line", original: five, diff: block("x", "X", ":start_line:5"), want: "x\ny\nx\ny\nX\ny\nx\ny\nx\ny\n"},
+		{name: "nearest below the line", original: "x\n1\n2\n3\n4\nx\n5\n", diff: block("x", "X", ":start_line:5"),
+			want: "x\n1\n2\n3\n4\nX\n5\n", note: "found at line 6, not at line 5"},
+		{name: "once, outside the buffer", original: far, diff: block("target", "hit", ":start_line:3"),
+			want: strings.Repeat("-\n", 100) + "hit\n", note: "found at line 101, not at line 3"},
+		{name: "exact beats loose without a line", original: " x\nx\n", diff: block("x", "X"), want: " x\nX\n"},
+		{name: "exact nearby beats loose at the line", original: "a\n x\nx\n", diff: block("x", "X", ":start_line:2"),
+			want: "a\n x\nX\n", note: "found at line 3"},
+		{name: "lines in original coordinates", original: ten,
+			diff: block("2", "two\ntwo\ntwo", ":start_line:2") + block("5", "", ":start_line:5") + block("9", "nine", ":start_line:9"),
+			want: "1\ntwo\ntwo\ntwo\n3\n4\n6\n7\n8\nnine\n10\n"},
+		{name: "blocks in any order", original: ten, diff: block("9", "nine", ":start_line:9") + block("2", "two"),
+			want: "1\ntwo\n3\n4\n5\n6\n7\n8\nnine\n10\n"},
+		{name: "shared context", original: "a\nb\nc\n", diff: block("a\nb", "A\nb") + block("b\nc", "b\nC"), want: "A\nb\nC\n"},
+		{name: "neighbours that both insert", original: "a\nb\n", diff: block("b", "y\nb") + block("a", "a\nx"), want: "a\nx\ny\nb\n"},
+		{name: "deletion", original: "a\nb\nc\n", diff: block("b", ""), want: "a\nc\n"},
+		{name: "one empty line in the replacement is none", original: "a\nb\nc\n", diff: "<<<<<<< SEARCH\nb\n=======\n\n>>>>>>> REPLACE", want: "a\nc\n"},
+		{name: "two empty lines are two", original: "a\nb\nc\n", diff: block("b", "\n"), want: "a\n\n\nc\n"},
+		{name: "deletion of all", original: "a\nb\n", diff: block("a\nb", ""), want: ""},
+		{name: "deletion of the last line keeps the missing newline", original: "a\nb", diff: block("b", ""), want: "a"},
+		{name: "append without final newline", original: "a\nb", diff: block("b", "b\nc"), want: "a\nb\nc"},
+		{name: "append with final newline", original: "a\nb\n", diff: block("b", "b\nc"), want: "a\nb\nc\n"},
+		{name: "trailing whitespace is kept", original: "a\n", diff: block("a", "b  \n\t\n  "), want: "b  \n\t\n  \n"},
+		{name: "start line 0 is none", original: "a\n", diff: block("a", "b", ":start_line:0"), want: "b\n"},
+	})
+}
+
+func TestBlocksForm(t *testing.T) {
+	plain := "<<<<<<< SEARCH\nb\n=======\nx\n>>>>>>> REPLACE"
+	runDiffCases(t, []diffCase{
+		{name: "equals sign", original: "b\na\nb\n", diff: block("b", "x", ":start_line=3"), want: "b\na\nx\n"},
+		{name: "spaces", original: "b\na\nb\n", diff: block("b", "x", " :start_line : 3 "), want: "b\na\nx\n"},
+		{name: "brackets", original: "b\na\nb\n", diff: block("b", "x", ":start_line:[3]"), want: "b\na\nx\n"},
+		{name: "end line", original: "b\na\nb\n", diff: block("b", "x", ":start_line:3", ":end_line:3"), want: "b\na\nx\n"},
+		{name: "no rule under the attributes", original: "b\na\nb\n",
+			diff: "<<<<<<< SEARCH\n:start_line:3\nb\n=======\nx\n>>>>>>> REPLACE\n", want: "b\na\nx\n"},
+		{name: "rule without attributes", original: "a\nb\n", diff: "<<<<<<< SEARCH\n-------\nb\n=======\nx\n>>>>>>> REPLACE\n", want: "a\nx\n"},
+		{name: "indented markers", original: "a\n  b\n",
+			diff: "  <<<<<<< SEARCH\n  :start_line:2\n  -------\n  b\n  =======\n  x\n  >>>>>>> REPLACE\n", want: "a\n  x\n"},
+		{name: "spaces behind markers", original: "b\n", diff: strings.ReplaceAll(plain, "\n", "  \n"), want: "x  \n", note: "whitespace"},
+		{name: "bracket behind SEARCH", original: "b\n", diff: strings.Replace(plain, "SEARCH", "SEARCH>", 1), want: "x\n"},
+		{name: "prose and fences around", original: "b\n", diff: "Here it is:\n```diff\n" + plain + "\n```\n", want: "x\n"},
+		{name: "escaped markers", original: "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n-------\n",
+			diff: block("\\<<<<<<< HEAD\na\n\\=======\nb\n\\>>>>>>> main\n\\-------", "a\n\\======="), want: "a\n=======\n"},
+		{name: "escaped attribute", original: ":start_line:1\n", diff: block("\\:start_line:1", "\\:start_line:2\n\\:end_line:3"), want: ":start_line:2\n:end_line:3\n"},
+		{name: "indented escapes", original: "  =======\n", diff: block("  \\=======", "  \\>>>>>>> x"), want: "  >>>>>>> x\n"},
+		{name: "escaped backslash", original: "\\=======\n", diff: block("\\\\=======", "y"), want: "y\n"},
+		{name: "longer rules are content", original: "T\n========\n", diff: block("T\n========", "U\n=========="), want: "U\n==========\n"},
+	})
+}
+
+func TestBlocksLineEndings(t *testing.T) {
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	runDiffCases(t, []diffCase{
+		{name: "LF diff, CRLF file", original: "a\r\nb\r\nc\r\n", diff: block("b", "x\ny"), want: "a\r\nx\r\ny\r\nc\r\n"},
+		{name: "CRLF diff, LF file", original: "a\nb\nc\n", diff: crlf(block("b", "x\ny", ":start_line:2")), want: "a\nx\ny\nc\n", note: "CRLF"},
+		{name: "CRLF diff, CRLF file", original: "a\r\nb\r\n", diff: crlf(block("b", "x")), want: "a\r\nx\r\n"},
+		{name: "mixed file: each line keeps its own", original: "a\r\nb\nc\r\nd\n", diff: block("b\nc", "B\nC"), want: "a\r\nB\nC\r\nd\n"},
+		{name: "mixed file: insertions follow the line above", original: "a\r\nb\nc\r\n", diff: block("b", "b\nnew"), want: "a\r\nb\nnew\nc\r\n"},
+		{name: "CRLF file without final newline", original: "a\r\nb", diff: block("b", "b\nc"), want: "a\r\nb\r\nc"},
+		{name: "one line without newline", original: "a", diff: block("a", "a\nb"), want: "a\nb"},
+		{name: "lone CR is content", original: "a\rb\n", diff: block("a\rb", "c"), want: "c\n"},
+	})
+}
+
+func TestBlocksIndentation(t *testing.T) {
+	runDiffCases(t, []diffCase{
+		{name: "spaces for tabs", original: "f() {\n\t\tif x {\n\t\t\ty()\n\t\t}\n}\n",
+			diff: block("    if x {\n        y()\n    }", "    if x {\n        y()\n        z()\n        if q {\n            r()\n        }\n    }"),
+			want: "f() {\n\t\tif x {\n\t\t\ty()\n\t\t\tz()\n\t\t\tif q {\n\t\t\t\tr()\n\t\t\t}\n\t\t}\n}\n", note: "whitespace"},
+		{name: "tabs for spaces", original: "  if x:\n    y()\n", diff: block("\tif x:\n\t\ty()", "\tif x:\n\t\ty()\n\t\tif z:\n\t\t\tq()"),
+			want: "  if x:\n    y()\n    if z:\n      q()\n", note: "whitespace"},
+		{name: "spaces for one tab", original: "\tx()\n", diff: block("    x()", "    if a {\n        x()\n    }"),
+			want: "\tif a {\n\t\tx()\n\t}\n", note: "whitespace"},
+		{name: "dedent in tabs", original: "{\n\t\tx()\n}\n", diff: block("        x()", "    y()\nz()"), want: "{\n\ty()\nz()\n}\n", note: "whitespace"},
+		{name: "blank lines get no indentation", original: "    a\n    b\n", diff: block("a\nb", "a\n\nb"), want: "    a\n\n    b\n", note: "whitespace"},
+		{name: "quoted lines keep their text", original: "say(“hi”)  // x\nold\n", diff: block("say(\"hi\") // x\nold", "say(\"hi\") // x\nnew"),
+			want: "say(“hi”)  // x\nnew\n", note: "typographic"},
+		{name: "quoted lines keep trailing whitespace", original: "a  \nb\t\n", diff: block("a\nb", "a\nc"), want: "a  \nc\n", note: "whitespace"},
+		{name: "dashes and ellipses", original: "wait… a – b — c\n", diff: block("wait... a - b - c", "go"), want: "go\n", note: "typographic"},
+		{name: "no-break space", original: "a\u00a0b\n", diff: block("a b", "c"), want: "c\n", note: "whitespace"},
+	})
+}
+
+func TestRepairs(t *testing.T) {
+	runDiffCases(t, []diffCase{
+		{name: "numbers in both", original: "a\nb\nc\n", diff: block("2 | b\n3 | c", "2 | B\n3 | C"), want: "a\nB\nC\n", note: "line numbers"},
+		{name: "numbers give the start line", original: "b\nb\nb\n", diff: block("2 | b", "2 | x"), want: "b\nx\nb\n", note: "line numbers"},
+		{name: "numbers with padding and indentation", original: "a\n  b\n", diff: block(" 2 |   b", " 2 |   x\n 3 |   y"), want: "a\n  x\n  y\n", note: "line numbers"},
+		{name: "numbers by tabs", original: "a\n\tb\n", diff: block("     2\t\tb", "     2\t\tx"), want: "a\n\tx\n", note: "line numbers"},
+		{name: "numbers by arrows", original: "a\nb\n", diff: block("2→b", "2→x"), want: "a\nx\n", note: "line numbers"},
+		{name: "numbers that are content", original: "1 | a\n", diff: block("1 | a", "1 | b"), want: "1 | b\n"},
+		{name: "numbers in the replacement only are content", original: "a\n", diff: block("a", "1 | a"), want: "1 | a\n"},
+		{name: "a blank numbered line", original: "a\n\nb\n", diff: block("1 | a\n2 |\n3 | b", "1 | a\n2 | x\n3 | b"), want: "a\nx\nb\n", note: "line numbers"},
+		{name: "entities", original: "if a < b && c {\n", diff: block("if a &lt; b &amp;&amp; c {", "if a &gt; b {"), want: "if a > b {\n", note: "HTML entities"},
+		{name: "entities that are content", original: "&lt;p&gt;\n", diff: block("&lt;p&gt;", "&lt;q&gt;"), want: "&lt;q&gt;\n"},
+		{name: "entities in the replacement only are content", original: "a\n", diff: block("a", "&amp;"), want: "&amp;\n"},
+		{name: "entities are decoded once", original: "&lt;\n", diff: block("&amp;lt;", "&amp;gt;"), want: "&gt;\n", note: "HTML entities"},
+		{name: "entities in the markers", original: "a < b\n", note: "HTML entities", want: "a > b\n",
+			diff: strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(block("a < b", "a > b"))},
+		{name: "numbers and entities", original: "a\nx < y\n", diff: block("2 | x &lt; y", "2 | x &gt; y"), want: "a\nx > y\n", note: "line numbers"},
+		{name: "fences inside a block", original: "a\nb\n", diff: block("```go\nb\n```", "```go\nx\n```"), want: "a\nx\n", note: "code fences"},
+		{name: "blank lines around", original: "a\nb\nc\n", diff: block("\nb\n", "\nx\n"), want: "a\nx\nc\n", note: "blank lines"},
+		{name: "repair comes before similarity", original: "const alpha = 1\n", opt: edit.Options{Threshold: 0.5},
+			diff: block("1 | const alpha = 1", "1 | const beta = 1"), want: "const beta = 1\n", note: "line numbers"},
+	})
+}
+
+func TestFuzzy(t *testing.T) {
+	runDiffCases(t, []diffCase{
+		{name: "quoted lines keep the file's text", original: "func total(items []Item) int {\n\told()\n}\n", opt: edit.Options{Threshold: 0.8},
+			diff: block("func total(item []Item) int {\n\told()\n}", "func total(item []Item) int {\n\tnew()\n}"),
+			want: "func total(items []Item) int {\n\tnew()\n}\n", note: "similarity"},
+		{name: "start line chooses among equals", original: "alpha one\nx\ny\nalpha one\n", opt: edit.Options{Threshold: 0.8},
+			diff: block("alpha onf", "beta", ":start_line:4"), want: "alpha one\nx\ny\nbeta\n", note: "similarity"},
+	})
+	_, err := edit.ApplyDiff("alpha one\nx\ny\nalpha two\n", block("alpha twe", "beta"), edit.Options{Threshold: 0.6})
+	if !errors.Is(err, edit.ErrAmbiguous) {
+		t.Errorf("two similar places: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name, original, diff string
+		err                  error
+		candidates           []int
+		text                 string // part of the error
+	}{
+		{"ambiguous", "x\ny\nx\n", block("x", "z"), edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
+		{"ambiguous apart from whitespace", " x\ny\n  x\n", block("x", "z"), edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
+		{"equally far", "x\ny\nx\n", block("x", "z", ":start_line:2"), edit.ErrAmbiguous, []int{1, 3}, "equally far from line 2"},
+		{"twice, both far away", "x\nx\n" + strings.Repeat("-\n", 90), block("x", "z", ":start_line:80"), edit.ErrNoMatch, nil, "line"},
+		{"not there", "alpha\nbeta\n", block("alpho\nbeta", "z"), edit.ErrNoMatch, nil, "Best match: lines 1-2"},
+		{"start line behind the end", "a\n", block("q", "z", ":start_line:7"), edit.ErrNoMatch, nil, "the file has 1 lines"},
+		{"empty file", "", block("q", "z"), edit.ErrNoMatch, nil, "not in the file"},
+		{"empty search", "a\n", block("", "z"), edit.ErrEmptySearch, nil, "search part is empty"},
+		{"empty search with a line", "a\n", block("", "z", ":start_line:1"), edit.ErrEmptySearch, nil, "To insert lines"},
+		{"no change", "a\n", block("a", "a"), edit.ErrNoChange, nil, "identical"},
+		{"overlap", "a\nb\nc\n", block("a\nb", "A\nB") + block("b\nc", "B\nC"), edit.ErrOverlap, nil, "block 1 changes lines 1-2"},
+		{"two insertions at one place", "a\n", block("a", "a\nx") + block("a", "a\ny"), edit.ErrOverlap, nil, "Join"},
+		{"long and inner block", "a\nb\nc\nd\ne\n", block("a\nb\nc\nd\ne", "A") + block("b", "B") + block("d", "D"), edit.ErrOverlap, nil, "Block 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := edit.ApplyDiff(c.original, c.diff, edit.Options{})
+			if !errors.Is(err, c.err) || got.Text != "" {
+				t.Fatalf("got %q, %v, want %v", got.Text, err, c.err)
+			}
+			var match *edit.MatchError
+			if !errors.As(err, &match) || !slices.Equal(match.Blocks[0].Candidates, c.candidates) {
+				t.Errorf("got %+v, want candidates %v", match, c.candidates)
+			}
+			if !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%q does not say %q", err, c.text)
+			}
+		})
+	}
+}
+
+func TestAllBlocksOrNone(t *testing.T) {
+	original := "alpha\nbeta\ngamma\ngamma\n"
+	_, err := edit.ApplyDiff(original, block("alpha", "A")+block("betta", "B", ":start_line:2")+block("gamma", "G"), edit.Options{})
+	var match *edit.MatchError
+	if !errors.As(err, &match) {
+		t.Fatal(err)
+	}
+	if match.Total != 3 || len(match.Blocks) != 2 {
+		t.Fatalf("%+v", match)
+	}
+	second, third := match.Blocks[0], match.Blocks[1]
+	if second.Index != 2 || second.BestStart != 2 || second.BestEnd != 2 || second.Score != 0.8 || second.StartLine != 2 {
+		t.Errorf("second block %+v", second)
+	}
+	if second.Surroundings != "1 | alpha\n2 | beta\n3 | gamma\n4 | gamma\n" || second.Search != "betta" {
+		t.Errorf("second block %+v", second)
+	}
+	if third.Index != 3 || !slices.Equal(third.Candidates, []int{3, 4}) {
+		t.Errorf("third block %+v", third)
+	}
+	if !errors.Is(err, edit.ErrNoMatch) || !errors.Is(err, edit.ErrAmbiguous) {
+		t.Errorf("%v is not of both kinds", err)
+	}
+}
+
+func TestMalformedBlocks(t *testing.T) {
+	good := block("a", "b")
+	for _, c := range []struct {
+		name, diff string
+		line       int
+		text       string
+	}{
+		{"empty", "  \n", 0, "empty"},
+		{"prose", "please change it", 0, "neither"},
+		{"a patch", "*** Begin Patch\n*** End Patch", 0, "apply_patch"},
+		{"no divider", "<<<<<<< SEARCH\na\n>>>>>>> REPLACE", 3, "no \"=======\""},
+		{"no end", good + "<<<<<<< SEARCH\na\n=======\nb\n", 9, "block 2"},
+		{"no divider and no end", "<<<<<<< SEARCH\na\n", 2, "\"=======\" is missing"},
+		{"divider first", "=======\na\n>>>>>>> REPLACE", 1, "outside a block"},
+		{"end first", ">>>>>>> REPLACE\n" + good, 1, "outside a block"},
+		{"two dividers", block("a", "b\n=======\nc"), 5, "backslash"},
+		{"block in a block", "<<<<<<< SEARCH\na\n" + good, 3, "not closed"},
+		{"conflict in the search", block("<<<<<<< HEAD\na", "b"), 2, `\<<<<<<< HEAD`},
+		{"conflict in the replacement", block("a", ">>>>>>> main"), 4, `\>>>>>>> main`},
+		{"start line in the replacement", block("a", ":start_line:3\nb"), 4, "belongs under"},
+		{"start line without number", block("a", "b", ":start_line:x"), 2, ":start_line:N"},
+		{"start line too large", block("a", "b", ":start_line:99999999999999999999"), 2, "too large"},
+		{"other arrows", "<<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE", 1, "not a marker"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := edit.ApplyDiff("a\n", c.diff, edit.Options{})
+			var syntax *edit.SyntaxError
+			if !errors.As(err, &syntax) || !errors.Is(err, edit.ErrSyntax) {
+				t.Fatalf("got %v", err)
+			}
+			if syntax.Line != c.line || !strings.Contains(syntax.Reason, c.text) {
+				t.Errorf("line %d, %q; want line %d, %q", syntax.Line, syntax.Reason, c.line, c.text)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package edit_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+)
+
+func TestReplace(t *testing.T) {
+	for _, c := range []struct {
+		name, original, old, new string
+		expected                 int
+		all                      bool
+		want, note               string
+	}{
+		{name: "once", original: "a b c", old: "b", new: "x", want: "a x c"},
+		{name: "to nothing", original: "a b c", old: " b", new: "", want: "a c"},
+		{name: "twice as expected", original: "b b", old: "b", new: "x", expected: 2, want: "x x"},
+		{name: "all", original: "b b b", old: "b", new: "x", all: true, want: "x x x"},
+		{name: "all of one", original: "b", old: "b", new: "x", all: true, want: "x"},
+		{name: "all of what overlaps", original: "aaaa", old: "aa", new: "b", all: true, want: "bb"},
+		{name: "over lines", original: "a\nb\nc\n", old: "a\nb", new: "x", want: "x\nc\n"},
+		{name: "LF text in a CRLF file", original: "a\r\nb\r\nc\r\n", old: "a\nb\n", new: "x\ny\nz\n", want: "x\r\ny\r\nz\r\nc\r\n", note: "line endings"},
+		{name: "CRLF text in an LF file", original: "a\nb\nc\n", old: "a\r\nb", new: "x\r\ny", want: "x\ny\nc\n", note: "line endings"},
+		{name: "mixed endings, line by line", original: "a\r\nb\nc\r\n", old: "a\nb\nc", new: "1\n2\n3", want: "1\r\n2\n3\r\n", note: "line endings"},
+		{name: "all in a CRLF file", original: "a\r\nb\r\na\r\nb\r\n", old: "a\nb", new: "x\ny\n", all: true, want: "x\r\ny\r\n\r\nx\r\ny\r\n\r\n", note: "line endings"},
+		{name: "line added to a CRLF file", original: "a\r\nb\r\n", old: "a", new: "a\nx", want: "a\r\nx\r\nb\r\n", note: "CRLF"},
+		{name: "line added at the end of a CRLF file", original: "a\r\nb", old: "b", new: "b\nx", want: "a\r\nb\r\nx", note: "CRLF"},
+		{name: "endings changed on purpose", original: "a\r\nb\r\n", old: "a\r\n", new: "a\n", want: "a\nb\r\n"},
+		{name: "lone CR is text", original: "a\rb", old: "a\rb", new: "c", want: "c"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := edit.Replace(c.original, c.old, c.new, c.expected, c.all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Text != c.want {
+				t.Errorf("got %q, want %q", got.Text, c.want)
+			}
+			if all := strings.Join(got.Notes, "\n"); (c.note == "") != (all == "") || !strings.Contains(all, c.note) {
+				t.Errorf("notes %q, want %q", all, c.note)
+			}
+		})
+	}
+}
+
+func TestReplaceRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name, original, old, new string
+		expected                 int
+		all                      bool
+		err                      error
+		lines                    []int
+		text                     string
+	}{
+		{"empty", "a", "", "b", 1, false, edit.ErrEmptySearch, nil, "write_to_file"},
+		{"no change", "a", "a", "a", 1, false, edit.ErrNoChange, nil, "identical"},
+		{"not there", "alpha\nbeta\n", "betta", "b", 1, false, edit.ErrNoMatch, nil, "2 | beta"},
+		{"not there at all", "", "betta", "b", 1, true, edit.ErrNoMatch, nil, "not in the file"},
+		{"too often", "a\nb\na\n", "a", "x", 1, false, edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
+		{"too rarely", "a\nb\n", "a", "x", 2, false, edit.ErrNoMatch, []int{1}, "2 expected"},
+		{"overlaps itself", "aaa", "aa", "x", 1, false, edit.ErrAmbiguous, []int{1}, "overlaps"},
+		{"too often in a CRLF file", "a\r\nb\r\na\r\nb\r\n", "a\nb", "x", 1, false, edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := edit.Replace(c.original, c.old, c.new, c.expected, c.all)
+			var r *edit.ReplaceError
+			if !errors.Is(err, c.err) || !errors.As(err, &r) || got.Text != "" {
+				t.Fatalf("got %q, %v, want %v", got.Text, err, c.err)
+			}
+			if !slices.Equal(r.Lines, c.lines) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("lines %v, %q; want %v, %q", r.Lines, err, c.lines, c.text)
+			}
+		})
+	}
+}
+
+func TestReplacePlaces(t *testing.T) {
+	got, err := edit.Replace("a\nb\nc\na\nb\n", "a\nb\n", "x\n", 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []edit.Placed{{StartLine: 1, EndLine: 2, How: edit.Exact}, {StartLine: 4, EndLine: 5, How: edit.Exact}}
+	if !slices.Equal(got.Blocks, want) {
+		t.Errorf("got %v, want %v", got.Blocks, want)
+	}
+}
