@@ -38,10 +38,10 @@ func prepend(notes []string, err error, note string) []string {
 	return slices.Insert(notes, 0, note)
 }
 
-func opensBlock(line string) bool { return isSearchMarker(strings.TrimSpace(line)) }
+func opensBlock(line string) bool { return isSearchMarker(trimMarker(line)) }
 
 func isBlockMarker(line string) bool {
-	trimmed := strings.TrimSpace(line)
+	trimmed := trimMarker(line)
 	return isSearchMarker(trimmed) || trimmed == replaceMarker || trimmed == dividerMarker
 }
 
@@ -69,6 +69,7 @@ func (p *placer) searchBlock(ch change) (placement, *FailedBlock) {
 	if slices.Equal(ch.old, ch.new) {
 		f := failure(ch, ErrNoChange)
 		f.Reason = "search and replacement are identical, so nothing would change. Read the file again, or leave the block out."
+		p.describe(f, ch.old)
 		return placement{}, f
 	}
 	return p.place(ch)
@@ -91,6 +92,11 @@ func (p *placer) run(changes []change, place func(change) (placement, *FailedBlo
 		out, failed = p.apply(placed)
 	}
 	if len(failed) > 0 {
+		for i := range failed {
+			if failed[i].Surroundings == "" {
+				p.show(&failed[i])
+			}
+		}
 		slices.SortFunc(failed, func(a, b FailedBlock) int { return a.Index - b.Index })
 		return Result{}, &MatchError{Total: len(changes), Blocks: failed}
 	}

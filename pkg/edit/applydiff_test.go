@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 		{"ambiguous", "x\ny\nx\n", block("x", "z"), edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
 		{"ambiguous apart from whitespace", " x\ny\n  x\n", block("x", "z"), edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
 		{"equally far", "x\ny\nx\n", block("x", "z", ":start_line:2"), edit.ErrAmbiguous, []int{1, 3}, "equally far from line 2"},
-		{"twice, both far away", "x\nx\n" + strings.Repeat("-\n", 90), block("x", "z", ":start_line:80"), edit.ErrNoMatch, nil, "line"},
+		{"twice, both far away", "x\nx\n" + strings.Repeat("-\n", 90), block("x", "z", ":start_line:80"), edit.ErrNoMatch, []int{1, 2}, "none of them within 40 lines of line 80"},
 		{"not there", "alpha\nbeta\n", block("alpho\nbeta", "z"), edit.ErrNoMatch, nil, "Best match: lines 1-2"},
 		{"start line behind the end", "a\n", block("q", "z", ":start_line:7"), edit.ErrNoMatch, nil, "the file has 1 lines"},
 		{"empty file", "", block("q", "z"), edit.ErrNoMatch, nil, "not in the file"},
@@ -211,6 +211,10 @@ func TestRefusals(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%q does not say %q", err, c.text)
+			}
+			shown := match.Blocks[0].Surroundings != "" && match.Blocks[0].BestStart > 0
+			if c.err != edit.ErrNoMatch && c.err != edit.ErrEmptySearch && !shown {
+				t.Errorf("no lines of the file in %+v", match.Blocks[0])
 			}
 		})
 	}

@@ -35,6 +35,8 @@ var (
 	escaped       = regexp.MustCompile(`^([ \t]*)\\(\\*(?:<<<<<<<|=======|>>>>>>>|-------|:start_line|:end_line))`)
 )
 
+func trimMarker(line string) string { return strings.Trim(line, " \t\r") }
+
 func isSearchMarker(trimmed string) bool {
 	return trimmed == searchMarker || trimmed == searchMarker+">"
 }
@@ -81,7 +83,7 @@ func (p *blockParser) fail(format string, args ...any) *SyntaxError {
 }
 
 func (p *blockParser) read(line string) *SyntaxError {
-	trimmed := strings.TrimSpace(line)
+	trimmed := trimMarker(line)
 	switch {
 	case isSearchMarker(trimmed):
 		return p.open()

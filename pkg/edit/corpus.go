@@ -1,5 +1,7 @@
 package edit
 
+import "slices"
+
 // corpus is the text being edited, with the indexes that matching needs, built
 // when first asked for.
 type corpus struct {
@@ -9,8 +11,10 @@ type corpus struct {
 	budget  *budget
 }
 
-func newCorpus(text string) *corpus {
-	return &corpus{textLines: split(text), indexes: make(map[How]*index), budget: newBudget()}
+func newCorpus(text string) *corpus { return corpusOf(split(text)) }
+
+func corpusOf(lines textLines) *corpus {
+	return &corpus{textLines: lines, indexes: make(map[How]*index), budget: newBudget()}
 }
 
 func (c *corpus) index(t tier) *index {
@@ -30,6 +34,12 @@ func (c *corpus) find(t tier, lines []string, from, to, limit int) []int {
 		keys[i] = t.key(line)
 	}
 	return c.index(t).find(keys, from, to, limit)
+}
+
+// has reports whether lines stand at position at, byte by byte. It needs no
+// index.
+func (c *corpus) has(lines []string, at int) bool {
+	return at >= 0 && at+len(lines) <= c.len() && slices.Equal(c.text[at:at+len(lines)], lines)
 }
 
 // loose gives every line loosened, for similarity.

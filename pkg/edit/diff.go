@@ -21,7 +21,7 @@ import (
 // diff), the rest by Myers' algorithm with bounded effort: on very different
 // texts hunks can be larger than need be, never wrong.
 func Hunks(before, after string) [][4]int {
-	return lineHunks(split(before).raw(), split(after).raw())
+	return lineHunks(rawLines(before), rawLines(after))
 }
 
 func lineHunks(before, after []string) [][4]int {
@@ -41,29 +41,36 @@ func lineHunks(before, after []string) [][4]int {
 
 // diffLines gives the differences of two lists of lines, ascending and apart.
 func diffLines(before, after []string) []lcs.Diff {
-	ids := make(map[string]rune)
-	intern := func(lines []string) []rune {
-		list := make([]rune, len(lines))
-		for i, line := range lines {
-			id, known := ids[line]
-			if !known {
-				id = rune(len(ids))
-				ids[line] = id
-			}
-			list[i] = id
-		}
-		return list
+	same := 0
+	for same < min(len(before), len(after)) && before[same] == after[same] {
+		same++
 	}
-	d := &differ{a: intern(before), b: intern(after), rounds: 200}
+	ids := make(map[string]rune)
+	d := &differ{offset: same, rounds: 200, a: intern(ids, before[same:]), b: intern(ids, after[same:])}
 	d.countA, d.countB = make([]int32, len(ids)), make([]int32, len(ids))
 	d.placeB = make([]int32, len(ids))
 	d.compare(0, len(d.a), 0, len(d.b), 0)
 	return d.diffs
 }
 
+// intern gives equal lines equal numbers, so that comparing them is cheap.
+func intern(ids map[string]rune, lines []string) []rune {
+	list := make([]rune, len(lines))
+	for i, line := range lines {
+		id, known := ids[line]
+		if !known {
+			id = rune(len(ids))
+			ids[line] = id
+		}
+		list[i] = id
+	}
+	return list
+}
+
 // differ compares two lists of line ids.
 type differ struct {
 	a, b           []rune
+	offset         int     // lines that were cut off at the top
 	countA, countB []int32 // scratch, by id: occurrences in the range at hand
 	placeB         []int32 // scratch, by id: a place in b
 	rounds         int     // how often Myers' algorithm may go on where it gave up
@@ -106,6 +113,7 @@ func (d *differ) add(a0, a1, b0, b1 int) {
 	if a0 == a1 && b0 == b1 {
 		return
 	}
+	a0, a1, b0, b1 = a0+d.offset, a1+d.offset, b0+d.offset, b1+d.offset
 	if n := len(d.diffs); n > 0 && d.diffs[n-1].End == a0 && d.diffs[n-1].ReplEnd == b0 {
 		d.diffs[n-1].End, d.diffs[n-1].ReplEnd = a1, b1
 		return
@@ -193,7 +201,7 @@ func (d *differ) myers(a0, a1, b0, b1 int) {
 // lines around each hunk; "" if they are equal. Lines stand as they are, also
 // with carriage returns, so that [ApplyDiff] gives after again.
 func Unified(pathBefore, pathAfter, before, after string, context int) string {
-	u := unifiedWriter{before: split(before).raw(), after: split(after).raw(), context: max(context, 0)}
+	u := unifiedWriter{before: rawLines(before), after: rawLines(after), context: max(context, 0)}
 	hunks := lineHunks(u.before, u.after)
 	if len(hunks) == 0 {
 		return ""

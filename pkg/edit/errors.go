@@ -59,7 +59,7 @@ type FailedBlock struct {
 	Err          error   `json:"-"`                      // one of the package's sentinels
 	Reason       string  `json:"reason"`                 // a sentence for people and agents
 	StartLine    int     `json:"start_line,omitempty"`   // the line that the block asked for
-	BestStart    int     `json:"best_start,omitempty"`   // the most similar place
+	BestStart    int     `json:"best_start,omitempty"`   // the most similar place, or the first candidate
 	BestEnd      int     `json:"best_end,omitempty"`     //
 	Score        float64 `json:"score"`                  // its similarity, 0 to 1
 	Surroundings string  `json:"surroundings,omitempty"` // numbered lines around it
@@ -92,7 +92,7 @@ func (e *MatchError) Error() string {
 func (f FailedBlock) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Block %d (diff line %d): %s", f.Index, f.DiffLine, f.Reason)
-	if f.BestStart > 0 {
+	if f.BestStart > 0 && f.Err == ErrNoMatch {
 		fmt.Fprintf(&b, "\nBest match: lines %d-%d, %d%% similar.", f.BestStart, f.BestEnd, int(f.Score*100))
 	}
 	if f.Search != "" {

@@ -3,6 +3,7 @@ package edit_test
 import (
 	"errors"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -214,3 +215,60 @@ func FuzzReplace(f *testing.F) {
 }
 
 func lf(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// FuzzBlocksApply turns the difference of two texts into search blocks.
+func FuzzBlocksApply(f *testing.F) {
+	addPairs(f)
+	f.Fuzz(func(t *testing.T, before, after string, context int) {
+		before, after = proper(before), proper(after)
+		diff, ok := blocksOf(edit.Unified("a", "b", before, after, 1+context&3))
+		if !ok {
+			return
+		}
+		got, err := edit.ApplyDiff(before, diff, edit.Options{})
+		if err != nil {
+			t.Fatalf("%v\n%q\n%s", err, before, diff)
+		}
+		if got.Text != after {
+			t.Fatalf("got %q, want %q by\n%s", got.Text, after, diff)
+		}
+	})
+}
+
+// proper gives a text with LF endings and a final newline.
+func proper(text string) string {
+	text = strings.ReplaceAll(text, "\r", "")
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+// blocksOf writes a unified diff as search blocks, if they can say it: a part
+// without lines, or of one empty line, is an empty part.
+func blocksOf(unified string) (diff string, ok bool) {
+	var out strings.Builder
+	for _, hunk := range strings.Split("\n"+unified, "\n@@ -")[1:] {
+		lines := edit.Lines(hunk)
+		start, _, _ := strings.Cut(strings.Replace(lines[0], " ", ",", 1), ",")
+		var old, new []string
+		for _, line := range lines[1:] {
+			text := marker.ReplaceAllString(line[1:], `$1\$2`)
+			if line[0] != '+' {
+				old = append(old, text)
+			}
+			if line[0] != '-' {
+				new = append(new, text)
+			}
+		}
+		if len(old) == 0 || len(old) == 1 && old[0] == "" || len(new) == 1 && new[0] == "" {
+			return "", false
+		}
+		out.WriteString("<<<<<<< SEARCH\n:start_line:" + start + "\n-------\n" + strings.Join(append(old, ""), "\n") +
+			"=======\n" + strings.Join(append(new, ""), "\n") + ">>>>>>> REPLACE\n")
+	}
+	return out.String(), out.Len() > 0
+}
+
+// marker matches what a block must escape, also with backslashes before it.
+var marker = regexp.MustCompile(`^([ \t]*)(\\*(?:<<<<<<<|=======|>>>>>>>|-------|:start_line|:end_line))`)

@@ -65,6 +65,15 @@ func split(s string) textLines {
 	return t
 }
 
+// rawLines splits s into its lines with their terminators.
+func rawLines(s string) []string {
+	lines := strings.SplitAfter(s, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
 func (t *textLines) add(text string, end ending) {
 	t.text = append(t.text, text)
 	t.end = append(t.end, end)
@@ -76,15 +85,6 @@ func (t *textLines) addRange(from textLines, start, stop int) {
 }
 
 func (t textLines) len() int { return len(t.text) }
-
-// raw gives the lines with their terminators.
-func (t textLines) raw() []string {
-	lines := make([]string, t.len())
-	for i, text := range t.text {
-		lines[i] = text + t.end[i].String()
-	}
-	return lines
-}
 
 func (t textLines) String() string {
 	size := 0

@@ -42,7 +42,7 @@ func patchTiers() []tier {
 // loosen is the key of a line with whitespace runs as one space, none at the
 // ends, and typographic quotes, dashes and ellipses as their ASCII forms.
 func loosen(line string) string {
-	if isLoose(line) {
+	if line = strings.Trim(line, " \t"); isLoose(line) {
 		return line
 	}
 	var b strings.Builder
@@ -62,8 +62,8 @@ func loosen(line string) string {
 	return b.String()
 }
 
-// isLoose reports whether loosen would change nothing: most lines of code,
-// once their indentation is cut, so that no copy is made for them.
+// isLoose reports whether loosen would change nothing more: so it is with most
+// lines of code, once their indentation is cut, and no copy is made for them.
 func isLoose(line string) bool {
 	previous := byte(' ')
 	for i := range len(line) {

@@ -175,11 +175,10 @@ func (s *seeker) below(t tier, v variant, h PatchHunk, anchors []string, froms [
 		last := s.len() - len(v.old)
 		return s.find(t, v.old, last, last, 1)
 	}
-	starts := s.find(t, v.old, s.cursor, s.len(), math.MaxInt)
 	if len(anchors) == 0 {
-		return starts
+		return s.find(t, v.old, s.cursor, s.len(), maxCandidates+1)
 	}
-	return firstBelow(starts, froms, 0)
+	return firstBelow(s.find(t, v.old, s.cursor, s.len(), math.MaxInt), froms, 0)
 }
 
 // insert places a hunk that only adds lines: below its anchor, else at the end
@@ -224,7 +223,7 @@ func (s *seeker) elsewhere(ch change, h PatchHunk, readings []variant) (placemen
 }
 
 func ambiguousHunk(ch change, starts []int) *FailedBlock {
-	f := ambiguous(ch, starts)
+	f := ambiguous(ch, starts, 1)
 	f.Reason = fmt.Sprintf("it fits at lines %s. Add lines of context, or an @@ line with the class or function that it is in.",
 		listLines(f.Candidates, len(starts)))
 	return f

@@ -28,7 +28,7 @@ func (p *placer) place(ch change) (placement, *FailedBlock) {
 				return p.found(v, starts[0], t.how), nil
 			}
 			if len(starts) > 1 {
-				return placement{}, ambiguous(v.change, starts)
+				return placement{}, ambiguous(v.change, starts, 1)
 			}
 		}
 		if at := p.onlyPlace(v); at >= 0 {
@@ -48,6 +48,9 @@ func (p *placer) candidates(t tier, v variant) []int {
 		return p.find(t, v.old, 0, p.len(), maxCandidates+1)
 	}
 	at, buffer := v.hint-1, p.opt.buffer()
+	if t.how == Exact && p.has(v.old, at) {
+		return []int{at}
+	}
 	if here := p.find(t, v.old, at, at, 1); here != nil {
 		return here
 	}
@@ -119,7 +122,7 @@ func (p *placer) similar(readings []variant) (placement, *FailedBlock) {
 	}
 	rivals := contenders(windows, best)
 	if len(rivals) > 1 {
-		return placement{}, ambiguous(best.change, rivals)
+		return placement{}, ambiguous(best.change, rivals, windows[0].score)
 	}
 	pl := p.found(best, rivals[0], Fuzzy)
 	pl.note("matched by similarity, %d%%", int(windows[0].score*100))
@@ -160,54 +163,4 @@ func contenders(windows []scored, v variant) []int {
 	}
 	slices.Sort(starts)
 	return starts
-}
-
-func ambiguous(ch change, starts []int) *FailedBlock {
-	f := failure(ch, ErrAmbiguous)
-	for _, s := range starts[:min(len(starts), maxCandidates)] {
-		f.Candidates = append(f.Candidates, s+1)
-	}
-	list := listLines(f.Candidates, len(starts))
-	if ch.hint > 0 {
-		f.Reason = fmt.Sprintf("the text stands at lines %s, equally far from line %d. Give the exact start line or more lines of context.", list, ch.hint)
-	} else {
-		f.Reason = fmt.Sprintf("the text stands at lines %s. Say which with a start line, or give more lines of context.", list)
-	}
-	return f
-}
-
-// missing reports a change without a place, with the most similar text.
-func (p *placer) missing(ch change, reason string) *FailedBlock {
-	f := failure(ch, ErrNoMatch)
-	f.Reason = reason
-	if ch.hint > p.len() {
-		f.Reason = fmt.Sprintf("%s The start line is %d, the file has %d lines.", reason, ch.hint, p.len())
-	}
-	p.describe(f, ch.old)
-	return f
-}
-
-func failure(ch change, kind error) *FailedBlock {
-	return &FailedBlock{Index: ch.index, DiffLine: ch.diffLine, Err: kind, StartLine: ch.hint, Search: excerpt(ch.old)}
-}
-
-// describe adds the best match to f, and the lines around it, or around the
-// start line where nothing is similar.
-func (p *placer) describe(f *FailedBlock, search []string) {
-	const around, maxLines, maxLine = 3, 60, 300
-	from, to := f.StartLine-1, f.StartLine
-	if best, ok := p.compare(search).nearest(span{0, p.len()}); ok {
-		from, to = best.start, min(p.len(), best.start+len(search))
-		f.BestStart, f.BestEnd, f.Score = from+1, to, best.score
-	}
-	from, to = max(0, from-around), min(p.len(), to+around)
-	if f.BestStart == 0 && f.StartLine == 0 || from >= to {
-		return
-	}
-	to = min(to, from+maxLines)
-	lines := make([]string, 0, to-from)
-	for _, line := range p.text[from:to] {
-		lines = append(lines, shorten(line, maxLine))
-	}
-	f.Surroundings = Numbered(lines, from+1)
 }

@@ -127,3 +127,16 @@ func checkException(t *testing.T, c recordedCase, e exception, got edit.Result, 
 		t.Errorf("got %q, %v, want %q: %s", got.Text, err, want, e.reason)
 	}
 }
+
+// The documentation lists the same exceptions, with the same reasons.
+func TestExceptionsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/apply-diff.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, e := range exceptions {
+		if !strings.Contains(string(page), "| "+name+" |") || !strings.Contains(string(page), "| "+e.reason+" |") {
+			t.Errorf("docs/apply-diff.md does not list %q with its reason", name)
+		}
+	}
+}

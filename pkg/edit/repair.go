@@ -57,9 +57,6 @@ func withoutOuterBlanks(ch change) (change, bool) {
 		if len(ch.new) > 0 && isBlank(ch.new[0]) {
 			ch.new = ch.new[1:]
 		}
-		if ch.hint > 0 {
-			ch.hint++
-		}
 	}
 	for len(ch.old) > 1 && isBlank(ch.old[len(ch.old)-1]) {
 		ch.old = ch.old[:len(ch.old)-1]
@@ -143,9 +140,6 @@ func withoutFences(ch change) (change, bool) {
 	ch.old = old
 	if replacement, fenced := unfence(ch.new); fenced {
 		ch.new = replacement
-	}
-	if ch.hint > 0 {
-		ch.hint++
 	}
 	return ch, true
 }

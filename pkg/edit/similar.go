@@ -214,7 +214,10 @@ func (h *histogram) bound(other *histogram) float64 {
 			lack -= d
 		}
 	}
-	if left == 0 || right == 0 {
+	switch {
+	case left == 0 && right == 0:
+		return 1
+	case left == 0 || right == 0:
 		return 0
 	}
 	return max(0, 1-float64(max(surplus, lack))/float64(max(left, right)-1))

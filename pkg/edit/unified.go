@@ -10,12 +10,12 @@ import (
 // included, as git reads it; then like search blocks, with the file's own line
 // endings.
 func applyUnified(original, diff string, opt Options) (Result, error) {
-	parsed, notes, syntax := readUnified(split(diff).raw())
+	parsed, notes, syntax := readUnified(rawLines(diff))
 	if syntax != nil {
 		return Result{}, syntax
 	}
 	c := newCorpus(original)
-	if result, ok := literal(c, parsed.hunks, opt); ok {
+	if result, ok := literal(rawLines(original), parsed.hunks, opt); ok {
 		result.Notes = append(notes, result.Notes...)
 		return result, nil
 	}
@@ -77,13 +77,11 @@ func trimBlank(lines []string) []string {
 // literal applies hunks whose old lines are in the text byte by byte, with
 // their terminators. ok is false if any is not, or if no line of the diff shows
 // that its line endings are those of the file.
-func literal(c *corpus, hunks []hunk, opt Options) (result Result, ok bool) {
-	if c.len() > 0 && !slices.ContainsFunc(hunks, func(h hunk) bool { return len(h.old) > 0 }) {
+func literal(raw []string, hunks []hunk, opt Options) (result Result, ok bool) {
+	if len(raw) > 0 && !slices.ContainsFunc(hunks, func(h hunk) bool { return len(h.old) > 0 }) {
 		return Result{}, false
 	}
-	raw := c.raw()
-	p := &placer{corpus: &corpus{textLines: textLines{text: raw}, indexes: map[How]*index{}, budget: c.budget},
-		tiers: []tier{{Exact, verbatim}}, opt: opt}
+	p := &placer{corpus: corpusOf(textLines{text: raw}), tiers: diffTiers()[:1], opt: opt}
 	var out strings.Builder
 	at := 0
 	for i, h := range hunks {
