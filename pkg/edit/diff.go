@@ -21,7 +21,7 @@ import (
 // diff), the rest by Myers' algorithm with bounded effort: on very different
 // texts hunks can be larger than need be, never wrong.
 func Hunks(before, after string) [][4]int {
-	return lineHunks(rawLines(before), rawLines(after))
+	return lineHunks(RawLines(before), RawLines(after))
 }
 
 func lineHunks(before, after []string) [][4]int {
@@ -201,7 +201,7 @@ func (d *differ) myers(a0, a1, b0, b1 int) {
 // lines around each hunk; "" if they are equal. Lines stand as they are, also
 // with carriage returns, so that [ApplyDiff] gives after again.
 func Unified(pathBefore, pathAfter, before, after string, context int) string {
-	u := unifiedWriter{before: rawLines(before), after: rawLines(after), context: max(context, 0)}
+	u := unifiedWriter{before: RawLines(before), after: RawLines(after), context: max(context, 0)}
 	hunks := lineHunks(u.before, u.after)
 	if len(hunks) == 0 {
 		return ""

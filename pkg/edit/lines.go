@@ -65,9 +65,9 @@ func split(s string) textLines {
 	return t
 }
 
-// rawLines splits s into its lines with their terminators.
-func rawLines(s string) []string {
-	lines := strings.SplitAfter(s, "\n")
+// RawLines splits text like Lines, with the terminators left on.
+func RawLines(text string) []string {
+	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}

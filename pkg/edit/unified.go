@@ -10,12 +10,12 @@ import (
 // included, as git reads it; then like search blocks, with the file's own line
 // endings.
 func applyUnified(original, diff string, opt Options) (Result, error) {
-	parsed, notes, syntax := readUnified(rawLines(diff))
+	parsed, notes, syntax := readUnified(RawLines(diff))
 	if syntax != nil {
 		return Result{}, syntax
 	}
 	c := newCorpus(original)
-	if result, ok := literal(rawLines(original), parsed.hunks, opt); ok {
+	if result, ok := literal(RawLines(original), parsed.hunks, opt); ok {
 		result.Notes = append(notes, result.Notes...)
 		return result, nil
 	}
