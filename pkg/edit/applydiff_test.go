@@ -71,6 +71,7 @@ func TestBlocksPlaces(t *testing.T) {
 		{name: "blocks in any order", original: ten, diff: block("9", "nine", ":start_line:9") + block("2", "two"),
 			want: "1\ntwo\n3\n4\n5\n6\n7\n8\nnine\n10\n"},
 		{name: "shared context", original: "a\nb\nc\n", diff: block("a\nb", "A\nb") + block("b\nc", "b\nC"), want: "A\nb\nC\n"},
+		{name: "an inner block between quoted lines", original: "a\nb\nc\nd\n", diff: block("a\nb\nc\nd", "a\nb\nc\nD") + block("b", "B"), want: "a\nB\nc\nD\n"},
 		{name: "neighbours that both insert", original: "a\nb\n", diff: block("b", "y\nb") + block("a", "a\nx"), want: "a\nx\ny\nb\n"},
 		{name: "deletion", original: "a\nb\nc\n", diff: block("b", ""), want: "a\nc\n"},
 		{name: "one empty line in the replacement is none", original: "a\nb\nc\n", diff: "<<<<<<< SEARCH\nb\n=======\n\n>>>>>>> REPLACE", want: "a\nc\n"},
@@ -131,6 +132,7 @@ func TestBlocksIndentation(t *testing.T) {
 			want: "  if x:\n    y()\n    if z:\n      q()\n", note: "whitespace"},
 		{name: "spaces for one tab", original: "\tx()\n", diff: block("    x()", "    if a {\n        x()\n    }"),
 			want: "\tif a {\n\t\tx()\n\t}\n", note: "whitespace"},
+		{name: "dedent in spaces", original: "{\n    x()\n}\n", diff: block("\t\tx()", "\ty()\nz()"), want: "{\n  y()\nz()\n}\n", note: "whitespace"},
 		{name: "dedent in tabs", original: "{\n\t\tx()\n}\n", diff: block("        x()", "    y()\nz()"), want: "{\n\ty()\nz()\n}\n", note: "whitespace"},
 		{name: "blank lines get no indentation", original: "    a\n    b\n", diff: block("a\nb", "a\n\nb"), want: "    a\n\n    b\n", note: "whitespace"},
 		{name: "quoted lines keep their text", original: "say(“hi”)  // x\nold\n", diff: block("say(\"hi\") // x\nold", "say(\"hi\") // x\nnew"),
@@ -279,5 +281,23 @@ func TestMalformedBlocks(t *testing.T) {
 				t.Errorf("line %d, %q; want line %d, %q", syntax.Line, syntax.Reason, c.line, c.text)
 			}
 		})
+	}
+}
+
+// However much fails, the error fits into an agent's context.
+func TestErrorTextIsBounded(t *testing.T) {
+	wide := strings.Repeat("x", 10_000)
+	original := strings.Repeat(wide+"\n", 100)
+	diff := strings.Repeat(block(strings.Repeat(wide+"y\n", 30)+"z", "q"), 50)
+	_, err := edit.ApplyDiff(original, diff, edit.Options{})
+	if text := err.Error(); len(text) > 30_000 || !strings.Contains(text, "more failed blocks") || !strings.Contains(text, "50 of 50") {
+		t.Errorf("%d bytes: %.200s", len(text), text)
+	}
+}
+
+func TestShortenedLinesAreWhole(t *testing.T) {
+	_, err := edit.ApplyDiff(strings.Repeat("ü", 500)+"\n", block(strings.Repeat("ü", 499), "q"), edit.Options{})
+	if !strings.Contains(err.Error(), "ü…") || strings.ContainsRune(err.Error(), '\uFFFD') {
+		t.Errorf("%q", err)
 	}
 }

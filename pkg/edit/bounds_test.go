@@ -36,9 +36,10 @@ func code(lines int, seed uint64) string {
 }
 
 // The work of a call is bounded however the text and the diff are made. The
-// limit is generous: what it catches is growth by another power.
+// limit is far above what a loaded machine needs: what it catches is growth by
+// another power.
 func TestBoundedTime(t *testing.T) {
-	n, blocks, limit := 20_000, 40, 5*time.Second
+	n, blocks, limit := 5_000, 20, 10*time.Second
 	if long() {
 		n, blocks, limit = 100_000, 200, 60*time.Second
 	}
@@ -66,9 +67,9 @@ func TestBoundedTime(t *testing.T) {
 		{"all found", long, many(hits), edit.Options{}, nil},
 		{"none found", long, many(near), edit.Options{}, edit.ErrNoMatch},
 		{"none found, fuzzy", long, many(shuffled), edit.Options{Threshold: 0.5}, edit.ErrNoMatch},
-		{"long nearly periodic search", same, many(func(int) string { return block(strings.Repeat("a\n", 2000)+"b", "x") }), edit.Options{}, edit.ErrNoMatch},
-		{"long periodic search", same, many(func(int) string { return block(strings.Repeat("a\n", 2000)+"a", "x") }), edit.Options{}, edit.ErrAmbiguous},
-		{"empty lines", strings.Repeat("\n", n), many(func(int) string { return block(strings.Repeat("\n", 2000)+"b", "x") }), edit.Options{Threshold: 0.9}, edit.ErrNoMatch},
+		{"long nearly periodic search", same, many(func(int) string { return block(strings.Repeat("a\n", n/10)+"b", "x") }), edit.Options{}, edit.ErrNoMatch},
+		{"long periodic search", same, many(func(int) string { return block(strings.Repeat("a\n", n/10)+"a", "x") }), edit.Options{}, edit.ErrAmbiguous},
+		{"empty lines", strings.Repeat("\n", n), many(func(int) string { return block(strings.Repeat("\n", n/10)+"b", "x") }), edit.Options{Threshold: 0.9}, edit.ErrNoMatch},
 		{"one long line", strings.Repeat("ab", 20*n), block(strings.Repeat("ba", 20*n), "x"), edit.Options{Threshold: 0.9}, edit.ErrNoMatch},
 		{"newline markers", "a\n", "@@ -1 +1 @@\n-a\n+b\n" + strings.Repeat("\\\n", n*10), edit.Options{}, nil},
 		{"block of everything", long, block(strings.TrimSuffix(long, "\n"), strings.TrimSuffix(code(n, 2), "\n")), edit.Options{}, nil},
@@ -90,7 +91,10 @@ func TestBoundedTime(t *testing.T) {
 }
 
 func TestBoundedTimeOfPatches(t *testing.T) {
-	n := 20_000
+	n := 5_000
+	if long() {
+		n = 50_000
+	}
 	for _, c := range []struct{ name, original, patch string }{
 		{"blank lines", "a\n", patch("*** Update File: f", "-a", "+b"+strings.Repeat("\n", n*10), "-c")},
 		{"many anchors", strings.Repeat("A\nx\n", n), patch("*** Update File: f", "@@ A", "@@ A", "@@ A", " x", "-y", "+z")},
@@ -107,7 +111,7 @@ func TestBoundedTimeOfPatches(t *testing.T) {
 			}
 			took := time.Since(start)
 			t.Logf("%v", took)
-			if took > 5*time.Second {
+			if took > 10*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})
@@ -115,7 +119,7 @@ func TestBoundedTimeOfPatches(t *testing.T) {
 }
 
 func TestBoundedTimeOfHunks(t *testing.T) {
-	n := 20_000
+	n := 10_000
 	if long() {
 		n = 200_000
 	}
@@ -143,7 +147,7 @@ func TestBoundedTimeOfHunks(t *testing.T) {
 			if replay(t, c.before, c.after, hunks) != c.after {
 				t.Error("the hunks do not give the text after")
 			}
-			if took > 5*time.Second {
+			if took > 10*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})

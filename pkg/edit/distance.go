@@ -34,8 +34,9 @@ func newPattern(text string) *pattern {
 	return p
 }
 
-// cost is the work of one distance, in machine words.
-func (p *pattern) cost(length int) int { return p.words * length }
+// cost is about the work of one distance to a text of so many bytes, in machine
+// words.
+func (p *pattern) cost(size int) int { return (p.words + 1) * size }
 
 // distance is the number of runes to insert, delete or replace between the
 // pattern and text.

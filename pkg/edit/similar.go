@@ -19,7 +19,7 @@ type budget struct {
 	words   int // machine words still to be spent on distances
 }
 
-func newBudget() *budget { return &budget{scanned: 256 << 20, words: 100 << 20} }
+func newBudget() *budget { return &budget{scanned: 128 << 20, words: 50 << 20} }
 
 // maxEvaluated is how many windows are measured for an error's best match,
 // after all have been ordered by an upper bound.
@@ -159,16 +159,20 @@ func orderByBound(bounds []float64) []int {
 func (m *comparison) score(start int) (score float64, exact bool) {
 	loose := m.corpus.loose()
 	window := loose[start:min(start+len(m.lines), len(loose))]
+	size := len(window)
+	for _, line := range window {
+		size += len(line)
+	}
+	cost := m.pattern.cost(size)
+	if cost > m.corpus.budget.words {
+		return m.equalLines(window), false
+	}
+	m.corpus.budget.words -= cost
 	text := []rune(joinLoose(window))
 	longest := max(len(text), m.pattern.length)
 	if longest == 0 {
 		return 1, true
 	}
-	cost := m.pattern.cost(len(text))
-	if cost > m.corpus.budget.words {
-		return m.equalLines(window), false
-	}
-	m.corpus.budget.words -= cost
 	return 1 - float64(m.pattern.distance(text))/float64(longest), true
 }
 
@@ -196,7 +200,7 @@ func (h *histogram) add(line string, by int) {
 		return
 	}
 	for _, r := range line {
-		h[r%32] += by
+		h[uint32(r)%32] += by
 	}
 	h[' '%32] += by
 }

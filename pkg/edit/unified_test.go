@@ -35,6 +35,7 @@ func TestUnified(t *testing.T) {
 		{name: "blank lines behind wrong counts", original: abc, diff: "@@ -2,9 +2,9 @@\n-b\n+B\n\n", want: "a\nB\nc\nd\ne\nf\n", note: "counts"},
 		{name: "numbers that are none", original: abc, diff: "@@ -x,1 +1 @@\n-b\n+B\n", want: "a\nB\nc\nd\ne\nf\n"},
 		{name: "removal of what looks like a header", original: "-- x\n++ y\nz\n", diff: "@@ -1,3 +1,2 @@\n--- x\n+++ z\n-++ y\n z\n", want: "++ z\nz\n"},
+		{name: "line number too large", original: abc, diff: "@@ -99999999999999999999,1 +1,1 @@\n-b\n+B\n", want: "a\nB\nc\nd\ne\nf\n", note: "found at line 2"},
 		{name: "other indentation", original: "\tif x {\n\t\ty()\n\t}\n", diff: "@@ -1,3 +1,4 @@\n if x {\n     y()\n+    z()\n }\n",
 			want: "\tif x {\n\t\ty()\n\t\tz()\n\t}\n", note: "whitespace"},
 		{name: "entities", original: "a < b\n", diff: "@@ -1 +1 @@\n-a &lt; b\n+a &gt; b\n", want: "a > b\n", note: "HTML entities"},
