@@ -100,6 +100,16 @@ func TestMergeKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestOwnFlagsStay(t *testing.T) {
+	p := newPlace(t)
+	p.apply("vscode")
+	text := strings.Replace(p.read(".vscode/mcp.json"), `"]`, `", "--log-level", "debug"]`, 1)
+	p.write(".vscode/mcp.json", text)
+	if plan := p.apply("vscode"); plan.Files[0].Action != clientsetup.Unchanged || p.read(".vscode/mcp.json") != text {
+		t.Errorf("%s: now\n%s", plan.Files[0].Action, p.read(".vscode/mcp.json"))
+	}
+}
+
 func TestStrictClientsAreWarnedOfComments(t *testing.T) {
 	p := newPlace(t)
 	p.write(".claude/settings.json", "{\n  // mine\n}\n")
