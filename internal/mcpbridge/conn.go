@@ -121,13 +121,14 @@ func (c *conn) begin(r *request, size int) *rpcError {
 		p.release(size)
 		return failure
 	}
-	p.start(func() {
+	j := p.start(func() {
 		defer p.release(size)
 		answer := c.server.serve(f.ctx, r, to)
 		if c.peer.end(r, f) {
 			c.send(answer)
 		}
 	})
+	context.AfterFunc(f.ctx, func() { p.expedite(j) })
 	return nil
 }
 

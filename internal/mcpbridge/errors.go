@@ -53,7 +53,8 @@ func encodeError(id json.RawMessage, failure *rpcError) []byte {
 // is not encoded once more.
 func encodeResult(id, result json.RawMessage) []byte {
 	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
-	out := make([]byte, 0, len(before)+len(id)+len(between)+len(result)+len(after))
+	const newline = 1 // stdio appends one
+	out := make([]byte, 0, len(before)+len(id)+len(between)+len(result)+len(after)+newline)
 	out = append(append(out, before...), id...)
 	out = append(append(out, between...), result...)
 	return append(out, after...)

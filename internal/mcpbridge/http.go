@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"sync"
@@ -17,11 +18,11 @@ type HTTPOptions struct {
 	// one principal began, nobody else can use, read or cancel.
 	Authenticate func(token string) (principal string, ok bool)
 	// AllowedHosts are the Host headers that are served: a name or address,
-	// with or without a port. Nil means the loopback names.
+	// with or without a port. None means the loopback names.
 	AllowedHosts []string
 	// AllowedOrigins are the Origin headers that are served, such as
 	// "http://localhost:6274". Requests without one, as programs send them,
-	// are always served. Nil means that no web page is.
+	// are always served. None means that no web page is.
 	AllowedOrigins []string
 	// MaxBody is the longest request body; 0 means 16 MiB. What one principal
 	// has in flight holds at most four times that.
@@ -41,6 +42,8 @@ type HTTPOptions struct {
 	// SSE also serves the transport of revision 2024-11-05 at /sse and
 	// /message.
 	SSE bool
+	// TLS, if not nil, has Serve and ListenAndServe speak HTTPS with it.
+	TLS *tls.Config
 	// Drain is how long calls may go on after shutdown has begun; 0 means one
 	// second.
 	Drain time.Duration
@@ -62,7 +65,7 @@ const (
 )
 
 func (o HTTPOptions) withDefaults() HTTPOptions {
-	if o.AllowedHosts == nil {
+	if len(o.AllowedHosts) == 0 {
 		o.AllowedHosts = []string{"localhost", "127.0.0.1", "[::1]"}
 	}
 	if o.MaxBody <= 0 {

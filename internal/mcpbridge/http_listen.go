@@ -19,9 +19,9 @@ const (
 	maxConnections = 1024
 )
 
-// Serve serves HTTP on a listener, which may be a TLS one, until ctx is done.
-// Then it ends the streams, lets calls go on for the drain time, cancels them,
-// and returns nil. The handler is closed afterwards.
+// Serve serves HTTP on a listener, or HTTPS if [HTTPOptions.TLS] is set, until
+// ctx is done. Then it ends the streams, lets calls go on for the drain time,
+// cancels them, and returns nil. The handler is closed afterwards.
 func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
 	defer h.Close()
 	server := &http.Server{
@@ -35,7 +35,7 @@ func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
 		defer close(stopped)
 		h.shutdown(server)
 	})
-	err := server.Serve(netutil.LimitListener(listener, maxConnections))
+	err := h.accept(server, netutil.LimitListener(listener, maxConnections))
 	if stop() {
 		return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
 	}
@@ -44,6 +44,14 @@ func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
 		return nil
 	}
 	return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
+}
+
+func (h *HTTPHandler) accept(server *http.Server, listener net.Listener) error {
+	if h.options.TLS == nil {
+		return server.Serve(listener)
+	}
+	server.TLSConfig = h.options.TLS.Clone()
+	return server.ServeTLS(listener, "", "") // the certificates are in the configuration
 }
 
 func (h *HTTPHandler) shutdown(server *http.Server) {

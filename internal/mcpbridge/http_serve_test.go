@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,24 @@ func TestHeadersAreBounded(t *testing.T) {
 	answer, err := io.ReadAll(conn)
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 431 ") {
 		t.Errorf("got %q, %v", answer, err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServeTLS(t *testing.T) {
+	known := httptest.NewTLSServer(nil)
+	defer known.Close()
+	w, stop := serve(t, newHandler(t), mcpbridge.HTTPOptions{TLS: known.TLS})
+	w.url = strings.Replace(w.url, "http://", "https://", 1)
+	response, err := known.Client().Do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != 200 || response.TLS == nil {
+		t.Errorf("got %s", response.Status)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

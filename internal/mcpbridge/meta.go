@@ -83,8 +83,9 @@ func (m *meta) readClient() *rpcError {
 	return nil
 }
 
-// declaresElicitation tells whether capabilities has an elicitation member; it
-// is not ok if capabilities is not an object.
+// declaresElicitation tells whether the client can show its user a form. An
+// empty declaration means forms; one with "url" alone does not. It is not ok
+// if capabilities is not an object.
 func declaresElicitation(capabilities json.RawMessage) (can, ok bool) {
 	if capabilities == nil || capabilities[0] != '{' {
 		return false, false
@@ -94,7 +95,11 @@ func declaresElicitation(capabilities json.RawMessage) (can, ok bool) {
 		return false, false
 	}
 	elicitation := declared.get("elicitation")
-	return elicitation != nil && elicitation[0] == '{', true
+	if elicitation == nil || elicitation[0] != '{' {
+		return false, true
+	}
+	modes, err := readMembers(elicitation)
+	return err == nil && (modes.get("form") != nil || modes.get("url") == nil), true
 }
 
 // readClientInfo takes what it can get: the field is optional and unverified.

@@ -1,6 +1,9 @@
 package mcpbridge
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // pool runs jobs on goroutines of their own, started in the order in which
 // they were submitted. It bounds how many run at once, how many wait, and how
@@ -12,7 +15,7 @@ type pool struct {
 	reserved int // places given out, running or not
 	bytes    int // held by them
 	running  int
-	waiting  []func()
+	waiting  []*job
 	closed   bool
 	idle     chan struct{} // closed when closed and nothing is reserved
 }
@@ -47,36 +50,54 @@ func (p *pool) release(size int) {
 	p.settle()
 }
 
-// start runs a job in a reserved place as soon as its turn comes.
-func (p *pool) start(job func()) {
+// job is a function that waits for a place to run.
+type job struct{ run func() }
+
+// start runs a function in a reserved place as soon as its turn comes.
+func (p *pool) start(run func()) *job {
+	j := &job{run}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running >= p.limit.running {
-		p.waiting = append(p.waiting, job)
-		return
+		p.waiting = append(p.waiting, j)
+		return j
 	}
 	p.running++
-	go p.work(job)
+	go p.work(j)
+	return j
 }
 
-func (p *pool) work(job func()) {
-	for ok := true; ok; {
-		job()
-		job, ok = p.next()
+// expedite runs a job at once if it is still waiting: it has been cancelled,
+// so it will only give back what it holds, and others may wait for that.
+func (p *pool) expedite(j *job) {
+	p.mu.Lock()
+	i := slices.Index(p.waiting, j)
+	if i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+	}
+	p.mu.Unlock()
+	if i >= 0 {
+		j.run()
 	}
 }
 
-func (p *pool) next() (func(), bool) {
+func (p *pool) work(j *job) {
+	for ; j != nil; j = p.next() {
+		j.run()
+	}
+}
+
+// next takes the job whose turn it is, or gives up the caller's turn.
+func (p *pool) next() *job {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.waiting) == 0 {
 		p.running--
-		return nil, false
+		return nil
 	}
-	job := p.waiting[0]
-	p.waiting[0] = nil
-	p.waiting = p.waiting[1:]
-	return job, true
+	j := p.waiting[0]
+	p.waiting = slices.Delete(p.waiting, 0, 1)
+	return j
 }
 
 // close lets no further job in; the channel is closed when the last is done.

@@ -84,9 +84,9 @@ func TestCancelQueuedCall(t *testing.T) {
 		}
 		return mcpbridge.Result{}
 	}
-	var queuedErr error
+	queued := make(chan error, 1)
 	h.tools["echo"] = func(ctx context.Context, _ mcpbridge.Call) mcpbridge.Result {
-		queuedErr = ctx.Err()
+		queued <- ctx.Err()
 		return mcpbridge.Result{}
 	}
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
@@ -103,6 +103,16 @@ func TestCancelQueuedCall(t *testing.T) {
 	if a := c.read(); string(a.ID) != `"l"` {
 		t.Fatalf("got %s, want the list's answer", a.Raw)
 	}
+	// What it holds, it gives back at once: calls of other connections may
+	// wait for it.
+	select {
+	case err := <-queued:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the cancelled call was started with a context that is not done: %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the cancelled call keeps its place in the order")
+	}
 	close(release)
 	for range 64 {
 		if a := c.read(); string(a.ID) == "1000" {
@@ -110,8 +120,28 @@ func TestCancelQueuedCall(t *testing.T) {
 		}
 	}
 	h.waitIdle()
-	if !errors.Is(queuedErr, context.Canceled) {
-		t.Errorf("the cancelled call was started with a context that is not done: %v", queuedErr)
+}
+
+// What initialize and _meta say about elicitation is the same thing.
+func TestCanElicit(t *testing.T) {
+	for declared, want := range map[string]bool{
+		`{}`: false, `{"elicitation":{}}`: true, `{"elicitation":{"form":{}}}`: true, `{"elicitation":{"form":{},"url":{}}}`: true,
+		`{"elicitation":{"url":{}}}`: false, `{"elicitation":null}`: false, `{"sampling":{}}`: false,
+	} {
+		h := newHandler(t)
+		c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+		c.send(strings.Replace(initialize, `{"elicitation":{}}`, declared, 1),
+			callLine(1, "echo", "{}"), strings.Replace(modernLine(2, "echo", "{}"), `clientCapabilities":{}`, `clientCapabilities":`+declared, 1))
+		for range 3 {
+			if a := c.read(); a.Error != nil {
+				t.Fatalf("%s: %s", declared, a.Raw)
+			}
+		}
+		for _, call := range h.calls() {
+			if call.Caller.CanElicit != want {
+				t.Errorf("%s: %+v", declared, call.Caller)
+			}
+		}
 	}
 }
 

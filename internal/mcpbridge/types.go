@@ -46,7 +46,7 @@ type Caller struct {
 	Principal string
 	// Client is what the client calls itself.
 	Client Client
-	// CanElicit is true if the client declared that it can ask its user.
+	// CanElicit is true if the client declared that it can show its user a form.
 	CanElicit bool
 	// ProtocolVersion is the revision in use for this request.
 	ProtocolVersion string
