@@ -238,15 +238,27 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 	if err != nil {
 		return Result{}, err
 	}
-	if outcome.Settlement != nil {
-		defer outcome.Settlement.Close()
-	}
 	if err := e.record(ctx, call, outcome); err != nil {
+		e.settle(call, outcome)
 		return Result{}, err
 	}
+	e.settle(call, outcome)
 	e.deliver(call, outcome.Delivered)
 	e.after(ctx, call, outcome)
 	return planned.Result(outcome)
+}
+
+// settle gives up the before-images. What goes wrong now changes nothing
+// about the change, but somebody has to know: another program's content may
+// have been kept aside.
+func (e *Engine) settle(call *Call, outcome *Outcome) {
+	if outcome.Settlement == nil {
+		return
+	}
+	if err := outcome.Settlement.Close(); err != nil {
+		e.log.Warn().Err(err).Str("tool", call.Tool).Msg("a change was not settled cleanly")
+		outcome.Warnings = append(outcome.Warnings, err.Error())
+	}
 }
 
 // record writes the ledger record of an outcome that needs one. The change is

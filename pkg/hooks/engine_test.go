@@ -181,7 +181,7 @@ func TestOrderOfACall(t *testing.T) {
 	if result := r.do(); result.IsError || !strings.Contains(string(result.Structured), "rec-1") {
 		t.Errorf("%+v", result)
 	}
-	r.want("targets", "first", "plan", "second", "run", "record", "post", "result", "settle", "close")
+	r.want("targets", "first", "plan", "second", "run", "record", "settle", "post", "result", "close")
 }
 
 func TestFirstRefusalStops(t *testing.T) {
