@@ -107,7 +107,8 @@ func TestPathRefusals(t *testing.T) {
 		{"PROTECTED_PATH", ".git/hooks/pre-commit"}, {"PROTECTED_PATH", ".GIT/config"}, {"PROTECTED_PATH", "src/git-link/config"},
 		{"PROTECTED_PATH", ".orchestration/active_intents.yaml"}, {"PROTECTED_PATH", ".orchestration/agent_trace.jsonl"},
 		{"PROTECTED_PATH", ".orchestration/config.yaml"}, {"PROTECTED_PATH", ".intentignore"}, {"PROTECTED_PATH", "sub/.git/config"},
-		{"APPROVAL_REQUIRED", ".vscode/tasks.json"}, {"APPROVAL_REQUIRED", ".Envrc"},
+		{"APPROVAL_REQUIRED", ".vscode/tasks.json"}, {"APPROVAL_REQUIRED", ".Envrc"}, {"APPROVAL_REQUIRED", ".roomodes"},
+		{"APPROVAL_REQUIRED", ".github/agents/a.agent.md"},
 	}
 	for _, c := range cases {
 		b.refused(c.code, "write_to_file", args{"path": c.path, "content": "x", "session": s})

@@ -38,19 +38,24 @@ func (p Protection) String() string {
 // characters that HFS+ and ext4's case folding ignore, without the trailing dots and spaces and the streams
 // of NTFS, and by NTFS's short names.
 func Protect(path string) Protection {
-	strictest := ProtectNone
+	strictest, parent := ProtectNone, ""
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		strictest = max(strictest, protectName(name))
+		folded := fold(name)
+		strictest = max(strictest, protectName(folded))
+		if parent == ".github" && (folded == "agents" || folded == "chatmodes" || folded == "hooks") {
+			strictest = max(strictest, ProtectProgramConfig)
+		}
+		parent = folded
 	}
 	return strictest
 }
 
-func protectName(name string) Protection {
-	folded := fold(name)
+// protectName classifies one folded name.
+func protectName(folded string) Protection {
 	switch folded {
 	case ".git", ".orchestration", ".intentignore":
 		return ProtectNever
-	case ".mcp.json", ".cursor", ".roo", ".vscode", ".claude", ".envrc":
+	case ".mcp.json", ".cursor", ".roo", ".vscode", ".claude", ".envrc", ".roomodes":
 		return ProtectProgramConfig
 	}
 	switch stem, digits, ok := strings.Cut(folded, "~"); {
