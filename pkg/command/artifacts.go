@@ -39,6 +39,7 @@ type Artifacts struct {
 	mu      sync.Mutex
 	open    map[string]bool // ids that are being written, which pruning spares
 	writing int64           // bytes of these
+	stock   stock
 }
 
 // OpenArtifacts returns the store in the slash-separated directory dir of root, which need not exist yet. The root stays
@@ -111,11 +112,10 @@ func (w *ArtifactWriter) Write(p []byte) (int, error) {
 // Close ends the output and removes the oldest ones over the limit. It returns the first failure of a Write.
 func (w *ArtifactWriter) Close() error {
 	err := errors.Join(w.err, w.file.Close())
-	w.store.mu.Lock()
-	delete(w.store.open, w.id)
-	w.store.writing -= w.kept
-	w.store.mu.Unlock()
-	return errors.Join(err, w.store.prune())
+	if w.store.finished(w.id, w.kept) {
+		err = errors.Join(err, w.store.prune())
+	}
+	return err
 }
 
 // reserve counts n more bytes being written and reports whether they fit.

@@ -249,6 +249,17 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+func TestPruneByNumber(t *testing.T) {
+	c := newCache(t, 0)
+	for range 1100 {
+		c.put("")
+	}
+	entries, err := os.ReadDir(filepath.Join(c.dir, "cache/output"))
+	if err != nil || len(entries) > 1000 || len(entries) < 900 {
+		t.Errorf("%d outputs, %v", len(entries), err)
+	}
+}
+
 func TestOutputsInProgressAreBounded(t *testing.T) {
 	c := newCache(t, 1000)
 	first, err := c.store.Create(1 << 20)

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command"
@@ -125,6 +126,7 @@ func TestConstantMemory(t *testing.T) {
 			size := test.size
 			spec := b.spec(fmt.Sprintf(test.line, size))
 			spec.OutputCap = 8 << 20
+			spec.Timeout = 10 * time.Minute
 			spec.Progress = func(string) {}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxEnviron bounds what is read of a process's environment; the kernel allows up to 6 MiB for it.
@@ -42,12 +44,30 @@ func readAllStats() map[int]stat {
 	return all
 }
 
+// readStat goes past package os: a walk reads one of these for every process of the machine.
 func readStat(pid int) (stat, error) {
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	path := "/proc/" + strconv.Itoa(pid) + "/stat"
+	fd, err := uninterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return stat{}, err
 	}
-	return parseStat(pid, line)
+	defer unix.Close(fd)
+	var line [1024]byte
+	n, err := uninterrupted(func() (int, error) { return unix.Read(fd, line[:]) })
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(pid, line[:n])
+}
+
+// uninterrupted repeats a call that a signal has broken off: a process must not be overlooked for that.
+func uninterrupted(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
 }
 
 // parseStat begins after the last parenthesis: the program's name before it may hold anything.
@@ -67,22 +87,23 @@ func parseStat(pid int, line []byte) (stat, error) {
 	return process, errors.Join(errs[:]...)
 }
 
-// hasMarker reports whether a process was started with the marker in its environment.
-func hasMarker(pid int, marker string) bool {
+// hasMarker reports whether a process was started with the marker in its environment, and whether that can be known: it
+// cannot at the moment in which a process starts another program.
+func hasMarker(pid int, marker string) (marked, known bool) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		return false
+		return false, false
 	}
 	defer file.Close()
 	environ, err := io.ReadAll(io.LimitReader(file, maxEnviron))
-	if err != nil {
-		return false
+	if err != nil || len(environ) == 0 {
+		return false, false
 	}
 	entry := MarkerVariable + "=" + marker
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		if string(variable) == entry {
-			return true
+			return true, true
 		}
 	}
-	return false
+	return false, true
 }

@@ -28,6 +28,13 @@ func processAttributes() *syscall.SysProcAttr {
 // startDirectory names the directory by its descriptor: the child resolves it in its own copy of the table, so what it
 // enters is what the caller has open, whatever its path leads to by now.
 func startDirectory(dir *os.File) (string, error) {
+	info, err := dir.Stat()
+	if err != nil {
+		return "", err
+	}
+	if raw, ok := info.Sys().(*syscall.Stat_t); ok && raw.Nlink == 0 {
+		return "", fmt.Errorf("%w: %s was deleted", ErrInvalidSpec, dir.Name()) // starting there fails as if the shell were missing
+	}
 	connection, err := dir.SyscallConn()
 	if err != nil {
 		return "", err

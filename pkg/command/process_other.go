@@ -20,6 +20,6 @@ func (f *family) start(string, *Spec, *os.File) (*process, error) { return nil, 
 
 func (p *process) interrupt() {}
 
-func (p *process) sweep(time.Time) []int { return nil }
+func (p *process) sweep(time.Duration) []int { return nil }
 
 func (p *process) reap() (code int, signal string) { return -1, "" }

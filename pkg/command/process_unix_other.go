@@ -48,7 +48,7 @@ func (p *process) interrupt() {
 	syscall.Kill(-p.pid, syscall.SIGTERM)
 }
 
-func (p *process) sweep(time.Time) []int {
+func (p *process) sweep(time.Duration) []int {
 	syscall.Kill(-p.pid, syscall.SIGKILL)
 	return nil
 }

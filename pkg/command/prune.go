@@ -15,6 +15,28 @@ type stored struct {
 	time time.Time
 }
 
+// recountAfter is how many outputs are finished without looking at the directory, in which other processes write as well.
+const recountAfter = 50
+
+// stock is what is believed to be in the directory.
+type stock struct {
+	bytes   int64
+	outputs int
+	recount int // outputs left until the directory is looked at; it is at the beginning
+}
+
+// finished counts an output and reports whether it is time to prune.
+func (a *Artifacts) finished(id string, size int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.open, id)
+	a.writing -= size
+	a.stock.bytes += size
+	a.stock.outputs++
+	a.stock.recount--
+	return a.stock.recount < 0 || a.stock.bytes > a.limit || a.stock.outputs > maxArtifacts
+}
+
 // prune removes the oldest outputs until the rest is within the limits. It touches nothing that is not named like an
 // output, and nothing that this process is writing.
 func (a *Artifacts) prune() error {
@@ -30,16 +52,24 @@ func (a *Artifacts) prune() error {
 	if err != nil {
 		return fmt.Errorf("prune command output: %w", err)
 	}
-	var total int64
-	for i, output := range outputs {
-		total += output.size
-		if total <= a.limit && i < maxArtifacts {
+	left, full := stock{recount: recountAfter}, false
+	room := maxArtifacts
+	if len(outputs) > maxArtifacts {
+		room = maxArtifacts * 9 / 10 // so that not every output from now on prunes
+	}
+	for _, output := range outputs {
+		if full = full || left.outputs == room || left.bytes+output.size > a.limit; !full {
+			left.bytes += output.size
+			left.outputs++
 			continue
 		}
 		if err := dir.Remove(output.id); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("prune command output: %w", err)
 		}
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stock = left
 	return nil
 }
 

@@ -12,7 +12,7 @@ const (
 	termGrace = 250 * time.Millisecond
 	// drainGrace is how long what a shell left running may go on printing, such as `> >(tee log)` does. Then it is
 	// killed.
-	drainGrace = 250 * time.Millisecond
+	drainGrace = 500 * time.Millisecond
 	// killGrace is how long processes may take to die.
 	killGrace = 5 * time.Second
 )
@@ -106,7 +106,7 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out *sink, result *Result)
 	if !result.TimedOut && !result.Cancelled {
 		within(drainGrace, drained)
 	}
-	result.Survivors = shell.sweep(time.Now().Add(killGrace))
+	result.Survivors = shell.sweep(killGrace)
 	if !within(drainGrace, drained) {
 		read.SetReadDeadline(time.Now())
 		<-drained

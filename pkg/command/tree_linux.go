@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,8 +20,9 @@ type tree struct {
 	start    uint64            // of the shell
 	known    map[identity]bool // found once: it stays a member when its parent dies
 	frozen   map[identity]bool
-	refused  map[identity]bool // these could not be signalled
+	strange  map[identity]bool // found without the marker once
 	sessions map[int]bool
+	ending   bool // under the family's lock
 }
 
 // plant begins the tree with the shell.
@@ -28,7 +30,7 @@ func (p *process) plant() {
 	p.tree = tree{
 		known:    map[identity]bool{},
 		frozen:   map[identity]bool{},
-		refused:  map[identity]bool{},
+		strange:  map[identity]bool{},
 		sessions: map[int]bool{p.pid: true},
 	}
 	if shell, err := readStat(p.pid); err == nil {
@@ -43,23 +45,32 @@ func (p *process) interrupt() {
 	unix.Kill(-p.pid, unix.SIGTERM)
 }
 
-// sweep kills the shell and all that belongs to it, and returns the process ids of what is left at the deadline.
-func (p *process) sweep(deadline time.Time) []int {
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		members := p.freeze(deadline)
-		left := p.kill(members)
-		if len(members) == 0 || left == 0 || time.Now().After(deadline) {
-			return pids(members)
+// sweep kills the shell and all that belongs to it, and returns the process ids of what does not die. What was killed has
+// the grace to be gone; how long the walks take on a busy machine does not count.
+func (p *process) sweep(grace time.Duration) []int {
+	p.family.ending(p)
+	var members []stat
+	for range maxRounds {
+		members = p.freeze()
+		if len(members) == 0 {
+			return nil
 		}
-		time.Sleep(pause)
+		mortal := p.kill(members)
+		if members = awaitDeath(members, grace); mortal == 0 || len(members) > 0 {
+			break
+		}
 	}
+	return pids(members)
 }
+
+// maxRounds ends a race with processes that may not be stopped and go on forking. All others lose it in the first rounds.
+const maxRounds = 50
 
 // freeze stops every process of the command and returns them when no walk finds another one. A stopped process cannot
 // fork, and a process that was not killed yet does not lose its children to somebody else.
-func (p *process) freeze(deadline time.Time) []stat {
-	for {
-		members := p.members()
+func (p *process) freeze() (members []stat) {
+	for range maxRounds {
+		members = p.members()
 		fresh := false
 		for _, member := range members {
 			if p.tree.frozen[member.identity] {
@@ -69,23 +80,36 @@ func (p *process) freeze(deadline time.Time) []stat {
 			fresh = true
 			p.signal(member, unix.SIGSTOP)
 		}
-		if !fresh || time.Now().After(deadline) {
-			return members
+		if !fresh {
+			break
 		}
 	}
+	return members
 }
 
-// kill returns how many of the members may yet die of it.
+// kill returns how many of the members can die of it.
 func (p *process) kill(members []stat) (mortal int) {
 	for _, member := range members {
-		if err := p.signal(member, unix.SIGKILL); errors.Is(err, os.ErrPermission) {
-			p.tree.refused[member.identity] = true
-		}
-		if !p.tree.refused[member.identity] {
+		if err := p.signal(member, unix.SIGKILL); !errors.Is(err, os.ErrPermission) {
 			mortal++
 		}
 	}
 	return mortal
+}
+
+// awaitDeath returns those that are still alive after the grace.
+func awaitDeath(members []stat, grace time.Duration) []stat {
+	deadline := time.Now().Add(grace)
+	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		members = slices.DeleteFunc(members, func(member stat) bool {
+			now, err := readStat(member.pid)
+			return err != nil || now.dead || now.identity != member.identity
+		})
+		if len(members) == 0 || time.Now().After(deadline) {
+			return members
+		}
+		time.Sleep(pause)
+	}
 }
 
 // signal reaches the process itself through a descriptor that is opened before its identity is checked, so that a reused
@@ -142,7 +166,14 @@ func (p *process) owns(process stat) bool {
 	if p.tree.known[process.identity] || p.tree.sessions[process.session] {
 		return true
 	}
-	return !process.dead && process.start >= p.tree.start && hasMarker(process.pid, p.marker)
+	if process.dead || process.start < p.tree.start || p.tree.strange[process.identity] {
+		return false
+	}
+	marked, known := hasMarker(process.pid, p.marker)
+	if known && !marked {
+		p.tree.strange[process.identity] = true
+	}
+	return marked
 }
 
 // learnSessions takes over the sessions of the members, unless one is led by a living process that is no member: a
@@ -207,10 +238,18 @@ func (f *family) orphans(all map[int]stat, p *process) map[int]bool {
 	return orphans
 }
 
+// ending says that p looks for its orphans now. Of two commands that end at the same time each must not leave a common
+// orphan to the other.
+func (f *family) ending(p *process) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p.tree.ending = true
+}
+
 // onlyFrom reports that no other running command is old enough to have started the process, nor has it in its session.
 func (f *family) onlyFrom(process stat, p *process) bool {
 	for _, other := range f.live {
-		if other != p && (other.tree.start <= process.start || other.pid == process.session) {
+		if other != p && !other.tree.ending && (other.tree.start <= process.start || other.pid == process.session) {
 			return false
 		}
 	}
