@@ -117,9 +117,9 @@ func TestConstantMemory(t *testing.T) {
 		line string
 		size int
 	}{
-		"lines":      {"yes | head -c %d", size / 5},
+		"lines":      {"yes | head -c %d", size / 10},
 		"no newline": {"head -c %d /dev/zero | tr '\\0' x", size},
-		"binary":     {"head -c %d /dev/zero", size / 10}, // every byte of it is replaced
+		"binary":     {"head -c %d /dev/zero", size / 25}, // every byte of it is replaced
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
