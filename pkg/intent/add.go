@@ -112,9 +112,8 @@ func afterLastItem(src *source, list *yaml.Node, block string) [][]byte {
 		}
 		end++
 	}
-	block = src.blankBefore(list) + block
-	forms := make([][]byte, 0, 3)
-	for _, line := range slices.Compact([]int{content, end, len(src.lines)}) {
+	forms := [][]byte{src.insertLines(content, src.blankBefore(list)+block)}
+	for _, line := range slices.Compact([]int{end, len(src.lines)}) {
 		forms = append(forms, src.insertLines(line, block))
 	}
 	return forms

@@ -111,7 +111,9 @@ func (e edit) choose(before *document) ([]byte, *document, error) {
 		if err == nil {
 			return text, after, nil
 		}
-		reason = err
+		if reason == nil {
+			reason = err
+		}
 	}
 	return nil, nil, fmt.Errorf("%w (%v)", ErrLayout, reason)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -69,11 +70,25 @@ func mapNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
 
 func plainNode(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: value} }
 
+// textNode writes several lines in the literal form where that is plain to read, a simple word as it is where the
+// encoder finds that safe, and everything else in double quotes.
 func textNode(value string) *yaml.Node {
-	n := &yaml.Node{}
-	n.SetString(value) // quotes where needed, and the literal form for several lines
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
+	switch {
+	case literalText.MatchString(value):
+		n.Style = yaml.LiteralStyle
+	case !simpleText.MatchString(value):
+		n.Style = yaml.DoubleQuotedStyle
+	}
 	return n
 }
+
+var (
+	// No line of a literal text begins or ends with white space, none is empty at the ends.
+	literalText = regexp.MustCompile(`^[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*` +
+		`(\n+ *[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*)+\n?\z`)
+	simpleText = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}\p{P} ]*\z`)
+)
 
 // listNode makes a `["a", "b"]` list.
 func listNode(values []string) *yaml.Node {
@@ -121,11 +136,19 @@ func flowItem(n *yaml.Node) string {
 	}
 }
 
-// quote writes text as a JSON string, which YAML reads as the same text.
+// quote writes text as a JSON string, which YAML reads as the same text; what YAML does not allow in a file is escaped.
 func quote(text string) string {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(text) // a string always encodes
-	return strings.TrimSuffix(buf.String(), "\n")
+	var b strings.Builder
+	for _, r := range strings.TrimSuffix(buf.String(), "\n") {
+		if printable(r) && r != 0x85 {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }

@@ -1,0 +1,225 @@
+package intent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+)
+
+func TestUnchangedFileIsNotReadAgain(t *testing.T) {
+	w := newWorkspace(t, sample)
+	later := time.Now().Add(time.Hour)
+	w.store.SetClock(func() time.Time { return later })
+	first := w.load()
+	for range 3 {
+		if w.load() != first {
+			t.Fatal("another snapshot of the same file")
+		}
+	}
+	if got := w.store.Reads(); got != 1 {
+		t.Errorf("%d reads", got)
+	}
+}
+
+// TestFreshChangeIsCompared rewrites the file with the same size and modification time, as two saves within one tick of
+// the clock would leave it.
+func TestFreshChangeIsCompared(t *testing.T) {
+	w := newWorkspace(t, sample)
+	file := filepath.Join(w.dir, ".orchestration/active_intents.yaml")
+	info, err := os.Stat(file)
+	must(t, err)
+	if get(t, w.load(), "INT-001").Agent != "builder" {
+		t.Fatal("agent")
+	}
+	w.write(".orchestration/active_intents.yaml", strings.Replace(sample, "agent: builder", "agent: drifter", 1))
+	must(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
+	if got := get(t, w.load(), "INT-001").Agent; got != "drifter" {
+		t.Errorf("agent %s", got)
+	}
+	first := w.load()
+	if w.load() != first {
+		t.Error("the same bytes gave another snapshot")
+	}
+}
+
+func TestErrorsAreForgottenWhenTheFileIsRepaired(t *testing.T) {
+	w := newWorkspace(t, "x: [")
+	for _, text := range []string{"x: [", sample, "y: [", sample} {
+		w.write(".orchestration/active_intents.yaml", text)
+		_, err := w.store.Load()
+		if (err == nil) != (text == sample) {
+			t.Errorf("%.10q: %v", text, err)
+		}
+		_, again := w.store.Load()
+		if fmt.Sprint(err) != fmt.Sprint(again) {
+			t.Errorf("first %v, then %v", err, again)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	version := func(text string) string {
+		return get(t, newWorkspace(t, "active_intents:\n"+text).load(), "a").Version()
+	}
+	base := version("- id: a\n  status: TODO\n  owned_scope: [x]\n")
+	for _, same := range []string{
+		"# c\n  - {status: TODO, id: a, owned_scope: ['x']} # c\n",
+		"- id: a\n  owned_scope:\n  - \"x\"\n  status: TODO\n- {id: b, status: DONE}\n",
+	} {
+		if version(same) != base {
+			t.Errorf("another version for\n%s", same)
+		}
+	}
+	seen := map[string]string{base: "base"}
+	for _, other := range []string{
+		"- id: a\n  status: BLOCKED\n  owned_scope: [x]\n",
+		"- id: a\n  status: TODO\n  owned_scope: [x, y]\n",
+		"- id: a\n  status: TODO\n  owned_scope: [xy]\n",
+		"- id: a\n  status: TODO\n  owned_scope: [x]\n  unknown: 1\n",
+		"- id: a\n  status: TODO\n  owned_scope: [x]\n  unknown: '1'\n",
+		"- id: a\n  status: TODO\n  owned_scope: [x]\n  unknown: [[], [1]]\n",
+		"- id: a\n  status: TODO\n  owned_scope: [x]\n  unknown: [[1], []]\n",
+	} {
+		v := version(other)
+		if seen[v] != "" {
+			t.Errorf("the same version for\n%s\nand\n%s", other, seen[v])
+		}
+		seen[v] = other
+	}
+}
+
+func TestLoadIsSafeForConcurrentUse(t *testing.T) {
+	w := newWorkspace(t, sample)
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			for range 20 {
+				set, err := w.store.Load()
+				if err != nil || len(set.All()) < 2 {
+					t.Errorf("Load: %v", err)
+				}
+				if _, err := w.store.Ignore(); err != nil {
+					t.Errorf("Ignore: %v", err)
+				}
+			}
+			if _, _, err := w.store.AddNext(context.Background(), intent.Intent{Name: fmt.Sprint(i), Status: intent.Todo}); err != nil {
+				t.Errorf("AddNext: %v", err)
+			}
+		})
+	}
+	group.Wait()
+	if n := len(w.load().All()); n != 6 {
+		t.Errorf("%d intents", n)
+	}
+}
+
+const childEnv = "ORCHESTRA_TEST_ADD_INTENTS"
+
+// TestProcessesAddAtOnce runs this test binary several times; each adds intents to one file.
+func TestProcessesAddAtOnce(t *testing.T) {
+	const perChild = 5
+	if dir := os.Getenv(childEnv); dir != "" {
+		root, err := os.OpenRoot(dir)
+		must(t, err)
+		store := intent.Open(root)
+		for range perChild {
+			_, _, err := store.AddNext(context.Background(), intent.Intent{Name: fmt.Sprint(os.Getpid()), Status: intent.Todo})
+			must(t, err)
+		}
+		return
+	}
+	w := newWorkspace(t, sample)
+	var children []*exec.Cmd
+	for range 3 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestProcessesAddAtOnce$")
+		cmd.Env = append(os.Environ(), childEnv+"="+w.dir)
+		cmd.Stderr = os.Stderr
+		must(t, cmd.Start())
+		children = append(children, cmd)
+	}
+	for _, cmd := range children {
+		must(t, cmd.Wait())
+	}
+	names := map[string]int{}
+	for _, in := range w.load().All() {
+		names[in.Name]++
+	}
+	for _, cmd := range children {
+		if n := names[fmt.Sprint(cmd.Process.Pid)]; n != perChild {
+			t.Errorf("process %d: %d intents survive", cmd.Process.Pid, n)
+		}
+	}
+	if !strings.Contains(w.intents(), "# The second one.") || !strings.Contains(w.intents(), "# The end.") {
+		t.Errorf("comments are lost:\n%s", w.intents())
+	}
+}
+
+// FuzzStore changes files of any text: nothing panics, a change means what it should, and whatever else the file said,
+// its comments included, stands there afterwards in the same order.
+func FuzzStore(f *testing.F) {
+	for _, seed := range []string{sample, "active_intents: []", `{"intents": [{"id": "a", "status": "TODO"}]}`,
+		"active_intents:\n- id: a\n  status: TODO # c\n  owned_scope: [b, # d\n  c]\n", "", "# c", "x: &a [*a]",
+		"active_intents:\n  - id: a\n    status: todo\n    owned_scope:\n    - |-\n      x\n\n\n# end", "\ufeff---\r\nintents: ~\r\n...",
+		"? active_intents\n: - id: a\n    status: TODO\n", "active_intents: !!seq [&a {id: a, status: \"TO\\\nDO\"}]"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		before, err := intent.Parse([]byte(text))
+		if err != nil {
+			if !errors.Is(err, intent.ErrUnreadable) {
+				t.Fatalf("error %v", err)
+			}
+			return
+		}
+		added, err := intent.AddText([]byte(text), intent.Intent{ID: "zz", Name: "n\nm", Status: intent.Todo, OwnedScope: []string{"*"}})
+		checkEdit(t, text, added, err, before, "zz")
+		for _, in := range before {
+			changed, err := intent.StatusText([]byte(text), in.ID, intent.InProgress, at)
+			checkEdit(t, text, changed, err, before, in.ID)
+			widened, err := intent.ScopeText([]byte(text), in.ID, []string{"new/**"})
+			checkEdit(t, text, widened, err, before, in.ID)
+		}
+	})
+}
+
+// checkEdit compares a file before and after a change of one intent; no text means no change.
+func checkEdit(t *testing.T, before string, after []byte, err error, was []*intent.Intent, changed string) {
+	t.Helper()
+	if err != nil || after == nil {
+		return
+	}
+	now, err := intent.Parse(after)
+	if err != nil {
+		t.Fatalf("unreadable afterwards: %v\n%q\n%q", err, before, after)
+	}
+	versions := map[string]string{}
+	for _, in := range now {
+		versions[in.ID] = in.Version()
+	}
+	for _, in := range was {
+		if in.ID != changed && versions[in.ID] != in.Version() {
+			t.Fatalf("%s changed\n%q\n%q", in.ID, before, after)
+		}
+	}
+	rest := string(after)
+	for line := range strings.SplitSeq(before, "\n") {
+		_, comment, ok := strings.Cut(line, "#")
+		if !ok {
+			continue
+		}
+		i := strings.Index(rest, comment)
+		if i < 0 {
+			t.Fatalf("lost %q\n%q\n%q", comment, before, after)
+		}
+		rest = rest[i+len(comment):]
+	}
+}

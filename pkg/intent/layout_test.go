@@ -1,0 +1,318 @@
+package intent_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+)
+
+var at = time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
+
+const stamp = "2026-03-01T11:00:00Z"
+
+// TestStatusLayouts changes the status of intent a to IN_PROGRESS in files of many layouts.
+func TestStatusLayouts(t *testing.T) {
+	tests := map[string]struct{ before, after string }{
+		"plain": {
+			"active_intents:\n- id: a\n  status: TODO\n",
+			"active_intents:\n- id: a\n  status: IN_PROGRESS\n  started_at: " + stamp + "\n"},
+		"status first": {
+			"active_intents:\n  -   status: TODO\n      id: a\n",
+			"active_intents:\n  -   status: IN_PROGRESS\n      started_at: " + stamp + "\n      id: a\n"},
+		"quoted, no newline at the end": {
+			"active_intents:\n  - id: 'a'\n    status: \"PENDING\"  # x",
+			"active_intents:\n  - id: 'a'\n    status: \"IN_PROGRESS\"  # x\n    started_at: " + stamp},
+		"single quotes, lower case": {
+			"intents:\n  - id: a\n    status: 'todo'\n",
+			"intents:\n  - id: a\n    status: 'in_progress'\n    started_at: " + stamp + "\n"},
+		"dashes elsewhere": {
+			"intents:\n  - {id: b, status: in-progress, startedAt: 2026-01-01}\n  - id: a\n    status: todo\n",
+			"intents:\n  - {id: b, status: in-progress, startedAt: 2026-01-01}\n  - id: a\n    status: in-progress\n" +
+				"    startedAt: " + stamp + "\n"},
+		"flow": {
+			"active_intents: [{id: a, status: TODO, owned_scope: [x]}]\n",
+			"active_intents: [{id: a, status: IN_PROGRESS, started_at: " + stamp + ", owned_scope: [x]}]\n"},
+		"JSON": {
+			`{"intents": [{"id": "a", "status": "PENDING", "ownedScope": ["x"]}]}`,
+			`{"intents": [{"id": "a", "status": "IN_PROGRESS", "startedAt": "` + stamp + `", "ownedScope": ["x"]}]}`},
+		"CRLF": {
+			"# x\r\nactive_intents:\r\n  - id: a\r\n    status: TODO # y\r\n    name: é\r\n",
+			"# x\r\nactive_intents:\r\n  - id: a\r\n    status: IN_PROGRESS # y\r\n    started_at: " + stamp + "\r\n    name: é\r\n"},
+		"byte order mark and markers": {
+			"\ufeff%YAML 1.1\n---\nactive_intents:\n  - id: a\n    status: TODO\n...\n# end\n",
+			"\ufeff%YAML 1.1\n---\nactive_intents:\n  - id: a\n    status: IN_PROGRESS\n    started_at: " + stamp + "\n...\n# end\n"},
+		"null started_at": {
+			"active_intents:\n  - id: a\n    started_at: ~ # not yet\n    status: TODO\n",
+			"active_intents:\n  - id: a\n    started_at: " + stamp + " # not yet\n    status: IN_PROGRESS\n"},
+		"empty started_at": {
+			"active_intents:\n  - id: a\n    started_at: # not yet\n    status: TODO\n",
+			"active_intents:\n  - id: a\n    started_at: " + stamp + " # not yet\n    status: IN_PROGRESS\n"},
+		"started before": {
+			"active_intents:\n  - id: a\n    started_at: 2026-01-01\n    status: BLOCKED\n",
+			"active_intents:\n  - id: a\n    started_at: 2026-01-01\n    status: IN_PROGRESS\n"},
+		"tag and anchor": {
+			"active_intents:\n  - &one\n    id: a\n    status: !!str &s  TODO\n",
+			"active_intents:\n  - &one\n    id: a\n    status: !!str &s  IN_PROGRESS\n    started_at: " + stamp + "\n"},
+		"value on the next line": {
+			"active_intents:\n  - id: a\n    status:\n      TODO\n    name: x\n",
+			"active_intents:\n  - id: a\n    status:\n      IN_PROGRESS\n    started_at: " + stamp + "\n    name: x\n"},
+		"wide characters before": {
+			"active_intents: [{name: \"日本\u2028é\", id: a, status: TODO, x: 日}]\n",
+			"active_intents: [{name: \"日本\u2028é\", id: a, status: IN_PROGRESS, started_at: " + stamp + ", x: 日}]\n"},
+		"text that looks like a status": {
+			"active_intents:\n  - id: a\n    description: |\n      status: TODO\n    status: TODO\n    x: 'status: TODO'\n",
+			"active_intents:\n  - id: a\n    description: |\n      status: TODO\n    status: IN_PROGRESS\n    started_at: " +
+				stamp + "\n    x: 'status: TODO'\n"},
+		"escapes in quotes": {
+			"active_intents:\n  - id: a\n    status: \"\\x54ODO\"\n",
+			"active_intents:\n  - id: a\n    status: \"IN_PROGRESS\"\n    started_at: " + stamp + "\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t, tt.before)
+			set, err := w.store.SetStatus(context.Background(), "a", intent.InProgress, at)
+			must(t, err)
+			if in := get(t, set, "a"); in.Status != intent.InProgress || in.StartedAt.IsZero() {
+				t.Errorf("%+v", in)
+			}
+			if got := w.intents(); got != tt.after {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.after)
+			}
+			set, err = w.store.SetStatus(context.Background(), "a", intent.InProgress, at.Add(time.Hour))
+			if err != nil || w.intents() != tt.after || get(t, set, "a").StartedAt.After(at) {
+				t.Errorf("once more: %v\n%s", err, w.intents())
+			}
+		})
+	}
+}
+
+func TestVocabularyIsKept(t *testing.T) {
+	for word, want := range map[string]string{"PENDING": "COMPLETED", "TODO": "DONE", "pending": "completed", "todo": "done",
+		"IN_PROGRESS": "DONE", "in-progress": "done"} {
+		w := newWorkspace(t, "active_intents:\n  - id: a\n    status: "+word+"\n")
+		_, err := w.store.SetStatus(context.Background(), "a", intent.Done, at)
+		must(t, err)
+		if got := w.intents(); !strings.HasSuffix(got, " "+want+"\n") {
+			t.Errorf("%s became %s", word, got)
+		}
+	}
+	w := newWorkspace(t, "active_intents:\n  - {id: a, status: COMPLETED}\n  - {id: b, status: BLOCKED}\n")
+	_, err := w.store.SetStatus(context.Background(), "b", intent.Todo, at)
+	must(t, err)
+	if got := w.intents(); !strings.Contains(got, "id: b, status: PENDING}") {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestLayoutsThatCannotBeEdited are refused, and the file stays as it is.
+func TestLayoutsThatCannotBeEdited(t *testing.T) {
+	tests := map[string]string{
+		"alias":           "x: &x {id: a, status: TODO, owned_scope: [s]}\nactive_intents: [*x]\n",
+		"status alias":    "x: &x TODO\nactive_intents:\n  - id: a\n    status: *x\n    owned_scope: *y\n",
+		"shared status":   "active_intents:\n  - id: a\n    status: &s TODO\n    owned_scope: &o [s]\n  - {id: b, status: *s, owned_scope: *o}\n",
+		"folded status":   "active_intents:\n  - id: a\n    status: >-\n      TODO\n    owned_scope:\n    - |-\n      s\n",
+		"unlisted anchor": "active_intents: &l\n  - id: a\n    status: >-\n      TODO\n    owned_scope:\n    - >-\n      s\ny: *l\n",
+	}
+	tests["status alias"] = strings.Replace(tests["status alias"], "x: &x TODO\n", "x: &x TODO\ny: &y [s]\n", 1)
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t, text)
+			if _, err := w.store.SetStatus(context.Background(), "a", intent.Done, at); !errors.Is(err, intent.ErrLayout) {
+				t.Errorf("SetStatus: %v", err)
+			}
+			if _, err := w.store.AddScope(context.Background(), "a", []string{"t"}); !errors.Is(err, intent.ErrLayout) {
+				t.Errorf("AddScope: %v", err)
+			}
+			if w.intents() != text {
+				t.Errorf("changed:\n%s", w.intents())
+			}
+		})
+	}
+}
+
+func TestScopeLayouts(t *testing.T) {
+	const head = "active_intents:\n  - id: a\n    status: TODO\n"
+	tests := map[string]struct{ before, after string }{
+		"flow":        {"    owned_scope: [a, 'b']  # c\n", "    owned_scope: [a, 'b', \"x/**\", \"y z\"]  # c\n"},
+		"flow, comma": {"    owned_scope: [a, b,]\n", "    owned_scope: [a, b, \"x/**\", \"y z\",]\n"},
+		"flow over lines": {
+			"    owned_scope: [\n      a, # one\n      b # two\n    ]\n",
+			"    owned_scope: [\n      a, # one\n      b, # two\n      \"x/**\",\n      \"y z\"\n    ]\n"},
+		"flow over lines, comma": {
+			"    owned_scope: [\n      a,\n      b, # two\n    ]\n",
+			"    owned_scope: [\n      a,\n      b, # two\n      \"x/**\",\n      \"y z\",\n    ]\n"},
+		"flow over lines, bracket behind": {
+			"    owned_scope: [a,\n      b]\n",
+			"    owned_scope: [a,\n      b, \"x/**\", \"y z\"]\n"},
+		"block": {
+			"    owned_scope:\n      - a # one\n\n      # two\n      - \"b\" # b\n\n    name: n\n",
+			"    owned_scope:\n      - a # one\n\n      # two\n      - \"b\" # b\n      - \"x/**\"\n      - \"y z\"\n\n    name: n\n"},
+		"block at the key's column": {
+			"    owned_scope:\n    - a\n    - b\n",
+			"    owned_scope:\n    - a\n    - b\n    - \"x/**\"\n    - \"y z\"\n"},
+		"no newline at the end": {
+			"    owned_scope:\n    -   a\n    -   b",
+			"    owned_scope:\n    -   a\n    -   b\n    - \"x/**\"\n    - \"y z\""},
+		"alias as item": {
+			"    x: &b b\n    owned_scope:\n    - a\n    - *b\n",
+			"    x: &b b\n    owned_scope:\n    - a\n    - *b\n    - \"x/**\"\n    - \"y z\"\n"},
+		"hash in a name": {
+			"    owned_scope: [a, \"b\"]#c\n", "    owned_scope: [a, \"b\", \"x/**\", \"y z\"]#c\n"},
+	}
+	delete(tests, "hash in a name") // not YAML
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t, head+tt.before)
+			set, err := w.store.AddScope(context.Background(), "a", []string{"x/**", "a", "y z", "x/**"})
+			must(t, err)
+			if got := get(t, set, "a").OwnedScope; !slices.Equal(got, []string{"a", "b", "x/**", "y z"}) {
+				t.Errorf("%q", got)
+			}
+			if got := w.intents(); got != head+tt.after {
+				t.Errorf("got\n%s\nwant\n%s", got, head+tt.after)
+			}
+		})
+	}
+}
+
+func TestAddScopeToUnrestricted(t *testing.T) {
+	for _, scope := range []string{"", "    owned_scope: []\n", "    owned_scope:\n"} {
+		w := newWorkspace(t, "active_intents:\n  - id: a\n    status: TODO\n"+scope)
+		if _, err := w.store.AddScope(context.Background(), "a", []string{"x"}); !errors.Is(err, intent.ErrUnrestricted) {
+			t.Errorf("%q: %v", scope, err)
+		}
+	}
+}
+
+func TestAddLayouts(t *testing.T) {
+	const block = "- id: n\n  name: N\n  status: TODO\n"
+	indent := func(n int, text string) string {
+		pad := strings.Repeat(" ", n)
+		return pad + strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n"+pad), pad)
+	}
+	tests := map[string]struct{ before, after string }{
+		"empty file":   {"", "active_intents:\n" + indent(2, block)},
+		"comment only": {"# c", "# c\nactive_intents:\n" + indent(2, block)},
+		"start marker": {"---\n# c\n", "---\n# c\nactive_intents:\n" + indent(2, block)},
+		"empty list":   {"active_intents: [] # none\n", "active_intents:  # none\n" + indent(2, block)},
+		"empty list over lines": {
+			"a: 1\nactive_intents: [\n]\nb: 2\n", "a: 1\nactive_intents: \n" + indent(2, block) + "b: 2\n"},
+		"null":      {"intents: ~\nx: y\n", "intents: \n" + indent(2, block) + "x: y\n"},
+		"nothing":   {"activeIntents:\n# c\n", "activeIntents:\n" + indent(2, block) + "# c\n"},
+		"no indent": {"active_intents:\n- id: a\n  status: TODO\nx: y\n", "active_intents:\n- id: a\n  status: TODO\n" + block + "x: y\n"},
+		"comment behind": {
+			"active_intents:\n    - id: a\n      status: TODO # c\n      # of a\n\n# of x\nx: y\n",
+			"active_intents:\n    - id: a\n      status: TODO # c\n      # of a\n" + indent(4, block) + "\n# of x\nx: y\n"},
+		"block text at the end": {
+			"active_intents:\n  - id: a\n    status: TODO\n    description: |\n      x\n\n      # not a comment\n      - id: b\n\n\nx: y\n",
+			"active_intents:\n  - id: a\n    status: TODO\n    description: |\n      x\n\n      # not a comment\n      - id: b\n" +
+				indent(2, block) + "\n\nx: y\n"},
+		"kept blank lines": {
+			"active_intents:\n  - id: a\n    status: TODO\n    description: |+\n      x\n\n\nx: y\n",
+			"active_intents:\n  - id: a\n    status: TODO\n    description: |+\n      x\n\n\n" + indent(2, block) + "x: y\n"},
+		"text over lines": {
+			"active_intents:\n  - id: a\n    status: TODO\n    description: \"x\n\n      y\"\n",
+			"active_intents:\n  - id: a\n    status: TODO\n    description: \"x\n\n      y\"\n" + indent(2, block)},
+		"text over lines, not indented": {
+			"active_intents:\n  - id: a\n    status: TODO\n    description: \"x\ny\"\n",
+			"active_intents:\n  - id: a\n    status: TODO\n    description: \"x\ny\"\n" + indent(2, block)},
+		"no newline at the end": {
+			"active_intents:\n  - id: a\n    status: TODO",
+			"active_intents:\n  - id: a\n    status: TODO\n" + indent(2, block)},
+		"end marker": {
+			"active_intents:\n  - id: a\n    status: TODO\n...\n",
+			"active_intents:\n  - id: a\n    status: TODO\n" + indent(2, block) + "...\n"},
+		"CRLF": {
+			"active_intents:\r\n  - id: a\r\n    status: TODO\r\n",
+			"active_intents:\r\n  - id: a\r\n    status: TODO\r\n" + strings.ReplaceAll(indent(2, block), "\n", "\r\n")},
+		"flow": {
+			"active_intents: [{id: a, status: TODO}] # c\n",
+			`active_intents: [{"id": "n", "name": "N", "status": "TODO"}, {id: a, status: TODO}] # c` + "\n"},
+		"JSON":       {`{"intents": []}`, `{"intents": [{"id": "n", "name": "N", "status": "TODO"}]}`},
+		"other word": {"intents:\n- id: a\n  status: pending\n", "intents:\n- id: a\n  status: pending\n" + strings.Replace(block, "TODO", "pending", 1)},
+		"blank lines between": {
+			"active_intents:\n  - id: a\n    status: TODO\n\n  - id: b\n    status: TODO\n",
+			"active_intents:\n  - id: a\n    status: TODO\n\n  - id: b\n    status: TODO\n\n" + indent(2, block)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t, tt.before)
+			set, err := w.store.Add(context.Background(), intent.Intent{ID: "n", Name: "N", Status: intent.Todo})
+			must(t, err)
+			get(t, set, "n")
+			if got := w.intents(); got != tt.after {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.after)
+			}
+		})
+	}
+}
+
+func TestAddKeepsKeyStyle(t *testing.T) {
+	w := newWorkspace(t, "intents:\n  - id: a\n    status: PENDING\n    ownedScope: [x]\n")
+	_, err := w.store.Add(context.Background(), intent.Intent{ID: "b", Status: intent.Done, OwnedScope: []string{"y"},
+		AcceptanceCriteria: []string{"z"}, StartedAt: at})
+	must(t, err)
+	want := "  - id: b\n    status: COMPLETED\n    ownedScope: [\"y\"]\n    acceptanceCriteria: [\"z\"]\n    startedAt: " + stamp + "\n"
+	if got := w.intents(); !strings.HasSuffix(got, want) {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	w := newWorkspace(t, sample)
+	for name, in := range map[string]intent.Intent{
+		"id":       {ID: "1", Status: intent.Todo},
+		"status":   {ID: "x"},
+		"scope":    {ID: "x", Status: intent.Todo, OwnedScope: []string{"../y"}},
+		"encoding": {ID: "x", Status: intent.Todo, Name: "\xff"},
+	} {
+		if _, err := w.store.Add(context.Background(), in); !errors.Is(err, intent.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, in := range map[string]intent.Intent{
+		"network": {ID: "x", Status: intent.Todo, Commands: intent.CommandRules{Network: "maybe"}},
+		"rule":    {ID: "x", Status: intent.Todo, Rules: []intent.Rule{{Name: "r"}}},
+		"action":  {ID: "x", Status: intent.Todo, Rules: []intent.Rule{{Name: "r", When: "w", Action: "warn"}}},
+	} {
+		if _, err := w.store.Add(context.Background(), in); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	if w.intents() != sample {
+		t.Error("the file was changed")
+	}
+}
+
+// TestHostileTexts come back as they were.
+func TestHostileTexts(t *testing.T) {
+	texts := []string{"a\nb", "a\n", "\n", "\n\na", " a", "a ", "  a\nb", "a\n  b\n\n\n", "# x", "- x", "a: b", "'", `"`, `\`,
+		"*x", "&x", "!x", "%x", "@x", "`x", "{", "}", "[", "]", "|", ">", "---", "...", "null", "~", "true", "1", "2026-01-01",
+		"<<", "=", "\t", "a\tb", "\ta", "a\r\nb", "\r", "\u0085", "\u2028x", "\ufeff", "\x00", "\x1b[31m", "\x7f", "\u0080",
+		"日本", "😀", "\U0010ffff", "\uffff", "x #y", "a\n\tb", strings.Repeat("long ", 100)}
+	for _, file := range []string{sample, strings.ReplaceAll(sample, "\n", "\r\n"), "active_intents: []\n", `{"intents": []}`} {
+		w := newWorkspace(t, file)
+		for _, text := range texts {
+			in := intent.Intent{Name: text, Status: intent.Todo, Description: text, Constraints: []string{text, text},
+				Rules: []intent.Rule{{Name: "r" + text, When: "w" + text, Message: text}}}
+			set, id, err := w.store.AddNext(context.Background(), in)
+			if err != nil {
+				t.Errorf("%q: %v", text, err)
+				continue
+			}
+			got := get(t, set, id)
+			if got.Name != text || got.Description != text || !slices.Equal(got.Constraints, in.Constraints) ||
+				got.Rules[0].When != "w"+text {
+				t.Errorf("%q came back as %+v", text, got)
+			}
+		}
+		if !strings.HasPrefix(file, "{") && !strings.HasPrefix(w.intents(), file[:15]) {
+			t.Error("the beginning changed")
+		}
+	}
+}

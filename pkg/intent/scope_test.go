@@ -1,0 +1,78 @@
+package intent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+)
+
+func TestScope(t *testing.T) {
+	tests := []struct{ glob, yes, not string }{
+		{"src/**", "src src/a src/a/b.ts", "src2/a SRC/a a/src/b"},
+		{"src", "src src/a src/a/b", "src2 src2/a a/src"},
+		{"src/", "src src/a", "src2/a"},
+		{"./src/api/", "src/api src/api/x", "src src/apix"},
+		{"src/*/", "src/a src/a/b/c", "src"},
+		{"src/*", "src/a", "src src/a/b"},
+		{"**/*.ts", "a.ts x/a.ts", "a.tsx"},
+		{"src/{api,weather.ts}", "src/api src/api/x src/weather.ts", "src/apix src/{api,weather.ts}"},
+		{"src/{*.ts,lib/**}", "src/a.ts src/lib/x/y", "src/a/b.ts"},
+		{"[a-c]x", "ax", "dx ax/y"},
+		{"x[!a]y", "xby", "x/y xay"},
+		{"x[^a]y", "xby", "xay"},
+		{`app/\[id\]`, "app/[id] app/[id]/page.tsx", "app/i"},
+		{`\!x`, "!x !x/y", "x"},
+		{".", ". a a/b", ""},
+		{"**", ". a a/b", ""},
+		{"Makefile", "Makefile", "makefile"},
+		{"a/**/b", "a/b a/x/y/b", "a/b/c a"},
+	}
+	for _, tt := range tests {
+		s, err := intent.CompileScope([]string{tt.glob})
+		if err != nil {
+			t.Errorf("%q: %v", tt.glob, err)
+			continue
+		}
+		for _, path := range strings.Fields(tt.yes) {
+			if !s.Match(path) {
+				t.Errorf("%q does not match %q", tt.glob, path)
+			}
+		}
+		for _, path := range append(strings.Fields(tt.not), "", "/", "../x", "/src/a", "src/../src/a", "src//a", "a/") {
+			if s.Match(path) {
+				t.Errorf("%q matches %q", tt.glob, path)
+			}
+		}
+	}
+}
+
+func TestScopeRefuses(t *testing.T) {
+	for _, glob := range []string{"", "/", "/src", "..", "../src", "src/../../x", "src/..", "{..,a}/b", "!src", "!(a|b)", " src",
+		"src ", "[a", "{a", "a}", `a\`, "a\x00", "a\nb", "a\xff", "{,a}", strings.Repeat("{a,b}", 10), "[b-a]", "a[/]b"} {
+		if _, err := intent.CompileScope([]string{"ok", glob}); err == nil {
+			t.Errorf("%q compiles", glob)
+		}
+	}
+}
+
+func TestScopeWithoutGlobs(t *testing.T) {
+	s, err := intent.CompileScope(nil)
+	if err != nil || !s.Unrestricted() || !s.Match("any/thing") {
+		t.Errorf("%v", err)
+	}
+	several, err := intent.CompileScope([]string{"a", "b"})
+	if err != nil || several.Unrestricted() || !several.Match("b/c") || several.Match("c") || len(several.Globs()) != 2 {
+		t.Errorf("%v", err)
+	}
+}
+
+func ExampleCompileScope() {
+	s, err := intent.CompileScope([]string{"src/**", "README.md"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(s.Match("src/api/weather.ts"), s.Match("src2/x.ts"), s.Match("README.md"))
+	// Output: true false true
+}
