@@ -48,12 +48,12 @@ version: 3
 
 // workspace is a workspace with an intents file, and its store.
 type workspace struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	store *intent.Store
 }
 
-func newWorkspace(t *testing.T, intents string) *workspace {
+func newWorkspace(t testing.TB, intents string) *workspace {
 	t.Helper()
 	w := &workspace{t: t, dir: t.TempDir()}
 	must(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
@@ -89,7 +89,7 @@ func (w *workspace) load() *intent.Set {
 	return set
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
