@@ -1,0 +1,122 @@
+package approval_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+)
+
+func open(t *testing.T, clock func() time.Time) (*approval.Store, string) {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return approval.Open(root, clock), dir
+}
+
+func TestRequestComesBackUntilItExpires(t *testing.T) {
+	now := time.Date(2026, 2, 18, 12, 0, 0, 0, time.UTC)
+	store, dir := open(t, func() time.Time { return now })
+	put, err := store.Put(approval.Request{Kind: approval.ScopeExpansion, IntentID: "INT-001", Paths: []string{"a/**"}, Reason: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := store.Get(put.ID)
+	if err != nil || got.IntentID != "INT-001" || got.Paths[0] != "a/**" || !got.ExpiresAt.Equal(now.Add(approval.Lifetime)) {
+		t.Fatalf("%+v %v", got, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, ".orchestration/state/approvals", put.ID+".json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	now = now.Add(approval.Lifetime)
+	if _, err := store.Get(put.ID); !errors.Is(err, approval.ErrUnknown) {
+		t.Errorf("an expired request came back: %v", err)
+	}
+}
+
+// An id is an agent's text: it must not become a path.
+func TestForeignIDsAreUnknown(t *testing.T) {
+	store, dir := open(t, time.Now)
+	if err := os.MkdirAll(filepath.Join(dir, ".orchestration/state/approvals"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"", "apr_", "../../active_intents", "apr_" + strings.Repeat("a", 26), "apr_" + strings.Repeat("../", 9)} {
+		if _, err := store.Get(id); !errors.Is(err, approval.ErrUnknown) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	broken := "apr_" + strings.Repeat("b", 26)
+	if err := os.WriteFile(filepath.Join(dir, ".orchestration/state/approvals", broken+".json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Get(broken); !errors.Is(err, approval.ErrUnknown) {
+		t.Errorf("half a file: %v", err)
+	}
+}
+
+func TestNothingIsMadeBeforeTheFirstRequest(t *testing.T) {
+	store, dir := open(t, time.Now)
+	_, _ = store.Get("apr_" + strings.Repeat("a", 26))
+	if _, err := os.Stat(filepath.Join(dir, ".orchestration")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestConcurrentRequestsAllStand(t *testing.T) {
+	store, _ := open(t, time.Now)
+	var wg sync.WaitGroup
+	ids := make([]string, 50)
+	for i := range ids {
+		wg.Go(func() {
+			r, err := store.Put(approval.Request{Kind: approval.Call})
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = r.ID
+		})
+	}
+	wg.Wait()
+	for _, id := range ids {
+		if _, err := store.Get(id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestRequestsAreBounded(t *testing.T) {
+	store, dir := open(t, time.Now)
+	if _, err := store.Put(approval.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	approvals := filepath.Join(dir, ".orchestration/state/approvals")
+	for i := range 1000 {
+		name := filepath.Join(approvals, "apr_"+strings.Repeat("c", i%20)+time.Duration(i).String())
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := store.Put(approval.Request{}); !errors.Is(err, approval.ErrFull) {
+		t.Errorf("%v", err)
+	}
+	old := time.Now().Add(-2 * approval.Lifetime)
+	entries, _ := os.ReadDir(approvals)
+	for _, e := range entries {
+		if err := os.Chtimes(filepath.Join(approvals, e.Name()), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := store.Put(approval.Request{}); err != nil {
+		t.Errorf("expired requests still count: %v", err)
+	}
+}
