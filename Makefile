@@ -1,0 +1,46 @@
+# Targets for people who work on orchestra-mcp. Users need none of them.
+
+.PHONY: build test race lint bench fuzz-short clients rename-module
+
+build:
+	go build -o bin/orchestra-mcp ./cmd/orchestra-mcp
+
+test:
+	go test ./...
+
+# The tests with the race detector, also inside the program that e2e drives.
+race:
+	go test -race ./...
+
+lint:
+	@unformatted="$$(gofmt -l .)"; [ -z "$$unformatted" ] || { echo "gofmt these:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+# Every fuzz target for FUZZTIME.
+FUZZTIME ?= 10s
+fuzz-short:
+	@set -e; for package in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+# The Node clients that the tests in e2e drive.
+clients:
+	npm --prefix e2e/clients ci
+
+# The module's path is provisional: this changes it wherever it stands.
+#   make rename-module MODULE=example.org/you/orchestra-mcp
+rename-module: OLD = $(shell go list -m)
+rename-module:
+	@[ -n "$(MODULE)" ] || { echo "name the new path: make rename-module MODULE=example.org/you/orchestra-mcp"; exit 2; }
+	go mod edit -module "$(MODULE)"
+	grep -rlF --null --exclude-dir=.git --exclude-dir=node_modules --exclude-dir=bin -e "$(OLD)" . \
+		| xargs -0 sed -i.renamed 's|$(subst .,\.,$(OLD))|$(MODULE)|g'
+	find . -name '*.renamed' -type f -delete
+	gofmt -w .
+	go build ./...

@@ -1,0 +1,77 @@
+// drive.mjs puts an official TypeScript client at the disposal of the Go tests.
+//
+//   node drive.mjs '{"sdk": 1, "transport": "stdio", "command": "…", "args": […]}'
+//
+// The first line of output says how the connection was made, or why it was
+// not. Then each line of input is a request, {"method": "callTool", "params":
+// {…}}, and is answered by one line: {"result": …}, or {"error": {…}} if the
+// client threw, which it also does where an answer does not fit the schema
+// that the server declared. The end of the input closes the connection.
+
+import { createInterface } from 'node:readline';
+
+const config = JSON.parse(process.argv[2]);
+
+function report(value) {
+  process.stdout.write(JSON.stringify(value) + '\n');
+}
+
+function failure(error) {
+  return { error: { code: error.code ?? 0, message: String(error.message ?? error) } };
+}
+
+// Version 1 of the SDK speaks the revisions that begin with initialize.
+async function sdk1() {
+  const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
+  const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
+  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
+  const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
+  const client = new Client({ name: 'typescript-sdk-1', version: '1' }, { capabilities: {} });
+  return { client, StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport };
+}
+
+// Version 2 also speaks 2026-07-28, where every request stands alone.
+async function sdk2() {
+  const { Client, StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client');
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
+  const versionNegotiation = { mode: config.pin ? { pin: config.pin } : 'legacy' };
+  const client = new Client({ name: 'typescript-sdk-2', version: '2' }, { capabilities: {}, versionNegotiation });
+  return { client, StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport };
+}
+
+function transport(sdk) {
+  if (config.transport === 'stdio') {
+    const { command, args, env } = config;
+    return new sdk.StdioClientTransport({ command, args, env, stderr: 'inherit' });
+  }
+  const options = { requestInit: { headers: { Authorization: `Bearer ${config.token}` } } };
+  const Transport = config.transport === 'sse' ? sdk.SSEClientTransport : sdk.StreamableHTTPClientTransport;
+  return new Transport(new URL(config.url), options);
+}
+
+const sdk = await (config.sdk === 2 ? sdk2() : sdk1());
+const client = sdk.client;
+try {
+  await client.connect(transport(sdk));
+} catch (error) {
+  report(failure(error));
+  process.exit(1);
+}
+report({
+  result: {
+    protocolVersion: client.getNegotiatedProtocolVersion?.() ?? client.transport?.protocolVersion ?? '',
+    server: client.getServerVersion(),
+    capabilities: client.getServerCapabilities(),
+    instructions: client.getInstructions(),
+  },
+});
+
+for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+  const { method, params } = JSON.parse(line);
+  try {
+    report({ result: (await client[method](params)) ?? null });
+  } catch (error) {
+    report(failure(error));
+  }
+}
+await client.close();

@@ -1,0 +1,317 @@
+package e2e_test
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// provocation is a situation in which a call is refused.
+type provocation struct {
+	code refusal.Code
+	name string
+	// strict asks for a server that requires a sandbox and allows small files
+	// only.
+	strict  bool
+	provoke func(w *workspace, a agent)
+}
+
+// unprovoked are the codes that no call can bring about in this version, and
+// why.
+func unprovoked() map[refusal.Code]string {
+	return map[refusal.Code]string{
+		refusal.CommandOutOfScope:     "changes of commands are not attributed yet",
+		refusal.VerifyFailed:          "update_intent is not offered yet",
+		refusal.ApprovalRejected:      "an operator cannot answer yet",
+		refusal.Cancelled:             "who cancels a call gets no answer",
+		refusal.MutationClassMismatch: "no language has a parser yet",
+		refusal.HookBlocked:           "see TestEmbeddedFaults",
+		refusal.InternalError:         "see TestEmbeddedFaults",
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	provoked := make(map[refusal.Code]bool)
+	for _, p := range provocations() {
+		provoked[p.code] = true
+	}
+	for _, entry := range refusal.Catalogue() {
+		if _, excused := unprovoked()[entry.Code]; excused == provoked[entry.Code] {
+			t.Errorf("%s: provoked is %v, excused is %v", entry.Code, provoked[entry.Code], excused)
+		}
+	}
+	for _, c := range connections() {
+		if !strings.HasPrefix(c.name, "typescript") || strings.Contains(c.name, "sse") {
+			continue // only those that validate what comes back
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			provokeAll(t, c, false)
+			provokeAll(t, c, true, "ORCHESTRA_SANDBOX=require", "ORCHESTRA_LIMITS_FILE_SIZE=4KiB")
+		})
+	}
+}
+
+// provokeAll runs the provocations that need these settings against one
+// server.
+func provokeAll(t *testing.T, c connection, strict bool, settings ...string) {
+	w := newWorkspace(t)
+	w.write(".orchestration/active_intents.yaml", intentsYAML+refusingIntents)
+	a := agent{t, c.connect(w, settings...)}
+	var tools any
+	a.get("listTools", nil, &tools) // the clients learn here what to validate against
+	for _, p := range provocations() {
+		if p.strict == strict {
+			t.Run(string(p.code)+"/"+p.name, func(t *testing.T) { p.provoke(w.on(t), a.on(t)) })
+		}
+	}
+}
+
+// refusingIntents stand behind those of intentsYAML.
+const refusingIntents = `  - id: INT-006
+    name: With rules
+    status: IN_PROGRESS
+    owned_scope: ["src/**"]
+    commands: {deny: ["rm"]}
+    rules:
+      - {name: no-eval, when: 'effect.after.contains("eval(")', action: refuse}
+`
+
+func provocations() []provocation {
+	return slices.Concat(intentProvocations(), pathProvocations(), contentProvocations(), stateProvocations())
+}
+
+func intentProvocations() []provocation {
+	anything := args{"path": "src/new.txt", "content": "x"}
+	return []provocation{
+		{refusal.MissingOrInvalidIntent, "none selected", false, func(_ *workspace, a agent) {
+			r := a.refused("MISSING_OR_INVALID_INTENT", "write_to_file", anything)
+			if r.str("action_hint") != "select_active_intent" || r.str("classification") != "destructive" {
+				a.t.Errorf("%v", r.Fields)
+			}
+		}},
+		{refusal.MissingOrInvalidIntent, "unknown", false, func(_ *workspace, a agent) {
+			a.refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-999"})
+		}},
+		{refusal.IntentNotActive, "done and blocked", false, func(_ *workspace, a agent) {
+			a.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
+			a.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-004"})
+		}},
+		{refusal.IntentMismatch, "another intent_id", false, func(_ *workspace, a agent) {
+			a.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/n", "content": "", "session": a.selects("INT-001"), "intent_id": "INT-005"})
+		}},
+		{refusal.SessionExpired, "invented handle", false, func(_ *workspace, a agent) {
+			a.refused("SESSION_EXPIRED", "write_to_file", args{"path": "src/n", "content": "", "session": "ses_" + strings.Repeat("a", 32)})
+		}},
+		{refusal.IntentIgnored, "intent: line", false, func(w *workspace, a agent) {
+			session := a.selects("INT-001")
+			w.write(".orchestration/.intentignore", "intent:INT-001\n")
+			defer w.remove(".orchestration/.intentignore")
+			a.refused("INTENT_IGNORED", "write_to_file", args{"path": "src/n", "content": "", "session": session})
+			a.refused("INTENT_IGNORED", "select_active_intent", args{"intent_id": "INT-001"})
+		}},
+		{refusal.ApprovalRequired, "approve: line", false, func(w *workspace, a agent) {
+			session := a.selects("INT-001")
+			w.write(".orchestration/.intentignore", "approve:INT-001\n")
+			defer w.remove(".orchestration/.intentignore")
+			r := a.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "src/n", "content": "", "session": session})
+			a.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"]})
+		}},
+		{refusal.RuleViolation, "rule of the intent", false, func(_ *workspace, a agent) {
+			a.refused("RULE_VIOLATION", "write_to_file", args{"path": "src/eval.js", "content": "eval(x)\n", "session": a.selects("INT-006")})
+		}},
+		{refusal.CommandBlocked, "denied by the intent", false, func(_ *workspace, a agent) {
+			a.refused("COMMAND_BLOCKED", "execute_command", args{"command": "rm -rf src", "session": a.selects("INT-006")})
+		}},
+		{refusal.SandboxUnavailable, "required", true, func(_ *workspace, a agent) {
+			a.refused("SANDBOX_UNAVAILABLE", "execute_command", args{"command": "true", "session": a.selects("INT-001")})
+		}},
+	}
+}
+
+func pathProvocations() []provocation {
+	table := func(code refusal.Code, name string, paths ...string) provocation {
+		return provocation{code, name, false, func(_ *workspace, a agent) {
+			session := a.selects("INT-005")
+			for _, path := range paths {
+				a.refused(string(code), "write_to_file", args{"path": path, "content": "x", "session": session})
+			}
+		}}
+	}
+	return []provocation{
+		{refusal.ScopeViolation, "every tool", false, func(w *workspace, a agent) {
+			session := a.selects("INT-001")
+			for _, path := range []string{"docs/other.md", "src2/a.txt", "a.txt"} {
+				r := a.refused("SCOPE_VIOLATION", "write_to_file", args{"path": path, "content": "x", "session": session})
+				if r.details()["path"] != path || r.str("action_hint") != "request_scope_expansion" {
+					a.t.Errorf("%v", r.Fields)
+				}
+			}
+			a.refused("SCOPE_VIOLATION", "apply_diff", args{"path": "docs/other.md", "diff": "no diff at all", "session": session})
+			a.refused("SCOPE_VIOLATION", "edit_file", args{"path": "docs/other.md", "old_string": "a", "new_string": "b", "session": session})
+			a.refused("SCOPE_VIOLATION", "apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Add File: src/p.txt\n+x\n*** Add File: docs/p.txt\n+x\n*** End Patch"})
+			if _, err := os.Stat(w.path("src/p.txt")); !errors.Is(err, os.ErrNotExist) {
+				a.t.Error("a refused patch changed a file")
+			}
+		}},
+		{refusal.IntentignorePathBlocked, "frozen and secret", false, func(w *workspace, a agent) {
+			session := a.selects("INT-001")
+			w.write(".orchestration/.intentignore", "src/frozen/**\nsecret:*.key\n")
+			defer w.remove(".orchestration/.intentignore")
+			w.write("src/private.key", "TOP SECRET\n")
+			a.refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "src/frozen/x", "content": "x", "session": session})
+			r := a.refused("INTENTIGNORE_PATH_BLOCKED", "read_file", args{"path": "src/private.key", "session": session})
+			if strings.Contains(r.text(), "TOP") {
+				a.t.Error("a refusal quotes a secret")
+			}
+		}},
+		table(refusal.ProtectedPath, "git and governance", ".git/hooks/pre-commit", ".GIT/config", ".orchestration/active_intents.yaml", ".intentignore"),
+		table(refusal.PathOutsideWorkspace, "outside", "../x", "src/../../x", "/etc/passwd", "src/"+strings.Repeat("n", 300), "src/a\x00b"),
+		table(refusal.ApprovalRequired, "other programs' files", ".vscode/tasks.json", ".Envrc", ".mcp.json"),
+		{refusal.PathOutsideWorkspace, "through a link", false, func(w *workspace, a agent) {
+			w.link(w.t.TempDir(), "src/out")
+			defer w.remove("src/out")
+			a.refused("PATH_OUTSIDE_WORKSPACE", "write_to_file", args{"path": "src/out/x", "content": "x", "session": a.selects("INT-001")})
+		}},
+		{refusal.NotARegularFile, "directory and pipe", false, func(w *workspace, a agent) {
+			if err := syscall.Mkfifo(w.path("src/fifo"), 0o600); err != nil {
+				w.t.Fatal(err)
+			}
+			defer w.remove("src/fifo")
+			session := a.selects("INT-001")
+			a.refused("NOT_A_REGULAR_FILE", "read_file", args{"path": "src/fifo"})
+			a.refused("NOT_A_REGULAR_FILE", "write_to_file", args{"path": "src/fifo", "content": "x", "session": session})
+			a.refused("NOT_A_REGULAR_FILE", "write_to_file", args{"path": "src", "content": "x", "session": session})
+		}},
+	}
+}
+
+func contentProvocations() []provocation {
+	block := func(search string) string {
+		return "<<<<<<< SEARCH\n" + search + "\n=======\nx\n>>>>>>> REPLACE"
+	}
+	return []provocation{
+		{refusal.ReadRequired, "never read", false, func(w *workspace, a agent) {
+			w.write("src/unread.txt", "unseen\n")
+			r := a.refused("READ_REQUIRED", "write_to_file", args{"path": "src/unread.txt", "content": "x", "session": a.selects("INT-001")})
+			if r.details()["content"] != "unseen\n" {
+				a.t.Errorf("it does not hand over what is missing: %v", r.Fields)
+			}
+		}},
+		{refusal.StaleFile, "edited outside", false, func(w *workspace, a agent) {
+			w.write("src/stale.txt", "before\n")
+			session := a.selects("INT-001")
+			a.ok("read_file", args{"path": "src/stale.txt", "session": session})
+			w.write("src/stale.txt", "by a person\n")
+			r := a.refused("STALE_FILE", "write_to_file", args{"path": "src/stale.txt", "content": "mine\n", "session": session})
+			if !strings.Contains(r.text(), "by a person") {
+				a.t.Errorf("it does not show what changed: %s", r.text())
+			}
+			w.want("src/stale.txt", "by a person\n")
+			a.ok("write_to_file", args{"path": "src/stale.txt", "content": "mine\n", "session": session})
+		}},
+		{refusal.DiffNotApplied, "no match", false, func(_ *workspace, a agent) {
+			session := a.selects("INT-001")
+			r := a.refused("DIFF_NOT_APPLIED", "apply_diff", args{"path": "src/a.txt", "diff": block("nothing like it"), "session": session})
+			if r.details()["failed_blocks"] == nil {
+				a.t.Errorf("no failed blocks: %v", r.Fields)
+			}
+			a.refused("DIFF_NOT_APPLIED", "edit_file", args{"path": "src/a.txt", "old_string": "zzz", "new_string": "x", "session": session})
+		}},
+		{refusal.AmbiguousMatch, "twice", false, func(w *workspace, a agent) {
+			w.write("src/twice.txt", "same\nother\nsame\n")
+			a.refused("AMBIGUOUS_MATCH", "apply_diff", args{"path": "src/twice.txt", "diff": block("same"), "session": a.selects("INT-001")})
+		}},
+		{refusal.FileNotFound, "missing", false, func(_ *workspace, a agent) {
+			a.refused("FILE_NOT_FOUND", "read_file", args{"path": "src/none"})
+			a.refused("FILE_NOT_FOUND", "apply_diff", args{"path": "src/none", "diff": block("a"), "session": a.selects("INT-001")})
+			a.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": "../../../etc/passwd"})
+		}},
+		{refusal.InvalidArguments, "against the schema", false, func(_ *workspace, a agent) {
+			session := a.selects("INT-001")
+			a.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "content": "x", "surprise": true, "session": session})
+			a.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "session": session})
+			a.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": 7, "content": "x", "session": session})
+			a.refused("INVALID_ARGUMENTS", "search_files", args{"regex": "("})
+		}},
+		{refusal.TooLarge, "over limits.file_size", true, func(_ *workspace, a agent) {
+			a.refused("TOO_LARGE", "write_to_file", args{"path": "src/large", "content": strings.Repeat("x", 5000), "session": a.selects("INT-001")})
+		}},
+	}
+}
+
+func stateProvocations() []provocation {
+	write := func(a agent, session string) args {
+		return args{"path": "src/" + strings.ReplaceAll(a.t.Name(), "/", "-"), "content": "x", "session": session}
+	}
+	const intents, trace = ".orchestration/active_intents.yaml", ".orchestration/agent_trace.jsonl"
+	return []provocation{
+		{refusal.Busy, "another program writes", false, func(w *workspace, a agent) {
+			w.write("src/busy.txt", "text\n")
+			writer, err := os.OpenFile(w.path("src/busy.txt"), os.O_RDWR, 0)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			defer writer.Close()
+			a.refused("BUSY", "edit_file", args{"path": "src/busy.txt", "old_string": "text", "new_string": "x", "session": a.selects("INT-001")})
+			w.want("src/busy.txt", "text\n")
+		}},
+		{refusal.IntentsUnreadable, "malformed", false, func(w *workspace, a agent) {
+			session, kept := a.selects("INT-001"), w.read(intents)
+			defer w.write(intents, kept)
+			w.write(intents, "active_intents:\n  - id: [\n")
+			r := a.refused("INTENTS_UNREADABLE", "write_to_file", write(a, session))
+			if line, _ := r.details()["line"].(float64); line < 1 {
+				a.t.Errorf("no line: %v", r.Fields)
+			}
+			a.ok("read_file", args{"path": "src/a.txt", "session": session})
+		}},
+		{refusal.WorkspaceNotInitialized, "no intents file", false, func(w *workspace, a agent) {
+			session, kept := a.selects("INT-001"), w.read(intents)
+			defer w.write(intents, kept)
+			w.remove(intents)
+			r := a.refused("WORKSPACE_NOT_INITIALIZED", "write_to_file", write(a, session))
+			if !strings.Contains(r.str("suggestion"), "orchestra-mcp init") {
+				a.t.Errorf("%s", r.text())
+			}
+		}},
+		{refusal.LedgerUnavailable, "a directory in its place", false, func(w *workspace, a agent) {
+			session := a.selects("INT-001")
+			if err := os.Rename(w.path(trace), w.path("aside")); err != nil {
+				w.t.Fatal(err)
+			}
+			if err := os.Mkdir(w.path(trace), 0o755); err != nil {
+				w.t.Fatal(err)
+			}
+			defer func() {
+				w.remove(trace)
+				if err := os.Rename(w.path("aside"), w.path(trace)); err != nil {
+					w.t.Fatal(err)
+				}
+				a.ok("write_to_file", write(a, session))
+			}()
+			a.refused("LEDGER_UNAVAILABLE", "write_to_file", write(a, session))
+			if _, err := os.Stat(w.path(write(a, session)["path"].(string))); !errors.Is(err, os.ErrNotExist) {
+				w.t.Error("a file was changed without a ledger")
+			}
+		}},
+	}
+}
+
+// What never becomes a call is an error of the protocol, not a result.
+func TestUnknownTool(t *testing.T) {
+	for _, c := range connections() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			client := c.connect(newWorkspace(t))
+			if raw, err := client.request("callTool", args{"name": "no_such_tool", "arguments": args{}}); err == nil {
+				t.Errorf("an unknown tool was called: %s", raw)
+			}
+		})
+	}
+}
