@@ -15,7 +15,7 @@ type StdioOptions struct {
 	// is in flight holds at most four times that.
 	MaxLine int
 	// Drain is how long calls may go on after the end of input; 0 means one
-	// second. Then their contexts are cancelled, and 0.8 seconds later the
+	// second. Then their contexts are cancelled, and 0.6 seconds later the
 	// connection is given up.
 	Drain time.Duration
 }
@@ -25,7 +25,7 @@ const (
 	// heldMessages is how many messages of the greatest size may be in flight.
 	heldMessages = 4
 	defaultDrain = time.Second
-	drainGrace   = 800 * time.Millisecond
+	drainGrace   = 600 * time.Millisecond
 )
 
 func (o StdioOptions) withDefaults() StdioOptions {

@@ -162,6 +162,35 @@ func TestTooMuchInFlight(t *testing.T) {
 	})
 }
 
+// Reads that hang leave calls and pings alone.
+func TestReadsThatHang(t *testing.T) {
+	block := make(chan struct{})
+	defer close(block)
+	s, err := mcpbridge.New(mcpbridge.Config{
+		Name: "n", Version: "1", Handler: newHandler(t), Tools: []mcpbridge.Tool{tool("echo")},
+		Resources: []mcpbridge.Resource{{URI: "x://y", Name: "y", Read: func(context.Context, mcpbridge.Caller) (string, error) {
+			<-block
+			return "", nil
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startStdio(t, s, mcpbridge.StdioOptions{})
+	c.initialize()
+	for i := range 20 {
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"x://y"}}`, i))
+	}
+	c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+	if a := c.read(); string(a.ID) != `"p"` {
+		t.Errorf("got %s", a.Raw)
+	}
+	c.send(callLine(100, "echo", "{}"))
+	if a := c.read(); string(a.ID) != "100" {
+		t.Errorf("got %s", a.Raw)
+	}
+}
+
 func TestDuplicateIDInFlight(t *testing.T) {
 	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
 	c.initialize()

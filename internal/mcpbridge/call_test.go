@@ -1,0 +1,48 @@
+package mcpbridge_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+// What arrived is run even if mcp-go then refuses the request on grounds of
+// its own: it may hold a place in an order.
+func TestRefusedByTheEngineAfterArrival(t *testing.T) {
+	h := newHandler(t)
+	var state error
+	h.tools["echo"] = func(ctx context.Context, _ mcpbridge.Call) mcpbridge.Result {
+		state = ctx.Err()
+		return mcpbridge.Result{}
+	}
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	c.send(strings.Replace(modernLine(1, "echo", "{}"), `clientCapabilities":{}`, `clientCapabilities":{"sampling":7}`, 1))
+	c.read().wantError(t, "1", -32602, "clientCapabilities")
+	h.waitIdle()
+	if len(h.calls()) != 1 || !errors.Is(state, context.Canceled) {
+		t.Errorf("%d calls arrived; run with %v", len(h.calls()), state)
+	}
+}
+
+func TestNoProgressAfterTheAnswer(t *testing.T) {
+	h := newHandler(t)
+	late := make(chan mcpbridge.Call, 1)
+	h.tools["progress"] = func(_ context.Context, call mcpbridge.Call) mcpbridge.Result {
+		late <- call
+		return mcpbridge.Result{Text: "done"}
+	}
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	c.initialize()
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`)
+	if got := c.read().text(t); got != "done" {
+		t.Errorf("got %q", got)
+	}
+	(<-late).Progress("late", 1, 1)
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	if a := c.read(); string(a.ID) != "2" {
+		t.Errorf("got %s", a.Raw)
+	}
+}

@@ -1,0 +1,199 @@
+package mcpbridge_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+// start sends a request whose answer is not waited for; leave closes it.
+func (w web) start(r *http.Request) (leave func(), done <-chan reply) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	w.t.Cleanup(cancel)
+	got := make(chan reply, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(r.WithContext(ctx))
+		if err != nil {
+			got <- reply{body: err.Error()}
+			return
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			body = append(body, err.Error()...)
+		}
+		got <- reply{response.StatusCode, response.Header, string(body)}
+	}()
+	return cancel, got
+}
+
+// waiting adds a tool body that tells when it runs and how it was ended.
+func waiting(h *handler) (running chan string, ended chan string) {
+	running, ended = make(chan string, 10), make(chan string, 10)
+	h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		running <- string(call.Arguments)
+		<-ctx.Done()
+		ended <- string(call.Arguments)
+		return mcpbridge.Result{Text: "cancelled"}
+	}
+	return running, ended
+}
+
+func receive(t testing.TB, from <-chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-from:
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	case <-time.After(patience):
+		t.Fatalf("did not happen: %s", want)
+	}
+}
+
+func nothing(t testing.TB, from <-chan string) {
+	t.Helper()
+	select {
+	case got := <-from:
+		t.Errorf("%s happened", got)
+	case <-time.After(50 * time.Millisecond):
+	}
+}
+
+func TestClosingTheResponseCancels(t *testing.T) {
+	h := newHandler(t)
+	running, ended := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	t.Run("2026-07-28", func(t *testing.T) {
+		leave, _ := w.start(w.request(modernLine(1, "wait", `{"era":2}`), modern("tools/call", "wait")))
+		receive(t, running, `{"era":2}`)
+		leave()
+		receive(t, ended, `{"era":2}`)
+	})
+	t.Run("initialize era", func(t *testing.T) {
+		leave, _ := w.start(w.request(callLine(1, "wait", `{"era":1}`), session(w.initialize())))
+		receive(t, running, `{"era":1}`)
+		leave()
+		receive(t, ended, `{"era":1}`)
+	})
+}
+
+// Whatever is sent, one client's cancellation does not reach another's call
+// that has the same id.
+func TestCancelIsolation(t *testing.T) {
+	h := newHandler(t)
+	running, ended := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	first, second := w.initialize(), w.initialize()
+
+	w.start(w.request(modernLine(1, "wait", `{"who":"modern"}`), modern("tools/call", "wait")))
+	receive(t, running, `{"who":"modern"}`)
+	_, firstDone := w.start(w.request(callLine(1, "wait", `{"who":"first"}`), session(first)))
+	receive(t, running, `{"who":"first"}`)
+	w.start(w.request(callLine(1, "wait", `{"who":"second"}`), session(second)))
+	receive(t, running, `{"who":"second"}`)
+
+	for _, edit := range []func(*http.Request){
+		modern("notifications/cancelled", ""),
+		func(r *http.Request) { modern("notifications/cancelled", "")(r); session(first)(r) },
+	} {
+		if got := w.do(w.request(cancelLine(1), edit)); got.status != 202 {
+			t.Errorf("notifications/cancelled of 2026-07-28: %d", got.status)
+		}
+	}
+	if got := w.do(w.request(cancelLine(1), session(first), as(bobToken))); got.status != 404 {
+		t.Errorf("bob cancels in alice's session: %d", got.status)
+	}
+	nothing(t, ended)
+
+	if got := w.do(w.request(cancelLine(1), session(first))); got.status != 202 {
+		t.Errorf("cancelling one's own call: %d", got.status)
+	}
+	receive(t, ended, `{"who":"first"}`)
+	nothing(t, ended)
+	select {
+	case got := <-firstDone:
+		if got.body != "" {
+			t.Errorf("the cancelled call was answered: %s", got.body)
+		}
+	case <-time.After(patience):
+		t.Error("the cancelled call's response stays open")
+	}
+	if got := w.do(w.request("", method(http.MethodDelete), session(second))); got.status != 204 {
+		t.Errorf("DELETE: %d", got.status)
+	}
+	receive(t, ended, `{"who":"second"}`)
+	nothing(t, ended)
+}
+
+func TestStuckCallsBlockNobodyElse(t *testing.T) {
+	h := newHandler(t)
+	running, _ := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{MaxInFlight: 3})
+	for range 3 {
+		w.start(w.request(modernLine(1, "wait", `{}`), modern("tools/call", "wait")))
+		receive(t, running, `{}`)
+	}
+	if got := w.do(w.request(modernLine(1, "echo", `{}`), modern("tools/call", "echo"))); got.status != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("over the limit: %+v", got)
+	}
+	if got := w.do(w.request(modernLine(1, "echo", `{}`), modern("tools/call", "echo"), as(bobToken))); got.status != 200 {
+		t.Errorf("the other principal: %+v", got)
+	}
+}
+
+func TestModernClientsShareNothing(t *testing.T) {
+	h := newHandler(t)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	for _, edit := range []func(*http.Request){session("x"), session(w.initialize()), as(bobToken)} {
+		got := w.do(w.request(modernLine(1, "whoami", "{}"), modern("tools/call", "whoami"), edit))
+		if got.status != 200 || got.header.Get("Mcp-Session-Id") != "" {
+			t.Errorf("got %+v", got)
+		}
+	}
+	for _, call := range h.calls() {
+		if call.Caller.Connection != "" || !call.Caller.Modern {
+			t.Errorf("caller %+v", call.Caller)
+		}
+	}
+}
+
+func TestDuplicateIDInOneSession(t *testing.T) {
+	h := newHandler(t)
+	running, _ := waiting(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	w.start(w.request(callLine(1, "wait", `{}`), session(id)))
+	receive(t, running, `{}`)
+	w.do(w.request(callLine(1, "echo", `{}`), session(id))).messages(t)[0].wantError(t, "1", -32600, "in flight")
+}
+
+func TestLegacyStream(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	stream := w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream"))
+	response, err := http.DefaultClient.Do(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("GET: %d %s", response.StatusCode, response.Header.Get("Content-Type"))
+	}
+	again := w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream"))
+	if got := w.do(again); got.status != http.StatusConflict {
+		t.Errorf("a second stream: %d", got.status)
+	}
+	if got := w.do(w.request("", method(http.MethodGet), header("Accept", "text/event-stream"))); got.status != 400 {
+		t.Errorf("a stream without a session: %d", got.status)
+	}
+	w.do(w.request("", method(http.MethodDelete), session(id)))
+	if _, err := io.ReadAll(response.Body); err != nil {
+		t.Errorf("the stream ended with %v", err)
+	}
+}
