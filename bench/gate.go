@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+const gateRow = "the gate: p50 of a governed probe less that of an echo tool of the same server"
+
+// measureGate compares two tools of one server: one is safe and touches
+// nothing; the other is destructive, names a file in scope, reads and hashes
+// it, passes the whole gate, and changes nothing, so that no flush is in it.
+func measureGate(ctx context.Context, s *suite) ([]Row, error) {
+	dir, err := s.workspace(1)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFile(filepath.Join(dir, "src", "probe.txt"), content(fileSize, 0)); err != nil {
+		return nil, err
+	}
+	p, err := probeServer(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if _, err := p.initialize(); err != nil {
+		return nil, err
+	}
+	session, err := p.selects(intentID(0))
+	if err != nil {
+		return nil, err
+	}
+	a := args{"path": "src/probe.txt", "session": session}
+	taken, err := interleave(ctx, pick(s.short, 300, 10_000), p.caller("probe", a), p.caller("echo", a), p.caller("read_file", a))
+	if err != nil {
+		return nil, err
+	}
+	probe, echo := taken[0], taken[1]
+	added := float64(probe.p50()-echo.p50()) / 1000
+	return []Row{atMost(gateRow, added, 100, microseconds,
+		fmt.Sprintf("probe %s; echo %s; read_file of the same 4 KiB %s; in one process, without the ledger's flush", probe, echo, taken[2]))}, nil
+}
+
+// probeServer serves from this process, as an embedder would.
+func probeServer(ctx context.Context, dir string) (*peer, error) {
+	srv, err := server.New(server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.Nop()})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range []hooks.Tool{probeTool{files: srv.Workspace(), class: hooks.Destructive, name: "probe"}, probeTool{class: hooks.Safe, name: "echo"}} {
+		if err := srv.AddTool(t); err != nil {
+			return nil, err
+		}
+	}
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	p := newPeer(fromClient, toClient)
+	served := make(chan error, 1)
+	go func() {
+		served <- srv.ServeStdio(ctx, toServer, fromServer)
+		fromServer.Close()
+	}()
+	p.ended = func() error {
+		<-served
+		return srv.Close()
+	}
+	return p, nil
+}
+
+// probeTool goes the way of a call and leaves everything as it is. Without
+// files it has no effects: it is the echo.
+type probeTool struct {
+	name  string
+	class hooks.Class
+	files *workspace.Workspace
+}
+
+func (t probeTool) Spec() hooks.Spec {
+	return hooks.Spec{
+		Name: t.name, Class: t.class, Description: "Measure the way of a call.",
+		InputSchema: json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"},"session":{"type":"string"}}}`),
+	}
+}
+
+func (t probeTool) Targets(_ context.Context, _ *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
+	var a struct{ Path string }
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return nil, refusal.Newf(refusal.InvalidArguments, "%v.", err)
+	}
+	call := &probing{path: a.Path}
+	if t.files == nil {
+		return call, nil
+	}
+	target, err := t.files.Resolve(a.Path)
+	if err != nil {
+		return nil, err
+	}
+	call.target = target
+	call.effects.Files = []*hooks.FileEffect{{
+		Kind: hooks.Modify, Path: target.Path(), Requested: a.Path, Protection: target.Protection(), Knowledge: hooks.KnowsBySearch,
+	}}
+	return call, nil
+}
+
+type probing struct {
+	path    string
+	target  *workspace.Target
+	effects hooks.Effects
+}
+
+func (p *probing) Effects() hooks.Effects { return p.effects }
+
+func (p *probing) Close() error {
+	if p.target == nil {
+		return nil
+	}
+	return p.target.Close()
+}
+
+func (p *probing) Plan(context.Context) (hooks.Planned, error) {
+	if p.target == nil {
+		return p, nil
+	}
+	read, err := p.target.Read(1 << 20)
+	if err != nil {
+		return nil, err
+	}
+	e := p.effects.Files[0]
+	e.Before, e.After = read.Bytes, read.Bytes
+	e.BeforeHash, e.AfterHash = string(read.Hash), string(read.Hash)
+	return p, nil
+}
+
+func (p *probing) Run(context.Context) (*hooks.Outcome, error) {
+	outcome := &hooks.Outcome{}
+	for _, e := range p.effects.Files {
+		outcome.Files = append(outcome.Files, hooks.FileOutcome{Path: e.Path, Op: hooks.Unchanged, BeforeHash: e.BeforeHash, AfterHash: e.AfterHash, InScope: true})
+	}
+	return outcome, nil
+}
+
+func (p *probing) Result(*hooks.Outcome) (hooks.Result, error) {
+	object, err := hooks.EncodeJSON(map[string]string{"path": p.path})
+	return hooks.Result{Text: p.path, Structured: object}, err
+}

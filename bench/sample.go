@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// samples are the durations of one measurement, in no order.
+type samples []time.Duration
+
+func (s samples) quantile(q float64) time.Duration {
+	if len(s) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(s))
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+func (s samples) p50() time.Duration { return s.quantile(0.50) }
+func (s samples) p99() time.Duration { return s.quantile(0.99) }
+
+func (s samples) String() string {
+	return fmt.Sprintf("p50 %s, p99 %s of %d", short(s.p50()), short(s.p99()), len(s))
+}
+
+// short renders a duration with three digits.
+func short(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(100 * time.Nanosecond).String()
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// action is one thing that is measured; it says itself how long it took, so
+// that what it prepares and checks does not count.
+type action func() (time.Duration, error)
+
+// interleave lets the actions take turns, n rounds after some to warm up.
+func interleave(ctx context.Context, n int, actions ...action) ([]samples, error) {
+	taken := make([]samples, len(actions))
+	warm := min(n/10+1, 50)
+	for round := range n + warm {
+		for i, act := range actions {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			took, err := act()
+			if err != nil {
+				return nil, err
+			}
+			if round >= warm {
+				taken[i] = append(taken[i], took)
+			}
+		}
+	}
+	return taken, nil
+}
+
+// timed makes an action of a function that is measured as a whole.
+func timed(fn func() error) action {
+	return func() (time.Duration, error) {
+		start := time.Now()
+		err := fn()
+		return time.Since(start), err
+	}
+}
+
+// rate is how often the workers, each calling its own function again and
+// again for some time, got through in a second.
+func rate(ctx context.Context, duration time.Duration, workers []func() error) (float64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var done atomic.Int64
+	var all sync.WaitGroup
+	start := time.Now()
+	for _, work := range workers {
+		all.Go(func() {
+			for ctx.Err() == nil && time.Since(start) < duration {
+				if err := work(); err != nil {
+					cancel(err)
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return float64(done.Load()) / time.Since(start).Seconds(), context.Cause(ctx)
+}
+
+// scaling is the rate of all workers over that of the first, as the median
+// over rounds in which both take turns.
+func scaling(ctx context.Context, rounds int, each time.Duration, workers []func() error) (ratio, one, all float64, err error) {
+	var ratios, ones, alls []float64
+	for range rounds {
+		single, err := rate(ctx, each, workers[:1])
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		together, err := rate(ctx, each, workers)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		ratios, ones, alls = append(ratios, together/single), append(ones, single), append(alls, together)
+	}
+	return median(ratios), median(ones), median(alls), nil
+}
+
+func median(values []float64) float64 {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
+}

@@ -1,0 +1,84 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// benchEngine is a server without flushes on a workspace of its own, and a
+// function that makes calls of one connection.
+func benchEngine(b *testing.B, files map[string]string) func(b *testing.B, tool string, arguments args) {
+	b.Helper()
+	dir := b.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	set := settings.Defaults()
+	set.Durability = settings.OS
+	srv, err := server.New(server.Options{Dir: dir, Settings: set, Logger: zerolog.Nop()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { srv.Close() })
+	return func(b *testing.B, tool string, arguments args) {
+		raw, err := json.Marshal(arguments)
+		if err != nil {
+			b.Fatal(err)
+		}
+		result := srv.Do(b.Context(), hooks.Request{Tool: tool, Arguments: raw, Caller: session.Caller{Connection: "bench"}})
+		if result.IsError {
+			b.Fatalf("%s: %s", tool, result.Text)
+		}
+	}
+}
+
+// BenchmarkGate is the way of a call through the engine, without a transport
+// and without flushes: what is allocated, and where the time goes that is not
+// the disk's.
+func BenchmarkGate(b *testing.B) {
+	content := strings.Repeat("a line of sixty-four bytes, with its newline, for the benchmark\n", 64)
+	do := benchEngine(b, map[string]string{
+		".orchestration/active_intents.yaml": intentsYAML, "src/a.txt": content, "src/b.txt": "00000000\n" + content,
+	})
+	do(b, "select_active_intent", args{"intent_id": "INT-001"})
+	do(b, "read_file", args{"path": "src/a.txt"})
+	do(b, "read_file", args{"path": "src/b.txt"})
+	edits := 0
+	for _, c := range []struct {
+		name, tool string
+		arguments  func(i int) args
+	}{
+		{"read", "read_file", func(int) args { return args{"path": "src/a.txt"} }},
+		{"unchanged", "write_to_file", func(int) args { return args{"path": "src/a.txt", "content": content} }},
+		{"write", "write_to_file", func(i int) args { return args{"path": "src/a.txt", "content": fmt.Sprintf("%08d\n%s", i, content)} }},
+		{"edit", "edit_file", func(int) args {
+			edits++
+			return args{"path": "src/b.txt", "old_string": fmt.Sprintf("%08d\n", edits-1), "new_string": fmt.Sprintf("%08d\n", edits)}
+		}},
+		{"select", "select_active_intent", func(int) args { return args{"intent_id": "INT-001"} }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				do(b, c.tool, c.arguments(i))
+			}
+		})
+	}
+}
