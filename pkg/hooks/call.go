@@ -3,6 +3,8 @@ package hooks
 import (
 	"encoding/json"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -102,4 +104,15 @@ type Common struct {
 	Session       string `json:"session,omitempty"`
 	IntentID      string `json:"intent_id,omitempty"`
 	MutationClass string `json:"mutation_class,omitempty"`
+}
+
+// CommonOf reads the common arguments as the tools do: names are matched
+// exactly, and an object that names one twice has none. Whatever else is wrong
+// with the arguments is the tool's to report, with its schema.
+func CommonOf(args json.RawMessage) Common {
+	var c Common
+	if jsonv2.Unmarshal(args, &c) != nil {
+		return Common{}
+	}
+	return c
 }

@@ -335,9 +335,7 @@ func (e *Engine) newCall(spec Spec, req Request) *Call {
 	if call.Class == "" {
 		call.Class = Destructive
 	}
-	var common Common
-	// A fault of the arguments is the tool's to report, with its schema.
-	_ = json.Unmarshal(req.Arguments, &common)
+	common := CommonOf(req.Arguments)
 	call.Handle, call.IntentID = common.Session, common.IntentID
 	// An intent_id names the selection that is meant only where a call works
 	// under one; governance tools name the intent that they are about.

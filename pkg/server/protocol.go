@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -57,10 +56,7 @@ type arrivals Server
 func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbridge.Result {
 	s := (*Server)(a)
 	spec, _ := s.engine.Spec(call.Tool)
-	var common hooks.Common
-	// A fault of the arguments is found by the tool; until then the call has
-	// no place in the order but its connection's.
-	_ = json.Unmarshal(call.Arguments, &common)
+	common := hooks.CommonOf(call.Arguments)
 	turn := s.sessions.Arrive(callerOf(call.Caller), session.Call{
 		Handle: common.Session, IntentID: common.IntentID, Reads: spec.ReadOnly, Selects: spec.Selects,
 	})
