@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -51,6 +53,8 @@ type bench struct {
 	dir    string
 	client *mcp.ClientSession
 	server *server.Server
+	// outputs are the compiled output schemas: every answer is held to its own.
+	outputs map[string]*jsonschema.Schema
 }
 
 // newWorkspace makes a git workspace with the intents of intentsYAML.
@@ -210,7 +214,45 @@ func (b *bench) call(tool string, arguments args) reply {
 	if err := json.Unmarshal(raw, &r.Object); err != nil {
 		b.t.Fatalf("%s: structuredContent is no object: %s", tool, raw)
 	}
+	b.fits(tool, raw)
 	return r
+}
+
+// fits holds an answer to the output schema that its tool declares.
+func (b *bench) fits(tool string, structured []byte) {
+	b.t.Helper()
+	if b.outputs == nil {
+		b.outputs = map[string]*jsonschema.Schema{}
+		for _, spec := range b.server.Specs() {
+			b.outputs[spec.Name] = compileSchema(b.t, spec.OutputSchema)
+		}
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if schema := b.outputs[tool]; schema == nil {
+		return
+	} else if err := schema.Validate(value); err != nil {
+		b.t.Errorf("%s answers against its own output schema: %v\n%s", tool, err, structured)
+	}
+}
+
+func compileSchema(t *testing.T, source json.RawMessage) *jsonschema.Schema {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
 }
 
 // ok demands success.
