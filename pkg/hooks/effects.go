@@ -51,7 +51,8 @@ type FileEffect struct {
 	To string
 	// Requested is the path in the agent's words.
 	Requested string
-	// Exists says whether a regular file stood at Path when it was resolved.
+	// Exists says whether a file stood at Path when it was last looked at: when
+	// it was resolved, and from AtPlan on when it was read.
 	Exists bool
 	// Problem is why the path cannot be used at all (outside the workspace, a
 	// directory, not a name). It is reported at its own step of the gate, not

@@ -326,6 +326,10 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 	}
 	observer := e.sessions.Observers(call.Caller, call.Handle)
 	for _, d := range delivered {
+		if d.Gone {
+			call.Views.Forgot(d.Path)
+			continue
+		}
 		observer.Saw(d.Path, d.Hash, d.Total, d.From, d.To)
 	}
 }

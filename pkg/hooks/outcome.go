@@ -30,7 +30,10 @@ type FileOutcome struct {
 	BeforeHash, AfterHash string
 	Before, After         []byte
 	Hunks                 [][4]int
-	InScope               bool
+	// Knowledge is the effect's: after a change that only quotes what it
+	// replaces, the rest of the file is no better known than before.
+	Knowledge Knowledge
+	InScope   bool
 }
 
 // CommandOutcome is how a command ended.

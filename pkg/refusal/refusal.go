@@ -33,6 +33,8 @@ type Delivery struct {
 	// Total is the number of lines of the file; From and To are the first and
 	// last delivered line, 1-based. A whole empty file is 0, 0, 0.
 	Total, From, To int
+	// Gone says instead that the file is not there, which the agent now knows.
+	Gone bool
 }
 
 // New makes a refusal. An unknown code becomes InternalError, and an empty

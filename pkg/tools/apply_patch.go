@@ -72,6 +72,9 @@ type patchFile struct {
 	target   *workspace.Target
 	to       *workspace.Target
 	sections []*edit.Section
+	// conflict is why the sections cannot take effect together. It is told
+	// with the plan: scope and secrets come first.
+	conflict *refusal.Refusal
 }
 
 type patchCall struct {
@@ -122,6 +125,12 @@ func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
 	if effect.Problem != nil && f.effect.Problem == nil {
 		f.effect.Problem = effect.Problem
 	}
+	if other, ok := c.byPath[effect.Path]; ok && other != f {
+		f.conflict = refusal.Newf(refusal.InvalidArguments,
+			"Patch line %d moves %s to %s, which another section of the patch is about. Nothing was changed.", s.Line, f.effect.Path, effect.Path).
+			With("path", effect.Path).Suggest("Send two patches: the second when the first has made the place free.")
+		return
+	}
 	c.byPath[effect.Path] = f
 }
 
@@ -171,102 +180,136 @@ func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
 	return planned, nil
 }
 
-// plan composes the sections of one file.
-func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
-	change := workspace.Change{Target: f.target}
-	original, exists, err := f.load(d)
-	if err != nil {
-		return change, nil, err
-	}
-	var notes []string
-	now, present := original.String, exists
-	for _, s := range f.sections {
-		var more []string
-		now, present, more, err = f.apply(s, now, present, d.Match)
-		if err != nil {
-			return change, nil, err
-		}
-		notes = append(notes, more...)
-	}
-	return f.settle(change, original, now, exists, present, notes)
+// patchState is a file between two sections.
+type patchState struct {
+	text   string
+	exists bool
+	notes  []string
 }
 
-func (f *patchFile) load(d *Deps) (workspace.Text, bool, error) {
-	if f.onlyDeleted() {
-		text, err := d.load(f.target, f.effect)
-		return text, err == nil || f.effect.BeforeHash != "", onlyMissing(err, f.effect)
+// plan composes the sections of one file.
+func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
+	original, exists, err := f.load(d)
+	if err != nil {
+		return workspace.Change{}, nil, err
 	}
-	text, err := d.loadText(f.target, f.effect)
-	if r, ok := refusal.As(err); ok && r.Code() == refusal.FileNotFound && f.sections[0].Op == edit.OpAdd {
+	if f.conflict != nil {
+		return workspace.Change{}, nil, f.conflict
+	}
+	now := patchState{text: original.String, exists: exists}
+	for _, s := range f.sections {
+		if now, err = f.apply(s, now, d.Match); err != nil {
+			return workspace.Change{}, nil, err
+		}
+	}
+	change, err := f.settle(d, original, exists, now)
+	return change, now.notes, err
+}
+
+func (f *patchFile) load(d *Deps) (text workspace.Text, exists bool, err error) {
+	if f.keepsContent() {
+		text, err = d.load(f.target, f.effect)
+		if f.effect.BeforeHash != "" {
+			// What is only deleted or moved need not be text.
+			return text, true, nil
+		}
+		return text, false, err
+	}
+	text, err = d.loadText(f.target, f.effect)
+	if !f.effect.Exists && f.sections[0].Op == edit.OpAdd {
 		return text, false, nil
 	}
 	return text, err == nil, err
 }
 
-func (f *patchFile) onlyDeleted() bool {
-	return len(f.sections) == 1 && f.sections[0].Op == edit.OpDelete
-}
-
-// onlyMissing lets a binary file be deleted: its content need not be text.
-func onlyMissing(err error, effect *hooks.FileEffect) error {
-	if err != nil && effect.BeforeHash != "" {
-		return nil
+// keepsContent: no section looks at the content.
+func (f *patchFile) keepsContent() bool {
+	for _, s := range f.sections {
+		if s.Op != edit.OpDelete && (s.Op != edit.OpMove || len(s.Hunks) > 0) {
+			return false
+		}
 	}
-	return err
+	return true
 }
 
-func (f *patchFile) apply(s *edit.Section, now string, present bool, opt edit.Options) (string, bool, []string, error) {
+func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (patchState, error) {
 	path := f.effect.Path
 	switch {
-	case s.Op == edit.OpAdd && present:
-		return "", false, nil, refusal.Newf(refusal.DiffNotApplied, "%s exists already (patch line %d adds it). Nothing was changed.", path, s.Line).
+	case s.Op == edit.OpAdd && now.exists && f.to != nil:
+		return now, refusal.Newf(refusal.InvalidArguments, "Patch line %d adds a file where the patch moves %s from or to. Nothing was changed.", s.Line, path).
+			With("path", path).Suggest("Send two patches: the move first, then the new file.")
+	case s.Op == edit.OpAdd && now.exists:
+		return now, refusal.Newf(refusal.DiffNotApplied, "%s exists already (patch line %d adds it). Nothing was changed.", path, s.Line).
 			With("path", path).Suggest("Use `*** Update File:` to change it.")
-	case s.Op != edit.OpAdd && !present:
-		return "", false, nil, refusal.Newf(refusal.FileNotFound, "%s does not exist (patch line %d). Nothing was changed.", path, s.Line).With("path", path)
+	case s.Op != edit.OpAdd && !now.exists:
+		return now, refusal.Newf(refusal.FileNotFound, "%s does not exist (patch line %d). Nothing was changed.", path, s.Line).With("path", path)
 	case s.Op == edit.OpDelete:
-		return "", false, nil, nil
+		return patchState{notes: now.notes}, nil
+	case s.Op == edit.OpMove && len(s.Hunks) == 0:
+		return now, nil
 	}
-	result, err := s.Apply(now, opt)
+	result, err := s.Apply(now.text, opt)
 	if err != nil {
-		return "", false, nil, matchProblem(path, f.effect.BeforeHash, err)
+		return now, matchProblem(path, f.effect.BeforeHash, err)
 	}
-	var notes []string
 	for _, n := range result.Notes {
-		notes = append(notes, path+": "+n)
+		now.notes = append(now.notes, path+": "+n)
 	}
-	return result.Text, true, notes, nil
+	now.text, now.exists = result.Text, true
+	return now, nil
 }
 
 // settle decides what the sections together come to.
-func (f *patchFile) settle(change workspace.Change, original workspace.Text, now string, existed, exists bool, notes []string) (workspace.Change, []string, error) {
-	effect := f.effect
-	if !exists {
-		if !existed {
-			return change, nil, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path)
-		}
+func (f *patchFile) settle(d *Deps, original workspace.Text, existed bool, now patchState) (workspace.Change, error) {
+	effect, change := f.effect, workspace.Change{Target: f.target}
+	moves := f.to != nil && effect.To != effect.Path
+	switch {
+	case !now.exists && !existed:
+		return change, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path)
+	case !now.exists:
 		effect.Kind, effect.To, effect.Knowledge = hooks.Delete, "", hooks.KnowsNothing
 		effect.Hunks = edit.Hunks(original.String, "")
 		change.Op = workspace.Delete
-		return change, notes, nil
+		return change, nil
+	case moves && f.to.Kind() != workspace.Missing:
+		return change, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there. Nothing was changed.", effect.Path, effect.To).
+			With("path", effect.To).Suggest("Delete or move away %s in a patch of its own first, or choose another name.", effect.To)
 	}
-	encoded, err := original.Encode(now)
-	if err != nil {
-		return change, nil, refusal.Newf(refusal.InvalidArguments, "%s is %s, which cannot hold the new content: %v.", effect.Path, original.Encoding, err)
+	if err := f.encode(d, original, existed, now, &change); err != nil {
+		return change, err
 	}
-	setAfter(effect, original, now, encoded)
-	change.After = encoded
 	switch {
+	case !existed && moves:
+		// Nothing ever stood at the first path: the file is made where it ends up.
+		effect.Kind, effect.Path, effect.To = hooks.Create, effect.To, ""
+		change.Op, change.Target = workspace.Create, f.to
 	case !existed:
-		effect.Kind, change.Op = hooks.Create, workspace.Create
-	case f.to != nil && effect.To != effect.Path:
+		effect.Kind, effect.To, change.Op = hooks.Create, "", workspace.Create
+	case moves:
 		effect.Kind, change.Op, change.To = hooks.Move, workspace.Move, f.to
-		if f.to.Kind() != workspace.Missing {
-			return change, nil, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there.", effect.Path, effect.To).With("path", effect.To)
-		}
 	default:
 		effect.Kind, effect.To, change.Op = hooks.Modify, "", workspace.Modify
 	}
-	return change, notes, nil
+	return change, nil
+}
+
+// encode gives the change its content. One that is only moved keeps its bytes.
+func (f *patchFile) encode(d *Deps, original workspace.Text, existed bool, now patchState, change *workspace.Change) error {
+	effect := f.effect
+	if existed && now.text == original.String {
+		effect.After, effect.AfterHash = effect.Before, effect.BeforeHash
+		return nil
+	}
+	encoded, err := original.Encode(now.text)
+	if err != nil {
+		return refusal.Newf(refusal.InvalidArguments, "%s is %s, which cannot hold the new content: %v.", effect.Path, original.Encoding, err).With("path", effect.Path)
+	}
+	if int64(len(encoded)) > d.FileLimit {
+		return tooLarge(effect.Path, d.FileLimit)
+	}
+	setAfter(effect, original, now.text, encoded)
+	change.After = encoded
+	return nil
 }
 
 type patchedFile struct {

@@ -47,12 +47,13 @@ func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return s[:n] + "…"
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // load reads a target's content into its effect.
 func (d *Deps) load(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
 	content, err := t.Read(d.FileLimit)
+	effect.Exists = !errors.Is(err, workspace.ErrNotExist)
 	if err != nil {
 		return workspace.Text{}, readProblem(effect.Path, err)
 	}
@@ -145,7 +146,7 @@ func (c *changes) Result(o *hooks.Outcome) (hooks.Result, error) { return c.rend
 func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
 	o := hooks.FileOutcome{
 		Path: effect.Path, BeforeHash: effect.BeforeHash, AfterHash: effect.AfterHash,
-		Before: effect.Before, After: effect.After, Hunks: effect.Hunks, InScope: true,
+		Before: effect.Before, After: effect.After, Hunks: effect.Hunks, Knowledge: effect.Knowledge, InScope: true,
 	}
 	switch effect.Kind {
 	case hooks.Create:
@@ -166,13 +167,23 @@ func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
 // refuse explains why a commit did not happen. Nothing was changed.
 func (c *changes) refuse(err error) error {
 	var stale *workspace.StaleError
+	var half *workspace.RollbackError
 	switch {
+	case errors.As(err, &half):
+		return refusal.Newf(refusal.InternalError, "The change failed, and what was done of it could not be taken back: %v.", err).
+			With("changed", true).With("paths", half.Paths)
 	case errors.As(err, &stale):
 		return c.deps.Fresh.Refuse(c.call, stale.Path, string(stale.Want), string(stale.Have), stale.Content)
 	case errors.Is(err, workspace.ErrExists):
 		return refusal.Newf(refusal.StaleFile, "A file came to stand where this call wanted to create one: %v.", err)
 	case errors.Is(err, workspace.ErrNotExist):
 		return refusal.Newf(refusal.StaleFile, "A file that this call wanted to change is gone: %v.", err)
+	case errors.Is(err, workspace.ErrConflict):
+		return refusal.Newf(refusal.InvalidArguments, "Two parts of this call want the same path: %v. Nothing was changed.", err)
+	case errors.Is(err, workspace.ErrNotRegular):
+		return refusal.Newf(refusal.NotARegularFile, "A path of this call is no regular file any more: %v. Nothing was changed.", err)
+	case errors.Is(err, workspace.ErrChangedDir):
+		return refusal.Newf(refusal.Busy, "%v. Nothing was changed.", err)
 	case errors.Is(err, workspace.ErrBusy):
 		return refusal.Newf(refusal.Busy, "Another writer holds a file of this call: %v. Nothing was changed.", err)
 	case errors.Is(err, context.Canceled):

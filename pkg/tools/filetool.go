@@ -100,7 +100,7 @@ func (c *fileCall[A]) Plan(context.Context) (hooks.Planned, error) {
 			With("path", c.effect.Path).With("encoding", string(before.Encoding))
 	}
 	if int64(len(encoded)) > c.tool.deps.FileLimit {
-		return nil, refusal.Newf(refusal.TooLarge, "The new content of %s is larger than the limit for files (limits.file_size, %d bytes).", c.effect.Path, c.tool.deps.FileLimit)
+		return nil, tooLarge(c.effect.Path, c.tool.deps.FileLimit)
 	}
 	setAfter(c.effect, before, after, encoded)
 	planned := &changes{deps: c.tool.deps, call: c.call, notes: notes, render: renderOne}
@@ -129,6 +129,10 @@ func (c *fileCall[A]) load() (workspace.Text, error) {
 		return text, nil
 	}
 	return text, err
+}
+
+func tooLarge(path string, limit int64) *refusal.Refusal {
+	return refusal.Newf(refusal.TooLarge, "The new content of %s is larger than the limit for files (limits.file_size, %d bytes).", path, limit).With("path", path)
 }
 
 // matchProblem turns a text that does not match into its refusal, with every

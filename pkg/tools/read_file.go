@@ -182,7 +182,11 @@ func (c *readCall) slice(s string) error {
 func (c *readCall) Run(context.Context) (*hooks.Outcome, error) {
 	o := &hooks.Outcome{}
 	v := c.view
-	if v.Encoding != "binary" && !v.cut {
+	switch {
+	case v.Encoding == "binary":
+		// Only its hash is known from here on.
+		o.Delivered = []refusal.Delivery{{Path: v.Path, Hash: v.ContentHash, Total: 1, From: 1}}
+	case !v.cut:
 		o.Delivered = []refusal.Delivery{{Path: v.Path, Hash: v.ContentHash, Total: v.TotalLines, From: v.StartLine, To: v.EndLine}}
 	}
 	return o, nil

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -89,32 +90,43 @@ func (f *Freshness) judge(c *hooks.Call, effect *hooks.FileEffect) *refusal.Refu
 	if !effect.Mutates() {
 		return nil
 	}
+	if effect.Exists && effect.BeforeHash == "" {
+		// It could not be read, which is its own refusal.
+		return nil
+	}
 	if effect.ExpectedHash != "" {
 		if effect.ExpectedHash != effect.BeforeHash {
 			return f.Refuse(c, effect.Path, effect.ExpectedHash, effect.BeforeHash, effect.Before)
 		}
 		return nil
 	}
-	if effect.BeforeHash == "" {
-		return nil
-	}
-	seen, whole := "", false
-	if view, ok := c.Views.Seen(effect.Path); ok {
-		seen, whole = view.Hash, view.Whole
-	}
+	view, seen := c.Views.Seen(effect.Path)
 	switch {
-	case seen != "" && seen != effect.BeforeHash:
-		return f.Refuse(c, effect.Path, seen, effect.BeforeHash, effect.Before)
-	case effect.Knowledge == hooks.KnowsBySearch, whole && seen != "", f.blind:
+	case seen && view.Hash != effect.BeforeHash:
+		return f.Refuse(c, effect.Path, view.Hash, effect.BeforeHash, effect.Before)
+	case seen && effect.Kind == hooks.Delete && isBinary(effect.Before):
+		// It has no lines to deliver; that read_file told its hash must do.
+		return nil
+	case effect.BeforeHash == "", effect.Knowledge == hooks.KnowsBySearch, seen && view.Whole, f.blind:
 		return nil
 	}
 	return f.unread(effect)
 }
 
+func isBinary(content []byte) bool {
+	_, err := workspace.Decode(content)
+	return errors.Is(err, workspace.ErrBinary)
+}
+
 func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
+	suggestion := "Call read_file on the path until all of its lines were delivered; a file with lines that are cut needs expected_content_hash."
+	if isBinary(effect.Before) {
+		suggestion = "Its content is binary and cannot be delivered as lines: pass expected_content_hash (write_to_file), or call read_file (to delete it)."
+	}
 	r := refusal.Newf(refusal.ReadRequired,
 		"%s exists, and this session has not seen all of its lines as they are now; overwriting it would lose what it holds.", effect.Path).
-		With("path", effect.Path).With("content_hash", effect.BeforeHash)
+		With("path", effect.Path).With("content_hash", effect.BeforeHash).
+		Suggest("%s", suggestion)
 	return quoteWhole(r, effect.Path, effect.BeforeHash, effect.Before)
 }
 
@@ -125,7 +137,8 @@ func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byt
 	r := refusal.Newf(refusal.StaleFile, "%s is not what you last saw: expected %s, found %s.", path, want, found(have)).
 		With("path", path).With("expected", want).With("content_hash", have)
 	if have == "" {
-		return r.Suggest("The file does not exist now. Call list_files to see what is there.")
+		return r.Deliver(refusal.Delivery{Path: path, Gone: true}).
+			Suggest("The file does not exist now, which you know from here on. Call list_files to see what is there; write_to_file without expected_content_hash makes it anew.")
 	}
 	before, known := f.view(want)
 	if !known || !f.sawWhole(c, path, want) {
@@ -159,8 +172,12 @@ func found(hash string) string {
 }
 
 func quoteWhole(r *refusal.Refusal, path, hash string, content []byte) *refusal.Refusal {
+	// A file that was too large to be carried comes here without its content.
+	if len(content) > quoteLimit || string(workspace.HashOf(content)) != hash {
+		return r
+	}
 	text, err := workspace.Decode(content)
-	if err != nil || len(content) > quoteLimit {
+	if err != nil {
 		return r
 	}
 	return r.With("content", text.String).Deliver(whole(path, hash, text.String)).

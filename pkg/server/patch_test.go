@@ -1,0 +1,149 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// patch makes a patch of its lines.
+func patch(lines ...string) string {
+	return "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"
+}
+
+// patched is a workspace of the given files with a session that owns all of it.
+func patched(t *testing.T, files map[string]string) (*bench, func(lines ...string) args) {
+	t.Helper()
+	dir := newWorkspace(t)
+	for name, content := range files {
+		write(t, dir, name, content)
+	}
+	b := start(t, dir).connect()
+	s := b.selects("INT-005")
+	return b, func(lines ...string) args { return args{"session": s, "patch": patch(lines...)} }
+}
+
+// holds demands the content of files; "" is a file that is not there.
+func (b *bench) holds(files map[string]string) {
+	b.t.Helper()
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join(b.dir, name))
+		if want == "" && err == nil || want != "" && string(got) != want {
+			b.t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Several sections on one file compose.
+func TestPatchSectionsCompose(t *testing.T) {
+	for name, c := range map[string]struct {
+		patch []string
+		want  map[string]string
+		ops   []string
+	}{
+		"two updates": {[]string{"*** Update File: a", "@@", "-one", "+1", "*** Update File: a", "@@", "-1", "+eins"},
+			map[string]string{"a": "eins\ntwo\n"}, []string{"modified"}},
+		"add then update": {[]string{"*** Add File: n", "+x", "*** Update File: n", "@@", "-x", "+y"},
+			map[string]string{"n": "y\n"}, []string{"created"}},
+		"move without changes": {[]string{"*** Update File: a", "*** Move to: sub/b"},
+			map[string]string{"a": "", "sub/b": "one\ntwo\n"}, []string{"moved"}},
+		"move with changes": {[]string{"*** Update File: a", "*** Move to: b", "@@", "-one", "+1"},
+			map[string]string{"a": "", "b": "1\ntwo\n"}, []string{"moved"}},
+		"update after a move, by the new name": {[]string{"*** Update File: a", "*** Move to: b", "*** Update File: b", "@@", "-one", "+1"},
+			map[string]string{"a": "", "b": "1\ntwo\n"}, []string{"moved"}},
+		"move onto itself": {[]string{"*** Update File: a", "*** Move to: a", "@@", "-one", "+1"},
+			map[string]string{"a": "1\ntwo\n"}, []string{"modified"}},
+		"move there and back": {[]string{"*** Update File: a", "*** Move to: b", "*** Update File: b", "*** Move to: a"},
+			map[string]string{"a": "one\ntwo\n", "b": ""}, []string{"unchanged"}},
+		"add then move": {[]string{"*** Add File: n", "+x", "*** Update File: n", "*** Move to: m"},
+			map[string]string{"n": "", "m": "x\n"}, []string{"created"}},
+		"through a link and directly": {[]string{"*** Update File: link", "@@", "-one", "+1", "*** Update File: a", "@@", "-two", "+2"},
+			map[string]string{"a": "1\n2\n"}, []string{"modified"}},
+		"CRLF": {[]string{"*** Update File: crlf", "@@", " x", "-y", "+Y"},
+			map[string]string{"crlf": "x\r\nY\r\n"}, []string{"modified"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, call := patched(t, map[string]string{"a": "one\ntwo\n", "crlf": "x\r\ny\r\n"})
+			link(t, "a", filepath.Join(b.dir, "link"))
+			r := b.ok("apply_patch", call(c.patch...))
+			b.holds(c.want)
+			files := r.Object["files"].([]any)
+			if len(files) != len(c.ops) {
+				t.Fatalf("files: %v", files)
+			}
+			for i, op := range c.ops {
+				if got := files[i].(map[string]any)["operation"]; got != op {
+					t.Errorf("operation %v, want %s", got, op)
+				}
+			}
+		})
+	}
+}
+
+// What sections cannot do together is refused, and nothing changes.
+func TestPatchConflicts(t *testing.T) {
+	for name, c := range map[string]struct {
+		code  string
+		patch []string
+	}{
+		"two files to one place":  {"INVALID_ARGUMENTS", []string{"*** Update File: a", "*** Move to: c", "*** Update File: b", "*** Move to: c"}},
+		"move onto an added file": {"INVALID_ARGUMENTS", []string{"*** Add File: c", "+x", "*** Update File: a", "*** Move to: c"}},
+		"move onto a file":        {"DIFF_NOT_APPLIED", []string{"*** Update File: a", "*** Move to: b"}},
+		"add where one moved off": {"INVALID_ARGUMENTS", []string{"*** Update File: a", "*** Move to: c", "*** Add File: a", "+x"}},
+		"add over a file":         {"DIFF_NOT_APPLIED", []string{"*** Add File: a", "+x"}},
+		"add and delete":          {"INVALID_ARGUMENTS", []string{"*** Add File: n", "+x", "*** Delete File: n"}},
+		"update of a deleted":     {"FILE_NOT_FOUND", []string{"*** Delete File: a", "*** Update File: a", "@@", "-one", "+1"}},
+		"delete of none":          {"FILE_NOT_FOUND", []string{"*** Delete File: none"}},
+		"delete of a directory":   {"NOT_A_REGULAR_FILE", []string{"*** Delete File: src"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, call := patched(t, map[string]string{"a": "one\ntwo\n", "b": "other\n"})
+			b.ok("read_file", args{"path": "a"})
+			b.refused(c.code, "apply_patch", call(c.patch...))
+			b.holds(map[string]string{"a": "one\ntwo\n", "b": "other\n", "c": "", "n": ""})
+		})
+	}
+}
+
+// All files or none, also where only the last is stale.
+func TestPatchIsAllOrNone(t *testing.T) {
+	b, call := patched(t, map[string]string{"a": "one\n", "b": "two\n", "c": "three\n"})
+	b.ok("read_file", args{"path": "c"})
+	write(t, b.dir, "c", "three, edited\n")
+	lines := []string{"*** Update File: a", "@@", "-one", "+1", "*** Delete File: b", "*** Add File: n", "+x", "*** Update File: c", "@@", "-three, edited", "+3"}
+	b.refused("READ_REQUIRED", "apply_patch", call(lines...))
+	b.refused("STALE_FILE", "apply_patch", call(lines...))
+	b.holds(map[string]string{"a": "one\n", "b": "two\n", "c": "three, edited\n", "n": ""})
+	// Both refusals handed over what was lacking.
+	b.ok("apply_patch", call(lines...))
+	b.holds(map[string]string{"a": "1\n", "b": "", "c": "3\n", "n": "x\n"})
+}
+
+// A file that a patch deletes and adds again is replaced, which needs all of
+// it to have been seen.
+func TestPatchReplaces(t *testing.T) {
+	b, call := patched(t, map[string]string{"a": "one\n"})
+	lines := []string{"*** Delete File: a", "*** Add File: a", "+new"}
+	b.refused("READ_REQUIRED", "apply_patch", call(lines...))
+	r := b.ok("apply_patch", call(lines...))
+	if op := r.Object["files"].([]any)[0].(map[string]any)["operation"]; op != "modified" {
+		t.Errorf("operation %v", op)
+	}
+	b.holds(map[string]string{"a": "new\n"})
+}
+
+// A file need not be text to be moved or deleted.
+func TestPatchMovesBinary(t *testing.T) {
+	binary := "\x00\x01\xff\xfe\x00binary\x00"
+	b, call := patched(t, map[string]string{"a.bin": binary})
+	b.ok("apply_patch", call("*** Update File: a.bin", "*** Move to: b.bin"))
+	b.holds(map[string]string{"a.bin": "", "b.bin": binary})
+	b.refused("DIFF_NOT_APPLIED", "apply_patch", call("*** Update File: b.bin", "@@", "-x", "+y"))
+	b.ok("apply_patch", call("*** Delete File: b.bin"))
+	write(t, b.dir, "c.bin", binary)
+	b.refused("READ_REQUIRED", "apply_patch", call("*** Delete File: c.bin"))
+	b.ok("read_file", args{"path": "c.bin"})
+	b.ok("apply_patch", call("*** Delete File: c.bin"))
+	b.holds(map[string]string{"b.bin": "", "c.bin": ""})
+}
