@@ -36,7 +36,7 @@ func Defaults() Settings {
 		HTTP:    HTTP{Listen: "127.0.0.1:7428"},
 		Brain:   Brain{File: ".orchestration/AGENT.md"},
 		Lessons: Lessons{FailedChecks: true},
-		Limits:  Limits{FileSize: 32 << 20, RequestSize: 64 << 20, ContextSize: 24 << 10, Rate: 100},
+		Limits:  Limits{FileSize: 32 << 20, RequestSize: 16 << 20, ContextSize: 24 << 10, Rate: 100},
 		Log:     Log{Level: LevelInfo},
 	}
 }
