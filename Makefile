@@ -43,4 +43,3 @@ rename-module:
 		| xargs -0 sed -i.renamed 's|$(subst .,\.,$(OLD))|$(MODULE)|g'
 	find . -name '*.renamed' -type f -delete
 	gofmt -w .
-	go build ./...

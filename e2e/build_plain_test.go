@@ -3,3 +3,5 @@
 package e2e_test
 
 func buildFlags() []string { return nil }
+
+const slowness = 1

@@ -60,6 +60,7 @@ func TestHappyPath(t *testing.T) {
 			}{
 				{"tools", offersTools}, {"change", changesFiles}, {"command", runsCommands}, {"look", looksAround},
 				{"ask", asksOperator}, {"prompts", offersPrompts}, {"resources", offersResources}, {"completion", completes},
+				{"unknown tool", knowsItsTools},
 			} {
 				t.Run(step.name, func(t *testing.T) { step.run(w.on(t), a.on(t)) })
 			}
@@ -229,6 +230,13 @@ func completes(w *workspace, a agent) {
 	}, &completed)
 	if !slices.Contains(completed.Completion.Values, "INT-001") || slices.Contains(completed.Completion.Values, "INT-003") {
 		w.t.Errorf("completion: %v", completed.Completion.Values)
+	}
+}
+
+// What never becomes a call is an error of the protocol, not a result.
+func knowsItsTools(w *workspace, a agent) {
+	if raw, err := a.request("callTool", args{"name": "no_such_tool", "arguments": args{}}); err == nil {
+		w.t.Errorf("an unknown tool was called: %s", raw)
 	}
 }
 

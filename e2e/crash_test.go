@@ -1,0 +1,119 @@
+package e2e_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A handle outlives the program, however that ends; what was seen may be lost
+// with it, which costs a READ_REQUIRED.
+func TestHandleSurvivesKill(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	p := w.initialized()
+	a := p.agent()
+	session := a.selects("INT-001")
+	a.ok("read_file", args{"path": "src/a.txt", "session": session})
+	p.kill()
+
+	a = w.initialized().agent()
+	if state := a.ok("get_active_intent", args{"session": session}); state.str("intent_id") != "INT-001" {
+		t.Errorf("state: %v", state.Fields)
+	}
+	change := args{"path": "src/a.txt", "content": "after the kill\n", "session": session}
+	if r := a.call("write_to_file", change); r.IsError {
+		if r.Fields["error_type"] != "READ_REQUIRED" {
+			t.Fatalf("after a restart: %s", r.text())
+		}
+		a.ok("write_to_file", change)
+	}
+	w.want("src/a.txt", "after the kill\n")
+}
+
+// Killed at any moment, the program has recorded every change that it
+// answered, and the next one goes on with the same ledger.
+func TestKillWhileWriting(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	var session string
+	for round := range 6 {
+		p := w.initialized()
+		if session == "" {
+			session = p.agent().selects("INT-001")
+		}
+		var lines []string
+		for i := range 200 {
+			lines = append(lines, callLine(i, "write_to_file", args{"path": fmt.Sprintf("src/r%d-%d.txt", round, i), "content": "x\n", "session": session}))
+		}
+		p.send(lines...)
+		answered := 5 + rand.IntN(40)
+		var records []string
+		for range answered {
+			m, ok := p.next()
+			if !ok {
+				t.Fatal("the program ended by itself")
+			}
+			records = append(records, m.result(t).str("record_id"))
+		}
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+		p.kill()
+		w.verify()
+		for _, id := range records {
+			w.wantRecord(`"kind":"mutation"`, id)
+		}
+	}
+}
+
+// Two programs on one workspace, as two clients start them, lose nothing of
+// each other: neither records nor lines of a file that both edit.
+func TestTwoServersOnOneWorkspace(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	const rounds = 40
+	w.write("src/shared.txt", strings.Repeat("-\n", 2))
+	var both sync.WaitGroup
+	records := make([][]string, 2)
+	for i := range 2 {
+		p := w.initialized()
+		both.Go(func() { records[i] = writeBeside(p.agent(), i, rounds) })
+	}
+	both.Wait()
+	for i := range records {
+		if len(records[i]) != 2*rounds {
+			t.Errorf("server %d: %d records, want %d", i, len(records[i]), 2*rounds)
+		}
+		for _, id := range records[i] {
+			w.wantRecord(`"kind":"mutation"`, id)
+		}
+	}
+	if got := strings.Count(w.read("src/shared.txt"), "\n"); got != 2+2*rounds {
+		t.Errorf("the shared file has %d lines, want %d", got, 2+2*rounds)
+	}
+}
+
+// writeBeside writes files of its own and adds lines to the shared one.
+func writeBeside(a agent, server, rounds int) (records []string) {
+	session := a.selects("INT-001")
+	for i := range rounds {
+		own := a.ok("write_to_file", args{"path": fmt.Sprintf("src/own%d/%d.txt", server, i), "content": "x\n", "session": session})
+		records = append(records, own.str("record_id"))
+		for try := 0; ; try++ {
+			r := a.call("apply_diff", args{"path": "src/shared.txt", "session": session,
+				"diff": fmt.Sprintf("<<<<<<< SEARCH\n:start_line:%d\n-------\n-\n=======\n-\n%d-%d\n>>>>>>> REPLACE", 1, server, i)})
+			if !r.IsError {
+				records = append(records, r.str("record_id"))
+				break
+			}
+			// Refusals carry what is new in the file, so the next try knows it.
+			if code := r.Fields["error_type"]; code != "STALE_FILE" && code != "BUSY" || try == 100 {
+				a.t.Errorf("after %d tries: %s", try, r.text())
+				return records
+			}
+		}
+	}
+	return records
+}

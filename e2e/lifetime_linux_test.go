@@ -1,0 +1,107 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A program that is told to end, by the end of its input or by SIGTERM, ends
+// well within two seconds, takes a running command with it, also what that put
+// into a session of its own, and lets a file call that is under way finish.
+func TestEndWithCommandRunning(t *testing.T) {
+	for name, tell := range map[string]func(*process){
+		"end of input": func(p *process) { p.in.Close() },
+		"SIGTERM":      func(p *process) { _ = p.cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkspace(t)
+			p := w.initialized()
+			session := p.agent().selects("INT-001")
+			p.send(callLine(1, "execute_command", args{"session": session, "timeout": 60,
+				"command": "echo $$ >> pids; setsid sh -c 'echo $$ >> pids; trap \"\" TERM HUP; sleep 61; :' & sleep 62"}))
+			eventually(t, "the command runs", func() bool {
+				content, _ := os.ReadFile(w.path("pids"))
+				return strings.Count(string(content), "\n") == 2
+			})
+			p.send(callLine(2, "list_intents", args{}))
+			tell(p)
+			if took := p.exits(); took > 2*time.Second*slowness {
+				t.Errorf("it took %v", took)
+			}
+			for _, pid := range strings.Fields(w.read("pids")) {
+				if state := processState(pid); state != "" && state != "Z" {
+					t.Errorf("process %s of the command is left, in state %s", pid, state)
+				}
+			}
+			w.wantRecord(`"kind":"command"`)
+		})
+	}
+}
+
+// processState is the letter in /proc/PID/stat, "" if there is no process.
+func processState(pid string) string {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return rest[:1]
+}
+
+// A line of 64 MB is refused without being kept.
+func TestLongLineInBoundedMemory(t *testing.T) {
+	w := newWorkspace(t)
+	p := w.initialized()
+	p.agent().ok("list_intents", args{})
+	before := peakMemory(t, p)
+	line := callLine(1, "write_to_file", args{"path": "src/long.txt", "content": strings.Repeat("a", 64<<20)})
+	p.send(line)
+	if m, _ := p.next(); m.Error == nil || m.ID != nil {
+		t.Errorf("the line was not refused: %+v", m)
+	}
+	p.agent().ok("list_intents", args{})
+	grown := peakMemory(t, p) - before
+	t.Logf("peak memory: %d MiB, %d MiB more than before", (before+grown)>>20, grown>>20)
+	if grown > 96<<20*slowness {
+		t.Errorf("the line of 64 MiB cost %d MiB", grown>>20)
+	}
+	// Nor do many lines that are just within the limit pile up.
+	within := callLine(2, "list_intents", args{"status": strings.Repeat("a", 15<<20)})
+	for range 8 {
+		p.send(within)
+	}
+	for range 8 {
+		p.await(2)
+	}
+	grown = peakMemory(t, p) - before
+	t.Logf("after 8 lines of 15 MiB: %d MiB more than before", grown>>20)
+	if grown > 192<<20*slowness {
+		t.Errorf("8 lines of 15 MiB cost %d MiB", grown>>20)
+	}
+}
+
+// peakMemory is VmHWM in bytes.
+func peakMemory(t *testing.T, p *process) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.Atoi(strings.Fields(value)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib << 10
+		}
+	}
+	t.Fatal("no VmHWM")
+	return 0
+}

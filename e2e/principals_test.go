@@ -1,0 +1,141 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// Two clients of the era without sessions, at once on one server and with one
+// token: without handles they have nothing, not even what they selected
+// themselves, and with a handle only what is its own.
+func TestModernClientsShareNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	e := w.serveHTTP("http")
+	one, two := agent{t, w.dialGo(e, modern)}, agent{t, w.dialGo(e, modern)}
+	write := args{"path": "src/new.txt", "content": "x"}
+
+	first := one.selects("INT-001")
+	for _, a := range []agent{one, two} {
+		a.refused("MISSING_OR_INVALID_INTENT", "write_to_file", write)
+		a.refused("MISSING_OR_INVALID_INTENT", "get_active_intent", args{})
+	}
+	second := two.selects("INT-001")
+	if first == second || one.selects("INT-001") == first {
+		t.Error("selections without a handle are joined")
+	}
+	one.ok("read_file", args{"path": "src/a.txt", "session": first})
+	two.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "by two\n", "session": second})
+	one.ok("write_to_file", args{"path": "src/a.txt", "content": "by one\n", "session": first})
+	w.want("src/a.txt", "by one\n")
+	two.refused("STALE_FILE", "edit_file", args{"path": "src/a.txt", "old_string": "one", "new_string": "two", "session": second})
+}
+
+// What one principal selected, another cannot use, although it has the handle.
+func TestPrincipalsShareNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	e := w.embed(func(*server.Server) {})
+	for _, version := range []string{"", modern} {
+		alice, bob := agent{t, w.dialGo(endpoint{e.url, "token of alice"}, version)}, agent{t, w.dialGo(endpoint{e.url, "token of bob"}, version)}
+		session := alice.selects("INT-001")
+		stolen := args{"path": "src/stolen.txt", "content": "x", "session": session}
+		bob.refused("SESSION_EXPIRED", "write_to_file", stolen)
+		bob.refused("SESSION_EXPIRED", "get_active_intent", args{"session": session})
+		bob.refused("SESSION_EXPIRED", "select_active_intent", args{"intent_id": "INT-002", "session": session})
+		alice.ok("write_to_file", args{"path": "src/" + version + ".txt", "content": "x", "session": session})
+	}
+}
+
+// A hook or a tool that breaks refuses, in words that its client accepts.
+func TestEmbeddedFaults(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	e := w.embed(func(s *server.Server) {
+		s.AddPreHook(hooks.PreFunc("broken", func(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
+			if call.Tool == "edit_file" {
+				panic("the hook broke")
+			}
+			return hooks.Allow(), nil
+		}))
+		if err := s.AddTool(brokenTool{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	a := agent{t, w.drive(driver{SDK: 1, Transport: "http", URL: e.url, Token: "token of alice"})}
+	var tools any
+	a.get("listTools", nil, &tools)
+	session := a.selects("INT-001")
+	r := a.refused("HOOK_BLOCKED", "edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": session})
+	if !strings.Contains(r.str("error"), "broken") {
+		t.Errorf("the refusal does not name the hook: %s", r.text())
+	}
+	w.want("src/a.txt", "one\ntwo\nthree\n")
+	if r := a.refused("INTERNAL_ERROR", "broken_tool", args{"session": session}); strings.Contains(r.text(), "secret") {
+		t.Errorf("the refusal tells an agent about the server's inside: %s", r.text())
+	}
+	a.ok("write_to_file", args{"path": "src/after.txt", "content": "x", "session": session})
+}
+
+// brokenTool panics.
+type brokenTool struct{}
+
+func (brokenTool) Spec() hooks.Spec {
+	return hooks.Spec{
+		Name: "broken_tool", Title: "Broken", Description: "Always fails.",
+		InputSchema:  json.RawMessage(`{"type":"object","properties":{"session":{"type":"string"}}}`),
+		OutputSchema: json.RawMessage(`{"type":"object"}`),
+	}
+}
+
+func (brokenTool) Targets(context.Context, *hooks.Call, json.RawMessage) (hooks.Targeted, error) {
+	panic("a secret of the server")
+}
+
+// embed serves the workspace as an embedder does, to two principals.
+func (w *workspace) embed(add func(*server.Server)) endpoint {
+	w.t.Helper()
+	srv, err := server.New(server.Options{Dir: w.dir, Settings: settings.Defaults(), Logger: zerolog.New(testLog{w.t}).Level(zerolog.ErrorLevel)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	add(srv)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- srv.ServeHTTP(ctx, listener, server.HTTPOptions{Authenticate: func(token string) (string, bool) {
+			return strings.CutPrefix(token, "token of ")
+		}})
+	}()
+	w.t.Cleanup(func() {
+		stop()
+		select {
+		case err := <-done:
+			if err != nil {
+				w.t.Errorf("serving ended with %v", err)
+			}
+		case <-time.After(5 * time.Second):
+			w.t.Error("serving does not end")
+		}
+		if err := srv.Close(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return endpoint{url: "http://" + listener.Addr().String() + "/mcp"}
+}
+
+var _ hooks.Tool = brokenTool{}

@@ -1,0 +1,203 @@
+package e2e_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+const initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}` +
+	"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+
+// process is the program on pipes, spoken to without any client.
+type process struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan string
+	log   *strings.Builder
+	ended bool
+}
+
+// message is what the program sends.
+type message struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      any             `json:"id"`
+	Method  string          `json:"method"`
+	Result  json.RawMessage `json:"result"`
+	Error   *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// start runs the program; it is ended with the test.
+func (w *workspace) start(env ...string) *process {
+	w.t.Helper()
+	p := &process{t: w.t, cmd: exec.Command(program, "serve", "--workspace", w.dir), lines: make(chan string, 10000), log: &strings.Builder{}}
+	p.cmd.Env, p.cmd.Stderr = w.env(env...), p.log
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		w.t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	go p.read(out)
+	w.t.Cleanup(p.end)
+	return p
+}
+
+// read passes lines on; what is no line of the protocol is told apart later.
+func (p *process) read(out io.Reader) {
+	defer close(p.lines)
+	r := bufio.NewReader(out)
+	for {
+		line, err := r.ReadString('\n')
+		if line != "" {
+			p.lines <- line
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// initialized starts the program and opens the protocol session.
+func (w *workspace) initialized(env ...string) *process {
+	w.t.Helper()
+	p := w.start(env...)
+	p.send(initialize)
+	if m := p.await("init"); m.Error != nil {
+		w.t.Fatalf("initialize: %+v", m.Error)
+	}
+	return p
+}
+
+func (p *process) send(lines ...string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, strings.Join(lines, "\n")+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// next is the program's next message. Anything else on standard output is a
+// fault.
+func (p *process) next() (message, bool) {
+	p.t.Helper()
+	select {
+	case line, ok := <-p.lines:
+		if !ok {
+			return message{}, false
+		}
+		var m message
+		if err := json.Unmarshal([]byte(line), &m); err != nil || m.JSONRPC != "2.0" || !strings.HasSuffix(line, "\n") {
+			p.t.Fatalf("this is no message: %q (%v)", line, err)
+		}
+		return m, true
+	case <-time.After(20 * time.Second):
+		p.t.Fatalf("no answer\n%s", p.log)
+	}
+	return message{}, false
+}
+
+// await is the answer to a request; what comes before it is dropped.
+func (p *process) await(id any) message {
+	p.t.Helper()
+	for {
+		m, ok := p.next()
+		if !ok {
+			p.t.Fatalf("the program ended without an answer to %v", id)
+		}
+		if fmt.Sprint(m.ID) == fmt.Sprint(id) && m.Method == "" {
+			return m
+		}
+	}
+}
+
+// callLine is a tools/call as a line.
+func callLine(id any, tool string, arguments args) string {
+	line, err := json.Marshal(args{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": args{"name": tool, "arguments": arguments}})
+	if err != nil {
+		panic(err) // arguments of a test are plain values
+	}
+	return string(line)
+}
+
+// request makes process a client for the methods that a test needs.
+func (p *process) request(method string, params any) (json.RawMessage, error) {
+	p.t.Helper()
+	if method != "callTool" {
+		return nil, fmt.Errorf("no method %s", method)
+	}
+	line, err := json.Marshal(args{"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": params})
+	if err != nil {
+		return nil, err
+	}
+	p.send(string(line))
+	m := p.await("call")
+	if m.Error != nil {
+		return nil, fmt.Errorf("%s (%d)", m.Error.Message, m.Error.Code)
+	}
+	return m.Result, nil
+}
+
+func (p *process) agent() agent { return agent{p.t, p} }
+
+// result is the tool's answer in a message.
+func (m message) result(t *testing.T) answer {
+	t.Helper()
+	r := answer{t: t}
+	if err := json.Unmarshal(m.Result, &r); err != nil || len(r.Content) == 0 {
+		t.Fatalf("no tool result: %v %s %+v", err, m.Result, m.Error)
+	}
+	return r
+}
+
+// end closes the program's input and demands that it ends well.
+func (p *process) end() {
+	if p.ended {
+		return
+	}
+	p.in.Close()
+	p.exits()
+}
+
+// exits waits for the program's end, which must be a good one, and returns how
+// long that took.
+func (p *process) exits() time.Duration {
+	p.t.Helper()
+	p.ended = true
+	begun := time.Now()
+	timeout := time.AfterFunc(20*time.Second, func() { _ = p.cmd.Process.Kill() })
+	defer timeout.Stop()
+	for range p.lines {
+	}
+	if err := p.cmd.Wait(); err != nil {
+		p.t.Errorf("the program ended with %v\n%s", err, p.log)
+	}
+	return time.Since(begun)
+}
+
+// kill ends the program at whatever it is doing.
+func (p *process) kill() {
+	p.t.Helper()
+	p.ended = true
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	for range p.lines {
+	}
+	_ = p.cmd.Wait()
+}
+
+var _ client = (*process)(nil)
