@@ -47,7 +47,7 @@ func layers() [][]string {
 }
 
 // programs are the top directories of what nothing imports.
-func programs() []string { return []string{"cmd", "examples", "bench"} }
+func programs() []string { return []string{"cmd", "examples", "bench", "e2e"} }
 
 // isolated packages import nothing of ours at all.
 func isolated() []string {
