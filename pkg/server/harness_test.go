@@ -191,6 +191,7 @@ type args map[string]any
 type reply struct {
 	t      *testing.T
 	Text   string
+	Image  []byte
 	Error  bool
 	Object map[string]any
 }
@@ -205,6 +206,9 @@ func (b *bench) call(tool string, arguments args) reply {
 	for _, c := range result.Content {
 		if text, ok := c.(*mcp.TextContent); ok {
 			r.Text += text.Text
+		}
+		if image, ok := c.(*mcp.ImageContent); ok {
+			r.Image = image.Data
 		}
 	}
 	raw, err := json.Marshal(result.StructuredContent)

@@ -2,21 +2,16 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // recentRecords is how many records orchestra://ledger/recent shows.
 const recentRecords = 50
-
-// brainLimit bounds the shared brain as a resource, in bytes.
-const brainLimit = 1 << 20
 
 func (s *Server) resources() []mcpbridge.Resource {
 	return []mcpbridge.Resource{
@@ -91,17 +86,7 @@ func (s *Server) readRecent(ctx context.Context, _ mcpbridge.Caller) (string, er
 }
 
 func (s *Server) readBrain(context.Context, mcpbridge.Caller) (string, error) {
-	t, err := s.workspace.Resolve(s.deps.Brain)
-	if err != nil {
-		return "", err
-	}
-	defer t.Close()
-	content, err := t.Read(brainLimit)
-	if errors.Is(err, workspace.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return string(content.Bytes), nil
+	// Rules that are clear hold, whatever is wrong with the rest.
+	ignore, _ := s.intents.Ignore()
+	return s.deps.ReadBrain(ignore)
 }

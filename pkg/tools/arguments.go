@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,17 +94,21 @@ type located struct {
 	FilePath string `json:"file_path"`
 }
 
-// path returns the path given, under whichever name.
-func (l located) path() (string, error) {
-	switch {
-	case l.Path != "" && l.FilePath != "" && l.Path != l.FilePath:
+// optional returns the path given, under whichever name; "" if there is none.
+func (l located) optional() (string, error) {
+	if l.Path != "" && l.FilePath != "" && l.Path != l.FilePath {
 		return "", refusal.New(refusal.InvalidArguments, "path and file_path name different files; give one of them.")
-	case l.Path != "":
-		return l.Path, nil
-	case l.FilePath != "":
-		return l.FilePath, nil
 	}
-	return "", refusal.New(refusal.InvalidArguments, "path is missing or empty.")
+	return cmp.Or(l.Path, l.FilePath), nil
+}
+
+// path is optional for tools that need one.
+func (l located) path() (string, error) {
+	path, err := l.optional()
+	if err == nil && path == "" {
+		return "", refusal.New(refusal.InvalidArguments, "path is missing or empty.")
+	}
+	return path, err
 }
 
 // encodeResult makes a result of a text and an object.

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func getActiveIntent(d *Deps) hooks.Tool {
 			return nil, refusal.Newf(refusal.MissingOrInvalidIntent, "The selected intent %s is no longer in active_intents.yaml.", call.Session.IntentID()).
 				With("available", gate.Selectable(set))
 		}
-		view := d.view(ctx, in, call.Session, a.Session)
+		view := d.view(ctx, set, in, call.Session, cmp.Or(a.Session, d.Sessions.Handle(call.Caller, call.Session)))
 		text := fmt.Sprintf("%s (%s) is selected; the session lives %d s unused.\n\n%s", in.ID, in.Name, view.ExpiresInSeconds, view.Context)
 		return &reply{text: text, structured: view}, nil
 	})
@@ -88,13 +89,21 @@ func listIntents(d *Deps) hooks.Tool {
 			}
 			view := intentView{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), in.Agent, gate.CanSelect(in, set)}
 			result.Intents = append(result.Intents, view)
-			fmt.Fprintf(&b, "%s [%s] %s\n  scope: %s\n", in.ID, in.Status, in.Name, scopeText(in))
+			fmt.Fprintf(&b, "%s [%s%s] %s\n  scope: %s\n", in.ID, in.Status, unless(view.Selectable, ", cannot be selected"), in.Name, scopeText(in))
 		}
 		if len(result.Intents) == 0 {
 			b.WriteString("[no such intents]\n")
 		}
 		return &reply{text: strings.TrimRight(b.String(), "\n"), structured: result}, nil
 	})
+}
+
+// unless is text where a condition does not hold.
+func unless(holds bool, text string) string {
+	if holds {
+		return ""
+	}
+	return text
 }
 
 func scopeText(in *intent.Intent) string {

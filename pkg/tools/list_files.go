@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,9 +49,7 @@ type treeTool[A treeArguments] struct {
 	run  func(ctx context.Context, c *treeCall[A]) (string, any, error)
 }
 
-type treeArguments interface{ directory() string }
-
-func (a listArgs) directory() string { return cmp.Or(a.Path, a.FilePath) }
+type treeArguments interface{ optional() (string, error) }
 
 func (t *treeTool[A]) Spec() hooks.Spec { return t.spec }
 
@@ -61,7 +58,11 @@ func (t *treeTool[A]) Targets(_ context.Context, call *hooks.Call, raw json.RawM
 	if err := t.args.decode(raw, &c.args); err != nil {
 		return nil, err
 	}
-	c.target, c.effect = t.deps.directory(c.args.directory())
+	requested, err := c.args.optional()
+	if err != nil {
+		return nil, err
+	}
+	c.target, c.effect = t.deps.directory(requested)
 	return c, nil
 }
 

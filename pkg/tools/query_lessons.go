@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -32,25 +34,37 @@ var (
 	lessonField   = regexp.MustCompile("^\\*\\*(Intent|File):\\*\\*\\s*`?([^`]*)`?\\s*$")
 )
 
-// lessons reads the shared brain. A missing one has none.
-func (d *Deps) lessons() ([]lesson, error) {
-	t, err := d.Workspace.Resolve(d.Brain)
-	if err != nil {
-		return nil, err
+// ReadBrain returns the shared brain's text, "" where there is none. A setting
+// names the file, so the rule that keeps secret paths from every tool holds
+// here as well: ignore is what the call is judged by.
+func (d *Deps) ReadBrain(ignore *intent.Ignore) (string, error) {
+	t, effect := d.target(d.Brain)
+	if t != nil {
+		defer t.Close()
 	}
-	defer t.Close()
-	if t.Kind() == workspace.Missing {
-		return nil, nil
+	if effect.Problem != nil {
+		return "", effect.Problem
+	}
+	if rule, ok := ignore.Secret(effect.Path); ok {
+		return "", gate.SecretPath(effect.Path, rule)
+	}
+	if !effect.Exists {
+		return "", nil
 	}
 	content, err := t.Read(brainLimit)
 	if err != nil {
-		return nil, err
+		return "", readProblem(effect.Path, err)
 	}
 	decoded, err := workspace.Decode(content.Bytes)
 	if err != nil {
-		return nil, err
+		return "", fmt.Errorf("reading %s: %w", effect.Path, err)
 	}
-	return parseLessons(decoded.String), nil
+	return decoded.String, nil
+}
+
+func (d *Deps) lessons(ignore *intent.Ignore) ([]lesson, error) {
+	brain, err := d.ReadBrain(ignore)
+	return parseLessons(brain), err
 }
 
 func parseLessons(s string) []lesson {
@@ -130,14 +144,18 @@ func queryLessons(d *Deps) hooks.Tool {
 		}),
 		OutputSchema: output(open([]string{"lessons"}, schema{"lessons": list("Newest first.", item)})),
 	}
-	return newSimple(spec, func(_ context.Context, _ *hooks.Call, a lessonArgs) (*reply, error) {
-		all, err := d.lessons()
+	return newSimple(spec, func(_ context.Context, call *hooks.Call, a lessonArgs) (*reply, error) {
+		all, err := d.lessons(call.Ignore)
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", d.Brain, err)
+			return nil, err
+		}
+		path, err := d.pathFilter(a.located)
+		if err != nil {
+			return nil, err
 		}
 		var found []lesson
 		for _, l := range all {
-			if a.wants(l) {
+			if a.wants(l, path) {
 				found = append(found, l)
 			}
 		}
@@ -154,11 +172,7 @@ func queryLessons(d *Deps) hooks.Tool {
 	})
 }
 
-func (a lessonArgs) wants(l lesson) bool {
-	path := a.Path
-	if path == "" {
-		path = a.FilePath
-	}
+func (a lessonArgs) wants(l lesson, path string) bool {
 	if (a.IntentID != "" && l.Intent != a.IntentID) || (path != "" && l.Path != path) {
 		return false
 	}

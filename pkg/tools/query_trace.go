@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 const defaultTraceLimit = 20
@@ -56,17 +58,57 @@ func queryTrace(d *Deps) hooks.Tool {
 	return newSimple(spec, func(ctx context.Context, _ *hooks.Call, a traceArgs) (*reply, error) { return d.runTrace(ctx, a) })
 }
 
+// pathFilter is a path argument in the form in which records name files, so
+// that every way to name one finds the same records. The file itself may be
+// gone. A final slash, which asks for what is below, stays; "" is no filter.
+func (d *Deps) pathFilter(l located) (string, error) {
+	requested, err := l.optional()
+	if err != nil || requested == "" {
+		return "", err
+	}
+	bare := strings.TrimRight(requested, "/")
+	t, effect := d.target(cmp.Or(bare, "/"))
+	if t == nil {
+		return "", effect.Problem
+	}
+	defer t.Close()
+	switch {
+	case effect.Path == ".":
+		return "", nil
+	case bare != requested || t.Kind() == workspace.Directory:
+		return effect.Path + "/", nil
+	}
+	return effect.Path, nil
+}
+
+// hashNow is the hash of a file as it is, "" where it cannot be had.
+func (d *Deps) hashNow(path string) string {
+	t, err := d.Workspace.Resolve(path)
+	if err != nil {
+		return ""
+	}
+	defer t.Close()
+	content, err := t.Read(d.FileLimit)
+	if err != nil {
+		return ""
+	}
+	return string(content.Hash)
+}
+
 func (d *Deps) runTrace(ctx context.Context, a traceArgs) (*reply, error) {
-	path := a.Path
-	if path == "" {
-		path = a.FilePath
+	path, err := d.pathFilter(a.located)
+	if err != nil {
+		return nil, err
 	}
 	if a.Line > 0 && path == "" {
 		return nil, refusal.New(refusal.InvalidArguments, "line needs path.")
 	}
-	f := ledger.Filter{IntentID: a.IntentID, Path: strings.TrimPrefix(path, "./"), Line: a.Line, Limit: a.Limit, Newest: true}
+	f := ledger.Filter{IntentID: a.IntentID, Path: path, Line: a.Line, Limit: a.Limit, Newest: true}
 	if f.Limit == 0 {
 		f.Limit = defaultTraceLimit
+	}
+	if f.Line > 0 {
+		f.Content = d.hashNow(path)
 	}
 	found, err := d.Trace.Query(ctx, f)
 	if err != nil {

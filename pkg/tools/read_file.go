@@ -53,7 +53,7 @@ func readFile(d *Deps) hooks.Tool {
 			"start_line":   number("First line of content, 0 if there is none.", 0),
 			"end_line":     number("Last line of content, 0 if there is none.", 0),
 			"truncated":    flag("Whether lines are missing before or behind."),
-			"encoding":     text("utf-8, utf-16le, utf-16be, latin-1, or binary."),
+			"encoding":     text("utf-8, utf-16le, utf-16be, latin-1, windows-1252, or binary."),
 			"line_ending":  text("lf, crlf, cr, mixed or none."),
 			"mime_type":    text("Of an image or other binary file."),
 			"size":         number("Bytes of a binary file.", 0),

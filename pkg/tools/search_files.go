@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -31,8 +30,6 @@ type searchArgs struct {
 	Regex       string `json:"regex"`
 	FilePattern string `json:"file_pattern"`
 }
-
-func (a searchArgs) directory() string { return cmp.Or(a.Path, a.FilePath) }
 
 func searchFiles(d *Deps) hooks.Tool {
 	match := open([]string{"path", "line", "text"}, schema{

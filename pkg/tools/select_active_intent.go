@@ -96,7 +96,7 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 }
 
 func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string, started bool) *reply {
-	view := d.view(ctx, in, s, handle)
+	view := d.view(ctx, set, in, s, handle)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, in.Name, handle, d.Lifetime, view.Context)
 	detail := map[string]any{"mutation_class": view.MutationClass, "owned_scope": in.OwnedScope}
@@ -109,11 +109,11 @@ func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent,
 	}
 }
 
-func (d *Deps) view(ctx context.Context, in *intent.Intent, s *session.Session, handle string) sessionView {
+func (d *Deps) view(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) sessionView {
 	return sessionView{
 		Session: handle, IntentID: in.ID, Name: in.Name, Status: string(in.Status), MutationClass: s.MutationClass(),
 		OwnedScope: append([]string{}, in.OwnedScope...), ExpiresInSeconds: int(s.ExpiresIn().Seconds()),
-		Context: d.intentContext(ctx, in, s.MutationClass()),
+		Context: d.intentContext(ctx, set.Ignore(), in, s.MutationClass()),
 	}
 }
 

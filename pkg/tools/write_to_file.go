@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"strings"
+
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -25,7 +27,12 @@ func writeToFile(d *Deps) hooks.Tool {
 	}
 	return &fileTool[writeArgs]{
 		deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}, creates: true,
-		plan: func(_ *hooks.FileEffect, _ workspace.Text, a writeArgs) (string, []string, error) {
+		plan: func(_ *hooks.FileEffect, before workspace.Text, a writeArgs) (string, []string, error) {
+			if before.BOM {
+				// The file's own mark is put before the content; one that the
+				// agent wrote means the same one.
+				return strings.TrimPrefix(a.Content, "\ufeff"), nil, nil
+			}
 			return a.Content, nil, nil
 		},
 	}

@@ -49,6 +49,11 @@ func Unreadable(err error) *refusal.Refusal {
 
 // selected is step 3.
 func selected(c *hooks.Call, p Policy) hooks.Decision {
+	if c.Handle != "" && errors.Is(c.SessionErr, session.ErrExpired) {
+		// Also for calls that need no intent: what a read delivers under a
+		// handle that is nobody's would count for nobody.
+		return hooks.Refuse(NoSelection(c.SessionErr, c.Intents))
+	}
 	if skips(c) || c.Untracked {
 		return hooks.Allow()
 	}

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -33,12 +34,22 @@ func protected(c *hooks.Call) hooks.Decision {
 	return hooks.Allow()
 }
 
-func protectedPath(f *hooks.FileEffect) *refusal.Refusal {
-	path := f.Path
-	if f.To != "" && workspace.Protect(path) != workspace.ProtectNever {
-		path = f.To
+// strictest is the path of an effect that its protection comes from.
+func strictest(f *hooks.FileEffect) string {
+	if f.To != "" && workspace.Protect(f.Path) != f.Protection {
+		return f.To
 	}
+	return f.Path
+}
+
+func protectedPath(f *hooks.FileEffect) *refusal.Refusal {
+	path := strictest(f)
 	return refusal.Newf(refusal.ProtectedPath, "%s belongs to the governance files or to git and cannot be written by tools.", path).With("path", path)
+}
+
+// SecretPath is the refusal for a path that no tool may read or change.
+func SecretPath(path string, rule intent.IgnoreRule) *refusal.Refusal {
+	return refusal.Newf(refusal.IntentignorePathBlocked, "%s is out of reach for every tool (%s:%d).", path, rule.File, rule.Line).With("path", path)
 }
 
 // ignored: secret paths for every tool, other path rules for mutations.
@@ -47,8 +58,7 @@ func ignored(c *hooks.Call, p Policy) hooks.Decision {
 	for _, f := range c.Effects.Files {
 		for _, path := range f.Paths() {
 			if rule, ok := ignore.Secret(path); ok {
-				return hooks.Refuse(refusal.Newf(refusal.IntentignorePathBlocked,
-					"%s is out of reach for every tool (%s:%d).", path, rule.File, rule.Line).With("path", path))
+				return hooks.Refuse(SecretPath(path, rule))
 			}
 		}
 	}
@@ -105,8 +115,9 @@ func programConfig(c *hooks.Call, p Policy) hooks.Decision {
 	}
 	for _, f := range c.Effects.Files {
 		if f.Mutates() && f.Protection == workspace.ProtectProgramConfig {
+			path := strictest(f)
 			return hooks.Ask(p.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
-				"%s can make other programs run code or grant rights, so changing it needs the operator's approval.", f.Path).With("path", f.Path))
+				"%s can make other programs run code or grant rights, so changing it needs the operator's approval.", path).With("path", path))
 		}
 	}
 	return hooks.Allow()

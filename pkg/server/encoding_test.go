@@ -1,0 +1,192 @@
+package server_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+func utf16BOM(t *testing.T, s string) string {
+	t.Helper()
+	b, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func latin1(t *testing.T, s string) string {
+	t.Helper()
+	b, err := charmap.ISO8859_1.NewEncoder().String(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Every editing tool keeps encoding, byte order mark, line endings line by
+// line and the missing final newline; read_file shows text, never mojibake.
+func TestEditsKeepWhatTheAuthorChose(t *testing.T) {
+	plain := func(_ *testing.T, s string) string { return s }
+	marked := func(_ *testing.T, s string) string { return "\ufeff" + s }
+	forms := map[string]struct {
+		encode           func(*testing.T, string) string
+		text, want       string
+		encoding, ending string
+	}{
+		"utf-8":            {plain, "één\ntwo\nend\n", "één\n2\nend\n", "utf-8", "lf"},
+		"utf-8 BOM":        {marked, "één\ntwo\nend\n", "één\n2\nend\n", "utf-8", "lf"},
+		"utf-16 BOM":       {utf16BOM, "één\r\ntwo\r\nend\r\n", "één\r\n2\r\nend\r\n", "utf-16le", "crlf"},
+		"latin-1":          {latin1, "één\ntwo\nend\n", "één\n2\nend\n", "latin-1", "lf"},
+		"crlf":             {plain, "one\r\ntwo\r\nend\r\n", "one\r\n2\r\nend\r\n", "utf-8", "crlf"},
+		"mixed":            {plain, "one\ntwo\r\nend\n", "one\n2\r\nend\n", "utf-8", "mixed"},
+		"no final newline": {plain, "one\ntwo", "one\n2", "utf-8", "lf"},
+	}
+	edits := map[string]func(path string) (string, args){
+		"apply_diff": func(path string) (string, args) {
+			return "apply_diff", args{"path": path, "diff": "<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE"}
+		},
+		"unified diff": func(path string) (string, args) {
+			return "apply_diff", args{"path": path, "diff": "@@ -2,1 +2,1 @@\n-two\n+2\n"}
+		},
+		"edit_file": func(path string) (string, args) {
+			return "edit_file", args{"path": path, "old_string": "two", "new_string": "2"}
+		},
+		"apply_patch": func(path string) (string, args) {
+			return "apply_patch", args{"patch": patch("*** Update File: "+path, "@@", "-two", "+2")}
+		},
+	}
+	b, _ := patched(t, nil)
+	for form, c := range forms {
+		for edit, call := range edits {
+			t.Run(form+"/"+edit, func(t *testing.T) {
+				name := strings.ReplaceAll(form+"-"+edit, " ", "-")
+				write(t, b.dir, name, c.encode(t, c.text))
+				r := b.ok("read_file", args{"path": name})
+				if r.str("content") != c.text || r.str("encoding") != c.encoding || r.str("line_ending") != c.ending {
+					t.Errorf("read: %q %s %s", r.str("content"), r.str("encoding"), r.str("line_ending"))
+				}
+				tool, arguments := call(name)
+				b.ok(tool, arguments)
+				b.holds(map[string]string{name: c.encode(t, c.want)})
+			})
+		}
+	}
+}
+
+// write_to_file changes nothing in the content given, and encodes it as the
+// existing file is encoded.
+func TestWholeFileWritesAreLiteral(t *testing.T) {
+	contents := []string{"```go\nfenced\n```", "a &lt; b &amp; c\n", "1 | numbered\r\nmixed\n", "no final newline", "\ttab \n\n\n", "", "<<<<<<< SEARCH\n"}
+	b, _ := patched(t, map[string]string{"u16": utf16BOM(t, "x\n"), "l1": latin1(t, "é\n"), "bom": "\ufeffx\n"})
+	for _, content := range contents {
+		b.ok("write_to_file", args{"path": "plain", "content": content})
+		if got := b.read("plain"); got != content {
+			t.Errorf("wrote %q, got %q", content, got)
+		}
+	}
+	for _, name := range []string{"u16", "l1", "bom"} {
+		b.ok("read_file", args{"path": name})
+	}
+	b.ok("write_to_file", args{"path": "u16", "content": "naïve €\r\n"})
+	b.ok("write_to_file", args{"path": "l1", "content": "naïve\n"})
+	b.ok("write_to_file", args{"path": "bom", "content": "y\n"})
+	b.holds(map[string]string{"u16": utf16BOM(t, "naïve €\r\n"), "l1": latin1(t, "naïve\n"), "bom": "\ufeffy\n"})
+	b.ok("write_to_file", args{"path": "bom", "content": "\ufeffmarked by hand\n"})
+	b.holds(map[string]string{"bom": "\ufeffmarked by hand\n"})
+
+	r := b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "l1", "content": "no € here\n"})
+	if !strings.Contains(r.str("error"), "€") {
+		t.Errorf("the refusal does not name the character: %s", r.Text)
+	}
+	b.holds(map[string]string{"l1": latin1(t, "naïve\n")})
+}
+
+// Mode bits and extended attributes stay, whichever tool changes the file.
+func TestMetadataStays(t *testing.T) {
+	b, call := patched(t, map[string]string{"a": "one\n"})
+	path := filepath.Join(b.dir, "a")
+	if err := os.Chmod(path, 0o751); err != nil {
+		t.Fatal(err)
+	}
+	attributes := setAttribute(t, path)
+	b.ok("read_file", args{"path": "a"})
+	b.ok("write_to_file", args{"path": "a", "content": "two\n"})
+	b.ok("edit_file", args{"path": "a", "old_string": "two", "new_string": "three"})
+	b.ok("apply_patch", call("*** Update File: a", "*** Move to: b", "@@", "-three", "+four"))
+	moved := filepath.Join(b.dir, "b")
+	info, err := os.Stat(moved)
+	if err != nil || info.Mode().Perm() != 0o751 {
+		t.Errorf("mode %v, %v", info, err)
+	}
+	if attributes && !hasAttribute(t, moved) {
+		t.Error("an extended attribute is lost")
+	}
+}
+
+// Files at the edges: empty, without lines, with a line over the budget.
+func TestReadEdges(t *testing.T) {
+	b, _ := patched(t, map[string]string{"empty": "", "newline": "\n", "three": "1\n2\n3", "long": "short\n" + strings.Repeat("é", 200_000) + "\nend\n"})
+	for _, c := range []struct {
+		args              args
+		content           string
+		start, end, total float64
+		truncated         bool
+	}{
+		{args{"path": "empty"}, "", 0, 0, 0, false},
+		{args{"path": "empty", "offset": 1}, "", 0, 0, 0, false},
+		{args{"path": "newline"}, "\n", 1, 1, 1, false},
+		{args{"path": "three"}, "1\n2\n3", 1, 3, 3, false},
+		{args{"path": "three", "offset": 3}, "3", 3, 3, 3, true},
+		{args{"path": "three", "offset": 2, "limit": 1}, "2\n", 2, 2, 3, true},
+		{args{"path": "three", "limit": 9_000_000_000_000_000}, "1\n2\n3", 1, 3, 3, false},
+		{args{"path": "long"}, "short\n", 1, 1, 3, true},
+		{args{"path": "long", "offset": 3}, "end\n", 3, 3, 3, true},
+	} {
+		r := b.ok("read_file", c.args)
+		o := r.Object
+		if o["content"] != c.content || o["start_line"] != c.start || o["end_line"] != c.end || o["total_lines"] != c.total || o["truncated"] != c.truncated {
+			t.Errorf("%v: %v", c.args, o)
+		}
+		for _, line := range strings.Split(strings.TrimSuffix(c.content, "\n"), "\n") {
+			if !strings.Contains(r.Text, line) {
+				t.Errorf("%v: the text lacks %q", c.args, line)
+			}
+		}
+	}
+	cut := b.ok("read_file", args{"path": "long", "offset": 2})
+	if c := cut.str("content"); len(c) > 1<<19 || !strings.HasPrefix(c, "éé") || strings.Contains(c, "\ufffd") || !strings.Contains(cut.Text, "is cut") {
+		t.Errorf("a long line: %d bytes", len(c))
+	}
+	b.refused("INVALID_ARGUMENTS", "read_file", args{"path": "three", "offset": 4})
+	b.refused("INVALID_ARGUMENTS", "read_file", args{"path": "empty", "offset": 2})
+	b.refused("INVALID_ARGUMENTS", "read_file", args{"path": "three", "offset": 0})
+	b.refused("INVALID_ARGUMENTS", "read_file", args{"path": "three", "limit": -1})
+
+	// A file without lines is seen as soon as it is read.
+	b.ok("write_to_file", args{"path": "empty", "content": "x"})
+}
+
+// Images come as images; other binaries are named as such.
+func TestBinariesAreNoMojibake(t *testing.T) {
+	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
+	b, _ := patched(t, map[string]string{"a.png": png, "a.o": "\x7fELF\x00\x00\x01\xff"})
+	r := b.ok("read_file", args{"path": "a.png"})
+	if r.str("encoding") != "binary" || r.str("mime_type") != "image/png" || !bytes.Equal(r.Image, []byte(png)) {
+		t.Errorf("image: %v %q", r.Object, r.Image)
+	}
+	if r.str("content_hash") != string(workspace.HashOf([]byte(png))) {
+		t.Error("no hash of the image")
+	}
+	r = b.ok("read_file", args{"path": "a.o"})
+	if r.str("content") != "" || r.Image != nil || strings.Contains(r.Text, "ELF") {
+		t.Errorf("binary: %v", r.Object)
+	}
+}
