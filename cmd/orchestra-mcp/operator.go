@@ -13,8 +13,8 @@ var errGoverned = errors.New("this is a command for the operator, and it was sta
 	"run it from a terminal of your own")
 
 // operator is run for commands that change what agents may do. An agent that can run commands could otherwise widen its
-// own scope. A process that left its session and its parents and cleared its environment is not recognised; the sandbox
-// keeps it from the files.
+// own scope. A process that left its session and its parents and cleared its environment is not recognised: only a
+// sandbox, which this version does not have, could keep it from the files.
 func (a *app) operator(body func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return a.run(func(cmd *cobra.Command, args []string) error {
 		if marker, _ := a.lookup(command.MarkerVariable); marker != "" || belowGovernedServer() {

@@ -101,11 +101,12 @@ func createFile(root *os.Root, name string, text []byte) (Result, error) {
 	return Result{File: name, Action: Created}, nil
 }
 
-// attributeLines let git merge two branches' ledgers by keeping the lines of both.
+// attributeLines let git merge two branches' ledgers by keeping the lines of both, and keep it from changing their
+// bytes.
 func attributeLines() []string {
 	return []string{
-		".orchestration/agent_trace.jsonl merge=union",
-		".orchestration/trace/*.jsonl merge=union",
+		".orchestration/agent_trace.jsonl merge=union -text",
+		".orchestration/trace/*.jsonl merge=union -text",
 	}
 }
 

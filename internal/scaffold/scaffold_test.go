@@ -190,13 +190,13 @@ func TestCreateNeverOverwrites(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	const both = ".orchestration/agent_trace.jsonl merge=union\n.orchestration/trace/*.jsonl merge=union\n"
+	const both = ".orchestration/agent_trace.jsonl merge=union -text\n.orchestration/trace/*.jsonl merge=union -text\n"
 	tests := []struct{ before, after string }{
 		{"", both},
 		{"*.go text\n", "*.go text\n" + both},
 		{"*.go text", "*.go text\n" + both},
 		{"a\r\n", "a\r\n" + strings.ReplaceAll(both, "\n", "\r\n")},
-		{".orchestration/agent_trace.jsonl text merge=union\n", ".orchestration/agent_trace.jsonl text merge=union\n.orchestration/trace/*.jsonl merge=union\n"},
+		{".orchestration/agent_trace.jsonl text merge=union\n", ".orchestration/agent_trace.jsonl text merge=union\n.orchestration/trace/*.jsonl merge=union -text\n"},
 		{"# .orchestration/agent_trace.jsonl merge=union\n" + both, "# .orchestration/agent_trace.jsonl merge=union\n" + both},
 	}
 	for _, test := range tests {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -50,6 +51,10 @@ func (a *arguments) decode(args json.RawMessage, v any) error {
 	var plain any
 	if err := jsonv2.Unmarshal(args, &plain); err != nil {
 		return a.invalid(err)
+	}
+	if object, ok := plain.(map[string]any); ok {
+		// Clients of prompts written for Roo send null for what they leave out.
+		maps.DeleteFunc(object, func(_ string, v any) bool { return v == nil })
 	}
 	if err := a.schema.Validate(plain); err != nil {
 		return a.invalid(err)

@@ -60,12 +60,14 @@ func (t *tree) list(dir *workspace.Target, visit func(workspace.Entry) error) er
 }
 
 func (t *tree) hides(e workspace.Entry) bool {
-	if strings.EqualFold(e.Name(), ".git") || e.Path == ".orchestration/state" || e.Path == ".orchestration/cache" {
+	if strings.EqualFold(e.Name(), ".git") || below(e.Path, ".orchestration/state") || below(e.Path, ".orchestration/cache") {
 		return true
 	}
 	_, ignored := t.rulesOf(path.Dir(e.Path)).Match(e.Path, e.Kind == workspace.Directory)
 	return ignored
 }
+
+func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 // rulesOf are the rules that hold in a directory: those above it, then its
 // own, rewritten as rules of the root. Rules that do not parse hide nothing.

@@ -38,16 +38,26 @@ func (p Protection) String() string {
 // characters that HFS+ and ext4's case folding ignore, without the trailing dots and spaces and the streams
 // of NTFS, and by NTFS's short names.
 func Protect(path string) Protection {
-	strictest, parent := ProtectNone, ""
+	var p protector
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		folded := fold(name)
-		strictest = max(strictest, protectName(folded))
-		if parent == ".github" && (folded == "agents" || folded == "chatmodes" || folded == "hooks") {
-			strictest = max(strictest, ProtectProgramConfig)
-		}
-		parent = folded
+		p.add(name)
 	}
-	return strictest
+	return p.strictest
+}
+
+// protector classifies the names of a path one after the other.
+type protector struct {
+	strictest Protection
+	parent    string
+}
+
+func (p *protector) add(name string) {
+	folded := fold(name)
+	p.strictest = max(p.strictest, protectName(folded))
+	if p.parent == ".github" && (folded == "agents" || folded == "chatmodes" || folded == "hooks") {
+		p.strictest = max(p.strictest, ProtectProgramConfig)
+	}
+	p.parent = folded
 }
 
 // protectName classifies one folded name.

@@ -55,7 +55,7 @@ type resolver struct {
 	missing []string // names below the last level that do not exist
 	last    *durable.Stat
 	links   int // followed, or lost to a race
-	protect Protection
+	protect protector
 }
 
 type level struct {
@@ -88,7 +88,7 @@ func (r *resolver) step(name string) error {
 	if name == ".." {
 		return r.up()
 	}
-	r.protect = max(r.protect, protectName(name))
+	r.protect.add(name)
 	if len(r.missing) > 0 {
 		r.missing = append(r.missing, name)
 		return nil
@@ -193,7 +193,7 @@ func (r *resolver) target() (*Target, error) {
 	if err := validText(resolved); err != nil {
 		return nil, err
 	}
-	t := &Target{w: r.w, path: resolved, protection: max(r.protect, Protect(resolved)), name: names[len(names)-1]}
+	t := &Target{w: r.w, path: resolved, protection: max(r.protect.strictest, Protect(resolved)), name: names[len(names)-1]}
 	switch {
 	case len(r.missing) == 0:
 		t.kind = Directory

@@ -15,9 +15,11 @@ package gate
 
 import (
 	"context"
+	"errors"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -53,7 +55,7 @@ type Ledger interface {
 }
 
 // Register adds the shipped gate to the engine, in order.
-func Register(e *hooks.Engine, intents Intents, fresh *Freshness, ledger Ledger, p Policy) {
+func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Policy) {
 	at := func(stage hooks.Stage, name string, check func(*hooks.Call) hooks.Decision) {
 		e.AddGate(stage, hooks.PreFunc(name, func(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
 			return check(call), nil
@@ -72,7 +74,7 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, ledger Ledger,
 	at(hooks.AtPlan, "freshness", fresh.check)
 	at(hooks.AtPlan, "class", func(c *hooks.Call) hooks.Decision { return class(c, p) })
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
-		return writable(ctx, c, ledger), nil
+		return writable(ctx, c, l), nil
 	}))
 	at(hooks.AtPlan, "approval", needsApproval)
 	e.SetFreshness(fresh)
@@ -82,11 +84,15 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, ledger Ledger,
 // mutations under an intent.
 func skips(c *hooks.Call) bool { return c.Class != hooks.Destructive }
 
-func writable(ctx context.Context, c *hooks.Call, ledger Ledger) hooks.Decision {
-	if c.Class == hooks.Safe || c.Untracked {
+func writable(ctx context.Context, c *hooks.Call, l Ledger) hooks.Decision {
+	if c.Class == hooks.Safe {
 		return hooks.Allow()
 	}
-	if err := ledger.Writable(ctx); err != nil {
+	err := l.Writable(ctx)
+	if c.Untracked && errors.Is(err, ledger.ErrNotInitialized) {
+		return hooks.Allow()
+	}
+	if err != nil {
 		return hooks.Refuse(refusal.Newf(refusal.LedgerUnavailable, "The ledger cannot take a record: %v. Nothing was changed.", err))
 	}
 	return hooks.Allow()

@@ -7,6 +7,7 @@ package trace
 
 import (
 	"context"
+	"errors"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -27,12 +28,15 @@ var _ hooks.Recorder = (*Recorder)(nil)
 
 // Record implements hooks.Recorder.
 func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) (string, error) {
-	if call.Untracked && r.ledger.Writable(ctx) != nil {
+	if call.Untracked && errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		// There is no ledger before a workspace is initialised; the operator
 		// chose to let such calls through.
 		return "", nil
 	}
 	appended, err := r.ledger.Append(ctx, r.record(call, outcome))
+	if errors.Is(err, ledger.ErrBusy) {
+		return "", refusal.Newf(refusal.Busy, "Another process held the ledger for too long: %v.", err)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -43,6 +47,10 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 // only where a rule stood against them; faults of arguments are no decisions,
 // and where there is no ledger to write there is nothing to record them in.
 func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) {
+	if hook == "" && why.Code() == refusal.StaleFile {
+		// Found by the plan or at the swap instead of at its step.
+		hook = "freshness"
+	}
 	if hook == "" || r.ledger.Writable(context.Background()) != nil {
 		return
 	}
