@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -242,6 +243,7 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 		e.settle(call, outcome)
 		return Result{}, err
 	}
+	outcome.Warnings = append(slices.Clone(call.Notes), outcome.Warnings...)
 	e.settle(call, outcome)
 	e.deliver(call, outcome.Delivered)
 	e.after(ctx, call, outcome)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // Refusal is an immutable value: the With methods return changed copies, so
@@ -48,7 +49,17 @@ func New(code Code, reason string) *Refusal {
 	if reason == "" {
 		reason = entry.Occurs
 	}
-	return &Refusal{entry: entry, reason: reason, suggestion: entry.Next}
+	return &Refusal{entry: entry, reason: oneStop(reason), suggestion: entry.Next}
+}
+
+// oneStop ends a sentence once where it was made of an error that brought its
+// own full stop.
+func oneStop(reason string) string {
+	reason = strings.ReplaceAll(reason, ".. Nothing was changed.", ". Nothing was changed.")
+	if strings.HasSuffix(reason, "..") && !strings.HasSuffix(reason, "...") {
+		return reason[:len(reason)-1]
+	}
+	return reason
 }
 
 // Newf is New with a format.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -18,12 +20,40 @@ func policyOf(s settings.Settings) gate.Policy {
 		EnforceClass:       s.MutationClass == settings.Enforce,
 		CommandRules:       len(s.Commands.Ask) > 0 || len(s.Commands.Deny) > 0 || s.Commands.Default != settings.Allow || s.Commands.Network == settings.Deny,
 		Rules:              len(s.Rules) > 0,
+		Hooks:              len(s.Hooks) > 0,
 		SandboxRequired:    s.Sandbox == settings.Require || s.Sandbox == settings.RequireLandlock,
 		MissingIntent:      hooks.Policy(s.Approvals.MissingIntent),
 		ScopeViolation:     hooks.Policy(s.Approvals.ScopeViolation),
 		IgnoredPath:        hooks.Policy(s.Approvals.IgnoredPath),
 		ProgramConfig:      hooks.Policy(s.Approvals.ProgramConfig),
 	}
+}
+
+// withoutEffect names the settings that were changed from their default and
+// that this version accepts but does not follow. What would let somebody down
+// who counts on it (rules, hooks, a sandbox) refuses calls instead.
+func withoutEffect(s settings.Settings) []string {
+	d := settings.Defaults()
+	changed := map[string]bool{
+		"approvals.wait":             s.Approvals.Wait != d.Approvals.Wait,
+		"approvals.lifetime":         s.Approvals.Lifetime != d.Approvals.Lifetime,
+		"commands.allow":             len(s.Commands.Allow) > 0,
+		"commands.unjudged":          s.Commands.Unjudged != d.Commands.Unjudged,
+		"commands.git":               s.Commands.Git != d.Commands.Git,
+		"commands.writable":          len(s.Commands.Writable) > 0,
+		"commands.revert_violations": s.Commands.RevertViolations != d.Commands.RevertViolations,
+		"ledger.on_failure":          s.Ledger.OnFailure != d.Ledger.OnFailure,
+		"checks":                     len(s.Checks) > 0,
+		"lessons":                    s.Lessons != d.Lessons,
+	}
+	keys := []string{}
+	for key, is := range changed {
+		if is {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts, approvals *approval.Store) *tools.Deps {
@@ -34,5 +64,6 @@ func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifac
 		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
 		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
 		CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
+		AskSelection: o.Approvals.SelectIntent == settings.Ask,
 	}
 }

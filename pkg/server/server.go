@@ -73,6 +73,9 @@ func New(o Options) (*Server, error) {
 		o.Version = "dev"
 	}
 	s := &Server{options: o, log: o.Logger}
+	for _, key := range withoutEffect(o.Settings) {
+		s.log.Warn().Str("key", key).Msg("this setting has no effect yet")
+	}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

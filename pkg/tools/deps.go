@@ -56,6 +56,8 @@ type Deps struct {
 	// secrets; OutputCap bounds the kept output of one command, in bytes.
 	KeepEnv   []string
 	OutputCap int64
+	// AskSelection puts each selection to the operator.
+	AskSelection bool
 	// Aliases adds Roo's edit and search_replace beside edit_file.
 	Aliases bool
 }

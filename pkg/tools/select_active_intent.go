@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -76,6 +77,12 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 	if r := gate.Usable(in, set); r != nil {
 		return nil, r
 	}
+	if d.AskSelection {
+		return nil, d.askSelection(call, in)
+	}
+	if _, err := d.Sessions.Resolve(call.Caller, a.Session, ""); a.Session != "" && errors.Is(err, session.ErrExpired) {
+		return nil, expired()
+	}
 	started := in.Status == intent.Todo
 	if started {
 		if set, err = d.Intents.SetStatus(ctx, in.ID, intent.InProgress, d.Clock()); err != nil {
@@ -85,14 +92,33 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 	}
 	s, handle, err := d.Sessions.Select(ctx, call.Caller, a.Session, in.ID, a.MutationClass)
 	if errors.Is(err, session.ErrExpired) {
-		return nil, refusal.New(refusal.SessionExpired, "The session handle is unknown or has expired.").
-			Suggest("Call select_active_intent without `session` to get a new one.")
+		return nil, expired()
 	}
 	if err != nil {
 		return nil, err
 	}
 	call.Session = s
 	return d.selected(ctx, set, in, s, handle, started), nil
+}
+
+func expired() *refusal.Refusal {
+	return refusal.New(refusal.SessionExpired, "The session handle is unknown or has expired.").
+		Suggest("Call select_active_intent without `session` to get a new one.")
+}
+
+// askSelection records that a selection waits for the operator, whom this
+// version cannot ask.
+func (d *Deps) askSelection(call *hooks.Call, in *intent.Intent) *refusal.Refusal {
+	stored, err := d.Approvals.Put(approval.Request{
+		Kind: approval.Call, Tool: call.Tool, IntentID: in.ID, ErrorType: string(refusal.ApprovalRequired), Client: call.Caller.ClientName,
+		Reason: "approvals.select_intent: ask",
+	})
+	if err != nil {
+		return refusal.Newf(refusal.InternalError, "The request for an approval could not be recorded: %v.", err)
+	}
+	return refusal.Newf(refusal.ApprovalRequired, "Selecting %s needs the operator's approval (approvals.select_intent).", in.ID).
+		With("approval_id", stored.ID).With("expires_at", stored.ExpiresAt).With("intent_id", in.ID).
+		Suggest("Ask the user: this version cannot take an answer, so the operator has to lift the setting.")
 }
 
 func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string, started bool) *reply {

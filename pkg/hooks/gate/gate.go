@@ -37,6 +37,9 @@ type Policy struct {
 	CommandRules bool
 	// Rules says that the settings hold rules that this version cannot evaluate.
 	Rules bool
+	// Hooks says that the settings name external hooks, which this version
+	// cannot run.
+	Hooks bool
 	// SandboxRequired says that commands may run only sandboxed.
 	SandboxRequired bool
 
@@ -71,6 +74,7 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Po
 	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, p) })
 
 	at(hooks.AtPlan, "rules", func(c *hooks.Call) hooks.Decision { return rules(c, p) })
+	at(hooks.AtPlan, "external", func(c *hooks.Call) hooks.Decision { return external(c, p) })
 	at(hooks.AtPlan, "freshness", fresh.check)
 	at(hooks.AtPlan, "class", func(c *hooks.Call) hooks.Decision { return class(c, p) })
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
