@@ -100,10 +100,28 @@ func (s *Store) Put(r Request) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	if err := s.root.MkdirAll(dir, 0o700); err != nil {
+	if err := s.makeDir(); err != nil {
 		return Request{}, fmt.Errorf("approvals: %w", err)
 	}
 	return r, s.write(r.ID, b)
+}
+
+// makeDir refuses links: a cloned repository could have one that leads among
+// its sources.
+func (s *Store) makeDir() error {
+	if err := s.root.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{path.Dir(stateDir), stateDir, dir} {
+		info, err := s.root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a directory but a link; remove it", name)
+		}
+	}
+	return nil
 }
 
 // write makes the file appear whole: a reader never sees half a request.

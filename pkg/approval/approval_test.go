@@ -120,3 +120,21 @@ func TestRequestsAreBounded(t *testing.T) {
 		t.Errorf("expired requests still count: %v", err)
 	}
 }
+
+func TestLinkedStateIsRefused(t *testing.T) {
+	store, dir := open(t, time.Now)
+	for _, name := range []string{".orchestration/state", "src"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../../src", filepath.Join(dir, ".orchestration/state/approvals")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Put(approval.Request{}); err == nil {
+		t.Error("a linked directory was used")
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, "src")); len(left) != 0 {
+		t.Errorf("%v", left)
+	}
+}
