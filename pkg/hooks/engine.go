@@ -218,7 +218,9 @@ func withAside(aside []Question, later error) error {
 		return later
 	}
 	first := aside[0]
-	return &hookRefusal{first.Hook, first.Refusal.With("also", []refusal.Code{refusal.From(later).Code()})}
+	also := refusal.From(later)
+	return &hookRefusal{first.Hook, first.Refusal.With("also", []refusal.Code{also.Code()}).
+		Suggest("Nobody was asked, because the call would fail anyway with %s: mend that first (%s), then make the call again to have the operator asked.", also.Code(), also.Hint())}
 }
 
 // staleFirst prefers staleness over a plan that does not fit: a diff made from

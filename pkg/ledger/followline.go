@@ -17,7 +17,8 @@ func followLine(entries []Entry, at linePosition) (changed []Entry, gap bool) {
 			gap = at.gap
 		}
 	}
-	return changed, gap
+	// That nothing was found is no more certain than the way that was followed.
+	return changed, gap || len(changed) == 0 && at.gap
 }
 
 // linePosition is where a line stood before the changes looked at so far. Line 0: it was not there.

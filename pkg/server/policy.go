@@ -64,6 +64,6 @@ func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifac
 		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
 		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
 		CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
-		AskSelection: o.Approvals.SelectIntent == settings.Ask,
+		AskSelection: o.Approvals.SelectIntent == settings.Ask, RecordReads: o.Ledger.RecordReads,
 	}
 }

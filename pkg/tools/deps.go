@@ -24,6 +24,8 @@ type Staleness interface {
 
 // Trace answers questions about the ledger.
 type Trace interface {
+	// Writable says why a record would not be taken now.
+	Writable(ctx context.Context) error
 	Query(ctx context.Context, f ledger.Filter) (ledger.Result, error)
 }
 
@@ -58,6 +60,8 @@ type Deps struct {
 	OutputCap int64
 	// AskSelection puts each selection to the operator.
 	AskSelection bool
+	// RecordReads puts what tools read of the workspace into the ledger.
+	RecordReads bool
 	// Aliases adds Roo's edit and search_replace beside edit_file.
 	Aliases bool
 }

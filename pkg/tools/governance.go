@@ -194,9 +194,13 @@ func resumeApproval(d *Deps) hooks.Tool {
 			return nil, err
 		}
 		if !fulfilled(r, set) {
-			return nil, refusal.Newf(refusal.ApprovalRequired, "The operator has not answered %s yet.", r.ID).
-				With("approval_id", r.ID).With("operator_command", r.Command).With("expires_at", r.ExpiresAt).
-				Suggest("Ask the user to run: %s", r.Command)
+			waiting := refusal.Newf(refusal.ApprovalRequired, "The operator has not answered %s yet.", r.ID).
+				With("approval_id", r.ID).With("expires_at", r.ExpiresAt)
+			if r.Command == "" {
+				return nil, waiting.WithHint(refusal.HintAskUser).
+					Suggest("Ask the user: this version cannot take an answer, so the operator makes the change by hand, or lifts the rule that stopped it.")
+			}
+			return nil, waiting.With("operator_command", r.Command).Suggest("Ask the user to run: %s", r.Command)
 		}
 		view := pendingView{r.ID, "done", r.Command, r.ExpiresAt.Format("2006-01-02T15:04:05Z07:00")}
 		return &reply{text: "Done: active_intents.yaml says so now. Go on with the work (list_intents shows the ids).", structured: view}, nil

@@ -91,7 +91,7 @@ func (c *treeCall[A]) Plan(context.Context) (hooks.Planned, error) { return c, n
 
 func (c *treeCall[A]) Run(ctx context.Context) (_ *hooks.Outcome, err error) {
 	c.text, c.structured, err = c.tool.run(ctx, c)
-	return &hooks.Outcome{}, err
+	return &hooks.Outcome{Record: c.tool.deps.readNote(c.effect.Path)}, err
 }
 
 func (c *treeCall[A]) Result(*hooks.Outcome) (hooks.Result, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -180,7 +181,7 @@ func (c *readCall) slice(s string) error {
 }
 
 func (c *readCall) Run(context.Context) (*hooks.Outcome, error) {
-	o := &hooks.Outcome{}
+	o := &hooks.Outcome{Record: c.tool.deps.readNote(c.effect.Path)}
 	v := c.view
 	switch {
 	case v.Encoding == "binary":
@@ -190,6 +191,14 @@ func (c *readCall) Run(context.Context) (*hooks.Outcome, error) {
 		o.Delivered = []refusal.Delivery{{Path: v.Path, Hash: v.ContentHash, Total: v.TotalLines, From: v.StartLine, To: v.EndLine}}
 	}
 	return o, nil
+}
+
+// readNote asks for a record of a read where the settings do.
+func (d *Deps) readNote(path string) *hooks.Note {
+	if !d.RecordReads {
+		return nil
+	}
+	return &hooks.Note{Kind: string(ledger.KindRead), Detail: map[string]any{"path": path}}
 }
 
 func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {

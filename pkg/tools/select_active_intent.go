@@ -83,10 +83,14 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 	if _, err := d.Sessions.Resolve(call.Caller, a.Session, ""); a.Session != "" && errors.Is(err, session.ErrExpired) {
 		return nil, expired()
 	}
+	if err := d.Trace.Writable(ctx); err != nil {
+		// A selection that could not be recorded must not be made either.
+		return nil, refusal.Newf(refusal.LedgerUnavailable, "The ledger cannot take a record: %v. Nothing was selected.", err)
+	}
 	started := in.Status == intent.Todo
 	if started {
 		if set, err = d.Intents.SetStatus(ctx, in.ID, intent.InProgress, d.Clock()); err != nil {
-			return nil, fmt.Errorf("setting %s in progress: %w", in.ID, err)
+			return nil, lifecycleProblem(fmt.Errorf("setting %s in progress: %w", in.ID, err))
 		}
 		in, _ = set.Get(in.ID)
 	}

@@ -6,6 +6,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -19,28 +20,36 @@ import (
 // Recorder implements hooks.Recorder on a ledger.
 type Recorder struct {
 	ledger *ledger.Ledger
+	last   lastRecords
 }
 
 // NewRecorder records to l.
-func NewRecorder(l *ledger.Ledger) *Recorder { return &Recorder{l} }
+func NewRecorder(l *ledger.Ledger) *Recorder {
+	return &Recorder{ledger: l, last: lastRecords{ledger: l, after: map[string]string{}}}
+}
 
 var _ hooks.Recorder = (*Recorder)(nil)
 
 // Record implements hooks.Recorder.
 func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) (string, error) {
-	if call.Untracked && errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
-		// There is no ledger before a workspace is initialised; the operator
-		// chose to let such calls through.
+	if r.needless(ctx, call) {
 		return "", nil
 	}
-	appended, err := r.ledger.Append(ctx, r.record(call, outcome))
+	appended, err := r.ledger.Append(ctx, r.record(ctx, call, outcome))
 	if errors.Is(err, ledger.ErrBusy) {
 		return "", refusal.Newf(refusal.Busy, "Another process held the ledger for too long: %v.", err)
 	}
 	if err != nil {
 		return "", err
 	}
+	r.last.recorded(outcome.Changed())
 	return appended.ID, nil
+}
+
+// needless: there is no ledger before a workspace is initialised. Reads go on
+// without, and other calls where the operator chose to let them through.
+func (r *Recorder) needless(ctx context.Context, call *hooks.Call) bool {
+	return (call.Untracked || call.Class == hooks.Safe) && errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized)
 }
 
 // Refused implements hooks.Recorder. Refused reads of safe tools are recorded
@@ -76,11 +85,11 @@ func base(call *hooks.Call) ledger.Record {
 	return rec
 }
 
-func (r *Recorder) record(call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
+func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
 	rec := base(call)
 	rec.Kind = ledger.KindMutation
 	for _, f := range outcome.Changed() {
-		rec.Changes = append(rec.Changes, r.change(f))
+		rec.Changes = append(rec.Changes, r.change(ctx, f))
 	}
 	if len(rec.Changes) > 0 {
 		rec.MutationClass = string(outcome.Class.Class)
@@ -110,8 +119,9 @@ func (r *Recorder) record(call *hooks.Call, outcome *hooks.Outcome) ledger.Recor
 	return rec
 }
 
-func (r *Recorder) change(f hooks.FileOutcome) ledger.Change {
+func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Change {
 	c := ledger.Change{Path: f.Path, From: f.From, Op: ledger.Op(f.Op), Before: f.BeforeHash, After: f.AfterHash, Hunks: f.Hunks}
+	c.ExternalBefore = r.last.external(ctx, cmp.Or(f.From, f.Path), f.BeforeHash)
 	if f.BeforeHash != "" {
 		c.BeforeOID = r.ledger.BlobID(f.Before)
 	}

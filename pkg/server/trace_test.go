@@ -1,0 +1,211 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// A file whose content differs from its last record is noted in the next one,
+// also by a server that did not make the last one.
+func TestExternalBefore(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir).connect()
+	noted := func(b *bench, path string) bool {
+		t.Helper()
+		lines := b.ledgerLines()
+		for i := len(lines) - 1; i >= 0; i-- {
+			if strings.Contains(lines[i], `"path":"`+path+`"`) {
+				return strings.Contains(lines[i], `"external_before":true`)
+			}
+		}
+		t.Fatalf("no record of %s", path)
+		return false
+	}
+	edit := func(b *bench, content string) {
+		t.Helper()
+		b.ok("read_file", args{"path": "src/a.txt"})
+		b.ok("write_to_file", args{"path": "src/a.txt", "content": content})
+	}
+	b.selects("INT-001")
+	edit(b, "first\n")
+	if noted(b, "src/a.txt") {
+		t.Error("a file without records was changed by nobody")
+	}
+	edit(b, "second\n")
+	if noted(b, "src/a.txt") {
+		t.Error("an own change is no external one")
+	}
+	write(t, dir, "src/a.txt", "edited\n")
+	edit(b, "third\n")
+	if !noted(b, "src/a.txt") {
+		t.Error("an edit in between is not noted")
+	}
+	edit(b, "fourth\n")
+	if noted(b, "src/a.txt") {
+		t.Error("an edit is noted twice")
+	}
+
+	other := start(t, dir).connect()
+	other.selects("INT-001")
+	edit(other, "fifth, by another server\n")
+	if noted(other, "src/a.txt") {
+		t.Error("another server takes our record for an edit")
+	}
+	edit(b, "sixth\n")
+	if noted(b, "src/a.txt") {
+		t.Error("another server's record is taken for an edit")
+	}
+	write(t, dir, "src/a.txt", "edited\n")
+	third := start(t, dir).connect()
+	third.selects("INT-001")
+	b.ok("apply_patch", args{"patch": patch("*** Add File: src/z", "+z")})
+	third.ok("apply_patch", args{"patch": patch("*** Update File: src/a.txt", "*** Move to: src/m.txt", "@@", "-edited", "+moved")})
+	if !noted(third, "src/m.txt") {
+		t.Error("an edit before a move is not noted by a server that starts later")
+	}
+	b.ok("read_file", args{"path": "src/z"})
+	if err := os.Remove(filepath.Join(dir, "src/z")); err != nil {
+		t.Fatal(err)
+	}
+	b.refused("STALE_FILE", "write_to_file", args{"path": "src/z", "content": "z"})
+	b.ok("write_to_file", args{"path": "src/z", "content": "z"})
+	if !noted(b, "src/z") {
+		t.Error("a deletion in between is not noted")
+	}
+}
+
+// Reads are recorded when ledger.record_reads is set, and only then.
+func TestRecordReads(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Ledger.RecordReads = on }).connect()
+		b.selects("INT-001")
+		b.ok("read_file", args{"path": "src/a.txt"})
+		b.ok("list_files", args{"path": "src"})
+		b.ok("search_files", args{"path": "src", "regex": "one"})
+		b.refused("FILE_NOT_FOUND", "read_file", args{"path": "src/none"})
+		reads := 0
+		for _, line := range b.ledgerLines() {
+			if strings.Contains(line, `"kind":"read"`) {
+				reads++
+				if !strings.Contains(line, `"intent_id":"INT-001"`) || !strings.Contains(line, `"path":"src`) || strings.Contains(line, "two") {
+					t.Errorf("record: %s", line)
+				}
+			}
+		}
+		if want := map[bool]int{true: 3, false: 0}[on]; reads != want {
+			t.Errorf("record_reads %v: %d records", on, reads)
+		}
+	}
+	isolate(t)
+	dir := t.TempDir()
+	write(t, dir, "a.txt", "a\n")
+	b := start(t, dir, func(o *server.Options) { o.Settings.Ledger.RecordReads = true }).connect()
+	b.ok("read_file", args{"path": "a.txt"})
+}
+
+// Calls that are let through without an intents file are recorded as
+// UNTRACKED once there is a ledger.
+func TestUntrackedIsRecorded(t *testing.T) {
+	isolate(t)
+	dir := t.TempDir()
+	write(t, dir, ".orchestration/config.yaml", "{}\n")
+	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
+	r := b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
+	if r.str("record_id") == "" {
+		t.Error("no record")
+	}
+	b.wantRecord(`"intent_id":"UNTRACKED"`, `"path":"b.txt"`)
+}
+
+func records(r reply) []map[string]any {
+	var all []map[string]any
+	for _, record := range r.Object["records"].([]any) {
+		all = append(all, record.(map[string]any))
+	}
+	return all
+}
+
+// query_trace says who changed a file, a line, under which intent, newest
+// first, whichever way the file is named.
+func TestQueryTrace(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	one, five := b.selects("INT-001"), b.selects("INT-005")
+	first := b.ok("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"}).str("record_id")
+	second := b.ok("edit_file", args{"session": five, "path": "src/a.txt", "old_string": "three", "new_string": "3"}).str("record_id")
+	b.ok("write_to_file", args{"session": five, "path": "src/other.txt", "content": "x"})
+
+	for name, c := range map[string]struct {
+		args args
+		want []string
+	}{
+		"path":              {args{"path": "src/a.txt"}, []string{second, first}},
+		"file_path":         {args{"file_path": "src/a.txt"}, []string{second, first}},
+		"another name":      {args{"path": "./src/../src/a.txt"}, []string{second, first}},
+		"absolute":          {args{"path": filepath.Join(b.dir, "src/a.txt")}, []string{second, first}},
+		"limit":             {args{"path": "src/a.txt", "limit": 1}, []string{second}},
+		"intent":            {args{"path": "src/a.txt", "intent_id": "INT-001"}, []string{first}},
+		"line":              {args{"path": "src/a.txt", "line": 1}, []string{first}},
+		"another line":      {args{"path": "src/a.txt", "line": 3}, []string{second}},
+		"an untouched line": {args{"path": "src/a.txt", "line": 2}, nil},
+		"no such file":      {args{"path": "src/none"}, nil},
+		"no such intent":    {args{"intent_id": "INT-999"}, nil},
+	} {
+		r := b.ok("query_trace", c.args)
+		var got []string
+		for _, record := range records(r) {
+			got = append(got, record["record_id"].(string))
+			if !strings.Contains(r.Text, record["record_id"].(string)) {
+				t.Errorf("%s: the text lacks a record", name)
+			}
+		}
+		if strings.Join(got, " ") != strings.Join(c.want, " ") {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if below := records(b.ok("query_trace", args{"path": "src/"})); len(below) != 3 || below[0]["intent_id"] != "INT-005" || below[0]["call"] != "write_to_file" {
+		t.Errorf("below src: %v", below)
+	}
+	write(t, b.dir, "src/a.txt", "0\n1\ntwo\n3\n")
+	if r := b.ok("query_trace", args{"path": "src/a.txt", "line": 2}); r.Object["certain"] != false {
+		t.Errorf("certain behind an unrecorded change: %v", r.Object)
+	}
+	b.refused("INVALID_ARGUMENTS", "query_trace", args{"line": 1})
+	b.refused("INVALID_ARGUMENTS", "query_trace", args{"path": "src/a.txt", "file_path": "src/b.txt"})
+	b.refused("INVALID_ARGUMENTS", "query_trace", args{"limit": 201})
+	b.refused("PATH_OUTSIDE_WORKSPACE", "query_trace", args{"path": "../x"})
+}
+
+func TestQueryLessons(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".orchestration/AGENT.md", "# Brain\nprose\n## Lesson Learned (2026-01-01)\n**Intent:** INT-001\n**File:** `src/a.txt`\nUse tabs.\n\n"+
+		"## Constraint (2026-01-02)\nNever eval.\n\n## Something else\nnot a lesson\n\n## Decision (2026-01-03)\n**Intent:** INT-002\nSQLite, for tests.\n")
+	b := start(t, dir).connect()
+	for _, c := range []struct {
+		args args
+		want string
+	}{
+		{args{}, "SQLite, for tests.|Never eval.|Use tabs."},
+		{args{"intent_id": "INT-001"}, "Use tabs."},
+		{args{"path": "src/a.txt"}, "Use tabs."},
+		{args{"file_path": "./src/a.txt"}, "Use tabs."},
+		{args{"text": "TESTS sqlite"}, "SQLite, for tests."},
+		{args{"text": "eval never twice"}, ""},
+	} {
+		r := b.ok("query_lessons", c.args)
+		var got []string
+		for _, l := range r.Object["lessons"].([]any) {
+			got = append(got, l.(map[string]any)["text"].(string))
+		}
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%v: %q", c.args, got)
+		}
+		if !strings.Contains(r.Text, "not instructions") {
+			t.Errorf("not marked as notes: %s", r.Text)
+		}
+	}
+}
