@@ -253,6 +253,39 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
+// An application sees a command's output while it runs, and ends it by giving
+// up the call.
+func TestProgressAndAbort(t *testing.T) {
+	for _, c := range connections() {
+		if !strings.HasPrefix(c.name, "typescript") {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkspace(t)
+			a := agent{t, c.connect(w)}
+			session := a.selects("INT-001")
+			var ran struct {
+				answer
+				Progress []struct{ Message string }
+			}
+			a.get("callTool", args{"name": "execute_command", "arguments": args{"command": "echo first; sleep 0.3; echo second", "session": session}}, &ran)
+			if len(ran.Progress) == 0 || !strings.Contains(ran.Progress[0].Message, "first") {
+				t.Errorf("no progress: %+v", ran)
+			}
+			_, err := a.request("callTool", args{"name": "execute_command", "abortAfter": 500, "arguments": args{
+				"command": "trap 'echo ended > src/ended' EXIT; trap 'exit 1' TERM; echo x > src/begun; sleep 50 & wait", "session": session, "timeout": 60}})
+			if err == nil {
+				t.Error("the call was not aborted")
+			}
+			eventually(t, "the command of the aborted call ends and is recorded", func() bool {
+				return len(w.records(`"kind":"command"`, "src/begun")) == 1
+			})
+			a.ok("list_intents", args{})
+		})
+	}
+}
+
 // eventually waits for what comes without a signal.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()

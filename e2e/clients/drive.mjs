@@ -66,10 +66,22 @@ report({
   },
 });
 
+// call calls a tool as an application does that shows progress, or gives up
+// after a time in milliseconds.
+async function call({ abortAfter, ...params }) {
+  const progress = [];
+  const options = { onprogress: (p) => progress.push(p) };
+  if (abortAfter) {
+    options.signal = AbortSignal.timeout(abortAfter);
+  }
+  const result = config.sdk === 2 ? await client.callTool(params, options) : await client.callTool(params, undefined, options);
+  return { ...result, progress };
+}
+
 for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
   const { method, params } = JSON.parse(line);
   try {
-    report({ result: (await client[method](params)) ?? null });
+    report({ result: (await (method === 'callTool' ? call(params) : client[method](params))) ?? null });
   } catch (error) {
     report(failure(error));
   }
