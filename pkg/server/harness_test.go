@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,6 +56,8 @@ type bench struct {
 	server *server.Server
 	// outputs are the compiled output schemas: every answer is held to its own.
 	outputs map[string]*jsonschema.Schema
+	hangUp  func()
+	closed  bool
 }
 
 // newWorkspace makes a git workspace with the intents of intentsYAML.
@@ -139,6 +142,31 @@ func (b *bench) connect() *bench { return b.connectAs(legacy) }
 
 func (b *bench) connectAs(version string) *bench {
 	b.t.Helper()
+	b.t.Cleanup(b.close)
+	return b.dial(version)
+}
+
+// close ends the server, once, and holds that the ledger is intact.
+func (b *bench) close() {
+	if b.closed {
+		return
+	}
+	b.closed = true
+	if err := b.server.Close(); err != nil {
+		b.t.Error(err)
+	}
+	b.verify()
+}
+
+// another is a second connection to the same server.
+func (b *bench) another(version string) *bench {
+	b.t.Helper()
+	return (&bench{t: b.t, dir: b.dir, server: b.server}).dial(version)
+}
+
+// dial connects a client, which hangs up at the end of the test or with hangUp.
+func (b *bench) dial(version string) *bench {
+	b.t.Helper()
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	done := make(chan error, 1)
@@ -152,7 +180,7 @@ func (b *bench) connectAs(version string) *bench {
 		b.t.Fatalf("the client speaks %s, not %s", got, version)
 	}
 	b.client = session
-	b.t.Cleanup(func() {
+	b.hangUp = sync.OnceFunc(func() {
 		session.Close()
 		fromClient.Close()
 		select {
@@ -163,11 +191,8 @@ func (b *bench) connectAs(version string) *bench {
 		case <-time.After(5 * time.Second):
 			b.t.Error("the server did not end with its input")
 		}
-		if err := b.server.Close(); err != nil {
-			b.t.Error(err)
-		}
-		b.verify()
 	})
+	b.t.Cleanup(b.hangUp)
 	return b
 }
 

@@ -1,0 +1,215 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+)
+
+// Two chats over one process: each has its session, a call with neither
+// session nor intent_id is refused with what to add, and intent_id chooses.
+func TestTwoChatsOnOneConnection(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	one := b.selects("INT-001")
+	b.ok("write_to_file", args{"path": "src/only.txt", "content": "x"})
+	five := b.selects("INT-005")
+	r := b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x"})
+	for _, part := range []string{one, five, "INT-001", "INT-005"} {
+		if !strings.Contains(r.str("suggestion"), part) {
+			t.Errorf("the suggestion lacks %s: %s", part, r.str("suggestion"))
+		}
+	}
+	r = b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x", "intent_id": "INT-002"})
+	if strings.Contains(r.str("error"), one) {
+		t.Error("the error has a handle; only the suggestion may")
+	}
+	b.ok("write_to_file", args{"path": "anywhere", "content": "x", "intent_id": "INT-005"})
+	b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "anywhere", "content": "y", "intent_id": "INT-001"})
+	b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x", "session": one, "intent_id": "INT-005"})
+	// A read without handle counts for every live selection.
+	b.ok("read_file", args{"path": "src/a.txt"})
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": "1\n", "session": one})
+	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "2\n", "session": five})
+	for _, line := range b.ledgerLines() {
+		if strings.Contains(line, one) || strings.Contains(line, five) {
+			t.Fatalf("a record has a handle: %s", line)
+		}
+	}
+}
+
+// An intent_id never selects.
+func TestIntentIDNeverSelects(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		b := start(t, newWorkspace(t)).connectAs(era)
+		for range 2 {
+			b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x", "intent_id": "INT-001"})
+		}
+	}
+}
+
+// Selecting with `session` replaces that session's intent; the handle stays,
+// and so does what was seen.
+func TestSelectWithSessionSwitches(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		t.Run(era, func(t *testing.T) {
+			b := start(t, newWorkspace(t)).connectAs(era)
+			s := b.selects("INT-001")
+			b.ok("read_file", args{"path": "docs/other.md", "session": s})
+			b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/other.md", "content": "x", "session": s})
+			r := b.ok("select_active_intent", args{"intent_id": "INT-002", "session": s})
+			if r.str("session") != s || r.str("intent_id") != "INT-002" {
+				t.Errorf("%v", r.Object)
+			}
+			b.ok("write_to_file", args{"path": "docs/other.md", "content": "x", "session": s})
+			b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "src/b", "content": "x", "session": s})
+			if got := b.ok("get_active_intent", args{"session": s}); got.str("intent_id") != "INT-002" || got.str("session") != s {
+				t.Errorf("%v", got.Object)
+			}
+		})
+	}
+}
+
+// A modern request without a handle has no state, whatever was selected
+// before it on the same connection.
+func TestModernHasNoStateWithoutHandle(t *testing.T) {
+	b := start(t, newWorkspace(t)).connectAs(modern)
+	s := b.selects("INT-001")
+	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
+	b.refused("MISSING_OR_INVALID_INTENT", "get_active_intent", args{})
+	b.ok("read_file", args{"path": "src/a.txt"})
+	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x", "session": s})
+	if again := b.selects("INT-001"); again == s {
+		t.Error("selecting again without a handle continued a session that nobody named")
+	}
+}
+
+// A handle serves on another connection; what is keyed by the connection does not.
+func TestHandleOnAnotherConnection(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	s := b.selects("INT-001")
+	for _, era := range []string{legacy, modern} {
+		other := b.another(era)
+		other.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
+		other.ok("write_to_file", args{"path": "src/by-" + era, "content": "x", "session": s})
+		other.hangUp()
+	}
+	b.ok("write_to_file", args{"path": "src/after.txt", "content": "x"})
+}
+
+// A selection ends when its intent is done or blocked, also by a person's
+// hand in the file.
+func TestSelectionEndsWithItsIntent(t *testing.T) {
+	for _, status := range []string{"DONE", "BLOCKED", "COMPLETED"} {
+		for _, era := range []string{legacy, modern} {
+			b := start(t, newWorkspace(t)).connectAs(era)
+			s := b.selects("INT-001")
+			b.ok("write_to_file", args{"path": "src/b", "content": "x", "session": s})
+			write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "status: IN_PROGRESS", "status: "+status, 1))
+			r := b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
+			if available, _ := r.details()["available"].([]any); len(available) == 0 || strings.Contains(fmt.Sprint(available), "INT-001") {
+				t.Errorf("available: %v", available)
+			}
+			b.ok("read_file", args{"path": "src/a.txt", "session": s})
+			// Reopening it does not bring the selection back.
+			write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML)
+			b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
+			b.ok("write_to_file", args{"path": "src/c", "content": "y", "session": b.selects("INT-001")})
+		}
+	}
+}
+
+// An intent that is gone from the file cannot be worked under.
+func TestIntentGoneFromTheFile(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	s := b.selects("INT-001")
+	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-009, name: other, status: TODO, owned_scope: [\"src/**\"]}\n")
+	for _, tool := range []string{"write_to_file", "get_active_intent"} {
+		arguments := args{"session": s}
+		if tool == "write_to_file" {
+			arguments["path"], arguments["content"] = "src/b", "x"
+		}
+		r := b.refused("MISSING_OR_INVALID_INTENT", tool, arguments)
+		if !strings.Contains(fmt.Sprint(r.details()["available"]), "INT-009") {
+			t.Errorf("%s: %v", tool, r.details())
+		}
+	}
+}
+
+// What an initialize-era connection read before its first selection belongs to it.
+func TestReadsBeforeTheFirstSelection(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	b.ok("read_file", args{"path": "src/a.txt"})
+	one := b.selects("INT-001")
+	five := b.selects("INT-005")
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": "x\n", "session": one})
+	write(t, b.dir, "src/a.txt", "one\ntwo\nthree\n")
+	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "y\n", "session": five})
+}
+
+// A handle expires after its idle lifetime, and every tool that is given it
+// says so.
+func TestHandleExpires(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		now := time.Now()
+		b := start(t, newWorkspace(t), func(o *server.Options) {
+			o.Clock = func() time.Time { return now }
+			o.Settings.Session.Idle = time.Hour
+		}).connectAs(era)
+		r := b.ok("select_active_intent", args{"intent_id": "INT-001"})
+		if left := r.Object["expires_in_seconds"].(float64); left < 3500 || left > 3600 {
+			t.Errorf("expires_in_seconds %v", left)
+		}
+		s := r.str("session")
+		now = now.Add(50 * time.Minute)
+		b.ok("write_to_file", args{"path": "src/b", "content": "x", "session": s})
+		now = now.Add(50 * time.Minute) // used in between
+		b.ok("write_to_file", args{"path": "src/b", "content": "y", "session": s})
+		now = now.Add(61 * time.Minute)
+		for tool, arguments := range map[string]args{
+			"write_to_file": {"path": "src/b", "content": "z"}, "read_file": {"path": "src/a.txt"}, "get_active_intent": {},
+			"select_active_intent": {"intent_id": "INT-001"}, "request_scope_expansion": {"paths": []string{"lib/**"}, "reason": "r", "intent_id": "INT-001"},
+		} {
+			arguments["session"] = s
+			b.refused("SESSION_EXPIRED", tool, arguments)
+		}
+		b.refused("SESSION_EXPIRED", "read_file", args{"path": "src/a.txt", "session": "ses_" + strings.Repeat("x", 40)})
+	}
+}
+
+// A restart of the server keeps handles and what was seen.
+func TestRestartKeepsSessions(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	b.ok("read_file", args{"path": "src/a.txt", "session": s})
+	b.ok("write_to_file", args{"path": "src/own.txt", "content": "x", "session": s})
+	b.hangUp()
+	b.close()
+	for _, era := range []string{modern, legacy} {
+		b = start(t, dir).connectAs(era)
+		b.ok("write_to_file", args{"path": "src/a.txt", "content": era, "session": s})
+		b.ok("write_to_file", args{"path": "src/own.txt", "content": era, "session": s})
+		b.hangUp()
+		b.close()
+	}
+}
+
+// Calls that arrive pipelined take effect in the order sent.
+func TestPipelinedCalls(t *testing.T) {
+	b := start(t, newWorkspace(t))
+	w := b.wired()
+	w.send(callLine(1, "select_active_intent", `{"intent_id":"INT-001"}`) +
+		callLine(2, "write_to_file", `{"path":"src/n.txt","content":"1\n"}`) +
+		callLine(3, "edit_file", `{"path":"src/n.txt","old_string":"1","new_string":"2"}`) +
+		callLine(4, "read_file", `{"path":"src/n.txt"}`) +
+		callLine(5, "execute_command", `{"command":"cat src/n.txt"}`) +
+		callLine(6, "write_to_file", `{"path":"src/n.txt","content":"3\n"}`))
+	got := w.answers(6)
+	if got[4].Object["content"] != "2\n" || got[5].Object["output"] != "2\n" || got[6].Object["operation"] != "modified" {
+		t.Errorf("out of order: %v", got)
+	}
+	b.holds(map[string]string{"src/n.txt": "3\n"})
+}
