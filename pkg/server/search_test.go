@@ -1,0 +1,172 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// paths are those of a listing's entries or a search's matches.
+func paths(r reply, key string) []string {
+	var all []string
+	for _, e := range r.Object[key].([]any) {
+		path := e.(map[string]any)["path"].(string)
+		if !slices.Contains(all, path) {
+			all = append(all, path)
+		}
+		r.t.Helper()
+		if !strings.Contains(r.Text, path) {
+			r.t.Errorf("the text lacks %s", path)
+		}
+	}
+	return all
+}
+
+// Listings and searches see what git would: .gitignore at every level, with
+// negations, and neither .git nor the server's state.
+func TestListingsRespectGitignore(t *testing.T) {
+	dir := t.TempDir()
+	isolate(t)
+	for name, content := range map[string]string{
+		".gitignore":          "*.log\nbuild/\n/top.txt\n!keep.log\nsub/*.tmp\n# comment\n\\#hash\n",
+		"sub/.gitignore":      "local.txt\n!important.log\n/anchored.txt\ndeep/**/gone.txt\n",
+		"sub/deep/.gitignore": "!again.log\n*.md\n",
+		"a.txt":               "needle", "a.log": "needle", "keep.log": "needle", "top.txt": "needle", "#hash": "needle",
+		"build/out.txt": "needle", "sub/build/out.txt": "needle",
+		"sub/top.txt": "needle", "sub/x.tmp": "needle", "sub/local.txt": "needle", "sub/important.log": "needle",
+		"sub/anchored.txt": "needle", "sub/deep/anchored.txt": "needle", "sub/deep/local.txt": "needle",
+		"sub/deep/again.log": "needle", "sub/deep/note.md": "needle", "sub/deep/one/two/gone.txt": "needle", "sub/deep/x.tmp": "needle",
+		".orchestration/active_intents.yaml": intentsYAML, ".orchestration/state/x": "needle", ".orchestration/cache/x": "needle", ".git/x": "needle",
+	} {
+		write(t, dir, name, content)
+	}
+	link(t, "sub", filepath.Join(dir, "linked"))
+	link(t, "/etc", filepath.Join(dir, "outside"))
+	b := start(t, dir).connect()
+	want := []string{"a.txt", "keep.log", "sub/deep/again.log", "sub/deep/anchored.txt", "sub/deep/x.tmp", "sub/important.log", "sub/top.txt"}
+	if got := paths(b.ok("search_files", args{"regex": "needle"}), "matches"); !slices.Equal(got, want) {
+		t.Errorf("search: %v\nwant %v", got, want)
+	}
+	var files []string
+	for _, e := range b.ok("list_files", args{"recursive": true}).Object["entries"].([]any) {
+		if entry := e.(map[string]any); entry["type"] == "file" && !strings.HasPrefix(entry["path"].(string), ".") && !strings.Contains(entry["path"].(string), "/.") {
+			files = append(files, entry["path"].(string))
+		}
+	}
+	if !slices.Equal(files, want) {
+		t.Errorf("list: %v\nwant %v", files, want)
+	}
+	top := paths(b.ok("list_files", args{}), "entries")
+	if !slices.Equal(top, []string{".gitignore", ".orchestration", "a.txt", "keep.log", "linked", "outside", "sub"}) {
+		t.Errorf("top: %v", top)
+	}
+	// A link that is named is resolved; one that is met is not followed.
+	if got := paths(b.ok("search_files", args{"regex": "needle", "path": "linked"}), "matches"); len(got) != 5 || !strings.HasPrefix(got[0], "sub/") {
+		t.Errorf("linked: %v", got)
+	}
+	b.refused("PATH_OUTSIDE_WORKSPACE", "list_files", args{"path": "outside"})
+	b.refused("FILE_NOT_FOUND", "list_files", args{"path": "none"})
+	b.refused("NOT_A_REGULAR_FILE", "list_files", args{"path": "a.txt"})
+	b.refused("INVALID_ARGUMENTS", "list_files", args{"path": "sub", "file_path": "build"})
+}
+
+// search_files: a bad regex or pattern is an error, a pattern without a slash
+// matches at any depth, matches come with their context.
+func TestSearch(t *testing.T) {
+	b, _ := patched(t, map[string]string{"x/a.ts": "zero\none\ntwo\nthree\n", "x/y/b.ts": "One\n", "x/c.js": "one\n", "u16.ts": utf16BOM(t, "one\n"), "bin": "one\x00\x01\xff"})
+	r := b.ok("search_files", args{"regex": "^one$", "file_pattern": "*.ts"})
+	if got := paths(r, "matches"); !slices.Equal(got, []string{"u16.ts", "x/a.ts"}) {
+		t.Errorf("%v", got)
+	}
+	m := r.Object["matches"].([]any)[1].(map[string]any)
+	if m["line"] != 2.0 || m["text"] != "one" || fmt.Sprint(m["before"], m["after"]) != "[zero] [two]" {
+		t.Errorf("%v", m)
+	}
+	for _, c := range []struct {
+		args args
+		want []string
+	}{
+		{args{"regex": "(?i)^one$", "file_pattern": "*.ts"}, []string{"u16.ts", "x/a.ts", "x/y/b.ts"}},
+		{args{"regex": "one", "file_pattern": "x/*.{ts,js}"}, []string{"x/a.ts", "x/c.js"}},
+		{args{"regex": "one", "path": "x"}, []string{"x/a.ts", "x/c.js"}},
+		{args{"regex": "one", "path": filepath.Join(b.dir, "x")}, []string{"x/a.ts", "x/c.js"}},
+		{args{"regex": "absent"}, nil},
+	} {
+		if got := paths(b.ok("search_files", c.args), "matches"); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v", c.args, got)
+		}
+	}
+	for _, bad := range []args{{"regex": "("}, {"regex": "a(?=b)"}, {"regex": "one", "file_pattern": "["}, {"regex": "one", "file_pattern": "../*"}, {}} {
+		b.refused("INVALID_ARGUMENTS", "search_files", bad)
+	}
+	// Finding a line is not having read the file.
+	b.refused("READ_REQUIRED", "write_to_file", args{"path": "x/c.js", "content": "x"})
+}
+
+// Results are capped, and say so.
+func TestCapsAreSaid(t *testing.T) {
+	b, _ := patched(t, map[string]string{"many.txt": strings.Repeat("needle\n", 1000), "long.txt": strings.Repeat("long needle ", 10_000)})
+	for i := range 2100 {
+		if err := os.WriteFile(filepath.Join(b.dir, "docs", fmt.Sprintf("%04d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := b.ok("search_files", args{"regex": "^needle"})
+	if n := len(r.Object["matches"].([]any)); n != 300 || r.Object["truncated"] != true || !strings.Contains(r.Text, "more than 300") {
+		t.Errorf("%d matches, truncated %v", n, r.Object["truncated"])
+	}
+	r = b.ok("search_files", args{"regex": "long"})
+	if len(r.Text) > 3000 {
+		t.Errorf("a long line is shown in %d bytes", len(r.Text))
+	}
+	r = b.ok("list_files", args{"path": "docs"})
+	if n := len(r.Object["entries"].([]any)); n != 2000 || r.Object["truncated"] != true || !strings.Contains(r.Text, "more than 2000") {
+		t.Errorf("%d entries, truncated %v", n, r.Object["truncated"])
+	}
+	if err := syscall.Mkfifo(filepath.Join(b.dir, "src/fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, b.dir, "src/evil\nname", "needle\n")
+	r = b.ok("list_files", args{"path": "src"})
+	if strings.Contains(r.Text, "evil\nname") || !strings.Contains(r.Text, `"src/evil\nname"`) {
+		t.Errorf("a name breaks its line: %q", r.Text)
+	}
+	r = b.ok("search_files", args{"regex": "needle", "path": "src"})
+	if strings.Contains(r.Text, "evil\nname") {
+		t.Errorf("a name breaks its line: %q", r.Text)
+	}
+}
+
+// Kept output is read by lines or searched; what is not kept says so.
+func TestReadCommandOutput(t *testing.T) {
+	b, _ := patched(t, nil)
+	ran := b.ok("execute_command", args{"command": "seq 1 20000"})
+	if ran.Object["truncated"] != true || len(ran.str("output")) > 30_200 || ran.Object["exit_code"] != 0.0 || ran.Object["timed_out"] != false {
+		t.Errorf("%d characters, %v", len(ran.str("output")), ran.Object["truncated"])
+	}
+	id := ran.str("artifact_id")
+	r := b.ok("read_command_output", args{"artifact_id": id, "offset": 12345, "limit": 2})
+	if r.str("content") != "12345 | 12345\n12346 | 12346\n" || r.Object["next"] != 12347.0 || r.Object["total_lines"] != 20000.0 {
+		t.Errorf("%v", r.Object)
+	}
+	r = b.ok("read_command_output", args{"artifact_id": id, "search": "^1999[89]$"})
+	if r.str("content") != "19998 | 19998\n19999 | 19999\n" || r.Object["matches"] != 2.0 || !strings.Contains(r.Text, "19998") {
+		t.Errorf("%v", r.Object)
+	}
+	b.ok("read_command_output", args{"artifact_id": id, "offset": 1_000_000})
+	if err := os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")); err != nil {
+		t.Fatal(err)
+	}
+	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": id})
+	b.refused("INVALID_ARGUMENTS", "read_command_output", args{})
+	b.ok("execute_command", args{"command": "echo again"})
+
+	late := b.ok("execute_command", args{"command": "echo begun; sleep 30", "timeout": 1})
+	if late.Object["timed_out"] != true || !strings.Contains(late.str("output"), "begun") {
+		t.Errorf("%v", late.Object)
+	}
+}
