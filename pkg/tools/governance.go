@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -65,10 +66,10 @@ func proposeIntent(d *Deps) hooks.Tool {
 		Description: "Propose an intent where none fits the work. The operator decides; the answer names the command that declares it.",
 		InputSchema: input([]string{"name", "owned_scope", "description"}, schema{
 			"name":                schema{"type": "string", "minLength": 1, "maxLength": 200, "description": "A short title."},
-			"owned_scope":         schema{"type": "array", "minItems": 1, "maxItems": 100, "items": schema{"type": "string", "minLength": 1}, "description": "Globs of the paths that the work needs."},
-			"description":         text("What is to be done and why."),
-			"constraints":         list("What must hold.", schema{"type": "string"}),
-			"acceptance_criteria": list("How it is known to be done.", schema{"type": "string"}),
+			"owned_scope":         schema{"type": "array", "minItems": 1, "maxItems": 100, "items": sentenceSchema(""), "description": "Globs of the paths that the work needs."},
+			"description":         sentenceSchema("What is to be done and why."),
+			"constraints":         schema{"type": "array", "maxItems": 50, "items": sentenceSchema(""), "description": "What must hold."},
+			"acceptance_criteria": schema{"type": "array", "maxItems": 50, "items": sentenceSchema(""), "description": "How it is known to be done."},
 			"intent_id":           text("Not used: the operator gives the id."),
 			"mutation_class":      text("Not used."),
 		}),
@@ -78,10 +79,8 @@ func proposeIntent(d *Deps) hooks.Tool {
 		if err := proposable(a.OwnedScope); err != nil {
 			return nil, err
 		}
-		command := "orchestra-mcp intents add --name " + shellQuote(a.Name) + scopeFlags("--scope", a.OwnedScope)
-		if a.Description != "" {
-			command += " --description " + shellQuote(clip(a.Description, 2000))
-		}
+		command := "orchestra-mcp intents add --name " + shellQuote(a.Name) + flags("--scope", a.OwnedScope) +
+			flags("--description", []string{a.Description}) + flags("--constraint", a.Constraints) + flags("--acceptance", a.Criteria)
 		return d.request(call, approval.Request{Kind: approval.NewIntent, Name: a.Name, Paths: a.OwnedScope, Reason: a.Description, Command: command})
 	})
 }
@@ -97,8 +96,8 @@ func requestScopeExpansion(d *Deps) hooks.Tool {
 		Name: "request_scope_expansion", Title: "Ask for a wider scope", Class: hooks.Governance,
 		Description: "Ask the operator to add paths to an intent's owned_scope. The answer names the command that does it.",
 		InputSchema: input([]string{"paths", "reason"}, schema{
-			"paths":          schema{"type": "array", "minItems": 1, "maxItems": 100, "items": schema{"type": "string", "minLength": 1}, "description": "Paths or globs that the work needs."},
-			"reason":         schema{"type": "string", "minLength": 1, "description": "Why, for the operator."},
+			"paths":          schema{"type": "array", "minItems": 1, "maxItems": 100, "items": sentenceSchema(""), "description": "Globs of the paths that the work needs; a path is one, with \\ before *, ?, [ and {."},
+			"reason":         sentenceSchema("Why, for the operator."),
 			"intent_id":      text("The intent, if none is selected."),
 			"mutation_class": text("Not used."),
 		}),
@@ -124,7 +123,11 @@ func requestScopeExpansion(d *Deps) hooks.Tool {
 		if err := proposable(a.Paths); err != nil {
 			return nil, err
 		}
-		command := "orchestra-mcp intents scope " + in.ID + scopeFlags("--add", a.Paths)
+		if in.Scope().Unrestricted() {
+			return nil, refusal.Newf(refusal.InvalidArguments, "%s has no owned_scope: every path is in its scope already.", in.ID).With("intent_id", in.ID).
+				Suggest("Make the change; what refused it was something else.")
+		}
+		command := "orchestra-mcp intents scope " + in.ID + flags("--add", a.Paths)
 		return d.request(call, approval.Request{Kind: approval.ScopeExpansion, IntentID: in.ID, Paths: a.Paths, Reason: a.Reason, Command: command})
 	})
 }
@@ -142,20 +145,32 @@ func proposable(globs []string) error {
 	return nil
 }
 
-func scopeFlags(name string, globs []string) string {
+// sentenceLimit bounds a text that an operator is to read, in characters.
+const sentenceLimit = 4000
+
+func sentenceSchema(description string) schema {
+	s := schema{"type": "string", "minLength": 1, "maxLength": sentenceLimit}
+	if description != "" {
+		s["description"] = description
+	}
+	return s
+}
+
+func flags(name string, values []string) string {
 	var b strings.Builder
-	for _, g := range globs {
-		b.WriteString(" " + name + " " + shellQuote(g))
+	for _, value := range values {
+		b.WriteString(" " + name + " " + shellQuote(value))
 	}
 	return b.String()
 }
 
 // shellQuote makes one word for a POSIX shell. The command is for a person to
-// paste, and the text is an agent's: control characters are made visible.
+// paste, and the text is an agent's: characters that control, reorder or hide
+// text become spaces.
 func shellQuote(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
 			b.WriteByte(' ')
 			continue
 		}

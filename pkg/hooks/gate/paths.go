@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"strings"
+
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -103,10 +105,13 @@ func outOfScope(c *hooks.Call, path string) *refusal.Refusal {
 		With("owned_scope", c.Intent.OwnedScope).With("covering_intents", covering)
 	if len(covering) > 0 {
 		in, _ := c.Intents.Get(covering[0])
-		return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason, or select %s, which owns %v.", path, in.ID, in.OwnedScope)
+		return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason, or select %s, which owns %v.", asGlob.Replace(path), in.ID, in.OwnedScope)
 	}
-	return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason; no other intent owns it.", path)
+	return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason; no other intent owns it.", asGlob.Replace(path))
 }
+
+// asGlob makes the glob that matches one path, whatever characters it has.
+var asGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, "!", `\!`)
 
 // programConfig: files that make other programs run code need an approval.
 func programConfig(c *hooks.Call, p Policy) hooks.Decision {
