@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 // mapDelay gathers the changes of a burst of calls into one write.
 const mapDelay = 150 * time.Millisecond
 
-// MapChange is the files that an intent changed since the last write of the map.
+// MapChange is the files that an intent changed since the last write of the
+// map, sorted, each once. A write gets at most one for each intent.
 type MapChange struct {
 	IntentID, Name, Status string
 	Paths                  []string
@@ -55,11 +57,23 @@ func (k *MapKeeper) After(_ context.Context, call *hooks.Call, outcome *hooks.Ou
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.pending = append(k.pending, change)
+	k.gather(change)
 	if k.timer == nil {
 		k.timer = time.AfterFunc(mapDelay, k.flush)
 	}
 	return nil
+}
+
+// gather joins changes of one intent: each entry costs a locked rewrite of the
+// map, and the lock is the ledger's too.
+func (k *MapKeeper) gather(change MapChange) {
+	i := slices.IndexFunc(k.pending, func(p MapChange) bool { return p.IntentID == change.IntentID })
+	if i < 0 {
+		k.pending = append(k.pending, change)
+		return
+	}
+	change.Paths = append(k.pending[i].Paths, change.Paths...)
+	k.pending[i] = change
 }
 
 func (k *MapKeeper) flush() {
@@ -71,6 +85,10 @@ func (k *MapKeeper) flush() {
 	k.mu.Unlock()
 	if len(changes) == 0 {
 		return
+	}
+	for i := range changes {
+		slices.Sort(changes[i].Paths)
+		changes[i].Paths = slices.Compact(changes[i].Paths)
 	}
 	if err := k.write(changes); err != nil {
 		k.log.Warn().Err(err).Msg("intent_map.md could not be written")
