@@ -328,14 +328,24 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 	if len(delivered) == 0 {
 		return
 	}
-	observer := e.sessions.Observers(call.Caller, call.Handle)
+	saw := e.observer(call)
 	for _, d := range delivered {
 		if d.Gone {
 			call.Views.Forgot(d.Path)
 			continue
 		}
-		observer.Saw(d.Path, d.Hash, d.Total, d.From, d.To)
+		saw(d.Path, d.Hash, d.Total, d.From, d.To)
 	}
+}
+
+// observer notes lines for whom a call's delivery counts. A handle means the
+// session that the call found already; without one the store has to look, for
+// it may count for several.
+func (e *Engine) observer(call *Call) func(path, hash string, total, from, to int) {
+	if call.Handle != "" && call.Session != nil {
+		return call.Session.Saw
+	}
+	return e.sessions.Observers(call.Caller, call.Handle).Saw
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
