@@ -131,12 +131,17 @@ func writeFile(path, content string) error {
 	return os.WriteFile(path, []byte(content), 0o644)
 }
 
-// content is n bytes of text in lines of 64; the same number gives the same
-// text, another one another.
+// content is n bytes of text in lines of 64. Variants differ in four lines at
+// the beginning, as an edit does: what is said of a change that replaces every
+// line (its diff) is another work than what is said of most.
 func content(n, variant int) string {
 	var b strings.Builder
 	for line := 0; b.Len() < n; line++ {
-		fmt.Fprintf(&b, "%06d %08d %s\n", variant, line, strings.Repeat("x", 47))
+		number := 0
+		if line < 4 {
+			number = variant
+		}
+		fmt.Fprintf(&b, "%06d %08d %s\n", number, line, strings.Repeat("x", 47))
 	}
 	return b.String()[:n-1] + "\n"
 }
