@@ -31,6 +31,8 @@ type segment struct {
 	lastAt   int64 // where the last of them begins
 	last     digest
 	modified time.Time // of the file when it had been read or written up to end
+
+	aside SetAside // what was last cut off the end
 }
 
 // catchUp brings heads up to what is in the file now: what others appended, or, when git or an editor replaced it,

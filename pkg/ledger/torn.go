@@ -23,6 +23,11 @@ func (s *segment) mendTail(size int64) error {
 		}
 		tail.Seek(0, io.SeekStart)
 	}
+	return s.cutTail(tail, size)
+}
+
+// cutTail moves what stands behind the last whole line to a file of its own.
+func (s *segment) cutTail(tail io.Reader, size int64) error {
 	aside, err := s.setAside(tail)
 	if err != nil {
 		return fmt.Errorf("%w: set the torn end of %s aside: %w", ErrUnavailable, s.name, err)
@@ -30,6 +35,7 @@ func (s *segment) mendTail(size int64) error {
 	if err := s.disk.truncate(s.file, s.end); err != nil {
 		return fmt.Errorf("%w: cut the torn end off %s: %w", ErrUnavailable, s.name, err)
 	}
+	s.aside = SetAside{Segment: s.name, Offset: s.end, Bytes: size - s.end, File: aside}
 	s.log.Warn().Str("segment", s.name).Int64("offset", s.end).Int64("bytes", size-s.end).Str("set_aside", aside).
 		Msg("the last ledger line was torn by a crash and has been set aside")
 	return nil

@@ -28,6 +28,8 @@ const (
 	ProblemTooLong ProblemKind = "line_too_long"
 	// ProblemUnreadable: a segment is not a regular file, or cannot be read.
 	ProblemUnreadable ProblemKind = "unreadable_segment"
+	// ProblemSealed: what a seal, or another [Claim], vouches for is not in the ledger as it was.
+	ProblemSealed ProblemKind = "sealed_record_missing"
 )
 
 // Problem is one finding.
@@ -41,9 +43,12 @@ type Problem struct {
 
 // Report is the result of Verify.
 type Report struct {
-	Records  int       `json:"records"` // of ours, each counted once
-	Heads    []string  `json:"heads"`   // hashes of the lines that no record follows; nothing protects these but a seal
-	Foreign  int       `json:"foreign"` // lines of other tools, each counted once
+	Records  int       `json:"records"`        // of ours, each counted once
+	Heads    []string  `json:"heads"`          // hashes of the lines that no record follows; nothing protects these but a seal
+	Foreign  int       `json:"foreign"`        // lines of other tools, each counted once
+	Leaves   int       `json:"foreign_leaves"` // of these, those that no record follows
+	Sealed   int       `json:"sealed"`         // records under a trusted [Claim] that holds
+	Unsealed int       `json:"unsealed"`       // the other records
 	Problems []Problem `json:"problems"`
 }
 
@@ -51,32 +56,47 @@ type Report struct {
 // follows is a problem. It cannot see the edit or removal of a head, nor a ledger that was written anew as a whole.
 // Heads must at least be whole; of the other lines no JSON is parsed. A workspace without a ledger has an empty one.
 func Verify(ctx context.Context, root *os.Root) (Report, error) {
+	report, _, err := VerifyClaims(ctx, root, nil)
+	return report, err
+}
+
+func readAll(ctx context.Context, root *os.Root) (*verification, error) {
 	places, problems, err := extents(ctx, root)
 	if err != nil {
-		return Report{}, fmt.Errorf("verify the ledger: %w", err)
+		return nil, fmt.Errorf("verify the ledger: %w", err)
 	}
-	v := verification{report: Report{Problems: problems}, lines: graph{}, followers: map[digest]follower{}, open: map[digest]headLine{}}
+	v := &verification{
+		report: Report{Problems: problems}, lines: newLineage(), followers: map[digest]follower{}, open: map[digest]headLine{},
+	}
 	for _, place := range places {
 		if err := v.read(ctx, root, place); err != nil {
-			return Report{}, fmt.Errorf("verify the ledger: %s: %w", place.name, err)
+			return nil, fmt.Errorf("verify the ledger: %s: %w", place.name, err)
 		}
 	}
 	v.findMissing()
 	v.checkHeads()
+	return v, nil
+}
+
+func (v *verification) finish() Report {
 	v.sortProblems()
+	v.report.Unsealed = v.report.Records - v.report.Sealed
 	v.report.Heads = []string{}
 	for _, head := range v.lines.heads() {
 		v.report.Heads = append(v.report.Heads, head.String())
+		if !v.lines.nodes[v.lines.index[head]].record {
+			v.report.Leaves++
+		}
 	}
 	if v.report.Problems == nil {
 		v.report.Problems = []Problem{}
 	}
-	return v.report, nil
+	return v.report
 }
 
 type verification struct {
 	report    Report
-	lines     graph
+	lines     *lineage
 	followers map[digest]follower // of predecessors that had not been seen when their follower was
 	open      map[digest]headLine // lines that nobody follows so far
 }
@@ -121,7 +141,8 @@ func (v *verification) line(segment string, line rawLine) {
 		return
 	}
 	id := identity(line.data)
-	if !v.lines.add(id, prev) {
+	n, fresh := v.lines.add(id, prev, kind == lineRecord)
+	if !fresh {
 		return
 	}
 	if kind == lineForeign {
@@ -129,13 +150,13 @@ func (v *verification) line(segment string, line rawLine) {
 		return
 	}
 	v.report.Records++
-	if v.lines[id]&followed == 0 {
+	if v.lines.nodes[n].standing&followed == 0 {
 		line.data = bytes.Clone(line.data)
 		v.open[id] = headLine{segment: segment, line: line}
 	}
 	for _, p := range prev {
 		delete(v.open, p)
-		if v.lines[p]&present == 0 {
+		if !v.lines.has(p) {
 			v.followers[p] = follower{segment: segment, line: line.number, record: recordName(line.data, id)}
 		}
 	}
@@ -143,7 +164,7 @@ func (v *verification) line(segment string, line rawLine) {
 
 func (v *verification) findMissing() {
 	for p, by := range v.followers {
-		if v.lines[p]&present == 0 {
+		if !v.lines.has(p) {
 			v.add(Problem{
 				Kind: ProblemMissing, Segment: by.segment, Line: by.line, Record: by.record,
 				Detail: fmt.Sprintf("the record before it, with hash %s, was changed or removed", p),

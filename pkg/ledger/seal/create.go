@@ -1,0 +1,82 @@
+package seal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// CreateOptions say how to seal.
+type CreateOptions struct {
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
+	// WithProblems seals a ledger that is known to be damaged, as it is.
+	WithProblems bool
+}
+
+// Created is a seal and where it stands.
+type Created struct {
+	Seal
+	File    string // relative to the workspace
+	Already bool   // and it was there before: nothing has been appended since
+}
+
+// Create seals all heads that the ledger has now, and puts the public key into the repository. The seal is on disk when
+// it returns. A ledger with problems, of the chain or of earlier seals, gives ErrProblems with the report's first one.
+func Create(ctx context.Context, root *os.Root, key *Key, opts CreateOptions) (Created, error) {
+	report, err := Verify(ctx, root, VerifyOptions{Trusted: []PublicKey{key.Public()}})
+	switch {
+	case err != nil:
+		return Created{}, err
+	case len(report.Heads) == 0:
+		return Created{}, ErrNothingToSeal
+	case len(report.Problems) > 0 && !opts.WithProblems:
+		p := report.Problems[0]
+		return Created{}, fmt.Errorf("%w (%d), and a seal would vouch for it: %s line %d: %s", ErrProblems, len(report.Problems), p.Segment, p.Line, p.Detail)
+	}
+	for _, old := range slices.Backward(report.Seals) {
+		if old.Trust == TrustedKey && old.Holds && slices.Equal(old.heads, report.Heads) {
+			s := Seal{Time: old.Time, Lines: old.Lines, Heads: old.heads}
+			return Created{Seal: s, File: path.Join(homeDir, old.File), Already: true}, nil
+		}
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	s := Seal{
+		Time: opts.Now().UTC().Truncate(time.Second), Lines: report.Records + report.Foreign, Heads: report.Heads,
+	}
+	file, err := s.publish(root, key)
+	if err != nil {
+		return Created{}, fmt.Errorf("seal the ledger: %w", err)
+	}
+	return Created{Seal: s, File: file}, nil
+}
+
+func (s Seal) publish(root *os.Root, key *Key) (string, error) {
+	signed, err := note.Sign(&note.Note{Text: s.Text()}, key.signer)
+	if err != nil {
+		return "", err
+	}
+	if len(signed) > maxSealFile {
+		return "", errors.New("the ledger has too many heads for a seal; the next append joins them")
+	}
+	public := key.Public()
+	if err := publishFile(root, []byte(public.String()+"\n"), public.ID(), sealsDir, keysDir); err != nil {
+		return "", fmt.Errorf("%s: %w", path.Join(homeDir, sealsDir, keysDir, public.ID()), err)
+	}
+	name := s.Time.Format("20060102T150405Z") + "-" + s.Heads[0][:12] + suffix
+	file := path.Join(homeDir, sealsDir, name)
+	if err := publishFile(root, signed, name, sealsDir); err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	return file, nil
+}
