@@ -22,9 +22,11 @@ const (
 )
 
 // GitAttributes are the lines that .gitattributes at the top of the workspace needs: a merge keeps the lines of both
-// sides, and line endings are never converted, because a record's identity is the hash of its bytes.
+// sides, and line endings are never converted, because a record's identity is the hash of its bytes and a
+// seal is signed byte for byte.
 const GitAttributes = "/.orchestration/agent_trace.jsonl merge=union -text\n" +
-	"/.orchestration/trace/*.jsonl merge=union -text\n"
+	"/.orchestration/trace/*.jsonl merge=union -text\n" +
+	"/.orchestration/seals/** -text\n"
 
 // homeInfo refuses anything but a real directory: a link could lead the ledger to any place in the workspace.
 func homeInfo(root *os.Root) (fs.FileInfo, error) {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
-
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // CreateOptions say how to seal.

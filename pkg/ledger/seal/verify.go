@@ -66,8 +66,9 @@ type VerifyOptions struct {
 // they seal. Seals by keys that only the repository has are checked as well, but prove nothing.
 func Verify(ctx context.Context, root *os.Root, opts VerifyOptions) (Report, error) {
 	c := checker{trusted: slices.Concat(opts.Required, opts.Trusted)}
-	c.problems = readEach(root, "", c.key, sealsDir, keysDir)
-	c.problems = append(c.problems, readEach(root, suffix, c.seal, sealsDir)...)
+	unreadable := readEach(root, "", c.key, sealsDir, keysDir)
+	unreadable = append(unreadable, readEach(root, suffix, c.seal, sealsDir)...)
+	c.problems = append(c.problems, unreadable...)
 	chain, standings, err := ledger.VerifyClaims(ctx, root, c.claims)
 	if err != nil {
 		return Report{}, err

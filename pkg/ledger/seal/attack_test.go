@@ -1,0 +1,235 @@
+package seal_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+)
+
+// strength is a way to verify.
+type strength int
+
+const (
+	keyless   strength = iota // the chain only
+	trusting                  // with a public key that the reader trusts
+	requiring                 // and a seal by it required
+	nobody                    // what none of them detects
+)
+
+// sealed is a workspace with three sealed records, then two that are not.
+func sealed(t *testing.T) *workspace {
+	w := newWorkspace(t)
+	w.append("one", "two", "three")
+	w.seal()
+	w.append("four", "five")
+	return w
+}
+
+// attacks says for each attack which strength is the first to detect it. docs/ledger.md has the same table.
+var attacks = map[string]struct {
+	does  func(w *workspace)
+	first strength
+}{
+	"nothing": {func(*workspace) {}, nobody},
+	"reorder lines": {func(w *workspace) {
+		lines := w.lines()
+		slices.Reverse(lines)
+		w.write(tracePath, strings.Join(withEnds(lines), ""))
+	}, nobody},
+	"duplicate a line": {func(w *workspace) { w.write(tracePath, w.read(tracePath)+w.lines()[1]) }, nobody},
+	"edit a sealed record with a successor": {func(w *workspace) {
+		w.write(tracePath, strings.Replace(w.read(tracePath), `"call":"two"`, `"call":"TWO"`, 1))
+	}, keyless},
+	"remove a sealed record with a successor": {func(w *workspace) {
+		w.write(tracePath, strings.Join(slices.Delete(w.lines(), 1, 2), ""))
+	}, keyless},
+	"edit an unsealed record with a successor": {func(w *workspace) {
+		w.write(tracePath, strings.Replace(w.read(tracePath), `"call":"four"`, `"call":"FOUR"`, 1))
+	}, keyless},
+	"edit a sealed record and compute the chain again": {func(w *workspace) {
+		w.write(tracePath, recompute(edited(w.lines(), "two")))
+	}, trusting},
+	"remove a sealed record and compute the chain again": {func(w *workspace) {
+		w.write(tracePath, recompute(slices.Delete(w.lines(), 0, 1)))
+	}, trusting},
+	"truncate into the sealed records": {func(w *workspace) {
+		w.write(tracePath, strings.Join(w.lines()[:2], ""))
+	}, trusting},
+	"remove the ledger": {func(w *workspace) { must(w.t, os.Remove(w.path(tracePath))) }, trusting},
+	"write another ledger": {func(w *workspace) {
+		must(w.t, os.Remove(w.path(tracePath)))
+		w.append("one", "two", "three", "four", "five")
+	}, trusting},
+	"change the text of a seal": {func(w *workspace) {
+		name := onlySeal(w)
+		w.write(name, strings.Replace(w.read(name), "\n3\n", "\n2\n", 1))
+	}, trusting},
+	"replace a public key under its name": {func(w *workspace) {
+		own := w.key.Public().ID()
+		w.write(sealsPath+"/keys/"+own, newKey(w.t, w.t.TempDir(), "alice").Public().String()+"\n")
+	}, trusting},
+	"truncate and remove all seals": {func(w *workspace) {
+		w.write(tracePath, strings.Join(w.lines()[:2], ""))
+		must(w.t, os.RemoveAll(w.path(sealsPath)))
+	}, requiring},
+	"rewrite all, and seal it with another key that replaces the first": {func(w *workspace) {
+		w.write(tracePath, recompute(edited(w.lines(), "two")))
+		must(w.t, os.RemoveAll(w.path(sealsPath)))
+		w.sealBy(newKey(w.t, w.t.TempDir(), "alice"))
+	}, requiring},
+	"remove an unsealed head": {func(w *workspace) { w.write(tracePath, strings.Join(w.lines()[:4], "")) }, nobody},
+	"edit an unsealed head": {func(w *workspace) {
+		w.write(tracePath, strings.Replace(w.read(tracePath), `"call":"five"`, `"call":"FIVE"`, 1))
+	}, nobody},
+	"edit the unsealed records and compute the chain again": {func(w *workspace) {
+		w.write(tracePath, recompute(edited(w.lines(), "four")))
+	}, nobody},
+	"append a record that nobody made": {func(w *workspace) { w.append("six") }, nobody},
+	"put back an earlier state of ledger and seals together": {func(w *workspace) {
+		ledgerThen, sealThen := w.read(tracePath), onlySeal(w)
+		w.seal()
+		w.write(tracePath, ledgerThen)
+		for _, name := range allSeals(w) {
+			if name != sealThen {
+				must(w.t, os.Remove(w.path(name)))
+			}
+		}
+	}, nobody},
+}
+
+func withEnds(lines []string) []string {
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(line, "\n") + "\n"
+	}
+	return lines
+}
+
+func edited(lines []string, call string) []string {
+	for i, line := range lines {
+		lines[i] = strings.Replace(line, `"call":"`+call+`"`, `"call":"other"`, 1)
+	}
+	return lines
+}
+
+func allSeals(w *workspace) []string {
+	w.t.Helper()
+	found, err := filepath.Glob(w.path(sealsPath + "/*.note"))
+	must(w.t, err)
+	for i, name := range found {
+		found[i] = sealsPath + "/" + filepath.Base(name)
+	}
+	return found
+}
+
+func onlySeal(w *workspace) string {
+	w.t.Helper()
+	found := allSeals(w)
+	if len(found) != 1 {
+		w.t.Fatalf("%d seals, want 1", len(found))
+	}
+	return found[0]
+}
+
+func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
+	for name, attack := range attacks {
+		t.Run(name, func(t *testing.T) {
+			w := sealed(t)
+			attack.does(w)
+			chain, err := ledger.Verify(context.Background(), w.root)
+			must(t, err)
+			own := []seal.PublicKey{w.key.Public()}
+			found := map[strength][]ledger.Problem{
+				keyless: chain.Problems, trusting: w.verify().Problems,
+				requiring: w.verifyWith(seal.VerifyOptions{Required: own}).Problems,
+			}
+			for s, problems := range found {
+				if detected := len(problems) > 0; detected != (s >= attack.first) {
+					t.Errorf("strength %d: detected is %v: %v", s, detected, problems)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatIsNotDetectedIsSaid(t *testing.T) {
+	for name, attack := range attacks {
+		if attack.first <= trusting {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			w := sealed(t)
+			attack.does(w)
+			report := w.verify()
+			if report.Unsealed == 0 || len(report.Unproven) == 0 {
+				t.Errorf("unsealed %d, not proven: %v", report.Unsealed, report.Unproven)
+			}
+		})
+	}
+}
+
+// bits are those to flip of each byte.
+func bits() []int {
+	if os.Getenv("ORCHESTRA_LONG") != "" {
+		return []int{0, 1, 2, 3, 4, 5, 6, 7}
+	}
+	return []int{0}
+}
+
+func TestEveryFlippedBitOfSealedRecordsIsFound(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one", "two")
+	w.seal()
+	whole := w.read(tracePath)
+	for i := range whole {
+		for _, bit := range bits() {
+			w.write(tracePath, whole[:i]+string([]byte{whole[i] ^ 1<<bit})+whole[i+1:])
+			if report := w.verify(); len(report.Problems) == 0 || report.Sealed != 0 {
+				t.Errorf("bit %d of byte %d: %d sealed, problems %v", bit, i, report.Sealed, report.Problems)
+			}
+		}
+	}
+}
+
+func TestEveryTruncationOfSealedRecordsIsFound(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one", "two")
+	w.seal()
+	whole := w.read(tracePath)
+	for i := range whole[:len(whole)-1] {
+		w.write(tracePath, whole[:i])
+		if report := w.verify(); len(report.Problems) == 0 || report.Sealed != 0 {
+			t.Errorf("cut at %d: %d sealed, problems %v", i, report.Sealed, report.Problems)
+		}
+	}
+	w.write(tracePath, whole[:len(whole)-1]) // all records are whole without the last newline
+	if report := w.verify(); len(report.Problems) != 0 || report.Sealed != 2 {
+		t.Errorf("without the last newline: %d sealed, problems %v", report.Sealed, report.Problems)
+	}
+}
+
+func TestNoChangedByteOfASealMakesItCount(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one", "two")
+	w.seal()
+	name := onlySeal(w)
+	whole := w.read(name)
+	spare := len(whole) - 3 // base64 has unused bits in front of "=\n": another spelling of the same signature
+	for i := range whole {
+		for _, bit := range bits() {
+			w.write(name, whole[:i]+string([]byte{whole[i] ^ 1<<bit})+whole[i+1:])
+			if report := w.verify(); report.Sealed != 0 && i != spare {
+				t.Errorf("bit %d of byte %d: %d records still count as sealed", bit, i, report.Sealed)
+			}
+		}
+		w.write(name, whole[:i])
+		if report := w.verify(); report.Sealed != 0 {
+			t.Errorf("cut at %d: %d records still count as sealed", i, report.Sealed)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package seal_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+)
+
+const (
+	tracePath = ".orchestration/agent_trace.jsonl"
+	sealsPath = ".orchestration/seals"
+)
+
+// workspace has a ledger, and the directory of a user with a key.
+type workspace struct {
+	t    *testing.T
+	dir  string
+	user string
+	root *os.Root
+	key  *seal.Key
+	at   time.Time
+}
+
+func newWorkspace(t *testing.T) *workspace {
+	t.Helper()
+	w := &workspace{t: t, dir: t.TempDir(), user: filepath.Join(t.TempDir(), "orchestra-mcp"), at: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)}
+	must(t, os.Mkdir(w.path(".orchestration"), 0o755))
+	root, err := os.OpenRoot(w.dir)
+	must(t, err)
+	t.Cleanup(func() { root.Close() })
+	w.root = root
+	w.key = newKey(t, w.user, "alice")
+	return w
+}
+
+func newKey(t *testing.T, user, name string) *seal.Key {
+	t.Helper()
+	key, err := seal.CreateKey(user, name)
+	must(t, err)
+	return key
+}
+
+func (w *workspace) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
+
+func (w *workspace) read(name string) string {
+	w.t.Helper()
+	content, err := os.ReadFile(w.path(name))
+	must(w.t, err)
+	return string(content)
+}
+
+func (w *workspace) write(name, content string) {
+	w.t.Helper()
+	must(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
+	must(w.t, os.WriteFile(w.path(name), []byte(content), 0o644))
+}
+
+// append adds records to the ledger.
+func (w *workspace) append(calls ...string) {
+	w.t.Helper()
+	l, err := ledger.Open(w.root, ledger.Options{Durability: ledger.DurabilityOS})
+	must(w.t, err)
+	for _, call := range calls {
+		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: call})
+		must(w.t, err)
+	}
+	must(w.t, l.Close(context.Background()))
+}
+
+// seal seals a minute later than the time before.
+func (w *workspace) seal() seal.Created {
+	w.t.Helper()
+	return w.sealBy(w.key)
+}
+
+func (w *workspace) sealBy(key *seal.Key) seal.Created {
+	w.t.Helper()
+	w.at = w.at.Add(time.Minute)
+	made, err := seal.Create(context.Background(), w.root, key, seal.CreateOptions{Now: func() time.Time { return w.at }})
+	must(w.t, err)
+	return made
+}
+
+func (w *workspace) lines() []string {
+	return strings.SplitAfter(strings.TrimSuffix(w.read(tracePath), "\n"), "\n")
+}
+
+// verify has the user's key among those it trusts.
+func (w *workspace) verify() seal.Report {
+	w.t.Helper()
+	return w.verifyWith(seal.VerifyOptions{Trusted: []seal.PublicKey{w.key.Public()}})
+}
+
+func (w *workspace) verifyWith(opts seal.VerifyOptions) seal.Report {
+	w.t.Helper()
+	report, err := seal.Verify(context.Background(), w.root, opts)
+	must(w.t, err)
+	return report
+}
+
+// recompute gives lines with the chain as it would be had they been written so: what an attacker without a key can do.
+func recompute(lines []string) string {
+	var text strings.Builder
+	prev := ""
+	for _, line := range lines {
+		line = strings.TrimSuffix(line, "\n")
+		line = `{"prev":[` + prev + line[strings.Index(line, "]"):]
+		sum := sha256.Sum256([]byte(line))
+		prev = `"` + hex.EncodeToString(sum[:]) + `"`
+		text.WriteString(line + "\n")
+	}
+	return text.String()
+}
+
+func kinds(problems []ledger.Problem) string {
+	var all []string
+	for _, p := range problems {
+		all = append(all, string(p.Kind))
+	}
+	return fmt.Sprint(all)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

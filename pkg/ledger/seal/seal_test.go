@@ -1,0 +1,324 @@
+package seal_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+)
+
+func TestSealAndVerify(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one", "two", "three")
+	made := w.seal()
+	if made.Lines != 3 || len(made.Heads) != 1 || made.Already {
+		t.Errorf("sealed %+v", made)
+	}
+	if want := sealsPath + "/20260218T183100Z-" + made.Heads[0][:12] + ".note"; made.File != want {
+		t.Errorf("the seal is %s, want %s", made.File, want)
+	}
+	report := w.verify()
+	if report.Sealed != 3 || report.Unsealed != 0 || len(report.Problems)+len(report.Unproven) != 0 {
+		t.Errorf("%+v", report)
+	}
+	if again := w.seal(); !again.Already || again.File != made.File {
+		t.Errorf("sealed again: %+v", again)
+	}
+	w.append("four")
+	w.seal()
+	w.append("five", "six")
+	report = w.verify()
+	if report.Sealed != 4 || report.Unsealed != 2 || len(report.Seals) != 2 || len(report.Problems) != 0 {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestASealIsANoteThatOtherProgramsCanCheck(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one")
+	made := w.seal()
+	verifier, err := note.NewVerifier(strings.TrimSpace(w.read(sealsPath + "/keys/" + w.key.Public().ID())))
+	must(t, err)
+	opened, err := note.Open([]byte(w.read(made.File)), note.VerifierList(verifier))
+	must(t, err)
+	if want := "orchestra-mcp ledger seal v1\n2026-02-18T18:31:00Z\n1\n" + made.Heads[0] + "\n"; opened.Text != want {
+		t.Errorf("the text is %q, want %q", opened.Text, want)
+	}
+}
+
+func TestKeysThatTheReaderDoesNotTrustProveNothing(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one", "two")
+	w.seal()
+	report := w.verifyWith(seal.VerifyOptions{})
+	s := report.Seals[0]
+	if report.Sealed != 0 || s.Trust != seal.RepositoryKey || !s.Holds || len(report.Problems) != 0 {
+		t.Errorf("with the repository's key: %+v", report)
+	}
+	if said := strings.Join(report.Unproven, "\n"); !strings.Contains(said, w.key.Public().ID()) {
+		t.Errorf("not proven: %s", said)
+	}
+	must(t, os.RemoveAll(w.path(sealsPath+"/keys")))
+	report = w.verifyWith(seal.VerifyOptions{})
+	if s = report.Seals[0]; report.Sealed != 0 || s.Trust != seal.UnknownKey || s.Holds || s.Key != w.key.Public().ID() {
+		t.Errorf("with no key: %+v", report)
+	}
+	w.write(tracePath, "") // a seal that cannot be checked accuses nobody
+	if report = w.verifyWith(seal.VerifyOptions{}); len(report.Problems) != 0 {
+		t.Errorf("problems %v", report.Problems)
+	}
+}
+
+func TestKeysOfOthersAreTrustedOnceTheUserHasThem(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one")
+	bob := newKey(t, t.TempDir(), "bob")
+	w.sealBy(bob)
+	known := filepath.Join(w.user, "seal-keys")
+	must(t, os.Mkdir(known, 0o700))
+	must(t, os.WriteFile(filepath.Join(known, "bob"), []byte(bob.Public().String()+"\n"), 0o600))
+	keys, err := seal.KnownKeys(w.user)
+	must(t, err)
+	if report := w.verifyWith(seal.VerifyOptions{Trusted: keys}); len(keys) != 2 || report.Sealed != 1 {
+		t.Errorf("%d keys, %d sealed", len(keys), report.Sealed)
+	}
+	must(t, os.WriteFile(filepath.Join(known, "broken"), []byte("bob+1+x"), 0o600))
+	if _, err := seal.KnownKeys(w.user); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("a broken key: %v", err)
+	}
+	if keys, err := seal.KnownKeys(""); len(keys) != 0 || err != nil {
+		t.Errorf("no directory: %v %v", keys, err)
+	}
+}
+
+func TestBranchesSealedApartStayProven(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("base")
+	base := w.read(tracePath)
+	w.append("ours", "ours")
+	w.seal()
+	ours := w.lines()[1:]
+	w.write(tracePath, base)
+	must(t, os.Rename(w.path(sealsPath), w.path(".orchestration/away")))
+	w.append("theirs", "theirs", "theirs")
+	w.seal()
+	for _, name := range []string{"away"} {
+		for _, e := range entries(t, w.path(".orchestration/"+name)) {
+			if strings.HasSuffix(e, ".note") {
+				must(t, os.Rename(w.path(".orchestration/"+name+"/"+e), w.path(sealsPath+"/"+e)))
+			}
+		}
+	}
+	w.write(tracePath, w.read(tracePath)+strings.Join(withEnds(slices.Clone(ours)), ""))
+	if report := w.verify(); report.Sealed != 6 || len(report.Heads) != 2 || len(report.Problems) != 0 {
+		t.Errorf("merged: %+v", report)
+	}
+	made := w.seal()
+	if len(made.Heads) != 2 || made.Lines != 6 {
+		t.Errorf("sealed %+v", made)
+	}
+	w.append("join")
+	if report := w.verify(); report.Sealed != 6 || report.Unsealed != 1 || len(report.Problems) != 0 {
+		t.Errorf("joined: %+v", report)
+	}
+	w.write(tracePath, strings.Replace(w.read(tracePath), ours[0], "", 1))
+	report := w.verify()
+	if got, want := kinds(report.Problems), "[missing_predecessor sealed_record_missing sealed_record_missing]"; got != want {
+		t.Errorf("problems %s, want %s", got, want)
+	}
+	if report.Sealed != 4 { // their branch still stands
+		t.Errorf("%d sealed, want 4", report.Sealed)
+	}
+}
+
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	found, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range found {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestADamagedLedgerIsSealedOnlyOnRequest(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one", "two", "three")
+	lines := w.lines()
+	w.write(tracePath, lines[0]+lines[2]+"\n")
+	ctx := context.Background()
+	if _, err := seal.Create(ctx, w.root, w.key, seal.CreateOptions{}); !errors.Is(err, seal.ErrProblems) {
+		t.Fatalf("error %v", err)
+	}
+	_, err := seal.Create(ctx, w.root, w.key, seal.CreateOptions{WithProblems: true})
+	must(t, err)
+	if report := w.verify(); report.Sealed != 2 || kinds(report.Problems) != "[missing_predecessor]" {
+		t.Errorf("%+v", report)
+	}
+	w.write(tracePath, strings.Join(lines, "")+"\n") // the lost line comes back
+	if report := w.verify(); report.Sealed != 3 || len(report.Problems) != 0 {
+		t.Errorf("restored: %+v", report)
+	}
+}
+
+func TestNothingToSeal(t *testing.T) {
+	w := newWorkspace(t)
+	if _, err := seal.Create(context.Background(), w.root, w.key, seal.CreateOptions{}); !errors.Is(err, seal.ErrNothingToSeal) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestForeignLinesAreSealedAndNamed(t *testing.T) {
+	w := newWorkspace(t)
+	foreign := `{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[]}` + "\n"
+	w.append("one")
+	w.write(tracePath, w.read(tracePath)+foreign)
+	report := w.verify()
+	if report.Foreign != 1 || report.Leaves != 1 || !strings.Contains(strings.Join(report.Unproven, "\n"), "other tools") {
+		t.Errorf("%+v", report)
+	}
+	if made := w.seal(); made.Lines != 2 {
+		t.Errorf("sealed %+v", made)
+	}
+	w.write(tracePath, strings.Replace(w.read(tracePath), foreign, "", 1))
+	if got := kinds(w.verify().Problems); got != "[sealed_record_missing]" {
+		t.Errorf("problems %s", got)
+	}
+}
+
+func TestHostileSealDirectories(t *testing.T) {
+	for name, arrange := range map[string]func(w *workspace){
+		"a link in place of the directory": func(w *workspace) {
+			must(w.t, os.Rename(w.path(sealsPath), w.path("elsewhere")))
+			must(w.t, os.Symlink("../elsewhere", w.path(sealsPath)))
+		},
+		"a link in place of a seal": func(w *workspace) {
+			name := onlySeal(w)
+			must(w.t, os.Rename(w.path(name), w.path("elsewhere")))
+			must(w.t, os.Symlink("../../elsewhere", w.path(name)))
+		},
+		"a seal of a gigabyte": func(w *workspace) { must(w.t, os.Truncate(w.path(onlySeal(w)), 1<<30)) },
+		"garbage":              func(w *workspace) { w.write(sealsPath+"/x.note", "\x00\xff") },
+		"an empty seal":        func(w *workspace) { w.write(sealsPath+"/x.note", "") },
+		"a key that is none":   func(w *workspace) { w.write(sealsPath+"/keys/x", "x") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			w.append("one")
+			w.seal()
+			arrange(w)
+			if report := w.verify(); len(report.Problems) == 0 {
+				t.Errorf("no problem: %+v", report)
+			}
+		})
+	}
+}
+
+func TestASignedTextThatIsNoSealDoesNotCount(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one")
+	made := w.seal()
+	secret, err := os.ReadFile(filepath.Join(w.user, "seal.key"))
+	must(t, err)
+	first, _, _ := strings.Cut(string(secret), "\n")
+	signer, err := note.NewSigner(first)
+	must(t, err)
+	signed, err := note.Sign(&note.Note{Text: "something else\n" + made.Text()}, signer)
+	must(t, err)
+	w.write(made.File, string(signed))
+	if report := w.verify(); report.Sealed != 0 || kinds(report.Problems) != "[seal_malformed]" {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestPrivateKey(t *testing.T) {
+	user := filepath.Join(t.TempDir(), "a", "b")
+	if _, err := seal.LoadKey(user); !errors.Is(err, seal.ErrNoKey) {
+		t.Errorf("no key: %v", err)
+	}
+	key := newKey(t, user, "Al ice+x/../é")
+	if want := "Al-ice-x-..--+"; !strings.HasPrefix(key.Public().ID(), want) {
+		t.Errorf("the key is %s, want %s…", key.Public().ID(), want)
+	}
+	if again := newKey(t, user, "other"); again.Public().String() != key.Public().String() {
+		t.Error("a second key replaced the first")
+	}
+	if got := entries(t, user); !slices.Equal(got, []string{"seal.key"}) {
+		t.Errorf("files %v", got)
+	}
+	file := filepath.Join(user, "seal.key")
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(file)
+		must(t, err)
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v", info.Mode())
+		}
+		must(t, os.Chmod(file, 0o640))
+		if _, err := seal.LoadKey(user); !errors.Is(err, seal.ErrUnsafeKey) {
+			t.Errorf("a key that the group can read: %v", err)
+		}
+		must(t, os.Chmod(file, 0o600))
+	}
+	content, err := os.ReadFile(file)
+	must(t, err)
+	secret, _, _ := strings.Cut(string(content), "\n")
+	other := newKey(t, t.TempDir(), "Al ice+x/../é")
+	for name, text := range map[string]string{
+		"empty": "", "garbage": "x\ny\n", "one line": secret, "another's public key": secret + "\n" + other.Public().String() + "\n",
+	} {
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		if _, err := seal.LoadKey(user); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestWithoutAnOrchestrationDirectory(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	defer root.Close()
+	report, err := seal.Verify(context.Background(), root, seal.VerifyOptions{})
+	must(t, err)
+	if report.Records != 0 || len(report.Problems) != 0 || report.Seals == nil || report.Heads == nil {
+		t.Errorf("%+v", report)
+	}
+	if _, err := ledger.Repair(context.Background(), root); !errors.Is(err, ledger.ErrNotInitialized) {
+		t.Errorf("repair: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	head := strings.Repeat("0123456789abcdef", 4)
+	valid := "orchestra-mcp ledger seal v1\n2026-02-18T18:31:00Z\n1\n" + head + "\n"
+	f.Add(valid)
+	f.Add(strings.TrimSuffix(valid, "\n"))
+	f.Add(valid + head + "\n")
+	f.Add(strings.Replace(valid, "\n1\n", "\n01\n", 1))
+	f.Add(strings.Replace(valid, "\n1\n", "\n-1\n", 1))
+	f.Add(strings.Replace(valid, "Z", "+00:00", 1))
+	f.Add(strings.Replace(valid, "00Z", "00.5Z", 1))
+	f.Add(strings.Replace(valid, "a", "A", 1))
+	f.Add("orchestra-mcp ledger seal v1\n2026-02-18T18:31:00Z\n1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := seal.Parse(text)
+		if err != nil {
+			if !errors.Is(err, seal.ErrMalformed) {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		if s.Text() != text {
+			t.Errorf("%q is written as %q", text, s.Text())
+		}
+	})
+}
