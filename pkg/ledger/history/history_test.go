@@ -1,0 +1,453 @@
+package history_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+)
+
+const tracePath = ".orchestration/agent_trace.jsonl"
+
+// repository is a workspace with a ledger in git.
+type repository struct {
+	t      *testing.T
+	dir    string
+	root   *os.Root
+	layout ledger.Layout
+}
+
+func newRepository(t *testing.T, layout ledger.Layout, below string) *repository {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	top := t.TempDir()
+	r := &repository{t: t, dir: filepath.Join(top, below), layout: layout}
+	must(t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
+	root, err := os.OpenRoot(r.dir)
+	must(t, err)
+	t.Cleanup(func() { root.Close() })
+	r.root = root
+	r.git("init", "-q")
+	r.write(".gitattributes", strings.ReplaceAll(ledger.GitAttributes, "/.orchestration", "**/.orchestration"))
+	r.write(".orchestration/.gitignore", "/state/\n/cache/\n")
+	return r
+}
+
+func (r *repository) git(args ...string) string {
+	r.t.Helper()
+	out, err := r.tryGit(args...)
+	if err != nil {
+		r.t.Fatalf("git %v: %v", args, err)
+	}
+	return out
+}
+
+func (r *repository) tryGit(args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
+		"-c", "commit.gpgsign=false", "-c", "core.editor=true"}, args...)...)
+	cmd.Dir = r.dir
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, errs.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func (r *repository) write(name, content string) {
+	r.t.Helper()
+	full := filepath.Join(r.dir, filepath.FromSlash(name))
+	must(r.t, os.MkdirAll(filepath.Dir(full), 0o755))
+	must(r.t, os.WriteFile(full, []byte(content), 0o644))
+}
+
+func (r *repository) read(name string) string {
+	r.t.Helper()
+	content, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
+	must(r.t, err)
+	return string(content)
+}
+
+const session = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"
+
+// record appends and commits a record for each call.
+func (r *repository) record(calls ...string) {
+	r.t.Helper()
+	must(r.t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
+	for _, call := range calls {
+		l, err := ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout})
+		must(r.t, err)
+		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: call, Session: session})
+		must(r.t, err)
+		must(r.t, l.Close(context.Background()))
+		r.commit(call)
+	}
+}
+
+func (r *repository) commit(message string) {
+	r.t.Helper()
+	r.git("add", "-A")
+	r.git("commit", "-q", "--allow-empty", "-m", message)
+}
+
+func (r *repository) verify() history.Report {
+	r.t.Helper()
+	report, err := history.Verify(context.Background(), r.root, history.Options{})
+	must(r.t, err)
+	return report
+}
+
+// segment is the file that records go to.
+func (r *repository) segment() string {
+	if r.layout == ledger.LayoutSessions {
+		return ".orchestration/trace/" + session + ".jsonl"
+	}
+	return tracePath
+}
+
+func (r *repository) lines() []string { return strings.SplitAfter(r.read(r.segment()), "\n") }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// histories says how many lines each way of working drops.
+var histories = map[string]struct {
+	does    func(r *repository)
+	dropped int
+}{
+	"appends": {func(r *repository) { r.record("b", "c") }, 0},
+	"a merge of two branches": {func(r *repository) {
+		r.git("switch", "-q", "-c", "feature")
+		r.record("f1", "f2")
+		r.git("switch", "-q", "main")
+		r.record("m1")
+		r.git("merge", "-q", "-m", "merge", "feature")
+		r.record("joined")
+	}, 0},
+	"a merge that takes one side only": {func(r *repository) {
+		r.git("switch", "-q", "-c", "feature")
+		r.record("f1", "f2")
+		r.git("switch", "-q", "main")
+		r.record("m1")
+		r.git("merge", "-q", "-s", "ours", "-m", "merge", "feature")
+	}, 2},
+	"a merge resolved by hand without a line": {func(r *repository) {
+		r.git("switch", "-q", "-c", "feature")
+		r.record("f1", "f2")
+		r.git("switch", "-q", "main")
+		r.record("m1")
+		r.git("merge", "-q", "--no-commit", "feature")
+		r.write(r.segment(), strings.Join(slices.DeleteFunc(r.lines(), func(l string) bool { return strings.Contains(l, `"f1"`) }), ""))
+		r.commit("merge")
+	}, 1},
+	"an octopus merge": {func(r *repository) {
+		for _, name := range []string{"x", "y", "z"} {
+			r.git("switch", "-q", "-c", name, "main")
+			r.write(name, name)
+			r.commit(name)
+		}
+		r.record("z1")
+		r.git("switch", "-q", "main")
+		r.git("merge", "-q", "-m", "octopus", "x", "y", "z")
+	}, 0},
+	"a revert that drops lines": {func(r *repository) {
+		r.record("b")
+		r.git("revert", "--no-edit", "HEAD")
+	}, 1},
+	"a revert, and the lines put back": {func(r *repository) {
+		r.record("b", "c")
+		whole := r.read(r.segment())
+		r.git("revert", "--no-edit", "HEAD")
+		r.write(r.segment(), whole)
+		r.commit("restored")
+	}, 0},
+	"a revert, and the lines put back without a commit": {func(r *repository) {
+		r.record("b")
+		whole := r.read(r.segment())
+		r.git("revert", "--no-edit", "HEAD")
+		r.write(r.segment(), whole)
+	}, 0},
+	"a rebase": {func(r *repository) {
+		r.git("switch", "-q", "-c", "feature")
+		r.record("f1", "f2")
+		r.git("switch", "-q", "main")
+		r.record("m1")
+		r.git("rebase", "-q", "main", "feature")
+	}, 0},
+	"a squash": {func(r *repository) {
+		r.git("switch", "-q", "-c", "feature")
+		r.record("f1", "f2")
+		r.git("switch", "-q", "main")
+		r.record("m1")
+		r.git("merge", "-q", "--squash", "feature")
+		r.commit("squashed")
+	}, 0},
+	"lines in another order": {func(r *repository) {
+		r.record("b", "c")
+		lines := r.lines()
+		lines = lines[:len(lines)-1]
+		slices.Reverse(lines)
+		r.write(r.segment(), strings.Join(lines, ""))
+		r.commit("turned")
+	}, 0},
+	"lines moved to the other layout": {func(r *repository) {
+		r.record("b", "c")
+		r.write(".orchestration/trace/00000000-0000-4000-8000-000000000000.jsonl", r.read(r.segment()))
+		must(r.t, os.Remove(filepath.Join(r.dir, r.segment())))
+		r.commit("moved")
+	}, 0},
+	"converted line endings": {func(r *repository) {
+		r.write(r.segment(), strings.ReplaceAll(r.read(r.segment()), "\n", "\r\n"))
+		r.commit("converted")
+	}, 0},
+	"an edited line": {func(r *repository) {
+		r.record("b")
+		r.write(r.segment(), strings.Replace(r.read(r.segment()), `"call":"b"`, `"call":"x"`, 1))
+		r.commit("edited")
+	}, 1},
+	"a truncation with new records behind it": {func(r *repository) {
+		r.record("b", "c")
+		r.write(r.segment(), r.lines()[0])
+		r.record("d")
+	}, 2},
+	"the ledger removed": {func(r *repository) {
+		r.git("rm", "-q", "-r", ".orchestration")
+		r.commit("removed")
+	}, 1},
+	"a link in place of the ledger": {func(r *repository) {
+		must(r.t, os.Rename(filepath.Join(r.dir, r.segment()), filepath.Join(r.dir, "away")))
+		must(r.t, os.Symlink("../away", filepath.Join(r.dir, r.segment())))
+		r.commit("linked")
+	}, 1},
+	"an unfinished line at the end": {func(r *repository) {
+		r.write(r.segment(), r.read(r.segment())+`{"prev":[`)
+		r.commit("torn")
+		r.write(r.segment(), strings.TrimSuffix(r.read(r.segment()), `{"prev":[`))
+		r.commit("mended")
+	}, 0},
+	"conflict markers cleaned away": {func(r *repository) {
+		whole := r.read(r.segment())
+		r.write(r.segment(), "<<<<<<< HEAD\n"+whole+"=======\n>>>>>>> x\n")
+		r.commit("conflict")
+		r.write(r.segment(), whole)
+		r.commit("clean")
+	}, 0},
+	"no last newline, then more": {func(r *repository) {
+		r.write(r.segment(), strings.TrimSuffix(r.read(r.segment()), "\n"))
+		r.commit("cut")
+		r.record("b")
+	}, 0},
+	"a committed line that the work tree lacks": {func(r *repository) {
+		r.record("b")
+		r.write(r.segment(), r.lines()[0])
+	}, 1},
+	"lines hidden by a replacement": {func(r *repository) {
+		r.record("b")
+		r.write(r.segment(), r.lines()[0])
+		r.commit("dropped")
+		r.git("replace", "HEAD~1", "HEAD~2")
+	}, 1},
+	"a commit without the drop's parent in the graft file": {func(r *repository) {
+		r.record("b")
+		r.write(r.segment(), r.lines()[0])
+		r.commit("dropped")
+		top := r.git("rev-parse", "--show-toplevel")
+		must(r.t, os.WriteFile(filepath.Join(top, ".git", "info", "grafts"), []byte(r.git("rev-parse", "HEAD")+" "+r.git("rev-parse", "HEAD~2")+"\n"), 0o644))
+	}, 1},
+}
+
+// briefly are the histories that run in the second layout too without ORCHESTRA_LONG.
+var briefly = []string{"a merge of two branches", "a merge that takes one side only", "a revert that drops lines", "lines moved to the other layout"}
+
+func TestDroppedLines(t *testing.T) {
+	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
+		for name, h := range histories {
+			if layout == ledger.LayoutSessions && os.Getenv("ORCHESTRA_LONG") == "" && !slices.Contains(briefly, name) {
+				continue
+			}
+			t.Run(string(layout)+"/"+name, func(t *testing.T) {
+				r := newRepository(t, layout, "")
+				r.record("a")
+				h.does(r)
+				report := r.verify()
+				if len(report.Problems) != h.dropped {
+					t.Errorf("%d lines dropped, want %d: %+v", len(report.Problems), h.dropped, report)
+				}
+				for _, p := range report.Problems {
+					if p.Kind != history.ProblemDropped || p.Line == 0 || len(p.Record) != 64 {
+						t.Errorf("problem %+v", p)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestABoundOnHeldLinesChangesNothing(t *testing.T) {
+	r := newRepository(t, ledger.LayoutSingle, "")
+	r.record("a", "b", "c", "d", "e", "f")
+	lines := r.lines()
+	r.write(tracePath, lines[0]+lines[3]+lines[2])
+	r.commit("dropped three")
+	for limit := range 8 {
+		report, err := history.VerifyHolding(context.Background(), r.root, history.Options{}, limit+1)
+		must(t, err)
+		var numbers []int
+		for _, p := range report.Problems {
+			numbers = append(numbers, p.Line)
+		}
+		if !slices.Equal(numbers, []int{2, 5, 6}) {
+			t.Errorf("holding %d: lines %v, want 2, 5 and 6", limit+1, numbers)
+		}
+	}
+}
+
+// What no commit of the history has cannot be missed: docs/ledger.md names this.
+func TestNotDetectedARebaseThatDropsTheLastCommit(t *testing.T) {
+	r := newRepository(t, ledger.LayoutSingle, "")
+	r.record("a", "b")
+	r.git("reset", "-q", "--hard", "HEAD~1")
+	if report := r.verify(); len(report.Problems) != 0 {
+		t.Errorf("it is detected now: %+v; say so in the documentation", report.Problems)
+	}
+}
+
+func TestTheWorkspaceBelowTheTopOfTheRepository(t *testing.T) {
+	r := newRepository(t, ledger.LayoutSingle, "sub dir/ö")
+	r.record("a", "b")
+	r.git("revert", "--no-edit", "HEAD")
+	if report := r.verify(); len(report.Problems) != 1 || report.Commits != 3 {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestBaseLimitsTheRange(t *testing.T) {
+	r := newRepository(t, ledger.LayoutSingle, "")
+	r.record("a", "b")
+	r.git("revert", "--no-edit", "HEAD")
+	r.git("tag", "base")
+	r.record("c")
+	verify := func(base string) (history.Report, error) {
+		return history.Verify(context.Background(), r.root, history.Options{Base: base})
+	}
+	report, err := verify("base")
+	must(t, err)
+	if report.Commits != 1 || len(report.Problems) != 0 {
+		t.Errorf("from base: %+v", report)
+	}
+	if report, err = verify("base~1"); err != nil || report.Commits != 2 || len(report.Problems) != 1 {
+		t.Errorf("from before the revert: %v %+v", err, report)
+	}
+	for _, bad := range []string{"nothing", "--all", "-x"} {
+		if _, err := verify(bad); err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("base %s: %v", bad, err)
+		}
+	}
+}
+
+func TestSealsDroppedFromCommits(t *testing.T) {
+	r := newRepository(t, ledger.LayoutSingle, "")
+	r.record("a")
+	r.write(".orchestration/seals/1.note", "one\n")
+	r.write(".orchestration/seals/2.note", "two\n")
+	r.commit("sealed")
+	if report := r.verify(); len(report.Problems) != 0 {
+		t.Fatalf("%+v", report)
+	}
+	r.write(".orchestration/seals/1.note", "changed\n")
+	r.git("rm", "-q", ".orchestration/seals/2.note")
+	r.commit("unsealed")
+	report := r.verify()
+	if len(report.Problems) != 2 || report.Problems[0].Kind != history.ProblemDroppedSeal || report.Problems[1].Segment != "seals/2.note" {
+		t.Errorf("%+v", report.Problems)
+	}
+	r.git("checkout", "HEAD~1", "--", ".orchestration/seals")
+	if report := r.verify(); len(report.Problems) != 0 {
+		t.Errorf("put back: %+v", report.Problems)
+	}
+}
+
+func TestShallowAndPartialClones(t *testing.T) {
+	r := newRepository(t, ledger.LayoutSingle, "")
+	r.record("a", "b", "c")
+	r.git("config", "uploadpack.allowFilter", "true")
+	open := func(args ...string) *os.Root {
+		dir := filepath.Join(t.TempDir(), "clone")
+		r.git(append(append([]string{"clone", "-q"}, args...), "file://"+filepath.ToSlash(r.dir), dir)...)
+		root, err := os.OpenRoot(dir)
+		must(t, err)
+		t.Cleanup(func() { root.Close() })
+		return root
+	}
+	report, err := history.Verify(context.Background(), open("--depth=2"), history.Options{})
+	must(t, err)
+	if report.Commits != 2 || len(report.Problems) != 0 || !strings.Contains(strings.Join(report.Unproven, ""), "shallow") {
+		t.Errorf("shallow: %+v", report)
+	}
+	for _, filter := range []string{"blob:none", "tree:0"} {
+		if report, err := history.Verify(context.Background(), open("--filter="+filter), history.Options{}); err == nil {
+			t.Errorf("%s: what is not at hand passes: %+v", filter, report)
+		}
+	}
+}
+
+func TestWithoutAHistory(t *testing.T) {
+	r := newRepository(t, ledger.LayoutSingle, "")
+	verify := func(root *os.Root) error {
+		_, err := history.Verify(context.Background(), root, history.Options{})
+		return err
+	}
+	if err := verify(r.root); !errors.Is(err, history.ErrNoHistory) {
+		t.Errorf("no commit: %v", err)
+	}
+	outside, err := os.OpenRoot(t.TempDir())
+	must(t, err)
+	defer outside.Close()
+	if err := verify(outside); !errors.Is(err, history.ErrNoHistory) {
+		t.Errorf("no repository: %v", err)
+	}
+	r.write("x", "")
+	r.git("add", "x")
+	r.git("commit", "-q", "-m", "no ledger")
+	report := r.verify()
+	if len(report.Unproven) != 1 || !strings.Contains(report.Unproven[0], "has no ledger") {
+		t.Errorf("%+v", report)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if err := verify(r.root); !errors.Is(err, history.ErrNoHistory) || !strings.Contains(err.Error(), "not installed") {
+		t.Errorf("no git: %v", err)
+	}
+}
+
+func TestNothingOfTheRepositorySteersGit(t *testing.T) {
+	r := newRepository(t, ledger.LayoutSingle, "")
+	r.record("a", "b")
+	trap := filepath.Join(t.TempDir(), "trap")
+	must(t, os.WriteFile(trap, []byte("#!/bin/sh\ntouch "+trap+".sprung\n"), 0o755))
+	for _, key := range []string{"core.fsmonitor", "diff.external", "core.pager", "core.sshCommand", "filter.x.smudge", "filter.x.clean", "diff.x.textconv", "alias.rev-list"} {
+		r.git("config", key, trap)
+	}
+	r.write(".git/info/attributes", "* filter=x diff=x\n")
+	t.Setenv("GIT_DIR", filepath.Join(t.TempDir(), "elsewhere"))
+	if report := r.verify(); report.Commits != 2 || len(report.Problems) != 0 {
+		t.Errorf("%+v", report)
+	}
+	if _, err := os.Stat(trap + ".sprung"); err == nil {
+		t.Error("a program that the repository names was run")
+	}
+}

@@ -1,0 +1,103 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// side is one of the two that are compared.
+type side struct {
+	*content
+	name string // for people
+	open func(segment string) (io.Reader, error)
+}
+
+// of is the side of a commit, read through o.
+func (o *objects) of(commit string, c *content) side {
+	return side{content: c, name: "commit " + short(commit), open: func(segment string) (io.Reader, error) {
+		found, err := o.open(c.segments[segment])
+		if err == nil && found.kind != "blob" {
+			err = fmt.Errorf("%s of commit %s is not at hand: a partial clone has to fetch it first", segment, short(commit))
+		}
+		return o, err
+	}}
+}
+
+func short(commit string) string { return commit[:min(12, len(commit))] }
+
+// workTree is the side of the files as they are now. A file's object id is computed only for seals, which are small;
+// a segment's is unknown, which no commit has.
+type workTree struct {
+	side
+	root   *os.Root
+	opened *os.File
+}
+
+const home = ".orchestration"
+
+func newWorkTree(root *os.Root) (*workTree, error) {
+	w := &workTree{root: root}
+	w.side = side{content: noContent(), name: "the work tree", open: w.openSegment}
+	if w.regular(singleName) {
+		w.segments[singleName] = ""
+	}
+	if err := w.list(traceDir, lineSuffix, w.segments); err != nil {
+		return nil, err
+	}
+	if err := w.list(sealsDir, sealSuffix, w.seals); err != nil {
+		return nil, err
+	}
+	git := ledger.NewGit(root.Name())
+	for name := range w.seals {
+		content, err := root.ReadFile(path.Join(home, name))
+		if err != nil {
+			return nil, err
+		}
+		w.seals[name] = git.BlobID(content)
+	}
+	return w, nil
+}
+
+func (w *workTree) list(dir, suffix string, into map[string]string) error {
+	info, err := w.root.Lstat(path.Join(home, dir))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil
+	}
+	entries, err := fs.ReadDir(w.root.FS(), path.Join(home, dir))
+	for _, e := range entries {
+		if name := path.Join(dir, e.Name()); strings.HasSuffix(name, suffix) && w.regular(name) {
+			into[name] = ""
+		}
+	}
+	return err
+}
+
+func (w *workTree) regular(name string) bool {
+	info, err := w.root.Lstat(path.Join(home, name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// openSegment closes the one that was opened before.
+func (w *workTree) openSegment(segment string) (io.Reader, error) {
+	w.close()
+	file, err := w.root.Open(path.Join(home, segment))
+	if err != nil {
+		return nil, err
+	}
+	w.opened = file
+	return file, nil
+}
+
+func (w *workTree) close() {
+	if w.opened != nil {
+		w.opened.Close()
+		w.opened = nil
+	}
+}

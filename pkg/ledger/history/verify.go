@@ -1,0 +1,258 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// What the comparison of commits can find.
+const (
+	// ProblemDropped: a commit lacks a ledger line that one of its parents has, and it has not come back.
+	ProblemDropped ledger.ProblemKind = "dropped_line"
+	// ProblemDroppedSeal: a commit lacks a seal that one of its parents has, or has it changed.
+	ProblemDroppedSeal ledger.ProblemKind = "dropped_seal"
+)
+
+// Options say what to compare.
+type Options struct {
+	// Base leaves out the commits that this revision has, as a pull request's target; empty compares all of HEAD's.
+	Base string
+}
+
+// Report is the result of Verify.
+type Report struct {
+	Commits  int              // looked at
+	Compared int              // pairs of commit and parent whose ledgers differ
+	Restored int              // lines that were dropped and are back
+	Problems []ledger.Problem // by segment and line; of the lines at most 1000, and then one that counts the rest
+	Unproven []string         // sentences for people
+}
+
+const maxListed = 1000
+
+// Verify compares the commits of the repository that has the workspace. Without git, a repository or a commit the error
+// is ErrNoHistory.
+func Verify(ctx context.Context, root *os.Root, opts Options) (Report, error) {
+	w, err := newWalk(ctx, root, maxHeld)
+	if err != nil {
+		return Report{}, err
+	}
+	defer w.close()
+	report, err := w.run(ctx, opts)
+	if err != nil {
+		return Report{}, fmt.Errorf("compare the commits: %w", err)
+	}
+	return report, nil
+}
+
+// walk is one pass over the commits. Three gits run beside it: one for trees and one for each side of a comparison.
+type walk struct {
+	repository
+	trees, before, after *objects
+	files                *workTree
+	head                 string
+	way                  []string          // from the top of the repository to .orchestration
+	homes                map[string]string // the tree of .orchestration in commits that come later in the walk
+	limit                int
+	report               Report
+	pending              map[ledger.Hash]dropped
+	unlisted             int                    // dropped lines beyond those in the report
+	seals                map[string]droppedSeal // by name
+}
+
+func newWalk(ctx context.Context, root *os.Root, limit int) (*walk, error) {
+	w := &walk{
+		repository: repository{dir: root.Name()}, limit: limit, homes: map[string]string{}, pending: map[ledger.Hash]dropped{}, seals: map[string]droppedSeal{},
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, fmt.Errorf("%w: git is not installed: %v", ErrNoHistory, err)
+	}
+	prefix, err := w.ask(ctx, "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoHistory, err)
+	}
+	w.way = append(strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' }), home)
+	if w.head, err = w.ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		return nil, fmt.Errorf("%w: the branch has no commit yet", ErrNoHistory)
+	}
+	for _, o := range []**objects{&w.trees, &w.before, &w.after} {
+		if *o, err = w.objects(ctx); err != nil {
+			w.close()
+			return nil, fmt.Errorf("run git: %w", err)
+		}
+	}
+	if w.files, err = newWorkTree(root); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *walk) close() {
+	for _, o := range []*objects{w.trees, w.before, w.after} {
+		if o != nil {
+			o.close()
+		}
+	}
+	if w.files != nil {
+		w.files.close()
+	}
+}
+
+func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
+	revisions := []string{w.head}
+	if opts.Base != "" {
+		base, err := w.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", opts.Base+"^{commit}")
+		if err != nil {
+			return Report{}, fmt.Errorf("%s is not a commit that this repository has: %w", opts.Base, err)
+		}
+		revisions = append(revisions, "^"+base)
+	}
+	shallow, err := w.ask(ctx, "rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return Report{}, err
+	}
+	if err := w.checkFiles(); err != nil {
+		return Report{}, err
+	}
+	if err := w.commits(ctx, w.commit, revisions...); err != nil {
+		return Report{}, err
+	}
+	if err := w.settle(); err != nil {
+		return Report{}, err
+	}
+	if shallow == "true" {
+		w.report.Unproven = append(w.report.Unproven,
+			"the clone is shallow: its oldest commits were compared with no parent; fetch the whole history (fetch-depth: 0 in CI, git fetch --unshallow)")
+	}
+	w.finish()
+	return w.report, nil
+}
+
+// checkFiles compares the work tree with the commit that is checked out.
+func (w *walk) checkFiles() error {
+	tree, err := w.homeOf(w.head)
+	if err != nil {
+		return err
+	}
+	if tree == "" {
+		w.report.Unproven = append(w.report.Unproven, "the commit that is checked out has no ledger: git can tell nothing of records that were never committed")
+		return nil
+	}
+	old, err := w.trees.readContent(tree)
+	if err != nil {
+		return err
+	}
+	return w.compare(w.before.of(w.head, old), w.files.side)
+}
+
+// commit compares one with each of its parents. Git names children first, so this commit's tree is not needed again.
+func (w *walk) commit(commit string, parents []string) error {
+	w.report.Commits++
+	mine, err := w.homeOf(commit)
+	if err != nil {
+		return err
+	}
+	delete(w.homes, commit)
+	for _, parent := range parents {
+		theirs, err := w.homeOf(parent)
+		if err != nil {
+			return err
+		}
+		if theirs == mine || theirs == "" {
+			continue
+		}
+		if err := w.pair(commit, mine, parent, theirs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) homeOf(commit string) (string, error) {
+	if tree, known := w.homes[commit]; known {
+		return tree, nil
+	}
+	tree, err := w.trees.home(commit, w.way)
+	if err == nil {
+		w.homes[commit] = tree
+	}
+	return tree, err
+}
+
+func (w *walk) pair(commit, mine, parent, theirs string) error {
+	old, err := w.trees.readContent(theirs)
+	if err != nil {
+		return err
+	}
+	now, err := w.trees.readContent(mine)
+	if err != nil {
+		return err
+	}
+	return w.compare(w.before.of(parent, old), w.after.of(commit, now))
+}
+
+func (w *walk) compare(old, now side) error {
+	w.report.Compared++
+	for name, id := range old.seals {
+		if now.seals[name] != id { // an older pair takes the place of a newer one: what a seal was at first is what it is
+			w.seals[name] = droppedSeal{id: id, dropped: dropped{segment: name, from: old.name, into: now.name}}
+		}
+	}
+	c := comparison{old: old, now: now, limit: w.limit, found: func(hash ledger.Hash, d dropped) error {
+		w.pending[hash] = d
+		if len(w.pending) < w.limit {
+			return nil
+		}
+		return w.settle()
+	}}
+	return c.lines()
+}
+
+// settle takes out the dropped lines that are back in the work tree, and reports the others.
+func (w *walk) settle() error {
+	before := len(w.pending)
+	if err := search(w.files.side, "", w.pending); err != nil {
+		return err
+	}
+	w.report.Restored += before - len(w.pending)
+	for hash, d := range w.pending {
+		if len(w.report.Problems) >= maxListed {
+			w.unlisted++
+			continue
+		}
+		w.report.Problems = append(w.report.Problems, ledger.Problem{
+			Kind: ProblemDropped, Segment: d.segment, Line: d.line, Record: hash.String(),
+			Detail: fmt.Sprintf("%s has this line and %s dropped it", d.from, d.into),
+		})
+	}
+	clear(w.pending)
+	return nil
+}
+
+// finish puts the findings in order and bounds what is listed.
+func (w *walk) finish() {
+	for name, d := range w.seals {
+		if w.files.seals[name] == d.id {
+			continue
+		}
+		w.report.Problems = append(w.report.Problems, ledger.Problem{
+			Kind: ProblemDroppedSeal, Segment: d.segment, Detail: fmt.Sprintf("%s has this seal and %s dropped or changed it", d.from, d.into),
+		})
+	}
+	slices.SortFunc(w.report.Problems, func(a, b ledger.Problem) int {
+		return cmp.Or(strings.Compare(a.Segment, b.Segment), a.Line-b.Line, strings.Compare(a.Record, b.Record))
+	})
+	if w.unlisted > 0 {
+		w.report.Problems = append(w.report.Problems, ledger.Problem{
+			Kind: ProblemDropped, Segment: singleName, Detail: fmt.Sprintf("%d more lines were dropped", w.unlisted),
+		})
+	}
+}
