@@ -135,3 +135,31 @@ func BenchmarkWritable(b *testing.B) {
 		must(b, l.Writable(context.Background()))
 	}
 }
+
+// BenchmarkVerify compares the chain alone with a chain under many claims, as seals make them.
+func BenchmarkVerify(b *testing.B) {
+	l, root := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS, Revision: func() string { return "" }})
+	var claims []ledger.Claim
+	for n := 1000; n <= 200_000; n += 1000 {
+		manyRecords(b, l, 1000)
+		at := appendOne(b, l, mutation("INT-001", "src/last"))
+		claims = append(claims, ledger.Claim{Heads: []string{at.Hash}, Lines: n + n/1000, Trusted: true})
+	}
+	for _, c := range []struct {
+		name   string
+		claims []ledger.Claim
+	}{{"chain", nil}, {"200 seals", claims}} {
+		b.Run(c.name, func(b *testing.B) {
+			records := 0
+			for b.Loop() {
+				report, _, err := ledger.VerifyClaims(context.Background(), root, c.claims)
+				must(b, err)
+				if len(report.Problems) != 0 || len(c.claims) > 0 && report.Unsealed != 0 {
+					b.Fatalf("%d unsealed, problems %v", report.Unsealed, report.Problems)
+				}
+				records += report.Records
+			}
+			b.ReportMetric(float64(records)/b.Elapsed().Seconds(), "records/s")
+		})
+	}
+}

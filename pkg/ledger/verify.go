@@ -98,11 +98,14 @@ type verification struct {
 	report    Report
 	lines     *lineage
 	followers map[digest]follower // of predecessors that had not been seen when their follower was
-	open      map[digest]headLine // lines that nobody follows so far
+	open      map[digest]headLine // lines that nobody follows so far, but the last
+	last      headLine            // read, which mostly the next one follows
 }
 
 // headLine keeps the text of a line that no hash protects.
 type headLine struct {
+	id      digest
+	number  int32 // in the lineage
 	segment string
 	line    rawLine
 }
@@ -150,16 +153,26 @@ func (v *verification) line(segment string, line rawLine) {
 		return
 	}
 	v.report.Records++
-	if v.lines.nodes[n].standing&followed == 0 {
-		line.data = bytes.Clone(line.data)
-		v.open[id] = headLine{segment: segment, line: line}
-	}
+	v.keepLast()
+	v.last.line.data = append(v.last.line.data[:0], line.data...)
+	line.data = v.last.line.data
+	v.last = headLine{id: id, number: n, segment: segment, line: line}
 	for _, p := range prev {
 		delete(v.open, p)
 		if !v.lines.has(p) {
 			v.followers[p] = follower{segment: segment, line: line.number, record: recordName(line.data, id)}
 		}
 	}
+}
+
+// keepLast takes a copy of the last line's text if nobody follows it so far.
+func (v *verification) keepLast() {
+	if v.last.segment == "" || v.lines.nodes[v.last.number].standing&followed != 0 {
+		return
+	}
+	head := v.last
+	head.line.data = bytes.Clone(head.line.data)
+	v.open[head.id] = head
 }
 
 func (v *verification) findMissing() {
@@ -175,6 +188,7 @@ func (v *verification) findMissing() {
 
 // checkHeads parses the lines that could have been cut or joined without any hash to tell.
 func (v *verification) checkHeads() {
+	v.keepLast()
 	for _, head := range v.open {
 		if _, err := Parse(head.line.data); err != nil {
 			v.add(lineProblem(head.segment, head.line, err))
