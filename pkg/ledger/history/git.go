@@ -174,7 +174,10 @@ func (o *objects) skip() error {
 	return err
 }
 
+// failed is for an answer that git did not give, which it does only by ending.
 func (o *objects) failed(err error) error {
+	o.in.Close()
+	o.cmd.Wait() // what it said is complete then
 	return fmt.Errorf("git cat-file: %w: %s", err, strings.TrimSpace(o.errs.String()))
 }
 

@@ -31,7 +31,7 @@ func sealed(t *testing.T) *workspace {
 	return w
 }
 
-// attacks says for each attack which strength is the first to detect it. docs/ledger.md has the same table.
+// attacks says for each attack which strength is the first to detect it. docs/threat-model.md has the same table.
 var attacks = map[string]struct {
 	does  func(w *workspace)
 	first strength
@@ -154,6 +154,22 @@ func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTheThreatModelNamesEveryAttack(t *testing.T) {
+	text, err := os.ReadFile(filepath.FromSlash("../../../docs/threat-model.md"))
+	must(t, err)
+	words := map[strength]string{keyless: "keyless", trusting: "trusting", requiring: "requiring"}
+	for name, attack := range attacks {
+		word, detected := words[attack.first]
+		switch row := "| " + name + " | "; {
+		case name == "nothing":
+		case detected && !strings.Contains(string(text), row+word+" |"):
+			t.Errorf("it does not say that %q is detected from %s", name, word)
+		case !detected && !strings.Contains(string(text), row+"not") && !strings.Contains(string(text), row+"harmless"):
+			t.Errorf("it does not say that %q is not detected", name)
+		}
 	}
 }
 
