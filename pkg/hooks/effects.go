@@ -54,6 +54,8 @@ type FileEffect struct {
 	// Exists says whether a file stood at Path when it was last looked at: when
 	// it was resolved, and from AtPlan on when it was read.
 	Exists bool
+	// Directory: the effect looks at a directory, to list it or to run in it.
+	Directory bool
 	// Problem is why the path cannot be used at all (outside the workspace, a
 	// directory, not a name). It is reported at its own step of the gate, not
 	// before: a missing intent outranks it.

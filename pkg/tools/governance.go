@@ -96,7 +96,7 @@ func requestScopeExpansion(d *Deps) hooks.Tool {
 		Name: "request_scope_expansion", Title: "Ask for a wider scope", Class: hooks.Governance,
 		Description: "Ask the operator to add paths to an intent's owned_scope. The answer names the command that does it.",
 		InputSchema: input([]string{"paths", "reason"}, schema{
-			"paths":          schema{"type": "array", "minItems": 1, "maxItems": 100, "items": sentenceSchema(""), "description": "Globs of the paths that the work needs; a path is one, with \\ before *, ?, [ and {."},
+			"paths":          schema{"type": "array", "minItems": 1, "maxItems": 100, "items": sentenceSchema(""), "description": "Globs of the paths that the work needs; a path is one, with \\ before characters that globs use."},
 			"reason":         sentenceSchema("Why, for the operator."),
 			"intent_id":      text("The intent, if none is selected."),
 			"mutation_class": text("Not used."),

@@ -128,7 +128,7 @@ func (d *Deps) directory(requested string) (*workspace.Target, *hooks.FileEffect
 	if requested == "" {
 		requested = "."
 	}
-	effect := &hooks.FileEffect{Kind: hooks.Read, Path: requested, Requested: requested}
+	effect := &hooks.FileEffect{Kind: hooks.Read, Directory: true, Path: requested, Requested: requested}
 	t, err := d.Workspace.ResolveDir(requested)
 	if err != nil {
 		effect.Problem = pathProblem(requested, err)

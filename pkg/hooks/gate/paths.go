@@ -59,7 +59,11 @@ func ignored(c *hooks.Call, p Policy) hooks.Decision {
 	ignore := c.Ignore
 	for _, f := range c.Effects.Files {
 		for _, path := range f.Paths() {
-			if rule, ok := ignore.Secret(path); ok {
+			named := path
+			if f.Directory {
+				named += "/"
+			}
+			if rule, ok := ignore.Secret(named); ok {
 				return hooks.Refuse(SecretPath(path, rule))
 			}
 		}

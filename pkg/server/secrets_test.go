@@ -1,0 +1,124 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// secretive is a workspace with secrets, under the rules of two files.
+func secretive(t *testing.T) string {
+	t.Helper()
+	dir := newWorkspace(t)
+	write(t, dir, ".orchestration/.intentignore", "secret:*.key\nsecret:private/\n")
+	write(t, dir, ".intentignore", "secret:/env/**\n!/env/public\n")
+	for _, name := range []string{"src/a.key", "private/deep/x.txt", "env/prod"} {
+		write(t, dir, name, "line\nTOPSECRET\n")
+	}
+	link(t, "a.key", filepath.Join(dir, "src/innocent"))
+	link(t, "../private", filepath.Join(dir, "src/folder"))
+	return dir
+}
+
+// A secret path is neither readable nor changeable by any file tool, by
+// whatever way it is named, and no answer quotes it.
+func TestSecretsAreOutOfReach(t *testing.T) {
+	b := start(t, secretive(t)).connect()
+	b.selects("INT-005")
+	for _, path := range []string{"src/a.key", "src/innocent", "private/deep/x.txt", "src/folder/deep/x.txt", "env/prod", "./src/../src/a.key", filepath.Join(b.dir, "src/a.key")} {
+		for tool, arguments := range map[string]args{
+			"read_file":     {"path": path},
+			"write_to_file": {"path": path, "content": "x"},
+			"apply_diff":    {"path": path, "diff": "<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE"},
+			"edit_file":     {"path": path, "old_string": "line", "new_string": "x"},
+		} {
+			b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", tool, arguments))
+		}
+		if filepath.IsAbs(path) {
+			continue
+		}
+		for _, p := range []string{
+			patch("*** Update File: "+path, "@@", "-nothing like it", "+x"),
+			patch("*** Delete File: " + path),
+			patch("*** Add File: "+path, "+x"),
+			patch("*** Update File: "+path, "*** Move to: shown.txt"),
+			patch("*** Update File: src/a.txt", "@@", "-not there", "+x", "*** Update File: "+path, "@@", "-not there", "+x"),
+		} {
+			b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", args{"patch": p}))
+		}
+	}
+	b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", args{"patch": patch("*** Update File: src/a.txt", "*** Move to: src/b.key")})
+	b.refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "new/made.key", "content": "x"})
+	b.refused("INTENTIGNORE_PATH_BLOCKED", "execute_command", args{"command": "cat x.txt", "cwd": "private/deep"})
+	b.holds(map[string]string{"src/a.key": "line\nTOPSECRET\n", "private/deep/x.txt": "line\nTOPSECRET\n", "env/prod": "line\nTOPSECRET\n", "src/a.txt": "one\ntwo\nthree\n", "shown.txt": ""})
+}
+
+// keeps holds that an answer quotes no secret.
+func (b *bench) keeps(r reply) {
+	b.t.Helper()
+	if strings.Contains(r.Text, "TOPSECRET") {
+		b.t.Errorf("a secret is quoted: %s", r.Text)
+	}
+}
+
+// Searching and listing keep secrets too, from above and from inside.
+func TestSearchKeepsSecrets(t *testing.T) {
+	b := start(t, secretive(t)).connect()
+	for _, path := range []string{"", ".", "src"} {
+		r := b.ok("search_files", args{"regex": "TOP", "path": path})
+		b.keeps(r)
+		if len(r.Object["matches"].([]any)) != 0 {
+			t.Errorf("%q: %v", path, r.Object)
+		}
+	}
+	for _, path := range []string{"private", "private/deep", "src/folder", "src/folder/deep"} {
+		b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "search_files", args{"regex": "TOP", "path": path}))
+		b.refused("INTENTIGNORE_PATH_BLOCKED", "list_files", args{"path": path})
+	}
+	write(t, b.dir, "env/public", "TOPSECRET no more\n")
+	if r := b.ok("search_files", args{"regex": "TOP", "path": "env"}); len(r.Object["matches"].([]any)) > 1 {
+		t.Errorf("%v", r.Object)
+	}
+}
+
+// A file that becomes secret after it was seen is not quoted by staleness.
+func TestSeenThenSecret(t *testing.T) {
+	b, call := patched(t, map[string]string{"a": "one\n"})
+	b.ok("read_file", args{"path": "a"})
+	write(t, b.dir, "a", "TOPSECRET\n")
+	write(t, b.dir, ".intentignore", "secret:a\n")
+	b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "a", "content": "x"}))
+	b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", call("*** Update File: a", "@@", "-one", "+x")))
+}
+
+// Read tools go on where the intents or the rules do not parse, and keep the
+// secrets that are clear.
+func TestSecretsOfUnclearFiles(t *testing.T) {
+	for name, spoil := range map[string]func(dir string){
+		"intents": func(dir string) { write(t, dir, ".orchestration/active_intents.yaml", "active_intents: [\n") },
+		"rules":   func(dir string) { write(t, dir, ".intentignore", "secret:/env/**\nwhat is this: no\n[\n") },
+		"other rules": func(dir string) {
+			write(t, dir, ".orchestration/.intentignore", "secret:*.key\nsecret:private/\nsecert:x\n")
+		},
+		"no intents": func(dir string) {
+			if err := os.Remove(filepath.Join(dir, ".orchestration/active_intents.yaml")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := secretive(t)
+			spoil(dir)
+			b := start(t, dir).connect()
+			for _, path := range []string{"src/a.key", "private/deep/x.txt", "env/prod"} {
+				b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "read_file", args{"path": path}))
+			}
+			b.keeps(b.ok("search_files", args{"regex": "TOP"}))
+			b.ok("read_file", args{"path": "src/a.txt"})
+			if r := b.call("write_to_file", args{"path": "src/n", "content": "x"}); !r.Error {
+				t.Error("a change went through")
+			}
+		})
+	}
+}
