@@ -1,0 +1,96 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// intent_map.md names what any tool changed under INTENT_EVOLUTION, sorted
+// under its intent, and keeps what people wrote around it.
+func TestIntentMap(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	one, five := b.selects("INT-001"), b.selects("INT-005")
+	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
+	b.ok("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"})
+	b.ok("apply_diff", args{"session": five, "path": "docs/other.md", "diff": "<<<<<<< SEARCH\n# Other\n=======\n# Its\n>>>>>>> REPLACE"})
+	b.ok("apply_patch", args{"session": five, "patch": patch("*** Add File: p.txt", "+x")})
+	b.ok("write_to_file", args{"session": five, "path": "refactored.txt", "content": "x", "mutation_class": "AST_REFACTOR"})
+	b.hangUp()
+	b.close() // writes what is pending
+	text := b.read(".orchestration/intent_map.md")
+	first, second := strings.Index(text, "## INT-001: Build Weather API"), strings.Index(text, "## INT-005: Everything")
+	a, z := strings.Index(text, "`src/a.txt`"), strings.Index(text, "`src/z.txt`")
+	if first < 0 || second < first || a < first || z < a || z > second {
+		t.Errorf("the map is not in order:\n%s", text)
+	}
+	for _, path := range []string{"docs/other.md", "p.txt"} {
+		if at := strings.Index(text, "- `"+path+"`"); at < second || !strings.Contains(text[at:], time.Now().UTC().Format("2006-01-02")) {
+			t.Errorf("%s is not in the map with its date:\n%s", path, text)
+		}
+	}
+	if strings.Contains(text, "refactored.txt") {
+		t.Errorf("a refactor is in the map:\n%s", text)
+	}
+
+	write(t, b.dir, ".orchestration/intent_map.md", "# Ours\nprose before\n\n"+text+"\nprose behind\n")
+	b = start(t, b.dir).connect()
+	b.selects("INT-005")
+	b.ok("write_to_file", args{"path": "q.txt", "content": "x"})
+	b.hangUp()
+	b.close()
+	text = b.read(".orchestration/intent_map.md")
+	for _, part := range []string{"prose before", "prose behind", "`q.txt`", "`p.txt`"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the map lost %s:\n%s", part, text)
+		}
+	}
+}
+
+// The class of a record is the declared one where nothing contradicts it; a
+// session's declaration holds for calls that make none.
+func TestMutationClassOfRecords(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	s := b.ok("select_active_intent", args{"intent_id": "INT-005", "mutation_class": "AST_REFACTOR"}).str("session")
+	for path, c := range map[string]struct{ declared, want string }{"a.txt": {"", "AST_REFACTOR"}, "b.txt": {"INTENT_EVOLUTION", "INTENT_EVOLUTION"}, "c.txt": {"AST_REFACTOR", "AST_REFACTOR"}} {
+		arguments := args{"session": s, "path": path, "content": "x"}
+		if c.declared != "" {
+			arguments["mutation_class"] = c.declared
+		}
+		r := b.ok("write_to_file", arguments)
+		if r.str("mutation_class") != c.want {
+			t.Errorf("%s: %s, want %s", path, r.str("mutation_class"), c.want)
+		}
+		b.wantRecord(`"path":"`+path+`"`, `"mutation_class":"`+c.want+`"`, `"evidence":"`)
+	}
+}
+
+// A change to the very same bytes changes nothing and makes no record.
+func TestUnchanged(t *testing.T) {
+	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Durability = settings.OS }).connect()
+	b.selects("INT-001")
+	b.ok("read_file", args{"path": "src/a.txt"})
+	path := filepath.Join(b.dir, "src/a.txt")
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.ok("write_to_file", args{"path": "src/a.txt", "content": "one\ntwo\nthree\n"})
+	after, err := os.Stat(path)
+	if err != nil || !os.SameFile(before, after) || !after.ModTime().Equal(before.ModTime()) {
+		t.Error("the file was replaced by itself")
+	}
+	if r.str("operation") != "unchanged" || r.str("record_id") != "" {
+		t.Errorf("%v", r.Object)
+	}
+	for _, line := range b.ledgerLines() {
+		if strings.Contains(line, `"kind":"mutation"`) {
+			t.Errorf("a record of nothing: %s", line)
+		}
+	}
+}
