@@ -175,7 +175,7 @@ func (c *changes) refuse(err error) error {
 	case errors.As(err, &stale):
 		return c.deps.Fresh.Refuse(c.call, stale.Path, string(stale.Want), string(stale.Have), stale.Content)
 	case errors.Is(err, workspace.ErrExists):
-		return refusal.Newf(refusal.StaleFile, "A file came to stand where this call wanted to create one: %v.", err)
+		return c.appeared(err)
 	case errors.Is(err, workspace.ErrNotExist):
 		return refusal.Newf(refusal.StaleFile, "A file that this call wanted to change is gone: %v.", err)
 	case errors.Is(err, workspace.ErrConflict):
@@ -190,6 +190,26 @@ func (c *changes) refuse(err error) error {
 		return refusal.New(refusal.Cancelled, "The call was cancelled; nothing was changed.")
 	}
 	return fmt.Errorf("nothing was changed: %w", err)
+}
+
+// appeared refuses with the file that came to stand where the call wanted to
+// create one.
+func (c *changes) appeared(err error) error {
+	r := refusal.Newf(refusal.StaleFile, "A file came to stand where this call wanted to create one: %v. Nothing was changed.", err)
+	var at *workspace.PathError
+	if !errors.As(err, &at) {
+		return r
+	}
+	t, resolveErr := c.deps.Workspace.Resolve(at.Path)
+	if resolveErr != nil {
+		return r
+	}
+	defer t.Close()
+	content, readErr := t.Read(c.deps.FileLimit)
+	if readErr != nil {
+		return r
+	}
+	return c.deps.Fresh.Refuse(c.call, t.Path(), "", string(content.Hash), content.Bytes)
 }
 
 // written is the structured result of the tools that change one file.

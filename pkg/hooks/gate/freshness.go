@@ -134,7 +134,7 @@ func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
 // given one: the difference from the agent's view where that is known, else
 // the content, within a bound. What is complete counts as seen.
 func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byte) *refusal.Refusal {
-	r := refusal.Newf(refusal.StaleFile, "%s is not what you last saw: expected %s, found %s.", path, want, found(have)).
+	r := refusal.Newf(refusal.StaleFile, "%s is not what you last saw: expected %s, found %s.", path, found(want), found(have)).
 		With("path", path).With("expected", want).With("content_hash", have)
 	if have == "" {
 		return r.Deliver(refusal.Delivery{Path: path, Gone: true}).
