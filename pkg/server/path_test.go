@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // The way of an agent that does everything right, in both eras.
@@ -14,7 +17,7 @@ func TestHappyPath(t *testing.T) {
 }
 
 func happyPath(t *testing.T, era string) {
-	b := start(t, newWorkspace(t)).connectAs(era)
+	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Durability = settings.Full }).connectAs(era)
 	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/new.txt", "content": "x\n"})
 
 	session := b.selects("INT-001")

@@ -1,0 +1,152 @@
+package tools
+
+import (
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// patchFile is one file of a patch: where it starts, and what the sections
+// that name it make of it, in their order.
+type patchFile struct {
+	effect   *hooks.FileEffect
+	target   *workspace.Target
+	to       *workspace.Target
+	sections []*edit.Section
+	// conflict is why the sections cannot take effect together. It is told
+	// with the plan: scope and secrets come first.
+	conflict *refusal.Refusal
+}
+
+// patchState is a file between two sections.
+type patchState struct {
+	text   string
+	exists bool
+	notes  []string
+}
+
+// plan composes the sections of one file.
+func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
+	original, exists, err := f.load(d)
+	if err != nil {
+		return workspace.Change{}, nil, err
+	}
+	if f.conflict != nil {
+		return workspace.Change{}, nil, f.conflict
+	}
+	now := patchState{text: original.String, exists: exists}
+	for _, s := range f.sections {
+		if now, err = f.apply(s, now, d.Match); err != nil {
+			return workspace.Change{}, nil, err
+		}
+	}
+	change, err := f.settle(d, original, exists, now)
+	return change, now.notes, err
+}
+
+func (f *patchFile) load(d *Deps) (text workspace.Text, exists bool, err error) {
+	if f.keepsContent() {
+		text, err = d.load(f.target, f.effect)
+		if f.effect.BeforeHash != "" {
+			// What is only deleted or moved need not be text.
+			return text, true, nil
+		}
+		return text, false, err
+	}
+	text, err = d.loadText(f.target, f.effect)
+	if !f.effect.Exists && f.sections[0].Op == edit.OpAdd {
+		return text, false, nil
+	}
+	return text, err == nil, err
+}
+
+// keepsContent: no section looks at the content.
+func (f *patchFile) keepsContent() bool {
+	for _, s := range f.sections {
+		if s.Op != edit.OpDelete && (s.Op != edit.OpMove || len(s.Hunks) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (patchState, error) {
+	path := f.effect.Path
+	switch {
+	case s.Op == edit.OpAdd && now.exists && f.to != nil:
+		return now, refusal.Newf(refusal.InvalidArguments, "Patch line %d adds a file where the patch moves %s from or to. Nothing was changed.", s.Line, path).
+			With("path", path).Suggest("Send two patches: the move first, then the new file.")
+	case s.Op == edit.OpAdd && now.exists:
+		return now, refusal.Newf(refusal.DiffNotApplied, "%s exists already (patch line %d adds it). Nothing was changed.", path, s.Line).
+			With("path", path).Suggest("Use `*** Update File:` to change it.")
+	case s.Op != edit.OpAdd && !now.exists:
+		return now, refusal.Newf(refusal.FileNotFound, "%s does not exist (patch line %d). Nothing was changed.", path, s.Line).With("path", path)
+	case s.Op == edit.OpDelete:
+		return patchState{notes: now.notes}, nil
+	case s.Op == edit.OpMove && len(s.Hunks) == 0:
+		return now, nil
+	}
+	result, err := s.Apply(now.text, opt)
+	if err != nil {
+		return now, matchProblem(path, f.effect.BeforeHash, err)
+	}
+	for _, n := range result.Notes {
+		now.notes = append(now.notes, path+": "+n)
+	}
+	now.text, now.exists = result.Text, true
+	return now, nil
+}
+
+// settle decides what the sections together come to.
+func (f *patchFile) settle(d *Deps, original workspace.Text, existed bool, now patchState) (workspace.Change, error) {
+	effect, change := f.effect, workspace.Change{Target: f.target}
+	moves := f.to != nil && effect.To != effect.Path
+	switch {
+	case !now.exists && !existed:
+		return change, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path)
+	case !now.exists:
+		effect.Kind, effect.To, effect.Knowledge = hooks.Delete, "", hooks.KnowsNothing
+		effect.Hunks = edit.Hunks(original.String, "")
+		change.Op = workspace.Delete
+		return change, nil
+	case moves && f.to.Kind() != workspace.Missing:
+		return change, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there. Nothing was changed.", effect.Path, effect.To).
+			With("path", effect.To).Suggest("Delete or move away %s in a patch of its own first, or choose another name.", effect.To)
+	}
+	if err := f.encode(d, original, existed, now, &change); err != nil {
+		return change, err
+	}
+	switch {
+	case !existed && moves:
+		// Nothing ever stood at the first path: the file is made where it ends up.
+		effect.Kind, effect.Path, effect.To = hooks.Create, effect.To, ""
+		change.Op, change.Target = workspace.Create, f.to
+	case !existed:
+		effect.Kind, effect.To, change.Op = hooks.Create, "", workspace.Create
+	case moves:
+		effect.Kind, change.Op, change.To = hooks.Move, workspace.Move, f.to
+	default:
+		effect.Kind, effect.To, change.Op = hooks.Modify, "", workspace.Modify
+	}
+	return change, nil
+}
+
+// encode gives the change its content. One that is only moved keeps its bytes.
+func (f *patchFile) encode(d *Deps, original workspace.Text, existed bool, now patchState, change *workspace.Change) error {
+	effect := f.effect
+	if existed && now.text == original.String {
+		effect.After, effect.AfterHash = effect.Before, effect.BeforeHash
+		return nil
+	}
+	encoded, err := original.Encode(now.text)
+	if err != nil {
+		return refusal.Newf(refusal.InvalidArguments, "%s is %s, which cannot hold the new content: %v.", effect.Path, original.Encoding, err).With("path", effect.Path)
+	}
+	if int64(len(encoded)) > d.FileLimit {
+		return tooLarge(effect.Path, d.FileLimit)
+	}
+	setAfter(effect, original, now.text, encoded)
+	change.After = encoded
+	return nil
+}
