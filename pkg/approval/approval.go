@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
@@ -84,10 +85,21 @@ var (
 	encoding  = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 )
 
-// Put records a request, giving it an id and its times.
+// Put records a request, giving it an id and its times. One that asks for the
+// same as a pending request is that request: an agent that repeats itself does
+// not fill the inbox.
 func (s *Store) Put(r Request) (Request, error) {
-	if err := s.prune(); err != nil {
+	pending, err := s.prune()
+	if err != nil {
 		return Request{}, err
+	}
+	for _, id := range pending {
+		if old, err := s.Get(id); err == nil && old.asksTheSame(r) {
+			return old, nil
+		}
+	}
+	if len(pending) >= maxRequests {
+		return Request{}, ErrFull
 	}
 	var raw [16]byte
 	if _, err := rand.Read(raw[:]); err != nil {
@@ -124,6 +136,11 @@ func (s *Store) makeDir() error {
 	return nil
 }
 
+func (r Request) asksTheSame(as Request) bool {
+	as.ID, as.CreatedAt, as.ExpiresAt = r.ID, r.CreatedAt, r.ExpiresAt
+	return reflect.DeepEqual(r, as)
+}
+
 // write makes the file appear whole: a reader never sees half a request.
 func (s *Store) write(id string, b []byte) error {
 	tmp := path.Join(dir, "."+id+".tmp")
@@ -155,31 +172,28 @@ func (s *Store) Get(id string) (Request, error) {
 	return r, nil
 }
 
-// prune removes what has expired.
-func (s *Store) prune() error {
+// prune removes what has expired, and gives what is left, mostly ids.
+func (s *Store) prune() ([]string, error) {
 	f, err := s.root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("approvals: %w", err)
+		return nil, fmt.Errorf("approvals: %w", err)
 	}
 	entries, err := f.ReadDir(-1)
 	f.Close()
 	if err != nil {
-		return fmt.Errorf("approvals: %w", err)
+		return nil, fmt.Errorf("approvals: %w", err)
 	}
-	left := 0
+	var left []string
 	for _, e := range entries {
 		info, err := e.Info()
 		if err == nil && s.clock().Sub(info.ModTime()) > Lifetime && strings.Contains(e.Name(), "apr_") {
 			_ = s.root.Remove(path.Join(dir, e.Name()))
 			continue
 		}
-		left++
+		left = append(left, strings.TrimSuffix(e.Name(), ".json"))
 	}
-	if left >= maxRequests {
-		return ErrFull
-	}
-	return nil
+	return left, nil
 }

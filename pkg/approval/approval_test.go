@@ -96,7 +96,8 @@ func TestConcurrentRequestsAllStand(t *testing.T) {
 
 func TestRequestsAreBounded(t *testing.T) {
 	store, dir := open(t, time.Now)
-	if _, err := store.Put(approval.Request{}); err != nil {
+	first, err := store.Put(approval.Request{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	approvals := filepath.Join(dir, ".orchestration/state/approvals")
@@ -106,8 +107,11 @@ func TestRequestsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := store.Put(approval.Request{}); !errors.Is(err, approval.ErrFull) {
+	if _, err := store.Put(approval.Request{Name: "another"}); !errors.Is(err, approval.ErrFull) {
 		t.Errorf("%v", err)
+	}
+	if same, err := store.Put(approval.Request{}); err != nil || same.ID != first.ID {
+		t.Errorf("the same request is another one: %v %v", same, err)
 	}
 	old := time.Now().Add(-2 * approval.Lifetime)
 	entries, _ := os.ReadDir(approvals)

@@ -68,9 +68,7 @@ func newWorkspace(t *testing.T) string {
 	write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
 	write(t, dir, "src/a.txt", "one\ntwo\nthree\n")
 	write(t, dir, "docs/other.md", "# Other\n")
-	git(t, dir, "init", "-q")
-	git(t, dir, "add", ".")
-	git(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+	git(t, dir, "init", "-q", "--template=")
 	return dir
 }
 

@@ -131,6 +131,10 @@ func TestProgramConfigAsks(t *testing.T) {
 		if !strings.HasPrefix(id, "apr_") || r.details()["expires_at"] == nil || !strings.Contains(r.str("suggestion"), id) {
 			t.Errorf("%s: %s", path, r.Text)
 		}
+		same := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": path, "content": "x"})
+		if same.details()["approval_id"] != id {
+			t.Errorf("%s: the same call made another request", path)
+		}
 		again := b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": id})
 		if s := again.str("suggestion"); strings.HasSuffix(strings.TrimSpace(s), ":") || s == "" {
 			t.Errorf("the suggestion ends in nothing: %q", s)

@@ -39,7 +39,7 @@ func (d *Deps) request(call *hooks.Call, r approval.Request) (*reply, error) {
 	r.Tool, r.Client = call.Tool, call.Caller.ClientName
 	stored, err := d.Approvals.Put(r)
 	if err != nil {
-		return nil, fmt.Errorf("recording the request: %w", err)
+		return nil, gate.NotRequested("", err)
 	}
 	view := pendingView{stored.ID, "recorded", stored.Command, stored.ExpiresAt.Format("2006-01-02T15:04:05Z07:00")}
 	text := fmt.Sprintf("The request is recorded as %s. Ask the user to run:\n\n    %s\n\nThen go on; resume_approval with approval_id: %q says whether it was done.",

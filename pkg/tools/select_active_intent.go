@@ -118,7 +118,7 @@ func (d *Deps) askSelection(call *hooks.Call, in *intent.Intent) *refusal.Refusa
 		Reason: "approvals.select_intent: ask",
 	})
 	if err != nil {
-		return refusal.Newf(refusal.InternalError, "The request for an approval could not be recorded: %v.", err)
+		return gate.NotRequested("", err)
 	}
 	return refusal.Newf(refusal.ApprovalRequired, "Selecting %s needs the operator's approval (approvals.select_intent).", in.ID).
 		With("approval_id", stored.ID).With("expires_at", stored.ExpiresAt).With("intent_id", in.ID).

@@ -2,6 +2,9 @@ package gate
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -21,6 +24,18 @@ var _ hooks.Asker = (*Inbox)(nil)
 // that may wait in the inbox can be put.
 func (i *Inbox) CanAsk(_ *hooks.Call, q hooks.Question) bool { return q.Policy == hooks.PolicyAsk }
 
+// NotRequested is the refusal where a request to the operator could not be
+// recorded.
+func NotRequested(reason string, err error) *refusal.Refusal {
+	code := refusal.InternalError
+	if errors.Is(err, approval.ErrFull) {
+		code = refusal.Busy
+	}
+	text := strings.TrimSpace(fmt.Sprintf("%s The request to the operator could not be recorded: %v.", reason, err))
+	return refusal.New(code, text).WithHint(refusal.HintAskUser).
+		Suggest("Ask the user to look at the requests that are pending, and at the server's log.")
+}
+
 // Ask implements hooks.Asker. It always refuses.
 func (i *Inbox) Ask(_ context.Context, call *hooks.Call, questions []hooks.Question) *refusal.Refusal {
 	call.Leave()
@@ -31,7 +46,7 @@ func (i *Inbox) Ask(_ context.Context, call *hooks.Call, questions []hooks.Quest
 	}
 	stored, err := i.requests.Put(r)
 	if err != nil {
-		return refusal.Newf(refusal.InternalError, "%s The request for an approval could not be recorded: %v.", first.Reason(), err)
+		return NotRequested(first.Reason(), err)
 	}
 	return refusal.New(refusal.ApprovalRequired, first.Reason()).
 		With("approval_id", stored.ID).With("expires_at", stored.ExpiresAt).With("paths", r.Paths).
