@@ -142,7 +142,11 @@ func (p *probing) Plan(context.Context) (hooks.Planned, error) {
 	return p, nil
 }
 
-func (p *probing) Run(context.Context) (*hooks.Outcome, error) {
+func (p *probing) Prepare(context.Context) (hooks.Prepared, error) {
+	return hooks.Immediate(p.run), nil
+}
+
+func (p *probing) run(context.Context) (*hooks.Outcome, error) {
 	outcome := &hooks.Outcome{}
 	for _, e := range p.effects.Files {
 		outcome.Files = append(outcome.Files, hooks.FileOutcome{Path: e.Path, Op: hooks.Unchanged, BeforeHash: e.BeforeHash, AfterHash: e.AfterHash, InScope: true})

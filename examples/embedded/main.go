@@ -2,8 +2,10 @@
 // orchestra-mcp: the tool stamp_file appends a line to a file, and works, like
 // the shipped tools, only under an intent, in its scope, and into the ledger.
 //
-// It shows the three steps of a tool: Targets says what would be touched, Plan
-// computes the change, Run executes it. The gate decides between them.
+// It shows the steps of a tool: Targets says what would be touched, Plan
+// computes the change, Prepare writes it down unseen, Commit makes it visible.
+// The gate decides before anything is written, and the journal has the change
+// before it is visible.
 package main
 
 import (
@@ -97,7 +99,7 @@ func (s *stamping) Plan(context.Context) (hooks.Planned, error) {
 	return s, nil
 }
 
-func (s *stamping) Run(ctx context.Context) (*hooks.Outcome, error) {
+func (s *stamping) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	e := s.effect
 	prepared, err := s.files.Prepare(ctx, []workspace.Change{{
 		Op: workspace.Modify, Target: s.target, Before: workspace.Hash(e.BeforeHash), After: e.After,
@@ -105,13 +107,29 @@ func (s *stamping) Run(ctx context.Context) (*hooks.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	settlement, err := prepared.Commit(ctx)
+	return &stamped{prepared, &hooks.Outcome{Files: []hooks.FileOutcome{{
+		Path: e.Path, Op: hooks.Modified, BeforeHash: e.BeforeHash, AfterHash: e.AfterHash, Before: e.Before, After: e.After, Hunks: e.Hunks, InScope: true,
+	}}}}, nil
+}
+
+// stamped is written beside the file and held. Pending goes into the journal
+// before Commit makes it visible.
+type stamped struct {
+	*workspace.Prepared
+	outcome *hooks.Outcome
+}
+
+func (s *stamped) Pending() *hooks.Pending {
+	return &hooks.Pending{Outcome: s.outcome, Files: s.Plan()}
+}
+
+func (s *stamped) Commit(ctx context.Context) (*hooks.Outcome, error) {
+	settlement, err := s.Prepared.Commit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &hooks.Outcome{Settlement: settlement, Files: []hooks.FileOutcome{{
-		Path: e.Path, Op: hooks.Modified, BeforeHash: e.BeforeHash, AfterHash: e.AfterHash, Before: e.Before, After: e.After, Hunks: e.Hunks, InScope: true,
-	}}}, nil
+	s.outcome.Settlement = settlement
+	return s.outcome, nil
 }
 
 func (s *stamping) Result(o *hooks.Outcome) (hooks.Result, error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,15 +15,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
-
-// Recorder is the ledger as the engine needs it.
-type Recorder interface {
-	// Record returns after the outcome is as durable as the settings ask.
-	Record(ctx context.Context, call *Call, outcome *Outcome) (recordID string, err error)
-	// Refused notes a refusal; hook is "" where a tool refused. It need not
-	// wait for the disk.
-	Refused(call *Call, hook string, r *refusal.Refusal)
-}
 
 // Sessions is what the engine needs of the session store.
 type Sessions interface {
@@ -233,73 +223,6 @@ func (e *Engine) staleFirst(call *Call, err error) error {
 		return err
 	}
 	return stale.With("also", []refusal.Code{refusal.From(err).Code()})
-}
-
-func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Result, error) {
-	outcome, err := planned.Run(ctx)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := e.record(ctx, call, outcome); err != nil {
-		e.settle(call, outcome)
-		return Result{}, err
-	}
-	outcome.Warnings = append(slices.Clone(call.Notes), outcome.Warnings...)
-	e.settle(call, outcome)
-	e.deliver(call, outcome.Delivered)
-	e.after(ctx, call, outcome)
-	return planned.Result(outcome)
-}
-
-// settle gives up the before-images. What goes wrong now changes nothing
-// about the change, but somebody has to know: another program's content may
-// have been kept aside.
-func (e *Engine) settle(call *Call, outcome *Outcome) {
-	if outcome.Settlement == nil {
-		return
-	}
-	if err := outcome.Settlement.Close(); err != nil {
-		e.log.Warn().Err(err).Str("tool", call.Tool).Msg("a change was not settled cleanly")
-		outcome.Warnings = append(outcome.Warnings, err.Error())
-	}
-}
-
-// record writes the ledger record of an outcome that needs one. The change is
-// already visible, so a ledger that fails now means taking it back.
-func (e *Engine) record(ctx context.Context, call *Call, outcome *Outcome) error {
-	changed := outcome.Changed()
-	if len(changed) == 0 && outcome.Command == nil && outcome.Record == nil {
-		return nil
-	}
-	outcome.Class = mutation.Resolve(call.Declared, mutation.Judge(judged(changed)))
-	if outcome.Class.Warning != "" {
-		outcome.Warnings = append(outcome.Warnings, outcome.Class.Warning)
-	}
-	// The change has happened: a caller that goes away now must not keep it
-	// out of the ledger.
-	ctx = context.WithoutCancel(ctx)
-	id, err := e.recorder.Record(ctx, call, outcome)
-	if err == nil {
-		outcome.RecordID = id
-		return nil
-	}
-	r := refusal.Newf(refusal.LedgerUnavailable, "The ledger did not take the record (%v).", err)
-	if outcome.Settlement == nil {
-		return r.With("changed", len(changed) > 0 || outcome.Command != nil)
-	}
-	if back := outcome.Settlement.Rollback(ctx); back != nil {
-		return refusal.Newf(refusal.LedgerUnavailable,
-			"The ledger did not take the record (%v), and the change could not be taken back (%v).", err, back).With("changed", true)
-	}
-	return r.With("changed", false).Suggest("Nothing was changed. Ask the user to look at the server's log and at .orchestration/.")
-}
-
-func judged(changed []FileOutcome) []mutation.File {
-	files := make([]mutation.File, 0, len(changed))
-	for _, f := range changed {
-		files = append(files, mutation.File{Path: f.Path, Before: f.Before, After: f.After})
-	}
-	return files
 }
 
 func (e *Engine) after(ctx context.Context, call *Call, outcome *Outcome) {

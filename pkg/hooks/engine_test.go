@@ -14,6 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // stage is a tool that notes which of its steps were reached, and fails the
@@ -26,6 +27,7 @@ type stage struct {
 	runErr  error
 	panics  bool
 	settled *settlement
+	outcome *hooks.Outcome
 }
 
 func (s *stage) note(step string) { *s.log = append(*s.log, step) }
@@ -48,16 +50,25 @@ func (s *stage) Plan(context.Context) (hooks.Planned, error) {
 
 func (s *stage) Close() error { s.note("close"); return nil }
 
-func (s *stage) Run(context.Context) (*hooks.Outcome, error) {
-	s.note("run")
+func (s *stage) Prepare(context.Context) (hooks.Prepared, error) {
+	s.note("prepare")
+	s.outcome = &hooks.Outcome{Files: []hooks.FileOutcome{{Path: "a", Op: hooks.Created, AfterHash: "sha256:x"}}}
+	return s, nil
+}
+
+func (s *stage) Pending() *hooks.Pending { return &hooks.Pending{Outcome: s.outcome} }
+
+func (s *stage) Discard() error { s.note("discard"); return nil }
+
+func (s *stage) Commit(context.Context) (*hooks.Outcome, error) {
+	s.note("commit")
 	if s.panics {
 		panic("tool")
 	}
-	o := &hooks.Outcome{Files: []hooks.FileOutcome{{Path: "a", Op: hooks.Created, AfterHash: "sha256:x"}}}
 	if s.settled != nil {
-		o.Settlement = s.settled
+		s.outcome.Settlement = s.settled
 	}
-	return o, s.runErr
+	return s.outcome, s.runErr
 }
 
 func (s *stage) Result(o *hooks.Outcome) (hooks.Result, error) {
@@ -84,7 +95,43 @@ func (s *settlement) Close() error { *s.log = append(*s.log, "settle"); return n
 type recorder struct {
 	log     *[]string
 	fail    bool
+	begins  []error // what Begin answers, nil once they are used up
 	refused []string
+}
+
+func (r *recorder) Settle(context.Context) error { return nil }
+
+func (r *recorder) Begin(_ context.Context, call *hooks.Call, pending *hooks.Pending) (hooks.Inflight, error) {
+	*r.log = append(*r.log, "begin")
+	if len(r.begins) > 0 {
+		err := r.begins[0]
+		r.begins = r.begins[1:]
+		return nil, err
+	}
+	if pending.Outcome.Class.Class == "" {
+		return nil, errors.New("a record needs the class before it is drafted")
+	}
+	return &entry{r, call}, nil
+}
+
+// entry is a journal's entry in memory.
+type entry struct {
+	*recorder
+	call *hooks.Call
+}
+
+func (e *entry) Record(ctx context.Context, outcome *hooks.Outcome) (string, error) {
+	return e.recorder.Record(ctx, e.call, outcome)
+}
+func (e *entry) Done() { *e.log = append(*e.log, "done") }
+func (e *entry) Abort(back func() error) error {
+	err := back()
+	if err != nil {
+		*e.log = append(*e.log, "kept")
+		return err
+	}
+	*e.log = append(*e.log, "aborted")
+	return nil
 }
 
 func (r *recorder) Record(context.Context, *hooks.Call, *hooks.Outcome) (string, error) {
@@ -181,7 +228,7 @@ func TestOrderOfACall(t *testing.T) {
 	if result := r.do(); result.IsError || !strings.Contains(string(result.Structured), "rec-1") {
 		t.Errorf("%+v", result)
 	}
-	r.want("targets", "first", "plan", "second", "run", "record", "settle", "post", "result", "close")
+	r.want("targets", "first", "plan", "second", "prepare", "begin", "commit", "record", "settle", "done", "post", "result", "close")
 }
 
 func TestFirstRefusalStops(t *testing.T) {
@@ -242,7 +289,7 @@ func TestAskableFailureIsAskedLast(t *testing.T) {
 	if result := r.do(); result.IsError {
 		t.Errorf("%s", result.Text)
 	}
-	r.want("targets", "scope", "plan", "fresh", "ask scope", "run", "record", "result", "close")
+	r.want("targets", "scope", "plan", "fresh", "ask scope", "prepare", "begin", "commit", "record", "done", "result", "close")
 }
 
 func TestNobodyToAskRefusesAtOnce(t *testing.T) {
@@ -273,7 +320,7 @@ func TestLaterFailureAsksNobody(t *testing.T) {
 			if !strings.Contains(result.Text, "SCOPE_VIOLATION") || !strings.Contains(result.Text, "DIFF_NOT_APPLIED") || strings.Contains(result.Text, "top secret") {
 				t.Error(result.Text)
 			}
-			if slices.Contains(r.log, "ask scope") || slices.Contains(r.log, "run") {
+			if slices.Contains(r.log, "ask scope") || slices.Contains(r.log, "prepare") {
 				t.Errorf("%v", r.log)
 			}
 		})
@@ -304,7 +351,42 @@ func TestUnrecordedChangeIsTakenBack(t *testing.T) {
 			if says := strings.Contains(result.Text, `"changed":true`); says != stuck {
 				t.Errorf("the refusal says changed=%v: %s", says, result.Text)
 			}
-			r.want("targets", "plan", "run", "record", "rollback", "settle", "close")
+			end := map[bool]string{false: "aborted", true: "kept"}[stuck]
+			r.want("targets", "plan", "prepare", "begin", "commit", "record", "rollback", "settle", end, "close")
+		})
+	}
+}
+
+// What the journal does not take does not happen.
+func TestNothingHappensWithoutTheJournal(t *testing.T) {
+	r := newRig(t)
+	r.rec.begins = []error{errors.New("disk full")}
+	if result := r.do(); !strings.Contains(result.Text, "LEDGER_UNAVAILABLE") || !strings.Contains(result.Text, `"changed":false`) {
+		t.Error(result.Text)
+	}
+	r.want("targets", "plan", "prepare", "begin", "discard", "close")
+}
+
+// A process that dies while a call is prepared is settled before that call.
+func TestPrepareAgainAfterAnotherDied(t *testing.T) {
+	r := newRig(t)
+	r.rec.begins = []error{hooks.ErrUnsettled}
+	if result := r.do(); result.IsError {
+		t.Error(result.Text)
+	}
+	r.want("targets", "plan", "prepare", "begin", "discard", "prepare", "begin", "commit", "record", "done", "result", "close")
+}
+
+func TestFailedCommitEndsItsEntry(t *testing.T) {
+	for want, err := range map[string]error{
+		"aborted": errors.New("nothing was changed"),
+		"kept":    &workspace.RollbackError{Paths: []string{"a"}, Err: errors.New("input/output error")},
+	} {
+		t.Run(want, func(t *testing.T) {
+			r := newRig(t)
+			r.tool.runErr = err
+			r.do()
+			r.want("targets", "plan", "prepare", "begin", "commit", want, "close")
 		})
 	}
 }
@@ -324,12 +406,15 @@ func TestPostHookFailureIsAWarning(t *testing.T) {
 	}
 }
 
+// A call that panics leaves its entry in the journal: what it did is settled
+// as after a crash.
 func TestToolPanicIsContained(t *testing.T) {
 	r := newRig(t)
 	r.tool.panics = true
 	if code := r.code(); code != "INTERNAL_ERROR" {
 		t.Error(code)
 	}
+	r.want("targets", "plan", "prepare", "begin", "commit", "kept", "close")
 }
 
 func TestCancelledCallDoesNotRun(t *testing.T) {
@@ -340,7 +425,7 @@ func TestCancelledCallDoesNotRun(t *testing.T) {
 		return hooks.Allow(), nil
 	}))
 	result := r.engine.Do(ctx, hooks.Request{Tool: "probe", Arguments: json.RawMessage(`{}`)})
-	if !strings.Contains(result.Text, "CANCELLED") || slices.Contains(r.log, "run") {
+	if !strings.Contains(result.Text, "CANCELLED") || slices.Contains(r.log, "prepare") {
 		t.Errorf("%s %v", result.Text, r.log)
 	}
 }

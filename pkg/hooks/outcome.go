@@ -6,6 +6,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // Op is what became of a file.
@@ -131,11 +132,50 @@ type Targeted interface {
 
 // Planned is a call that is ready to execute.
 type Planned interface {
-	// Run executes what was planned, and nothing else.
-	Run(ctx context.Context) (*Outcome, error)
+	// Prepare writes down what was planned, and nothing else, and holds it
+	// against other writers. Nothing is visible yet.
+	Prepare(ctx context.Context) (Prepared, error)
 	// Result renders the outcome after it was recorded.
 	Result(outcome *Outcome) (Result, error)
 }
+
+// Prepared is a call one step before its effect. Between its two steps the
+// engine puts what will have happened into the journal, so that a crash at any
+// moment leaves no change unexplained. Exactly one of Commit and Discard is
+// called.
+type Prepared interface {
+	// Pending says what Commit will do to the workspace; nil if it changes
+	// nothing there. A tool that changes files and says nil has its changes
+	// recorded, but not if it is killed before.
+	Pending() *Pending
+	// Commit takes effect. It returns the outcome of Pending completed, or one
+	// of its own. After an error nothing has changed, unless the error is a
+	// workspace.RollbackError.
+	Commit(ctx context.Context) (*Outcome, error)
+	Discard() error
+}
+
+// Pending is what is about to happen, for the journal.
+type Pending struct {
+	// Outcome is what will have happened if all goes well. A command's holds
+	// what is known beforehand.
+	Outcome *Outcome
+	// Files names the temporary files, as workspace.Prepared.Plan gives them;
+	// empty for a command.
+	Files []workspace.Planned
+}
+
+// Immediate is the short way of a call that changes nothing in the workspace:
+// run is all that it does.
+func Immediate(run func(context.Context) (*Outcome, error)) Prepared { return immediate(run) }
+
+type immediate func(context.Context) (*Outcome, error)
+
+var _ Prepared = immediate(nil)
+
+func (immediate) Pending() *Pending                                { return nil }
+func (run immediate) Commit(ctx context.Context) (*Outcome, error) { return run(ctx) }
+func (immediate) Discard() error                                   { return nil }
 
 // Spec is what tools/list says of a tool. InputSchema and OutputSchema are
 // JSON Schema 2020-12 objects with root type object.

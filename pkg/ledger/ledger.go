@@ -124,17 +124,11 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 // nothing in the file; after ErrUnavailable it may be there or not. The context ends the waiting for a turn, not a
 // write that has begun.
 func (l *Ledger) Append(ctx context.Context, r Record) (Appended, error) {
-	req, err := l.request(r)
+	d, err := l.Draft(r)
 	if err != nil {
 		return Appended{}, err
 	}
-	if err := l.submit(ctx, req); err != nil {
-		return Appended{}, err
-	}
-	if err := req.wait(ctx); err != nil {
-		return Appended{}, err
-	}
-	return Appended{ID: req.id, Hash: req.first.String()}, nil
+	return l.AppendDraft(ctx, d)
 }
 
 // AppendSoon writes a record that no answer has to wait for. It goes with the next group, or within a few

@@ -2,20 +2,16 @@ package ledger
 
 import "fmt"
 
-// encode gives the record its id and time, and the bodies of its lines: one, unless its changes are too many.
-func (l *Ledger) encode(r Record) (id string, bodies [][]byte, err error) {
-	e := Entry{
-		Record: r, ID: l.opts.NewID(), Time: l.opts.Clock(), Revision: l.opts.Revision(), ToolVersion: l.opts.Version,
-	}
+// encode gives the bodies of the record's lines: one, unless its changes are too many.
+func (l *Ledger) encode(e Entry) ([][]byte, error) {
 	body, err := encodeBody(e)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	if len(body) <= l.maxLine {
-		return e.ID, [][]byte{body}, nil
+		return [][]byte{body}, nil
 	}
-	bodies, err = spread(e, l.maxLine, l.opts.NewID)
-	return e.ID, bodies, err
+	return spread(e, l.maxLine, l.opts.NewID)
 }
 
 // spread writes a record with very many changes or violations as several lines, which are appended together. Each

@@ -35,24 +35,25 @@ func newRequest() *request { return &request{answered: make(chan error, 1)} }
 
 // request encodes a record in the caller's goroutine.
 func (l *Ledger) request(r Record) (*request, error) {
-	if err := l.usable(); err != nil {
-		return nil, err
-	}
-	id, bodies, err := l.encode(r)
+	d, err := l.Draft(r)
 	if err != nil {
 		return nil, err
 	}
+	return l.requestOf(d), nil
+}
+
+func (l *Ledger) requestOf(d *Draft) *request {
 	req := newRequest()
-	req.id, req.kind, req.call, req.bodies = id, string(r.Kind), r.Call, bodies
+	req.id, req.kind, req.call, req.bodies = d.ID(), string(d.entry.Kind), d.entry.Call, d.bodies
 	req.file = path.Join(home, singleName)
 	if l.opts.Layout == LayoutSessions {
-		name := r.Session
+		name := d.entry.Session
 		if name == "" {
 			name = l.own()
 		}
 		req.file = path.Join(home, traceDir, name+lineSuffix)
 	}
-	return req, nil
+	return req
 }
 
 // submit puts the request into the queue, and starts the writer with the first.

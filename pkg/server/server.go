@@ -19,6 +19,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
@@ -53,6 +54,7 @@ type Server struct {
 	intents   *intent.Store
 	sessions  *session.Store
 	ledger    *ledger.Ledger
+	journal   *journal.Journal
 	maps      *trace.MapKeeper
 	engine    *hooks.Engine
 	deps      *tools.Deps
@@ -106,6 +108,9 @@ func (s *Server) open() error {
 		Layout: ledger.Layout(o.Settings.Ledger.Layout), Durability: ledgerDurability,
 		Version: o.Version, Clock: o.Clock, Logger: s.log,
 	})
+	s.journal = journal.Open(journal.Options{
+		State: s.workspace.State, Durable: durability == workspace.Full, Logger: s.log,
+	})
 	return err
 }
 
@@ -132,7 +137,7 @@ func (s *Server) assemble() error {
 	}
 	approvals := approval.Open(root, o.Clock)
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
-	s.engine = hooks.NewEngine(s.sessions, trace.NewRecorder(s.ledger), gate.NewInbox(approvals), s.log)
+	s.engine = hooks.NewEngine(s.sessions, trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log), gate.NewInbox(approvals), s.log)
 	gate.Register(s.engine, s.intents, fresh, s.ledger, policyOf(o.Settings))
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))
@@ -198,6 +203,9 @@ func (s *Server) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		errs = append(errs, s.ledger.Close(ctx))
+	}
+	if s.journal != nil {
+		errs = append(errs, s.journal.Close())
 	}
 	if s.workspace != nil {
 		errs = append(errs, s.workspace.Close())

@@ -118,28 +118,45 @@ func (c *changes) add(effect *hooks.FileEffect, change workspace.Change) {
 	c.files = append(c.files, change)
 }
 
-func (c *changes) Run(ctx context.Context) (*hooks.Outcome, error) {
+func (c *changes) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	outcome := &hooks.Outcome{Warnings: c.notes}
 	for _, effect := range c.effects {
 		outcome.Files = append(outcome.Files, outcomeOf(effect))
 	}
 	if len(c.files) == 0 {
-		return outcome, nil
+		return hooks.Immediate(func(context.Context) (*hooks.Outcome, error) { return outcome, nil }), nil
 	}
-	prepared, err := c.deps.Workspace.Prepare(ctx, c.files)
+	files, err := c.deps.Workspace.Prepare(ctx, c.files)
 	if err != nil {
 		return nil, c.refuse(err)
 	}
-	settlement, err := prepared.Commit(ctx)
+	return &preparedChanges{c, files, outcome}, nil
+}
+
+// preparedChanges are written and locked, and not visible yet.
+type preparedChanges struct {
+	changes *changes
+	files   *workspace.Prepared
+	outcome *hooks.Outcome
+}
+
+func (p *preparedChanges) Pending() *hooks.Pending {
+	return &hooks.Pending{Outcome: p.outcome, Files: p.files.Plan()}
+}
+
+func (p *preparedChanges) Commit(ctx context.Context) (*hooks.Outcome, error) {
+	settlement, err := p.files.Commit(ctx)
 	if err != nil {
-		return nil, c.refuse(err)
+		return nil, p.changes.refuse(err)
 	}
 	for _, f := range settlement.Files() {
-		outcome.Warnings = append(outcome.Warnings, f.Warnings...)
+		p.outcome.Warnings = append(p.outcome.Warnings, f.Warnings...)
 	}
-	outcome.Settlement = settlement
-	return outcome, nil
+	p.outcome.Settlement = settlement
+	return p.outcome, nil
 }
+
+func (p *preparedChanges) Discard() error { return p.files.Discard() }
 
 func (c *changes) Result(o *hooks.Outcome) (hooks.Result, error) { return c.render(o, c.notes) }
 
@@ -164,14 +181,15 @@ func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
 	return o
 }
 
-// refuse explains why a commit did not happen. Nothing was changed.
+// refuse explains why a commit did not happen. Nothing was changed, but for
+// what a RollbackError names.
 func (c *changes) refuse(err error) error {
 	var stale *workspace.StaleError
 	var half *workspace.RollbackError
 	switch {
 	case errors.As(err, &half):
-		return refusal.Newf(refusal.InternalError, "The change failed, and what was done of it could not be taken back: %v.", err).
-			With("changed", true).With("paths", half.Paths)
+		return errors.Join(refusal.Newf(refusal.InternalError, "The change failed, and what was done of it could not be taken back: %v.", err).
+			With("changed", true).With("paths", half.Paths), half)
 	case errors.As(err, &stale):
 		return c.deps.Fresh.Refuse(c.call, stale.Path, string(stale.Want), string(stale.Have), stale.Content)
 	case errors.Is(err, workspace.ErrExists):

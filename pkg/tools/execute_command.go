@@ -106,23 +106,43 @@ func (c *commandCall) Close() error {
 
 func (c *commandCall) Plan(context.Context) (hooks.Planned, error) { return c, nil }
 
-func (c *commandCall) Run(ctx context.Context) (*hooks.Outcome, error) {
-	d := c.tool.deps
-	if d.Runner == nil {
+func (c *commandCall) Prepare(context.Context) (hooks.Prepared, error) {
+	if c.tool.deps.Runner == nil {
 		return nil, refusal.New(refusal.CommandBlocked, "This machine has no shell that commands could run in.").WithHint(refusal.HintAskUser)
 	}
 	dir, err := c.dir.OpenDir()
 	if err != nil {
 		return nil, readProblem(c.cwd.Path, err)
 	}
-	defer dir.Close()
+	return &preparedCommand{c, dir}, nil
+}
+
+// preparedCommand is about to start. What it will change nobody knows yet.
+type preparedCommand struct {
+	call *commandCall
+	dir  *os.File
+}
+
+func (p *preparedCommand) Pending() *hooks.Pending {
+	return &hooks.Pending{Outcome: &hooks.Outcome{Command: &hooks.CommandOutcome{
+		Line: p.call.args.Command, Cwd: p.call.cwd.Path, ExitCode: -1, Sandbox: "none",
+	}}}
+}
+
+func (p *preparedCommand) Discard() error { return p.dir.Close() }
+
+func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
+	defer p.dir.Close()
+	c := p.call
+	d := c.tool.deps
 	timeout := d.CommandTimeout
 	if c.args.Timeout > 0 {
 		timeout = time.Duration(c.args.Timeout) * time.Second
 	}
 	progress := 0.0
+	var err error
 	c.result, err = d.Runner.Run(ctx, command.Spec{
-		Command: c.args.Command, Dir: dir, Env: command.FilterEnv(os.Environ(), d.KeepEnv...), OutputCap: d.OutputCap, Timeout: timeout,
+		Command: c.args.Command, Dir: p.dir, Env: command.FilterEnv(os.Environ(), d.KeepEnv...), OutputCap: d.OutputCap, Timeout: timeout,
 		Progress: func(chunk string) { progress++; c.call.Progress(chunk, progress, 0) },
 	})
 	if err != nil {

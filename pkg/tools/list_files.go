@@ -89,7 +89,11 @@ func (c *treeCall[A]) Close() error {
 
 func (c *treeCall[A]) Plan(context.Context) (hooks.Planned, error) { return c, nil }
 
-func (c *treeCall[A]) Run(ctx context.Context) (_ *hooks.Outcome, err error) {
+func (c *treeCall[A]) Prepare(context.Context) (hooks.Prepared, error) {
+	return hooks.Immediate(c.run), nil
+}
+
+func (c *treeCall[A]) run(ctx context.Context) (_ *hooks.Outcome, err error) {
 	c.text, c.structured, err = c.tool.run(ctx, c)
 	return &hooks.Outcome{Record: c.tool.deps.readNote(c.effect.Path)}, err
 }

@@ -180,7 +180,11 @@ func (c *readCall) slice(s string) error {
 	return nil
 }
 
-func (c *readCall) Run(context.Context) (*hooks.Outcome, error) {
+func (c *readCall) Prepare(context.Context) (hooks.Prepared, error) {
+	return hooks.Immediate(c.run), nil
+}
+
+func (c *readCall) run(context.Context) (*hooks.Outcome, error) {
 	o := &hooks.Outcome{Record: c.tool.deps.readNote(c.effect.Path)}
 	v := c.view
 	switch {

@@ -50,7 +50,11 @@ func (s *simpleCall[A]) Result(o *hooks.Outcome) (hooks.Result, error) {
 	return encodeResult(s.reply.text, s.reply.structured)
 }
 
-func (s *simpleCall[A]) Run(ctx context.Context) (*hooks.Outcome, error) {
+func (s *simpleCall[A]) Prepare(context.Context) (hooks.Prepared, error) {
+	return hooks.Immediate(s.run), nil
+}
+
+func (s *simpleCall[A]) run(ctx context.Context) (*hooks.Outcome, error) {
 	r, err := s.tool.run(ctx, s.call, s.args)
 	if err != nil {
 		return nil, err

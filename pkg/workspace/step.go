@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -53,7 +52,7 @@ func (w *Workspace) swap(t *Target, tmp *temp, expected durable.Stat) error {
 
 // overwrite leaves the same names behind as an exchange. The old inode gets a second name first.
 func overwrite(t *Target, tmp *temp, expected durable.Stat) error {
-	aside := strings.TrimSuffix(tmp.name, tempSuffix) + "-old" + tempSuffix
+	aside := besideExchange(tmp.name)
 	if err := t.parent.Link(t.name, tmp.dir, aside); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -16,6 +17,8 @@ const (
 	tempPrefix = ".orchestra-"
 	tempSuffix = ".tmp"
 	keptSuffix = ".kept"
+
+	sweepAge = 10 * time.Minute // longer than any write of a temporary file takes
 )
 
 // IsTemp reports whether a file name is that of a temporary file of this package: hidden from listings and
@@ -33,6 +36,7 @@ type temp struct {
 	ours   *inode // the new content, nil before it is written and for names that only take a file away
 	writer *os.File
 	missed []string // metadata that could not be kept
+	keep   bool     // the name is somebody's before-image: giving up must not remove it
 }
 
 // newTemp chooses a name in .orchestration/state/tmp, or beside the target if that is another file system,
@@ -120,6 +124,9 @@ func (t *temp) flush(ctx context.Context, w *Workspace, hash Hash) error {
 
 // discard removes whatever has the name now and gives everything back.
 func (t *temp) discard() error {
+	if t.keep {
+		return t.close()
+	}
 	err := t.dir.Remove(t.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

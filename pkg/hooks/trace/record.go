@@ -2,33 +2,134 @@
 // derived from them: what sessions have seen and the intent map.
 //
 // It promises that Record returns only when the record is as durable as the
-// settings ask. The intent map is written lazily and can be rebuilt.
+// settings ask, that a mutation is in the journal before it happens, and that
+// what a crash left there is settled before anything else is changed: every
+// mutation ends in the ledger, or did not happen. The intent map is written
+// lazily and can be rebuilt.
 package trace
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Recorder implements hooks.Recorder on a ledger.
+// Recorder implements hooks.Recorder on a ledger and the journal before it.
 type Recorder struct {
-	ledger *ledger.Ledger
-	last   lastRecords
+	ledger  *ledger.Ledger
+	journal *journal.Journal
+	files   *workspace.Workspace
+	log     zerolog.Logger
+	last    lastRecords
+
+	settling sync.Mutex
+	settled  atomic.Bool // once, by this process
 }
 
-// NewRecorder records to l.
-func NewRecorder(l *ledger.Ledger) *Recorder {
-	return &Recorder{ledger: l, last: lastRecords{ledger: l, after: map[string]string{}}}
+// NewRecorder records to l, journals in j, and settles what a crash left in w.
+func NewRecorder(l *ledger.Ledger, j *journal.Journal, w *workspace.Workspace, log zerolog.Logger) *Recorder {
+	return &Recorder{
+		ledger: l, journal: j, files: w, log: log,
+		last: lastRecords{ledger: l, after: map[string]string{}},
+	}
 }
 
 var _ hooks.Recorder = (*Recorder)(nil)
+
+// Begin implements hooks.Recorder.
+func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.Pending) (hooks.Inflight, error) {
+	if r.needless(ctx, call) {
+		return unrecorded{}, nil
+	}
+	orphans, err := r.journal.Orphans()
+	for _, o := range orphans {
+		o.Release()
+	}
+	if len(orphans) > 0 || errors.Is(err, journal.ErrSettling) {
+		r.settled.Store(false)
+		return nil, hooks.ErrUnsettled
+	}
+	if err != nil {
+		return nil, err
+	}
+	draft, err := r.ledger.Draft(r.record(ctx, call, pending.Outcome))
+	if err != nil {
+		return nil, err
+	}
+	entry, err := r.journal.Begin(journal.Entry{Began: draft.Time(), Files: filesOf(pending.Files), Lines: draft.Lines()})
+	if err != nil {
+		return nil, err
+	}
+	return &inflight{r, call, pending.Outcome, draft, entry, false}, nil
+}
+
+// unrecorded stands for the entry where there is no ledger.
+type unrecorded struct{}
+
+func (unrecorded) Record(context.Context, *hooks.Outcome) (string, error) { return "", nil }
+func (unrecorded) Done()                                                  {}
+func (unrecorded) Abort(back func() error) error                          { return back() }
+
+// inflight implements hooks.Inflight.
+type inflight struct {
+	recorder *Recorder
+	call     *hooks.Call
+	expected *hooks.Outcome
+	draft    *ledger.Draft
+	entry    *journal.Inflight
+	// doubt: the append failed, and what of it is in the file is not known.
+	doubt bool
+}
+
+func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, error) {
+	l := i.recorder.ledger
+	if outcome != i.expected {
+		draft, err := l.Redraft(i.draft, i.recorder.record(ctx, i.call, outcome))
+		if err != nil {
+			return "", err
+		}
+		i.draft = draft
+	}
+	appended, err := l.AppendDraft(ctx, i.draft)
+	if err != nil {
+		i.doubt = errors.Is(err, ledger.ErrUnavailable)
+		return "", busy(err)
+	}
+	i.recorder.last.recorded(outcome.Changed())
+	return appended.ID, nil
+}
+
+func (i *inflight) Done() { i.entry.Done() }
+
+func (i *inflight) Abort(back func() error) error {
+	var noted error
+	if i.doubt {
+		noted = i.entry.Doubt()
+	}
+	err := back()
+	if err != nil || i.doubt {
+		i.recorder.settled.Store(false)
+		i.entry.Leave()
+	} else {
+		i.entry.Void()
+	}
+	if err != nil && noted != nil {
+		return fmt.Errorf("%w; %w", err, noted)
+	}
+	return err
+}
 
 // Record implements hooks.Recorder.
 func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) (string, error) {
@@ -36,14 +137,19 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		return "", nil
 	}
 	appended, err := r.ledger.Append(ctx, r.record(ctx, call, outcome))
-	if errors.Is(err, ledger.ErrBusy) {
-		return "", refusal.Newf(refusal.Busy, "Another process held the ledger for too long: %v.", err)
-	}
 	if err != nil {
-		return "", err
+		return "", busy(err)
 	}
 	r.last.recorded(outcome.Changed())
 	return appended.ID, nil
+}
+
+// busy tells what passes by itself from what somebody has to mend.
+func busy(err error) error {
+	if errors.Is(err, ledger.ErrBusy) {
+		return refusal.Newf(refusal.Busy, "Another process held the ledger for too long: %v.", err)
+	}
+	return err
 }
 
 // needless: there is no ledger before a workspace is initialised. Reads go on

@@ -1,0 +1,235 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// settleWait bounds the waiting for another process that is settling.
+const settleWait = 10 * time.Second
+
+// Settle implements hooks.Recorder.
+func (r *Recorder) Settle(ctx context.Context) error {
+	if r.settled.Load() || errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+		return nil
+	}
+	r.settling.Lock()
+	defer r.settling.Unlock()
+	if r.settled.Load() {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx) // what is begun is brought to its end
+	for deadline := time.Now().Add(settleWait); ; {
+		err := r.settleAll(ctx)
+		switch {
+		case err == nil:
+			r.settled.Store(true)
+			return nil
+		case !errors.Is(err, journal.ErrSettling):
+			return fmt.Errorf("what a crash left cannot be settled: %w", err)
+		case time.Now().After(deadline):
+			return refusal.Newf(refusal.Busy, "%v. Nothing was changed.", err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// settleAll settles every entry whose process is gone. Those after a failed
+// one are given back.
+func (r *Recorder) settleAll(ctx context.Context) error {
+	orphans, others := r.journal.Orphans()
+	if others != nil && !errors.Is(others, journal.ErrSettling) {
+		return others
+	}
+	var ids []string
+	var plans []workspace.Planned
+	for _, o := range orphans {
+		plans = append(plans, planOf(o.Files)...)
+		if d, err := ledger.ParseDraft(o.Lines); err == nil {
+			ids = append(ids, d.ID(), retractionID(d))
+		}
+	}
+	recorded := map[string]bool{}
+	var err error
+	if len(ids) > 0 {
+		recorded, err = r.ledger.Has(ctx, ids...)
+	}
+	for _, o := range orphans {
+		if err == nil {
+			err = r.settleOne(ctx, o, recorded)
+		}
+		if err != nil {
+			o.Release()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.files.SweepTemps(plans); err != nil {
+		r.log.Warn().Err(err).Msg("temporary files of processes that died could not be looked for")
+	}
+	return others
+}
+
+// settleOne brings one entry to its end. Each step can be made again: a crash
+// here leaves the entry, and the next to look comes to the same result.
+func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded map[string]bool) error {
+	draft, err := ledger.ParseDraft(o.Lines)
+	if err != nil {
+		return o.SetAside()
+	}
+	plan := planOf(o.Files)
+	record, err := r.verdict(ctx, o, draft, plan, recorded)
+	if err != nil {
+		return err
+	}
+	if record != nil {
+		if _, err := r.ledger.AppendDraft(ctx, record); err != nil {
+			return busy(err)
+		}
+	}
+	kept, err := r.files.Tidy(plan)
+	if err != nil {
+		return err
+	}
+	for _, k := range kept {
+		r.log.Warn().Str("path", k.Path).Str("kept", k.Kept).Msg("content of another program that a crash had left displaced is kept aside")
+	}
+	r.log.Info().Str("record", draft.ID()).Int("pid", o.PID).Bool("recorded", record != nil).Msg("settled a mutation that a crash interrupted")
+	return o.Drop()
+}
+
+// verdict finds out what is to be recorded of an entry; nil if nothing is.
+func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft, plan []workspace.Planned, recorded map[string]bool) (*ledger.Draft, error) {
+	known := recorded[draft.ID()]
+	if known && (!o.Doubt || recorded[retractionID(draft)]) {
+		return nil, nil
+	}
+	found, err := r.files.Recover(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		return r.retraction(draft, found)
+	}
+	rec, happened := recovered(draft.Record(), found, o.Began)
+	if !happened {
+		return nil, nil
+	}
+	return r.ledger.Redraft(draft, rec)
+}
+
+// recovered is the record of a mutation that a crash kept out of the ledger.
+func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_ ledger.Record, happened bool) {
+	detail := map[string]any{"of": string(rec.Kind), "began": began.UTC().Format(time.RFC3339Nano)}
+	for key, value := range rec.Detail {
+		detail[key] = value
+	}
+	planned := rec.Changes
+	rec.Kind, rec.Detail, rec.Changes = ledger.KindRecovered, detail, nil
+	if len(found.Files) == 0 {
+		detail["certainty"] = "probable"
+		return rec, true
+	}
+	for _, f := range found.Files {
+		change, ok := changeOf(planned, f.Path)
+		switch {
+		case !ok || f.Fate == workspace.Undone:
+			continue
+		case f.Fate == workspace.Half:
+			change.Op, change.From, change.Before = ledger.OpCreated, "", ""
+		}
+		if f.Probable {
+			detail["certainty"] = "probable"
+		}
+		rec.Changes = append(rec.Changes, change)
+	}
+	if len(rec.Changes) < len(planned) {
+		detail["partial"] = true
+	}
+	return rec, len(rec.Changes) > 0
+}
+
+func changeOf(changes []ledger.Change, path string) (ledger.Change, bool) {
+	for _, c := range changes {
+		if c.Path == path {
+			return c, true
+		}
+	}
+	return ledger.Change{}, false
+}
+
+// retraction is the record that takes back, for the files that are as they
+// were, what a record says that was written although its append had failed.
+func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*ledger.Draft, error) {
+	rec := draft.Record()
+	planned := rec.Changes
+	rec.Kind, rec.Changes, rec.Command = ledger.KindRecovered, nil, nil
+	rec.Detail = map[string]any{"retracts": draft.ID(), "reason": "the ledger could not be flushed, and the mutation was taken back"}
+	for _, f := range found.Files {
+		if change, ok := changeOf(planned, f.Path); ok && f.Fate == workspace.Undone {
+			rec.Changes = append(rec.Changes, inverse(change))
+		}
+	}
+	if len(rec.Changes) == 0 {
+		return nil, nil
+	}
+	return r.ledger.DraftAs(retractionID(draft), rec)
+}
+
+// retractionID is the same however often a retraction is drafted.
+func retractionID(d *ledger.Draft) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:orchestra:retraction:"+d.ID())).String()
+}
+
+func inverse(c ledger.Change) ledger.Change {
+	back := ledger.Change{Path: c.Path, Op: c.Op, Before: c.After, After: c.Before, BeforeOID: c.AfterOID, AfterOID: c.BeforeOID}
+	switch c.Op {
+	case ledger.OpCreated:
+		back.Op = ledger.OpDeleted
+	case ledger.OpDeleted:
+		back.Op = ledger.OpCreated
+	case ledger.OpMoved:
+		back.Path, back.From = c.From, c.Path
+	}
+	for _, h := range c.Hunks {
+		back.Hunks = append(back.Hunks, [4]int{h[2], h[3], h[0], h[1]})
+	}
+	return back
+}
+
+// filesOf and planOf translate between the workspace and the journal, which
+// knows nothing of it.
+func filesOf(plan []workspace.Planned) []journal.File {
+	files := make([]journal.File, len(plan))
+	for i, p := range plan {
+		files[i] = journal.File{
+			Op: p.Op.String(), Path: p.Path, From: p.From, Before: string(p.Before), After: string(p.After), Temp: p.Temp, Gone: p.Gone,
+		}
+	}
+	return files
+}
+
+func planOf(files []journal.File) []workspace.Planned {
+	plan := make([]workspace.Planned, len(files))
+	for i, f := range files {
+		plan[i] = workspace.Planned{Temp: f.Temp, Gone: f.Gone}
+		plan[i].Path, plan[i].From = f.Path, f.From
+		plan[i].Before, plan[i].After = workspace.Hash(f.Before), workspace.Hash(f.After)
+		for op := workspace.Create; op <= workspace.Move; op++ {
+			if op.String() == f.Op {
+				plan[i].Op = op
+			}
+		}
+	}
+	return plan
+}

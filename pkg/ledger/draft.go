@@ -1,0 +1,169 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"time"
+)
+
+// Draft is a record that has its id, its time and its lines, and is not in the ledger yet. A journal keeps the lines
+// before the mutation, so that whoever finds them after a crash can append the record that was meant.
+type Draft struct {
+	entry  Entry
+	bodies [][]byte
+}
+
+// Draft encodes a record and gives it the id that it will have. Errors: ErrInvalidRecord, ErrTooLarge, and those for
+// which the ledger takes no record at all.
+func (l *Ledger) Draft(r Record) (*Draft, error) {
+	if err := l.usable(); err != nil {
+		return nil, err
+	}
+	return l.DraftAs(l.opts.NewID(), r)
+}
+
+// DraftAs is Draft with an id that the caller has chosen, a UUID that the ledger does not have yet.
+func (l *Ledger) DraftAs(id string, r Record) (*Draft, error) {
+	return l.draft(Entry{
+		Record: r, ID: id, Time: l.opts.Clock(), Revision: l.opts.Revision(), ToolVersion: l.opts.Version,
+	})
+}
+
+// Redraft gives another record the id, time and revision of d: what a command did is known only after it.
+func (l *Ledger) Redraft(d *Draft, r Record) (*Draft, error) {
+	e := d.entry
+	e.Record = r
+	return l.draft(e)
+}
+
+func (l *Ledger) draft(e Entry) (*Draft, error) {
+	bodies, err := l.encode(e)
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{entry: e, bodies: bodies}, nil
+}
+
+// ID is the id that the record will have.
+func (d *Draft) ID() string { return d.entry.ID }
+
+// Time is the record's timestamp.
+func (d *Draft) Time() time.Time { return d.entry.Time }
+
+// Record is what was drafted. Its slices are shared.
+func (d *Draft) Record() Record { return d.entry.Record }
+
+// Lines are the record's lines without their place in the chain, which only the append knows.
+func (d *Draft) Lines() [][]byte {
+	lines := make([][]byte, len(d.bodies))
+	for i, body := range d.bodies {
+		lines[i] = link(nil, nil, body)
+	}
+	return lines
+}
+
+// ParseDraft reads what Lines gave. The parts of a record that was spread become one again.
+func ParseDraft(lines [][]byte) (*Draft, error) {
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%w: a draft without lines", ErrMalformed)
+	}
+	var whole Entry
+	for i, line := range lines {
+		e, err := Parse(line)
+		switch {
+		case err != nil:
+			return nil, err
+		case i == 0:
+			whole = e
+		default:
+			whole.Changes = append(whole.Changes, e.Changes...)
+			whole.Violations = append(whole.Violations, e.Violations...)
+		}
+	}
+	if whole.ID == "" || whole.Kind == "" {
+		return nil, fmt.Errorf("%w: a draft without id or kind", ErrMalformed)
+	}
+	whole.Part, whole.Prev, whole.Raw, whole.Hash, whole.Files = nil, nil, nil, "", nil
+	return &Draft{entry: whole}, nil
+}
+
+// AppendDraft is Append for a draft.
+func (l *Ledger) AppendDraft(ctx context.Context, d *Draft) (Appended, error) {
+	if err := l.usable(); err != nil {
+		return Appended{}, err
+	}
+	req := l.requestOf(d)
+	if err := l.submit(ctx, req); err != nil {
+		return Appended{}, err
+	}
+	if err := req.wait(ctx); err != nil {
+		return Appended{}, err
+	}
+	return Appended{ID: req.id, Hash: req.first.String()}, nil
+}
+
+// Has reports which of the ids have a record in the ledger, and makes sure that those records are as durable as
+// Options.Durability says. It reads the whole ledger.
+func (l *Ledger) Has(ctx context.Context, ids ...string) (map[string]bool, error) {
+	places, _, err := extents(ctx, l.root)
+	if err != nil {
+		return nil, fmt.Errorf("look for records in the ledger: %w", err)
+	}
+	found := map[string]bool{}
+	for _, place := range places {
+		if err := l.look(ctx, place, ids, found); err != nil {
+			return nil, fmt.Errorf("look for records in the ledger: %s: %w", place.name, err)
+		}
+	}
+	return found, nil
+}
+
+func (l *Ledger) look(ctx context.Context, place extent, ids []string, found map[string]bool) error {
+	file, size, err := place.open(l.root)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	before := len(found)
+	err = backward(file, size, func(line rawLine) error {
+		for _, id := range ids {
+			if line.tooLong || !bytes.Contains(line.data, []byte(id)) {
+				continue
+			}
+			if e, err := Parse(line.data); err == nil && e.ID == id {
+				found[id] = true
+			}
+		}
+		if len(found) == len(ids) {
+			return errEnough
+		}
+		return ctx.Err()
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if len(found) == before || l.opts.Durability == DurabilityOS {
+		return nil
+	}
+	return l.flushNamed(path.Join(home, place.name))
+}
+
+// flushNamed makes sure of records that another process wrote and perhaps did not live to flush.
+func (l *Ledger) flushNamed(name string) error {
+	file, _, err := openRegular(l.root, name, os.O_RDWR)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer file.Close()
+	if err := l.disk.flush(file); err != nil {
+		return l.poison(err)
+	}
+	return flushDirNamed(l.root, l.disk, path.Dir(name))
+}

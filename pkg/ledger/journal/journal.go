@@ -1,0 +1,253 @@
+package journal
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// The errors that a caller may test for, by when they occur.
+var (
+	// ErrUnavailable: an entry cannot be written. After a failed write or flush the journal takes no more entries
+	// until it has been opened again; nothing was changed.
+	ErrUnavailable = errors.New("the in-flight journal cannot be written")
+	// ErrClosed: the journal was used after Close.
+	ErrClosed = errors.New("the in-flight journal is closed")
+)
+
+const (
+	dirName     = "inflight"
+	slotSuffix  = ".entry"
+	asideSuffix = ".unreadable"
+)
+
+// Options are fixed for the life of a Journal.
+type Options struct {
+	// State opens the directory in which the journal lives, and makes it if need be. It is called before the first
+	// entry; the journal closes what it returns.
+	State func() (*os.Root, error)
+	// Durable says that an entry has to survive a power cut.
+	Durable bool
+	Logger  zerolog.Logger
+}
+
+// Journal is one process's part of what is in flight in a workspace. Its methods may be called concurrently.
+type Journal struct {
+	opts  Options
+	flush func(*os.File) error // of data and size; tests make it fail
+	write func(*os.File, []byte) error
+
+	mu     sync.Mutex
+	dir    *os.Root // state/inflight, nil before it is needed
+	free   []*slot
+	own    map[string]bool // names of this process's slots
+	broken error
+	closed bool
+}
+
+// slot is a file that this process holds.
+type slot struct {
+	name string
+	file *os.File
+	size int64
+}
+
+// Open gives the journal of a workspace. It reads and creates nothing.
+func Open(o Options) *Journal {
+	write := func(f *os.File, b []byte) error { _, err := f.WriteAt(b, 0); return err }
+	return &Journal{opts: o, flush: flushData, write: write, own: map[string]bool{}}
+}
+
+// Begin writes an entry and returns when it is as durable as Options say. Errors: ErrUnavailable, ErrClosed.
+func (j *Journal) Begin(e Entry) (*Inflight, error) {
+	e.PID = os.Getpid()
+	content, err := encode(e)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	s, err := j.take()
+	if err != nil {
+		return nil, err
+	}
+	if err := j.write(s.file, content); err != nil {
+		return nil, j.lose(s, err)
+	}
+	s.size = max(s.size, int64(len(content)))
+	if j.opts.Durable {
+		if err := j.flush(s.file); err != nil {
+			return nil, j.lose(s, err)
+		}
+	}
+	return &Inflight{j: j, s: s}, nil
+}
+
+// lose gives up after a failed write. The slot is emptied as far as that can be done: the mutation has not begun.
+func (j *Journal) lose(s *slot, cause error) error {
+	err := errors.Join(cause, mark(s.file, stateAt, nothing))
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.broken = fmt.Errorf("%w: %w; restart the server when the disk is in order", ErrUnavailable, err)
+	j.opts.Logger.Error().Err(err).Msg("the in-flight journal failed and takes no more entries until it is reopened")
+	j.discard(s)
+	return j.broken
+}
+
+// take gives a slot with nothing in flight.
+func (j *Journal) take() (*slot, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.usable(); err != nil {
+		return nil, err
+	}
+	if n := len(j.free); n > 0 {
+		if s := j.free[n-1]; j.stands(s) {
+			j.free = j.free[:n-1]
+			return s, nil
+		}
+		j.forgetDir() // state/ was deleted although we are alive
+	}
+	s, err := j.newSlot()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	j.own[s.name] = true
+	return s, nil
+}
+
+func (j *Journal) usable() error {
+	if j.closed {
+		return ErrClosed
+	}
+	return j.broken
+}
+
+// stands reports whether a slot is still where others would look for it.
+func (j *Journal) stands(s *slot) bool {
+	at, err := j.dir.Lstat(s.name)
+	if err != nil {
+		return false
+	}
+	have, err := s.file.Stat()
+	return err == nil && os.SameFile(at, have)
+}
+
+func (j *Journal) forgetDir() {
+	for _, s := range j.free {
+		j.discard(s)
+	}
+	j.free = nil
+	j.dir.Close()
+	j.dir = nil
+}
+
+// newSlot makes a file, locks it and gives it its size, all on disk before the first entry.
+func (j *Journal) newSlot() (*slot, error) {
+	if err := j.openDir(); err != nil {
+		return nil, err
+	}
+	for {
+		s, err := j.create()
+		if err != nil {
+			return nil, err
+		}
+		locked, err := durable.TryLock(s.file)
+		if errors.Is(err, durable.ErrUnsupported) {
+			locked, err = true, nil
+		}
+		if err == nil && locked && j.stands(s) {
+			return s, j.fill(s)
+		}
+		s.file.Close() // another process took the empty file for a dead one's
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (j *Journal) create() (*slot, error) {
+	s := &slot{name: rand.Text()[:16] + slotSuffix, size: reserved}
+	var err error
+	s.file, err = j.dir.OpenFile(s.name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	return s, err
+}
+
+func (j *Journal) fill(s *slot) error {
+	err := j.write(s.file, blank())
+	if err == nil && j.opts.Durable {
+		err = errors.Join(j.flush(s.file), flushDir(j.dir))
+	}
+	if err != nil {
+		j.discard(s)
+	}
+	return err
+}
+
+// openDir makes the directory. A link in its place is refused: it could lead to another workspace's.
+func (j *Journal) openDir() error {
+	if j.dir != nil {
+		return nil
+	}
+	state, err := j.opts.State()
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	made := state.Mkdir(dirName, 0o700)
+	if made != nil && !errors.Is(made, fs.ErrExist) {
+		return made
+	}
+	info, err := state.Lstat(dirName)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf(".orchestration/state/%s is not a directory: move it away", dirName)
+	}
+	if err != nil {
+		return err
+	}
+	if made == nil && j.opts.Durable {
+		if err := flushDir(state); err != nil {
+			return err
+		}
+	}
+	j.dir, err = state.OpenRoot(dirName)
+	return err
+}
+
+// discard removes a slot. What cannot be removed is found empty, or as an orphan, by whoever opens the workspace next.
+func (j *Journal) discard(s *slot) {
+	delete(j.own, s.name)
+	if j.stands(s) {
+		_ = j.dir.Remove(s.name)
+	}
+	release(s.file)
+}
+
+// release gives the lock back at once: a child between fork and exec may have a copy of the descriptor.
+func release(f *os.File) {
+	_ = durable.Unlock(f)
+	f.Close()
+}
+
+// Close removes the slots that have nothing in flight. What is in flight still is left as an orphan.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return nil
+	}
+	j.closed = true
+	if j.dir == nil {
+		return nil
+	}
+	for _, s := range j.free {
+		j.discard(s)
+	}
+	j.free = nil
+	return nil
+}

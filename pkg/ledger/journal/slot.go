@@ -1,0 +1,122 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Entry is one mutation in flight.
+type Entry struct {
+	PID   int       `json:"pid"`
+	Began time.Time `json:"began"`
+	// Files is empty for a command, of which nobody knows beforehand what it will change.
+	Files []File `json:"files,omitempty"`
+	// Lines are those of the record, as ledger.Draft gives them.
+	Lines [][]byte `json:"-"`
+}
+
+// File is what is about to happen to one file. Paths are relative to the workspace.
+type File struct {
+	Op     string `json:"op"` // create, modify, delete, move
+	Path   string `json:"path"`
+	From   string `json:"from,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// Temp has the new content before the change and the displaced file after it; Gone the old file of a move with
+	// new content.
+	Temp string `json:"temp,omitempty"`
+	Gone string `json:"gone,omitempty"`
+}
+
+// The header of a slot.
+const (
+	magic       = "inflight 1 "
+	stateAt     = len(magic)
+	careAt      = stateAt + 1
+	lengthAt    = careAt + 2
+	sumAt       = lengthAt + lengthSize + 1
+	headerSize  = sumAt + 2*sha256.Size + 1
+	lengthSize  = 10
+	maxBody     = 64 << 20
+	reserved    = 16 << 10 // bytes that a new slot has, so that most entries change no metadata
+	trimmedFrom = 1 << 20  // a slot that grew beyond is cut back
+)
+
+// States and care of a slot.
+const (
+	inFlight = 'P'
+	inDoubt  = 'D'
+	nothing  = '-'
+	settling = 'S'
+)
+
+var errTorn = errors.New("the entry was not written to its end")
+
+// encode gives a slot's bytes.
+func encode(e Entry) ([]byte, error) {
+	head, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	body := append(head, '\n')
+	for _, line := range e.Lines {
+		body = append(append(body, line...), '\n')
+	}
+	if len(body) > maxBody {
+		return nil, fmt.Errorf("the entry has %d bytes, at most %d are possible", len(body), maxBody)
+	}
+	out := fmt.Appendf(nil, "%s%c%c %010d %x\n", magic, inFlight, nothing, len(body), sha256.Sum256(body))
+	return append(out, body...), nil
+}
+
+// blank is the content of a slot with nothing in flight.
+func blank() []byte {
+	out := fmt.Appendf(nil, "%s%c%c %010d %x\n", magic, nothing, nothing, 0, sha256.Sum256(nil))
+	return append(out, make([]byte, reserved-len(out))...)
+}
+
+// decode reads a slot. errTorn: its last entry was never flushed.
+func decode(f io.ReaderAt, size int64) (state byte, e Entry, err error) {
+	header := make([]byte, headerSize)
+	if _, err := f.ReadAt(header, 0); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errTorn
+		}
+		return 0, e, err
+	}
+	if bytes.HasPrefix(header, []byte(magic)) && header[stateAt] == nothing {
+		return nothing, e, nil
+	}
+	length, err := strconv.ParseInt(string(header[lengthAt:lengthAt+lengthSize]), 10, 64)
+	if !bytes.HasPrefix(header, []byte(magic)) || err != nil || length < 0 || length > maxBody || int64(headerSize)+length > size {
+		return 0, e, errTorn
+	}
+	body := make([]byte, length)
+	if _, err := f.ReadAt(body, int64(headerSize)); err != nil && !errors.Is(err, io.EOF) {
+		return 0, e, err
+	}
+	if string(header[sumAt:headerSize-1]) != fmt.Sprintf("%x", sha256.Sum256(body)) {
+		return 0, e, errTorn
+	}
+	head, lines, _ := bytes.Cut(body, []byte("\n"))
+	if err := json.Unmarshal(head, &e); err != nil {
+		return 0, e, errTorn
+	}
+	for line := range bytes.Lines(lines) {
+		e.Lines = append(e.Lines, bytes.TrimSuffix(line, []byte("\n")))
+	}
+	return header[stateAt], e, nil
+}
+
+// mark overwrites one byte of the header, which no crash can tear.
+func mark(f *os.File, at int, value byte) error {
+	_, err := f.WriteAt([]byte{value}, int64(at))
+	return err
+}

@@ -1,0 +1,166 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// Fate is what became of one planned change whose process died before it could say.
+type Fate int
+
+// Fates.
+const (
+	Undone Fate = iota + 1 // the file is as if the change had never been
+	Done                   // the change took effect
+	Half                   // a move with new content made the new file and did not take the old one away
+)
+
+// Found is one planned change as the files tell its story.
+type Found struct {
+	Planned
+	Fate Fate
+	// Probable: somebody else changed the file since, so the fate is the likeliest and not the only possible one.
+	Probable bool
+	// Err is why a change that should have been taken back stands.
+	Err error
+}
+
+// Recovery is a planned set of changes of a process that is no more, examined. The temporary files are still there
+// until Tidy: they are the evidence, so that an examination that is itself interrupted can be made again.
+type Recovery struct {
+	Files []Found
+}
+
+// Recover finds out from the files how far a dead process came with the changes that it had planned. A set that
+// stopped midway is taken back, as far as each file still has the content that the change gave it; what cannot be
+// taken back has an Err. All changes that stand are flushed. An error means that nothing is known; the same call can
+// be made again.
+//
+// The plan is believed no further than a tool's arguments are: nothing is done to protected paths, to paths that lead
+// elsewhere by now, nor to names that are not those of temporary files.
+func (w *Workspace) Recover(ctx context.Context, plan []Planned) (*Recovery, error) {
+	r := &Recovery{Files: make([]Found, len(plan))}
+	for i, p := range plan {
+		var err error
+		if r.Files[i], err = w.examine(p); err != nil {
+			return nil, fmt.Errorf("find out what became of %s: %w", visible(p.Path), err)
+		}
+	}
+	if r.midway() {
+		w.takeBackFound(ctx, r.Files)
+	}
+	for _, f := range r.Files {
+		if err := w.flushFound(f); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// midway reports whether some of the changes took effect and others did not.
+func (r *Recovery) midway() bool {
+	is := func(fate Fate) bool {
+		return slices.ContainsFunc(r.Files, func(f Found) bool { return f.Fate == fate })
+	}
+	return is(Half) || is(Done) && is(Undone)
+}
+
+// Tidy removes the temporary files of the plan. Content that is neither what the change displaced nor what it
+// wanted to put in place is somebody else's: it is kept aside, and the KeptErrors say where.
+func (w *Workspace) Tidy(plan []Planned) ([]*KeptError, error) {
+	var kept []*KeptError
+	for _, p := range plan {
+		for _, name := range p.temps() {
+			k, err := w.tidyTemp(p, name)
+			if err != nil {
+				return kept, err
+			}
+			if k != nil {
+				kept = append(kept, k)
+			}
+		}
+	}
+	return kept, nil
+}
+
+// temps are all names that the change can have used, that of the way without an exchange included.
+func (p Planned) temps() []string {
+	var names []string
+	for _, name := range []string{p.Temp, p.Gone} {
+		if name != "" {
+			names = append(names, name, besideExchange(name))
+		}
+	}
+	return names
+}
+
+func (w *Workspace) tidyTemp(p Planned, name string) (*KeptError, error) {
+	t, err := w.openTemp(name)
+	if errors.Is(err, fs.ErrNotExist) || unusable(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	hash, err := contentAt(t.dir, t.name)
+	switch {
+	case err != nil:
+		return nil, pathError("tidy up", name, err)
+	case hash == "":
+		return nil, nil
+	case hash == p.Before || hash == p.After:
+		return nil, pathError("tidy up", name, t.dir.Remove(t.name))
+	}
+	return t.keepAside(w, p.Path), nil
+}
+
+// flushFound makes sure that what is going to be recorded survives a power cut as well as its record does.
+func (w *Workspace) flushFound(f Found) error {
+	if f.Fate == Undone || w.durability != Full {
+		return nil
+	}
+	for _, path := range []string{f.Path, f.From} {
+		if path == "" {
+			continue
+		}
+		t, err := w.recorded(path)
+		if unusable(err) {
+			continue // somebody else has taken the place since
+		}
+		if err != nil {
+			return err
+		}
+		err = t.parent.Sync()
+		if err := errors.Join(err, t.Close()); err != nil {
+			return pathError("flush", path, err)
+		}
+	}
+	return nil
+}
+
+// recorded resolves a path of a plan. A path that leads elsewhere by now, or never was one for tools, is refused.
+func (w *Workspace) recorded(path string) (*Target, error) {
+	t, err := w.Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if t.path != path || t.protection == ProtectNever {
+		t.Close()
+		return nil, pathError("recover", path, ErrChangedDir)
+	}
+	return t, nil
+}
+
+// unusable reports whether a path is none that this package would change anything at.
+func unusable(err error) bool {
+	for _, sentinel := range []error{ErrNotRegular, ErrChangedDir, ErrOutside, ErrInvalidPath} {
+		if errors.Is(err, sentinel) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// otherContent stands for what is no regular file; no hash is equal to it.
+const otherContent Hash = "not a regular file"
+
+// examine tells a change's fate. The temporary name is the better witness than the path, because nobody else has
+// business there: a displaced file under it proves that the change happened, the new content that it did not.
+func (w *Workspace) examine(p Planned) (Found, error) {
+	f := Found{Planned: p}
+	at, err := w.contentOf(p.Path)
+	if err != nil {
+		return f, err
+	}
+	temp, err := w.contentOfTemp(p.Temp)
+	if err != nil {
+		return f, err
+	}
+	switch p.Op {
+	case Create:
+		if temp != "" && at == p.After && !w.linked(p) {
+			at = otherContent // somebody else's file that happens to have the same content
+		}
+		f.Fate, f.Probable = fateOfCreate(p, at, temp)
+	case Modify:
+		f.Fate, f.Probable = fateOfModify(p, at, temp)
+	case Delete:
+		f.Fate, f.Probable = fateOfDelete(at, temp)
+	case Move:
+		err = w.fateOfMove(&f, at, temp)
+	default:
+		err = fmt.Errorf("%w: unknown operation %v", ErrConflict, p.Op)
+	}
+	return f, err
+}
+
+// linked reports whether the path and the temporary name are one file: the rename was done by link and unlink, and
+// interrupted between the two.
+func (w *Workspace) linked(p Planned) bool {
+	at, err := w.recorded(p.Path)
+	if err != nil {
+		return false
+	}
+	defer at.Close()
+	tmp, err := w.openTemp(p.Temp)
+	if err != nil {
+		return false
+	}
+	defer tmp.close()
+	st, err := tmp.dir.Lstat(tmp.name)
+	return err == nil && is(at.parent, at.name, st)
+}
+
+// fateOfCreate: the new content leaves its temporary name when it gets its path.
+func fateOfCreate(p Planned, at, temp Hash) (Fate, bool) {
+	switch {
+	case temp != "" && at != p.After:
+		return Undone, false
+	case at == p.After:
+		return Done, false
+	}
+	// Made and then changed by others; or given up, and its temporary file removed, in the moment of the crash.
+	if at != "" {
+		return Done, true
+	}
+	return Undone, true
+}
+
+func fateOfModify(p Planned, at, temp Hash) (Fate, bool) {
+	switch {
+	case temp == p.Before:
+		return Done, false
+	case temp == p.After:
+		return Undone, false
+	case at == p.After:
+		return Done, false
+	case temp == "" || at == p.Before:
+		return Undone, temp != ""
+	}
+	return Done, true // somebody wrote into what was displaced, and somebody changed what took its place
+}
+
+func fateOfDelete(at, temp Hash) (Fate, bool) {
+	if temp != "" {
+		return Done, false
+	}
+	if at != "" {
+		return Undone, false
+	}
+	return Done, true
+}
+
+func (w *Workspace) fateOfMove(f *Found, at, temp Hash) error {
+	from, err := w.contentOf(f.From)
+	if err != nil {
+		return err
+	}
+	gone, err := w.contentOfTemp(f.Gone)
+	if err != nil {
+		return err
+	}
+	switch {
+	case gone != "":
+		f.Fate = Done
+	case f.Temp != "" && temp != "" && at != f.After:
+		f.Fate = Undone
+	case from != "" && f.Temp != "" && at == f.After:
+		f.Fate = Half
+	case from != "" || at == "":
+		f.Fate, f.Probable = Undone, from != f.Before
+	default:
+		f.Fate, f.Probable = Done, at != f.After
+	}
+	return nil
+}
+
+// contentOf hashes what stands at a path, "" if nothing does.
+func (w *Workspace) contentOf(path string) (Hash, error) {
+	t, err := w.recorded(path)
+	if unusable(err) {
+		return otherContent, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	if t.kind == Directory {
+		return otherContent, nil
+	}
+	if len(t.rest) > 0 {
+		return "", nil
+	}
+	hash, err := contentAt(t.parent, t.name)
+	return hash, pathError("read", path, err)
+}
+
+func (w *Workspace) contentOfTemp(name string) (Hash, error) {
+	if name == "" {
+		return "", nil
+	}
+	t, err := w.openTemp(name)
+	if errors.Is(err, fs.ErrNotExist) || unusable(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer t.close()
+	hash, err := contentAt(t.dir, t.name)
+	if hash == "" && err == nil { // the way without an exchange was interrupted between its two renames
+		hash, err = contentAt(t.dir, besideExchange(t.name))
+	}
+	return hash, pathError("read", name, err)
+}
+
+func contentAt(dir *durable.Dir, name string) (Hash, error) {
+	f, err := openRegular(dir, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case errors.Is(err, ErrNotRegular):
+		return otherContent, nil
+	case err != nil:
+		return "", err
+	}
+	defer f.Close()
+	return hashFile(f)
+}
+
+// besideExchange is the second name that overwrite gives to an old inode.
+func besideExchange(temp string) string {
+	return strings.TrimSuffix(temp, tempSuffix) + "-old" + tempSuffix
+}
+
+// openTemp opens the directory of a temporary file that another process named. It is either the shared one or that
+// of some file; no link is followed.
+func (w *Workspace) openTemp(path string) (*temp, error) {
+	names := components(path)
+	last := len(names) - 1
+	if last < 0 || !IsTemp(names[last]) || slices.Contains(names, "..") {
+		return nil, pathError("open", path, fmt.Errorf("%w: it is not the name of a temporary file", ErrInvalidPath))
+	}
+	dir, err := w.top.OpenDir(".")
+	for _, name := range names[:last] {
+		if err != nil {
+			break
+		}
+		var next *durable.Dir
+		next, err = dir.OpenDir(name)
+		dir.Close()
+		dir = next
+	}
+	if err != nil {
+		return nil, pathError("open", path, err)
+	}
+	return &temp{dir: dir, owned: true, name: names[last], path: path}, nil
+}
