@@ -1,0 +1,154 @@
+//go:build unix
+
+package server_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// audit holds a workspace, in which only governed calls change files, against
+// its ledger.
+type audit struct {
+	t            *testing.T
+	dir          string
+	start        map[string]string // hash of each file before the first call
+	acknowledged map[string]bool   // record ids that a result has named
+
+	records, recovered, probable, leftovers int
+}
+
+func newAudit(t *testing.T, dir string) *audit {
+	a := &audit{t: t, dir: dir, acknowledged: map[string]bool{}}
+	a.start = a.files()
+	return a
+}
+
+// files hashes the workspace's files, temporary ones beside a target included.
+func (a *audit) files() map[string]string {
+	a.t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(a.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == ".orchestration") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(a.dir, path)
+		found[rel] = string(workspace.HashOf(content))
+		return err
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return found
+}
+
+// check replays the ledger from the first state. Each record must follow from
+// the one before it, and the last state must be that of the disk: so no change
+// is missing, and none is claimed that did not happen.
+func (a *audit) check(when string) {
+	a.t.Helper()
+	root, err := os.OpenRoot(a.dir)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer root.Close()
+	if report, err := ledger.Verify(context.Background(), root); err != nil || len(report.Problems) > 0 {
+		a.t.Fatalf("%s: the ledger does not verify: %v %+v", when, err, report.Problems)
+	}
+	l, err := ledger.Open(root, ledger.Options{})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer l.Close(context.Background())
+	all, err := l.Query(context.Background(), ledger.Filter{})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	state, seen := map[string]string{}, map[string]bool{}
+	for path, hash := range a.start {
+		state[path] = hash
+	}
+	a.recovered, a.probable = 0, 0
+	for _, e := range all.Entries {
+		if seen[e.ID] {
+			a.t.Fatalf("%s: record %s stands twice in the ledger", when, e.ID)
+		}
+		seen[e.ID] = true
+		a.replay(when, state, e)
+	}
+	a.records = len(all.Entries)
+	for id := range a.acknowledged {
+		if !seen[id] {
+			a.t.Errorf("%s: record %s was acknowledged and is not in the ledger", when, id)
+		}
+	}
+	a.compare(when, state)
+	if a.t.Failed() {
+		a.t.FailNow()
+	}
+}
+
+func (a *audit) replay(when string, state map[string]string, e ledger.Entry) {
+	if e.Kind == ledger.KindRecovered {
+		a.recovered++
+		if e.Detail["certainty"] != nil {
+			a.probable++
+		}
+		if e.Detail["partial"] != nil {
+			a.t.Errorf("%s: nobody else changes files here, and yet a call was settled in part: %s", when, e.Raw)
+		}
+	}
+	for _, c := range e.Changes {
+		from := c.Path
+		if c.Op == ledger.OpMoved {
+			from = c.From
+		}
+		if state[from] != c.Before {
+			a.t.Errorf("%s: record %s (%s %s) begins with %q, but %s was %q", when, e.ID, e.Kind, c.Op, c.Before, from, state[from])
+		}
+		delete(state, from)
+		if c.After != "" {
+			state[c.Path] = c.After
+		}
+	}
+}
+
+func (a *audit) compare(when string, state map[string]string) {
+	disk := a.files()
+	for path, hash := range disk {
+		if state[path] != hash {
+			a.t.Errorf("%s: %s has a content that no record explains: %s, recorded %q", when, path, hash, state[path])
+		}
+	}
+	for path := range state {
+		if disk[path] == "" {
+			a.t.Errorf("%s: the ledger says that %s is there, and it is not", when, path)
+		}
+	}
+	a.leftovers = 0
+	for _, place := range []string{"tmp", "inflight"} {
+		entries, _ := os.ReadDir(filepath.Join(a.dir, ".orchestration/state", place))
+		for _, e := range entries {
+			switch {
+			case strings.HasSuffix(e.Name(), ".kept"), strings.HasSuffix(e.Name(), ".unreadable"):
+				a.t.Errorf("%s: %s was set aside although nobody else writes here", when, e.Name())
+			case place == "tmp":
+				a.leftovers++
+			}
+		}
+	}
+}
