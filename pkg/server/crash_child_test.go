@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -59,13 +60,15 @@ type child struct {
 	kill    func()        // SIGKILL; returns when nothing of the process is left
 }
 
+// answerTime is longer than any answer takes, on a busy machine too.
+const answerTime = 30 * time.Second
+
 var errKilled = errors.New("the server is gone")
 
-// startChild starts a server, under the command that wrap names if there is one.
-func startChild(t *testing.T, dir string, wrap ...string) *child {
+// startChild starts a server.
+func startChild(t *testing.T, dir string) *child {
 	t.Helper()
-	argv := append(wrap, os.Args[0])
-	c := &child{cmd: exec.Command(argv[0], argv[1:]...), waiting: map[int]chan json.RawMessage{}, gone: make(chan struct{})}
+	c := &child{cmd: exec.Command(os.Args[0]), waiting: map[int]chan json.RawMessage{}, gone: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), serveEnv+"="+dir)
 	var err error
 	if c.err, err = os.CreateTemp(t.TempDir(), "stderr"); err != nil {
@@ -131,6 +134,8 @@ func (c *child) request(method string, params any) (json.RawMessage, error) {
 	select {
 	case result := <-answer:
 		return result, nil
+	case <-time.After(answerTime):
+		return nil, fmt.Errorf("no answer to %s within %v", method, answerTime)
 	case <-c.gone:
 		select {
 		case result := <-answer: // the last thing that it said
@@ -141,8 +146,8 @@ func (c *child) request(method string, params any) (json.RawMessage, error) {
 	}
 }
 
-// answer is what the tests want to know of a tool's result.
-type answer struct {
+// toolAnswer is what the tests want to know of a tool's result.
+type toolAnswer struct {
 	IsError           bool `json:"isError"`
 	StructuredContent struct {
 		Session   string `json:"session"`
@@ -157,12 +162,12 @@ type answer struct {
 	} `json:"structuredContent"`
 }
 
-func (c *child) call(tool string, arguments args) (answer, error) {
+func (c *child) call(tool string, arguments args) (toolAnswer, error) {
 	result, err := c.request("tools/call", map[string]any{"name": tool, "arguments": arguments})
 	if err != nil {
-		return answer{}, err
+		return toolAnswer{}, err
 	}
-	var a answer
+	var a toolAnswer
 	return a, json.Unmarshal(result, &a)
 }
 

@@ -205,10 +205,6 @@ func (w *caller) step(name string) error {
 	)})
 }
 
-func patch(lines ...string) string {
-	return "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch\n"
-}
-
 // call notes what is acknowledged. Refusals are fine where callers meet, but
 // none that speaks of a fault.
 func (w *caller) call(tool string, arguments args) error {
