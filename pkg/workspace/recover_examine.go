@@ -40,6 +40,7 @@ func (w *Workspace) examine(p Planned) (Found, error) {
 	default:
 		err = fmt.Errorf("%w: unknown operation %v", ErrConflict, p.Op)
 	}
+	f.Probable = f.Probable && f.Fate != Undone
 	return f, err
 }
 

@@ -1,0 +1,17 @@
+package journal
+
+import "os"
+
+// FailFlush makes every later flush of an entry fail.
+func (j *Journal) FailFlush(err error) { j.flush = func(*os.File) error { return err } }
+
+// FailWrite makes every later write of an entry fail after n bytes.
+func (j *Journal) FailWrite(n int, err error) {
+	j.write = func(f *os.File, b []byte) error {
+		_, _ = f.WriteAt(b[:min(n, len(b))], 0)
+		return err
+	}
+}
+
+// Abandon ends the process's hold on an entry as its death would.
+func (f *Inflight) Abandon() { f.Leave() }

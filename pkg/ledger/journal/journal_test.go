@@ -1,0 +1,215 @@
+package journal_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open gives a process's journal in a state directory.
+func open(t *testing.T, dir string) *journal.Journal {
+	t.Helper()
+	j := journal.Open(journal.Options{State: func() (*os.Root, error) { return os.OpenRoot(dir) }, Durable: true})
+	t.Cleanup(func() { must(t, j.Close()) })
+	return j
+}
+
+func entryOf(path string) journal.Entry {
+	return journal.Entry{
+		Began: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC),
+		Files: []journal.File{{Op: "modify", Path: path, Before: "sha256:b", After: "sha256:a", Temp: ".orchestra-x.tmp"}},
+		Lines: [][]byte{[]byte(`{"prev":[],"id":"1"}`), []byte(`{"prev":[],"id":"2"}`)},
+	}
+}
+
+// orphans takes over what other processes left.
+func orphans(t *testing.T, j *journal.Journal) []*journal.Orphan {
+	t.Helper()
+	found, err := j.Orphans()
+	must(t, err)
+	return found
+}
+
+func slots(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "inflight", "*"))
+	must(t, err)
+	return names
+}
+
+func TestEntryOfALivingProcessIsItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	one, other := open(t, dir), open(t, dir)
+	f, err := one.Begin(entryOf("a"))
+	must(t, err)
+	if found := orphans(t, other); len(found) != 0 {
+		t.Errorf("another process took %+v", found[0].Entry)
+	}
+	if found := orphans(t, one); len(found) != 0 {
+		t.Errorf("the process took its own entry")
+	}
+	f.Done()
+	if found := orphans(t, other); len(found) != 0 {
+		t.Error("an ended entry was taken")
+	}
+}
+
+func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
+	dir := t.TempDir()
+	one, other, third := open(t, dir), open(t, dir), open(t, dir)
+	f, err := one.Begin(entryOf("a"))
+	must(t, err)
+	f.Abandon()
+	found := orphans(t, other)
+	if len(found) != 1 {
+		t.Fatalf("%d orphans", len(found))
+	}
+	want := entryOf("a")
+	want.PID = os.Getpid()
+	if !reflect.DeepEqual(found[0].Entry, want) || found[0].Doubt {
+		t.Errorf("got %+v, want %+v", found[0].Entry, want)
+	}
+	if again, err := third.Orphans(); !errors.Is(err, journal.ErrSettling) || len(again) != 0 {
+		t.Errorf("a third process got %v, %v while the second settles", again, err)
+	}
+	found[0].Release()
+	found = orphans(t, third)
+	if len(found) != 1 {
+		t.Fatal("an entry that was given back is lost")
+	}
+	must(t, found[0].Drop())
+	if left := slots(t, dir); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestDoubtIsKept(t *testing.T) {
+	dir := t.TempDir()
+	one := open(t, dir)
+	f, err := one.Begin(entryOf("a"))
+	must(t, err)
+	must(t, f.Doubt())
+	f.Leave()
+	found := orphans(t, one) // the process itself settles what it gave up
+	if len(found) != 1 || !found[0].Doubt {
+		t.Fatalf("%+v", found)
+	}
+	must(t, found[0].Drop())
+}
+
+func TestSlotsAreUsedAgain(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, dir)
+	for range 5 {
+		f, err := j.Begin(entryOf("a"))
+		must(t, err)
+		f.Done()
+		f, err = j.Begin(entryOf("a"))
+		must(t, err)
+		f.Void()
+	}
+	if n := len(slots(t, dir)); n != 1 {
+		t.Errorf("%d files", n)
+	}
+	must(t, os.RemoveAll(filepath.Join(dir, "inflight")))
+	f, err := j.Begin(entryOf("b"))
+	must(t, err)
+	if n := len(slots(t, dir)); n != 1 {
+		t.Errorf("after the directory was deleted, the entry is in %d files", n)
+	}
+	f.Done()
+	must(t, j.Close())
+	if left := slots(t, dir); len(left) != 0 {
+		t.Errorf("Close left %v", left)
+	}
+	if _, err := j.Begin(entryOf("c")); !errors.Is(err, journal.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// An entry that was not written to its end is no entry, at whichever byte the
+// writing stopped.
+func TestTornEntryIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	whole := open(t, dir)
+	f, err := whole.Begin(entryOf("a"))
+	must(t, err)
+	content, err := os.ReadFile(slots(t, dir)[0])
+	must(t, err)
+	f.Done()
+	last := len(content)
+	for last > 0 && content[last-1] == 0 {
+		last--
+	}
+	for cut := range last {
+		torn := t.TempDir()
+		must(t, os.Mkdir(filepath.Join(torn, "inflight"), 0o700))
+		must(t, os.WriteFile(filepath.Join(torn, "inflight", "x.entry"), content[:cut], 0o600))
+		if found := orphans(t, open(t, torn)); len(found) != 0 {
+			t.Fatalf("cut at %d of %d bytes it was taken: %+v", cut, last, found[0].Entry)
+		}
+	}
+	changed := append([]byte(nil), content[:last]...)
+	changed[last-3] ^= 1
+	torn := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(torn, "inflight"), 0o700))
+	must(t, os.WriteFile(filepath.Join(torn, "inflight", "x.entry"), changed, 0o600))
+	if found := orphans(t, open(t, torn)); len(found) != 0 {
+		t.Error("an entry with another content than its checksum was taken")
+	}
+	if left := slots(t, torn); len(left) != 1 || filepath.Ext(left[0]) != ".unreadable" {
+		t.Errorf("it was not set aside: %v", left)
+	}
+}
+
+// After a failed write or flush nothing is taken until the journal is opened
+// again, and nobody takes the entry for one that began.
+func TestFailedFlushPoisons(t *testing.T) {
+	full := errors.New("no space left on device")
+	for name, fail := range map[string]func(*journal.Journal){
+		"flush":       func(j *journal.Journal) { j.FailFlush(full) },
+		"write":       func(j *journal.Journal) { j.FailWrite(0, full) },
+		"short write": func(j *journal.Journal) { j.FailWrite(120, full) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			j := open(t, dir)
+			f, err := j.Begin(entryOf("a"))
+			must(t, err)
+			f.Done()
+			fail(j)
+			if _, err := j.Begin(entryOf("b")); !errors.Is(err, journal.ErrUnavailable) || !errors.Is(err, full) {
+				t.Fatal(err)
+			}
+			if _, err := j.Begin(entryOf("c")); !errors.Is(err, journal.ErrUnavailable) {
+				t.Errorf("the next entry was taken: %v", err)
+			}
+			if found := orphans(t, open(t, dir)); len(found) != 0 {
+				t.Errorf("an entry that never began was taken: %+v", found[0].Entry)
+			}
+		})
+	}
+}
+
+func TestLinkInPlaceOfTheDirectoryIsRefused(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	must(t, os.Symlink(elsewhere, filepath.Join(dir, "inflight")))
+	if _, err := open(t, dir).Begin(entryOf("a")); !errors.Is(err, journal.ErrUnavailable) {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(elsewhere); len(left) != 0 {
+		t.Error("the entry went through the link")
+	}
+}
