@@ -1,0 +1,125 @@
+package blame
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Confidence says how a line was followed to its record: the weakest step on the way.
+type Confidence string
+
+// The confidences, from the strongest to the weakest.
+const (
+	// Exact: through hunks whose hashes meet, and where a change from outside lies between, with the same text at the
+	// same line number.
+	Exact Confidence = "exact"
+	// Shifted: a change from outside moved the line up or down, its text is the same.
+	Shifted Confidence = "shifted"
+	// Reformatted: a change from outside changed its white space.
+	Reformatted Confidence = "reformatted"
+	// Moved: a change from outside put it elsewhere, with its block.
+	Moved Confidence = "moved"
+	// Untracked: no record explains the line.
+	Untracked Confidence = "untracked"
+)
+
+// strength orders confidences; a higher one is weaker.
+type strength uint8
+
+const (
+	exact strength = iota
+	shifted
+	reformatted
+	moved
+)
+
+func (s strength) confidence() Confidence {
+	return [...]Confidence{Exact, Shifted, Reformatted, Moved}[s]
+}
+
+// Line is one line of a file and where it comes from.
+type Line struct {
+	Number     int // 1-based
+	Text       string
+	Confidence Confidence
+	// Record wrote the line; nil if the line is untracked. Path and Origin are the file and the 1-based line
+	// number that it had right after that record.
+	Record *ledger.Entry
+	Path   string
+	Origin int
+	Commit *Commit // where git has the line from; set by Workspace alone, if it asked git
+}
+
+// Touch is a record in the story of one line.
+type Touch struct {
+	Record     *ledger.Entry
+	Path       string
+	Line       int // 1-based, right after the record
+	Confidence Confidence
+}
+
+// Contents gives the content of a blob by its git object id, if it is known.
+type Contents func(oid string) ([]byte, bool)
+
+// File tells for each line of the content now, at path, which of the records wrote it. records are those that changed
+// the file under this and its older names, the oldest first; others do no harm. contents may be nil. The errors are
+// the context's, and workspace.ErrBinary for what has no lines.
+func File(ctx context.Context, path string, now []byte, records []ledger.Entry, contents Contents) ([]Line, error) {
+	texts, err := textLines(now)
+	if err != nil {
+		return nil, fmt.Errorf("blame %s: %w", path, err)
+	}
+	lines := make([]Line, len(texts))
+	marks := make([]mark, len(texts))
+	for i, text := range texts {
+		lines[i] = Line{Number: i + 1, Text: text, Confidence: Untracked}
+		marks[i] = mark{line: i, at: i, text: text}
+	}
+	t := tracer{ctx: ctx, history: newHistory(records, contents)}
+	t.found = func(m mark, s *step) bool {
+		lines[m.line].Record, lines[m.line].Confidence = s.entry, m.strength.confidence()
+		lines[m.line].Path, lines[m.line].Origin = s.change.Path, m.at+1
+		return false
+	}
+	err = t.walk(state{path: path, hash: string(workspace.HashOf(now)), content: knownCells(texts)}, len(t.steps), marks)
+	if err != nil {
+		return nil, fmt.Errorf("blame %s: %w", path, err)
+	}
+	return lines, nil
+}
+
+// Story tells which records, the newest first, wrote line number line of the content now or the lines in whose place
+// it stands. The arguments are those of File.
+func Story(ctx context.Context, path string, line int, now []byte, records []ledger.Entry, contents Contents) ([]Touch, error) {
+	texts, err := textLines(now)
+	if err != nil {
+		return nil, fmt.Errorf("blame %s: %w", path, err)
+	}
+	if line < 1 || line > len(texts) {
+		return nil, fmt.Errorf("%w: %s has %d lines, there is no line %d", ErrNoSuchLine, path, len(texts), line)
+	}
+	var story []Touch
+	t := tracer{ctx: ctx, history: newHistory(records, contents)}
+	t.found = func(m mark, s *step) bool {
+		story = append(story, Touch{s.entry, s.change.Path, m.at + 1, m.strength.confidence()})
+		return true
+	}
+	at := state{path: path, hash: string(workspace.HashOf(now)), content: knownCells(texts)}
+	err = t.walk(at, len(t.steps), []mark{{at: line - 1, text: texts[line-1]}})
+	if err != nil {
+		return nil, fmt.Errorf("blame %s: %w", path, err)
+	}
+	return story, nil
+}
+
+func textLines(content []byte) ([]string, error) {
+	text, err := workspace.Decode(content)
+	if err != nil {
+		return nil, err
+	}
+	return edit.Lines(text.String), nil
+}

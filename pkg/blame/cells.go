@@ -1,0 +1,246 @@
+package blame
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// cell is a line of a state; its text may not be known.
+type cell struct {
+	text  string
+	known bool
+}
+
+// block is a run of lines of which the hash is known.
+type block struct {
+	start, lines int // start is 0-based
+	hash         string
+}
+
+// cells is what is known of a state's content. The end may be missing.
+type cells struct {
+	lines  []cell
+	blocks []block
+}
+
+func knownCells(texts []string) *cells {
+	c := &cells{lines: make([]cell, len(texts))}
+	for i, text := range texts {
+		c.lines[i] = cell{text, true}
+	}
+	return c
+}
+
+// sparseCells knows of a state only the lines that are being followed.
+func sparseCells(marks []mark) *cells {
+	c := &cells{}
+	for _, m := range marks {
+		c.reach(m.at + 1)
+		c.lines[m.at] = cell{m.text, !m.lost}
+	}
+	return c
+}
+
+// reach makes the content at least n lines long. maxLines keeps a forged line number from taking the memory.
+func (c *cells) reach(n int) {
+	if more := min(n, maxLines) - len(c.lines); more > 0 {
+		c.lines = append(c.lines, make([]cell, more)...)
+	}
+}
+
+const maxLines = 1 << 21
+
+// after pieces together the content that a step left.
+func (h *history) after(i int) *cells {
+	if c := h.pieced[i]; c != nil {
+		return c
+	}
+	var chain []int
+	var c *cells
+	for at := i; c == nil; at = h.steps[at].previous {
+		chain = append(chain, at)
+		s := &h.steps[at]
+		if texts, ok := h.blob(s.change.AfterOID); ok {
+			c, chain = knownCells(texts), chain[:len(chain)-1]
+		} else if texts, ok := h.blob(s.change.BeforeOID); ok {
+			c = knownCells(texts)
+		} else if s.previous >= 0 && h.pieced[s.previous] != nil {
+			c = h.pieced[s.previous].clone()
+		} else if s.previous < 0 {
+			c = &cells{}
+		}
+	}
+	for _, at := range slices.Backward(chain) {
+		c.apply(h.steps[at].change)
+	}
+	h.pieced[i] = c
+	return c
+}
+
+func (c *cells) clone() *cells { return &cells{slices.Clone(c.lines), slices.Clone(c.blocks)} }
+
+// apply changes the content as a record says, with the texts of new lines unknown.
+func (c *cells) apply(change *ledger.Change) {
+	if len(change.Hunks) == 0 && change.Before != change.After {
+		c.lines, c.blocks = nil, nil
+	}
+	var out []cell
+	from := 0
+	for _, h := range change.Hunks {
+		begin := h[0] - 1
+		if h[1] == 0 {
+			begin = h[0]
+		}
+		if begin < from || h[1] < 0 || h[3] < 0 || begin+h[1] > maxLines || len(out)+h[3] > maxLines {
+			break // not a list of hunks
+		}
+		c.reach(begin + h[1])
+		out = append(out, c.lines[from:begin]...)
+		out = append(out, make([]cell, h[3])...)
+		from = begin + h[1]
+	}
+	c.moveBlocks(change.Hunks)
+	c.lines = append(out, c.lines[min(from, len(c.lines)):]...)
+	for _, r := range change.Ranges {
+		if r.ContentHash != "" && r.StartLine >= 1 && r.EndLine <= maxLines {
+			c.reach(r.EndLine)
+			c.blocks = append(c.blocks, block{r.StartLine - 1, r.EndLine - r.StartLine + 1, r.ContentHash})
+		}
+	}
+}
+
+// moveBlocks drops the blocks that a hunk breaks, and gives the others their new place.
+func (c *cells) moveBlocks(hunks [][4]int) {
+	c.blocks = slices.DeleteFunc(c.blocks, func(b block) bool {
+		return slices.ContainsFunc(hunks, func(h [4]int) bool {
+			if h[1] == 0 {
+				return h[0] > b.start && h[0] < b.start+b.lines
+			}
+			return h[0]-1 < b.start+b.lines && h[0]-1+h[1] > b.start
+		})
+	})
+	for i := range c.blocks {
+		shift := 0
+		for _, h := range hunks {
+			if h[0] <= c.blocks[i].start {
+				shift += h[3] - h[1]
+			}
+		}
+		c.blocks[i].start += shift
+	}
+}
+
+// learn finds blocks of unknown text in a later content by their hashes, and takes their texts from there. A block that
+// has been reformatted since is guessed in its likely earlier forms; the hash says which guess is right.
+func (c *cells) learn(later *cells) {
+	wanted := c.unknownBlocks()
+	for i := 0; i < len(reformattings) && len(wanted) > 0; i++ {
+		lengths := map[int]bool{}
+		for _, blocks := range wanted {
+			lengths[blocks[0].lines] = true
+		}
+		for _, run := range later.knownRuns() {
+			c.learnFrom(mapped(run, reformattings[i]), lengths, wanted)
+		}
+	}
+}
+
+// unknownBlocks gives the blocks with unknown lines by their hash.
+func (c *cells) unknownBlocks() map[string][]block {
+	wanted := map[string][]block{}
+	for _, b := range c.blocks {
+		if b.start+b.lines <= len(c.lines) && slices.ContainsFunc(c.lines[b.start:b.start+b.lines], isUnknown) {
+			wanted[b.hash] = append(wanted[b.hash], b)
+		}
+	}
+	return wanted
+}
+
+// learnFrom takes from wanted what stands in run.
+func (c *cells) learnFrom(run []string, lengths map[int]bool, wanted map[string][]block) {
+	for n := range lengths {
+		for start := 0; start+n <= len(run) && len(wanted) > 0; start++ {
+			window := run[start : start+n]
+			hash := edit.HashLines(window)
+			for _, b := range wanted[hash] {
+				for k, text := range window {
+					c.lines[b.start+k] = cell{text, true}
+				}
+			}
+			delete(wanted, hash)
+		}
+	}
+}
+
+func mapped(lines []string, change func(string) string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = change(line)
+	}
+	return out
+}
+
+// reformattings undo what people and formatters do to whole blocks.
+var reformattings = [...]func(string) string{
+	func(s string) string { return s },
+	indented("\t"), indented("    "), indented("  "),
+	outdented("\t"), outdented("    "), outdented("  "),
+	indentedBy("    ", "\t"), indentedBy("\t", "    "), indentedBy("  ", "\t"), indentedBy("\t", "  "),
+}
+
+func indented(unit string) func(string) string {
+	return func(s string) string {
+		if s == "" {
+			return s
+		}
+		return unit + s
+	}
+}
+
+func outdented(unit string) func(string) string {
+	return func(s string) string { return strings.TrimPrefix(s, unit) }
+}
+
+// indentedBy exchanges the units that a line's indentation is made of.
+func indentedBy(old, new string) func(string) string {
+	return func(s string) string {
+		n := 0
+		for strings.HasPrefix(s[n*len(old):], old) {
+			n++
+		}
+		return strings.Repeat(new, n) + s[n*len(old):]
+	}
+}
+
+func isUnknown(c cell) bool { return !c.known }
+
+// knownRuns gives the maximal runs of known lines.
+func (c *cells) knownRuns() [][]string {
+	var runs [][]string
+	var run []string
+	for _, line := range c.lines {
+		if line.known {
+			run = append(run, line.text)
+		} else if run != nil {
+			runs, run = append(runs, run), nil
+		}
+	}
+	if run != nil {
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+// occurrences counts the known lines by their text.
+func (c *cells) occurrences() map[string]int {
+	n := make(map[string]int, len(c.lines))
+	for _, line := range c.lines {
+		if line.known {
+			n[line.text]++
+		}
+	}
+	return n
+}

@@ -1,0 +1,15 @@
+package blame
+
+import "time"
+
+// Commit is where git has a line from.
+type Commit struct {
+	ID      string // the whole object id
+	Path    string // relative to the workspace; starts with ../ outside of it
+	Line    int    // 1-based, in that commit
+	Author  string
+	Time    time.Time // of the commit
+	Summary string
+
+	strength strength // of the way from the line as it is now to HEAD
+}

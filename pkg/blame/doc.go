@@ -1,0 +1,45 @@
+// Package blame says for each line of a file which ledger record wrote it, and how sure that is.
+//
+// # Promise
+//
+// A line is given to the newest record that touched it. It is given to a record only along a way that was checked: the
+// record's own hunks where the hash after one change is the hash before the next, and a comparison of contents where
+// they do not meet. The same input gives the same answer. [File] and [Story] are pure: they read nothing but their
+// arguments.
+//
+// # Non-promise
+//
+// An untracked line is not a human's: nothing in the ledger explains it, and that is all. Where a record's hunks could
+// have been cut otherwise (a closing brace among its like), the cut that was recorded decides. A copy that leaves its
+// original in place is new text. What the ledger's chain proves is the ledger's to say: blame believes the records
+// that it is given.
+//
+// # Method
+//
+// The states that a file had are the nodes of a graph, named by path and hash; a record leads from the one before it to
+// the one after it. From the present content the lines go backward:
+//
+//  1. If a record made this very content, its hunks tell which lines it wrote; these are answered. The others go on to
+//     the content before it, under their old numbers, and to the old path of a move.
+//  2. If none did, somebody else changed the file here: a gap. The lines are compared with the state that the newest
+//     earlier record left. Equal lines go on from there, those that differ in white space alone as reformatted,
+//     and blocks of at least three lines that stand elsewhere as moved.
+//  3. After a merge of branches there are several such states, none an ancestor of another. The one that explains most
+//     lines comes first; what is left goes to the others, but only where a block or an unmistakable line says so.
+//
+// A state's content is what contents gives for its blob id. Where that is not known it is pieced together: an older
+// known content, with the hunks since applied to it; the lines that those added are recognised by the content hashes
+// of their ranges. What remains unknown matches nothing.
+//
+// Lines are compared without their terminators, by [edit.Hunks] (patience diff, then Myers). Following lines through
+// successive differences, and moved blocks as an extra step behind the difference, are the way of git blame -M
+// (builtin/blame.c); that context and content together find lines where neither does alone is Reiss, "Tracking source
+// locations" (ICSE 2008) and Asaduzzaman et al., "LHDiff" (ICSM 2013).
+//
+// # Git
+//
+// [Workspace] adds what git knows: contents of blobs by the ids in the records, and for lines that are still
+// unexplained the commit, path and line where git blame -w -M -C finds them. The records of that path until that commit
+// are then asked in the same way, so that lines are followed through a rename or a move between files that no record
+// tells of. A blob id that a record has as its outcome ties the commit to the record.
+package blame

@@ -1,0 +1,221 @@
+package blame
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// git asks the repository around a workspace. It only reads, and it runs nothing that the repository's attributes or
+// configuration name: no hooks, no text conversions, no monitors.
+type git struct {
+	dir    string // of the workspace
+	prefix string // of the workspace in the work tree: "" or ending in a slash
+}
+
+// openGit gives nil where there is no git or no repository.
+func openGit(ctx context.Context, dir string) *git {
+	g := &git{dir: dir}
+	out, err := g.run(ctx, "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil
+	}
+	g.prefix = strings.TrimRight(string(out), "\r\n")
+	return g
+}
+
+func (g *git) command(ctx context.Context, args ...string) *exec.Cmd {
+	safe := []string{"-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "core.quotePath=false", "--literal-pathspecs", "--no-replace-objects"}
+	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
+	cmd.Dir = g.dir
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+func (g *git) run(ctx context.Context, args ...string) ([]byte, error) {
+	out, err := g.command(ctx, args...).Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(failed.Stderr))
+	}
+	return out, err
+}
+
+// maxBlob bounds a content that is taken from git.
+const maxBlob = 64 << 20
+
+// blobs reads objects from one git process. It is started by the first question.
+type blobs struct {
+	git  *git
+	ctx  context.Context
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	dead bool
+}
+
+// content gives a blob by its id, or by the form commit:path. What cannot be read is not known.
+func (b *blobs) content(name string) ([]byte, bool) {
+	if b.dead || strings.ContainsAny(name, "\n\x00") {
+		return nil, false
+	}
+	content, found, err := b.ask(name)
+	if err != nil {
+		b.close()
+		b.dead = true
+	}
+	return content, found && err == nil
+}
+
+func (b *blobs) ask(name string) ([]byte, bool, error) {
+	if b.cmd == nil {
+		if err := b.start(); err != nil {
+			return nil, false, err
+		}
+	}
+	if _, err := fmt.Fprintln(b.in, name); err != nil {
+		return nil, false, err
+	}
+	header, err := b.out.ReadString('\n')
+	if err != nil {
+		return nil, false, err
+	}
+	fields := strings.Fields(header)
+	if len(fields) != 3 || strings.HasSuffix(header, " missing\n") || strings.HasSuffix(header, " ambiguous\n") {
+		return nil, false, nil
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return nil, false, err
+	}
+	if fields[1] != "blob" || size > maxBlob {
+		_, err := io.CopyN(io.Discard, b.out, size+1)
+		return nil, false, err
+	}
+	content := make([]byte, size+1) // git ends it with a newline of its own
+	_, err = io.ReadFull(b.out, content)
+	return content[:size], true, err
+}
+
+func (b *blobs) start() (err error) {
+	b.cmd = b.git.command(b.ctx, "cat-file", "--batch")
+	if b.in, err = b.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := b.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	b.out = bufio.NewReaderSize(out, 64<<10)
+	return b.cmd.Start()
+}
+
+// close ends the process. It says nothing of use at its end.
+func (b *blobs) close() {
+	if b.cmd != nil && b.cmd.Process != nil {
+		b.in.Close()
+		_, _ = io.Copy(io.Discard, b.out)
+		_ = b.cmd.Wait()
+	}
+	b.cmd = nil
+}
+
+// blame tells for each line of HEAD's version of a file, 0-based, where git has it from.
+func (g *git) blame(ctx context.Context, file string) ([]Commit, error) {
+	out, err := g.run(ctx, "blame", "--porcelain", "-w", "-M", "-C", "--no-textconv", "--no-progress", "--ignore-revs-file=",
+		"HEAD", "--", file)
+	if err != nil {
+		return nil, err
+	}
+	return g.parsePorcelain(out)
+}
+
+// parsePorcelain reads what git-blame(1) calls the porcelain format: a header line for each line, with the commit's
+// details the first time it comes, then the line behind a tab.
+func (g *git) parsePorcelain(out []byte) ([]Commit, error) {
+	var lines []Commit
+	known := map[string]*Commit{}
+	var at *Commit
+	origin := 0
+	for raw := range bytes.Lines(out) {
+		line := strings.TrimSuffix(string(raw), "\n")
+		if strings.HasPrefix(line, "\t") {
+			if at == nil {
+				return nil, errors.New("git blame: a line came without its commit")
+			}
+			commit := *at
+			commit.Line = origin
+			lines = append(lines, commit)
+			at = nil
+			continue
+		}
+		key, value, _ := strings.Cut(line, " ")
+		if at == nil {
+			first, _, _ := strings.Cut(value, " ")
+			n, err := strconv.Atoi(first)
+			if err != nil {
+				return nil, fmt.Errorf("git blame: %q is no header", line)
+			}
+			if known[key] == nil {
+				known[key] = &Commit{ID: key}
+			}
+			at, origin = known[key], n
+			continue
+		}
+		if err := g.detail(at, key, value); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+func (g *git) detail(c *Commit, key, value string) error {
+	switch key {
+	case "author":
+		c.Author = value
+	case "summary":
+		c.Summary = value
+	case "committer-time":
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return fmt.Errorf("git blame: %q is no time", value)
+		}
+		c.Time = time.Unix(seconds, 0).UTC()
+	case "filename":
+		name, err := unquote(value)
+		if err != nil {
+			return fmt.Errorf("git blame: file name %s: %w", value, err)
+		}
+		c.Path = g.inWorkspace(name)
+	}
+	return nil
+}
+
+// unquote reads a name that git has put in quotes, as a C string.
+func unquote(name string) (string, error) {
+	if !strings.HasPrefix(name, `"`) {
+		return name, nil
+	}
+	return strconv.Unquote(name)
+}
+
+// inWorkspace makes a path of the repository one of the workspace.
+func (g *git) inWorkspace(name string) string {
+	if rest, ok := strings.CutPrefix(name, g.prefix); ok {
+		return rest
+	}
+	return path.Join(strings.Repeat("../", strings.Count(g.prefix, "/")), name)
+}
+
+// inRepository is the opposite of inWorkspace.
+func (g *git) inRepository(name string) string { return path.Join(g.prefix, name) }

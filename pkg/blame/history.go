@@ -1,0 +1,118 @@
+package blame
+
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// node names a state of a file.
+type node struct{ path, hash string }
+
+// step is what one record did to one file.
+type step struct {
+	entry  *ledger.Entry
+	change *ledger.Change
+	// previous is the index of the step that made the content before this one; -1 if none is known.
+	previous int
+}
+
+// before names the state that the step started from.
+func (s *step) before() node {
+	if s.change.From != "" {
+		return node{s.change.From, s.change.Before}
+	}
+	return node{s.change.Path, s.change.Before}
+}
+
+// isOpaque reports that the step changed the content and does not say where.
+func (s *step) isOpaque() bool {
+	c := s.change
+	return len(c.Hunks) == 0 && c.Before != c.After && c.Op != ledger.OpCreated
+}
+
+// history is the graph of states, with its steps in the order of their times.
+type history struct {
+	steps    []step
+	made     map[node][]int // the steps that ended in a state, ascending
+	byPath   map[string][]int
+	contents Contents
+	blobs    map[string][]string // decoded contents by blob id; nil if not known
+	pieced   map[int]*cells
+}
+
+func newHistory(records []ledger.Entry, contents Contents) *history {
+	h := &history{
+		made: map[node][]int{}, byPath: map[string][]int{}, contents: contents, blobs: map[string][]string{},
+		pieced: map[int]*cells{},
+	}
+	for i := range records {
+		for j := range records[i].Changes {
+			change := &records[i].Changes[j]
+			if change.Op != ledger.OpUnchanged && change.After != "" {
+				h.steps = append(h.steps, step{entry: &records[i], change: change, previous: -1})
+			}
+		}
+	}
+	slices.SortStableFunc(h.steps, func(a, b step) int { return a.entry.Time.Compare(b.entry.Time) })
+	for i := range h.steps {
+		s := &h.steps[i]
+		if s.change.Before != "" {
+			s.previous = h.maker(s.before(), i)
+		}
+		at := node{s.change.Path, s.change.After}
+		h.made[at] = append(h.made[at], i)
+		h.byPath[at.path] = append(h.byPath[at.path], i)
+	}
+	return h
+}
+
+// maker gives the newest step before limit that ended in the state, or -1.
+func (h *history) maker(at node, limit int) int {
+	made := h.made[at]
+	if n, _ := slices.BinarySearch(made, limit); n > 0 {
+		return made[n-1]
+	}
+	return -1
+}
+
+// maxCandidates bounds the states that one gap is compared with. More branches than that are not merged at once.
+const maxCandidates = 8
+
+// leaves gives the newest steps before limit on a path such that none led to another, the newest first.
+func (h *history) leaves(path string, limit int) []int {
+	var leaves []int
+	covered := map[int]bool{}
+	steps := h.byPath[path]
+	n, _ := slices.BinarySearch(steps, limit)
+	for _, i := range slices.Backward(steps[:n]) {
+		if covered[i] {
+			continue
+		}
+		leaves = append(leaves, i)
+		if len(leaves) == maxCandidates {
+			break
+		}
+		for at := i; at >= 0 && !covered[at]; at = h.steps[at].previous {
+			covered[at] = true
+		}
+	}
+	return leaves
+}
+
+// blob gives the lines of a content, nil if it is not known.
+func (h *history) blob(oid string) ([]string, bool) {
+	if oid == "" || h.contents == nil {
+		return nil, false
+	}
+	lines, asked := h.blobs[oid]
+	if !asked {
+		if content, ok := h.contents(oid); ok {
+			if texts, err := textLines(content); err == nil {
+				lines = append([]string{}, texts...)
+			}
+		}
+		h.blobs[oid] = lines
+	}
+	return lines, lines != nil
+}

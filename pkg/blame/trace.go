@@ -1,0 +1,214 @@
+package blame
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// mark is a line on its way back: which line of the present file, and where it stands in the state at hand.
+type mark struct {
+	line     int // 0-based, in the present file
+	at       int // 0-based, in the state at hand
+	text     string
+	lost     bool // the text is not known: the line stood in the place of another
+	strength strength
+}
+
+// state is a content of a file. The content is nil until somebody asks for it.
+type state struct {
+	path, hash, oid string
+	content         *cells
+}
+
+// tracer follows lines from a state to the steps that wrote them.
+type tracer struct {
+	*history
+	ctx context.Context
+	// found is told of each line that a step wrote. If it returns true, the line goes on to what it replaced.
+	found func(mark, *step) bool
+}
+
+// walk follows marks, sorted by their places, back from a state over the steps before limit.
+func (t *tracer) walk(at state, limit int, marks []mark) error {
+	for len(marks) > 0 {
+		if err := t.ctx.Err(); err != nil {
+			return err
+		}
+		i := t.maker(node{at.path, at.hash}, limit)
+		if i < 0 {
+			return t.cross(at, limit, marks)
+		}
+		s := &t.steps[i]
+		hunks, known := t.hunks(s, at)
+		if !known {
+			marks = t.backBlind(s, marks)
+			return t.cross(state{path: s.before().path}, i, marks)
+		}
+		marks = t.back(s, hunks, marks)
+		if s.change.Before == "" {
+			return nil
+		}
+		before := s.before()
+		at, limit = state{path: before.path, hash: before.hash, oid: s.change.BeforeOID}, i
+	}
+	return nil
+}
+
+// hunks gives the hunks of a step. Where the record has none, or only one around all, they come from the contents.
+func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
+	c := s.change
+	if !s.isOpaque() && !c.Coarse {
+		if c.Op == ledger.OpCreated && len(c.Hunks) == 0 {
+			return [][4]int{{0, 0, 1, maxLines}}, true
+		}
+		return c.Hunks, true
+	}
+	before, ok := t.blob(c.BeforeOID)
+	if !ok {
+		return c.Hunks, !s.isOpaque()
+	}
+	after, ok := t.blob(c.AfterOID)
+	if !ok && (at.content == nil || slices.ContainsFunc(at.content.lines, isUnknown)) {
+		return c.Hunks, !s.isOpaque()
+	}
+	if !ok {
+		after = slices.Concat(at.content.knownRuns()...)
+	}
+	return edit.Hunks(joined(before), joined(after)), true
+}
+
+func joined(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// back takes marks over the hunks of a step: to found if the step wrote them, else to the content before it.
+func (t *tracer) back(s *step, hunks [][4]int, marks []mark) []mark {
+	kept := marks[:0]
+	shift, next := 0, 0
+	for _, m := range marks {
+		line := m.at + 1
+		for next < len(hunks) && line >= hunks[next][2]+max(hunks[next][3], 1) {
+			shift += hunks[next][1] - hunks[next][3]
+			next++
+		}
+		if next < len(hunks) && hunks[next][3] > 0 && line >= hunks[next][2] {
+			h := hunks[next]
+			if t.found(m, s) && h[1] > 0 {
+				m.at, m.lost = h[0]-1+min(line-h[2], h[1]-1), true
+				kept = append(kept, m)
+			}
+			continue
+		}
+		if m.at += shift; m.at >= 0 && m.at < maxLines {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// backBlind takes marks over a step that says at most which lines it wrote. Where the others stood before is not known.
+func (t *tracer) backBlind(s *step, marks []mark) []mark {
+	return slices.DeleteFunc(marks, func(m mark) bool {
+		for _, r := range s.change.Ranges {
+			if m.at+1 >= r.StartLine && m.at+1 <= r.EndLine {
+				t.found(m, s)
+				return true
+			}
+		}
+		return m.lost
+	})
+}
+
+// cross takes marks over a gap: a state that no step before limit made.
+func (t *tracer) cross(at state, limit int, marks []mark) error {
+	leaves := t.leaves(at.path, limit)
+	if len(leaves) == 0 || len(marks) == 0 {
+		return nil
+	}
+	now := t.contentOf(at, marks)
+	matches := t.compareAll(now, leaves, marks)
+	for i, m := range matches {
+		var through []mark
+		strong := m.strong()
+		marks = slices.DeleteFunc(marks, func(k mark) bool {
+			from := m.from[k.at]
+			if from < 0 || i > 0 && !strong[k.at] {
+				return false
+			}
+			k.at, k.strength = from, max(k.strength, m.kind[k.at])
+			k.text, k.lost = m.old.lines[from].text, false
+			through = append(through, k)
+			return true
+		})
+		slices.SortStableFunc(through, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
+		made := &t.steps[m.step]
+		from := state{path: made.change.Path, hash: made.change.After, oid: made.change.AfterOID, content: m.old}
+		if err := t.walk(from, m.step+1, through); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tracer) contentOf(at state, marks []mark) *cells {
+	if at.content == nil {
+		if texts, ok := t.blob(at.oid); ok {
+			at.content = knownCells(texts)
+		}
+	}
+	if at.content == nil {
+		at.content = sparseCells(marks)
+	}
+	at.content.reach(marks[len(marks)-1].at + 1)
+	return at.content
+}
+
+// compareAll compares a state with the leaves that could explain it, the best match first.
+func (t *tracer) compareAll(now *cells, leaves []int, marks []mark) []match {
+	matches := []match{t.compare(leaves[0], now)}
+	left := matches[0].unmatched(marks)
+	for _, leaf := range leaves[1:] {
+		if !t.hasStrong(leaf, now, left) {
+			continue
+		}
+		m := t.compare(leaf, now)
+		if matches = append(matches, m); len(m.unmatched(marks)) < len(left) {
+			last := len(matches) - 1
+			matches[0], matches[last] = matches[last], matches[0]
+			left = m.unmatched(marks)
+		}
+	}
+	return matches
+}
+
+func (t *tracer) compare(leaf int, now *cells) match {
+	old := t.after(leaf)
+	old.learn(now)
+	m := compare(old, now)
+	m.step = leaf
+	return m
+}
+
+// hasStrong reports whether a leaf knows a line that is left, and that is worth a comparison.
+func (t *tracer) hasStrong(leaf int, now *cells, left []mark) bool {
+	wanted := map[string]bool{}
+	for _, m := range left {
+		if c := now.lines[m.at]; c.known && weight(c.text) >= strongWeight {
+			wanted[squeeze(c.text)] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return false
+	}
+	old := t.after(leaf)
+	old.learn(now)
+	return slices.ContainsFunc(old.lines, func(c cell) bool { return c.known && wanted[squeeze(c.text)] })
+}

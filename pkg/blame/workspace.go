@@ -1,0 +1,208 @@
+package blame
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// Workspace answers for the files of a workspace, from its ledger and its git repository. It changes nothing.
+type Workspace struct {
+	Root   *os.Root
+	Ledger *ledger.Ledger
+	// Images gives contents that are kept beside git, if there are some.
+	Images Contents
+}
+
+// Result is the answer for a file. The problems are ledger lines that could not be read; the lines do not depend on
+// them, but what stood there is missing.
+type Result struct {
+	Lines    []Line
+	Problems []ledger.Problem
+}
+
+// Explanation is the answer for one line: where it comes from, and the records that wrote it and what stood in its
+// place before, the newest first.
+type Explanation struct {
+	Line     Line
+	Story    []Touch
+	Problems []ledger.Problem
+}
+
+// maxFile bounds what is read; a larger file has no lines that a person would ask for.
+const maxFile = 64 << 20
+
+// File blames the file at path, relative to the workspace, as it is now. The errors are ErrNotAFile,
+// workspace.ErrBinary, those of the ledger, and the context's.
+func (w Workspace) File(ctx context.Context, path string) (Result, error) {
+	q, err := w.open(ctx, path)
+	if err != nil {
+		return Result{}, err
+	}
+	defer q.close()
+	lines, err := q.file()
+	return Result{lines, q.problems}, err
+}
+
+// Line explains line number line of the file at path. The errors are those of File, and ErrNoSuchLine.
+func (w Workspace) Line(ctx context.Context, path string, line int) (Explanation, error) {
+	q, err := w.open(ctx, path)
+	if err != nil {
+		return Explanation{}, err
+	}
+	defer q.close()
+	story, err := Story(ctx, path, line, q.now, q.entries, q.contents)
+	if err != nil {
+		return Explanation{}, err
+	}
+	lines, err := q.file()
+	if err != nil {
+		return Explanation{}, err
+	}
+	answer := Explanation{Line: lines[line-1], Story: story}
+	if len(story) == 0 && answer.Line.Record != nil {
+		answer.Story, err = q.storyInGit(answer.Line)
+	}
+	if answer.Line.Commit == nil && err == nil {
+		err = q.addCommits(lines, line, line)
+		answer.Line.Commit = lines[line-1].Commit
+	}
+	answer.Problems = q.problems
+	return answer, err
+}
+
+// question is one file that is being asked about.
+type question struct {
+	Workspace
+	ctx      context.Context
+	path     string
+	now      []byte
+	entries  []ledger.Entry // on the path and its older names
+	names    []string       // these, the present one first
+	asked    map[string][]ledger.Entry
+	problems []ledger.Problem
+	git      *git
+	blobs    *blobs
+}
+
+func (w Workspace) open(ctx context.Context, path string) (*question, error) {
+	now, err := readFile(w.Root, path)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{Workspace: w, ctx: ctx, path: path, now: now, asked: map[string][]ledger.Entry{}}
+	if q.entries, err = q.records(path); err != nil {
+		return nil, err
+	}
+	q.names = []string{path}
+	for _, e := range slices.Backward(q.entries) {
+		q.names = append(q.names, olderNames(e, q.names)...)
+	}
+	if q.git = openGit(ctx, w.Root.Name()); q.git != nil {
+		q.blobs = &blobs{git: q.git, ctx: ctx}
+	}
+	return q, nil
+}
+
+func (q *question) close() {
+	if q.blobs != nil {
+		q.blobs.close()
+	}
+}
+
+func readFile(root *os.Root, path string) ([]byte, error) {
+	info, err := root.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: there is no %s", ErrNotAFile, path)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNotAFile, path)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d", ErrNotAFile, path, info.Size(), maxFile)
+	}
+	file, err := root.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxFile))
+}
+
+// records gives the records on a path and the names that it had before, the oldest first.
+func (q *question) records(path string) ([]ledger.Entry, error) {
+	if entries, asked := q.asked[path]; asked {
+		return entries, nil
+	}
+	var entries []ledger.Entry
+	seen := map[string]bool{}
+	names := []string{path}
+	for i := 0; i < len(names); i++ {
+		found, err := q.Ledger.Query(q.ctx, ledger.Filter{Path: names[i], Kinds: ledger.ChangeKinds()})
+		if err != nil {
+			return nil, err
+		}
+		q.addProblems(found.Problems)
+		for _, e := range found.Entries {
+			if seen[e.Hash] {
+				continue
+			}
+			seen[e.Hash] = true
+			entries = append(entries, e)
+			names = append(names, olderNames(e, names)...)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b ledger.Entry) int { return a.Time.Compare(b.Time) })
+	q.asked[path] = entries
+	return entries, nil
+}
+
+func olderNames(e ledger.Entry, names []string) (older []string) {
+	for _, c := range e.Changes {
+		if c.From != "" && slices.Contains(names, c.Path) && !slices.Contains(names, c.From) {
+			older = append(older, c.From)
+		}
+	}
+	return older
+}
+
+func (q *question) addProblems(found []ledger.Problem) {
+	for _, p := range found {
+		if !slices.Contains(q.problems, p) {
+			q.problems = append(q.problems, p)
+		}
+	}
+}
+
+// contents gives a blob from the images that are kept, else from git.
+func (q *question) contents(oid string) ([]byte, bool) {
+	if q.Images != nil {
+		if content, ok := q.Images(oid); ok {
+			return content, true
+		}
+	}
+	if q.blobs == nil {
+		return nil, false
+	}
+	return q.blobs.content(oid)
+}
+
+func (q *question) file() ([]Line, error) {
+	lines, err := File(q.ctx, q.path, q.now, q.entries, q.contents)
+	if err != nil || !slices.ContainsFunc(lines, isUntracked) {
+		return lines, err
+	}
+	if err := q.addCommits(lines, 1, 0); err != nil {
+		return nil, err
+	}
+	return lines, q.followCommits(lines)
+}
+
+func isUntracked(l Line) bool { return l.Record == nil }
