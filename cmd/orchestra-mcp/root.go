@@ -118,6 +118,8 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newVerifyCommand(),
 		a.newSealCommand(),
 		a.newLedgerCommand(),
+		a.newBlameCommand(),
+		a.newWhyCommand(),
 		a.newDemoCommand(),
 		a.newVersionCommand(),
 		a.newClientGuardCommand(),

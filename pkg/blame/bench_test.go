@@ -66,4 +66,3 @@ func BenchmarkWorkspace(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(r.file)), "lines")
 }
-

@@ -1,6 +1,7 @@
 package blame
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -135,18 +136,23 @@ func (c *cells) moveBlocks(hunks [][4]int) {
 
 // learn finds blocks of unknown text in a later content by their hashes, and takes their texts from there. A block that
 // has been reformatted since is guessed in its likely earlier forms; the hash says which guess is right.
-func (c *cells) learn(later *cells) {
+//
+// Each line that is hashed takes from budget; when it is used up, the rest stays unknown.
+func (c *cells) learn(later *cells, budget *int) {
 	wanted := c.unknownBlocks()
-	for i := 0; i < len(reformattings) && len(wanted) > 0; i++ {
+	for i := 0; i < len(reformattings) && len(wanted) > 0 && *budget > 0; i++ {
 		lengths := map[int]bool{}
 		for _, blocks := range wanted {
 			lengths[blocks[0].lines] = true
 		}
 		for _, run := range later.knownRuns() {
-			c.learnFrom(mapped(run, reformattings[i]), lengths, wanted)
+			c.learnFrom(mapped(run, reformattings[i]), slices.Sorted(maps.Keys(lengths)), wanted, budget)
 		}
 	}
 }
+
+// hashBudget is how many lines one question may hash to recognise blocks: some 20 ms.
+const hashBudget = 200_000
 
 // unknownBlocks gives the blocks with unknown lines by their hash.
 func (c *cells) unknownBlocks() map[string][]block {
@@ -160,9 +166,10 @@ func (c *cells) unknownBlocks() map[string][]block {
 }
 
 // learnFrom takes from wanted what stands in run.
-func (c *cells) learnFrom(run []string, lengths map[int]bool, wanted map[string][]block) {
-	for n := range lengths {
-		for start := 0; start+n <= len(run) && len(wanted) > 0; start++ {
+func (c *cells) learnFrom(run []string, lengths []int, wanted map[string][]block, budget *int) {
+	for _, n := range lengths {
+		for start := 0; start+n <= len(run) && len(wanted) > 0 && *budget > 0; start++ {
+			*budget -= n
 			window := run[start : start+n]
 			hash := edit.HashLines(window)
 			for _, b := range wanted[hash] {

@@ -39,12 +39,14 @@ type history struct {
 	contents Contents
 	blobs    map[string][]string // decoded contents by blob id; nil if not known
 	pieced   map[int]*cells
+	loose    map[int]map[string]bool // known lines that a step left, without white space
+	budget   int                     // of hashing lines, see cells.learn
 }
 
 func newHistory(records []ledger.Entry, contents Contents) *history {
 	h := &history{
 		made: map[node][]int{}, byPath: map[string][]int{}, contents: contents, blobs: map[string][]string{},
-		pieced: map[int]*cells{},
+		pieced: map[int]*cells{}, loose: map[int]map[string]bool{}, budget: hashBudget,
 	}
 	for i := range records {
 		for j := range records[i].Changes {
@@ -115,4 +117,17 @@ func (h *history) blob(oid string) ([]string, bool) {
 		h.blobs[oid] = lines
 	}
 	return lines, lines != nil
+}
+
+func (h *history) looseLines(i int) map[string]bool {
+	if h.loose[i] == nil {
+		lines := h.after(i).lines
+		h.loose[i] = make(map[string]bool, len(lines))
+		for _, c := range lines {
+			if c.known {
+				h.loose[i][squeeze(c.text)] = true
+			}
+		}
+	}
+	return h.loose[i]
 }

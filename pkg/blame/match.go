@@ -44,15 +44,27 @@ func compare(old, now *cells) match {
 // dropIslands parts what only looks equal: a few lines without substance, amid lines that are new or after lines that
 // are gone, are like those that stood there because all braces are.
 func (m *match) dropIslands() {
+	old, now := m.old.occurrences(), m.now.occurrences()
 	for first := 0; first < len(m.from); {
 		last := m.runEnd(first)
-		if first < last && m.weightOf(first, last) < blockWeight {
+		if first < last && m.weightOf(first, last) < blockWeight && !m.isUnique(first, last, old, now) {
 			for k := first; k < last; k++ {
 				m.from[k] = -1
 			}
 		}
 		first = max(last, first+1)
 	}
+}
+
+// isUnique reports whether some line from first to before last is there once on each side, and more than a brace.
+func (m *match) isUnique(first, last int, old, now map[string]int) bool {
+	for k := first; k < last; k++ {
+		text := m.now.lines[k].text
+		if old[text] == 1 && now[text] == 1 && weight(text) > weakWeight {
+			return true
+		}
+	}
+	return false
 }
 
 // runEnd gives the end of the run of matches, side by side in both contents, that begins at first.
@@ -122,6 +134,9 @@ func keyed(c *cells, key func(string) string, side byte) string {
 
 // squeeze drops white space.
 func squeeze(text string) string {
+	if strings.IndexFunc(text, unicode.IsSpace) < 0 {
+		return text
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1

@@ -191,7 +191,7 @@ func (t *tracer) compareAll(now *cells, leaves []int, marks []mark) []match {
 
 func (t *tracer) compare(leaf int, now *cells) match {
 	old := t.after(leaf)
-	old.learn(now)
+	old.learn(now, &t.budget)
 	m := compare(old, now)
 	m.step = leaf
 	return m
@@ -208,7 +208,11 @@ func (t *tracer) hasStrong(leaf int, now *cells, left []mark) bool {
 	if len(wanted) == 0 {
 		return false
 	}
-	old := t.after(leaf)
-	old.learn(now)
-	return slices.ContainsFunc(old.lines, func(c cell) bool { return c.known && wanted[squeeze(c.text)] })
+	loose := t.looseLines(leaf)
+	for text := range wanted {
+		if loose[text] {
+			return true
+		}
+	}
+	return false
 }
