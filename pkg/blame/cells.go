@@ -6,14 +6,17 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // cell is a line of a state; its text may not be known.
 type cell struct {
-	text  string
-	known bool
+	text   string
+	loose  string // the text without white space
+	weight int    // of the text
+	known  bool
 }
+
+func newCell(text string) cell { return cell{text, squeeze(text), weight(text), true} }
 
 // block is a run of lines of which the hash is known.
 type block struct {
@@ -30,7 +33,7 @@ type cells struct {
 func knownCells(texts []string) *cells {
 	c := &cells{lines: make([]cell, len(texts))}
 	for i, text := range texts {
-		c.lines[i] = cell{text, true}
+		c.lines[i] = newCell(text)
 	}
 	return c
 }
@@ -40,7 +43,9 @@ func sparseCells(marks []mark) *cells {
 	c := &cells{}
 	for _, m := range marks {
 		c.reach(m.at + 1)
-		c.lines[m.at] = cell{m.text, !m.lost}
+		if !m.lost {
+			c.lines[m.at] = newCell(m.text)
+		}
 	}
 	return c
 }
@@ -75,7 +80,7 @@ func (h *history) after(i int) *cells {
 		}
 	}
 	for _, at := range slices.Backward(chain) {
-		c.apply(h.steps[at].change)
+		c.apply(&h.steps[at])
 	}
 	h.pieced[i] = c
 	return c
@@ -84,29 +89,26 @@ func (h *history) after(i int) *cells {
 func (c *cells) clone() *cells { return &cells{slices.Clone(c.lines), slices.Clone(c.blocks)} }
 
 // apply changes the content as a record says, with the texts of new lines unknown.
-func (c *cells) apply(change *ledger.Change) {
-	if len(change.Hunks) == 0 && change.Before != change.After {
+func (c *cells) apply(s *step) {
+	if s.isOpaque() {
 		c.lines, c.blocks = nil, nil
 	}
 	var out []cell
 	from := 0
-	for _, h := range change.Hunks {
-		begin := h[0] - 1
-		if h[1] == 0 {
-			begin = h[0]
-		}
-		if begin < from || h[1] < 0 || h[3] < 0 || begin+h[1] > maxLines || len(out)+h[3] > maxLines {
-			break // not a list of hunks
+	for _, h := range s.hunks {
+		begin := h[0] - min(h[1], 1)
+		if begin+h[1] > maxLines || len(out)+h[3] > maxLines {
+			break
 		}
 		c.reach(begin + h[1])
 		out = append(out, c.lines[from:begin]...)
 		out = append(out, make([]cell, h[3])...)
 		from = begin + h[1]
 	}
-	c.moveBlocks(change.Hunks)
+	c.moveBlocks(s.hunks)
 	c.lines = append(out, c.lines[min(from, len(c.lines)):]...)
-	for _, r := range change.Ranges {
-		if r.ContentHash != "" && r.StartLine >= 1 && r.EndLine <= maxLines {
+	for _, r := range s.change.Ranges {
+		if r.ContentHash != "" && r.StartLine >= 1 && r.EndLine >= r.StartLine && r.EndLine <= maxLines {
 			c.reach(r.EndLine)
 			c.blocks = append(c.blocks, block{r.StartLine - 1, r.EndLine - r.StartLine + 1, r.ContentHash})
 		}
@@ -174,7 +176,7 @@ func (c *cells) learnFrom(run []string, lengths []int, wanted map[string][]block
 			hash := edit.HashLines(window)
 			for _, b := range wanted[hash] {
 				for k, text := range window {
-					c.lines[b.start+k] = cell{text, true}
+					c.lines[b.start+k] = newCell(text)
 				}
 			}
 			delete(wanted, hash)

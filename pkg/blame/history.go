@@ -13,6 +13,7 @@ type node struct{ path, hash string }
 type step struct {
 	entry  *ledger.Entry
 	change *ledger.Change
+	hunks  [][4]int // of the change, if they are sound
 	// previous is the index of the step that made the content before this one; -1 if none is known.
 	previous int
 }
@@ -28,7 +29,7 @@ func (s *step) before() node {
 // isOpaque reports that the step changed the content and does not say where.
 func (s *step) isOpaque() bool {
 	c := s.change
-	return len(c.Hunks) == 0 && c.Before != c.After && c.Op != ledger.OpCreated
+	return len(s.hunks) == 0 && c.Before != c.After && c.Op != ledger.OpCreated
 }
 
 // history is the graph of states, with its steps in the order of their times.
@@ -52,7 +53,7 @@ func newHistory(records []ledger.Entry, contents Contents) *history {
 		for j := range records[i].Changes {
 			change := &records[i].Changes[j]
 			if change.Op != ledger.OpUnchanged && change.After != "" {
-				h.steps = append(h.steps, step{entry: &records[i], change: change, previous: -1})
+				h.steps = append(h.steps, step{entry: &records[i], change: change, hunks: sound(change.Hunks), previous: -1})
 			}
 		}
 	}
@@ -67,6 +68,19 @@ func newHistory(records []ledger.Entry, contents Contents) *history {
 		h.byPath[at.path] = append(h.byPath[at.path], i)
 	}
 	return h
+}
+
+// sound gives hunks that ascend on both sides and stay within maxLines, or none: a ledger line can say anything.
+func sound(hunks [][4]int) [][4]int {
+	from, to := 0, 0
+	for _, h := range hunks {
+		begin, start := h[0]-min(h[1], 1), h[2]-min(h[3], 1)
+		if h[1] < 0 || h[3] < 0 || begin < from || start < to || max(begin, h[1], start, h[3]) > maxLines {
+			return nil
+		}
+		from, to = begin+h[1], start+h[3]
+	}
+	return hunks
 }
 
 // maker gives the newest step before limit that ended in the state, or -1.
@@ -125,7 +139,7 @@ func (h *history) looseLines(i int) map[string]bool {
 		h.loose[i] = make(map[string]bool, len(lines))
 		for _, c := range lines {
 			if c.known {
-				h.loose[i][squeeze(c.text)] = true
+				h.loose[i][c.loose] = true
 			}
 		}
 	}

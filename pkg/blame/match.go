@@ -30,9 +30,9 @@ type match struct {
 
 // compare matches two contents.
 func compare(old, now *cells) match {
-	m := align(old, now, func(text string) string { return text })
+	m := align(old, now, func(c *cell) string { return c.text })
 	if m.isReformatted() {
-		if loose := align(old, now, squeeze); loose.count() > m.count() {
+		if loose := align(old, now, func(c *cell) string { return c.loose }); loose.count() > m.count() {
 			m = loose
 		}
 	}
@@ -44,10 +44,14 @@ func compare(old, now *cells) match {
 // dropIslands parts what only looks equal: a few lines without substance, amid lines that are new or after lines that
 // are gone, are like those that stood there because all braces are.
 func (m *match) dropIslands() {
-	old, now := m.old.occurrences(), m.now.occurrences()
+	var old, now map[string]int
 	for first := 0; first < len(m.from); {
 		last := m.runEnd(first)
-		if first < last && m.weightOf(first, last) < blockWeight && !m.isUnique(first, last, old, now) {
+		light := first < last && m.weightOf(first, last) < blockWeight
+		if light && old == nil {
+			old, now = m.old.occurrences(), m.now.occurrences()
+		}
+		if light && !m.isUnique(first, last, old, now) {
 			for k := first; k < last; k++ {
 				m.from[k] = -1
 			}
@@ -59,8 +63,8 @@ func (m *match) dropIslands() {
 // isUnique reports whether some line from first to before last is there once on each side, and more than a brace.
 func (m *match) isUnique(first, last int, old, now map[string]int) bool {
 	for k := first; k < last; k++ {
-		text := m.now.lines[k].text
-		if old[text] == 1 && now[text] == 1 && weight(text) > weakWeight {
+		c := &m.now.lines[k]
+		if c.weight > weakWeight && old[c.text] == 1 && now[c.text] == 1 {
 			return true
 		}
 	}
@@ -78,13 +82,13 @@ func (m *match) runEnd(first int) int {
 
 func (m *match) weightOf(first, last int) (sum int) {
 	for k := first; k < last; k++ {
-		sum += weight(m.now.lines[k].text)
+		sum += m.now.lines[k].weight
 	}
 	return sum
 }
 
 // align matches by the longest common sequence of what key makes of the lines.
-func align(old, now *cells, key func(string) string) match {
+func align(old, now *cells, key func(*cell) string) match {
 	m := match{old: old, now: now, from: make([]int, len(now.lines)), kind: make([]strength, len(now.lines))}
 	from, to := 0, 0
 	same := func(n int) {
@@ -119,11 +123,11 @@ func (m *match) pair(from, to int) {
 }
 
 // keyed writes a content with one line for each of its lines. What is not known is like nothing else: no text has NUL.
-func keyed(c *cells, key func(string) string, side byte) string {
+func keyed(c *cells, key func(*cell) string, side byte) string {
 	var b strings.Builder
-	for i, line := range c.lines {
-		if line.known {
-			b.WriteString(key(line.text))
+	for i := range c.lines {
+		if line := &c.lines[i]; line.known {
+			b.WriteString(key(line))
 		} else {
 			fmt.Fprintf(&b, "\x00%c%d", side, i)
 		}
@@ -188,15 +192,15 @@ func (m *match) used() []bool {
 func (m *match) isReformatted() bool {
 	loose := map[string]bool{}
 	for i, from := range m.from {
-		if c := m.now.lines[i]; from < 0 && c.known && weight(c.text) > weakWeight {
-			loose[squeeze(c.text)] = true
+		if c := m.now.lines[i]; from < 0 && c.known && c.weight > weakWeight {
+			loose[c.loose] = true
 		}
 	}
 	if len(loose) == 0 {
 		return false
 	}
 	for i, used := range m.used() {
-		if c := m.old.lines[i]; !used && c.known && loose[squeeze(c.text)] {
+		if c := m.old.lines[i]; !used && c.known && loose[c.loose] {
 			return true
 		}
 	}
@@ -208,8 +212,8 @@ func (m *match) isReformatted() bool {
 func (m *match) addMoved() {
 	f := blockFinder{match: m, used: m.used(), places: map[string][]int{}}
 	for i, used := range f.used {
-		if c := m.old.lines[i]; !used && c.known && weight(c.text) > weakWeight {
-			key := squeeze(c.text)
+		if c := m.old.lines[i]; !used && c.known && c.weight > weakWeight {
+			key := c.loose
 			f.places[key] = append(f.places[key], i)
 		}
 	}
@@ -241,7 +245,7 @@ type movedBlock struct{ from, to, lines, weight int }
 // best gives the longest block that has line to.
 func (f *blockFinder) best(to int) (best movedBlock) {
 	if c := f.now.lines[to]; c.known {
-		places := f.places[squeeze(c.text)]
+		places := f.places[c.loose]
 		for _, from := range places[:min(len(places), maxPlaces)] {
 			if b := f.extend(from, to); b.lines > best.lines {
 				best = b
@@ -266,11 +270,11 @@ func (f *blockFinder) fits(from, to int) bool {
 	if from < 0 || to < 0 || from >= len(f.old.lines) || to >= len(f.now.lines) {
 		return false
 	}
-	a, b := f.old.lines[from], f.now.lines[to]
-	if !a.known || !b.known || squeeze(a.text) != squeeze(b.text) {
+	a, b := &f.old.lines[from], &f.now.lines[to]
+	if !a.known || !b.known || a.loose != b.loose {
 		return false
 	}
-	return !f.used[from] && f.from[to] < 0 || weight(b.text) <= weakWeight
+	return !f.used[from] && f.from[to] < 0 || b.weight <= weakWeight
 }
 
 // strong tells which matches stand for themselves: in a block, or beside a line that each side has once.
@@ -280,8 +284,8 @@ func (m *match) strong() []bool {
 	for first := 0; first < len(m.from); {
 		last, lone := m.runEnd(first), false
 		for k := first; k < last; k++ {
-			text := m.now.lines[k].text
-			lone = lone || weight(text) >= strongWeight && old[text] == 1 && now[text] == 1
+			c := &m.now.lines[k]
+			lone = lone || c.weight >= strongWeight && old[c.text] == 1 && now[c.text] == 1
 		}
 		if lone || last-first >= blockLines && m.weightOf(first, last) >= blockWeight {
 			for k := first; k < last; k++ {

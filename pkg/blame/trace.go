@@ -63,18 +63,18 @@ func (t *tracer) walk(at state, limit int, marks []mark) error {
 func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
 	c := s.change
 	if !s.isOpaque() && !c.Coarse {
-		if c.Op == ledger.OpCreated && len(c.Hunks) == 0 {
+		if c.Op == ledger.OpCreated && len(s.hunks) == 0 {
 			return [][4]int{{0, 0, 1, maxLines}}, true
 		}
-		return c.Hunks, true
+		return s.hunks, true
 	}
 	before, ok := t.blob(c.BeforeOID)
 	if !ok {
-		return c.Hunks, !s.isOpaque()
+		return s.hunks, !s.isOpaque()
 	}
 	after, ok := t.blob(c.AfterOID)
 	if !ok && (at.content == nil || slices.ContainsFunc(at.content.lines, isUnknown)) {
-		return c.Hunks, !s.isOpaque()
+		return s.hunks, !s.isOpaque()
 	}
 	if !ok {
 		after = slices.Concat(at.content.knownRuns()...)
@@ -137,7 +137,10 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 	matches := t.compareAll(now, leaves, marks)
 	for i, m := range matches {
 		var through []mark
-		strong := m.strong()
+		var strong []bool
+		if i > 0 {
+			strong = m.strong()
+		}
 		marks = slices.DeleteFunc(marks, func(k mark) bool {
 			from := m.from[k.at]
 			if from < 0 || i > 0 && !strong[k.at] {
@@ -201,12 +204,16 @@ func (t *tracer) compare(leaf int, now *cells) match {
 func (t *tracer) hasStrong(leaf int, now *cells, left []mark) bool {
 	wanted := map[string]bool{}
 	for _, m := range left {
-		if c := now.lines[m.at]; c.known && weight(c.text) >= strongWeight {
-			wanted[squeeze(c.text)] = true
+		if c := now.lines[m.at]; c.known && c.weight >= strongWeight {
+			wanted[c.loose] = true
 		}
 	}
 	if len(wanted) == 0 {
 		return false
+	}
+	before := t.budget
+	if t.after(leaf).learn(now, &t.budget); t.budget != before {
+		delete(t.loose, leaf)
 	}
 	loose := t.looseLines(leaf)
 	for text := range wanted {
