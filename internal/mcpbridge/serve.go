@@ -48,6 +48,11 @@ func internalError(err error) mcp.JSONRPCError {
 func encodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
 	switch answer := answer.(type) {
 	case mcp.JSONRPCResponse:
+		if r, isTool := answer.Result.(*mcp.CallToolResult); isTool {
+			if result, ok := toolResult(r); ok {
+				return encodeResult(id, result)
+			}
+		}
 		result, err := json.Marshal(answer.Result)
 		if err != nil {
 			return encodeError(id, errorf(codeInternal, "internal error: the result cannot be encoded: %v", err))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"time"
 )
 
@@ -86,6 +87,9 @@ func (c *conn) readLines(in io.Reader, maxLine int) error {
 			return fmt.Errorf("stdio: read from the client: %w", err)
 		case len(bytes.TrimSpace(line)) > 0:
 			c.receive(line)
+			// What was started runs now, on this thread; the next read blocks
+			// it, and another thread would first have to be woken.
+			runtime.Gosched()
 		}
 	}
 }
