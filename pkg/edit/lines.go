@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,9 +14,23 @@ func Lines(text string) []string { return split(text).text }
 // each, numbered from start and aligned, with a final newline.
 func Numbered(lines []string, start int) string {
 	width := len(strconv.Itoa(start + len(lines) - 1))
+	const between, after = " | ", "\n"
+	size := len(lines) * (width + len(between) + len(after))
+	for _, text := range lines {
+		size += len(text)
+	}
 	var b strings.Builder
+	b.Grow(size)
+	var digits [20]byte
 	for i, text := range lines {
-		fmt.Fprintf(&b, "%*d | %s\n", width, start+i, text)
+		number := strconv.AppendInt(digits[:0], int64(start+i), 10)
+		for range width - len(number) {
+			b.WriteByte(' ')
+		}
+		b.Write(number)
+		b.WriteString(between)
+		b.WriteString(text)
+		b.WriteString(after)
 	}
 	return b.String()
 }
