@@ -34,10 +34,17 @@ func ParseHash(s string) (Hash, error) {
 
 func hashFrom(sum []byte) Hash { return Hash(hashPrefix + hex.EncodeToString(sum)) }
 
+// hashBuffer bounds the memory of hashing, in bytes.
+const hashBuffer = 32 << 10
+
 // hashFile hashes an open file from its beginning, without moving its offset.
 func hashFile(f *os.File) (Hash, error) {
+	size := int64(hashBuffer)
+	if st, err := f.Stat(); err == nil {
+		size = min(max(st.Size()+1, 512), hashBuffer) // one more byte sees the end with the content
+	}
 	digest := sha256.New()
-	if _, err := io.CopyBuffer(digest, io.NewSectionReader(f, 0, math.MaxInt64), make([]byte, 32<<10)); err != nil {
+	if _, err := io.CopyBuffer(digest, io.NewSectionReader(f, 0, math.MaxInt64), make([]byte, size)); err != nil {
 		return "", fmt.Errorf("hash: %w", err)
 	}
 	return hashFrom(digest.Sum(nil)), nil
