@@ -209,7 +209,7 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		rec.Kind = ledger.KindCommand
 		rec.Command = &ledger.Command{
 			Command: cmd.Line, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
-			DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox, Artifact: cmd.ArtifactID,
+			DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
 		}
 	}
 	if len(call.Notes) > 0 {
