@@ -201,8 +201,12 @@ func (d *differ) myers(a0, a1, b0, b1 int) {
 // lines around each hunk; "" if they are equal. Lines stand as they are, also
 // with carriage returns, so that [ApplyDiff] gives after again.
 func Unified(pathBefore, pathAfter, before, after string, context int) string {
+	return UnifiedHunks(pathBefore, pathAfter, before, after, Hunks(before, after), context)
+}
+
+// UnifiedHunks is [Unified] where the hunks of the two texts are known already.
+func UnifiedHunks(pathBefore, pathAfter, before, after string, hunks [][4]int, context int) string {
 	u := unifiedWriter{before: RawLines(before), after: RawLines(after), context: max(context, 0)}
-	hunks := lineHunks(u.before, u.after)
 	if len(hunks) == 0 {
 		return ""
 	}

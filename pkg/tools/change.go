@@ -286,7 +286,7 @@ func shortDiff(f hooks.FileOutcome) string {
 	if errBefore != nil || errAfter != nil {
 		return ""
 	}
-	diff := edit.Unified(f.Path, f.Path, before.String, after.String, 3)
+	diff := edit.UnifiedHunks(f.Path, f.Path, before.String, after.String, f.Hunks, 3)
 	if len(diff) > 8<<10 {
 		return ""
 	}
