@@ -8,7 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// Commit makes all changes visible, flushes their directories, and makes sure that nobody wrote into what was
+// Commit waits until the new contents are on disk, makes all changes visible, flushes their directories, and makes sure that nobody wrote into what was
 // displaced. On an error everything that was done has been taken back (a RollbackError names what could not
 // be), and nothing is held any more. ctx is honoured until the first change; from there on Commit goes to
 // the end.
@@ -17,6 +17,9 @@ func (p *Prepared) Commit(ctx context.Context) (*Settlement, error) {
 		return nil, errors.New("these changes have already been committed or discarded")
 	}
 	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(err, p.Discard())
+	}
+	if err := p.awaitFlush(); err != nil {
 		return nil, errors.Join(err, p.Discard())
 	}
 	ctx = context.WithoutCancel(ctx)

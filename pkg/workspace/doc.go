@@ -9,8 +9,8 @@
 // refused with [ErrChangedDir], also if a link has taken the directory's place.
 //
 // A change is a compare-and-swap. [Workspace.Prepare] locks the paths, checks that each file has the
-// expected hash, and writes and flushes the new contents to temporary files: nothing is visible yet.
-// [Prepared.Commit] makes all changes visible, or none. The [Settlement] then holds the before-images (the
+// expected hash, and writes the new contents to temporary files: nothing is visible yet.
+// [Prepared.Commit] waits until they are on disk and makes all changes visible, or none. The [Settlement] then holds the before-images (the
 // displaced inodes themselves) and the locks until [Settlement.Close], so that a caller can write its
 // journal before Commit, its ledger before Close, and take everything back with [Settlement.Rollback].
 //

@@ -21,6 +21,8 @@ type Prepared struct {
 	steps   []step     // in the order of execution
 	unlock  func()
 	done    bool
+	// flushing answers once when the flush of the new contents has ended; nil before and after.
+	flushing chan error
 }
 
 // planned is one change on its way.
@@ -32,8 +34,8 @@ type planned struct {
 	result Settled
 }
 
-// Prepare locks all paths in a fixed order, checks that every file has its expected content, and writes and
-// flushes the new contents. On any error nothing has changed and nothing is held. Errors: StaleError,
+// Prepare locks all paths in a fixed order, checks that every file has its expected content, and writes the new
+// contents, whose flush is then under way: a caller can flush its journal meanwhile. On any error nothing has changed and nothing is held. Errors: StaleError,
 // ErrExists, ErrBusy, ErrNotRegular, ErrChangedDir, ErrConflict, fs.ErrPermission, ctx's.
 func (w *Workspace) Prepare(ctx context.Context, changes []Change) (_ *Prepared, err error) {
 	paths, err := w.validate(changes)
@@ -166,14 +168,36 @@ func (w *Workspace) stale(t *Target, want Hash) error {
 	return e
 }
 
-// write makes the temporary files and then flushes them side by side: the disk orders parallel flushes
-// better than we could.
+// write makes the temporary files and sets out to flush them.
 func (p *Prepared) write(ctx context.Context) error {
 	for _, c := range p.planned {
 		if err := c.write(p.w); err != nil {
 			return pathError(c.Op.String(), c.Target.path, err)
 		}
+		if c.temp != nil {
+			c.result.Warnings = append(c.result.Warnings, c.temp.missed...)
+		}
 	}
+	if p.w.durability != Full {
+		return p.flush(ctx)
+	}
+	p.flushing = make(chan error, 1)
+	go func() { p.flushing <- p.flush(ctx) }()
+	return nil
+}
+
+// awaitFlush returns when the new contents are on disk.
+func (p *Prepared) awaitFlush() error {
+	if p.flushing == nil {
+		return nil
+	}
+	err := <-p.flushing
+	p.flushing = nil
+	return err
+}
+
+// flush brings the temporary files to disk side by side: the disk orders parallel flushes better than we could.
+func (p *Prepared) flush(ctx context.Context) error {
 	if len(p.planned) == 1 {
 		return p.planned[0].flush(ctx, p.w)
 	}
@@ -225,7 +249,6 @@ func (c *planned) flush(ctx context.Context, w *Workspace) error {
 		return nil
 	}
 	err := c.temp.flush(ctx, w, c.result.After)
-	c.result.Warnings = append(c.result.Warnings, c.temp.missed...)
 	return pathError(c.Op.String(), c.Target.path, err)
 }
 
@@ -300,6 +323,7 @@ func (p *Prepared) Discard() error {
 	}
 	p.done = true
 	defer p.unlock()
+	_ = p.awaitFlush() // what is thrown away need not have reached the disk
 	var err error
 	for _, c := range p.planned {
 		err = errors.Join(err, c.release())
