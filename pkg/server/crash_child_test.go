@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 func serveAsChild(dir string) error {
+	allowTracing()
 	srv, err := server.New(server.Options{
 		Dir: dir, Settings: settings.Defaults(), Logger: zerolog.New(os.Stderr).Level(zerolog.WarnLevel), AdoptOrphans: true,
 	})
