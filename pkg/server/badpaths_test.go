@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -67,9 +66,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 	} {
 		link(t, to, filepath.Join(dir, at))
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "src/fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mkfifo(t, filepath.Join(dir, "src/fifo"))
 	// A socket's path is short on some systems: bind it by a relative name.
 	t.Chdir(filepath.Join(dir, "src"))
 	socket, err := net.Listen("unix", "socket")

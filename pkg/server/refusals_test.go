@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -94,9 +93,7 @@ func TestPathRefusals(t *testing.T) {
 	link(t, filepath.Join(outside, "not-there"), filepath.Join(dir, "src/dangling"))
 	link(t, filepath.Join(dir, "docs"), filepath.Join(dir, "src/docs-link"))
 	link(t, filepath.Join(dir, ".git"), filepath.Join(dir, "src/git-link"))
-	if err := syscall.Mkfifo(filepath.Join(dir, "src/fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mkfifo(t, filepath.Join(dir, "src/fifo"))
 	b := start(t, dir).connect()
 	s := b.selects("INT-005")
 	cases := []struct{ code, path string }{

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -127,9 +126,7 @@ func TestCapsAreSaid(t *testing.T) {
 	if n := len(r.Object["entries"].([]any)); n != 2000 || r.Object["truncated"] != true || !strings.Contains(r.Text, "more than 2000") {
 		t.Errorf("%d entries, truncated %v", n, r.Object["truncated"])
 	}
-	if err := syscall.Mkfifo(filepath.Join(b.dir, "src/fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mkfifo(t, filepath.Join(b.dir, "src/fifo"))
 	write(t, b.dir, "src/evil\nname", "needle\n")
 	r = b.ok("list_files", args{"path": "src"})
 	if strings.Contains(r.Text, "evil\nname") || !strings.Contains(r.Text, `"src/evil\nname"`) {
