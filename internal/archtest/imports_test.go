@@ -39,7 +39,7 @@ func layers() [][]string {
 		{"pkg/edit", "pkg/refusal", "pkg/mutation"},
 		{"pkg/workspace"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger"},
-		{"pkg/hooks"},
+		{"pkg/hooks", "pkg/blame"},
 		{"pkg/hooks/gate", "pkg/hooks/trace"},
 		{"pkg/tools"},
 		{"pkg/server"},
