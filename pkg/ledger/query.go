@@ -164,12 +164,12 @@ func (q *query) each(ctx context.Context, root *os.Root, place extent, visit fun
 		return nil
 	}
 	defer file.Close()
-	needle := q.needle()
+	needle, kinds := q.needle(), q.kindNeedles()
 	visitLine := func(line rawLine) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !line.tooLong && bytes.HasPrefix(line.data, []byte(prevKey)) && !bytes.Contains(line.data, needle) {
+		if !line.tooLong && bytes.HasPrefix(line.data, []byte(prevKey)) && !(bytes.Contains(line.data, needle) && containsAny(line.data, kinds)) {
 			return nil
 		}
 		return q.visit(place.name, line, visit)
@@ -192,6 +192,19 @@ func (q *query) needle() []byte {
 		}
 	}
 	return nil
+}
+
+// kindNeedles are texts of which every matching line of ours contains one; none where any kind matches.
+func (q *query) kindNeedles() [][]byte {
+	var needles [][]byte
+	for _, kind := range q.Kinds {
+		needles = append(needles, []byte(`"kind":"`+string(kind)+`"`))
+	}
+	return needles
+}
+
+func containsAny(data []byte, needles [][]byte) bool {
+	return len(needles) == 0 || slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(data, needle) })
 }
 
 func (q *query) visit(segment string, line rawLine, visit func(Entry) error) error {
