@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,4 +147,21 @@ func TestPatchMovesBinary(t *testing.T) {
 	b.ok("read_file", args{"path": "c.bin"})
 	b.ok("apply_patch", call("*** Delete File: c.bin"))
 	b.holds(map[string]string{"b.bin": "", "c.bin": ""})
+}
+
+// A patch of more files than a process may hold open is refused before any is looked at.
+func TestPatchOfTooManySections(t *testing.T) {
+	b, call := patched(t, nil)
+	adds := func(n int) []string {
+		var lines []string
+		for i := range n {
+			lines = append(lines, fmt.Sprintf("*** Add File: many/%d", i), "+x")
+		}
+		return lines
+	}
+	b.refused("TOO_LARGE", "apply_patch", call(adds(501)...))
+	b.holds(map[string]string{"many/0": ""})
+	if files := b.ok("apply_patch", call(adds(500)...)).Object["files"].([]any); len(files) != 500 {
+		t.Errorf("%d files, want 500", len(files))
+	}
 }

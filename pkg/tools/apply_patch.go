@@ -11,6 +11,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
+// maxPatchSections bounds one patch. Every file of it holds descriptors from TARGETS until the call is over; without
+// a bound one patch uses up those of the process, and the calls of other sessions fail.
+const maxPatchSections = 500
+
 type patchArgs struct {
 	hooks.Common
 	Patch string `json:"patch"`
@@ -56,6 +60,10 @@ func (t *patchTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMes
 	if err != nil {
 		return nil, refusal.Newf(refusal.InvalidArguments, "The patch cannot be read: %v. Nothing was changed.", err).
 			Suggest("Mend the patch at the line that the message names.")
+	}
+	if n := len(patch.Sections); n > maxPatchSections {
+		return nil, refusal.Newf(refusal.TooLarge, "The patch has %d sections; at most %d are taken at once. Nothing was changed.", n, maxPatchSections).
+			Suggest("Send several patches of at most %d sections each.", maxPatchSections)
 	}
 	c := &patchCall{tool: t, call: call, byPath: make(map[string]*patchFile), notes: patch.Notes}
 	for i := range patch.Sections {
