@@ -72,7 +72,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 	}
 	if *f.json {
 		for _, e := range found.Entries {
-			fmt.Fprintf(a.out, "%s\n", e.Raw)
+			fmt.Fprintf(a.out, "%s\n", printableJSON(e.Raw))
 		}
 		return nil
 	}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 )
@@ -18,10 +21,15 @@ func addJSONFlag(cmd *cobra.Command) *bool {
 
 // printJSON writes one indented document.
 func printJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, printableJSON(text.Bytes()))
+	return err
 }
 
 // printTable writes rows in columns, the first row being the heading. Cells are made safe for a terminal.
@@ -72,3 +80,28 @@ const (
 	styleGreen = "32"
 	styleAmber = "33"
 )
+
+// printableLines is printable for a message of several lines, such as an error that quotes the command line.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = printableLine(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// printableJSON is a JSON text of the same value. What printable makes visible can only stand in a string there, where
+// JSON has its own escape for it; encoding/json leaves C1 controls and direction marks as they are.
+func printableJSON(text []byte) string {
+	var safe strings.Builder
+	for _, r := range string(text) {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			safe.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&safe, `\u%04x`, unit)
+		}
+	}
+	return safe.String()
+}

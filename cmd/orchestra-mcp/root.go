@@ -79,7 +79,7 @@ func execute(ctx context.Context, args []string, std streams, env environment) i
 		exit = usageErrorf("%w", err)
 	}
 	if message := exit.Error(); message != "" {
-		fmt.Fprintf(std.err, "orchestra-mcp: %s\n", message)
+		fmt.Fprintf(std.err, "orchestra-mcp: %s\n", printableLines(message))
 	}
 	if exit.code == exitUsage {
 		fmt.Fprintln(std.err, "Run orchestra-mcp --help, or --help behind a subcommand, for what there is.")
