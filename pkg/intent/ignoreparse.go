@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -20,6 +21,9 @@ var (
 // and secrets must hold; the error names the first unclear line.
 func parseIgnore(name string, data []byte) (ignoreFile, error) {
 	file := ignoreFile{name: name}
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return file, &UnreadableError{File: name, Reason: "it is UTF-16; save it as UTF-8"}
+	}
 	var first error
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	for n, line := range strings.Split(text, "\n") {

@@ -296,3 +296,31 @@ func TestGovernanceTools(t *testing.T) {
 	}
 	b.wantRecord(`"kind":"lifecycle"`, "propose_intent")
 }
+
+// Where nothing of the ignore rules can be read, no file is shown: one of them
+// may be secret.
+func TestUnusableIgnoreFileStopsReads(t *testing.T) {
+	for name, make := range map[string]func(t *testing.T, path string){
+		"link":      func(t *testing.T, path string) { link(t, "elsewhere", path) },
+		"directory": func(t *testing.T, path string) { write(t, path, "x", "") },
+		"utf-16":    func(t *testing.T, path string) { write(t, filepath.Dir(path), filepath.Base(path), "\xff\xfes\x00") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newWorkspace(t)
+			make(t, filepath.Join(dir, ".intentignore"))
+			b := start(t, dir).connect()
+			b.refused("INTENTS_UNREADABLE", "read_file", args{"path": "src/a.txt"})
+			b.refused("INTENTS_UNREADABLE", "search_files", args{"regex": "one"})
+			b.refused("INTENTS_UNREADABLE", "list_files", args{})
+		})
+	}
+}
+
+// Listings hide the server's own temporary files, so agents cannot make one.
+func TestTemporaryNamesAreProtected(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	s := b.selects("INT-001")
+	for _, path := range []string{"src/.orchestra-abc.tmp", "src/.ORCHESTRA-ABC.TMP"} {
+		b.refused("PROTECTED_PATH", "write_to_file", args{"path": path, "content": "x", "session": s})
+	}
+}

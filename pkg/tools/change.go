@@ -39,6 +39,8 @@ func pathProblem(requested string, err error) *refusal.Refusal {
 		code = refusal.PathOutsideWorkspace
 	case errors.Is(err, workspace.ErrNotRegular):
 		code = refusal.NotARegularFile
+	case errors.Is(err, workspace.ErrChangedDir), errors.Is(err, workspace.ErrBusy):
+		code = refusal.Busy
 	}
 	return refusal.Newf(code, "The path %q cannot be used: %v.", clip(requested, 300), err).With("path", strings.ToValidUTF8(clip(requested, 300), "\uFFFD"))
 }

@@ -62,6 +62,9 @@ func (p *protector) add(name string) {
 
 // protectName classifies one folded name.
 func protectName(folded string) Protection {
+	if IsTemp(folded) {
+		return ProtectNever // listings hide our own temporary files, so nobody else may make one
+	}
 	switch folded {
 	case ".git", ".orchestration", ".intentignore":
 		return ProtectNever

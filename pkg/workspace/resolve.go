@@ -142,8 +142,13 @@ func (r *resolver) up() error {
 func (r *resolver) follow(name string) error {
 	r.links++
 	text, err := r.current().Readlink(name)
-	if err != nil {
+	if err != nil && errors.Is(err, fs.ErrPermission) {
 		return err
+	}
+	if err != nil {
+		// It was a link a moment ago: look at it again.
+		r.pending = slices.Insert(r.pending, 0, name)
+		return nil
 	}
 	text = filepath.ToSlash(text)
 	if err := validText(text); err != nil {

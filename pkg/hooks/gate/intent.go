@@ -20,8 +20,15 @@ func initialized(c *hooks.Call, intents Intents, p Policy) hooks.Decision {
 		c.Intents, c.Ignore = set, set.Ignore()
 		return hooks.Allow()
 	case c.Class == hooks.Safe:
-		// The rules that are clear hold, whatever is wrong with the rest.
-		c.Ignore, _ = intents.Ignore()
+		// The rules that are clear hold, whatever is wrong with the rest. A
+		// file of which nothing can be read may hold secret rules: then no
+		// file is shown.
+		ignore, err := intents.Ignore()
+		var whole *intent.UnreadableError
+		if errors.As(err, &whole) && whole.Line == 0 && len(c.Effects.Files) > 0 {
+			return hooks.Refuse(Unreadable(err))
+		}
+		c.Ignore = ignore
 		return hooks.Allow()
 	case errors.Is(err, intent.ErrNotInitialized):
 		if c.Ignore, err = intents.Ignore(); err != nil {
