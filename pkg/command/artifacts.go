@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // DefaultArtifactsLimit bounds all kept output together.
@@ -185,10 +187,14 @@ func (a *Artifacts) directory(create bool) (*os.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("command output directory: %w", err)
 	}
+	perm := fs.FileMode(0)
+	if create {
+		perm = 0o755
+	}
 	walked := ""
 	for part := range strings.SplitSeq(a.dir, "/") {
 		walked = path.Join(walked, part)
-		next, err := openPlainDir(current, part, create)
+		next, err := durable.OpenOwn(current, part, perm)
 		current.Close()
 		if err != nil {
 			return nil, fmt.Errorf("command output directory %s: %w", walked, err)
@@ -196,34 +202,6 @@ func (a *Artifacts) directory(create bool) (*os.Root, error) {
 		current = next
 	}
 	return current, nil
-}
-
-func openPlainDir(parent *os.Root, name string, create bool) (*os.Root, error) {
-	if create {
-		if err := parent.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-	}
-	named, err := parent.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !named.IsDir() {
-		return nil, errors.New("is not a directory of its own; remove it, it is made again when needed")
-	}
-	dir, err := parent.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := dir.Stat(".")
-	if err == nil && !os.SameFile(named, opened) {
-		err = errors.New("was replaced while it was opened")
-	}
-	if err != nil {
-		dir.Close()
-		return nil, err
-	}
-	return dir, nil
 }
 
 func newID() string {

@@ -11,6 +11,8 @@ import (
 	"path"
 	"sync"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const (
@@ -68,16 +70,20 @@ func (d *disk) open(create bool) (*os.Root, error) {
 	if d.workspace == nil {
 		return nil, errUninitialised
 	}
-	dir, err := openOwn(d.workspace, governanceDir, false)
+	dir, err := durable.OpenOwn(d.workspace, governanceDir, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errUninitialised
+	}
+	perm := fs.FileMode(0)
+	if create {
+		perm = 0o700
 	}
 	for _, name := range stateDirs {
 		if err != nil {
 			return nil, err
 		}
 		parent := dir
-		dir, err = openOwn(parent, name, create)
+		dir, err = durable.OpenOwn(parent, name, perm)
 		parent.Close()
 	}
 	if err != nil {
@@ -89,22 +95,6 @@ func (d *disk) open(create bool) (*os.Root, error) {
 	}
 	d.dir = dir
 	return dir, nil
-}
-
-func openOwn(parent *os.Root, name string, create bool) (*os.Root, error) {
-	if create {
-		if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-	}
-	info, err := parent.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a directory: remove it, the server makes its own", path.Join(parent.Name(), name))
-	}
-	return parent.OpenRoot(name)
 }
 
 // glance says how a file is in the directory as it was last opened.
