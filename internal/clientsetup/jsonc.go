@@ -101,22 +101,7 @@ func (d *document) addMissing(dst *hujson.Value, src hujson.Value, depth int, pa
 	if !ok {
 		return fmt.Errorf("%w: %s is not an object there", ErrUnmergeable, describePath(path))
 	}
-	for _, member := range addition.Members {
-		name := member.Name.Value.(hujson.Literal).String()
-		at := append(path[:len(path):len(path)], name)
-		existing, err := findMember(object, name, at)
-		if err != nil {
-			return err
-		}
-		if existing == nil {
-			d.appendMember(object, member, depth)
-			continue
-		}
-		if err := d.addMissing(existing, member.Value, depth+1, at); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.mergeObject(object, addition, depth, path, d.addMissing)
 }
 
 func parseAddition(addition any) (hujson.Value, error) {
@@ -141,7 +126,7 @@ func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, pat
 		if !ok {
 			return fmt.Errorf("%w: %s is not an object there", ErrUnmergeable, describePath(path))
 		}
-		return d.mergeObject(object, addition, depth, path)
+		return d.mergeObject(object, addition, depth, path, d.mergeMember)
 	case *hujson.Array:
 		list, ok := dst.Value.(*hujson.Array)
 		if !ok {
@@ -157,7 +142,9 @@ func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, pat
 	}
 }
 
-func (d *document) mergeObject(object, addition *hujson.Object, depth int, path []string) error {
+// mergeObject appends the members that are missing, and leaves those that are there to both.
+func (d *document) mergeObject(object, addition *hujson.Object, depth int, path []string,
+	both func(dst *hujson.Value, src hujson.Value, depth int, path []string) error) error {
 	for _, member := range addition.Members {
 		name := member.Name.Value.(hujson.Literal).String()
 		at := append(path[:len(path):len(path)], name)
@@ -169,7 +156,7 @@ func (d *document) mergeObject(object, addition *hujson.Object, depth int, path 
 			d.appendMember(object, member, depth)
 			continue
 		}
-		if err := d.mergeMember(existing, member.Value, depth+1, at); err != nil {
+		if err := both(existing, member.Value, depth+1, at); err != nil {
 			return err
 		}
 	}
