@@ -286,7 +286,7 @@ func (e *Engine) newCall(spec Spec, req Request) *Call {
 	switch {
 	case call.Session != nil:
 		call.Views = call.Session.Views
-	case call.SessionErr != nil && errors.Is(call.SessionErr, session.ErrNone):
+	case errors.Is(call.SessionErr, session.ErrNone):
 		call.Views = e.sessions.Untracked(req.Caller)
 	}
 	call.Declared = mutation.Class(common.MutationClass)

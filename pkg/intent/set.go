@@ -40,12 +40,17 @@ func (s *Set) Get(id string) (*Intent, bool) {
 func (s *Set) Covering(path string) []*Intent {
 	var out []*Intent
 	for _, i := range s.intents {
-		if i.Status.Selectable() && !s.ignore.IntentBlocked(i.ID) && !i.scope.Unrestricted() && i.scope.Match(path) {
+		if s.Selectable(i) && !i.scope.Unrestricted() && i.scope.Match(path) {
 			out = append(out, i)
 		}
 	}
 	slices.SortFunc(out, func(a, b *Intent) int { return strings.Compare(a.ID, b.ID) })
 	return out
+}
+
+// Selectable reports whether an agent could select the intent now: in progress or to do, and not ignored.
+func (s *Set) Selectable(i *Intent) bool {
+	return i.Status.Selectable() && !s.ignore.IntentBlocked(i.ID)
 }
 
 // Warnings returns what the files say that is probably not meant, in the order of the files.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
@@ -92,7 +91,7 @@ func (s *Server) available() []*intent.Intent {
 	}
 	var found []*intent.Intent
 	for _, in := range set.All() {
-		if gate.CanSelect(in, set) {
+		if set.Selectable(in) {
 			found = append(found, in)
 		}
 	}

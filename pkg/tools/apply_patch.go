@@ -182,7 +182,7 @@ type patchedFile struct {
 	ContentHash string   `json:"content_hash"`
 }
 
-func renderPatch(o *hooks.Outcome, _ []string) (hooks.Result, error) {
+func renderPatch(o *hooks.Outcome) (hooks.Result, error) {
 	result := struct {
 		Files         []patchedFile `json:"files"`
 		RecordID      string        `json:"record_id"`

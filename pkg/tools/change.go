@@ -106,7 +106,7 @@ type changes struct {
 	effects []*hooks.FileEffect
 	files   []workspace.Change
 	notes   []string
-	render  func(o *hooks.Outcome, notes []string) (hooks.Result, error)
+	render  func(o *hooks.Outcome) (hooks.Result, error)
 }
 
 // add plans one change. A change to the very same bytes is not carried out but
@@ -160,7 +160,7 @@ func (p *preparedChanges) Commit(ctx context.Context) (*hooks.Outcome, error) {
 
 func (p *preparedChanges) Discard() error { return p.files.Discard() }
 
-func (c *changes) Result(o *hooks.Outcome) (hooks.Result, error) { return c.render(o, c.notes) }
+func (c *changes) Result(o *hooks.Outcome) (hooks.Result, error) { return c.render(o) }
 
 func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
 	o := hooks.FileOutcome{
@@ -256,7 +256,7 @@ func writtenSchema() schema {
 }
 
 // renderOne renders the outcome of a change of one file.
-func renderOne(o *hooks.Outcome, notes []string) (hooks.Result, error) {
+func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 	f := o.Files[0]
 	w := written{Path: f.Path, Operation: f.Op, ContentHash: f.AfterHash, RecordID: o.RecordID,
 		MutationClass: string(o.Class.Class), Warnings: o.Warnings, Diff: shortDiff(f)}

@@ -21,9 +21,7 @@ type fileTool[A fileArguments] struct {
 	args *arguments
 	// plan computes the new content. It gets the decoded content, or the zero
 	// Text where the file does not exist.
-	plan func(effect *hooks.FileEffect, before workspace.Text, args A) (after string, notes []string, err error)
-	// creates: the file may be missing.
-	creates   bool
+	plan      func(effect *hooks.FileEffect, before workspace.Text, args A) (after string, notes []string, err error)
 	knowledge hooks.Knowledge
 }
 

@@ -87,7 +87,7 @@ func listIntents(d *Deps) hooks.Tool {
 			if a.Status != "" && in.Status != wanted {
 				continue
 			}
-			view := intentView{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), in.Agent, gate.CanSelect(in, set)}
+			view := intentView{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), in.Agent, set.Selectable(in)}
 			result.Intents = append(result.Intents, view)
 			fmt.Fprintf(&b, "%s [%s%s] %s\n  scope: %s\n", in.ID, in.Status, unless(view.Selectable, ", cannot be selected"), in.Name, scopeText(in))
 		}

@@ -26,7 +26,7 @@ func writeToFile(d *Deps) hooks.Tool {
 		OutputSchema: output(writtenSchema()),
 	}
 	return &fileTool[writeArgs]{
-		deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}, creates: true,
+		deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema},
 		plan: func(_ *hooks.FileEffect, before workspace.Text, a writeArgs) (string, []string, error) {
 			if before.BOM {
 				// The file's own mark is put before the content; one that the

@@ -89,7 +89,7 @@ func selected(c *hooks.Call, p Policy) hooks.Decision {
 
 // Usable refuses an intent that cannot be worked under.
 func Usable(in *intent.Intent, set *intent.Set) *refusal.Refusal {
-	if in.Status == intent.Blocked || in.Status == intent.Done {
+	if !in.Status.Selectable() {
 		return refusal.Newf(refusal.IntentNotActive, "%s (%s) is %s.", in.ID, in.Name, in.Status).
 			With("intent_id", in.ID).With("status", string(in.Status)).With("available", Selectable(set))
 	}
@@ -153,14 +153,9 @@ func Selectable(set *intent.Set) []string {
 		return ids
 	}
 	for _, in := range set.All() {
-		if CanSelect(in, set) {
+		if set.Selectable(in) {
 			ids = append(ids, fmt.Sprintf("%s (%s)", in.ID, in.Name))
 		}
 	}
 	return ids
-}
-
-// CanSelect reports whether an intent can be selected.
-func CanSelect(in *intent.Intent, set *intent.Set) bool {
-	return in.Status != intent.Blocked && in.Status != intent.Done && !set.Ignore().IntentBlocked(in.ID)
 }

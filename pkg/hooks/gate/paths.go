@@ -99,9 +99,7 @@ func scope(c *hooks.Call, p Policy) hooks.Decision {
 func outOfScope(c *hooks.Call, path string) *refusal.Refusal {
 	covering := []string{}
 	for _, in := range c.Intents.Covering(path) {
-		if CanSelect(in, c.Intents) {
-			covering = append(covering, in.ID)
-		}
+		covering = append(covering, in.ID)
 	}
 	r := refusal.Newf(refusal.ScopeViolation,
 		"Scope Violation: %s is not authorized to edit [%s]. Request scope expansion.", c.Intent.ID, path).
