@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -149,8 +150,14 @@ func segmentNames(root *os.Root) ([]string, error) {
 	return names, nil
 }
 
-// open gives the segment's file and the size to read. If git put another file there since, that one counts whole.
-func (x extent) open(root *os.Root) (*os.File, int64, error) {
+// content is what readers need of a segment: its lines by their offsets, in whatever form they are kept.
+type content interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// open gives the segment's content and the size to read. If git put another file there since, that one counts whole.
+func (x extent) open(root *os.Root) (content, int64, error) {
 	file, info, err := openRegular(root, path.Join(home, x.name), os.O_RDONLY)
 	if err != nil {
 		return nil, 0, err
