@@ -3,15 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/spf13/cobra"
+
+	printing "github.com/intentgov/orchestra-mcp/internal/printable"
 )
 
 // addJSONFlag gives a command that prints a table for people its form for programs.
@@ -47,25 +45,9 @@ func printTable(out io.Writer, rows [][]string) error {
 	return writer.Flush()
 }
 
-// printable makes control and direction characters of a text from a file visible: a name in a workspace must not be
-// able to move the cursor, or to hide what stands before it.
-func printable(text string) string {
-	var safe strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n':
-			safe.WriteString(`\n`)
-		case r == '\t':
-			safe.WriteString(`\t`)
-		case unicode.IsPrint(r):
-			safe.WriteRune(r)
-		default:
-			quoted := strconv.QuoteRuneToASCII(r)
-			safe.WriteString(quoted[1 : len(quoted)-1])
-		}
-	}
-	return safe.String()
-}
+// printable makes what could act on a terminal visible: a name in a workspace must not be able to move the cursor, or to
+// hide what stands before it.
+func printable(text string) string { return printing.Text(text) }
 
 // styled puts a text in colour if the output is a terminal and nobody asked for none.
 func (a *app) styled(code, text string) string {
@@ -90,18 +72,5 @@ func printableLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// printableJSON is a JSON text of the same value. What printable makes visible can only stand in a string there, where
-// JSON has its own escape for it; encoding/json leaves C1 controls and direction marks as they are.
-func printableJSON(text []byte) string {
-	var safe strings.Builder
-	for _, r := range string(text) {
-		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
-			safe.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&safe, `\u%04x`, unit)
-		}
-	}
-	return safe.String()
-}
+// printableJSON is a JSON text of the same value, safe for a terminal.
+func printableJSON(text []byte) string { return printing.JSON(text) }

@@ -139,6 +139,7 @@ type query struct {
 	paths    []string
 	problems []Problem
 	seen     map[string]bool // identities given
+	want     func(line []byte) bool
 }
 
 // read gives up to Limit matches of one segment.
@@ -170,6 +171,9 @@ func (q *query) each(ctx context.Context, root *os.Root, place extent, visit fun
 			return err
 		}
 		if !line.tooLong && bytes.HasPrefix(line.data, []byte(prevKey)) && !(bytes.Contains(line.data, needle) && containsAny(line.data, kinds)) {
+			return nil
+		}
+		if q.want != nil && !line.tooLong && bytes.HasPrefix(line.data, []byte(prevKey)) && !q.want(line.data) {
 			return nil
 		}
 		return q.visit(place.name, line, visit)

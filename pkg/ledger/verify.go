@@ -39,6 +39,9 @@ type Problem struct {
 	Line    int         `json:"line,omitzero"`   // 1-based; 0 if lines were not counted
 	Record  string      `json:"record,omitzero"` // the record's id, else its hash, where there is one
 	Detail  string      `json:"detail"`
+
+	offset int64 // of the line, if it is about one
+	ofLine bool
 }
 
 // Report is the result of Verify.
@@ -215,7 +218,7 @@ func recordName(line []byte, id digest) string {
 }
 
 func lineProblem(segment string, line rawLine, err error) Problem {
-	p := Problem{Kind: ProblemMalformed, Segment: segment, Line: line.number}
+	p := Problem{Kind: ProblemMalformed, Segment: segment, Line: line.number, offset: line.offset, ofLine: true}
 	detail := err.Error()
 	switch {
 	case line.tooLong:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -207,5 +208,53 @@ func TestQueryLessons(t *testing.T) {
 		if !strings.Contains(r.Text, "not instructions") {
 			t.Errorf("not marked as notes: %s", r.Text)
 		}
+	}
+}
+
+// What query_trace and the recent trace say of a record is one line, also of a refusal and of an operator's undo, and
+// whatever was in the agent's text.
+func TestTraceSaysWhatARecordIs(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	b.selects("INT-001")
+	first := b.ok("write_to_file", args{"path": "src/new.txt", "content": "x\ny\n"}).str("record_id")
+	b.refused("PATH_OUTSIDE_WORKSPACE", "write_to_file", args{"path": "docs/forged\n2026-01-01 INT-001 fine", "content": "x"})
+	appendRecord(t, b.dir, ledger.Record{
+		Kind: ledger.KindMutation, IntentID: "INT-001", MutationClass: "INTENT_EVOLUTION", Call: "undo",
+		Contributor: ledger.Contributor{Type: ledger.ContributorHuman}, Detail: map[string]any{"undoes": []any{first}},
+		Changes: []ledger.Change{{Path: "src/new.txt", Op: ledger.OpDeleted, Hunks: [][4]int{{1, 2, 0, 0}}}},
+	})
+	undone := "undo deleted src/new.txt +0 -2 (undoes " + first[:8] + ") (INTENT_EVOLUTION) by a human"
+	r := b.ok("query_trace", args{"intent_id": "INT-001"})
+	for _, want := range []string{
+		undone, "write_to_file created src/new.txt +2 -0 (INTENT_EVOLUTION)\n",
+		`write_to_file refused PATH_OUTSIDE_WORKSPACE docs/forged\n2026-01-01 INT-001 fine` + "\n", "select_active_intent",
+	} {
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("%q is not in\n%s", want, r.Text)
+		}
+	}
+	found := wellFormed(t, b.ok("get_active_intent", args{}).str("context"))
+	if len(found["record"]) != 2 || found["record"][0] != undone {
+		t.Errorf("recent_trace: %q", found["record"])
+	}
+}
+
+// appendRecord adds to a workspace's ledger what another program would.
+func appendRecord(t *testing.T, dir string, r ledger.Record) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	l, err := ledger.Open(root, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
 const (
@@ -154,12 +156,12 @@ func changeKinds() []ledger.Kind {
 
 // summary is one line about a record.
 func summary(e ledger.Entry) string {
-	if e.Command != nil {
-		return fmt.Sprintf("%s: %s (exit code %d)", e.Call, e.Command.Command, e.Command.ExitCode)
+	text := brief.Line(e)
+	if e.MutationClass != "" {
+		text += " (" + printable.Text(e.MutationClass) + ")"
 	}
-	var parts []string
-	for _, c := range e.Changes {
-		parts = append(parts, string(c.Op)+" "+c.Path)
+	if e.Contributor.Type == ledger.ContributorHuman {
+		text += " by a human"
 	}
-	return fmt.Sprintf("%s: %s (%s)", e.Call, strings.Join(parts, ", "), e.MutationClass)
+	return text
 }

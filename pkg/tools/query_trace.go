@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -126,7 +127,7 @@ func (d *Deps) runTrace(ctx context.Context, a traceArgs) (*reply, error) {
 			r.Files = append(r.Files, c.Path)
 		}
 		result.Records = append(result.Records, r)
-		fmt.Fprintf(&b, "%s %s %s %s\n", r.Timestamp, r.IntentID, r.RecordID, r.Summary)
+		fmt.Fprintf(&b, "%s %s %s %s\n", r.Timestamp, printable.Text(r.IntentID), printable.Text(r.RecordID), r.Summary)
 	}
 	if len(result.Records) == 0 {
 		b.WriteString("[no records]\n")

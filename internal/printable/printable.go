@@ -1,0 +1,86 @@
+// Package printable makes text that others wrote safe to show. A file name, a command or a ledger line can hold escape
+// sequences that move the cursor and characters that turn the direction of writing; shown as they are, they could hide
+// or forge what a person reads.
+//
+// It promises that what it returns has no control, format or private characters but those named at each function, and
+// that everything printable stays as it was. It does not promise that the text can be turned back: \n in the text and a
+// newline look the same. Look-alike letters stay.
+package printable
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text is for one line of output: newlines and tabs are made visible as well.
+func Text(text string) string {
+	if isPlain(text) {
+		return text
+	}
+	var safe strings.Builder
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&safe, `\x%02x`, text[at])
+		case r == '\n':
+			safe.WriteString(`\n`)
+		case r == '\t':
+			safe.WriteString(`\t`)
+		case unicode.IsPrint(r):
+			safe.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRuneToASCII(r)
+			safe.WriteString(quoted[1 : len(quoted)-1])
+		}
+		at += size
+	}
+	return safe.String()
+}
+
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// JSON is a JSON text of the same value. What Text makes visible can only stand in a string there, where JSON has its
+// own escape for it; encoding/json leaves C1 controls and direction marks as they are. Newlines and tabs between tokens
+// stay.
+func JSON(text []byte) string {
+	if isPlain(string(text)) {
+		return string(text)
+	}
+	var safe strings.Builder
+	for _, r := range string(text) {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			safe.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&safe, `\u%04x`, unit)
+		}
+	}
+	return safe.String()
+}
+
+// Clip shortens a text to at most n characters, and says that it did.
+func Clip(text string, n int) string {
+	if len(text) <= n || utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	count := 0
+	for at := range text {
+		if count++; count == n {
+			return text[:at] + "…"
+		}
+	}
+	return text
+}

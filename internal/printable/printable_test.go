@@ -1,0 +1,82 @@
+package printable_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/internal/printable"
+)
+
+func TestTextShowsWhatWouldAct(t *testing.T) {
+	for text, want := range map[string]string{
+		"src/main.go":          "src/main.go",
+		"naïve — 木":            "naïve — 木",
+		"a\nb\tc\rd":           `a\nb\tc\rd`,
+		"\x1b[2J":              `\x1b[2J`,
+		"\u009b2J":             `\u009b2J`,
+		"a\u202egpj.exe":       `a\u202egpj.exe`,
+		"\u2066x\u2069\u200b":  `\u2066x\u2069\u200b`,
+		"bad \xff\xfe":         `bad \xff\xfe`,
+		"\U000e0041 tag":       `\U000e0041 tag`,
+		"\ufeffbom and \ufffd": "\\ufeffbom and \ufffd",
+	} {
+		if got := printable.Text(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestClipCountsCharacters(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"äöü", 3, "äöü"}, {"äöüß", 3, "äö…"}, {strings.Repeat("x", 1<<20), 4, "xxx…"},
+	} {
+		if got := printable.Clip(c.text, c.n); got != c.want {
+			t.Errorf("clip %.10q at %d gives %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("plain")
+	f.Add("\x1b]0;title\x07\u202e\xff\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		safe := printable.Text(text)
+		for _, r := range safe {
+			if !unicode.IsPrint(r) {
+				t.Fatalf("%q is shown as %q, with %U", text, safe, r)
+			}
+		}
+		if clipped := printable.Clip(safe, 8); utf8.RuneCountInString(clipped) > 8 {
+			t.Fatalf("%q clipped is %q", safe, clipped)
+		}
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add("plain")
+	f.Add("\u009b\u202e\U000e0041")
+	f.Fuzz(func(t *testing.T, text string) {
+		document, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		safe := printable.JSON(document)
+		var before, after any
+		if json.Unmarshal(document, &before) != nil || json.Unmarshal([]byte(safe), &after) != nil || !reflect.DeepEqual(before, after) {
+			t.Fatalf("%q became %q", document, safe)
+		}
+		for _, r := range safe {
+			if !unicode.IsPrint(r) {
+				t.Fatalf("%q is shown as %q, with %U", document, safe, r)
+			}
+		}
+	})
+}

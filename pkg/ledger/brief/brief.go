@@ -1,0 +1,165 @@
+// Package brief says in one line what a ledger record is about.
+//
+// It promises one line of printable text of bounded length, whatever the record holds: names and commands in a record
+// are the agent's text. It leaves out when, who and under which intent, which its callers show in columns of their own,
+// and it is for reading only: programs read the record.
+package brief
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+const (
+	shownPaths = 3
+	pathLength = 120
+	textLength = 160
+	shortID    = 8
+)
+
+// Line is the record's call and what came of it: the files that it changed, the command that it ran, or the decision.
+func Line(e ledger.Entry) string {
+	parts := []string{name(e)}
+	switch {
+	case e.Decision != nil:
+		parts = append(parts, decision(e))
+	case e.Command != nil:
+		parts = append(parts, command(*e.Command))
+	}
+	if len(e.Changes) > 0 {
+		parts = append(parts, changes(e.Changes))
+	} else if e.Kind == "" && len(e.Files) > 0 {
+		parts = append(parts, paths(e.Files))
+	}
+	if n := len(e.Violations); n > 0 {
+		parts = append(parts, fmt.Sprintf("(%d out of scope)", n))
+	}
+	if note := detail(e); note != "" {
+		parts = append(parts, note)
+	}
+	return strings.Join(parts, " ")
+}
+
+func name(e ledger.Entry) string {
+	switch {
+	case e.Call != "":
+		return shown(e.Call, textLength)
+	case e.Kind != "":
+		return shown(string(e.Kind), textLength)
+	}
+	return "[of another tool]"
+}
+
+func shown(text string, length int) string { return printable.Text(printable.Clip(text, length)) }
+
+func decision(e ledger.Entry) string {
+	d := e.Decision
+	words := []string{shown(d.Outcome, textLength)}
+	for _, word := range []string{d.ErrorType, d.Approval} {
+		if word != "" {
+			words = append(words, shown(word, textLength))
+		}
+	}
+	if len(d.Paths) > 0 {
+		words = append(words, paths(d.Paths))
+	}
+	return strings.Join(words, " ")
+}
+
+func command(c ledger.Command) string {
+	end := fmt.Sprintf("exit %d", c.ExitCode)
+	switch {
+	case c.TimedOut:
+		end = "timed out"
+	case c.Background:
+		end = "in the background"
+	}
+	return fmt.Sprintf("[%s] %s", end, shown(c.Command, textLength))
+}
+
+func changes(all []ledger.Change) string {
+	var list []string
+	for _, c := range all[:min(len(all), shownPaths)] {
+		op := shown(string(c.Op), textLength)
+		text := op + " " + shown(c.Path, pathLength)
+		if c.From != "" {
+			text = fmt.Sprintf("%s %s to %s", op, shown(c.From, pathLength), shown(c.Path, pathLength))
+		}
+		if added, removed := Lines(c); added+removed > 0 {
+			text += fmt.Sprintf(" +%d -%d", added, removed)
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ") + more(len(all), shownPaths)
+}
+
+func paths(all []string) string {
+	var list []string
+	for _, p := range all[:min(len(all), shownPaths)] {
+		list = append(list, shown(p, pathLength))
+	}
+	return strings.Join(list, ", ") + more(len(all), shownPaths)
+}
+
+func more(n, shown int) string {
+	if n <= shown {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n-shown)
+}
+
+// detail names the records that this one takes back.
+func detail(e ledger.Entry) string {
+	for _, key := range []string{Undoes, Retracts} {
+		if ids := References(e, key); len(ids) > 0 {
+			return fmt.Sprintf("(%s %s%s)", key, ShortID(ids[0]), more(len(ids), 1))
+		}
+	}
+	return ""
+}
+
+// ShortID is as much of an id as a person reads and types.
+func ShortID(id string) string { return printable.Text(id[:min(len(id), shortID)]) }
+
+// Keys of a record's detail that name other records.
+const (
+	Undoes   = "undoes"   // the records that this one took back
+	Retracts = "retracts" // the record of a mutation that was not to be: its append had failed
+)
+
+// References are the ids of the records that a detail's key names: a text, or a list of texts.
+func References(e ledger.Entry, key string) []string {
+	var ids []string
+	switch value := e.Detail[key].(type) {
+	case string:
+		ids = append(ids, value)
+	case []string:
+		ids = append(ids, value...)
+	case []any:
+		for _, element := range value {
+			if id, ok := element.(string); ok {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// Lines counts the lines that a change added and removed, by its hunks; where there are none, as in a file of another
+// record format, by its ranges. A coarse change counts all lines from its first to its last.
+func Lines(c ledger.Change) (added, removed int) {
+	for _, h := range c.Hunks {
+		removed += max(h[1], 0)
+		added += max(h[3], 0)
+	}
+	if len(c.Hunks) > 0 {
+		return added, removed
+	}
+	for _, r := range c.Ranges {
+		added += max(r.EndLine-r.StartLine+1, 0)
+	}
+	return added, removed
+}

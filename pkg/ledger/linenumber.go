@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// LineNumber counts to the line of a segment that begins at offset: 1 for the first. A query reads from the end and
+// does not count; who wants to tell a person asks here.
+func (l *Ledger) LineNumber(ctx context.Context, segment string, offset int64) (int, error) {
+	numbers, err := l.lineNumbers(ctx, segment, []int64{offset})
+	if err != nil {
+		return 0, err
+	}
+	return numbers[0], nil
+}
+
+// NumberProblems gives those of the problems their line that a query found without counting. A problem whose line cannot
+// be counted stays as it is: its detail says at which byte it stands.
+func (l *Ledger) NumberProblems(ctx context.Context, problems []Problem) []Problem {
+	problems = slices.Clone(problems)
+	uncounted := map[string][]*Problem{}
+	for i := range problems {
+		if p := &problems[i]; p.Line == 0 && p.ofLine {
+			uncounted[p.Segment] = append(uncounted[p.Segment], p)
+		}
+	}
+	for segment, list := range uncounted {
+		slices.SortFunc(list, func(a, b *Problem) int { return cmp.Compare(a.offset, b.offset) })
+		offsets := make([]int64, len(list))
+		for i, p := range list {
+			offsets[i] = p.offset
+		}
+		numbers, err := l.lineNumbers(ctx, segment, offsets)
+		for i := 0; err == nil && i < len(list); i++ {
+			list[i].Line = numbers[i]
+		}
+	}
+	return problems
+}
+
+// lineNumbers counts in one pass to each of the offsets, which are sorted.
+func (l *Ledger) lineNumbers(ctx context.Context, segment string, offsets []int64) ([]int, error) {
+	places, _, err := extents(ctx, l.root)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(places, func(x extent) bool { return x.name == segment })
+	if i < 0 {
+		return nil, fmt.Errorf("count the lines of %s: it is gone", segment)
+	}
+	file, size, err := places[i].open(l.root)
+	if err != nil {
+		return nil, fmt.Errorf("count the lines of %s: %w", segment, err)
+	}
+	defer file.Close()
+	numbers := make([]int, len(offsets))
+	number, at := 1, int64(0)
+	for n, offset := range offsets {
+		if offset > size {
+			return nil, fmt.Errorf("count the lines of %s: it has changed meanwhile", segment)
+		}
+		breaks, err := countBreaks(ctx, io.NewSectionReader(file, at, offset-at))
+		if err != nil {
+			return nil, fmt.Errorf("count the lines of %s: %w", segment, err)
+		}
+		number, at = number+breaks, offset
+		numbers[n] = number
+	}
+	return numbers, nil
+}
+
+func countBreaks(ctx context.Context, r io.Reader) (breaks int, err error) {
+	buf := make([]byte, 4*readBlock)
+	for {
+		n, err := r.Read(buf)
+		breaks += bytes.Count(buf[:n], []byte("\n"))
+		switch {
+		case errors.Is(err, io.EOF):
+			return breaks, nil
+		case err != nil:
+			return breaks, err
+		case ctx.Err() != nil:
+			return breaks, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// manySegments appends n records, one a minute, to a ledger of several sessions.
+func manySegments(t *testing.T, w *workspace, sessions, n int) *ledger.Ledger {
+	t.Helper()
+	at := fixedClock()()
+	l := w.open(ledger.Options{Layout: ledger.LayoutSessions, Clock: func() time.Time { return at }})
+	for i := range n {
+		r := mutation(fmt.Sprintf("INT-%d", i%2), fmt.Sprintf("src/%d", i))
+		r.Session = fmt.Sprintf("7d4a7a0e-53f5-4d4f-9a4e-%012d", i%sessions)
+		appendOne(t, l, r)
+		at = at.Add(time.Minute)
+	}
+	return l
+}
+
+// Each gives what Query gives, in the same order.
+func TestEachIsQueryWithoutHolding(t *testing.T) {
+	for name, sessions := range map[string]int{"one segment": 1, "several": 7} {
+		t.Run(name, func(t *testing.T) {
+			l := manySegments(t, newWorkspace(t), sessions, 40)
+			for _, f := range []ledger.Filter{
+				{}, {Newest: true}, {IntentID: "INT-1"}, {IntentID: "INT-0", Newest: true}, {Path: "src/7"}, {Limit: 5, Newest: true},
+				{Since: fixedClock()().Add(10 * time.Minute), Until: fixedClock()().Add(20 * time.Minute)}, {IntentID: "none"},
+			} {
+				var got []string
+				problems, err := l.Each(t.Context(), f, func(e ledger.Entry) error {
+					got = append(got, e.ID)
+					return nil
+				})
+				must(t, err)
+				var want []string
+				for _, e := range query(t, l, f).Entries {
+					want = append(want, e.ID)
+				}
+				if !slices.Equal(got, want) || len(problems) != 0 {
+					t.Errorf("%+v: %d records, problems %v, want %d records", f, len(got), problems, len(want))
+				}
+			}
+		})
+	}
+}
+
+func TestEachEndsWithTheVisitor(t *testing.T) {
+	enough := errors.New("enough of it")
+	for _, sessions := range []int{1, 3, 70} {
+		l := manySegments(t, newWorkspace(t), sessions, 75)
+		n := 0
+		_, err := l.Each(t.Context(), ledger.Filter{Newest: true}, func(ledger.Entry) error {
+			if n++; n == 5 {
+				return enough
+			}
+			return nil
+		})
+		if !errors.Is(err, enough) || n != 5 {
+			t.Errorf("%d sessions: %d records, then %v", sessions, n, err)
+		}
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := l.Each(cancelled, ledger.Filter{}, func(ledger.Entry) error { return nil }); !errors.Is(err, context.Canceled) {
+			t.Errorf("%d sessions: a cancelled query ends with %v", sessions, err)
+		}
+	}
+}
+
+func TestScanLinesParsesWhatIsWanted(t *testing.T) {
+	w := newWorkspace(t)
+	l := manySegments(t, w, 3, 12)
+	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed}
+	const other = ".orchestration/trace/7d4a7a0e-53f5-4d4f-9a4e-000000000000.jsonl"
+	w.write(other, w.read(other)+"garbage\n{\"of\":\"another tool\"}\n")
+	var got []string
+	problems, err := l.ScanLines(t.Context(), func(line []byte) bool { return bytes.Contains(line, []byte(`"src/5"`)) }, func(e ledger.Entry) error {
+		got = append(got, string(e.Kind)+" "+strings.Join(e.Files, ","))
+		return nil
+	})
+	must(t, err)
+	if !slices.Equal(got, []string{" ", "mutation src/5"}) || len(problems) != 1 || problems[0].Line != 5 {
+		t.Errorf("got %q, problems %v", got, problems)
+	}
+}
+
+// A query that reads from the end does not count lines; asked for, the count is right, also of lines that are long.
+func TestProblemsAreNumbered(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "src/a"))
+	appendOne(t, l, mutation("INT-001", "src/b"))
+	lines := w.lines(tracePath)
+	w.write(tracePath, lines[0]+"\n<<<<<<< HEAD\r\n\n"+strings.Repeat("x", 17<<20)+"\n"+lines[1]+"\n=======\n")
+	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed, ledger.ProblemTooLong, ledger.ProblemMalformed}
+	found := query(t, l, ledger.Filter{Newest: true})
+	for _, p := range found.Problems {
+		if p.Line != 0 {
+			t.Errorf("the query counted: %+v", p)
+		}
+	}
+	var numbers []int
+	for _, p := range l.NumberProblems(t.Context(), found.Problems) {
+		numbers = append(numbers, p.Line)
+	}
+	if !slices.Equal(numbers, []int{6, 4, 2}) {
+		t.Errorf("the problems are in lines %v, want 6, 4 and 2", numbers)
+	}
+	last := found.Entries[0]
+	if n, err := l.LineNumber(t.Context(), last.Segment, last.Offset); err != nil || n != 5 {
+		t.Errorf("the last record is in line %d (%v), want 5", n, err)
+	}
+	if _, err := l.LineNumber(t.Context(), "trace/none.jsonl", 0); err == nil {
+		t.Error("a segment that is not there has lines")
+	}
+	if _, err := l.LineNumber(t.Context(), last.Segment, 1<<40); err == nil {
+		t.Error("an offset behind the end has a line")
+	}
+}
