@@ -1,6 +1,9 @@
 package ledger
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // Disk lets a test stand between a Ledger and its files. Nil functions are the real ones.
 type Disk struct {
@@ -31,3 +34,6 @@ func (l *Ledger) LimitLine(n int) { l.maxLine = n }
 
 // FlushData is how the ledger flushes a file.
 func FlushData(f *os.File) error { return flushData(f) }
+
+// FollowEvery sets how often Follow looks.
+func (l *Ledger) FollowEvery(d time.Duration) { l.followEvery = d }

@@ -58,6 +58,8 @@ type Ledger struct {
 	disk    disk
 	maxLine int
 
+	followEvery time.Duration
+
 	queue chan *request
 	done  chan struct{} // closed when the writer has ended
 	soon  atomic.Int64  // records of AppendSoon that are not in the file yet
@@ -100,7 +102,7 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 		return nil, fmt.Errorf("open the ledger of %s: %w", root.Name(), err)
 	}
 	l := &Ledger{
-		root: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine,
+		root: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine, followEvery: followEvery,
 		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*segment{},
 	}
 	if opts.LockWait == 0 {
