@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -55,7 +56,7 @@ func (a *app) askBlame(ctx context.Context, file string, ask func(w blame.Worksp
 	if err != nil {
 		return err
 	}
-	err = ask(blame.Workspace{Root: root, Ledger: records}, path)
+	err = ask(blame.Workspace{Root: root, Ledger: records, Images: images.Open(root, images.Options{}).Get}, path)
 	switch {
 	case errors.Is(err, workspace.ErrBinary):
 		return fmt.Errorf("%w; ask `orchestra-mcp log --path %s` for its records", err, printable(path))

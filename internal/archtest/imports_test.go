@@ -38,7 +38,7 @@ func layers() [][]string {
 		{"internal"},
 		{"pkg/edit", "pkg/refusal", "pkg/mutation"},
 		{"pkg/workspace"},
-		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger"},
+		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/images"},
 		{"pkg/hooks", "pkg/blame"},
 		{"pkg/hooks/gate", "pkg/hooks/trace"},
 		{"pkg/tools"},

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -110,6 +111,9 @@ func killServers(t *testing.T, kills int) *audit {
 	a.check("at the end")
 	if err := c.end(); err != nil {
 		t.Fatal(err)
+	}
+	if named, kept := keptImages(t, dir, ledger.KindRecovered); kept != named {
+		t.Errorf("of %d contents of recovered mutations %d are kept", named, kept)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/inflight/*")); len(left) > 0 {
 		t.Errorf("a server that ended in order left %v", left)

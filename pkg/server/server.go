@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -55,6 +56,8 @@ type Server struct {
 	sessions  *session.Store
 	ledger    *ledger.Ledger
 	journal   *journal.Journal
+	images    *images.Store
+	recorder  *trace.Recorder
 	maps      *trace.MapKeeper
 	engine    *hooks.Engine
 	deps      *tools.Deps
@@ -108,6 +111,10 @@ func (s *Server) open() error {
 		Layout: ledger.Layout(o.Settings.Ledger.Layout), Durability: ledgerDurability,
 		Version: o.Version, Clock: o.Clock, Logger: s.log,
 	})
+	s.images = images.Open(root, images.Options{
+		Size: int64(o.Settings.Undo.KeepSize), Age: o.Settings.Undo.KeepAge, Largest: int64(o.Settings.Limits.FileSize),
+		Clock: o.Clock, Logger: s.log,
+	})
 	s.journal = journal.Open(journal.Options{
 		State: s.workspace.State, Durable: durability == workspace.Full, Logger: s.log,
 	})
@@ -137,7 +144,9 @@ func (s *Server) assemble() error {
 	}
 	approvals := approval.Open(root, o.Clock)
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
-	s.engine = hooks.NewEngine(s.sessions, trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log), gate.NewInbox(approvals), s.log)
+	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
+	s.recorder.KeepImages(s.images)
+	s.engine = hooks.NewEngine(s.sessions, s.recorder, gate.NewInbox(approvals), s.log)
 	gate.Register(s.engine, s.intents, fresh, s.ledger, policyOf(o.Settings))
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))
@@ -190,6 +199,10 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return b.ServeStdio(ctx, in, out, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
 }
 
+// imagesTime bounds what the end of a server waits for contents that nobody
+// may ever ask for.
+const imagesTime = time.Second
+
 // Close writes what is pending and gives everything back.
 func (s *Server) Close() error {
 	var errs []error
@@ -203,6 +216,11 @@ func (s *Server) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		errs = append(errs, s.ledger.Close(ctx))
+	}
+	if s.images != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), imagesTime)
+		defer cancel()
+		errs = append(errs, s.images.Close(ctx))
 	}
 	if s.journal != nil {
 		errs = append(errs, s.journal.Close())

@@ -32,6 +32,7 @@ func Defaults() Settings {
 			OutputTotal: 512 << 20,
 		},
 		Ledger:  Ledger{Layout: Single, OnFailure: Refuse},
+		Undo:    Undo{KeepSize: 256 << 20, KeepAge: 720 * time.Hour},
 		Session: Session{Idle: 24 * time.Hour},
 		HTTP:    HTTP{Listen: "127.0.0.1:7428"},
 		Brain:   Brain{File: ".orchestration/AGENT.md"},

@@ -19,6 +19,7 @@ type Settings struct {
 	Approvals Approvals
 	Commands  Commands
 	Ledger    Ledger
+	Undo      Undo
 	Session   Session
 	Auth      Auth
 	HTTP      HTTP
@@ -125,6 +126,12 @@ type Ledger struct {
 	Layout      Choice // Single, Sessions
 	RecordReads bool
 	OnFailure   Choice // Refuse, Degraded
+}
+
+// Undo is how long contents are kept to take changes back.
+type Undo struct {
+	KeepSize Size // of all of them on disk; 0 keeps none
+	KeepAge  time.Duration
 }
 
 // Session is the life of what an agent has selected and seen.

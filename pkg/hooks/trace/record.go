@@ -33,6 +33,7 @@ type Recorder struct {
 	files   *workspace.Workspace
 	log     zerolog.Logger
 	last    lastRecords
+	images  Images // nil keeps none
 
 	settling sync.Mutex
 	settled  atomic.Bool // once, by this process
@@ -72,6 +73,7 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 	if err != nil {
 		return nil, err
 	}
+	r.keep(draft.Record(), pending.Outcome)
 	return &inflight{r, call, pending.Outcome, draft, entry, false}, nil
 }
 
@@ -101,6 +103,7 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 			return "", err
 		}
 		i.draft = draft
+		i.recorder.keep(draft.Record(), outcome)
 	}
 	appended, err := l.AppendDraft(ctx, i.draft)
 	if err != nil {
@@ -136,10 +139,12 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	if r.needless(ctx, call) {
 		return "", nil
 	}
-	appended, err := r.ledger.Append(ctx, r.record(ctx, call, outcome))
+	rec := r.record(ctx, call, outcome)
+	appended, err := r.ledger.Append(ctx, rec)
 	if err != nil {
 		return "", busy(err)
 	}
+	r.keep(rec, outcome)
 	r.last.recorded(outcome.Changed())
 	return appended.ID, nil
 }

@@ -1,0 +1,76 @@
+package trace
+
+import (
+	"context"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Images keeps contents by their git blob ids. Put must not wait; Wait returns
+// when what was put outlives this process.
+type Images interface {
+	Put(oid string, content []byte)
+	Wait(ctx context.Context)
+}
+
+// KeepImages hands the contents before and after each recorded change to
+// images, so that it can be undone. It is called before the first call.
+func (r *Recorder) KeepImages(images Images) { r.images = images }
+
+// keep is called when the journal has the change and before it happens: the
+// images are written while the call waits for the disk, and after a crash
+// between the two the recovered record has them too. Those of a change that
+// fails then are never asked for, and grow old.
+func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) {
+	if r.images == nil {
+		return
+	}
+	for i, f := range outcome.Changed() {
+		if i == len(rec.Changes) {
+			return
+		}
+		c := rec.Changes[i]
+		if c.BeforeOID != "" {
+			r.images.Put(c.BeforeOID, f.Before)
+		}
+		if c.AfterOID != "" && c.AfterOID != c.BeforeOID {
+			r.images.Put(c.AfterOID, f.After)
+		}
+	}
+}
+
+// maxFound bounds one content that is taken over from a process that died, in
+// bytes.
+const maxFound = 64 << 20
+
+// foundTime bounds the waiting for these contents.
+const foundTime = 2 * time.Second
+
+// keepFound keeps what the files still tell of a change whose process died,
+// perhaps before its own images were written: the displaced content, which is
+// removed right after, and what stands at the path.
+func (r *Recorder) keepFound(ctx context.Context, rec ledger.Record, plan []workspace.Planned) {
+	if r.images == nil {
+		return
+	}
+	for _, p := range plan {
+		c, ok := changeOf(rec.Changes, p.Path)
+		if !ok {
+			continue
+		}
+		for _, content := range r.files.Contents(p, maxFound) {
+			switch string(content.Hash) {
+			case c.Before:
+				r.images.Put(c.BeforeOID, content.Bytes)
+			case c.After:
+				r.images.Put(c.AfterOID, content.Bytes)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, foundTime)
+	defer cancel()
+	r.images.Wait(ctx) // the next thing that happens is that the evidence is removed
+}

@@ -1,0 +1,26 @@
+// Package images keeps the contents that files had before and after a change, so that a change can be taken back and a
+// line be followed through an edit from outside.
+//
+// # Promise
+//
+// [Store.Put] costs its caller an append to a list: contents are compressed and written behind the call, by one
+// goroutine that ends when nothing waits, with a bounded amount of memory. [Store.Get] gives a content only if its bytes
+// have the id that was asked for, whatever the file says. The store stays below its size and age, the oldest image going
+// first; one that is put again counts as new. The directory may be deleted at any time, also while a process writes into
+// it, and several processes may share it.
+//
+// # Non-promise
+//
+// Nothing here is needed: a content that is not kept is said not to be there. Nothing is flushed. A process that is
+// killed loses what waited, which is the images of its last moments (milliseconds of work, more only under load), and
+// under such load that more waits than memory allows, images are dropped. An id is a git blob id, in most repositories
+// SHA-1, for which two contents can be made to collide: who restores a file compares its SHA-256 with the record's.
+//
+// # Files
+//
+// .orchestration/cache/images/AB/ABCD….zst: one zstd frame of the raw bytes; ABCD… is git's id of the blob with these
+// bytes, 40 or 64 hexadecimal digits, and AB its first two. A file appears under its name by a rename and is never
+// written again. Names that begin with ".new-" are being written, or were left by a process that died; those are removed
+// when they are an hour old. Files have mode 0600 and directories 0700. A file's modification time is when its content
+// was last put.
+package images

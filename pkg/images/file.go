@@ -1,0 +1,131 @@
+package images
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+const (
+	suffix    = ".zst"
+	newPrefix = ".new-"
+	// overhead is more than compression can add to a content.
+	overhead = 1 << 20
+)
+
+// validID: git's ids are lower-case hexadecimal, of SHA-1 or SHA-256.
+func validID(id string) bool {
+	_, err := hex.DecodeString(id)
+	return err == nil && (len(id) == 2*sha1.Size || len(id) == 2*sha256.Size) && id == strings.ToLower(id)
+}
+
+// matches reports whether content is the blob that id names.
+func matches(id string, content []byte) bool {
+	var h hash.Hash = sha1.New()
+	if len(id) == 2*sha256.Size {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil)) == id
+}
+
+// fileOf is the name of an image's file in the store's directory.
+func fileOf(id string) string { return id[:2] + "/" + id + suffix }
+
+// directory opens the store's directory, part by part, and no link on the way. With make it is made, but for
+// .orchestration itself.
+func directory(root *os.Root, make bool) (*os.Root, error) {
+	at, err := durable.OpenOwn(root, ".orchestration", 0)
+	for _, name := range []string{"cache", "images"} {
+		if err != nil {
+			return nil, err
+		}
+		perm := fs.FileMode(0)
+		if make {
+			perm = 0o700
+		}
+		var next *os.Root
+		next, err = durable.OpenOwn(at, name, perm)
+		at.Close()
+		at = next
+	}
+	return at, err
+}
+
+// Get gives a content, if it is kept and is what its id says.
+func (s *Store) Get(id string) ([]byte, bool) {
+	if !validID(id) {
+		return nil, false
+	}
+	packed, err := s.read(id)
+	if err != nil {
+		return nil, false
+	}
+	content, err := s.unpack(packed)
+	if err != nil || !matches(id, content) {
+		return nil, false
+	}
+	return content, true
+}
+
+func (s *Store) read(id string) ([]byte, error) {
+	dir, err := directory(s.root, false)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	shard, err := durable.OpenOwn(dir, id[:2], 0)
+	if err != nil {
+		return nil, err
+	}
+	defer shard.Close()
+	named, err := shard.Lstat(id + suffix)
+	if err != nil || !named.Mode().IsRegular() {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	}
+	// Without O_NONBLOCK a FIFO that was planted in between would hold the call for ever.
+	file, err := shard.OpenFile(id+suffix, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	opened, err := file.Stat()
+	if err != nil || !os.SameFile(named, opened) {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	}
+	limit := s.options.Largest + overhead
+	if opened.Size() > limit {
+		return nil, fmt.Errorf("image %s is larger than any that is kept", id)
+	}
+	return io.ReadAll(io.LimitReader(file, limit))
+}
+
+// unpack never gives, and never holds, more than the largest image: the file is not to be trusted.
+func (s *Store) unpack(packed []byte) ([]byte, error) {
+	decoder, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(uint64(s.options.Largest)+1), zstd.WithDecoderMaxWindow(8<<20))
+	if err != nil {
+		return nil, err
+	}
+	defer decoder.Close()
+	var content bytes.Buffer
+	n, err := content.ReadFrom(io.LimitReader(decoder, s.options.Largest+1))
+	if err == nil && n > s.options.Largest {
+		err = errors.New("the content is larger than any that is kept")
+	}
+	return content.Bytes(), err
+}

@@ -1,0 +1,427 @@
+package images_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// bench is a workspace with a store.
+type bench struct {
+	t    *testing.T
+	dir  string
+	root *os.Root
+	now  time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, dir: t.TempDir(), now: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)}
+	if err := os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if b.root, err = os.OpenRoot(b.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.root.Close() })
+	return b
+}
+
+func (b *bench) open(o images.Options) *images.Store {
+	if o.Size == 0 {
+		o.Size = 1 << 30
+	}
+	o.Clock = func() time.Time { return b.now }
+	return images.Open(b.root, o)
+}
+
+// put keeps contents and waits for the disk.
+func (b *bench) put(o images.Options, contents ...[]byte) {
+	b.t.Helper()
+	s := b.open(o)
+	for _, c := range contents {
+		s.Put(b.id(c), c)
+	}
+	b.end(s)
+}
+
+func (b *bench) end(s *images.Store) {
+	b.t.Helper()
+	if err := s.Close(context.Background()); err != nil {
+		b.t.Error(err)
+	}
+}
+
+func (b *bench) id(content []byte) string { return ledger.NewGit(b.dir).BlobID(content) }
+
+func (b *bench) wantKept(s *images.Store, content []byte, want bool) {
+	b.t.Helper()
+	got, ok := s.Get(b.id(content))
+	if ok != want || ok && !bytes.Equal(got, content) {
+		b.t.Errorf("kept %v, want %v (%d bytes, want %d)", ok, want, len(got), len(content))
+	}
+}
+
+func (b *bench) file(content []byte) string {
+	id := b.id(content)
+	return filepath.Join(b.dir, ".orchestration/cache/images", id[:2], id+".zst")
+}
+
+func (b *bench) onDisk() (files int, bytes int64) {
+	_ = filepath.WalkDir(filepath.Join(b.dir, ".orchestration/cache"), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			info, _ := d.Info()
+			files, bytes = files+1, bytes+info.Size()
+		}
+		return nil
+	})
+	return files, bytes
+}
+
+func random(size int) []byte {
+	b := make([]byte, size)
+	rand.Read(b)
+	return b
+}
+
+func TestKeepsContents(t *testing.T) {
+	b := newBench(t)
+	contents := [][]byte{{}, []byte("one\r\ntwo"), {0, 0xff, 0xfe}, bytes.Repeat([]byte("line\n"), 100_000), random(300_000)}
+	b.put(images.Options{}, contents...)
+	s := b.open(images.Options{})
+	for _, c := range contents {
+		b.wantKept(s, c, true)
+	}
+	b.wantKept(s, []byte("never put"), false)
+	for name, mode := range map[string]fs.FileMode{b.file(contents[1]): 0o600, filepath.Dir(b.file(contents[1])): 0o700, filepath.Join(b.dir, ".orchestration/cache/images"): 0o700} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v %v, want mode %o", name, info.Mode(), err, mode)
+		}
+	}
+}
+
+func TestGitAgreesOnIDs(t *testing.T) {
+	b := newBench(t)
+	for id, ok := range map[string]bool{
+		"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391":                         true, // git hash-object -t blob /dev/null
+		"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813": true, // the same with SHA-256
+		"E69DE29BB2D1D6434B8B29AE775AD8C2E48C5391":                         false,
+		"../../../active_intents.yaml/////////////":                        false,
+		"e69de29b": false, "": false,
+	} {
+		s := b.open(images.Options{})
+		s.Put(id, []byte{})
+		b.end(s)
+		if _, got := s.Get(id); got != ok {
+			t.Errorf("%q: kept %v, want %v", id, got, ok)
+		}
+	}
+}
+
+// TestHostileFiles puts in place of an image what a command could: none is given out.
+func TestHostileFiles(t *testing.T) {
+	const largest = 1 << 20
+	content, other := []byte("what it was\n"), []byte("what they want it to have been\n")
+	bomb := images.Pack(make([]byte, 128<<20))
+	for name, spoil := range map[string]func(file string) error{
+		"another content": func(f string) error { return os.WriteFile(f, images.Pack(other), 0o600) },
+		"not compressed":  func(f string) error { return os.WriteFile(f, content, 0o600) },
+		"empty":           func(f string) error { return os.WriteFile(f, nil, 0o600) },
+		"a bomb":          func(f string) error { return os.WriteFile(f, bomb, 0o600) },
+		"many frames": func(f string) error {
+			return os.WriteFile(f, bytes.Repeat(images.Pack(make([]byte, largest)), 1000), 0o600)
+		},
+		"very long": func(f string) error { return os.Truncate(f, 100<<30) },
+		"a link": func(f string) error {
+			copied := f + ".copy"
+			return firstError(os.Rename(f, copied), os.Symlink(filepath.Base(copied), f))
+		},
+		"a directory": func(f string) error { return firstError(os.Remove(f), os.Mkdir(f, 0o700)) },
+		"a linked shard": func(f string) error {
+			moved := filepath.Join(filepath.Dir(filepath.Dir(f)), "elsewhere")
+			return firstError(os.Rename(filepath.Dir(f), moved), os.Symlink("elsewhere", filepath.Dir(f)))
+		},
+		"gone": func(f string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(filepath.Dir(f)))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.put(images.Options{Largest: largest}, content)
+			b.wantKept(b.open(images.Options{Largest: largest}), content, true)
+			if err := spoil(b.file(content)); err != nil {
+				t.Fatal(err)
+			}
+			b.wantKept(b.open(images.Options{Largest: largest}), content, false)
+			// A new process writes it again, unless a directory stands in its place.
+			b.put(images.Options{Largest: largest}, content)
+			inTheWay := name == "a directory" || name == "a linked shard"
+			b.wantKept(b.open(images.Options{Largest: largest}), content, !inTheWay)
+		})
+	}
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestBoundedBySizeOldestFirst(t *testing.T) {
+	b := newBench(t)
+	const size = 1 << 20
+	var contents [][]byte
+	at := b.now
+	s := images.Open(b.root, images.Options{Size: size, Clock: func() time.Time {
+		at = at.Add(time.Second) // asked by the writer alone
+		return at
+	}})
+	for range 60 {
+		c := random(40_000)
+		contents = append(contents, c)
+		s.Put(b.id(c), c)
+	}
+	b.end(s)
+	if _, total := b.onDisk(); total > size || total < size/2 {
+		t.Errorf("%d bytes are kept, the bound is %d", total, size)
+	}
+	b.wantKept(s, contents[0], false)
+	b.wantKept(s, contents[59], true)
+}
+
+// TestCountsWhatOthersWrote holds the bound over processes that each stay below it.
+func TestCountsWhatOthersWrote(t *testing.T) {
+	b := newBench(t)
+	const size = 1 << 20
+	for range 2 {
+		var contents [][]byte
+		for range images.FirstRecount {
+			contents = append(contents, random(12_000))
+		}
+		b.put(images.Options{Size: size}, contents...)
+		b.now = b.now.Add(time.Minute)
+	}
+	if _, total := b.onDisk(); total > size {
+		t.Errorf("%d bytes are kept, the bound is %d", total, size)
+	}
+}
+
+func TestForgetsWhatIsOld(t *testing.T) {
+	b := newBench(t)
+	o := images.Options{Age: 24 * time.Hour}
+	old, renewed := []byte("old\n"), []byte("renewed\n")
+	b.put(o, old, renewed)
+	left := filepath.Join(filepath.Dir(b.file(old)), ".new-LEFT")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(left, b.now, b.now); err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(20 * time.Hour)
+	b.put(o, renewed)
+	b.now = b.now.Add(20 * time.Hour)
+	var fill [][]byte
+	for i := range images.FirstRecount {
+		fill = append(fill, fmt.Appendf(nil, "fill %d\n", i))
+	}
+	b.put(o, fill...)
+	s := b.open(o)
+	b.wantKept(s, old, false)
+	b.wantKept(s, renewed, true)
+	if _, err := os.Stat(left); err == nil {
+		t.Error("an unfinished file is still there")
+	}
+}
+
+// TestRenewsWithinOneProcess: to put again what is there writes nothing, but its time.
+func TestRenewsWithinOneProcess(t *testing.T) {
+	b := newBench(t)
+	looks := 0
+	start := b.now
+	s := images.Open(b.root, images.Options{Size: 1 << 20, Clock: func() time.Time {
+		looks++ // by the writer alone
+		return start.Add(time.Duration(looks) * 2 * time.Hour)
+	}})
+	content := []byte("again\n")
+	for range 3 {
+		s.Put(b.id(content), content)
+	}
+	b.end(s)
+	if n, _ := b.onDisk(); n != 1 {
+		t.Errorf("%d files for one content", n)
+	}
+	if info, err := os.Stat(b.file(content)); err != nil || !info.ModTime().Equal(start.Add(6*time.Hour)) {
+		t.Errorf("its time was not renewed: %v %v", info.ModTime(), err)
+	}
+}
+
+// TestDeletedWhileInUse deletes the whole cache again and again under writers.
+func TestDeletedWhileInUse(t *testing.T) {
+	b := newBench(t)
+	s := b.open(images.Options{})
+	stop := make(chan struct{})
+	var deleting sync.WaitGroup
+	deleting.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache"))
+			}
+		}
+	})
+	for range 500 {
+		c := random(100)
+		s.Put(b.id(c), c)
+	}
+	close(stop)
+	deleting.Wait()
+	last := []byte("after it all\n")
+	s.Put(b.id(last), last)
+	b.end(s)
+	b.wantKept(s, last, true)
+}
+
+func TestTwoStoresOnOneWorkspace(t *testing.T) {
+	b := newBench(t)
+	one, two := b.open(images.Options{}), b.open(images.Options{})
+	var contents [][]byte
+	for i := range 200 {
+		contents = append(contents, []byte(strings.Repeat(fmt.Sprint(i), 50)))
+	}
+	var both sync.WaitGroup
+	for _, s := range []*images.Store{one, two} {
+		both.Go(func() {
+			for _, c := range contents {
+				s.Put(b.id(c), c)
+			}
+			b.end(s)
+		})
+	}
+	both.Wait()
+	for _, c := range contents {
+		b.wantKept(one, c, true)
+	}
+}
+
+func TestNotKept(t *testing.T) {
+	b := newBench(t)
+	b.put(images.Options{Largest: 10}, []byte("more than ten bytes"))
+	s := images.Open(b.root, images.Options{})
+	s.Put(b.id([]byte("size 0")), []byte("size 0"))
+	b.end(s)
+	closed := b.open(images.Options{})
+	b.end(closed)
+	closed.Put(b.id([]byte("late")), []byte("late"))
+	if n, _ := b.onDisk(); n != 0 {
+		t.Errorf("%d files", n)
+	}
+	bare := t.TempDir()
+	root, err := os.OpenRoot(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	none := images.Open(root, images.Options{Size: 1 << 20})
+	none.Put(b.id(nil), nil)
+	b.end(none)
+	if entries, _ := os.ReadDir(bare); len(entries) != 0 {
+		t.Errorf("a directory without .orchestration got %v", entries)
+	}
+}
+
+// TestBoundedMemory puts more than may wait, while the disk does not move: Put returns at once and drops.
+func TestBoundedMemory(t *testing.T) {
+	b := newBench(t)
+	var said bytes.Buffer
+	disk := make(chan struct{})
+	s := images.Open(b.root, images.Options{Size: 1 << 30, Logger: zerolog.New(&said), Clock: func() time.Time {
+		<-disk
+		return b.now
+	}})
+	big := make([]byte, images.MaxWaiting)
+	id := b.id(big)
+	for range 100 {
+		s.Put(id, big)
+	}
+	if n := strings.Count(said.String(), "some are not kept"); n != 1 {
+		t.Errorf("said %d times: %s", n, said.String())
+	}
+	close(disk)
+	b.end(s)
+	b.wantKept(s, big, true)
+}
+
+// TestCloseGivesUp: the end of a process does not wait for a slow disk.
+func TestCloseGivesUp(t *testing.T) {
+	b := newBench(t)
+	disk, asked := make(chan struct{}), make(chan struct{}, 10)
+	s := images.Open(b.root, images.Options{
+		Size: 1 << 30,
+		Clock: func() time.Time {
+			asked <- struct{}{}
+			<-disk
+			return b.now
+		},
+		Logger: zerolog.New(writerFunc(func([]byte) { close(disk) })), // said once it has given up
+	})
+	for _, text := range []string{"one", "two", "three"} {
+		s.Put(b.id([]byte(text)), []byte(text))
+	}
+	<-asked
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	b.wantKept(s, []byte("one"), true)
+	b.wantKept(s, []byte("two"), false)
+}
+
+type writerFunc func([]byte)
+
+func (w writerFunc) Write(p []byte) (int, error) { w(p); return len(p), nil }
+
+func BenchmarkPut(b *testing.B) {
+	dir := b.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer root.Close()
+	s := images.Open(root, images.Options{Size: 1 << 30})
+	contents := make([][]byte, 1000)
+	ids := make([]string, len(contents))
+	for i := range contents {
+		contents[i] = bytes.Repeat(fmt.Appendf(nil, "line %d of a file\n", i), 200)
+		ids[i] = ledger.NewGit(dir).BlobID(contents[i])
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		s.Put(ids[i%1000], contents[i%1000])
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N), "put-ns")
+	if err := s.Close(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+}

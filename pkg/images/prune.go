@@ -1,0 +1,117 @@
+package images
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+const (
+	// firstRecount is after how many images a process looks for the first time at what others have written.
+	firstRecount = 64
+	// laterRecount is after how many it looks again.
+	laterRecount = 4096
+	// block is what a small file takes on most disks, in bytes. Counting in it bounds the number of images as well.
+	block = 4 << 10
+	// abandoned is the age at which a file that was never finished belongs to a process that died.
+	abandoned = time.Hour
+)
+
+// stock is what the writer believes to be on disk.
+type stock struct {
+	bytes   int64
+	recount int
+}
+
+func (s *stock) add(size int64) {
+	s.bytes += onDisk(size)
+	s.recount--
+}
+
+func (s *stock) due(limit int64) bool { return s.recount <= 0 || s.bytes > limit }
+
+func onDisk(size int64) int64 { return (size + block - 1) / block * block }
+
+// stored is one file of the store.
+type stored struct {
+	shard, name string
+	size        int64
+	time        time.Time
+}
+
+// prune removes what is too old, and then the oldest until a tenth of the size is free again. It touches nothing that
+// is not named like a file of the store.
+func (w *writer) prune() error {
+	files, err := w.list()
+	if err != nil {
+		return err
+	}
+	now, o := w.store.options.Clock(), w.store.options
+	left := stock{recount: laterRecount}
+	for _, f := range files {
+		left.bytes += f.size
+	}
+	room := o.Size
+	if left.bytes > room {
+		room -= o.Size / 10
+	}
+	var errs []error
+	for _, f := range files {
+		age := now.Sub(f.time)
+		unfinished := strings.HasPrefix(f.name, newPrefix)
+		old := unfinished && age > abandoned || o.Age > 0 && age > o.Age
+		if !old && (left.bytes <= room || unfinished) {
+			continue
+		}
+		if err := w.dir.Remove(f.shard + "/" + f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+			continue
+		}
+		delete(w.known, strings.TrimSuffix(f.name, suffix))
+		left.bytes -= f.size
+	}
+	w.stock = left
+	return errors.Join(errs...)
+}
+
+// list gives the files of the store, the oldest first.
+func (w *writer) list() ([]stored, error) {
+	shards, err := fs.ReadDir(w.dir.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	var files []stored
+	for _, shard := range shards {
+		if len(shard.Name()) != 2 || !shard.IsDir() {
+			continue
+		}
+		dir, err := durable.OpenOwn(w.dir, shard.Name(), 0)
+		if err != nil {
+			continue // deleted, or replaced, since
+		}
+		files = append(files, listShard(dir, shard.Name())...)
+		dir.Close()
+	}
+	slices.SortFunc(files, func(a, b stored) int { return a.time.Compare(b.time) })
+	return files, nil
+}
+
+func listShard(dir *os.Root, shard string) []stored {
+	entries, _ := fs.ReadDir(dir.FS(), ".") // what cannot be listed cannot be pruned either
+	var files []stored
+	for _, e := range entries {
+		id, isImage := strings.CutSuffix(e.Name(), suffix)
+		if !(isImage && validID(id)) && !strings.HasPrefix(e.Name(), newPrefix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			files = append(files, stored{shard, e.Name(), onDisk(info.Size()), info.ModTime()})
+		}
+	}
+	return files
+}

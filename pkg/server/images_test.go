@@ -1,0 +1,82 @@
+package server_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// keptImages counts the contents that the ledger's records name, and how many
+// of them are kept. What is kept must be what the record says.
+func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, kept int) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	l, err := ledger.Open(root, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close(context.Background())
+	found, err := l.Query(context.Background(), ledger.Filter{Kinds: kinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := images.Open(root, images.Options{})
+	for _, e := range found.Entries {
+		for _, c := range e.Changes {
+			for oid, hash := range map[string]string{c.BeforeOID: c.Before, c.AfterOID: c.After} {
+				if oid == "" {
+					continue
+				}
+				named++
+				content, ok := store.Get(oid)
+				if !ok {
+					t.Logf("%s %s %s: %s is not kept", e.Kind, c.Op, c.Path, oid)
+					continue
+				}
+				kept++
+				if string(workspace.HashOf(content)) != hash {
+					t.Errorf("%s: the kept content is not the recorded one", c.Path)
+				}
+			}
+		}
+	}
+	return named, kept
+}
+
+func TestContentsOfChangesAreKept(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir).connect()
+	b.selects("INT-001")
+	b.ok("read_file", args{"path": "src/a.txt"})
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": "one\nTWO\n"})
+	b.ok("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
+	b.ok("edit_file", args{"path": "src/new.txt", "old_string": "new", "new_string": "newer"})
+	b.ok("apply_patch", args{"patch": patch("*** Update File: src/new.txt", "*** Move to: src/moved.txt", "@@", "-newer", "+newest", "*** Delete File: src/a.txt")})
+	b.hangUp()
+	b.close()
+	if named, kept := keptImages(t, dir); named != 8 || kept != named {
+		t.Errorf("%d of %d contents are kept, want 8", kept, named)
+	}
+}
+
+func TestNoContentsAreKeptWhereNoneAreWanted(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir, func(o *server.Options) { o.Settings.Undo.KeepSize = 0 }).connect()
+	b.selects("INT-001")
+	b.ok("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
+	b.hangUp()
+	b.close()
+	if _, err := os.Stat(filepath.Join(dir, ".orchestration/cache/images")); err == nil {
+		t.Error("images are kept with undo.keep_size 0")
+	}
+}
