@@ -16,7 +16,7 @@ func (a *app) newLedgerCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.AddCommand(a.newLedgerRepairCommand())
+	cmd.AddCommand(a.newLedgerRepairCommand(), a.newLedgerMergeCommand(), a.newLedgerRestoreCommand())
 	return cmd
 }
 
@@ -98,10 +98,12 @@ func (a *app) printRepair(r repairResult) error {
 func whatToDo(kind ledger.ProblemKind) string {
 	switch kind {
 	case ledger.ProblemMissing:
-		return "find the record in git (git log -p on the file) or in a backup, and put its line back anywhere in the file, byte for byte; " +
-			"orchestra-mcp verify --git names the commit that dropped it"
+		return "orchestra-mcp ledger restore brings it back from git if a commit has it, and orchestra-mcp verify --git names the commit that " +
+			"dropped it; else put its line back from a backup, anywhere in the file, byte for byte"
+	case ledger.ProblemIncomplete:
+		return "orchestra-mcp ledger restore --from REVISION brings the records before it from that commit or branch; merging the branch does too"
 	case ledger.ProblemMalformed:
-		return "delete conflict markers by hand and keep the lines of both sides; a line that was changed comes back from git or a backup"
+		return "orchestra-mcp ledger merge takes out conflict markers; a line that was changed comes back from git or a backup"
 	case ledger.ProblemTooLong:
 		return "no program of this kind wrote that line: look at how it begins, and delete it by hand if it is no record"
 	case ledger.ProblemUnreadable:

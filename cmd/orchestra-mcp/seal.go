@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -59,7 +60,7 @@ func (a *app) seal(ctx context.Context, f sealFlags) error {
 	if err != nil {
 		return err
 	}
-	made, err := seal.Create(ctx, root, key, seal.CreateOptions{Now: a.now, WithProblems: f.withProblems})
+	made, err := seal.Create(ctx, root, key, seal.CreateOptions{Now: a.now, WithProblems: f.withProblems, Elsewhere: history.Elsewhere(root)})
 	switch {
 	case errors.Is(err, seal.ErrProblems):
 		return fmt.Errorf("%w; look at orchestra-mcp verify, and use --with-problems if the ledger is to be sealed as it is", err)

@@ -152,7 +152,7 @@ func BenchmarkVerify(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			records := 0
 			for b.Loop() {
-				report, _, err := ledger.VerifyClaims(context.Background(), root, c.claims)
+				report, _, err := ledger.VerifyClaims(context.Background(), root, c.claims, nil)
 				must(b, err)
 				if len(report.Problems) != 0 || len(c.claims) > 0 && report.Unsealed != 0 {
 					b.Fatalf("%d unsealed, problems %v", report.Unsealed, report.Problems)

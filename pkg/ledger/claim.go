@@ -31,14 +31,19 @@ type ClaimStanding struct {
 func (s ClaimStanding) Holds(c Claim) bool { return len(s.MissingHeads) == 0 && s.Lines >= c.Lines }
 
 // VerifyClaims is Verify, and checks claims against the ledger: a claimed line that was edited, removed or written anew
-// is a problem even if nothing follows it. It returns the standing of each claim, in the order given.
-func VerifyClaims(ctx context.Context, root *os.Root, claims []Claim) (Report, []ClaimStanding, error) {
+// is a problem even if nothing follows it. It returns the standing of each claim, in the order given. Where something is
+// missing it asks elsewhere, unless that is nil.
+func VerifyClaims(ctx context.Context, root *os.Root, claims []Claim, elsewhere Elsewhere) (Report, []ClaimStanding, error) {
 	v, err := readAll(ctx, root)
 	if err != nil {
 		return Report{}, nil, err
 	}
 	standings := v.checkClaims(claims)
-	return v.finish(), standings, nil
+	report := v.finish()
+	if err := v.tellIncomplete(ctx, report.Problems, elsewhere); err != nil {
+		return Report{}, nil, fmt.Errorf("verify the ledger: %w", err)
+	}
+	return report, standings, nil
 }
 
 // checkClaims counts exactly only where lines are missing: a hash stands for all that it was made from, so heads that
@@ -52,7 +57,7 @@ func (v *verification) checkClaims(claims []Claim) []ClaimStanding {
 		heads, missing := v.present(claim.Heads)
 		standings[i] = ClaimStanding{MissingHeads: missing, Lines: all.lines(heads)}
 		if !standings[i].Holds(claim) {
-			v.add(brokenClaim(claim, standings[i]))
+			v.addMissing(brokenClaim(claim, standings[i]), claim.hashes()...)
 			continue
 		}
 		if claim.Trusted {
@@ -112,6 +117,15 @@ func (v *verification) present(heads []string) (numbers []int32, missing []strin
 		numbers = append(numbers, v.lines.index[id])
 	}
 	return numbers, missing
+}
+
+func (c Claim) hashes() (ids []digest) {
+	for _, head := range c.Heads {
+		if id, err := ParseHash(head); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func brokenClaim(c Claim, s ClaimStanding) Problem {

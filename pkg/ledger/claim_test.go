@@ -34,7 +34,7 @@ func TestClaims(t *testing.T) {
 		{"no hash", []ledger.Claim{{Heads: []string{hashes[5] + hashes[5]}, Lines: 1, Trusted: true}}, []bool{false}, 0},
 		{"more lines than there are", []ledger.Claim{{Heads: hashes[5:], Lines: 7, Trusted: true}}, []bool{false}, 0},
 	} {
-		report, standings, err := ledger.VerifyClaims(context.Background(), w.root, c.claims)
+		report, standings, err := ledger.VerifyClaims(context.Background(), w.root, c.claims, nil)
 		must(t, err)
 		var holds []bool
 		broken := 0

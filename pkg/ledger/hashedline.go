@@ -24,6 +24,7 @@ func ParseHash(text string) (Hash, error) {
 type HashedLine struct {
 	Number int // 1-based
 	Hash   Hash
+	Data   []byte // without the newline; valid until the next line is visited
 }
 
 // HashLines calls visit for each line of a segment's content that the chain knows, in order. It passes over what the
@@ -37,7 +38,7 @@ func HashLines(content io.Reader, visit func(HashedLine) error) error {
 		if kind != lineRecord && kind != lineForeign || line.torn && !isWhole(line.data) {
 			return nil
 		}
-		return visit(HashedLine{Number: line.number, Hash: identity(line.data)})
+		return visit(HashedLine{Number: line.number, Hash: identity(line.data), Data: line.data})
 	})
 }
 

@@ -20,6 +20,8 @@ type ProblemKind string
 const (
 	// ProblemMissing: a record follows one that is not in the ledger: it was changed or removed.
 	ProblemMissing ProblemKind = "missing_predecessor"
+	// ProblemIncomplete: what is missing here is whole on a branch that was not merged: see [Elsewhere].
+	ProblemIncomplete ProblemKind = "incomplete_branch"
 	// ProblemMalformed: a line is neither a record nor another tool's JSON object, such as a conflict marker.
 	ProblemMalformed ProblemKind = "malformed_line"
 	// ProblemTorn: the last line of a segment has no newline and is not whole. The next append sets it aside.
@@ -59,7 +61,7 @@ type Report struct {
 // follows is a problem. It cannot see the edit or removal of a head, nor a ledger that was written anew as a whole.
 // Heads must at least be whole; of the other lines no JSON is parsed. A workspace without a ledger has an empty one.
 func Verify(ctx context.Context, root *os.Root) (Report, error) {
-	report, _, err := VerifyClaims(ctx, root, nil)
+	report, _, err := VerifyClaims(ctx, root, nil, nil)
 	return report, err
 }
 
@@ -69,7 +71,7 @@ func readAll(ctx context.Context, root *os.Root) (*verification, error) {
 		return nil, fmt.Errorf("verify the ledger: %w", err)
 	}
 	v := &verification{
-		report: Report{Problems: problems}, lines: newLineage(), followers: map[digest]follower{}, open: map[digest]headLine{},
+		report: Report{Problems: problems}, lines: newLineage(), followers: map[digest]follower{}, open: map[digest]headLine{}, missing: map[Problem][]digest{},
 	}
 	for _, place := range places {
 		if err := v.read(ctx, root, place); err != nil {
@@ -103,6 +105,7 @@ type verification struct {
 	followers map[digest]follower // of predecessors that had not been seen when their follower was
 	open      map[digest]headLine // lines that nobody follows so far, but the last
 	last      headLine            // read, which mostly the next one follows
+	missing   map[Problem][]digest
 }
 
 // headLine keeps the text of a line that no hash protects.
@@ -181,10 +184,10 @@ func (v *verification) keepLast() {
 func (v *verification) findMissing() {
 	for p, by := range v.followers {
 		if !v.lines.has(p) {
-			v.add(Problem{
+			v.addMissing(Problem{
 				Kind: ProblemMissing, Segment: by.segment, Line: by.line, Record: by.record,
 				Detail: fmt.Sprintf("the record before it, with hash %s, was changed or removed", p),
-			})
+			}, p)
 		}
 	}
 }
@@ -209,6 +212,12 @@ func (v *verification) sortProblems() {
 }
 
 func (v *verification) add(p Problem) { v.report.Problems = append(v.report.Problems, p) }
+
+// addMissing keeps which lines are missing.
+func (v *verification) addMissing(p Problem, ids ...digest) {
+	v.add(p)
+	v.missing[p] = ids
+}
 
 func recordName(line []byte, id digest) string {
 	if e, err := Parse(line); err == nil && e.ID != "" {

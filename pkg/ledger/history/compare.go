@@ -29,6 +29,7 @@ type droppedSeal struct {
 // comparison looks for the lines of old in now.
 type comparison struct {
 	old, now side
+	begins   *beginnings
 	limit    int
 	found    func(ledger.Hash, dropped) error // for each line that is missing
 	wanted   map[ledger.Hash]dropped
@@ -51,6 +52,9 @@ func (c *comparison) lines() error {
 func (c *comparison) segment(name string, kept bool) error {
 	var same shared
 	if kept {
+		if grew, err := c.grew(name); err != nil || grew {
+			return err
+		}
 		before, err := c.old.open(name)
 		if err != nil {
 			return err
@@ -82,6 +86,29 @@ func (c *comparison) segment(name string, kept bool) error {
 		return err
 	}
 	return c.look(name)
+}
+
+// grew tells cheaply that a segment was only appended to: where the new version is the beginning of a later one that is
+// held, or can be held itself, the old one need not be read.
+func (c *comparison) grew(name string) (bool, error) {
+	old, now := c.old.segments[name], c.now.segments[name]
+	if now == "" {
+		now = name
+	}
+	if grew, err := c.begins.grew(old, now); err != nil || grew {
+		return grew, err
+	}
+	if size, err := c.begins.size(now); err != nil || size > maxContent {
+		return false, err
+	}
+	content, err := c.now.open(name)
+	if err != nil {
+		return false, err
+	}
+	if _, err := io.Copy(io.Discard, c.begins.keep(now, content)); err != nil {
+		return false, err
+	}
+	return c.begins.grew(old, now)
 }
 
 // look goes through the other side for what is wanted, the segment of the same name first, and reports the rest.

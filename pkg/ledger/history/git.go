@@ -61,10 +61,10 @@ func (r repository) ask(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// commits calls visit for each commit of the range with its parents, children first.
-func (r repository) commits(ctx context.Context, visit func(commit string, parents []string) error, revisions ...string) error {
-	args := append([]string{"rev-list", "--parents", "--topo-order", "--end-of-options"}, revisions...)
-	cmd := r.command(ctx, args...)
+// commits calls visit for each commit of the range with its parents, children first. The selection is that of rev-list;
+// what a person gave stands behind --end-of-options.
+func (r repository) commits(ctx context.Context, visit func(commit string, parents []string) error, selection ...string) error {
+	cmd := r.command(ctx, append([]string{"rev-list", "--parents", "--topo-order"}, selection...)...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.StdoutPipe()
@@ -101,10 +101,12 @@ type objects struct {
 	out  *bufio.Reader
 	errs bytes.Buffer
 	rest int64 // of the object that is being read
+	bare bool  // it gives no contents
 }
 
-func (r repository) objects(ctx context.Context) (*objects, error) {
-	o := &objects{cmd: r.command(ctx, "cat-file", "--batch")}
+// objects starts a git that gives objects with --batch, or with --batch-check only what they are.
+func (r repository) objects(ctx context.Context, mode string) (*objects, error) {
+	o := &objects{cmd: r.command(ctx, "cat-file", mode), bare: mode == "--batch-check"}
 	o.cmd.Stderr = &o.errs
 	in, err := o.cmd.StdinPipe()
 	if err != nil {
@@ -121,6 +123,7 @@ func (r repository) objects(ctx context.Context) (*objects, error) {
 // object is what stands before an object's content.
 type object struct {
 	id, kind string
+	size     int64
 }
 
 // open asks for an object by a name that git understands; none is an empty object. Its content is then read from o, and
@@ -151,8 +154,10 @@ func (o *objects) open(name string) (object, error) {
 	if err != nil {
 		return object{}, fmt.Errorf("git cat-file: %s", line)
 	}
-	o.rest = size + 1 // a newline ends it
-	return object{id: fields[0], kind: fields[1]}, nil
+	if !o.bare {
+		o.rest = size + 1 // a newline ends it
+	}
+	return object{id: fields[0], kind: fields[1], size: size}, nil
 }
 
 // Read gives the content of the object that was opened last.

@@ -52,10 +52,12 @@ func Verify(ctx context.Context, root *os.Root, opts Options) (Report, error) {
 	return report, nil
 }
 
-// walk is one pass over the commits. Three gits run beside it: one for trees and one for each side of a comparison.
+// walk is one pass over the commits. Four gits run beside it: one for trees, one for each side of a comparison, and one
+// for sizes.
 type walk struct {
 	repository
 	trees, before, after *objects
+	begins               *beginnings
 	files                *workTree
 	head                 string
 	way                  []string          // from the top of the repository to .orchestration
@@ -83,10 +85,14 @@ func newWalk(ctx context.Context, root *os.Root, limit int) (*walk, error) {
 		return nil, fmt.Errorf("%w: the branch has no commit yet", ErrNoHistory)
 	}
 	for _, o := range []**objects{&w.trees, &w.before, &w.after} {
-		if *o, err = w.objects(ctx); err != nil {
+		if *o, err = w.objects(ctx, "--batch"); err != nil {
 			w.close()
 			return nil, fmt.Errorf("run git: %w", err)
 		}
+	}
+	if w.begins, err = newBeginnings(ctx, w.repository); err != nil {
+		w.close()
+		return nil, fmt.Errorf("run git: %w", err)
 	}
 	if w.files, err = newWorkTree(root); err != nil {
 		w.close()
@@ -101,17 +107,20 @@ func (w *walk) close() {
 			o.close()
 		}
 	}
+	if w.begins != nil {
+		w.begins.close()
+	}
 	if w.files != nil {
 		w.files.close()
 	}
 }
 
 func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
-	revisions := []string{w.head}
+	revisions := []string{"--end-of-options", w.head}
 	if opts.Base != "" {
-		base, err := w.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", opts.Base+"^{commit}")
+		base, err := w.resolve(ctx, opts.Base)
 		if err != nil {
-			return Report{}, fmt.Errorf("%s is not a commit that this repository has: %w", opts.Base, err)
+			return Report{}, err
 		}
 		revisions = append(revisions, "^"+base)
 	}
@@ -134,6 +143,14 @@ func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
 	}
 	w.finish()
 	return w.report, nil
+}
+
+func (w *walk) resolve(ctx context.Context, revision string) (string, error) {
+	commit, err := w.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("%s is not a commit that this repository has: %w", revision, err)
+	}
+	return commit, nil
 }
 
 // checkFiles compares the work tree with the commit that is checked out.
@@ -206,7 +223,7 @@ func (w *walk) compare(old, now side) error {
 			w.seals[name] = droppedSeal{id: id, dropped: dropped{segment: name, from: old.name, into: now.name}}
 		}
 	}
-	c := comparison{old: old, now: now, limit: w.limit, found: func(hash ledger.Hash, d dropped) error {
+	c := comparison{old: old, now: now, begins: w.begins, limit: w.limit, found: func(hash ledger.Hash, d dropped) error {
 		w.pending[hash] = d
 		if len(w.pending) < w.limit {
 			return nil

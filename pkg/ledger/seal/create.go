@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // CreateOptions say how to seal.
@@ -18,6 +20,8 @@ type CreateOptions struct {
 	Now func() time.Time
 	// WithProblems seals a ledger that is known to be damaged, as it is.
 	WithProblems bool
+	// Elsewhere as in VerifyOptions. A branch that is incomplete, and no worse, can be sealed.
+	Elsewhere ledger.Elsewhere
 }
 
 // Created is a seal and where it stands.
@@ -30,7 +34,8 @@ type Created struct {
 // Create seals all heads that the ledger has now, and puts the public key into the repository. The seal is on disk when
 // it returns. A ledger with problems, of the chain or of earlier seals, gives ErrProblems with the report's first one.
 func Create(ctx context.Context, root *os.Root, key *Key, opts CreateOptions) (Created, error) {
-	report, err := Verify(ctx, root, VerifyOptions{Trusted: []PublicKey{key.Public()}})
+	report, err := Verify(ctx, root, VerifyOptions{Trusted: []PublicKey{key.Public()}, Elsewhere: opts.Elsewhere})
+	report.Problems = slices.DeleteFunc(report.Problems, func(p ledger.Problem) bool { return p.Kind == ledger.ProblemIncomplete })
 	switch {
 	case err != nil:
 		return Created{}, err

@@ -60,6 +60,8 @@ type VerifyOptions struct {
 	Trusted []PublicKey
 	// Required keys are trusted too, and a seal by one of them must be there and hold.
 	Required []PublicKey
+	// Elsewhere tells what an unmerged branch has from what was removed; may be nil.
+	Elsewhere ledger.Elsewhere
 }
 
 // Verify checks the chain as [ledger.Verify] does, and the seals: their signatures, and that the ledger still has what
@@ -69,7 +71,7 @@ func Verify(ctx context.Context, root *os.Root, opts VerifyOptions) (Report, err
 	unreadable := readEach(root, "", c.key, sealsDir, keysDir)
 	unreadable = append(unreadable, readEach(root, suffix, c.seal, sealsDir)...)
 	c.problems = append(c.problems, unreadable...)
-	chain, standings, err := ledger.VerifyClaims(ctx, root, c.claims)
+	chain, standings, err := ledger.VerifyClaims(ctx, root, c.claims, opts.Elsewhere)
 	if err != nil {
 		return Report{}, err
 	}

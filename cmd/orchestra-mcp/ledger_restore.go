@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+)
+
+type restoreFlags struct {
+	from []string
+	yes  bool
+	json *bool
+}
+
+func (a *app) newLedgerRestoreCommand() *cobra.Command {
+	var f restoreFlags
+	cmd := &cobra.Command{
+		Use:   "restore [--from REVISION]...",
+		Short: "Bring back records that commits have and the ledger lost",
+		Long: "Find the records that commits have and the ledger in the work tree has not, as a revert or a bad resolution of a\n" +
+			"conflict drops them, show them, and append them again, byte for byte, so that each is the record that it was.\n\n" +
+			"It looks at HEAD and all commits before it. --from looks at another revision and all before it instead: a branch\n" +
+			"from which a commit was cherry-picked, or the state before a rebase (ORIG_HEAD, a reflog entry). What a rewritten\n" +
+			"history left out on purpose is in none of HEAD's commits, and stays out unless --from names it.",
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "look at this `REVISION` and the commits before it; can be given several times")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	f.json = addJSONFlag(cmd)
+	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error { return a.restoreLedger(cmd.Context(), f) })
+	return cmd
+}
+
+// restorable is a lost line for people and programs.
+type restorable struct {
+	ID      string    `json:"id,omitempty"`
+	Hash    string    `json:"hash"`
+	Time    time.Time `json:"time,omitzero"`
+	Kind    string    `json:"kind,omitempty"`
+	Intent  string    `json:"intent_id,omitempty"`
+	Segment string    `json:"segment"`
+	Commit  string    `json:"commit"`
+
+	line ledger.Line
+}
+
+type restoreResult struct {
+	Found    []restorable `json:"found"`
+	Restored int          `json:"restored"`
+}
+
+func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
+	root, err := a.openWorkspace()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	result := restoreResult{Found: []restorable{}}
+	err = history.Lost(ctx, root, f.from, func(lost history.LostLine) error {
+		result.Found = append(result.Found, newRestorable(lost))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !*f.json {
+		if err := a.printRestorable(result.Found); err != nil {
+			return err
+		}
+	}
+	if len(result.Found) > 0 && a.mayRestore(f, len(result.Found)) {
+		if err := putBack(ctx, root, &result); err != nil {
+			return err
+		}
+	}
+	if *f.json {
+		err = printJSON(a.out, result)
+	} else if result.Restored > 0 {
+		_, err = fmt.Fprintf(a.out, "Restored %d records. Commit the ledger, so that the next commit has them too.\n", result.Restored)
+	}
+	if err == nil && result.Restored < len(result.Found) {
+		return foundSomething()
+	}
+	return err
+}
+
+func newRestorable(lost history.LostLine) restorable {
+	r := restorable{Hash: lost.Hash.String(), Segment: lost.Segment, Commit: lost.Commit,
+		line: ledger.Line{Segment: lost.Segment, Data: bytes.Clone(lost.Data)}}
+	if e, err := ledger.Parse(lost.Data); err == nil {
+		r.ID, r.Time, r.Kind, r.Intent = e.ID, e.Time, string(e.Kind), e.IntentID
+	}
+	return r
+}
+
+const shownRestorable = 50
+
+func (a *app) printRestorable(found []restorable) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(a.out, "The ledger has every record that those commits have.")
+		return err
+	}
+	rows := [][]string{{"RECORD", "TIME", "KIND", "INTENT", "IN COMMIT"}}
+	for _, r := range found[:min(len(found), shownRestorable)] {
+		name, at := r.ID, ""
+		if name == "" {
+			name = r.Hash
+		}
+		if !r.Time.IsZero() {
+			at = r.Time.UTC().Format(time.RFC3339)
+		}
+		rows = append(rows, []string{clipped(name, 36), at, r.Kind, r.Intent, clipped(r.Commit, 12)})
+	}
+	if err := printTable(a.out, rows); err != nil {
+		return err
+	}
+	if more := len(found) - shownRestorable; more > 0 {
+		fmt.Fprintln(a.out, "and "+strconv.Itoa(more)+" more.")
+	}
+	return nil
+}
+
+// mayRestore asks a person. Without one to ask, what was found is only shown.
+func (a *app) mayRestore(f restoreFlags, n int) bool {
+	switch {
+	case f.yes:
+		return true
+	case *f.json:
+		return false
+	case !a.inTerminal:
+		fmt.Fprintln(a.err, "orchestra-mcp: nothing was changed: the input is not a terminal; add --yes to restore these")
+		return false
+	}
+	return a.confirm(fmt.Sprintf("Append these %d records to the ledger again?", n))
+}
+
+func putBack(ctx context.Context, root *os.Root, r *restoreResult) error {
+	lines := make([]ledger.Line, len(r.Found))
+	for i, found := range r.Found {
+		lines[i] = found.line
+	}
+	if err := ledger.PutBack(ctx, root, lines); err != nil {
+		return err
+	}
+	r.Restored = len(lines)
+	return nil
+}

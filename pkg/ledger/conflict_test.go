@@ -1,0 +1,193 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+func side(content string) ledger.Side {
+	return ledger.Side{Name: "a side", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }}
+}
+
+func resolve(w *workspace, unmerged ...ledger.Unmerged) ([]ledger.Resolution, error) {
+	w.t.Helper()
+	return ledger.ResolveConflicts(context.Background(), w.root, unmerged)
+}
+
+// threeLines is a ledger of one base line and two that followed it on different branches, and a handle that stays open.
+func threeLines(t *testing.T) (w *workspace, l *ledger.Ledger, base, ours, theirs string) {
+	w = newWorkspace(t)
+	l = w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "base"))
+	base = w.read(tracePath)
+	appendOne(t, l, mutation("INT-001", "theirs"))
+	theirs = strings.TrimPrefix(w.read(tracePath), base)
+	w.write(tracePath, base)
+	appendOne(t, l, mutation("INT-001", "ours"))
+	ours = strings.TrimPrefix(w.read(tracePath), base)
+	return w, l, base, ours, theirs
+}
+
+func TestResolveConflictsKeepsEveryLineOfAllSides(t *testing.T) {
+	for name, style := range map[string]func(base, ours, theirs string) string{
+		"merge": func(base, ours, theirs string) string {
+			return base + "<<<<<<< HEAD\n" + ours + "=======\n" + theirs + ">>>>>>> feature\n"
+		},
+		"diff3": func(base, ours, theirs string) string {
+			return "<<<<<<< HEAD\n" + base + ours + "||||||| 1234567\n" + base + "=======\n" + theirs + ">>>>>>> feature\n"
+		},
+		"long markers": func(base, ours, theirs string) string {
+			return "<<<<<<<<<< HEAD\n" + base + ours + "==========\n" + base + theirs + ">>>>>>>>>> feature\n"
+		},
+		"half cleaned by a person, converted": func(base, ours, theirs string) string {
+			return strings.ReplaceAll(base+ours+"=======\n\n"+theirs+theirs, "\n", "\r\n")
+		},
+		"no newline at the end": func(base, ours, theirs string) string {
+			return "<<<<<<< HEAD\n" + base + ours + "=======\n>>>>>>> feature\n" + strings.TrimSuffix(theirs, "\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, l, base, ours, theirs := threeLines(t)
+			w.write(tracePath, style(base, ours, theirs))
+			done, err := resolve(w)
+			must(t, err)
+			if got := w.read(tracePath); got != base+ours+theirs || len(done) != 1 || done[0].Lines != 3 || done[0].File != tracePath {
+				t.Errorf("%+v\n%s", done, got)
+			}
+			w.wantRecords(3)
+			appendOne(t, l, mutation("INT-001", "joined")) // by a server that was there all along
+			w.wantRecords(4)
+			if heads := w.verify().Heads; len(heads) != 1 {
+				t.Errorf("heads %v", heads)
+			}
+			if again, err := resolve(w); err != nil || len(again) != 0 {
+				t.Errorf("without a conflict: %+v %v", again, err)
+			}
+		})
+	}
+}
+
+func TestResolveConflictsTakesWhatTheIndexKept(t *testing.T) {
+	w, _, base, ours, theirs := threeLines(t)
+	done, err := resolve(w, ledger.Unmerged{Segment: "agent_trace.jsonl", Sides: []ledger.Side{side(base + ours), side(base + theirs)}})
+	must(t, err)
+	if w.read(tracePath) != base+ours+theirs || done[0].Added != 1 || done[0].Duplicates != 0 {
+		t.Errorf("%+v\n%s", done, w.read(tracePath))
+	}
+	const deleted = "trace/" + session + ".jsonl" // by one of the branches
+	_, err = resolve(w, ledger.Unmerged{Segment: deleted, Sides: []ledger.Side{side(theirs)}})
+	must(t, err)
+	if w.read(".orchestration/"+deleted) != theirs {
+		t.Error("the deleted segment is not back")
+	}
+	w.wantRecords(3)
+}
+
+func TestResolveConflictsRefusesWhatIsNoRecord(t *testing.T) {
+	for name, bad := range map[string]string{
+		"text": "hello", "half a record": `{"prev":[],"version":`, "an array": "[1]", "a marker that is too short": "<<<<<<",
+		"a marker with text at it": "<<<<<<<HEAD", "a marker and a record": `=======x`, "a long line": strings.Repeat("x", 17<<20),
+		"two records in a line": `{"prev":[],"a":1}{"prev":[],"b":2}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, base, ours, theirs := threeLines(t)
+			for _, end := range []string{"\n", ""} {
+				content := base + "<<<<<<< HEAD\n" + ours + "=======\n" + theirs + ">>>>>>> x\n" + bad + end
+				w.write(tracePath, content)
+				other := ".orchestration/trace/" + session + ".jsonl"
+				w.write(other, "<<<<<<< HEAD\n"+ours)
+				_, err := resolve(w)
+				if !errors.Is(err, ledger.ErrUnresolvable) || !strings.Contains(err.Error(), tracePath+" line 7") {
+					t.Errorf("error %v", err)
+				}
+				if w.read(tracePath) != content || w.read(other) != "<<<<<<< HEAD\n"+ours {
+					t.Error("something was changed")
+				}
+				left, err := os.ReadDir(w.path(".orchestration/state"))
+				must(t, err)
+				if len(left) != 0 {
+					t.Errorf("left behind: %v", left)
+				}
+				must(t, os.Remove(w.path(other)))
+			}
+			w.write(tracePath, base+ours+theirs)
+		})
+	}
+}
+
+func TestPutBackGivesLinesTheIdentityThatTheyHad(t *testing.T) {
+	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
+		w := newWorkspace(t)
+		l := w.open(ledger.Options{Layout: layout})
+		name := "agent_trace.jsonl"
+		if layout == ledger.LayoutSessions {
+			name = "trace/" + session + ".jsonl"
+		}
+		for range 3 {
+			appendOne(t, l, mutation("INT-001", "x"))
+		}
+		lines := w.lines(".orchestration/" + name)
+		w.write(".orchestration/"+name, lines[0]+"\n"+lines[2]) // and the last newline is gone
+		must(t, ledger.PutBack(context.Background(), w.root, []ledger.Line{{Segment: name, Data: []byte(lines[1])}}))
+		if got := w.lines(".orchestration/" + name); !slices.Equal(got, []string{lines[0], lines[2], lines[1]}) {
+			t.Errorf("%s: %q", layout, got)
+		}
+		appendOne(t, l, mutation("INT-001", "next"))
+		w.wantRecords(4)
+		if heads := w.verify().Heads; len(heads) != 1 {
+			t.Errorf("heads %v", heads)
+		}
+		archived := ledger.Line{Segment: "archive/x", Data: []byte(lines[1])}
+		must(t, ledger.PutBack(context.Background(), w.root, []ledger.Line{archived}))
+		if !strings.Contains(w.read(tracePath), lines[1]) {
+			t.Error("a line of an archive does not come back into the single file")
+		}
+		for _, bad := range []string{"", "x", "{}\n{}"} {
+			if err := ledger.PutBack(context.Background(), w.root, []ledger.Line{{Data: []byte(bad)}}); !errors.Is(err, ledger.ErrMalformed) {
+				t.Errorf("%q: %v", bad, err)
+			}
+		}
+	}
+}
+
+// FuzzResolveConflicts: whatever stands in a file, resolving loses no record, and refusing changes nothing.
+func FuzzResolveConflicts(f *testing.F) {
+	f.Add("<<<<<<< HEAD\n{\"prev\":[],\"a\":1}\n=======\n{\"b\":2}\n>>>>>>> x\n")
+	f.Add("||||||| x\n\n{\"prev\":[],\"a\":1}\r\n{\"prev\":[],\"a\":1}")
+	f.Add(">>>>>>>\nx")
+	f.Fuzz(func(t *testing.T, content string) {
+		w := &workspace{t: t, dir: t.TempDir()}
+		w.write(tracePath, content)
+		root, err := os.OpenRoot(w.dir)
+		must(t, err)
+		defer root.Close()
+		before := hashes(t, content)
+		_, err = ledger.ResolveConflicts(context.Background(), root, nil)
+		after := w.read(tracePath)
+		if err != nil && after != content {
+			t.Fatalf("refused with %v and changed", err)
+		}
+		if got := hashes(t, after); !slices.Equal(got, before) {
+			t.Fatalf("lines %v became %v", before, got)
+		}
+	})
+}
+
+// hashes are the identities of a content's lines, each once, in order.
+func hashes(t *testing.T, content string) (all []string) {
+	must(t, ledger.HashLines(bytes.NewReader([]byte(content)), func(l ledger.HashedLine) error {
+		if !slices.Contains(all, l.Hash.String()) {
+			all = append(all, l.Hash.String())
+		}
+		return nil
+	}))
+	return all
+}

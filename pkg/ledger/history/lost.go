@@ -1,0 +1,146 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// LostLine is a ledger line that a commit has and the work tree has not.
+type LostLine struct {
+	ledger.Line
+	Hash   ledger.Hash
+	Commit string // one that has it
+}
+
+// Lost calls visit for each ledger line of the given revisions and all commits before them that the work tree does not
+// have, each once, the lines of the newest commits first; without a revision those of HEAD. The line is valid during
+// visit. It holds a hash for each line of the ledger, and reads every version of a segment that does not begin another
+// one. Without git, a repository or a commit the error is ErrNoHistory.
+func Lost(ctx context.Context, root *os.Root, revisions []string, visit func(LostLine) error) error {
+	w, err := newWalk(ctx, root, maxHeld)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	selection := []string{"--end-of-options"}
+	for _, revision := range revisions {
+		commit, err := w.resolve(ctx, revision)
+		if err != nil {
+			return err
+		}
+		selection = append(selection, commit)
+	}
+	if len(revisions) == 0 {
+		selection = append(selection, w.head)
+	}
+	c, err := w.newCollection()
+	if err != nil {
+		return fmt.Errorf("look for lost lines: %w", err)
+	}
+	if err := c.collect(ctx, visit, selection...); err != nil {
+		return fmt.Errorf("look for lost lines: %w", err)
+	}
+	return nil
+}
+
+// Elsewhere gives the lines that neither the work tree nor any commit of HEAD's history has, and another commit has that
+// a ref or a reflog names. What HEAD's history has and the work tree has not was dropped, wherever else it stands.
+// Without a history there are none.
+func Elsewhere(root *os.Root) ledger.Elsewhere {
+	return func(ctx context.Context, visit func([]byte, string) error) error {
+		w, err := newWalk(ctx, root, maxHeld)
+		if err != nil {
+			if errors.Is(err, ErrNoHistory) {
+				err = nil
+			}
+			return err
+		}
+		defer w.close()
+		c, err := w.newCollection()
+		if err != nil {
+			return fmt.Errorf("look at other branches: %w", err)
+		}
+		own := func(LostLine) error { return nil }
+		if err := c.collect(ctx, own, "--end-of-options", w.head); err != nil {
+			return fmt.Errorf("look at other branches: %w", err)
+		}
+		foreign := func(l LostLine) error { return visit(l.Data, "commit "+short(l.Commit)) }
+		if err := c.collect(ctx, foreign, "--all", "--reflog", "--not", w.head); err != nil {
+			return fmt.Errorf("look at other branches: %w", err)
+		}
+		return nil
+	}
+}
+
+// collection is what has been seen so far, over several walks.
+type collection struct {
+	*walk
+	lines map[ledger.Hash]struct{}
+	trees map[string]bool // of .orchestration
+	blobs map[string]bool
+}
+
+func (w *walk) newCollection() (*collection, error) {
+	c := &collection{walk: w, lines: map[ledger.Hash]struct{}{}, trees: map[string]bool{"": true}, blobs: map[string]bool{}}
+	for name := range w.files.segments {
+		content, err := w.files.open(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := ledger.HashLines(c.begins.keep(name, content), func(l ledger.HashedLine) error {
+			c.lines[l.Hash] = struct{}{}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *collection) collect(ctx context.Context, visit func(LostLine) error, selection ...string) error {
+	return c.commits(ctx, func(commit string, _ []string) error {
+		tree, err := c.walk.trees.home(commit, c.way)
+		if err != nil || c.trees[tree] {
+			return err
+		}
+		c.trees[tree] = true
+		segments, err := c.walk.trees.readContent(tree)
+		if err != nil {
+			return err
+		}
+		for name := range segments.segments {
+			if err := c.segment(commit, name, segments, visit); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, selection...)
+}
+
+// segment looks at one version of a segment.
+func (c *collection) segment(commit, name string, of *content, visit func(LostLine) error) error {
+	id := of.segments[name]
+	if c.blobs[id] {
+		return nil
+	}
+	c.blobs[id] = true
+	known, err := c.begins.known(id)
+	if err != nil || known {
+		return err
+	}
+	content, err := c.before.of(commit, of).open(name)
+	if err != nil {
+		return err
+	}
+	return ledger.HashLines(c.begins.keep(id, content), func(l ledger.HashedLine) error {
+		if _, seen := c.lines[l.Hash]; seen {
+			return nil
+		}
+		c.lines[l.Hash] = struct{}{}
+		return visit(LostLine{Line: ledger.Line{Segment: name, Data: l.Data}, Hash: l.Hash, Commit: commit})
+	})
+}

@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Line is a line that the ledger once had.
+type Line struct {
+	Segment string // that it stood in, relative to .orchestration
+	Data    []byte // without the newline
+}
+
+// PutBack appends lines byte for byte, so that they have the identity that they had, each to the segment that it came
+// from, and to the single file where that is not one to append to. Order and duplicates mean nothing, so it does not
+// look whether a line is there. The lines are on disk when it returns.
+func PutBack(ctx context.Context, root *os.Root, lines []Line) error {
+	if _, err := homeInfo(root); err != nil {
+		return err
+	}
+	unlock, err := lockHome(ctx, root, true, repairLockWait)
+	if err != nil {
+		return fmt.Errorf("put lines back: %w", err)
+	}
+	defer unlock()
+	bySegment := map[string][]byte{}
+	for i, line := range lines {
+		if !isWhole(line.Data) || bytes.ContainsRune(line.Data, '\n') {
+			return fmt.Errorf("put lines back: line %d of those to put back: %w", i+1, ErrMalformed)
+		}
+		name := line.Segment
+		if !isLiveSegment(name) {
+			name = singleName
+		}
+		bySegment[name] = append(append(bySegment[name], line.Data...), '\n')
+	}
+	for name, content := range bySegment {
+		s := &segment{root: root, disk: realDisk(), log: zerolog.Nop(), now: time.Now, name: path.Join(home, name)}
+		err := s.putBack(content)
+		s.close()
+		if err != nil {
+			return fmt.Errorf("put lines back: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *segment) putBack(content []byte) error {
+	if err := s.catchUp(); err != nil {
+		return err
+	}
+	if n, err := s.disk.write(s.file, content); err != nil || n != len(content) {
+		return s.takeBack(n, len(content), err)
+	}
+	return s.flush()
+}
