@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
 // Draft is a record that has its id, its time and its lines, and is not in the ledger yet. A journal keeps the lines
@@ -107,19 +110,26 @@ func (l *Ledger) AppendDraft(ctx context.Context, d *Draft) (Appended, error) {
 }
 
 // Has reports which of the ids have a record in the ledger, and makes sure that those records are as durable as
-// Options.Durability says. It reads the whole ledger.
+// Options.Durability says. It looks where the newest are first; if an id is nowhere it reads the whole ledger. What is
+// in the damaged part of an archive is not found.
 func (l *Ledger) Has(ctx context.Context, ids ...string) (map[string]bool, error) {
-	places, _, err := extents(ctx, l.root)
-	if err != nil {
-		return nil, fmt.Errorf("look for records in the ledger: %w", err)
-	}
 	found := map[string]bool{}
-	for _, place := range places {
-		if err := l.look(ctx, place, ids, found); err != nil {
-			return nil, fmt.Errorf("look for records in the ledger: %s: %w", place.name, err)
+	err := unlessRotated(func() error {
+		places, _, err := extents(ctx, l.root)
+		if err != nil {
+			return fmt.Errorf("look for records in the ledger: %w", err)
 		}
-	}
-	return found, nil
+		for _, place := range slices.Backward(places) {
+			if len(found) == len(ids) {
+				return nil
+			}
+			if err := l.look(ctx, place, ids, found); err != nil {
+				return fmt.Errorf("look for records in the ledger: %s: %w", place.name, err)
+			}
+		}
+		return nil
+	})
+	return found, err
 }
 
 func (l *Ledger) look(ctx context.Context, place extent, ids []string, found map[string]bool) error {
@@ -127,12 +137,16 @@ func (l *Ledger) look(ctx context.Context, place extent, ids []string, found map
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	if err != nil && place.archived() {
+		l.warnDamaged(place.name, err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	before := len(found)
-	err = backward(file, size, func(line rawLine) error {
+	err = readLines(file, size, true, func(line rawLine) error {
 		for _, id := range ids {
 			if line.tooLong || !bytes.Contains(line.data, []byte(id)) {
 				continue
@@ -145,14 +159,18 @@ func (l *Ledger) look(ctx context.Context, place extent, ids []string, found map
 			return errEnough
 		}
 		return ctx.Err()
-	})
+	}, func(d *framed.Damage) { l.warnDamaged(place.name, d) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	if len(found) == before || l.opts.Durability == DurabilityOS {
+	if len(found) == before || l.opts.Durability == DurabilityOS || place.archived() { // an archive was flushed
 		return nil
 	}
 	return l.flushNamed(path.Join(home, place.name))
+}
+
+func (l *Ledger) warnDamaged(segment string, err error) {
+	l.opts.Logger.Warn().Err(err).Str("segment", segment).Msg("an archive of the ledger is damaged: run `orchestra-mcp verify`")
 }
 
 // flushNamed makes sure of records that another process wrote and perhaps did not live to flush.

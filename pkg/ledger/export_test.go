@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"crypto/sha256"
 	"os"
 	"time"
 )
@@ -37,3 +38,9 @@ func FlushData(f *os.File) error { return flushData(f) }
 
 // FollowEvery sets how often Follow looks.
 func (l *Ledger) FollowEvery(d time.Duration) { l.followEvery = d }
+
+// ArchiveName is the name that an archive with these bytes must have, relative to .orchestration.
+func ArchiveName(firstLine, content []byte) string {
+	hash := sha256.Sum256(content)
+	return archiveName(firstLine, hash[:])
+}

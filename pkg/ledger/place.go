@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -18,6 +14,7 @@ const (
 	home       = ".orchestration"
 	singleName = "agent_trace.jsonl"
 	traceDir   = "trace"
+	archiveDir = "archive"
 	stateDir   = "state"
 	lineSuffix = ".jsonl"
 )
@@ -27,6 +24,7 @@ const (
 // seal is signed byte for byte.
 const GitAttributes = "/.orchestration/agent_trace.jsonl merge=union -text\n" +
 	"/.orchestration/trace/*.jsonl merge=union -text\n" +
+	"/.orchestration/archive/** -diff -merge -text\n" +
 	"/.orchestration/seals/** -text\n"
 
 // homeInfo refuses anything but a real directory: a link could lead the ledger to any place in the workspace.
@@ -93,79 +91,6 @@ func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
 		funlock(dir)
 		dir.Close()
 	}, nil
-}
-
-// extent is a segment and how much of it was complete when it was looked at.
-type extent struct {
-	name string // relative to .orchestration
-	info fs.FileInfo
-}
-
-// extents lists the segments of both layouts. Their sizes are taken under a shared lock, so that no write of ours is
-// seen halfway. A reader does not wait long for it: without the lock it may see a line that is just being written.
-func extents(ctx context.Context, root *os.Root) ([]extent, []Problem, error) {
-	unlock, err := lockHome(ctx, root, false, readerLockWait)
-	switch {
-	case errors.Is(err, ErrNotInitialized):
-		return nil, nil, nil
-	case errors.Is(err, ErrBusy):
-	case err != nil:
-		return nil, nil, err
-	default:
-		defer unlock()
-	}
-	names, err := segmentNames(root)
-	if err != nil {
-		return nil, nil, err
-	}
-	var found []extent
-	var problems []Problem
-	for _, name := range names {
-		info, err := root.Lstat(path.Join(home, name))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			problems = append(problems, Problem{Kind: ProblemUnreadable, Segment: name, Detail: err.Error()})
-		case !info.Mode().IsRegular():
-			problems = append(problems, Problem{Kind: ProblemUnreadable, Segment: name, Detail: "not a regular file"})
-		default:
-			found = append(found, extent{name: name, info: info})
-		}
-	}
-	return found, problems, nil
-}
-
-func segmentNames(root *os.Root) ([]string, error) {
-	names := []string{singleName}
-	entries, err := fs.ReadDir(root.FS(), path.Join(home, traceDir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list %s/%s: %w", home, traceDir, err)
-	}
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), lineSuffix) {
-			names = append(names, path.Join(traceDir, entry.Name()))
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// content is what readers need of a segment: its lines by their offsets, in whatever form they are kept.
-type content interface {
-	io.ReaderAt
-	io.Closer
-}
-
-// open gives the segment's content and the size to read. If git put another file there since, that one counts whole.
-func (x extent) open(root *os.Root) (content, int64, error) {
-	file, info, err := openRegular(root, path.Join(home, x.name), os.O_RDONLY)
-	if err != nil {
-		return nil, 0, err
-	}
-	if os.SameFile(info, x.info) && info.Size() >= x.info.Size() {
-		return file, x.info.Size(), nil
-	}
-	return file, info.Size(), nil
 }
 
 // makeDir creates a directory unless it is there, and refuses a link in its place: a hostile checkout could use one to

@@ -58,7 +58,7 @@ func TestLinkedDirectoriesBelowHomeAreRefused(t *testing.T) {
 	if left, _ := os.ReadDir(w.path("src")); len(left) != 0 {
 		t.Errorf("%v was written through the links", left)
 	}
-	w.problems = []ledger.ProblemKind{ledger.ProblemTorn}
+	w.problems = []ledger.ProblemKind{ledger.ProblemTorn, ledger.ProblemUnreadable}
 }
 
 func TestLinkedHomeIsRefused(t *testing.T) {

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
 // Filter says which records a query gives. Zero fields do not filter.
@@ -85,7 +86,15 @@ func (l *Ledger) queryLine(ctx context.Context, f Filter) (Result, error) {
 }
 
 // query gives the matches of f, on any of paths if there are some.
-func (l *Ledger) query(ctx context.Context, f Filter, paths []string) (Result, error) {
+func (l *Ledger) query(ctx context.Context, f Filter, paths []string) (r Result, err error) {
+	err = unlessRotated(func() error {
+		r, err = l.queryOnce(ctx, f, paths)
+		return err
+	})
+	return r, err
+}
+
+func (l *Ledger) queryOnce(ctx context.Context, f Filter, paths []string) (Result, error) {
 	places, problems, err := extents(ctx, l.root)
 	if err != nil {
 		return Result{}, fmt.Errorf("query the ledger: %w", err)
@@ -120,17 +129,25 @@ func (l *Ledger) query(ctx context.Context, f Filter, paths []string) (Result, e
 // An error of visit ends it and is returned.
 func (l *Ledger) Scan(ctx context.Context, visit func(Entry) error) ([]Problem, error) {
 	_ = l.Flush(ctx)
-	places, problems, err := extents(ctx, l.root)
-	if err != nil {
-		return nil, fmt.Errorf("scan the ledger: %w", err)
-	}
-	q := query{problems: problems, seen: map[string]bool{}}
-	for _, place := range places {
-		if err := q.each(ctx, l.root, place, visit); err != nil {
-			return q.problems, fmt.Errorf("scan the ledger: %s: %w", place.name, err)
+	return l.scan(ctx, &query{seen: map[string]bool{}}, visit)
+}
+
+// scan gives each match once, also when a rotation makes it begin again.
+func (l *Ledger) scan(ctx context.Context, q *query, visit func(Entry) error) ([]Problem, error) {
+	err := unlessRotated(func() error {
+		places, problems, err := extents(ctx, l.root)
+		if err != nil {
+			return fmt.Errorf("scan the ledger: %w", err)
 		}
-	}
-	return q.problems, nil
+		q.problems = problems
+		for _, place := range places {
+			if err := q.each(ctx, l.root, place, visit); err != nil {
+				return fmt.Errorf("scan the ledger: %s: %w", place.name, err)
+			}
+		}
+		return nil
+	})
+	return q.problems, err
 }
 
 // query is one run of a filter over the segments.
@@ -160,6 +177,9 @@ func (q *query) read(ctx context.Context, root *os.Root, place extent) ([]Entry,
 
 func (q *query) each(ctx context.Context, root *os.Root, place extent, visit func(Entry) error) error {
 	file, size, err := place.open(root)
+	if errors.Is(err, errRotated) {
+		return err
+	}
 	if err != nil {
 		q.problems = append(q.problems, Problem{Kind: ProblemUnreadable, Segment: place.name, Detail: err.Error()})
 		return nil
@@ -178,10 +198,9 @@ func (q *query) each(ctx context.Context, root *os.Root, place extent, visit fun
 		}
 		return q.visit(place.name, line, visit)
 	}
-	if q.Newest {
-		return backward(file, size, visitLine)
-	}
-	return forward(io.NewSectionReader(file, 0, size), 0, visitLine)
+	return readLines(file, size, q.Newest, visitLine, func(d *framed.Damage) {
+		q.problems = append(q.problems, damageProblem(place.name, d))
+	})
 }
 
 // needle is text that every matching line of ours contains, to pass over the others without parsing them.

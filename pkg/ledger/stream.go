@@ -24,21 +24,26 @@ func (l *Ledger) Each(ctx context.Context, f Filter, visit func(Entry) error) ([
 		return found.Problems, err
 	}
 	_ = l.Flush(ctx)
+	q := query{Filter: f, seen: map[string]bool{}}
+	err := unlessRotated(func() error { return l.each(ctx, &q, visit) })
+	return q.problems, err
+}
+
+func (l *Ledger) each(ctx context.Context, q *query, visit func(Entry) error) error {
 	places, problems, err := extents(ctx, l.root)
 	if err != nil {
-		return nil, fmt.Errorf("query the ledger: %w", err)
+		return fmt.Errorf("query the ledger: %w", err)
 	}
-	q := query{Filter: f, problems: problems, seen: map[string]bool{}}
+	q.problems = problems
 	if len(places) > 1 && len(places) <= maxMerged {
-		err = q.merge(ctx, l.root, places, visit)
-		return q.problems, err
+		return q.merge(ctx, l.root, places, visit)
 	}
 	for _, place := range places {
 		if err := q.each(ctx, l.root, place, visit); err != nil {
-			return q.problems, err
+			return err
 		}
 	}
-	return q.problems, nil
+	return nil
 }
 
 // ScanLines gives every record once whose line want accepts, segment by segment, the oldest line first, and returns the
@@ -46,17 +51,7 @@ func (l *Ledger) Each(ctx context.Context, f Filter, visit func(Entry) error) ([
 // are given without asking it.
 func (l *Ledger) ScanLines(ctx context.Context, want func(line []byte) bool, visit func(Entry) error) ([]Problem, error) {
 	_ = l.Flush(ctx)
-	places, problems, err := extents(ctx, l.root)
-	if err != nil {
-		return nil, fmt.Errorf("scan the ledger: %w", err)
-	}
-	q := query{problems: problems, seen: map[string]bool{}, want: want}
-	for _, place := range places {
-		if err := q.each(ctx, l.root, place, visit); err != nil {
-			return q.problems, fmt.Errorf("scan the ledger: %s: %w", place.name, err)
-		}
-	}
-	return q.problems, nil
+	return l.scan(ctx, &query{seen: map[string]bool{}, want: want}, visit)
 }
 
 // cursor is one segment on its way through a merge.

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
 // ProblemKind names what is wrong.
@@ -30,6 +31,8 @@ const (
 	ProblemTooLong ProblemKind = "line_too_long"
 	// ProblemUnreadable: a segment is not a regular file, or cannot be read.
 	ProblemUnreadable ProblemKind = "unreadable_segment"
+	// ProblemArchive: an archive is damaged, or is not the file that was archived under its name.
+	ProblemArchive ProblemKind = "damaged_archive"
 	// ProblemSealed: what a seal, or another [Claim], vouches for is not in the ledger as it was.
 	ProblemSealed ProblemKind = "sealed_record_missing"
 )
@@ -65,7 +68,15 @@ func Verify(ctx context.Context, root *os.Root) (Report, error) {
 	return report, err
 }
 
-func readAll(ctx context.Context, root *os.Root) (*verification, error) {
+func readAll(ctx context.Context, root *os.Root) (v *verification, err error) {
+	err = unlessRotated(func() error {
+		v, err = readOnce(ctx, root)
+		return err
+	})
+	return v, err
+}
+
+func readOnce(ctx context.Context, root *os.Root) (*verification, error) {
 	places, problems, err := extents(ctx, root)
 	if err != nil {
 		return nil, fmt.Errorf("verify the ledger: %w", err)
@@ -125,15 +136,28 @@ type follower struct {
 
 func (v *verification) read(ctx context.Context, root *os.Root, place extent) error {
 	file, size, err := place.open(root)
+	if errors.Is(err, errRotated) {
+		return err
+	}
 	if err != nil {
 		v.add(Problem{Kind: ProblemUnreadable, Segment: place.name, Detail: err.Error()})
 		return nil
 	}
 	defer file.Close()
-	return forward(io.NewSectionReader(file, 0, size), 0, func(line rawLine) error {
+	damaged := false
+	err = readLines(file, size, false, func(line rawLine) error {
 		v.line(place.name, line)
 		return ctx.Err()
+	}, func(d *framed.Damage) {
+		damaged = true
+		v.add(damageProblem(place.name, d))
 	})
+	if a, is := file.(archive); is && err == nil && !damaged {
+		if err := a.checkName(place.name); err != nil {
+			v.add(Problem{Kind: ProblemArchive, Segment: place.name, Detail: err.Error()})
+		}
+	}
+	return err
 }
 
 func (v *verification) line(segment string, line rawLine) {

@@ -1,0 +1,248 @@
+package framed_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lines is a text of at least n bytes that does not compress to nothing.
+func lines(n int) []byte {
+	var text bytes.Buffer
+	noise := make([]byte, 40)
+	for i := 0; text.Len() < n; i++ {
+		rand.Read(noise)
+		fmt.Fprintf(&text, "{\"n\":%d,\"x\":%q}\n", i, hex.EncodeToString(noise))
+	}
+	return text.Bytes()
+}
+
+func compress(t testing.TB, text []byte, piece int) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	w, err := framed.NewWriter(&file)
+	must(t, err)
+	for len(text) > 0 {
+		n := min(piece, len(text))
+		_, err := w.Write(text[:n])
+		must(t, err)
+		text = text[n:]
+	}
+	must(t, w.Close())
+	return file.Bytes()
+}
+
+func open(t testing.TB, file []byte) *framed.Reader {
+	t.Helper()
+	r, err := framed.NewReader(bytes.NewReader(file), int64(len(file)))
+	must(t, err)
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func whole(r *framed.Reader) ([]byte, error) { return io.ReadAll(io.NewSectionReader(r, 0, r.Size())) }
+
+func TestTextComesBack(t *testing.T) {
+	long := append(bytes.Repeat([]byte("x"), 3<<20), '\n')
+	for name, text := range map[string][]byte{
+		"empty": nil, "one byte": []byte("x"), "short": []byte("a\nb\n"), "many frames": lines(3 << 20), "no line end": long[:400<<10],
+		"a line longer than a frame": append(append([]byte("a\n"), long...), "b\n"...), "zeros": make([]byte, 5<<20),
+	} {
+		for _, piece := range []int{1 << 30, 1000, 300 << 10} {
+			t.Run(fmt.Sprint(name, " by ", piece), func(t *testing.T) {
+				file := compress(t, text, piece)
+				got, err := whole(open(t, file))
+				if err != nil || !bytes.Equal(got, text) {
+					t.Fatalf("%d bytes came back of %d: %v", len(got), len(text), err)
+				}
+				s, err := framed.NewStream(bytes.NewReader(file))
+				must(t, err)
+				defer s.Close()
+				if got, err := io.ReadAll(s); err != nil || !bytes.Equal(got, text) {
+					t.Fatalf("%d bytes came through the stream of %d: %v", len(got), len(text), err)
+				}
+				decoder, err := zstd.NewReader(bytes.NewReader(file))
+				must(t, err)
+				defer decoder.Close()
+				if got, err := io.ReadAll(decoder); err != nil || !bytes.Equal(got, text) {
+					t.Fatalf("another program gets %d bytes of %d: %v", len(got), len(text), err)
+				}
+			})
+		}
+	}
+}
+
+func TestReadAtAnyPlace(t *testing.T) {
+	text := lines(3 << 20)
+	r := open(t, compress(t, text, 1<<30))
+	for range 300 {
+		off := mathrand.IntN(len(text))
+		p := make([]byte, mathrand.IntN(600<<10))
+		n, err := r.ReadAt(p, int64(off))
+		want := text[off:min(len(text), off+len(p))]
+		if !bytes.Equal(p[:n], want) || (n < len(p)) != errors.Is(err, io.EOF) {
+			t.Fatalf("%d bytes at %d: %d, %v", len(p), off, n, err)
+		}
+	}
+}
+
+// TestDamageIsFoundAndGoneAround changes one byte anywhere. What is read without an error is what was written, and all
+// frames but those around the byte are read.
+func TestDamageIsFoundAndGoneAround(t *testing.T) {
+	text := lines(2 << 20)
+	file := compress(t, text, 1<<30)
+	step := 9973
+	if os.Getenv("ORCHESTRA_LONG") == "1" {
+		step = 101
+	}
+	for at := 0; at < len(file); at += step {
+		broken := bytes.Clone(file)
+		broken[at] ^= byte(1 + mathrand.IntN(255))
+		readAround(t, open(t, broken), text, 600<<10, fmt.Sprint("byte ", at))
+	}
+	for _, cut := range []int{1, 4, 5, 1000, len(file) / 2, len(file) - 3} {
+		readAround(t, open(t, file[:len(file)-cut]), text, cut*4+600<<10, fmt.Sprint("cut by ", cut))
+	}
+}
+
+// readAround reads frame by frame. Each piece must stand in the text, and at most lost bytes may be missing.
+func readAround(t *testing.T, r *framed.Reader, text []byte, lost int, what string) {
+	t.Helper()
+	got, damages := 0, 0
+	for from := int64(0); from < r.Size(); {
+		piece, err := io.ReadAll(io.NewSectionReader(r, from, r.Size()-from))
+		if !bytes.Contains(text, piece) {
+			t.Fatalf("%s: another text was read", what)
+		}
+		got += len(piece)
+		if err == nil {
+			break
+		}
+		var d *framed.Damage
+		if !errors.As(err, &d) || d.To <= from {
+			t.Fatalf("%s: %v", what, err)
+		}
+		damages++
+		from = d.To
+	}
+	if len(text)-got > lost || got != len(text) && damages == 0 {
+		t.Fatalf("%s: %d of %d bytes were read, with %d damages", what, got, len(text), damages)
+	}
+}
+
+func TestStreamTellsDamageFromFailure(t *testing.T) {
+	file := compress(t, lines(1<<20), 1<<30)
+	file[len(file)/2] ^= 1
+	s, err := framed.NewStream(bytes.NewReader(file))
+	must(t, err)
+	defer s.Close()
+	if _, err := io.Copy(io.Discard, s); !errors.Is(err, framed.ErrDamaged) {
+		t.Errorf("damage gives %v", err)
+	}
+	failure := errors.New("the disk failed")
+	s, err = framed.NewStream(io.MultiReader(bytes.NewReader(file[:100]), failing{failure}))
+	must(t, err)
+	defer s.Close()
+	if _, err := io.Copy(io.Discard, s); !errors.Is(err, failure) || errors.Is(err, framed.ErrDamaged) {
+		t.Errorf("a failure to read gives %v", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestHostileFilesAreRefused(t *testing.T) {
+	bomb := func(n int, opts ...zstd.EOption) []byte {
+		e, err := zstd.NewWriter(nil, opts...)
+		must(t, err)
+		return e.EncodeAll(make([]byte, n), nil)
+	}
+	one := compress(t, []byte("x\n"), 10)
+	for name, file := range map[string][]byte{
+		"a frame of 64 MiB": bomb(64<<20, zstd.WithSingleSegment(true)), "no content size": streamed(t, []byte("x\n")),
+		"no checksum": bomb(100, zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true)), "no zstd at all": []byte(strings.Repeat("hello\n", 1000)),
+		"a skippable frame": {0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2},
+	} {
+		r := open(t, file)
+		text, err := whole(r)
+		var d *framed.Damage
+		if len(text) > 0 || !errors.As(err, &d) {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
+	full := bytes.Repeat(compress(t, make([]byte, 1<<20), 1<<20), 1025)
+	for name, file := range map[string][]byte{"too many frames": bytes.Repeat(one, 1<<14+1), "more than a GiB": full} {
+		if r, err := framed.NewReader(bytes.NewReader(file), int64(len(file))); err == nil {
+			r.Close()
+			t.Errorf("%s was opened", name)
+		}
+	}
+	s, err := framed.NewStream(bytes.NewReader(full))
+	must(t, err)
+	defer s.Close()
+	if n, err := io.Copy(io.Discard, s); n > framed.MaxSize || !errors.Is(err, framed.ErrDamaged) {
+		t.Errorf("the stream gave %d bytes, %v", n, err)
+	}
+}
+
+func streamed(t *testing.T, text []byte) []byte {
+	var file bytes.Buffer
+	e, err := zstd.NewWriter(&file)
+	must(t, err)
+	_, err = e.Write(text)
+	must(t, err)
+	must(t, e.Flush())
+	must(t, e.Close())
+	return file.Bytes()
+}
+
+func FuzzReader(f *testing.F) {
+	file := compress(f, []byte("{\"a\":1}\n{\"b\":2}\n"), 100)
+	f.Add(file)
+	f.Add(file[:len(file)-3])
+	f.Add(append(bytes.Clone(file), file...))
+	f.Add(append([]byte("garbage"), file...))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r, err := framed.NewReader(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		size, read := r.Size(), int64(0)
+		for from := int64(0); from < size; {
+			n, err := io.Copy(io.Discard, io.NewSectionReader(r, from, size-from))
+			read += n
+			var d *framed.Damage
+			switch {
+			case err == nil:
+				from = size
+			case !errors.As(err, &d) || d.To <= from || d.To > size:
+				t.Fatalf("read from %d of %d: %v", from, size, err)
+			default:
+				from = d.To
+			}
+		}
+		if read > size {
+			t.Fatalf("%d bytes read of %d", read, size)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package framed
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Stream reads the text of a file that can be read from its start only. What is no frame ends it with ErrDamaged.
+type Stream struct {
+	decoder *zstd.Decoder
+	source  *source
+	rest    int64
+}
+
+// source remembers why reading failed, which is not the file's fault.
+type source struct {
+	io.Reader
+	failed error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.failed = err
+	}
+	return n, err
+}
+
+// ErrDamaged: a stream came to bytes that are not what a Writer wrote.
+var ErrDamaged = errors.New("the compressed file is damaged")
+
+// NewStream must be closed.
+func NewStream(file io.Reader) (*Stream, error) {
+	from := &source{Reader: file}
+	decoder, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxText))
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{decoder: decoder, source: from, rest: MaxSize}, nil
+}
+
+func (s *Stream) Read(p []byte) (int, error) {
+	n, err := s.decoder.Read(p)
+	if s.rest -= int64(n); s.rest < 0 {
+		return 0, fmt.Errorf("%w: more than %d bytes of text", ErrDamaged, int64(MaxSize))
+	}
+	if s.source.failed != nil {
+		return n, s.source.failed
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return n, err
+}
+
+// Close frees what the Stream holds.
+func (s *Stream) Close() error {
+	s.decoder.Close()
+	return nil
+}

@@ -1,0 +1,77 @@
+package framed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrFull: a file cannot hold more.
+var ErrFull = errors.New("the compressed file is full")
+
+// Writer compresses what is written to it. It is not for several goroutines.
+type Writer struct {
+	to      io.Writer
+	encoder *zstd.Encoder
+	text    []byte // not yet in a frame
+	frame   []byte
+	size    int64
+	frames  int
+}
+
+// NewWriter gives a Writer of a new file.
+func NewWriter(to io.Writer) (*Writer, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(true), zstd.WithEncoderCRC(true),
+		zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	return &Writer{to: to, encoder: encoder}, nil
+}
+
+// Write takes in more of the text. ErrFull leaves a file that nobody can read.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.size += int64(len(p))
+	if w.size > MaxSize {
+		return 0, ErrFull
+	}
+	w.text = append(w.text, p...)
+	for len(w.text) > targetText {
+		n := bytes.LastIndexByte(w.text[:targetText], '\n') + 1
+		if n == 0 {
+			n = bytes.IndexByte(w.text[:min(len(w.text), maxText)], '\n') + 1
+		}
+		switch {
+		case n == 0 && len(w.text) < maxText:
+			return len(p), nil // the line may still end in time
+		case n == 0:
+			n = maxText
+		}
+		if err := w.end(n); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// end makes a frame of the first n bytes.
+func (w *Writer) end(n int) error {
+	if w.frames++; w.frames > maxFrames {
+		return ErrFull
+	}
+	w.frame = w.encoder.EncodeAll(w.text[:n], w.frame[:0])
+	w.text = append(w.text[:0], w.text[n:]...)
+	_, err := w.to.Write(w.frame)
+	return err
+}
+
+// Close writes the last frame. It does not close what is written to.
+func (w *Writer) Close() error {
+	if len(w.text) > 0 {
+		return w.end(len(w.text))
+	}
+	return nil
+}
