@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
 // followEvery is how often Follow looks for new lines. Notifications of the system would not come from every file
@@ -92,12 +94,14 @@ func (t *Tail) lastLine(place extent) (reached, error) {
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return at, err
+	return at, ignoreGone(err)
 }
 
-// ignoreGone: what git takes away between two looks is read when it is back.
+// ignoreGone: what git or a rotation takes away between two looks is read when it is back, and damage is for Verify to
+// report.
 func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
+	_, damaged := errors.AsType[*framed.Damage](err)
+	if damaged || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errRotated) {
 		return nil
 	}
 	return err
@@ -177,7 +181,7 @@ func (r *tailReader) read(ctx context.Context, place extent, before map[string]r
 		return r.line(place.name, line)
 	})
 	r.t.places[place.name] = r.at
-	return err
+	return ignoreGone(err)
 }
 
 // begin finds the place from which the segment continues what is known: of its own, or, where the lines were moved
