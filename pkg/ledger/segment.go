@@ -24,7 +24,7 @@ type segment struct {
 
 	file     *os.File
 	identity fs.FileInfo // of the open file; holding it open keeps its inode number from being used again
-	created  bool        // and its directory entry is not flushed yet
+	created  bool        // or found, and its directory entry is not flushed by us yet
 
 	end      int64 // of the lines that heads accounts for
 	heads    []digest
@@ -84,7 +84,8 @@ func (s *segment) reopen() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	s.file, s.identity = file, info
+	// Whoever made the name, git or a process that was killed, may not have flushed it.
+	s.file, s.identity, s.created = file, info, true
 	return nil
 }
 

@@ -66,10 +66,11 @@ const answerTime = 30 * time.Second
 
 var errKilled = errors.New("the server is gone")
 
-// startChild starts a server.
-func startChild(t *testing.T, dir string) *child {
+// startChild starts a server, under the program that is given before it.
+func startChild(t *testing.T, dir string, under ...string) *child {
 	t.Helper()
-	c := &child{cmd: exec.Command(os.Args[0]), waiting: map[int]chan json.RawMessage{}, gone: make(chan struct{})}
+	line := append(under, os.Args[0])
+	c := &child{cmd: exec.Command(line[0], line[1:]...), waiting: map[int]chan json.RawMessage{}, gone: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), serveEnv+"="+dir)
 	var err error
 	if c.err, err = os.CreateTemp(t.TempDir(), "stderr"); err != nil {

@@ -38,7 +38,7 @@ var passing = []string{
 // takes the first of each call; ORCHESTRA_LONG=1 takes all.
 func TestFailingDiskLosesNothing(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
-		if os.Getenv("CI") == "true" {
+		if os.Getenv("CI") != "" {
 			t.Fatal("strace is not installed")
 		}
 		t.Log("strace is not installed: nothing was tested")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // Fate is what became of one planned change whose process died before it could say.
@@ -13,9 +15,10 @@ type Fate int
 
 // Fates.
 const (
-	Undone Fate = iota + 1 // the file is as if the change had never been
-	Done                   // the change took effect
-	Half                   // a move with new content made the new file and did not take the old one away
+	Undone   Fate = iota + 1 // the file is as if the change had never been
+	Done                     // the change took effect
+	Half                     // a move made the new file and did not take the old one away
+	Stripped                 // a move took the old file away and did not make the new one: a power cut can do that
 )
 
 // Found is one planned change as the files tell its story.
@@ -65,7 +68,7 @@ func (r *Recovery) midway() bool {
 	is := func(fate Fate) bool {
 		return slices.ContainsFunc(r.Files, func(f Found) bool { return f.Fate == fate })
 	}
-	return is(Half) || is(Done) && is(Undone)
+	return is(Half) || is(Stripped) || is(Done) && is(Undone)
 }
 
 // Tidy removes the temporary files of the plan. Content that is neither what the change displaced nor what it
@@ -118,7 +121,8 @@ func (w *Workspace) tidyTemp(p Planned, name string) (*KeptError, error) {
 	return t.keepAside(w, p.Path), nil
 }
 
-// flushFound makes sure that what is going to be recorded survives a power cut as well as its record does.
+// flushFound makes sure that what is going to be recorded survives a power cut as well as its record does, the
+// directories above it included: the dead process can have made them.
 func (w *Workspace) flushFound(f Found) error {
 	if f.Fate == Undone || w.durability != Full {
 		return nil
@@ -134,12 +138,37 @@ func (w *Workspace) flushFound(f Found) error {
 		if err != nil {
 			return err
 		}
-		err = t.parent.Sync()
-		if err := errors.Join(err, t.Close()); err != nil {
+		err = t.Close()
+		if err == nil {
+			err = w.flushAbove(path)
+		}
+		if err != nil {
 			return pathError("flush", path, err)
 		}
 	}
 	return nil
+}
+
+// flushAbove flushes each directory on the way to a path, as far as there are any.
+func (w *Workspace) flushAbove(path string) error {
+	dir, err := w.top.OpenDir(".")
+	names := components(path)
+	for i, name := range names {
+		if err != nil {
+			break
+		}
+		if err = dir.Sync(); err != nil || i == len(names)-1 {
+			return errors.Join(err, dir.Close())
+		}
+		var next *durable.Dir
+		next, err = dir.OpenDir(name)
+		err = errors.Join(err, dir.Close())
+		dir = next
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // recorded resolves a path of a plan. A path that leads elsewhere by now, or never was one for tools, is refused.

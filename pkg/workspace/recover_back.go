@@ -35,13 +35,16 @@ func (w *Workspace) takeBackOne(ctx context.Context, f Found) error {
 	case Delete:
 		return w.reverse(ctx, Change{Op: Create}, f.Path, "", f.Temp)
 	}
-	if f.Temp == "" {
+	if f.Temp == "" && f.Fate == Done {
 		return w.reverse(ctx, Change{Op: Move, Before: f.After}, f.Path, f.From, "")
 	}
 	if f.Fate != Half {
 		if err := w.reverse(ctx, Change{Op: Create}, f.From, "", f.Gone); err != nil {
 			return err
 		}
+	}
+	if f.Fate == Stripped {
+		return nil
 	}
 	return w.reverse(ctx, Change{Op: Delete, Before: f.After}, f.Path, "", "")
 }

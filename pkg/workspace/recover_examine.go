@@ -25,15 +25,22 @@ func (w *Workspace) examine(p Planned) (Found, error) {
 	if err != nil {
 		return f, err
 	}
+	one := temp != "" && temp == at && w.linked(p.Path, p.Temp)
 	switch p.Op {
 	case Create:
-		if temp != "" && at == p.After && !w.linked(p) {
+		if temp != "" && at == p.After && !one {
 			at = otherContent // somebody else's file that happens to have the same content
 		}
 		f.Fate, f.Probable = fateOfCreate(p, at, temp)
 	case Modify:
+		if one {
+			temp = "" // what the path has tells all
+		}
 		f.Fate, f.Probable = fateOfModify(p, at, temp)
 	case Delete:
+		if one {
+			temp = ""
+		}
 		f.Fate, f.Probable = fateOfDelete(at, temp)
 	case Move:
 		err = w.fateOfMove(&f, at, temp)
@@ -44,15 +51,15 @@ func (w *Workspace) examine(p Planned) (Found, error) {
 	return f, err
 }
 
-// linked reports whether the path and the temporary name are one file: the rename was done by link and unlink, and
-// interrupted between the two.
-func (w *Workspace) linked(p Planned) bool {
-	at, err := w.recorded(p.Path)
+// linked reports whether a path and a temporary name are one file. The rename was done by link and unlink and
+// interrupted between the two, or a power cut kept one half of it.
+func (w *Workspace) linked(path, temp string) bool {
+	at, err := w.recorded(path)
 	if err != nil {
 		return false
 	}
 	defer at.Close()
-	tmp, err := w.openTemp(p.Temp)
+	tmp, err := w.openTemp(temp)
 	if err != nil {
 		return false
 	}
@@ -109,12 +116,17 @@ func (w *Workspace) fateOfMove(f *Found, at, temp Hash) error {
 	if err != nil {
 		return err
 	}
+	if gone != "" && gone == from && w.linked(f.From, f.Gone) {
+		gone = "" // it was not taken away after all
+	}
 	switch {
+	case gone != "" && (at == "" || temp != "" && at != f.After):
+		f.Fate = Stripped
 	case gone != "":
 		f.Fate = Done
 	case f.Temp != "" && temp != "" && at != f.After:
 		f.Fate = Undone
-	case from != "" && f.Temp != "" && at == f.After:
+	case from != "" && at == f.After && (f.Temp != "" || w.oneFile(f.From, f.Path)):
 		f.Fate = Half
 	case from != "" || at == "":
 		f.Fate, f.Probable = Undone, from != f.Before
@@ -122,6 +134,22 @@ func (w *Workspace) fateOfMove(f *Found, at, temp Hash) error {
 		f.Fate, f.Probable = Done, at != f.After
 	}
 	return nil
+}
+
+// oneFile reports whether two paths are one file.
+func (w *Workspace) oneFile(path, other string) bool {
+	a, err := w.recorded(path)
+	if err != nil {
+		return false
+	}
+	defer a.Close()
+	b, err := w.recorded(other)
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	st, err := b.parent.Lstat(b.name)
+	return err == nil && is(a.parent, a.name, st)
 }
 
 // contentOf hashes what stands at a path, "" if nothing does.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -96,12 +97,14 @@ func (l *ladder) last(t *Target) *durable.Dir {
 	return l.rungs[len(l.rungs)-1].dir
 }
 
+// dirs lists the deepest first, in which the file is: were the one above flushed before it, a file that was moved down
+// from there would for a moment be durable at neither place.
 func (l *ladder) dirs(t *Target) []*durable.Dir {
-	dirs := []*durable.Dir{t.parent}
-	for _, r := range l.rungs {
+	var dirs []*durable.Dir
+	for _, r := range slices.Backward(l.rungs) {
 		dirs = append(dirs, r.dir)
 	}
-	return dirs
+	return append(dirs, t.parent)
 }
 
 // undo removes the directories that climb made, from the last, as far as they are empty.

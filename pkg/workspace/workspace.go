@@ -119,7 +119,7 @@ func (w *Workspace) openState(names ...string) (*durable.Dir, error) {
 		return nil, pathError("open", governanceDir, err)
 	}
 	for _, name := range append([]string{stateDir}, names...) {
-		next, err := openOrMake(at, name)
+		next, err := w.openOrMake(at, name)
 		at.Close()
 		if err != nil {
 			return nil, pathError("open", governanceDir+"/.../"+name, err)
@@ -129,7 +129,9 @@ func (w *Workspace) openState(names ...string) (*durable.Dir, error) {
 	return at, nil
 }
 
-func openOrMake(at *durable.Dir, name string) (*durable.Dir, error) {
+// openOrMake makes the name durable: before-images and the journal are worth nothing if a power cut takes the
+// directory away.
+func (w *Workspace) openOrMake(at *durable.Dir, name string) (*durable.Dir, error) {
 	next, err := at.OpenDir(name)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return next, err
@@ -137,7 +139,18 @@ func openOrMake(at *durable.Dir, name string) (*durable.Dir, error) {
 	if err := at.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	if err := w.sync(at); err != nil {
+		return nil, err
+	}
 	return at.OpenDir(name)
+}
+
+// sync flushes a directory where the settings ask for it.
+func (w *Workspace) sync(dir *durable.Dir) error {
+	if w.durability != Full {
+		return nil
+	}
+	return dir.Sync()
 }
 
 // State opens .orchestration/state, made with mode 0700 if missing. It fails if the workspace is not

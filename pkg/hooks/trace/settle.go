@@ -148,6 +148,8 @@ func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_
 			continue
 		case f.Fate == workspace.Half:
 			change.Op, change.From, change.Before = ledger.OpCreated, "", ""
+		case f.Fate == workspace.Stripped:
+			change = ledger.Change{Path: change.From, Op: ledger.OpDeleted, Before: change.Before, BeforeOID: change.BeforeOID}
 		}
 		if f.Probable {
 			detail["certainty"] = "probable"

@@ -210,7 +210,7 @@ func (j *Journal) openDir() error {
 	if err != nil {
 		return err
 	}
-	if made == nil && j.opts.Durable {
+	if j.opts.Durable { // also what another process made and was killed before it flushed
 		if err := flushDir(state); err != nil {
 			return err
 		}

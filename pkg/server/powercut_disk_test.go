@@ -1,0 +1,414 @@
+//go:build linux
+
+package server_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+)
+
+// cutDisk is a file system as the disk sees it: what it had at the start, and
+// every operation on it since, in the order in which they ended.
+type cutDisk struct {
+	nodes []cutNode
+	ops   []cutOp
+	names map[binding]int // the live view of the names, to resolve paths with
+	start map[binding]int // the same at the start
+}
+
+// cutNode is an inode as it was at the start; directories have no content.
+type cutNode struct {
+	dir     bool
+	content []byte
+}
+
+// binding is a place for a name; rootNode is the workspace.
+type binding struct {
+	dir  int
+	name string
+}
+
+const (
+	rootNode = 0
+	noNode   = -1
+)
+
+// cutOp is one operation. Exactly one of its parts is set.
+type cutOp struct {
+	names []named // what names mean from now on: a creation, a link, a rename, a removal
+	data  *cutWrite
+	flush *cutFlush
+	acked []string // record ids that the client was told
+}
+
+type named struct {
+	binding
+	node int // noNode: the name is gone
+}
+
+type cutWrite struct {
+	node    int
+	at      int64
+	content []byte
+	resize  bool // to at
+}
+
+// cutFlush makes durable what had ended when it began.
+type cutFlush struct {
+	node  int
+	began int // operations that had ended by then
+}
+
+// newCutDisk reads a directory, whose content is taken for durable.
+func newCutDisk(t *testing.T, dir string) *cutDisk {
+	t.Helper()
+	d := &cutDisk{nodes: []cutNode{{dir: true}}, names: map[binding]int{}}
+	d.read(t, dir, rootNode)
+	d.start = maps.Clone(d.names)
+	return d
+}
+
+func (d *cutDisk) read(t *testing.T, dir string, node int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() == ".git" {
+			continue
+		}
+		child := len(d.nodes)
+		d.nodes = append(d.nodes, cutNode{dir: e.IsDir()})
+		d.names[binding{node, e.Name()}] = child
+		if e.IsDir() {
+			d.read(t, filepath.Join(dir, e.Name()), child)
+			continue
+		}
+		if d.nodes[child].content, err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// rename notes what names mean now.
+func (d *cutDisk) rename(changes ...named) {
+	for _, n := range changes {
+		d.names[n.binding] = n.node
+	}
+	d.ops = append(d.ops, cutOp{names: changes})
+}
+
+// cutModel says what a file system may do to operations that nobody flushed.
+type cutModel struct {
+	name string
+	// In all of them a directory's flush brings its own new name along, and
+	// nothing is in a directory that is not there.
+	//
+	// ordered: names reach the disk in the order of the operations, and with
+	// any flush all of them (the journals of ext4 and xfs). Else each name may
+	// be early or late, until its directory is flushed.
+	ordered bool
+}
+
+var cutModels = []cutModel{
+	{name: "ordered names", ordered: true},
+	{name: "names in any order"},
+}
+
+// pending is what a cut after the first n operations leaves open.
+type pending struct {
+	names []named
+	join  []bool // with the next: they are one operation
+	files map[int][]*cutWrite
+	order []int // of files
+}
+
+// at gives the durable names and contents after n operations, and what is open.
+func (d *cutDisk) at(n int, m cutModel) (names map[binding]int, contents map[int][]byte, open pending) {
+	names, contents = maps.Clone(d.start), map[int][]byte{}
+	open.files = map[int][]*cutWrite{}
+	durable := d.durableNames(n, m)
+	for i, op := range d.ops[:n] {
+		if w := op.data; w != nil {
+			if d.flushed(i, n, func(f *cutFlush) bool { return f.node == w.node }) {
+				contents[w.node] = w.apply(d.content(contents, w.node))
+				continue
+			}
+			if len(open.files[w.node]) == 0 {
+				open.order = append(open.order, w.node)
+			}
+			open.files[w.node] = append(open.files[w.node], w)
+		}
+		for k, change := range op.names {
+			if durable[i][k] {
+				set(names, change)
+				continue
+			}
+			open.names = append(open.names, change)
+			open.join = append(open.join, k+1 < len(op.names))
+		}
+	}
+	return names, contents, open
+}
+
+// durableNames says which changes of names were flushed. A flush of a name
+// takes with it what happened to that name before.
+func (d *cutDisk) durableNames(n int, m cutModel) [][]bool {
+	durable := make([][]bool, n)
+	settled := map[binding]bool{}
+	for i := n - 1; i >= 0; i-- {
+		op := d.ops[i]
+		whole := false
+		durable[i] = make([]bool, len(op.names))
+		for k, change := range op.names {
+			durable[i][k] = settled[change.binding] || d.flushed(i, n, func(f *cutFlush) bool {
+				return m.ordered || f.node == change.dir || d.nodes[f.node].dir && f.node == change.node
+			})
+			whole = whole || durable[i][k]
+		}
+		for k, change := range op.names {
+			durable[i][k] = durable[i][k] || whole
+			settled[change.binding] = settled[change.binding] || durable[i][k]
+		}
+	}
+	return durable
+}
+
+// flushed reports whether the i-th of n operations was covered by a flush.
+func (d *cutDisk) flushed(i, n int, covers func(*cutFlush) bool) bool {
+	for _, op := range d.ops[i+1 : n] {
+		if op.flush != nil && op.flush.began > i && covers(op.flush) {
+			return true
+		}
+	}
+	return false
+}
+
+func set(names map[binding]int, change named) {
+	if change.node == noNode {
+		delete(names, change.binding)
+		return
+	}
+	names[change.binding] = change.node
+}
+
+func (d *cutDisk) content(contents map[int][]byte, node int) []byte {
+	if c, ok := contents[node]; ok {
+		return c
+	}
+	return d.nodes[node].content
+}
+
+func (w *cutWrite) apply(content []byte) []byte {
+	if w.resize {
+		return append(bytes.Clone(content[:min(int64(len(content)), w.at)]), make([]byte, max(0, w.at-int64(len(content))))...)
+	}
+	out := append(bytes.Clone(content), make([]byte, max(0, w.at+int64(len(w.content))-int64(len(content))))...)
+	copy(out[w.at:], w.content)
+	return out
+}
+
+// cutState is one disk that a power cut can leave.
+type cutState struct {
+	names    map[binding]int
+	contents map[int][]byte
+}
+
+// states gives up to limit disks that a cut after n operations can leave, the
+// two extremes among them: none of what was not flushed, and all of it.
+func (d *cutDisk) states(n int, m cutModel, limit int, dice *rand.Rand) []cutState {
+	names, contents, open := d.at(n, m)
+	var out []cutState
+	for k := range limit {
+		keep := func(int) bool { return dice.IntN(2) == 0 }
+		tear := func() int { return dice.IntN(tears) }
+		switch k {
+		case 0:
+			keep, tear = func(int) bool { return false }, func() int { return 0 }
+		case 1:
+			keep, tear = func(int) bool { return true }, func() int { return 1 }
+		}
+		if m.ordered && k > 1 {
+			until := dice.IntN(len(open.names) + 1)
+			keep = func(i int) bool { return i < until }
+		}
+		s := cutState{names: maps.Clone(names), contents: maps.Clone(contents)}
+		open.late(s.names, keep)
+		for _, node := range open.order {
+			s.contents[node] = torn(d.content(contents, node), open.files[node], tear())
+		}
+		out = append(out, s)
+		if len(open.names) == 0 && len(open.order) == 0 {
+			break
+		}
+	}
+	return out
+}
+
+// late takes over those of the open names that keep chooses. A name that was
+// changed twice does not jump over its first change.
+func (p pending) late(names map[binding]int, keep func(int) bool) {
+	held := map[binding]bool{}
+	for i := 0; i < len(p.names); {
+		end := i + 1
+		for p.join[end-1] {
+			end++
+		}
+		kept := keep(i)
+		for _, c := range p.names[i:end] {
+			kept = kept && !held[c.binding] && there(names, c.dir)
+		}
+		for _, c := range p.names[i:end] {
+			if kept {
+				set(names, c)
+			} else {
+				held[c.binding] = true
+			}
+		}
+		i = end
+	}
+}
+
+// there reports whether a directory has a name.
+func there(names map[binding]int, dir int) bool {
+	if dir == rootNode {
+		return true
+	}
+	for _, node := range names {
+		if node == dir {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	tears  = 6
+	sector = 512
+)
+
+// torn gives a file of which some writes were not flushed: none of them, all,
+// or the last one in parts. What was appended may be cut anywhere, its space
+// may be there with nothing in it if nobody ever flushed the file, and what
+// was written in place may be there by sectors.
+func torn(durable []byte, writes []*cutWrite, how int) []byte {
+	content := durable
+	last := len(writes) - 1
+	if how == 0 {
+		return content
+	}
+	for _, w := range writes[:last] {
+		content = w.apply(content)
+	}
+	w := writes[last]
+	whole := w.apply(content)
+	if how == 1 || w.resize {
+		return whole
+	}
+	if len(durable) == 0 && how == 5 {
+		return make([]byte, len(whole))
+	}
+	if w.at >= int64(len(durable)) {
+		return whole[:int(w.at)+len(w.content)*(how-1)/(tears-2)]
+	}
+	mixed := append(bytes.Clone(content), make([]byte, max(0, len(whole)-len(content)))...)
+	for at := 0; at < len(whole); at += sector {
+		number := at / sector
+		if how == 2 && number == 0 || how == 3 && number != 0 || how == 4 && number%2 == 0 || how == 5 && number%2 == 1 {
+			copy(mixed[at:min(at+sector, len(mixed))], whole[at:])
+		}
+	}
+	return mixed
+}
+
+// digest is the same for two disks that look the same.
+func (d *cutDisk) digest(s cutState) [sha256.Size]byte {
+	h := sha256.New()
+	d.walk(s, rootNode, "", func(path string, dir bool, content []byte) {
+		fmt.Fprintf(h, "%q %v %d\n", path, dir, len(content))
+		h.Write(content)
+	})
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// build writes a disk into an empty directory. Hard links stay links.
+func (d *cutDisk) build(t *testing.T, s cutState, dir string) {
+	t.Helper()
+	first := map[int]string{}
+	d.walkNodes(s, rootNode, "", func(path string, node int) {
+		at := filepath.Join(dir, path)
+		var err error
+		switch {
+		case d.nodes[node].dir:
+			err = os.Mkdir(at, 0o755)
+		case first[node] != "":
+			err = os.Link(first[node], at)
+		default:
+			first[node] = at
+			err = os.WriteFile(at, d.content(s.contents, node), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func (d *cutDisk) walk(s cutState, dir int, at string, visit func(path string, dir bool, content []byte)) {
+	d.walkNodes(s, dir, at, func(path string, node int) {
+		visit(path, d.nodes[node].dir, d.content(s.contents, node))
+	})
+}
+
+func (d *cutDisk) walkNodes(s cutState, dir int, at string, visit func(path string, node int)) {
+	var names []string
+	for place := range s.names {
+		if place.dir == dir {
+			names = append(names, place.name)
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		node, path := s.names[binding{dir, name}], filepath.Join(at, name)
+		visit(path, node)
+		if d.nodes[node].dir {
+			d.walkNodes(s, node, path, visit)
+		}
+	}
+}
+
+// acked lists the records that the client was told of in the first n operations.
+func (d *cutDisk) acked(n int) []string {
+	var ids []string
+	for _, op := range d.ops[:n] {
+		ids = append(ids, op.acked...)
+	}
+	return ids
+}
+
+// story tells, for a failure, what was done last and what a disk has.
+func (d *cutDisk) story(n int, s cutState) string {
+	var b strings.Builder
+	for i := max(0, n-30); i < n; i++ {
+		switch op := d.ops[i]; {
+		case op.data != nil:
+			fmt.Fprintf(&b, "%d: %d bytes at %d of file %d\n", i, len(op.data.content), op.data.at, op.data.node)
+		case op.flush != nil:
+			fmt.Fprintf(&b, "%d: flush of %d, begun after %d\n", i, op.flush.node, op.flush.began)
+		default:
+			fmt.Fprintf(&b, "%d: names %v, acknowledged %v\n", i, op.names, op.acked)
+		}
+	}
+	d.walkNodes(s, rootNode, "", func(path string, node int) {
+		fmt.Fprintf(&b, "%s is %d, %d bytes\n", path, node, len(d.content(s.contents, node)))
+	})
+	return b.String()
+}
