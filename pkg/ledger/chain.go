@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -80,38 +79,4 @@ func quotedHash(text []byte) (h digest, ok bool) {
 	}
 	_, err := hex.Decode(h[:], digits)
 	return h, err == nil
-}
-
-// graph finds the heads of lines that come in any order, with duplicates.
-type graph map[digest]standing
-
-type standing uint8
-
-const (
-	present  standing = 1 << iota // the line is there
-	followed                      // some line names it as its predecessor
-)
-
-// add reports whether the line is new.
-func (g graph) add(id digest, prev []digest) bool {
-	if g[id]&present != 0 {
-		return false
-	}
-	g[id] |= present
-	for _, p := range prev {
-		g[p] |= followed
-	}
-	return true
-}
-
-// heads are the lines that nobody follows, sorted.
-func (g graph) heads() []digest {
-	var heads []digest
-	for id, s := range g {
-		if s == present {
-			heads = append(heads, id)
-		}
-	}
-	slices.SortFunc(heads, compareHash)
-	return heads
 }

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,10 +35,10 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 		if !lines.Scan() {
 			t.Fatal("the process ended before its first record")
 		}
-		acknowledged[lines.Text()] = true
+		acknowledged[strings.Fields(lines.Text())[0]] = true
 		time.AfterFunc(rand.N(30*time.Millisecond), func() { cmd.Process.Kill() })
 		for lines.Scan() {
-			acknowledged[lines.Text()] = true
+			acknowledged[strings.Fields(lines.Text())[0]] = true
 		}
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the process ended by itself")
@@ -54,4 +56,53 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 	if len(acknowledged) != 0 {
 		t.Errorf("%d acknowledged records are not in the ledger", len(acknowledged))
 	}
+}
+
+// TestKilledRotationLosesNoAcknowledgedRecord kills one after the other of several processes that all append and rotate,
+// with segments so small that a rotation is nearly always under way.
+func TestKilledRotationLosesNoAcknowledgedRecord(t *testing.T) {
+	rounds := 4
+	if os.Getenv("ORCHESTRA_LONG") == "1" {
+		rounds = 60
+	}
+	w := newWorkspace(t)
+	var acknowledged []string
+	var mu sync.Mutex
+	for round := range rounds {
+		inParallel(3, func(i int) {
+			ids := killedAppender(t, fmt.Sprintf("%s|%d-%d|4|1000000|%d", w.dir, round, i, smallSegment/4))
+			mu.Lock()
+			defer mu.Unlock()
+			acknowledged = append(acknowledged, ids...)
+		})
+		acknowledged = append(acknowledged, appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "after")).ID)
+		if p := w.verify().Problems; len(p) != 0 {
+			t.Fatalf("after round %d: %+v", round, p)
+		}
+	}
+	w.wantEach(acknowledged)
+	if len(w.archives()) == 0 {
+		t.Error("nothing was rotated")
+	}
+	t.Logf("%d records acknowledged by %d killed processes, %d archives", len(acknowledged), 3*rounds, len(w.archives()))
+}
+
+// killedAppender gives the ids of the records that a process acknowledged before it was killed.
+func killedAppender(t *testing.T, job string) (ids []string) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), appenderEnv+"="+job)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	kill := 30 + rand.N(400)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if ids = append(ids, strings.Fields(lines.Text())[1]); len(ids) == kill {
+			time.AfterFunc(rand.N(5*time.Millisecond), func() { cmd.Process.Kill() })
+		}
+	}
+	if err := cmd.Wait(); err == nil || len(ids) < kill {
+		t.Errorf("a process ended by itself after %d records: %v", len(ids), err)
+	}
+	return ids
 }

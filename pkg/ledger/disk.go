@@ -8,6 +8,7 @@ type disk struct {
 	truncate func(*os.File, int64) error
 	flush    func(*os.File) error // of data and size
 	flushDir func(*os.File) error
+	rename   func(root *os.Root, from, to string) error
 }
 
 func realDisk() disk {
@@ -16,5 +17,6 @@ func realDisk() disk {
 		truncate: (*os.File).Truncate,
 		flush:    flushData,
 		flushDir: flushDir,
+		rename:   (*os.Root).Rename,
 	}
 }

@@ -106,7 +106,7 @@ func (l *Ledger) AppendDraft(ctx context.Context, d *Draft) (Appended, error) {
 	if err := req.wait(ctx); err != nil {
 		return Appended{}, err
 	}
-	return Appended{ID: req.id, Hash: req.first.String()}, nil
+	return Appended{ID: req.id, Hash: req.ids[0].String()}, nil
 }
 
 // Has reports which of the ids have a record in the ledger, and makes sure that those records are as durable as

@@ -12,6 +12,7 @@ type Disk struct {
 	Truncate func(*os.File, int64) error
 	Flush    func(*os.File) error
 	FlushDir func(*os.File) error
+	Rename   func(root *os.Root, from, to string) error
 }
 
 // UseDisk must come before the first append.
@@ -27,6 +28,9 @@ func (l *Ledger) UseDisk(d Disk) {
 	}
 	if d.FlushDir != nil {
 		l.disk.flushDir = d.FlushDir
+	}
+	if d.Rename != nil {
+		l.disk.rename = d.Rename
 	}
 }
 

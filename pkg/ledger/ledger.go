@@ -33,16 +33,21 @@ const (
 const (
 	defaultLockWait = 5 * time.Second
 	readerLockWait  = 250 * time.Millisecond
+
+	defaultSegmentSize = 16 << 20
 )
 
 // Options are fixed for the life of a Ledger. The zero value serves.
 type Options struct {
-	Layout     Layout           // default LayoutSingle
-	Durability Durability       // default DurabilityFull
-	Version    string           // of the program, for the line's tool.version
-	LockWait   time.Duration    // how long an append waits for other processes before ErrBusy; default 5 s
-	Clock      func() time.Time // default time.Now
-	NewID      func() string    // gives a new UUID for each record; default random
+	Layout     Layout     // default LayoutSingle
+	Durability Durability // default DurabilityFull
+	Version    string     // of the program, for the line's tool.version
+	// SegmentSize is the length in bytes beyond which a file's lines are moved into archives, but for the last eighth of
+	// it; default 16 MiB, negative for never.
+	SegmentSize int64
+	LockWait    time.Duration    // how long an append waits for other processes before ErrBusy; default 5 s
+	Clock       func() time.Time // default time.Now
+	NewID       func() string    // gives a new UUID for each record; default random
 	// Revision gives the commit that is checked out, or nothing. Default: read from the git repository around the
 	// workspace.
 	Revision func() string
@@ -71,7 +76,8 @@ type Ledger struct {
 	broken atomic.Pointer[error] // the failure that poisoned the ledger
 
 	segments map[string]*segment // of the writer's goroutine
-	own      func() string       // names the segment of records without a session
+	rotation *rotator
+	own      func() string // names the segment of records without a session
 }
 
 // Appended says where a record went.
@@ -103,10 +109,13 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 	}
 	l := &Ledger{
 		root: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine, followEvery: followEvery,
-		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*segment{},
+		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*segment{}, rotation: newRotator(),
 	}
 	if opts.LockWait == 0 {
 		opts.LockWait = defaultLockWait
+	}
+	if opts.SegmentSize == 0 {
+		opts.SegmentSize = defaultSegmentSize
 	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now

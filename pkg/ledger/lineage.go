@@ -16,6 +16,13 @@ type ancestor struct {
 	standing
 }
 
+type standing uint8
+
+const (
+	present  standing = 1 << iota // the line is there
+	followed                      // some line names it as its predecessor
+)
+
 const (
 	noLine int32 = -1
 	joined int32 = -2

@@ -13,7 +13,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
-// appenderEnv makes this test binary one more process that appends: "<workspace>|<number>|<goroutines>|<records each>".
+// appenderEnv makes this test binary one more process that appends: "<workspace>|<number>|<goroutines>|<records each>",
+// and optionally "|<segment size>".
 const appenderEnv = "LEDGER_TEST_APPENDER"
 
 func TestMain(m *testing.M) {
@@ -32,7 +33,11 @@ func appendAsChild(job []string) error {
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(root, ledger.Options{})
+	opts := ledger.Options{}
+	if len(job) > 4 {
+		opts.SegmentSize, _ = strconv.ParseInt(job[4], 10, 64)
+	}
+	l, err := ledger.Open(root, opts)
 	if err != nil {
 		return err
 	}
@@ -49,7 +54,7 @@ func appendAsChild(job []string) error {
 					failures <- err
 					return
 				}
-				fmt.Println(at.Hash)
+				fmt.Println(at.Hash, at.ID)
 			}
 		})
 	}

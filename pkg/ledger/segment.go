@@ -99,7 +99,6 @@ func (s *segment) create() (*os.File, fs.FileInfo, error) {
 		file.Close()
 		return nil, nil, err
 	}
-	s.created = true
 	return file, info, nil
 }
 
@@ -148,26 +147,11 @@ func (s *segment) readOn(size int64) (bool, error) {
 
 func (s *segment) readAll(size int64) error {
 	s.end, s.lastAt = 0, 0
-	lines := graph{}
-	err := forward(io.NewSectionReader(s.file, 0, size), 0, func(line rawLine) error {
-		if line.torn {
-			return nil
-		}
-		if line.tooLong {
-			s.account(line, digest{})
-			return nil
-		}
-		id := identity(line.data)
-		if prev, kind := classify(line.data); kind == lineRecord || kind == lineForeign {
-			lines.add(id, prev)
-		}
-		s.account(line, id)
-		return nil
-	})
+	heads, err := findHeads(s.file, size, func(line rawLine, id digest, _ lineKind) { s.account(line, id) })
 	if err != nil {
 		return fmt.Errorf("%w: read %s: %w", ErrUnavailable, s.name, err)
 	}
-	s.heads = lines.heads()
+	s.heads = heads
 	return nil
 }
 
@@ -213,7 +197,8 @@ func (s *segment) takeBack(wrote, want int, err error) error {
 	return err
 }
 
-// flush brings the appended lines, and the file's name if it is new, to disk.
+// flush brings the appended lines to disk, and the first time the file's name: a rotation that put it there may not have
+// come so far.
 func (s *segment) flush() error {
 	if err := s.disk.flush(s.file); err != nil {
 		return fmt.Errorf("flush %s: %w", s.name, err)

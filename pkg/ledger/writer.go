@@ -28,7 +28,7 @@ type request struct {
 	soon     bool
 	claimed  atomic.Bool // by the writer, or by the caller who gives up
 	answered chan error
-	first    digest
+	ids      []digest // of its lines, once they were written
 }
 
 func newRequest() *request { return &request{answered: make(chan error, 1)} }
@@ -112,7 +112,9 @@ func (l *Ledger) run() {
 	defer close(l.done)
 	for first := range l.queue {
 		l.commit(l.gather(first))
+		l.rotateLong()
 	}
+	l.rotation.stop()
 	for _, s := range l.segments {
 		s.close()
 	}
@@ -167,11 +169,13 @@ func (r *request) size() int {
 type share struct {
 	segment  *segment
 	requests []*request
+	begun    time.Time // by the system's clock, which the times of files are by
 	err      error
 }
 
 // commit writes and answers a group. The lock is held for the writing only, so that other processes write while this
-// one flushes. When git put another file in place meanwhile, the records are written again, into that one.
+// one flushes. When another file was put in place meanwhile, the records that it has not are written again: a rotation
+// took them along, git did not.
 func (l *Ledger) commit(group []*request) {
 	group, waiters := claim(group)
 	shares := l.divide(group)
@@ -260,16 +264,25 @@ func (l *Ledger) writeShare(s *share) error {
 	if err := s.segment.catchUp(); err != nil {
 		return err
 	}
+	missing := s.requests
+	if s.begun.IsZero() {
+		s.begun = time.Now()
+	} else {
+		missing = l.notCarried(s)
+	}
 	var bodies [][]byte
-	for _, r := range s.requests {
+	for _, r := range missing {
 		bodies = append(bodies, r.bodies...)
+	}
+	if len(bodies) == 0 {
+		return nil
 	}
 	ids, err := s.segment.append(bodies)
 	if err != nil {
 		return l.poison(err)
 	}
-	for _, r := range s.requests {
-		r.first, ids = ids[0], ids[len(r.bodies):]
+	for _, r := range missing {
+		r.ids, ids = ids[:len(r.bodies)], ids[len(r.bodies):]
 	}
 	return nil
 }

@@ -1,0 +1,358 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+const smallSegment = 64 << 10
+
+func (w *workspace) archives() []string {
+	w.t.Helper()
+	names, err := filepath.Glob(w.path(".orchestration/archive/*"))
+	must(w.t, err)
+	return names
+}
+
+func (w *workspace) wantNoLeftovers() {
+	w.t.Helper()
+	left, err := os.ReadDir(w.path(".orchestration/state/rotate"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) || len(left) > 0 {
+		w.t.Errorf("rotation left %v, %v", left, err)
+	}
+}
+
+// appendMany gives the ids of n records.
+func appendMany(t testing.TB, l *ledger.Ledger, n int, name string) []string {
+	t.Helper()
+	var ids []string
+	for i := range n {
+		ids = append(ids, appendOne(t, l, mutation("INT-001", fmt.Sprintf("%s/%d", name, i))).ID)
+	}
+	return ids
+}
+
+// wantEach finds each id in the ledger exactly once.
+func (w *workspace) wantEach(ids []string) {
+	w.t.Helper()
+	counts := map[string]int{}
+	problems, err := w.open(ledger.Options{}).Scan(context.Background(), func(e ledger.Entry) error {
+		counts[e.ID]++
+		return nil
+	})
+	if err != nil || len(problems) > 0 {
+		w.t.Fatalf("scan: %v, %v", problems, err)
+	}
+	for _, id := range ids {
+		if counts[id] != 1 {
+			w.t.Errorf("record %s is there %d times", id, counts[id])
+		}
+		delete(counts, id)
+	}
+}
+
+func TestRotateKeepsEveryRecord(t *testing.T) {
+	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
+		t.Run(string(layout), func(t *testing.T) {
+			w := newWorkspace(t)
+			long := w.open(ledger.Options{Layout: layout, Durability: ledger.DurabilityOS, SegmentSize: -1})
+			ids := appendMany(t, long, 1000, "src")
+			if len(w.archives()) != 0 {
+				t.Fatal("it rotated although it must not")
+			}
+			l := w.open(ledger.Options{Layout: layout, SegmentSize: smallSegment})
+			must(t, l.Rotate(context.Background()))
+			size := int64(0)
+			if names := w.archives(); len(names) < 5 { // about 1 MiB of lines in pieces of 64 KiB
+				t.Errorf("archives %v", names)
+			}
+			active := filepath.Join(w.dir, tracePath)
+			if layout == ledger.LayoutSessions {
+				active = w.path(".orchestration/trace/" + session + ".jsonl")
+			}
+			info, err := os.Stat(active)
+			must(t, err)
+			if size = info.Size(); size > smallSegment/4 || size == 0 {
+				t.Errorf("%d bytes are left to append to", size)
+			}
+			ids = append(ids, appendOne(t, l, mutation("INT-001", "next")).ID, appendOne(t, long, mutation("INT-001", "other")).ID)
+			w.wantEach(ids)
+			if heads := w.verify().Heads; len(heads) != 1 {
+				t.Errorf("%d heads", len(heads))
+			}
+			must(t, l.Rotate(context.Background())) // nothing to do
+			w.wantNoLeftovers()
+		})
+	}
+}
+
+func TestAppendsRotateByThemselves(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment})
+	var all []string
+	for len(w.archives()) < 3 {
+		if all = append(all, appendMany(t, l, 20, fmt.Sprint(len(all)))...); len(all) > 100_000 {
+			t.Fatal("it does not rotate")
+		}
+	}
+	must(t, l.Close(context.Background()))
+	w.wantEach(all)
+	w.wantNoLeftovers()
+}
+
+// TestRotationBetweenWriteAndLookIsNotARewrite rotates while a group is flushed, which is when the writer is not holding
+// the lock and has not looked yet whether its file is still the one.
+func TestRotationBetweenWriteAndLookIsNotARewrite(t *testing.T) {
+	for _, twice := range []bool{false, true} { // so that the lines are in an archive
+		t.Run(fmt.Sprint(twice), func(t *testing.T) {
+			w := newWorkspace(t)
+			other := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment})
+			quiet := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
+			ids := appendMany(t, quiet, 200, "before")
+			l := w.open(ledger.Options{SegmentSize: -1})
+			var once sync.Once
+			l.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
+				once.Do(func() {
+					must(t, other.Rotate(context.Background()))
+					if twice {
+						ids = append(ids, appendMany(t, quiet, 200, "between")...)
+						must(t, other.Rotate(context.Background()))
+					}
+				})
+				return ledger.FlushData(f)
+			}})
+			at := appendOne(t, l, mutation("INT-001", "watched"))
+			if len(w.archives()) == 0 {
+				t.Fatal("it did not rotate")
+			}
+			w.wantEach(append(ids, at.ID))
+			if got := query(t, l, ledger.Filter{ID: at.Hash}).Entries; len(got) != 1 || got[0].ID != at.ID {
+				t.Errorf("the hash that was answered is that of %v", got)
+			}
+		})
+	}
+}
+
+func TestHeadsAndGarbageStayInTheFile(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
+	ids := appendMany(t, l, 100, "a")
+	w.write(tracePath, w.read(tracePath)+"<<<<<<< ours\n{\"another\":\"tool\"}\n\n")
+	ids = append(ids, appendMany(t, l, 100, "b")...)
+	lines := w.lines(tracePath)
+	leaf, last := `{"a":"leaf"}`, len(lines)-1
+	branch := append(append(lines[:50:50], leaf), lines[50:]...)
+	w.write(tracePath, strings.Join(branch, "\n")+"\n")
+	must(t, w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()))
+	kept := w.read(tracePath)
+	for _, line := range []string{leaf, "<<<<<<< ours", lines[last]} {
+		if !strings.Contains(kept, line+"\n") {
+			t.Errorf("%.60s does not stand in the file any more", line)
+		}
+	}
+	if strings.Contains(kept, "another") || len(w.archives()) == 0 {
+		t.Error("a line that is followed was not moved")
+	}
+	report := w.verify()
+	if report.Records != len(ids) || len(report.Problems) != 1 || report.Problems[0].Kind != ledger.ProblemMalformed {
+		t.Errorf("%d records of %d, problems %v", report.Records, len(ids), report.Problems)
+	}
+	appendOne(t, l, mutation("INT-001", "joins"))
+	if report = w.verify(); len(report.Heads) != 1 || report.Leaves != 0 {
+		t.Errorf("heads %v, %d leaves", report.Heads, report.Leaves)
+	}
+	w.write(tracePath, strings.Replace(w.read(tracePath), "<<<<<<< ours\n", "", 1)) // garbage can be cleaned away
+}
+
+func TestTornEndIsNotArchived(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
+	ids := appendMany(t, l, 200, "a")
+	must(t, l.Close(context.Background()))
+	w.write(tracePath, w.read(tracePath)+`{"prev":["torn`+strings.Repeat("x", smallSegment))
+	l = w.open(ledger.Options{SegmentSize: smallSegment})
+	must(t, l.Rotate(context.Background()))
+	if !strings.HasSuffix(w.read(tracePath), "xxx") || len(w.archives()) == 0 {
+		t.Error("the torn end is gone, or nothing was archived")
+	}
+	w.wantEach(append(ids, appendOne(t, l, mutation("INT-001", "next")).ID))
+}
+
+func TestFilesThatCannotBeArchivedAreLeftAlone(t *testing.T) {
+	for name, content := range map[string]string{
+		"garbage": strings.Repeat("hello\n", 20_000), "leaves": leaves(2000), "one long line": strings.Repeat("x", 3*smallSegment) + "\n",
+		"garbage between records": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			if content == "" {
+				l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
+				appendMany(t, l, 50, "a")
+				content = strings.Repeat(strings.Join(w.lines(tracePath), "\nhello\n")+"\nhello\n", 100)
+			}
+			w.write(tracePath, content)
+			if err := w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()); err == nil {
+				t.Error("no error")
+			}
+			if len(w.archives()) != 0 || w.read(tracePath) != content {
+				t.Error("something was changed")
+			}
+			w.wantNoLeftovers()
+			must(t, os.Remove(w.path(tracePath)))
+		})
+	}
+}
+
+func leaves(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, "{\"n\":%d,\"text\":%q}\n", i, strings.Repeat("x", 100))
+	}
+	return all.String()
+}
+
+// TestFailureAtEachStepOfARotationLosesNothing lets each write, flush and rename of a rotation fail.
+func TestFailureAtEachStepOfARotationLosesNothing(t *testing.T) {
+	failed, step := true, 0
+	for failed {
+		step++
+		t.Run(fmt.Sprint(step), func(t *testing.T) { failed = rotateWithFailure(t, step) })
+	}
+	if step < 20 {
+		t.Errorf("only %d steps were seen", step)
+	}
+}
+
+// rotateWithFailure reports whether the rotation came to the step.
+func rotateWithFailure(t *testing.T, step int) bool {
+	w := newWorkspace(t)
+	quiet := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
+	ids := appendMany(t, quiet, 200, "a")
+	at, renamed := 0, false
+	fails := func() error {
+		if at++; at == step {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	rotating := w.open(ledger.Options{SegmentSize: smallSegment})
+	rotating.UseDisk(ledger.Disk{
+		Write: func(f *os.File, p []byte) (int, error) {
+			if err := fails(); err != nil {
+				n, _ := f.Write(p[:len(p)/2])
+				return n, err
+			}
+			return f.Write(p)
+		},
+		Flush:    func(*os.File) error { return fails() },
+		FlushDir: func(*os.File) error { return fails() },
+		Rename: func(root *os.Root, from, to string) error {
+			if err := fails(); err != nil {
+				return err
+			}
+			renamed = to == tracePath
+			return root.Rename(from, to)
+		},
+	})
+	err := rotating.Rotate(context.Background())
+	if reached := at >= step; reached != errors.Is(err, syscall.ENOSPC) || !reached && err != nil {
+		t.Fatalf("step %d of %d gives %v", step, at, err)
+	}
+	if (len(w.archives()) > 0) != renamed {
+		t.Errorf("archives %v, rotated %v", w.archives(), renamed)
+	}
+	w.wantNoLeftovers()
+	w.wantEach(append(ids, appendOne(t, quiet, mutation("INT-001", "next")).ID))
+	return err != nil
+}
+
+func TestAFullDiskStopsRotationAndNotAppends(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment})
+	var full atomic.Bool
+	var tries atomic.Int64
+	full.Store(true)
+	l.UseDisk(ledger.Disk{Write: func(f *os.File, p []byte) (int, error) {
+		if full.Load() && strings.Contains(f.Name(), path.Join("state", "rotate")) {
+			tries.Add(1)
+			return 0, syscall.ENOSPC
+		}
+		return f.Write(p)
+	}})
+	ids := appendMany(t, l, 400, "full")
+	if len(w.archives()) != 0 {
+		t.Fatal("it rotated on a full disk")
+	}
+	full.Store(false)
+	for i := 0; len(w.archives()) == 0; i++ {
+		if ids = append(ids, appendMany(t, l, 20, fmt.Sprint("free", i))...); i > 10_000 {
+			t.Fatal("it does not try again")
+		}
+	}
+	must(t, l.Close(context.Background()))
+	if n := tries.Load(); n == 0 || n > 60 {
+		t.Errorf("%d tries on a full disk", n)
+	}
+	w.wantEach(ids)
+}
+
+// TestAFileThatWasReplacedOrEditedIsNotRotated lets git's work, and an editor's, fall between the preparation and the
+// lock.
+func TestAFileThatWasReplacedOrEditedIsNotRotated(t *testing.T) {
+	for name, disturb := range map[string]func(w *workspace, content string) error{
+		"replaced": func(w *workspace, content string) error {
+			return errors.Join(os.WriteFile(w.path("new"), []byte(content), 0o644), os.Rename(w.path("new"), w.path(tracePath)))
+		},
+		"edited": func(w *workspace, content string) error {
+			return os.WriteFile(w.path(tracePath), []byte(strings.Replace(content, "a/3", "a/4", 1)), 0o644)
+		},
+		"cut":  func(w *workspace, content string) error { return os.Truncate(w.path(tracePath), int64(len(content)/2)) },
+		"gone": func(w *workspace, content string) error { return os.Remove(w.path(tracePath)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
+			appendMany(t, l, 200, "a")
+			content := w.read(tracePath)
+			rotating := w.open(ledger.Options{SegmentSize: smallSegment})
+			after := ""
+			rotating.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
+				if strings.HasSuffix(f.Name(), "rest.jsonl") {
+					must(t, disturb(w, content))
+					now, _ := os.ReadFile(w.path(tracePath))
+					after = string(now)
+				}
+				return nil
+			}})
+			must(t, rotating.Rotate(context.Background()))
+			now, _ := os.ReadFile(w.path(tracePath))
+			if string(now) != after || len(w.archives()) != 0 {
+				t.Error("the rotation went on")
+			}
+			w.wantNoLeftovers()
+			w.write(tracePath, content)
+		})
+	}
+}
+
+func TestLeftoversOfAKilledRotationAreSwept(t *testing.T) {
+	w := newWorkspace(t)
+	w.write(".orchestration/state/rotate/0.jsonl.zst", "half")
+	w.write(".orchestration/state/rotate/rest.jsonl", "half")
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment})
+	ids := appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 200, "a")
+	must(t, l.Rotate(context.Background()))
+	w.wantNoLeftovers()
+	w.wantEach(ids)
+}
