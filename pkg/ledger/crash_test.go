@@ -75,7 +75,9 @@ func TestKilledRotationLosesNoAcknowledgedRecord(t *testing.T) {
 			defer mu.Unlock()
 			acknowledged = append(acknowledged, ids...)
 		})
-		acknowledged = append(acknowledged, appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "after")).ID)
+		l := w.open(ledger.Options{SegmentSize: smallSegment / 4})
+		acknowledged = append(acknowledged, appendOne(t, l, mutation("INT-001", "after")).ID)
+		must(t, l.Rotate(context.Background())) // so that the next round has little to move, and comes to it
 		if p := w.verify().Problems; len(p) != 0 {
 			t.Fatalf("after round %d: %+v", round, p)
 		}
