@@ -19,6 +19,13 @@ const (
 	archiveHashText = 16 // hex digits of the hash in an archive's name
 )
 
+// ErrDamagedArchive: an archive does not have the form that it was written in.
+var ErrDamagedArchive = framed.ErrDamaged
+
+// ArchiveLines gives the lines of an archive that can be read from its start only, such as an object of git. What cannot
+// be decompressed ends it with ErrDamagedArchive. There is nothing to close.
+func ArchiveLines(content io.Reader) (io.Reader, error) { return framed.NewStream(content) }
+
 // archive is the lines of a compressed segment.
 type archive struct {
 	*framed.Reader

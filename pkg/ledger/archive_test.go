@@ -172,7 +172,6 @@ func (w *workspace) repack(name string, change func(string) string) {
 	defer file.Close()
 	s, err := framed.NewStream(file)
 	must(w.t, err)
-	defer s.Close()
 	var text bytes.Buffer
 	_, err = text.ReadFrom(s)
 	must(w.t, err)

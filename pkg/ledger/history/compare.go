@@ -91,6 +91,9 @@ func (c *comparison) segment(name string, kept bool) error {
 // grew tells cheaply that a segment was only appended to: where the new version is the beginning of a later one that is
 // held, or can be held itself, the old one need not be read.
 func (c *comparison) grew(name string) (bool, error) {
+	if isArchive(name) {
+		return false, nil
+	}
 	old, now := c.old.segments[name], c.now.segments[name]
 	if now == "" {
 		now = name
@@ -111,8 +114,15 @@ func (c *comparison) grew(name string) (bool, error) {
 	return c.begins.grew(old, now)
 }
 
-// look goes through the other side for what is wanted, the segment of the same name first, and reports the rest.
-func (c *comparison) look(first string) error {
+// look goes through the other side for what is wanted, and reports the rest. The segment of the same name comes first,
+// then those that are new: a rotation moves lines into them.
+func (c *comparison) look(name string) error {
+	first := []string{name}
+	for _, other := range slices.Sorted(maps.Keys(c.now.segments)) {
+		if _, had := c.old.segments[other]; !had {
+			first = append(first, other)
+		}
+	}
 	if err := search(c.now, first, c.wanted); err != nil {
 		return err
 	}
@@ -127,12 +137,10 @@ func (c *comparison) look(first string) error {
 
 var errFound = errors.New("nothing is wanted any more")
 
-// search takes out of wanted what a side has.
-func search(in side, first string, wanted map[ledger.Hash]dropped) error {
+// search takes out of wanted what a side has. It looks into the first ones first, as far as the side has them.
+func search(in side, first []string, wanted map[ledger.Hash]dropped) error {
 	names := slices.Sorted(maps.Keys(in.segments))
-	if i := slices.Index(names, first); i > 0 {
-		names[0], names[i] = names[i], names[0]
-	}
+	slices.SortStableFunc(names, func(a, b string) int { return rankIn(first, a) - rankIn(first, b) })
 	for _, name := range names {
 		if len(wanted) == 0 {
 			return nil
@@ -153,6 +161,13 @@ func search(in side, first string, wanted map[ledger.Hash]dropped) error {
 		}
 	}
 	return nil
+}
+
+func rankIn(first []string, name string) int {
+	if i := slices.Index(first, name); i >= 0 {
+		return i
+	}
+	return len(first)
 }
 
 // shared is how much two segments have in common from the start, in whole lines.

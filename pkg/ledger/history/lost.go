@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -86,19 +87,37 @@ type collection struct {
 
 func (w *walk) newCollection() (*collection, error) {
 	c := &collection{walk: w, lines: map[ledger.Hash]struct{}{}, trees: map[string]bool{"": true}, blobs: map[string]bool{}}
-	for name := range w.files.segments {
-		content, err := w.files.open(name)
+	if err := c.hold(w.files.segments); err != nil {
+		return nil, err
+	}
+	// What a rotation moved meanwhile stands in archives that were not listed.
+	known := maps.Clone(w.files.segments)
+	if err := w.files.listArchives(); err != nil {
+		return nil, err
+	}
+	fresh := maps.Clone(w.files.segments)
+	maps.DeleteFunc(fresh, func(name, _ string) bool { _, was := known[name]; return was })
+	return c, c.hold(fresh)
+}
+
+// hold takes in the lines of segments of the work tree.
+func (c *collection) hold(segments map[string]string) error {
+	for name := range segments {
+		content, err := c.files.open(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := ledger.HashLines(c.begins.keep(name, content), func(l ledger.HashedLine) error {
+		if !isArchive(name) {
+			content = c.begins.keep(name, content)
+		}
+		if err := ledger.HashLines(content, func(l ledger.HashedLine) error {
 			c.lines[l.Hash] = struct{}{}
 			return nil
 		}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 func (c *collection) collect(ctx context.Context, visit func(LostLine) error, selection ...string) error {
@@ -132,11 +151,14 @@ func (c *collection) segment(commit, name string, of *content, visit func(LostLi
 	if err != nil || known {
 		return err
 	}
-	content, err := c.before.of(commit, of).open(name)
+	content, err := c.of(c.before, commit, of).open(name)
 	if err != nil {
 		return err
 	}
-	return ledger.HashLines(c.begins.keep(id, content), func(l ledger.HashedLine) error {
+	if !isArchive(name) { // which nothing grows from
+		content = c.begins.keep(id, content)
+	}
+	return ledger.HashLines(content, func(l ledger.HashedLine) error {
 		if _, seen := c.lines[l.Hash]; seen {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -20,35 +21,43 @@ type side struct {
 }
 
 // of is the side of a commit, read through o.
-func (o *objects) of(commit string, c *content) side {
-	return side{content: c, name: "commit " + short(commit), open: func(segment string) (io.Reader, error) {
+func (w *walk) of(o *objects, commit string, c *content) side {
+	name := "commit " + short(commit)
+	return side{content: c, name: name, open: func(segment string) (io.Reader, error) {
 		found, err := o.open(c.segments[segment])
-		if err == nil && found.kind != "blob" {
-			err = fmt.Errorf("%s of commit %s is not at hand: a partial clone has to fetch it first", segment, short(commit))
+		switch {
+		case err != nil:
+			return nil, err
+		case found.kind != "blob":
+			return nil, fmt.Errorf("%s of %s is not at hand: a partial clone has to fetch it first", segment, name)
 		}
-		return o, err
+		return w.damages.lines(segment, name, o)
 	}}
 }
 
 func short(commit string) string { return commit[:min(12, len(commit))] }
 
-// workTree is the side of the files as they are now. A file's object id is computed only for seals, which are small;
-// a segment's is unknown, which no commit has.
+// workTree is the side of the files as they are now. A file's object id is computed for what does not change, seals and
+// archives; that of a file that is appended to is unknown, which no commit has.
 type workTree struct {
 	side
-	root   *os.Root
-	opened *os.File
+	root    *os.Root
+	damages damages
+	opened  *os.File
 }
 
 const home = ".orchestration"
 
-func newWorkTree(root *os.Root) (*workTree, error) {
-	w := &workTree{root: root}
+func newWorkTree(root *os.Root, damages damages) (*workTree, error) {
+	w := &workTree{root: root, damages: damages}
 	w.side = side{content: noContent(), name: "the work tree", open: w.openSegment}
 	if w.regular(singleName) {
 		w.segments[singleName] = ""
 	}
 	if err := w.list(traceDir, lineSuffix, w.segments); err != nil {
+		return nil, err
+	}
+	if err := w.listArchives(); err != nil {
 		return nil, err
 	}
 	if err := w.list(sealsDir, sealSuffix, w.seals); err != nil {
@@ -63,6 +72,35 @@ func newWorkTree(root *os.Root) (*workTree, error) {
 		w.seals[name] = git.BlobID(content)
 	}
 	return w, nil
+}
+
+func (w *workTree) listArchives() error {
+	git := ledger.NewGit(w.root.Name())
+	names := map[string]string{}
+	err := w.list(archiveDir, packSuffix, names)
+	for name := range names {
+		if err == nil {
+			w.segments[name], err = w.blobID(git, name)
+		}
+	}
+	return err
+}
+
+func (w *workTree) blobID(git *ledger.Git, name string) (string, error) {
+	file, err := w.root.Open(path.Join(home, name))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	hash := git.NewBlobHash(info.Size())
+	if _, err := io.CopyN(hash, file, info.Size()); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 func (w *workTree) list(dir, suffix string, into map[string]string) error {
@@ -92,7 +130,7 @@ func (w *workTree) openSegment(segment string) (io.Reader, error) {
 		return nil, err
 	}
 	w.opened = file
-	return file, nil
+	return w.damages.lines(segment, w.name, file)
 }
 
 func (w *workTree) close() {

@@ -22,8 +22,10 @@ func noContent() *content { return &content{segments: map[string]string{}, seals
 const (
 	singleName = "agent_trace.jsonl"
 	traceDir   = "trace"
+	archiveDir = "archive"
 	sealsDir   = "seals"
 	lineSuffix = ".jsonl"
+	packSuffix = ".jsonl.zst"
 	sealSuffix = ".note"
 )
 
@@ -68,6 +70,8 @@ func (o *objects) readContent(tree string) (*content, error) {
 			c.segments[e.name] = e.id
 		case e.name == traceDir && e.dir:
 			err = o.collect(c.segments, e, lineSuffix)
+		case e.name == archiveDir && e.dir:
+			err = o.collect(c.segments, e, packSuffix)
 		case e.name == sealsDir && e.dir:
 			err = o.collect(c.seals, e, sealSuffix)
 		}

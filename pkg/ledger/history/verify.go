@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -58,6 +59,7 @@ type walk struct {
 	repository
 	trees, before, after *objects
 	begins               *beginnings
+	damages              damages
 	files                *workTree
 	head                 string
 	way                  []string          // from the top of the repository to .orchestration
@@ -72,6 +74,7 @@ type walk struct {
 func newWalk(ctx context.Context, root *os.Root, limit int) (*walk, error) {
 	w := &walk{
 		repository: repository{dir: root.Name()}, limit: limit, homes: map[string]string{}, pending: map[ledger.Hash]dropped{}, seals: map[string]droppedSeal{},
+		damages: damages{},
 	}
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("%w: git is not installed: %v", ErrNoHistory, err)
@@ -94,7 +97,7 @@ func newWalk(ctx context.Context, root *os.Root, limit int) (*walk, error) {
 		w.close()
 		return nil, fmt.Errorf("run git: %w", err)
 	}
-	if w.files, err = newWorkTree(root); err != nil {
+	if w.files, err = newWorkTree(root, w.damages); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -167,7 +170,7 @@ func (w *walk) checkFiles() error {
 	if err != nil {
 		return err
 	}
-	return w.compare(w.before.of(w.head, old), w.files.side)
+	return w.compare(w.of(w.before, w.head, old), w.files.side)
 }
 
 // commit compares one with each of its parents. Git names children first, so this commit's tree is not needed again.
@@ -213,7 +216,7 @@ func (w *walk) pair(commit, mine, parent, theirs string) error {
 	if err != nil {
 		return err
 	}
-	return w.compare(w.before.of(parent, old), w.after.of(commit, now))
+	return w.compare(w.of(w.before, parent, old), w.of(w.after, commit, now))
 }
 
 func (w *walk) compare(old, now side) error {
@@ -236,8 +239,16 @@ func (w *walk) compare(old, now side) error {
 // settle takes out the dropped lines that are back in the work tree, and reports the others.
 func (w *walk) settle() error {
 	before := len(w.pending)
-	if err := search(w.files.side, "", w.pending); err != nil {
+	if err := search(w.files.side, nil, w.pending); err != nil {
 		return err
+	}
+	if len(w.pending) > 0 { // a rotation may have moved them since the files were listed
+		if err := w.files.listArchives(); err != nil {
+			return err
+		}
+		if err := search(w.files.side, nil, w.pending); err != nil {
+			return err
+		}
 	}
 	w.report.Restored += before - len(w.pending)
 	for hash, d := range w.pending {
@@ -267,6 +278,7 @@ func (w *walk) finish() {
 	slices.SortFunc(w.report.Problems, func(a, b ledger.Problem) int {
 		return cmp.Or(strings.Compare(a.Segment, b.Segment), a.Line-b.Line, strings.Compare(a.Record, b.Record))
 	})
+	w.report.Unproven = append(w.report.Unproven, slices.Sorted(maps.Keys(w.damages))...)
 	if w.unlisted > 0 {
 		w.report.Problems = append(w.report.Problems, ledger.Problem{
 			Kind: ProblemDropped, Segment: singleName, Detail: fmt.Sprintf("%d more lines were dropped", w.unlisted),

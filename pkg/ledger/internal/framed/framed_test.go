@@ -75,7 +75,6 @@ func TestTextComesBack(t *testing.T) {
 				}
 				s, err := framed.NewStream(bytes.NewReader(file))
 				must(t, err)
-				defer s.Close()
 				if got, err := io.ReadAll(s); err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%d bytes came through the stream of %d: %v", len(got), len(text), err)
 				}
@@ -153,14 +152,12 @@ func TestStreamTellsDamageFromFailure(t *testing.T) {
 	file[len(file)/2] ^= 1
 	s, err := framed.NewStream(bytes.NewReader(file))
 	must(t, err)
-	defer s.Close()
 	if _, err := io.Copy(io.Discard, s); !errors.Is(err, framed.ErrDamaged) {
 		t.Errorf("damage gives %v", err)
 	}
 	failure := errors.New("the disk failed")
 	s, err = framed.NewStream(io.MultiReader(bytes.NewReader(file[:100]), failing{failure}))
 	must(t, err)
-	defer s.Close()
 	if _, err := io.Copy(io.Discard, s); !errors.Is(err, failure) || errors.Is(err, framed.ErrDamaged) {
 		t.Errorf("a failure to read gives %v", err)
 	}
@@ -198,7 +195,6 @@ func TestHostileFilesAreRefused(t *testing.T) {
 	}
 	s, err := framed.NewStream(bytes.NewReader(full))
 	must(t, err)
-	defer s.Close()
 	if n, err := io.Copy(io.Discard, s); n > framed.MaxSize || !errors.Is(err, framed.ErrDamaged) {
 		t.Errorf("the stream gave %d bytes, %v", n, err)
 	}

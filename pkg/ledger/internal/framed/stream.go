@@ -32,7 +32,7 @@ func (s *source) Read(p []byte) (int, error) {
 // ErrDamaged: a stream came to bytes that are not what a Writer wrote.
 var ErrDamaged = errors.New("the compressed file is damaged")
 
-// NewStream must be closed.
+// NewStream reads in the goroutine of who reads, so there is nothing to close.
 func NewStream(file io.Reader) (*Stream, error) {
 	from := &source{Reader: file}
 	decoder, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxText))
@@ -54,10 +54,4 @@ func (s *Stream) Read(p []byte) (int, error) {
 		err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return n, err
-}
-
-// Close frees what the Stream holds.
-func (s *Stream) Close() error {
-	s.decoder.Close()
-	return nil
 }
