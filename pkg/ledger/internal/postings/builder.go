@@ -1,0 +1,148 @@
+package postings
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+const (
+	rowBits = 24
+	rowMask = 1<<rowBits - 1
+
+	// MaxRows is how many rows a run can have.
+	MaxRows = 1 << rowBits
+
+	pageRows   = 256
+	rowSize    = 16
+	bucketKeys = 256 // wanted in each
+)
+
+// Key is what rows are found by: 40 bits of a hash, in its upper bits.
+type Key uint64
+
+// KeyOf takes what counts of a hash.
+func KeyOf(hash uint64) Key { return Key(hash &^ rowMask) }
+
+// Row is one line.
+type Row struct {
+	Offset uint32 // from the begin of the run
+	Marks  uint32 // the caller's
+	Time   int64  // the caller's; orders runs
+}
+
+// Span is what a run covers of its segment.
+type Span struct {
+	Segment [32]byte // the caller's name for it
+	From    int64
+	To      int64
+	Last    int64    // where the last line that is covered begins
+	Line    [32]byte // its SHA-256
+}
+
+// Builder holds a run in memory while it grows. Slices of its fields that were taken stay as they are.
+type Builder struct {
+	Rows    []Row
+	Entries []uint64 // sorted within a row only
+}
+
+// Add appends a row. Its keys may repeat; they are sorted in place. The caller keeps below MaxRows.
+func (b *Builder) Add(row Row, keys []Key) {
+	number := uint64(len(b.Rows))
+	b.Rows = append(b.Rows, row)
+	slices.Sort(keys)
+	for i, k := range keys {
+		if i == 0 || k != keys[i-1] {
+			b.Entries = append(b.Entries, uint64(k)|number)
+		}
+	}
+}
+
+// Append takes over the rows of a run that follows, whose begin is shift behind this one's.
+func (b *Builder) Append(next *Builder, shift uint32) {
+	number := uint64(len(b.Rows))
+	for _, row := range next.Rows {
+		row.Offset += shift
+		b.Rows = append(b.Rows, row)
+	}
+	for _, e := range next.Entries {
+		b.Entries = append(b.Entries, e+number)
+	}
+}
+
+// Find gives the rows that have the key, in order.
+func (b Builder) Find(k Key) []uint32 {
+	var rows []uint32
+	for _, e := range b.Entries {
+		if Key(e&^rowMask) == k {
+			rows = append(rows, uint32(e&rowMask))
+		}
+	}
+	return rows
+}
+
+// Times gives the least and the greatest time. Without rows the least is greater.
+func (b Builder) Times() (least, greatest int64) {
+	least, greatest = math.MaxInt64, math.MinInt64
+	for _, row := range b.Rows {
+		least, greatest = min(least, row.Time), max(greatest, row.Time)
+	}
+	return least, greatest
+}
+
+// Encode gives the file of a run. It sorts b.Entries in a copy.
+func (b *Builder) Encode(span Span) []byte {
+	entries := slices.Clone(b.Entries)
+	slices.Sort(entries)
+	pages := (len(b.Rows) + pageRows - 1) / pageRows
+	buckets := 1 << bits.Len(uint(len(entries)/bucketKeys))
+	directory := make([]byte, 0, 4*pages+8*buckets)
+	rows := encodeRows(b.Rows)
+	for page := range slices.Chunk(rows, pageRows*rowSize) {
+		directory = binary.LittleEndian.AppendUint32(directory, crc32.Checksum(page, castagnoli()))
+	}
+	keys := make([]byte, 0, 4*len(entries))
+	for i := range buckets {
+		begin := len(keys)
+		keys, entries = appendBucket(keys, entries, uint64(i), buckets)
+		directory = binary.LittleEndian.AppendUint32(directory, uint32(len(keys)))
+		directory = binary.LittleEndian.AppendUint32(directory, crc32.Checksum(keys[begin:], castagnoli()))
+	}
+	h := header{Span: span, rows: len(b.Rows), entries: len(b.Entries), buckets: buckets, keysSize: int64(len(keys)),
+		directory: crc32.Checksum(directory, castagnoli())}
+	h.least, h.greatest = b.Times()
+	return slices.Concat(h.encode(), directory, rows, keys)
+}
+
+func encodeRows(rows []Row) []byte {
+	out := make([]byte, 0, len(rows)*rowSize)
+	for _, r := range rows {
+		out = binary.LittleEndian.AppendUint32(out, r.Offset)
+		out = binary.LittleEndian.AppendUint32(out, r.Marks)
+		out = binary.LittleEndian.AppendUint64(out, uint64(r.Time))
+	}
+	return out
+}
+
+// appendBucket encodes the entries of bucket i, and returns those behind it.
+func appendBucket(out []byte, entries []uint64, i uint64, buckets int) (_ []byte, rest []uint64) {
+	last := lowest(i, buckets)
+	for len(entries) > 0 && bucketOf(entries[0], buckets) == i {
+		out = binary.AppendUvarint(out, entries[0]-last)
+		last, entries = entries[0], entries[1:]
+	}
+	return out, entries
+}
+
+// bucketOf takes the first log2(buckets) bits. A shift by 64 gives 0, which is right for a single bucket.
+func bucketOf(entry uint64, buckets int) uint64 {
+	return entry >> (64 - bits.TrailingZeros(uint(buckets)))
+}
+
+func lowest(bucket uint64, buckets int) uint64 {
+	return bucket << (64 - bits.TrailingZeros(uint(buckets)))
+}
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

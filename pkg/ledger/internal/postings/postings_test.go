@@ -1,0 +1,160 @@
+package postings_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/postings"
+)
+
+// random makes a run of n rows in which few keys are frequent, and what Find has to give.
+func random(r *rand.Rand, n int) (*postings.Builder, postings.Span, map[postings.Key][]uint32) {
+	b, want := &postings.Builder{}, map[postings.Key][]uint32{}
+	frequent := make([]postings.Key, 5)
+	for i := range frequent {
+		frequent[i] = postings.KeyOf(r.Uint64())
+	}
+	offset := uint32(0)
+	for i := range n {
+		keys := []postings.Key{postings.KeyOf(r.Uint64()), frequent[r.IntN(len(frequent))], frequent[r.IntN(len(frequent))]}
+		b.Add(postings.Row{Offset: offset, Marks: r.Uint32(), Time: r.Int64()}, keys)
+		offset += 1 + r.Uint32N(1000)
+		for _, k := range slices.Compact(keys) {
+			want[k] = append(want[k], uint32(i))
+		}
+	}
+	last := int64(100)
+	if n > 0 {
+		last += int64(b.Rows[n-1].Offset)
+	}
+	return b, postings.Span{From: 100, Last: last, To: last + 10, Segment: [32]byte{1}, Line: [32]byte{2}}, want
+}
+
+func open(t testing.TB, data []byte) *postings.Run {
+	t.Helper()
+	run, err := postings.Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func TestRunGivesWhatWasAdded(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 255, 256, 257, 5000} {
+		b, span, want := random(r, n)
+		run := open(t, b.Encode(span))
+		least, greatest := b.Times()
+		if a, z := run.Times(); run.Span() != span || run.Len() != n || a != least || z != greatest {
+			t.Fatalf("%d rows: the header does not come back", n)
+		}
+		for k, rows := range want {
+			found, err := run.Find(k)
+			if err != nil || !slices.Equal(found, rows) || !slices.Equal(b.Find(k), rows) {
+				t.Fatalf("%d rows: key %x has %v, %v, want %v", n, k, found, err, rows)
+			}
+		}
+		if found, err := run.Find(postings.KeyOf(r.Uint64())); err != nil || len(found) != 0 {
+			t.Errorf("%d rows: an unknown key has %v, %v", n, found, err)
+		}
+		for i := range n {
+			page, first, err := run.Page(i)
+			if err != nil || page[i-first] != b.Rows[i] {
+				t.Fatalf("row %d: %v", i, err)
+			}
+		}
+		loaded, err := run.Load()
+		if err != nil || !bytes.Equal(loaded.Encode(span), b.Encode(span)) {
+			t.Errorf("%d rows: loading changes the run: %v", n, err)
+		}
+	}
+}
+
+func TestAppendedRunsAreOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	whole, span, _ := random(r, 1000)
+	for _, cut := range []int{0, 1, 500, 1000} {
+		parts := [2]postings.Builder{}
+		shift := uint32(0)
+		if cut < 1000 {
+			shift = whole.Rows[cut].Offset
+		}
+		for i, row := range whole.Rows {
+			part := &parts[0]
+			if i >= cut {
+				part = &parts[1]
+				row.Offset -= shift
+			}
+			part.Add(row, keysOf(whole, i))
+		}
+		parts[0].Append(&parts[1], shift)
+		if !bytes.Equal(parts[0].Encode(span), whole.Encode(span)) {
+			t.Errorf("cut at %d, the run is another", cut)
+		}
+	}
+}
+
+func keysOf(b *postings.Builder, row int) (keys []postings.Key) {
+	for _, e := range b.Entries {
+		if int(e&(postings.MaxRows-1)) == row {
+			keys = append(keys, postings.KeyOf(e))
+		}
+	}
+	return keys
+}
+
+// readAll reads every part, and reports the first that is damaged.
+func readAll(data []byte) (*postings.Builder, error) {
+	run, err := postings.Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	return run.Load()
+}
+
+func TestEveryFlippedBitIsFound(t *testing.T) {
+	b, span, _ := random(rand.New(rand.NewPCG(5, 6)), 300)
+	data := b.Encode(span)
+	for i := range data {
+		data[i] ^= 1 << (i % 8)
+		if _, err := readAll(data); !errors.Is(err, postings.ErrDamaged) {
+			t.Fatalf("a bit of byte %d of %d is another: %v", i, len(data), err)
+		}
+		data[i] ^= 1 << (i % 8)
+	}
+	for n := range len(data) {
+		if _, err := readAll(data[:n]); !errors.Is(err, postings.ErrDamaged) {
+			t.Fatalf("cut to %d bytes: %v", n, err)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{0, 1, 300} {
+		b, span, _ := random(r, n)
+		f.Add(b.Encode(span), uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, key uint64) {
+		// A hostile writer gets the checksums right.
+		postings.Sign(data)
+		run, err := postings.Open(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return
+		}
+		rows, err := run.Find(postings.KeyOf(key))
+		if err == nil && len(rows) > 0 && int(slices.Max(rows)) >= run.Len() {
+			t.Errorf("rows %v of %d", rows, run.Len())
+		}
+		b, err := run.Load()
+		if err != nil {
+			return
+		}
+		if again, err := readAll(b.Encode(run.Span())); err != nil || len(again.Rows) != run.Len() {
+			t.Errorf("what was read cannot be written: %v", err)
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package postings
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// Run reads a file of this package. Its methods may be called at the same time. It holds the directory in memory,
+// about a hundredth of the file.
+type Run struct {
+	header
+	file      io.ReaderAt
+	pageSums  []uint32
+	bucketEnd []uint32
+	bucketSum []uint32
+}
+
+// Open reads header and directory of a file of the given size.
+func Open(file io.ReaderAt, size int64) (*Run, error) {
+	data := make([]byte, headerSize)
+	if err := readFull(file, data, 0); err != nil {
+		return nil, err
+	}
+	h, err := decodeHeader(data, size)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{header: h, file: file}
+	directory := make([]byte, h.directorySize())
+	if err := readFull(file, directory, headerSize); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(directory, castagnoli()) != h.directory {
+		return nil, fmt.Errorf("%w: directory", ErrDamaged)
+	}
+	return r, r.decodeDirectory(directory)
+}
+
+func (r *Run) decodeDirectory(data []byte) error {
+	next := func() uint32 {
+		n := binary.LittleEndian.Uint32(data)
+		data = data[4:]
+		return n
+	}
+	r.pageSums = make([]uint32, r.pages())
+	for i := range r.pageSums {
+		r.pageSums[i] = next()
+	}
+	r.bucketEnd, r.bucketSum = make([]uint32, r.buckets), make([]uint32, r.buckets)
+	for i := range r.bucketEnd {
+		r.bucketEnd[i], r.bucketSum[i] = next(), next()
+	}
+	if !slices.IsSorted(r.bucketEnd) || int64(r.bucketEnd[r.buckets-1]) != r.keysSize {
+		return fmt.Errorf("%w: directory", ErrDamaged)
+	}
+	return nil
+}
+
+func readFull(file io.ReaderAt, data []byte, at int64) error {
+	if n, err := file.ReadAt(data, at); n < len(data) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return nil
+}
+
+// Span says what the run covers.
+func (r *Run) Span() Span { return r.header.Span }
+
+// Len is the number of rows.
+func (r *Run) Len() int { return r.rows }
+
+// Times gives the least and the greatest time of the rows.
+func (r *Run) Times() (least, greatest int64) { return r.least, r.greatest }
+
+// Find gives the rows that have the key, in order.
+func (r *Run) Find(k Key) ([]uint32, error) {
+	entries, err := r.bucket(bucketOf(uint64(k), r.buckets))
+	if err != nil {
+		return nil, err
+	}
+	at, _ := slices.BinarySearch(entries, uint64(k))
+	var rows []uint32
+	for _, e := range entries[at:] {
+		if Key(e&^rowMask) != k {
+			break
+		}
+		rows = append(rows, uint32(e&rowMask))
+	}
+	return rows, nil
+}
+
+func (r *Run) bucket(i uint64) ([]uint64, error) {
+	begin, end := uint32(0), r.bucketEnd[i]
+	if i > 0 {
+		begin = r.bucketEnd[i-1]
+	}
+	data := make([]byte, end-begin)
+	if err := readFull(r.file, data, r.keysAt()+int64(begin)); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(data, castagnoli()) != r.bucketSum[i] {
+		return nil, fmt.Errorf("%w: keys", ErrDamaged)
+	}
+	last := lowest(i, r.buckets)
+	entries := make([]uint64, 0, len(data)/2)
+	for len(data) > 0 {
+		step, n := binary.Uvarint(data)
+		entry := last + step
+		if n <= 0 || entry < last || bucketOf(entry, r.buckets) != i || int(entry&rowMask) >= r.rows {
+			return nil, fmt.Errorf("%w: keys", ErrDamaged)
+		}
+		entries, last, data = append(entries, entry), entry, data[n:]
+	}
+	return entries, nil
+}
+
+// Page gives the rows of which i is one, and the number of the first of them.
+func (r *Run) Page(i int) (rows []Row, first int, err error) {
+	page := i / pageRows
+	first = page * pageRows
+	rows = make([]Row, min(pageRows, r.rows-first))
+	data := make([]byte, len(rows)*rowSize)
+	if err := readFull(r.file, data, r.rowsAt()+int64(first)*rowSize); err != nil {
+		return nil, 0, err
+	}
+	if crc32.Checksum(data, castagnoli()) != r.pageSums[page] {
+		return nil, 0, fmt.Errorf("%w: rows", ErrDamaged)
+	}
+	for n := range rows {
+		rows[n] = Row{
+			Offset: binary.LittleEndian.Uint32(data), Marks: binary.LittleEndian.Uint32(data[4:]),
+			Time: int64(binary.LittleEndian.Uint64(data[8:])),
+		}
+		data = data[rowSize:]
+		if int64(rows[n].Offset) > r.Last-r.From || n > 0 && rows[n].Offset <= rows[n-1].Offset {
+			return nil, 0, fmt.Errorf("%w: rows", ErrDamaged)
+		}
+	}
+	return rows, first, nil
+}
+
+// Load reads the whole run into memory.
+func (r *Run) Load() (*Builder, error) {
+	b := &Builder{}
+	for len(b.Rows) < r.rows {
+		rows, _, err := r.Page(len(b.Rows))
+		if err != nil {
+			return nil, err
+		}
+		b.Rows = append(b.Rows, rows...)
+	}
+	for i := range r.buckets {
+		entries, err := r.bucket(uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		b.Entries = append(b.Entries, entries...)
+	}
+	return b, nil
+}
