@@ -64,6 +64,7 @@ type Ledger struct {
 	maxLine int
 
 	followEvery time.Duration
+	index       *index
 
 	queue chan *request
 	done  chan struct{} // closed when the writer has ended
@@ -108,7 +109,7 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 		return nil, fmt.Errorf("open the ledger of %s: %w", root.Name(), err)
 	}
 	l := &Ledger{
-		root: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine, followEvery: followEvery,
+		root: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine, followEvery: followEvery, index: newIndex(root),
 		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*segment{}, rotation: newRotator(),
 	}
 	if opts.LockWait == 0 {

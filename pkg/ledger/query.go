@@ -103,26 +103,45 @@ func (l *Ledger) queryOnce(ctx context.Context, f Filter, paths []string) (Resul
 	if len(paths) > 0 {
 		q.Path = ""
 	}
-	var found []Entry
+	if err := q.useIndex(ctx, l.index, places); err != nil {
+		return Result{}, err
+	}
+	found, err := q.collect(ctx, l.root, places)
+	return Result{Entries: found, Problems: q.problems}, err
+}
+
+// collect gives up to Limit matches of all segments.
+func (q *query) collect(ctx context.Context, root *os.Root, places []extent) (found []Entry, err error) {
+	take := func(e Entry) error {
+		found = append(found, e)
+		if q.Limit > 0 && len(found) == q.Limit {
+			return errEnough
+		}
+		return nil
+	}
+	if len(places) <= maxMerged || q.Limit > 0 && len(q.views) == len(places) {
+		if err = q.merge(ctx, root, places, take); errors.Is(err, errEnough) {
+			err = nil
+		}
+		return found, err
+	}
 	for _, place := range places {
-		entries, err := q.read(ctx, l.root, place)
+		entries, err := q.read(ctx, root, place)
 		if err != nil {
-			return Result{}, fmt.Errorf("query the ledger: %s: %w", place.name, err)
+			return nil, err
 		}
 		found = append(found, entries...)
 	}
-	if len(places) > 1 {
-		slices.SortStableFunc(found, func(a, b Entry) int {
-			if f.Newest {
-				return b.Time.Compare(a.Time)
-			}
-			return a.Time.Compare(b.Time)
-		})
+	slices.SortStableFunc(found, func(a, b Entry) int {
+		if q.Newest {
+			return b.Time.Compare(a.Time)
+		}
+		return a.Time.Compare(b.Time)
+	})
+	if q.Limit > 0 && len(found) > q.Limit {
+		found = found[:q.Limit]
 	}
-	if f.Limit > 0 && len(found) > f.Limit {
-		found = found[:f.Limit]
-	}
-	return Result{Entries: found, Problems: q.problems}, nil
+	return found, nil
 }
 
 // Scan gives every record once, segment by segment, oldest line first, and returns the lines that could not be read.
@@ -157,6 +176,10 @@ type query struct {
 	problems []Problem
 	seen     map[string]bool // identities given
 	want     func(line []byte) bool
+
+	index  *index // nil where all is read
+	wanted wanted
+	views  map[string]*view
 }
 
 // read gives up to Limit matches of one segment.
@@ -170,12 +193,23 @@ func (q *query) read(ctx context.Context, root *os.Root, place extent) ([]Entry,
 		return nil
 	})
 	if errors.Is(err, errEnough) {
-		err = nil
+		return found, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("query the ledger: %s: %w", place.name, err)
 	}
 	return found, err
 }
 
+// each gives the matches of one segment.
 func (q *query) each(ctx context.Context, root *os.Root, place extent, visit func(Entry) error) error {
+	if v := q.views[place.name]; v != nil {
+		err := q.eachIndexed(ctx, root, v, visit)
+		if !errors.Is(err, errStale) {
+			return err
+		}
+		q.index.forget(place.name)
+	}
 	file, size, err := place.open(root)
 	if errors.Is(err, errRotated) {
 		return err
@@ -234,19 +268,33 @@ func (q *query) visit(segment string, line rawLine, visit func(Entry) error) err
 	if len(bytes.TrimSpace(line.data)) == 0 && !line.tooLong {
 		return nil
 	}
-	e, err := Entry{}, error(ErrMalformed)
-	if !line.tooLong {
-		e, err = Parse(line.data)
-	}
+	e, err := q.parse(line)
 	if err != nil {
 		q.problems = append(q.problems, lineProblem(segment, line, err))
 		return nil
 	}
-	e.Segment, e.Offset = segment, line.offset
-	if q.seen[e.Hash] || !q.Matches(e) || !q.onPaths(e) {
+	if !q.matches(e) {
+		return nil
+	}
+	return q.give(e, line, segment, visit)
+}
+
+func (q *query) parse(line rawLine) (Entry, error) {
+	if line.tooLong {
+		return Entry{}, ErrMalformed
+	}
+	return Parse(line.data)
+}
+
+func (q *query) matches(e Entry) bool { return q.Matches(e) && q.onPaths(e) }
+
+// give visits a match, unless it was given before.
+func (q *query) give(e Entry, line rawLine, segment string, visit func(Entry) error) error {
+	if q.seen[e.Hash] {
 		return nil
 	}
 	q.seen[e.Hash] = true
+	e.Segment, e.Offset = segment, line.offset
 	return visit(e)
 }
 

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"os"
 	"path"
+	"slices"
+	"time"
 )
 
 // maxMerged bounds how many segments are read side by side, each with a file and a buffer of its own.
@@ -35,6 +37,9 @@ func (l *Ledger) each(ctx context.Context, q *query, visit func(Entry) error) er
 		return fmt.Errorf("query the ledger: %w", err)
 	}
 	q.problems = problems
+	if err := q.useIndex(ctx, l.index, places); err != nil {
+		return err
+	}
 	if len(places) > 1 && len(places) <= maxMerged {
 		return q.merge(ctx, l.root, places, visit)
 	}
@@ -56,65 +61,98 @@ func (l *Ledger) ScanLines(ctx context.Context, want func(line []byte) bool, vis
 
 // cursor is one segment on its way through a merge.
 type cursor struct {
-	next func() (Entry, error, bool)
-	stop func()
-	head Entry
+	next  func() (Entry, error, bool)
+	stop  func()
+	begun bool
+	head  Entry // once begun
+	// bound is not behind the first head in the order of the merge; while it does not come first, the segment need
+	// not be opened.
+	bound   time.Time
+	bounded bool
 }
 
-// merge gives the matches of several segments in the order of their times. Of equal times the earlier segment comes
-// first, as in Query.
+// merge gives the matches of several segments in the order of their times: whichever segment's next match comes first
+// goes first. Of equal times the earlier segment comes first, as in Query.
 func (q *query) merge(ctx context.Context, root *os.Root, places []extent, visit func(Entry) error) error {
 	var open []*cursor
 	defer func() {
 		for _, c := range open {
 			c.stop()
+			delete(q.seen, c.head.Hash) // not given yet, for the case that all begins again
 		}
 	}()
 	for _, place := range places {
 		c := &cursor{}
 		c.next, c.stop = iter.Pull2(q.entries(ctx, root, place))
-		more, err := c.advance()
-		if err != nil {
-			c.stop()
-			return err
-		}
-		if more {
-			open = append(open, c)
-		}
+		c.bound, c.bounded = q.bound(place)
+		open = append(open, c)
 	}
 	for len(open) > 0 {
 		at := q.first(open)
-		if err := visit(open[at].head); err != nil {
-			return err
+		if c := open[at]; c.begun {
+			head := c.head
+			c.head = Entry{}
+			if err := visit(head); err != nil {
+				return err
+			}
 		}
 		more, err := open[at].advance()
 		if err != nil {
 			return err
 		}
 		if !more {
-			open = append(open[:at], open[at+1:]...)
+			open[at].stop()
+			open = slices.Delete(open, at, at+1)
 		}
 	}
 	return nil
 }
 
+// bound gives the time that no match of a segment comes before.
+func (q *query) bound(place extent) (time.Time, bool) {
+	v := q.views[place.name]
+	if v == nil || v.size > v.end {
+		return time.Time{}, false
+	}
+	least, greatest := v.times()
+	if q.Newest {
+		return greatest, true
+	}
+	return least, true
+}
+
+// first is the cursor whose head comes next, or one that has to begin before that can be said.
 func (q *query) first(open []*cursor) int {
-	best := 0
+	best := -1
 	for i, c := range open {
-		order := c.head.Time.Compare(open[best].head.Time)
-		if q.Newest {
-			order = -order
+		if !c.begun && !c.bounded {
+			return i
 		}
-		if order < 0 {
+		if c.begun && (best < 0 || q.before(c.head.Time, open[best].head.Time)) {
 			best = i
 		}
 	}
-	return best
+	next := best
+	for i, c := range open {
+		// A bound that equals the head may stand for one that comes first.
+		if !c.begun && (best < 0 || !q.before(open[best].head.Time, c.bound)) &&
+			(next == best || q.before(c.bound, open[next].bound)) {
+			next = i
+		}
+	}
+	return next
+}
+
+func (q *query) before(a, b time.Time) bool {
+	if q.Newest {
+		return b.Before(a)
+	}
+	return a.Before(b)
 }
 
 func (c *cursor) advance() (more bool, err error) {
 	head, err, more := c.next()
-	c.head = head
+	c.head, c.begun = head, true
 	return more && err == nil, err
 }
 

@@ -72,15 +72,20 @@ func (b *Builder) Append(next *Builder, shift uint32) {
 	}
 }
 
-// Find gives the rows that have the key, in order.
-func (b Builder) Find(k Key) []uint32 {
-	var rows []uint32
+// Len is the number of rows.
+func (b Builder) Len() int { return len(b.Rows) }
+
+// Page gives the rows of which i is one: all.
+func (b Builder) Page(int) (rows []Row, first int, err error) { return b.Rows, 0, nil }
+
+// Find gives the rows that have the key, in order. It goes through all entries.
+func (b Builder) Find(k Key) (rows []uint32, err error) {
 	for _, e := range b.Entries {
 		if Key(e&^rowMask) == k {
 			rows = append(rows, uint32(e&rowMask))
 		}
 	}
-	return rows
+	return rows, nil
 }
 
 // Times gives the least and the greatest time. Without rows the least is greater.

@@ -1,0 +1,68 @@
+package ledgertest_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+)
+
+func workspace(t testing.TB) *os.Root {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
+func TestWhatIsWrittenIsALedger(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
+		root := workspace(t)
+		shape := ledgertest.Shape{Records: 3000, Layout: layout, Start: start, SegmentSize: 1 << 20, Seed: 7}
+		if err := ledgertest.Write(context.Background(), root, shape); err != nil {
+			t.Fatal(err)
+		}
+		report, err := ledger.Verify(context.Background(), root)
+		if err != nil || report.Records != shape.Records || len(report.Problems) > 0 {
+			t.Fatalf("%s: %d records, %v, %v", layout, report.Records, report.Problems, err)
+		}
+		last := map[string]string{}
+		l, err := ledger.Open(root, ledger.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := l.Query(context.Background(), ledger.Filter{Kinds: ledger.ChangeKinds()})
+		if err != nil || len(found.Entries) < shape.Records/2 {
+			t.Fatalf("%s: %d changes, %v", layout, len(found.Entries), err)
+		}
+		for _, e := range found.Entries {
+			for _, c := range e.Changes {
+				if c.Before != last[c.Path] {
+					t.Fatalf("%s: %s of %s does not follow the change before", layout, e.ID, c.Path)
+				}
+				last[c.Path] = c.After
+			}
+		}
+	}
+}
+
+func TestFailuresAreReported(t *testing.T) {
+	root := workspace(t)
+	if err := root.Mkdir(".orchestration/agent_trace.jsonl", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := ledgertest.Write(context.Background(), root, ledgertest.Shape{Records: 100}); err == nil {
+		t.Error("a ledger that cannot be written is no error")
+	}
+}
