@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"os"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/postings"
 )
 
 // Disk lets a test stand between a Ledger and its files. Nil functions are the real ones.
@@ -47,4 +49,28 @@ func (l *Ledger) FollowEvery(d time.Duration) { l.followEvery = d }
 func ArchiveName(firstLine, content []byte) string {
 	hash := sha256.Sum256(content)
 	return archiveName(firstLine, hash[:])
+}
+
+// IndexRuns sets how many bytes of a segment a run of the index covers.
+func (l *Ledger) IndexRuns(most, least int64) { l.index.maxRun, l.index.minRun = most, least }
+
+// Proposes reports whether a query would look at the line if its index were made of it alone.
+func Proposes(line []byte, f Filter) bool {
+	var k lineKeys
+	if !indexLine(&k, rawLine{data: line}, identity(line)) {
+		return false
+	}
+	var b postings.Builder
+	b.Add(postings.Row{Marks: k.marks(), Time: k.at}, k.keys)
+	run, err := cover(postings.Span{To: 1}, b, "")
+	if err != nil {
+		panic(err)
+	}
+	w, _ := wantedBy(f, nil)
+	proposed := false
+	_ = w.rows(run, f.Newest, func(int, postings.Row, int64) error {
+		proposed = true
+		return nil
+	})
+	return proposed
 }

@@ -66,8 +66,10 @@ func extents(ctx context.Context, root *os.Root) ([]extent, []Problem, error) {
 }
 
 func look(root *os.Root, names []string) (found []extent, problems []Problem) {
+	at := &lastDir{root: root}
+	defer at.close()
 	for _, name := range names {
-		info, err := root.Lstat(path.Join(home, name))
+		info, err := at.lstat(path.Join(home, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -79,6 +81,32 @@ func look(root *os.Root, names []string) (found []extent, problems []Problem) {
 		}
 	}
 	return found, problems
+}
+
+// lastDir holds the directory open that it was last asked about: of a hundred archives, each would else be found from
+// the top.
+type lastDir struct {
+	root *os.Root
+	name string
+	dir  *os.Root
+}
+
+func (d *lastDir) lstat(name string) (fs.FileInfo, error) {
+	if in := path.Dir(name); d.dir == nil || in != d.name {
+		d.close()
+		dir, err := d.root.OpenRoot(in)
+		if err != nil {
+			return nil, err
+		}
+		d.name, d.dir = in, dir
+	}
+	return d.dir.Lstat(path.Base(name))
+}
+
+func (d *lastDir) close() {
+	if d.dir != nil {
+		d.dir.Close()
+	}
 }
 
 // segmentNames are the files that are appended to.

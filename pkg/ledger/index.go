@@ -32,13 +32,15 @@ var errStale = errors.New("the index does not fit the ledger")
 type index struct {
 	root *os.Root
 
+	maxRun, minRun int64
+
 	mu       sync.Mutex
 	segments map[string]*indexed
 	store    indexStore
 }
 
 func newIndex(root *os.Root) *index {
-	return &index{root: root, segments: map[string]*indexed{}, store: indexStore{root: root}}
+	return &index{root: root, maxRun: maxRun, minRun: minRun, segments: map[string]*indexed{}, store: indexStore{root: root}}
 }
 
 // indexed is what is known of one segment: runs from its start on, and a last one in memory.
@@ -56,7 +58,8 @@ type indexed struct {
 type covered struct {
 	postings.Span
 	reader
-	name string // of the file; empty if it could not be written
+	name   string   // of the file; empty if it could not be written
+	always []uint32 // rows that every query looks at
 }
 
 // reader is a run, in a file or in memory.
@@ -71,6 +74,11 @@ var (
 	_ reader = (*postings.Run)(nil)
 	_ reader = postings.Builder{}
 )
+
+func cover(span postings.Span, r reader, name string) (covered, error) {
+	always, err := r.Find(finish(hashStart(ofAny)))
+	return covered{span, r, name, always}, err
+}
 
 // view is the index of one segment at a moment. It stays as it is.
 type view struct {
@@ -94,7 +102,9 @@ func (x *index) view(ctx context.Context, place extent) (*view, error) {
 	v := &view{place: place, reached: s.reached, size: s.size, runs: slices.Clip(s.runs)}
 	if len(s.tail.Rows) > 0 {
 		tail := postings.Builder{Rows: slices.Clip(s.tail.Rows), Entries: slices.Clip(s.tail.Entries)}
-		v.runs = append(v.runs, covered{Span: postings.Span{From: s.tailFrom, To: s.end}, reader: tail})
+		if last, err := cover(postings.Span{From: s.tailFrom, To: s.end}, tail, ""); err == nil {
+			v.runs = append(v.runs, last)
+		}
 	}
 	return v, nil
 }
@@ -121,7 +131,7 @@ func (x *index) bringUp(ctx context.Context, s *indexed, place extent) (*indexed
 	if s.info = place.info; !s.archived {
 		s.info = infoOf(file, place)
 	}
-	if length := s.end - s.tailFrom; length >= minRun || s.archived || length >= minQuiet && time.Since(s.info.ModTime()) > quiet {
+	if length := s.end - s.tailFrom; length >= x.minRun || s.archived || length >= minQuiet && time.Since(s.info.ModTime()) > quiet {
 		x.keep(s)
 	}
 	return s, nil
@@ -189,7 +199,7 @@ func (x *index) extend(ctx context.Context, s *indexed, file content, size int64
 			s.tail.Add(postings.Row{Offset: uint32(line.offset - s.tailFrom), Marks: k.marks(), Time: k.at}, k.keys)
 		}
 		s.end, s.lastAt, s.last = line.offset+line.size, line.offset, id
-		if s.end-s.tailFrom >= maxRun || len(s.tail.Rows) >= postings.MaxRows {
+		if s.end-s.tailFrom >= x.maxRun || len(s.tail.Rows) >= postings.MaxRows {
 			x.keep(s)
 		}
 		return ctx.Err()
@@ -208,7 +218,7 @@ func (x *index) keep(s *indexed) {
 	for _, run := range slices.Backward(s.runs) {
 		length := span.To - span.From
 		stored, ok := run.reader.(*postings.Run)
-		if !ok || run.To-run.From >= 2*length || run.To-run.From+length > maxRun || run.Len()+len(whole.Rows) > postings.MaxRows {
+		if !ok || run.To-run.From >= 2*length || run.To-run.From+length > x.maxRun || run.Len()+len(whole.Rows) > postings.MaxRows {
 			break
 		}
 		before, err := stored.Load()
@@ -284,7 +294,7 @@ func (v *view) times() (least, greatest time.Time) {
 }
 
 // candidates gives the numbers of the rows of a run that the filter may take, in order, or all where it has no keys.
-func (w *wanted) candidates(run reader) (rows []uint32, all bool, err error) {
+func (w *wanted) candidates(run covered) (rows []uint32, all bool, err error) {
 	for i, group := range w.groups {
 		var of []uint32
 		for _, k := range group {
@@ -303,8 +313,7 @@ func (w *wanted) candidates(run reader) (rows []uint32, all bool, err error) {
 	if len(w.groups) == 0 {
 		return nil, true, nil
 	}
-	always, err := run.Find(finish(hashStart(ofAny)))
-	return merged(rows, always), false, err
+	return merged(rows, run.always), false, nil
 }
 
 func merged(a, b []uint32) []uint32 {

@@ -77,7 +77,9 @@ func (s *indexStore) next(segment [32]byte, from int64, fits func(postings.Span)
 			continue
 		}
 		if span := run.Span(); span.Segment == segment && span.From == from && fits(span) {
-			return covered{span, run, f.name}, true
+			if found, err := cover(span, run, f.name); err == nil {
+				return found, true
+			}
 		}
 	}
 	return covered{}, false
@@ -139,11 +141,14 @@ func (s *indexStore) write(span postings.Span, data []byte) (covered, error) {
 	if err == nil {
 		run, err := s.open(name)
 		if err == nil {
-			return covered{span, run, name}, nil
+			return cover(span, run, name)
 		}
 	}
 	run, err := postings.Open(bytes.NewReader(data), int64(len(data)))
-	return covered{span, run, ""}, err
+	if err != nil {
+		return covered{}, err
+	}
+	return cover(span, run, "")
 }
 
 func (s *indexStore) put(name string, data []byte) (err error) {

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 }
 
 func appendAsChild(job []string) error {
+	if job[1] == "query" {
+		return queryAsChild(job[0])
+	}
 	root, err := os.OpenRoot(job[0])
 	if err != nil {
 		return err

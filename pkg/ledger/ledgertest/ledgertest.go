@@ -224,4 +224,6 @@ func (w *writer) change(file int) ledger.Change {
 	return c
 }
 
-func hashOf(text string, n int) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Append(nil, text, n))) }
+func hashOf(text string, n int) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Append(nil, text, n)))
+}
