@@ -1,0 +1,121 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
+)
+
+// Clash is a place where both sides of a merge changed the same lines, or lines next to each other, in different ways.
+type Clash struct {
+	// BaseLine is the first line of the place in the base, 1-based; where the base has no line there, the line
+	// before. OursLine is the same in ours.
+	BaseLine, OursLine int
+	// Base, Ours and Theirs are the lines of the place, terminators included.
+	Base, Ours, Theirs []string
+}
+
+// Merge brings the changes from base to theirs into ours, by lines, terminators included, as diff3 does (Khanna, Kunal,
+// Pierce, "A Formal Investigation of Diff3", 2007). A place that only one side changed gets that side's lines, and so
+// does one that both changed alike. Changes that overlap or touch are a Clash, and then no text is given: nothing is
+// decided that nobody has looked at. Every line that ours has and base has not is in the result.
+func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
+	m := merger{base: RawLines(base), ours: RawLines(ours), theirs: RawLines(theirs)}
+	m.run(diffLines(m.base, m.ours), diffLines(m.base, m.theirs))
+	if len(m.clashes) > 0 {
+		return "", m.clashes
+	}
+	return m.out.String(), nil
+}
+
+// merger walks the base once. shift is how much further down a line of the base stands in a side.
+type merger struct {
+	base, ours, theirs     []string
+	at                     int // lines of base that are dealt with
+	shiftOurs, shiftTheirs int
+	out                    strings.Builder
+	clashes                []Clash
+}
+
+func (m *merger) run(ours, theirs []lcs.Diff) {
+	for len(ours) > 0 || len(theirs) > 0 {
+		n, k := group(ours, theirs)
+		m.place(ours[:n], theirs[:k])
+		ours, theirs = ours[n:], theirs[k:]
+	}
+	m.keep(len(m.base))
+}
+
+// group counts the first differences of both sides that overlap or touch each other.
+func group(ours, theirs []lcs.Diff) (n, k int) {
+	end := -1
+	for {
+		switch {
+		case n < len(ours) && (end < 0 && (len(theirs) == 0 || ours[0].Start <= theirs[0].Start) || end >= 0 && ours[n].Start <= end):
+			end = max(end, ours[n].End)
+			n++
+		case k < len(theirs) && (end < 0 || theirs[k].Start <= end):
+			end = max(end, theirs[k].End)
+			k++
+		default:
+			return n, k
+		}
+	}
+}
+
+// keep copies lines that no side changed.
+func (m *merger) keep(until int) {
+	m.write(m.base[m.at:until])
+	m.at = until
+}
+
+// place merges one group.
+func (m *merger) place(ours, theirs []lcs.Diff) {
+	start, end := extent(slices.Concat(ours, theirs))
+	m.keep(start)
+	oursStart, theirsStart := start+m.shiftOurs, start+m.shiftTheirs
+	m.shiftOurs += growth(ours)
+	m.shiftTheirs += growth(theirs)
+	a, b := m.ours[oursStart:end+m.shiftOurs], m.theirs[theirsStart:end+m.shiftTheirs]
+	m.at = end
+	switch {
+	case len(theirs) == 0 || slices.Equal(a, b):
+		m.write(a)
+	case len(ours) == 0:
+		m.write(b)
+	default:
+		m.clashes = append(m.clashes, Clash{
+			BaseLine: lineOf(start, end-start), OursLine: lineOf(oursStart, len(a)), Base: m.base[start:end], Ours: a, Theirs: b,
+		})
+	}
+}
+
+func extent(diffs []lcs.Diff) (start, end int) {
+	start = diffs[0].Start
+	for _, d := range diffs {
+		start, end = min(start, d.Start), max(end, d.End)
+	}
+	return start, end
+}
+
+// growth is how many lines more the side has behind the differences.
+func growth(diffs []lcs.Diff) (lines int) {
+	for _, d := range diffs {
+		lines += d.ReplEnd - d.ReplStart - (d.End - d.Start)
+	}
+	return lines
+}
+
+func lineOf(start, lines int) int {
+	if lines == 0 {
+		return start
+	}
+	return start + 1
+}
+
+func (m *merger) write(lines []string) {
+	for _, line := range lines {
+		m.out.WriteString(line)
+	}
+}
