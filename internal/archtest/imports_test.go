@@ -41,7 +41,7 @@ func layers() [][]string {
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/images"},
 		{"pkg/hooks", "pkg/blame"},
 		{"pkg/hooks/gate", "pkg/hooks/trace"},
-		{"pkg/tools"},
+		{"pkg/tools", "pkg/undo"},
 		{"pkg/server"},
 	}
 }

@@ -18,6 +18,9 @@ type Request struct {
 	Caller    session.Caller
 	// Progress reports to the client; nil means that nobody listens.
 	Progress func(message string, done, total float64)
+	// Operator says that an operator at the command line makes the call, and
+	// not an agent. No transport sets it.
+	Operator bool
 	// Leave gives up the call's place in the order of its session, for the
 	// time that an operator takes to answer; nil where there is no order.
 	Leave func()
@@ -32,6 +35,8 @@ type Call struct {
 	Class Class
 
 	Caller session.Caller
+	// Operator: the call is the operator's own, see Request.
+	Operator bool
 	// Handle is the session argument as given.
 	Handle string
 	// IntentID is the intent_id argument as given; it never selects.

@@ -108,6 +108,9 @@ type Result struct {
 	// Structured is a JSON object that stands for itself without the text.
 	Structured json.RawMessage
 	IsError    bool
+	// Refusal is the same for callers in this process; nil where nothing was
+	// refused.
+	Refusal *refusal.Refusal
 }
 
 // Tool is one tool. The three steps are three types, so that what has not

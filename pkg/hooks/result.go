@@ -30,5 +30,5 @@ func refuse(class Class, r *refusal.Refusal) Result {
 		// Only a detail can fail to marshal; the refusal stands without it.
 		object, _ = EncodeJSON(refusal.New(r.Code(), r.Reason()).Object(string(class)))
 	}
-	return Result{Text: string(object), Structured: object, IsError: true}
+	return Result{Text: string(object), Structured: object, IsError: true, Refusal: r}
 }

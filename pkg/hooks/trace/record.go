@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -190,6 +191,9 @@ func base(call *hooks.Call) ledger.Record {
 		Contributor: ledger.Contributor{Type: "ai", ModelID: call.Caller.ModelID},
 		Client:      ledger.Client{Name: call.Caller.ClientName, Version: call.Caller.ClientVersion},
 	}
+	if call.Operator {
+		rec.Contributor = ledger.Contributor{Type: ledger.ContributorHuman}
+	}
 	if call.Session != nil {
 		rec.Session = call.Session.PublicID()
 	}
@@ -222,12 +226,22 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	}
 	if note := outcome.Record; note != nil {
 		rec.Kind = ledger.Kind(note.Kind)
-		rec.Detail = note.Detail
+		rec.Detail = detailOf(rec.Detail, note.Detail)
 		if note.IntentID != "" {
 			rec.IntentID = note.IntentID
 		}
 	}
 	return rec
+}
+
+// detailOf joins what the gate noted with what the tool did.
+func detailOf(notes, note map[string]any) map[string]any {
+	if len(notes) == 0 {
+		return note
+	}
+	joined := maps.Clone(notes)
+	maps.Copy(joined, note)
+	return joined
 }
 
 func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Change {

@@ -1,0 +1,66 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// RegisterOperator adds the gate for calls that an operator makes at the
+// command line, after seeing what they do. What would be put to the operator
+// is a note; what only bars agents from going on (no session, an intent that
+// is done, unread content, rules, external hooks) does not apply. Files that
+// do not parse, paths that lead elsewhere, protected paths, and what
+// .intentignore closes or keeps secret are refused as always: an operator
+// lifts those rules where they stand.
+func RegisterOperator(e *hooks.Engine, intents Intents, l Ledger) {
+	p := Policy{AllowUninitialized: true, IgnoredPath: hooks.PolicyRefuse}
+	at := func(stage hooks.Stage, name string, check func(*hooks.Call) hooks.Decision) {
+		e.AddGate(stage, hooks.PreFunc(name, func(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
+			return check(call), nil
+		}))
+	}
+	at(hooks.AtTargets, "initialized", func(c *hooks.Call) hooks.Decision { return initialized(c, intents, p) })
+	at(hooks.AtTargets, "intent", operatorIntent)
+	at(hooks.AtTargets, "path", path)
+	at(hooks.AtTargets, "protected", protected)
+	at(hooks.AtTargets, "ignored", func(c *hooks.Call) hooks.Decision { return ignored(c, p) })
+	at(hooks.AtTargets, "scope", operatorScope)
+	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
+		return writable(ctx, c, l), nil
+	}))
+}
+
+// operatorIntent takes the intent that the call names, whatever became of it.
+func operatorIntent(c *hooks.Call) hooks.Decision {
+	if c.IntentID == "" {
+		return hooks.Allow()
+	}
+	if c.Intents != nil {
+		if in, ok := c.Intents.Get(c.IntentID); ok {
+			c.Intent = in
+			return hooks.Allow()
+		}
+	}
+	c.Intent = &intent.Intent{ID: c.IntentID}
+	return hooks.Allow()
+}
+
+// operatorScope notes what an agent would not have been let through with.
+func operatorScope(c *hooks.Call) hooks.Decision {
+	var notes []string
+	for _, path := range mutated(c) {
+		if c.Intent != nil && c.Intent.Scope() != nil && !c.Intent.Scope().Match(path) {
+			notes = append(notes, fmt.Sprintf("%s is out of the scope of %s; the operator let it through", path, c.Intent.ID))
+		}
+	}
+	for _, f := range c.Effects.Files {
+		if f.Protection == workspace.ProtectProgramConfig {
+			notes = append(notes, fmt.Sprintf("%s can make other programs run code; the operator let it through", strictest(f)))
+		}
+	}
+	return hooks.Allow(notes...)
+}

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/undo"
+)
+
+// PlanUndo works out what taking records back comes to; see undo.Source. It
+// settles what a crash left first, so that no change is missing from the plan,
+// and changes nothing else.
+func (s *Server) PlanUndo(ctx context.Context, r undo.Request) (*undo.Plan, error) {
+	if err := s.recorder.Settle(ctx); err != nil {
+		return nil, err
+	}
+	s.images.Wait(ctx)
+	return s.undoSource().Plan(ctx, r)
+}
+
+func (s *Server) undoSource() undo.Source {
+	return undo.Source{Files: s.workspace, Ledger: s.ledger, Images: s.images.Get, Largest: int64(s.options.Settings.Limits.FileSize)}
+}
+
+// Undo carries a plan out, as a call of the operator, and gives the id of its
+// record and what people should know. An error is a *refusal.Refusal. It is
+// for programs in which a person has seen the plan and agreed to it.
+func (s *Server) Undo(ctx context.Context, p *undo.Plan) (recordID string, warnings []string, err error) {
+	tool := undo.NewTool(s.undoSource(), p)
+	engine := hooks.NewEngine(s.sessions, s.recorder, nil, s.log)
+	gate.RegisterOperator(engine, s.intents, s.ledger)
+	engine.AddPostHook(hooks.PostFunc("intent-map", func(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
+		if call.Intents == nil {
+			return nil
+		}
+		if _, known := call.Intents.Get(call.IntentID); !known {
+			return nil
+		}
+		return s.maps.After(ctx, call, outcome)
+	}))
+	if err := engine.AddTool(tool); err != nil {
+		return "", nil, err
+	}
+	arguments, err := json.Marshal(hooks.Common{IntentID: p.IntentID})
+	if err != nil {
+		return "", nil, err
+	}
+	result := engine.Do(ctx, hooks.Request{Tool: undo.ToolName, Arguments: arguments, Operator: true})
+	if result.Refusal != nil {
+		return "", nil, result.Refusal
+	}
+	return tool.Outcome().RecordID, tool.Outcome().Warnings, nil
+}

@@ -1,0 +1,451 @@
+package server_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/undo"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// undoBench is a workspace with the intents of intentsYAML, and INT-005 selected, whose scope is everything.
+func undoBench(t *testing.T) *bench {
+	t.Helper()
+	b := start(t, newWorkspace(t)).connect()
+	b.selects("INT-005")
+	return b
+}
+
+// writes replaces a file as an agent does, and gives the record's id.
+func (b *bench) writes(path, content string) string {
+	b.t.Helper()
+	b.call("read_file", args{"path": path})
+	return b.ok("write_to_file", args{"path": path, "content": content}).str("record_id")
+}
+
+func (b *bench) patches(lines ...string) string {
+	b.t.Helper()
+	return b.ok("apply_patch", args{"patch": patch(lines...)}).str("record_id")
+}
+
+func (b *bench) plan(records ...string) *undo.Plan {
+	b.t.Helper()
+	p, err := b.server.PlanUndo(b.t.Context(), undo.Request{Records: records})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return p
+}
+
+// undoes demands that records can be undone, undoes them, and gives the undo's record.
+func (b *bench) undoes(records ...string) string {
+	b.t.Helper()
+	return b.carriesOut(b.plan(records...))
+}
+
+func (b *bench) carriesOut(p *undo.Plan) string {
+	b.t.Helper()
+	if !p.Ready() {
+		b.t.Fatalf("not ready: %+v", p)
+	}
+	id, _, err := b.server.Undo(b.t.Context(), p)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+func (b *bench) reads(path, want string) {
+	b.t.Helper()
+	if got := b.read(path); got != want {
+		b.t.Errorf("%s holds %q, want %q", path, got, want)
+	}
+}
+
+func (b *bench) gone(path string) {
+	b.t.Helper()
+	if _, err := os.Lstat(filepath.Join(b.dir, path)); err == nil {
+		b.t.Errorf("%s is there", path)
+	}
+}
+
+func (b *bench) entry(id string) ledger.Entry {
+	b.t.Helper()
+	found, err := b.server.Ledger().Query(b.t.Context(), ledger.Filter{ID: id})
+	if err != nil || len(found.Entries) != 1 {
+		b.t.Fatalf("record %s: %v, %d found", id, err, len(found.Entries))
+	}
+	return found.Entries[0]
+}
+
+func TestUndoRestoresExactly(t *testing.T) {
+	contents := map[string]string{
+		"CRLF":             "one\r\ntwo\r\n",
+		"UTF-8 mark":       "\xef\xbb\xbfone\n",
+		"UTF-16":           "\xff\xfeo\x00n\x00e\x00\n\x00",
+		"Latin-1":          "caf\xe9\n",
+		"mixed endings":    "one\r\ntwo\nthree\rfour",
+		"no final newline": "one",
+		"empty":            "",
+		"binary":           "\x00\x01\x02\xff",
+	}
+	for name, content := range contents {
+		t.Run(name, func(t *testing.T) {
+			b := undoBench(t)
+			write(t, b.dir, "src/x", content)
+			if err := os.Chmod(filepath.Join(b.dir, "src/x"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			b.call("read_file", args{"path": "src/x"})
+			hash := b.hashOf("src/x")
+			id := b.ok("write_to_file", args{"path": "src/x", "content": "all new\n", "expected_content_hash": hash}).str("record_id")
+			b.undoes(id)
+			b.reads("src/x", content)
+			if info, err := os.Stat(filepath.Join(b.dir, "src/x")); err != nil || info.Mode().Perm() != 0o755 {
+				t.Errorf("its mode is %v, %v", info.Mode(), err)
+			}
+		})
+	}
+}
+
+func TestUndoOfCreatedDeletedMoved(t *testing.T) {
+	b := undoBench(t)
+	created := b.writes("src/new/file.txt", "new\n")
+	b.undoes(created)
+	b.gone("src/new/file.txt")
+
+	b.ok("read_file", args{"path": "src/a.txt"})
+	deleted := b.patches("*** Delete File: src/a.txt")
+	b.undoes(deleted)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+
+	moved := b.patches("*** Update File: src/a.txt", "*** Move to: docs/b.txt", "@@", "-two", "+TWO")
+	b.undoes(moved)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+	b.gone("docs/b.txt")
+
+	renamed := b.patches("*** Update File: src/a.txt", "*** Move to: docs/b.txt")
+	b.undoes(renamed)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+	b.gone("docs/b.txt")
+}
+
+func TestUndoRecord(t *testing.T) {
+	b := undoBench(t)
+	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
+	e := b.entry(b.undoes(id))
+	if e.Kind != ledger.KindMutation || e.Call != "undo" || e.IntentID != "INT-005" || e.Contributor.Type != ledger.ContributorHuman || e.Session != "" {
+		t.Errorf("%s", e.Raw)
+	}
+	if ids, _ := e.Detail["undoes"].([]any); len(ids) != 1 || ids[0] != id {
+		t.Errorf("detail %v, want %s", e.Detail, id)
+	}
+	c := e.Changes[0]
+	if c.Path != "src/a.txt" || c.BeforeOID == "" || c.AfterOID == "" || len(c.Hunks) != 1 || len(c.Ranges) != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestUndoUnderAnIntentThatIsOver(t *testing.T) {
+	for name, yaml := range map[string]string{
+		"done":     strings.Replace(intentsYAML, "id: INT-005\n    name: Everything\n    status: IN_PROGRESS", "id: INT-005\n    name: Everything\n    status: DONE", 1),
+		"gone":     strings.Replace(intentsYAML, "INT-005", "INT-006", 1),
+		"narrower": strings.Replace(intentsYAML, `["**"]`, `["other/**"]`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := undoBench(t)
+			id := b.writes("src/a.txt", "other\n")
+			if yaml == intentsYAML {
+				t.Fatal("the intents are the same")
+			}
+			write(t, b.dir, ".orchestration/active_intents.yaml", yaml)
+			e := b.entry(b.undoes(id))
+			b.reads("src/a.txt", "one\ntwo\nthree\n")
+			if e.IntentID != "INT-005" {
+				t.Errorf("recorded under %s", e.IntentID)
+			}
+			if noted := strings.Contains(string(e.Raw), "out of the scope of INT-005"); noted != (name == "narrower") {
+				t.Errorf("noted %v: %s", noted, e.Raw)
+			}
+		})
+	}
+}
+
+func TestUndoIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, content string
+		code          refusal.Code
+	}{
+		"ignored": {".intentignore", "src/a.txt\n", refusal.IntentignorePathBlocked},
+		"secret":  {".intentignore", "secret:src/a.txt\n", refusal.IntentignorePathBlocked},
+		"unclear": {".intentignore", "intent:\n", refusal.IntentsUnreadable},
+		"stale":   {"src/a.txt", "by somebody in between\n", refusal.StaleFile},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := undoBench(t)
+			p := b.plan(b.writes("src/a.txt", "other\n"))
+			write(t, b.dir, c.file, c.content)
+			before := b.read("src/a.txt")
+			_, _, err := b.server.Undo(t.Context(), p)
+			if r, ok := refusal.As(err); !ok || r.Code() != c.code {
+				t.Fatalf("%v, want %s", err, c.code)
+			}
+			b.reads("src/a.txt", before)
+		})
+	}
+}
+
+func TestUndoMergesWhatCameAfter(t *testing.T) {
+	b := undoBench(t)
+	write(t, b.dir, "src/x.txt", "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n")
+	first := b.writes("src/x.txt", "1\r\nTWO\r\n3\r\n4\r\n5\r\n6\r\n7\r\n")
+	b.writes("src/x.txt", "1\r\nTWO\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n")
+	write(t, b.dir, "src/x.txt", "1\r\nTWO\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n8 by hand\r\n")
+	p := b.plan(first)
+	if len(p.Files) != 1 || !p.Files[0].Merged {
+		t.Errorf("%+v", p.Files)
+	}
+	b.carriesOut(p)
+	b.reads("src/x.txt", "1\r\n2\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n8 by hand\r\n")
+}
+
+func TestUndoConflict(t *testing.T) {
+	b := undoBench(t)
+	first := b.writes("src/a.txt", "one\nTWO\nthree\n")
+	second := b.writes("src/a.txt", "one\nTWO, again\nthree\n")
+	third := b.writes("src/a.txt", "zero\none\nTWO, again\nthree\n")
+	p := b.plan(first)
+	if p.Ready() || len(p.Files) != 0 || len(p.Conflicts) != 1 {
+		t.Fatalf("%+v", p)
+	}
+	c := p.Conflicts[0]
+	if c.Path != "src/a.txt" || c.Record != first || len(c.Places) != 1 || c.Places[0].Line != 3 ||
+		!slices.Equal(c.Places[0].Now, []string{"TWO, again"}) || !slices.Equal(c.Places[0].Wanted, []string{"two"}) ||
+		c.Places[0].By == nil || c.Places[0].By.Record != second {
+		t.Errorf("%+v", c)
+	}
+	if len(c.Since) != 2 || c.Since[0].Record != third || c.Since[1].Record != second {
+		t.Errorf("since %+v", c.Since)
+	}
+	if _, _, err := b.server.Undo(t.Context(), p); err == nil {
+		t.Error("a plan with conflicts was carried out")
+	}
+	b.reads("src/a.txt", "zero\none\nTWO, again\nthree\n")
+	// Both together go.
+	b.undoes(first, second)
+	b.reads("src/a.txt", "zero\none\ntwo\nthree\n")
+}
+
+func TestUndoConflictWithSomebodyOutside(t *testing.T) {
+	b := undoBench(t)
+	id := b.writes("src/a.txt", "one\nTWO\nthree\n")
+	created := b.writes("src/new.txt", "new\n")
+	deleted := func() string {
+		b.writes("src/del.txt", "del\n")
+		return b.patches("*** Delete File: src/del.txt")
+	}()
+	binary := b.writes("src/bin.txt", "text\n")
+	write(t, b.dir, "src/a.txt", "one\nby hand\nthree\n")
+	write(t, b.dir, "src/new.txt", "new\nby hand\n")
+	write(t, b.dir, "src/del.txt", "made anew\n")
+	write(t, b.dir, "src/bin.txt", "\x00\x01")
+	for id, want := range map[string]string{
+		id: "the same lines have changed since", created: "created by the record and has changed since",
+		deleted: "another file stands", binary: "created by the record and has changed since",
+	} {
+		p := b.plan(id)
+		if len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, want) || len(p.Conflicts[0].Since) != 0 {
+			t.Errorf("%+v, want %s", p.Conflicts, want)
+			continue
+		}
+		for _, place := range p.Conflicts[0].Places {
+			if place.By != nil {
+				t.Errorf("by %+v", place.By)
+			}
+		}
+	}
+	if err := os.Remove(filepath.Join(b.dir, "src/a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.plan(id); len(p.Conflicts) != 1 || p.Conflicts[0].Reason != "the file is gone" {
+		t.Errorf("%+v", p.Conflicts)
+	}
+}
+
+// TestUndoAllOrNone: one conflict among several files keeps all as they are.
+func TestUndoAllOrNone(t *testing.T) {
+	b := undoBench(t)
+	id := b.patches("*** Add File: src/1.txt", "+1", "*** Add File: src/2.txt", "+2")
+	write(t, b.dir, "src/2.txt", "2\nby hand\n")
+	if p := b.plan(id); p.Ready() || len(p.Files) != 0 {
+		t.Errorf("%+v", p)
+	}
+	b.reads("src/1.txt", "1\n")
+}
+
+func TestUndoFollowsLaterMoves(t *testing.T) {
+	b := undoBench(t)
+	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
+	moved := b.patches("*** Update File: src/a.txt", "*** Move to: docs/b.txt", "@@", "-three", "+THREE")
+	b.undoes(id)
+	b.reads("docs/b.txt", "one\ntwo\nTHREE\n")
+	b.ok("read_file", args{"path": "docs/b.txt"})
+	on := b.patches("*** Update File: docs/b.txt", "*** Move to: docs/c.txt")
+	if p := b.plan(moved); len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "moved on from docs/b.txt to docs/c.txt") {
+		t.Errorf("%+v", p.Conflicts)
+	}
+	b.undoes(moved, on)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+	b.gone("docs/b.txt")
+	b.gone("docs/c.txt")
+}
+
+// TestUndoOfAPathThatChangedHands: files that took each other's places go back each to its own.
+func TestUndoOfAPathThatChangedHands(t *testing.T) {
+	b := undoBench(t)
+	write(t, b.dir, "src/b.txt", "b\n")
+	b.ok("read_file", args{"path": "src/b.txt"})
+	ids := []string{
+		b.patches("*** Delete File: src/b.txt"),
+		b.patches("*** Update File: src/a.txt", "*** Move to: src/b.txt"),
+		b.writes("src/a.txt", "new a\n"),
+	}
+	b.undoes(ids...)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+	b.reads("src/b.txt", "b\n")
+}
+
+func TestUndoOfUndo(t *testing.T) {
+	b := undoBench(t)
+	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
+	undone := b.undoes(id)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+	if p := b.plan(id); p.Ready() || len(p.Already) != 1 || p.Already[0] != (undo.Undone{Record: id, By: undone}) || len(p.Conflicts) != 0 {
+		t.Errorf("%+v", p)
+	}
+	redone := b.undoes(undone)
+	b.reads("src/a.txt", "ONE\ntwo\nthree\n")
+	again := b.undoes(id)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+	if p := b.plan(redone, id); p.Ready() || len(p.Files) != 0 {
+		t.Errorf("%+v", p)
+	}
+	// Somebody puts back the content with git: the record stands again, whatever the ledger says.
+	write(t, b.dir, "src/a.txt", "ONE\ntwo\nthree\n")
+	b.undoes(id)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+	_ = again
+}
+
+func TestUndoIntent(t *testing.T) {
+	b := undoBench(t)
+	b.writes("src/a.txt", "ONE\ntwo\nthree\n")
+	kept := b.undoes(b.writes("src/taken-back.txt", "x\n"))
+	b.writes("src/new.txt", "new\n")
+	b.selects("INT-001")
+	b.ok("edit_file", args{"path": "src/a.txt", "old_string": "three", "new_string": "THREE", "intent_id": "INT-001"})
+	p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
+	if err != nil || len(p.Records) != 2 || slices.Contains(p.Records, kept) {
+		t.Fatalf("%v %+v", err, p)
+	}
+	all := b.carriesOut(p)
+	b.reads("src/a.txt", "one\ntwo\nTHREE\n")
+	b.gone("src/new.txt")
+	if p, err = b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"}); err != nil || len(p.Records) != 0 || p.Ready() {
+		t.Fatalf("%v %+v", err, p)
+	}
+	b.undoes(all)
+	b.reads("src/a.txt", "ONE\ntwo\nTHREE\n")
+	b.reads("src/new.txt", "new\n")
+}
+
+func TestUndoRequests(t *testing.T) {
+	b := undoBench(t)
+	five := b.writes("src/a.txt", "5\n")
+	b.selects("INT-001")
+	one := b.ok("write_to_file", args{"path": "src/b.txt", "content": "1\n", "intent_id": "INT-001"}).str("record_id")
+	selection, err := b.server.Ledger().Query(t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindSelection}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		records []string
+		want    error
+	}{
+		{[]string{five, one}, undo.ErrIntents}, {[]string{"1234567"}, undo.ErrNoRecord}, {[]string{"zzzzzzzzz"}, undo.ErrNoRecord},
+		{[]string{"00000000-0000"}, undo.ErrNoRecord}, {[]string{selection.Entries[0].ID}, undo.ErrNoRecord},
+	} {
+		if _, err := b.server.PlanUndo(t.Context(), undo.Request{Records: c.records}); !errors.Is(err, c.want) {
+			t.Errorf("%v: %v, want %v", c.records, err, c.want)
+		}
+	}
+	if p := b.plan(strings.ToUpper(five[:8]), five); len(p.Records) != 1 || p.Records[0] != five {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestUndoWithoutKeptContents(t *testing.T) {
+	b := undoBench(t)
+	git(t, b.dir, "add", "src/a.txt")
+	inGit := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
+	b.writes("src/b.txt", "first\n")
+	nowhere := b.writes("src/b.txt", "second\n")
+	forged := b.writes("src/a.txt", "ONE\nTWO\nthree\n")
+	b.plan(forged) // waits for the images
+	if err := os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")); err != nil {
+		t.Fatal(err)
+	}
+	p := b.plan(nowhere)
+	if len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "no longer kept, and git does not have it") {
+		t.Errorf("%+v", p.Conflicts)
+	}
+	// Both records of a.txt need only what was before the first, which git has.
+	b.undoes(inGit, forged)
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+}
+
+// TestUndoBelievesNoImage: what somebody puts into the cache is held against the record's SHA-256.
+func TestUndoBelievesNoImage(t *testing.T) {
+	b := undoBench(t)
+	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
+	asked := 0
+	source := undo.Source{Files: b.server.Workspace(), Ledger: b.server.Ledger(), Largest: 1 << 20, Images: func(string) ([]byte, bool) {
+		asked++
+		return []byte("a collision\n"), true
+	}}
+	p, err := source.Plan(t.Context(), undo.Request{Records: []string{id}})
+	if err != nil || asked == 0 || len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "no longer kept") {
+		t.Errorf("%v, asked %d times, %+v", err, asked, p)
+	}
+}
+
+// TestUndoMakesOtherSessionsStale: who saw the file before the undo cannot overwrite it.
+func TestUndoMakesOtherSessionsStale(t *testing.T) {
+	b := undoBench(t)
+	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
+	b.plan(id) // waits until the contents are kept
+	other := start(t, b.dir)
+	p, err := other.server.PlanUndo(t.Context(), undo.Request{Records: []string{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := other.server.Undo(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "over it\n"})
+	b.reads("src/a.txt", "one\ntwo\nthree\n")
+}
+
+func (b *bench) hashOf(path string) string {
+	b.t.Helper()
+	return string(workspace.HashOf([]byte(b.read(path))))
+}

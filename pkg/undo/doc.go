@@ -1,0 +1,43 @@
+// Package undo takes recorded changes back: it plans from the ledger what the files have to become, and carries the plan
+// out as one governed, recorded call.
+//
+// # Promise
+//
+// A file that still has the content that the record left gets back the content before it, byte for byte; one that was
+// created is deleted, one that was deleted is created, one that was moved goes back. A file that has changed since is
+// merged by lines: what the record changed goes, what came after stays. Where both touch, it is a [Conflict], and
+// nothing at all is changed. Several records are undone newest first, into one plan, which takes effect as a whole or not
+// at all. Undoing an undo does its records again.
+//
+// The plan is what was shown: [Source.Plan] changes nothing, and [Tool] refuses with STALE_FILE if a file is no longer
+// what the plan began from. Contents are believed only if their SHA-256 is the record's.
+//
+// # How a content is found
+//
+// The present file, if it is the one; the image that the server kept (pkg/images); the blob of git, which has what was
+// committed or staged. What is in none of them is gone, and the plan says so. Where several records of one file follow
+// each other without a gap, only the newest content and the oldest are needed.
+//
+// A record names a file by the path that it had. Later records that moved it are followed. If it was moved on, its
+// content is undone where it is now; a move itself is undone only while the file is where that move had put it.
+//
+// # Governance
+//
+// An undo is a call of the tool "undo", which no client is offered, through the same engine as every other: journal,
+// compare-and-swap, ledger, settlement after a crash. Its gate (gate.RegisterOperator) is that of an operator at the
+// command line, who has seen the difference and said yes, and not that of an agent:
+//
+//   - The record is kind mutation under the intent of what is undone, contributor human, and its detail "undoes" has the
+//     ids. Records of different intents are undone one intent at a time.
+//   - The intent may be done, blocked, or gone from its file: these bar agents from going on with it, and taking back is
+//     not that. For the same reason a path that has left the intent's scope, or that lies in a file which needs an
+//     approval, is told as a note and not refused: the operator is the one who would be asked.
+//   - Protected paths, paths that lead elsewhere now, and what .intentignore closes or keeps secret stay refused: the
+//     operator lifts such a rule by changing the file that it stands in.
+//   - No session is needed and none is made. Sessions that saw a file find STALE_FILE at their next change of it.
+//
+// # Non-promise
+//
+// Permissions of a deleted file are not in the ledger: one that comes back is made like a new file. Directories that a
+// call made stay. What a command changed can be undone as far as its record has the contents.
+package undo

@@ -1,0 +1,135 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// The errors that a caller may test for. They are about what was asked, not about the files.
+var (
+	// ErrNoRecord: no record has this id, or it changed no files.
+	ErrNoRecord = errors.New("no such change")
+	// ErrAmbiguous: several records have ids that begin like this.
+	ErrAmbiguous = errors.New("several records have ids that begin so")
+	// ErrIntents: the records are of different intents.
+	ErrIntents = errors.New("the records are of different intents")
+	// ErrConflict: a plan with conflicts was to be carried out.
+	ErrConflict = errors.New("the plan has conflicts")
+)
+
+// Source is what a plan is made from.
+type Source struct {
+	Files  *workspace.Workspace
+	Ledger *ledger.Ledger
+	// Images gives kept contents by git blob id; nil where none are.
+	Images func(oid string) ([]byte, bool)
+	// Largest bounds a file, in bytes.
+	Largest int64
+}
+
+// Request says what is to be undone: records by their ids, or by at least eight first characters of them; or what still
+// stands of an intent.
+type Request struct {
+	Records  []string
+	IntentID string
+}
+
+// Plan is what undoing comes to.
+type Plan struct {
+	IntentID string
+	// Records are the ids of what is undone, newest first.
+	Records []string
+	// Already are records that were asked for and are undone already.
+	Already []Undone
+	// Files are the changes, sorted by path; none where everything is as it was before.
+	Files []File
+	// Conflicts are why the plan cannot be carried out.
+	Conflicts []Conflict
+	// Unread are ledger lines that could not be read: what stood there is not considered.
+	Unread []ledger.Problem
+}
+
+// Undone is a record that another one took back.
+type Undone struct {
+	Record string `json:"record"`
+	By     string `json:"by"`
+}
+
+// File is one change of a plan.
+type File struct {
+	Op workspace.Op
+	// Path is where the file is after the change, From where a moved one is now.
+	Path, From string
+	// Before is the content that the plan began from, After what it becomes. A hash is "" where there is no file.
+	Before, After         []byte
+	BeforeHash, AfterHash string
+	// Merged: the file had changed since, and these changes stay.
+	Merged bool
+	// Records are the ids of the records that it takes back, newest first.
+	Records []string
+}
+
+// Ready reports whether there is something to do and nothing in its way.
+func (p *Plan) Ready() bool { return len(p.Conflicts) == 0 && len(p.Files) > 0 }
+
+// Plan looks up what is asked for and works out what the files have to become. It changes nothing. A conflict is part of
+// the plan, not an error.
+func (s Source) Plan(ctx context.Context, r Request) (*Plan, error) {
+	lookup := &lookup{ctx: ctx, ledger: s.Ledger}
+	chosen, err := lookup.choose(r)
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{IntentID: r.IntentID}
+	if len(chosen) > 0 {
+		plan.IntentID = chosen[0].IntentID
+	}
+	t := newTree(ctx, s, lookup)
+	for _, c := range chosen {
+		if by := lookup.undone[c.ID]; by != "" && !t.stands(c) {
+			plan.Already = append(plan.Already, Undone{c.ID, by})
+			continue
+		}
+		plan.Records = append(plan.Records, c.ID)
+	}
+	chosen = slices.DeleteFunc(chosen, func(c change) bool { return !slices.Contains(plan.Records, c.ID) })
+	lookup.resolve(plan.Records)
+	for _, c := range chosen {
+		for _, file := range slices.Backward(c.files) {
+			if err := t.undo(c, file); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if plan.Files, err = t.result(); err != nil {
+		return nil, err
+	}
+	plan.Conflicts, plan.Unread = t.conflicts, lookup.problems
+	if len(plan.Conflicts) > 0 {
+		plan.Files = nil
+	}
+	return plan, nil
+}
+
+// oneIntent holds that the changes have one intent, which is what the undo is recorded under.
+func oneIntent(changes []change) error {
+	for _, c := range changes {
+		if c.IntentID != changes[0].IntentID {
+			return fmt.Errorf("%w: %s is of %s, %s of %s; undo them one after the other, the newest first",
+				ErrIntents, changes[0].ID, named(changes[0].IntentID), c.ID, named(c.IntentID))
+		}
+	}
+	return nil
+}
+
+func named(intentID string) string {
+	if intentID == "" {
+		return "no intent"
+	}
+	return intentID
+}

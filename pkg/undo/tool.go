@@ -1,0 +1,227 @@
+package undo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// ToolName is the call that records of undos carry.
+const ToolName = "undo"
+
+// Tool carries one plan out. It takes no arguments but the intent_id that the record is made under: what it does was
+// decided, and shown to the operator, before. It is for an engine whose gate is an operator's.
+type Tool struct {
+	files   *workspace.Workspace
+	largest int64
+	plan    *Plan
+	// outcome is what was done.
+	outcome *hooks.Outcome
+}
+
+// NewTool makes the tool for a plan.
+func NewTool(s Source, p *Plan) *Tool { return &Tool{files: s.Files, largest: s.Largest, plan: p} }
+
+// Outcome is what was done, nil before it was.
+func (t *Tool) Outcome() *hooks.Outcome { return t.outcome }
+
+// Spec implements hooks.Tool.
+func (t *Tool) Spec() hooks.Spec {
+	return hooks.Spec{Name: ToolName, Title: "Take recorded changes back", Class: hooks.Destructive, InputSchema: json.RawMessage(`{"type":"object"}`)}
+}
+
+// Targets implements hooks.Tool.
+func (t *Tool) Targets(_ context.Context, _ *hooks.Call, _ json.RawMessage) (hooks.Targeted, error) {
+	if !t.plan.Ready() {
+		return nil, refusal.New(refusal.InvalidArguments, "The plan has conflicts, or nothing to do.")
+	}
+	c := &call{tool: t}
+	for i := range t.plan.Files {
+		c.add(&t.plan.Files[i])
+	}
+	return c, nil
+}
+
+// call is a plan on its way.
+type call struct {
+	tool    *Tool
+	effects []*hooks.FileEffect
+	changes []workspace.Change
+}
+
+var _ hooks.Targeted = (*call)(nil)
+
+// add resolves the paths of one change and holds them.
+func (c *call) add(f *File) {
+	effect := &hooks.FileEffect{Path: f.Path, Requested: f.Path, Kind: kindOf(f.Op)}
+	change := workspace.Change{Op: f.Op, Before: workspace.Hash(f.BeforeHash), After: f.After}
+	change.Target = c.resolve(effect, f.Path)
+	if f.Op == workspace.Move {
+		change.To = change.Target
+		effect.Path, effect.To = f.From, f.Path
+		change.Target = c.resolve(effect, f.From)
+		if f.AfterHash == f.BeforeHash {
+			change.After = nil // the very file is renamed
+		}
+	}
+	effect.Exists = f.Op != workspace.Create
+	c.effects, c.changes = append(c.effects, effect), append(c.changes, change)
+}
+
+func (c *call) resolve(effect *hooks.FileEffect, path string) *workspace.Target {
+	target, err := c.tool.files.Resolve(path)
+	switch {
+	case err != nil:
+		effect.Problem = refusal.Newf(refusal.PathOutsideWorkspace, "The path %q cannot be used: %v.", path, err).With("path", path)
+		return nil
+	case target.Path() != path:
+		effect.Problem = refusal.Newf(refusal.Busy, "The path %q leads elsewhere by now. Nothing was changed.", path).With("path", path)
+	}
+	effect.Protection = max(effect.Protection, target.Protection())
+	return target
+}
+
+func kindOf(op workspace.Op) hooks.Kind {
+	return map[workspace.Op]hooks.Kind{
+		workspace.Create: hooks.Create, workspace.Modify: hooks.Modify, workspace.Delete: hooks.Delete, workspace.Move: hooks.Move,
+	}[op]
+}
+
+func (c *call) Effects() hooks.Effects { return hooks.Effects{Files: c.effects} }
+
+func (c *call) Close() error {
+	for _, change := range c.changes {
+		for _, target := range []*workspace.Target{change.Target, change.To} {
+			if target != nil {
+				target.Close()
+			}
+		}
+	}
+	return nil
+}
+
+// Plan reads the files again: what was shown must still be what is done.
+func (c *call) Plan(context.Context) (hooks.Planned, error) {
+	for i, f := range c.tool.plan.Files {
+		effect, change := c.effects[i], c.changes[i]
+		if f.Op != workspace.Create {
+			content, err := change.Target.Read(c.tool.largest)
+			if err != nil {
+				return nil, changedSince(effect.Path, err)
+			}
+			if string(content.Hash) != f.BeforeHash {
+				return nil, changedSince(effect.Path, nil)
+			}
+		}
+		effect.Before, effect.BeforeHash = f.Before, f.BeforeHash
+		effect.After, effect.AfterHash = f.After, f.AfterHash
+		effect.Hunks = hunks(f.Before, f.After)
+	}
+	return &planned{c}, nil
+}
+
+// hunks of binary contents are not known.
+func hunks(before, after []byte) [][4]int {
+	old, err := workspace.Decode(before)
+	fresh, other := workspace.Decode(after)
+	if err != nil || other != nil {
+		return nil
+	}
+	return edit.Hunks(old.String, fresh.String)
+}
+
+func changedSince(path string, err error) *refusal.Refusal {
+	why := "it has changed"
+	if err != nil {
+		why = err.Error()
+	}
+	return refusal.Newf(refusal.StaleFile, "%s is not what the plan began from (%s). Nothing was changed.", path, why).
+		With("path", path).Suggest("Run the undo again: it is worked out anew.")
+}
+
+// planned is the plan, checked.
+type planned struct{ *call }
+
+func (p *planned) Prepare(ctx context.Context) (hooks.Prepared, error) {
+	prepared, err := p.tool.files.Prepare(ctx, p.changes)
+	if err != nil {
+		return nil, refused(err)
+	}
+	outcome := &hooks.Outcome{Record: &hooks.Note{
+		Kind: string(ledger.KindMutation), Detail: map[string]any{brief.Undoes: p.tool.plan.Records},
+	}}
+	for i, f := range p.tool.plan.Files {
+		outcome.Files = append(outcome.Files, hooks.FileOutcome{
+			Path: f.Path, From: f.From, Op: opOf(f.Op), BeforeHash: f.BeforeHash, AfterHash: f.AfterHash,
+			Before: f.Before, After: f.After, Hunks: p.effects[i].Hunks, InScope: true,
+		})
+	}
+	return &pending{p, prepared, outcome}, nil
+}
+
+func opOf(op workspace.Op) hooks.Op {
+	return map[workspace.Op]hooks.Op{
+		workspace.Create: hooks.Created, workspace.Modify: hooks.Modified, workspace.Delete: hooks.Deleted, workspace.Move: hooks.Moved,
+	}[op]
+}
+
+func (p *planned) Result(o *hooks.Outcome) (hooks.Result, error) {
+	p.tool.outcome = o
+	text := fmt.Sprintf("undone: %d records in %d files\n[record: %s]", len(p.tool.plan.Records), len(o.Files), o.RecordID)
+	structured, err := hooks.EncodeJSON(map[string]any{"record_id": o.RecordID})
+	return hooks.Result{Text: text, Structured: structured}, err
+}
+
+// refused explains why nothing was changed, or what was.
+func refused(err error) error {
+	var half *workspace.RollbackError
+	var at *workspace.PathError
+	var stale *workspace.StaleError
+	switch {
+	case errors.As(err, &half):
+		return errors.Join(refusal.Newf(refusal.InternalError, "The undo failed, and what was done of it could not be taken back: %v.", err).
+			With("changed", true).With("paths", half.Paths), half)
+	case errors.As(err, &stale):
+		return changedSince(stale.Path, nil)
+	case errors.As(err, &at) && (errors.Is(err, workspace.ErrExists) || errors.Is(err, workspace.ErrNotExist)):
+		return changedSince(at.Path, at.Err)
+	case errors.Is(err, workspace.ErrBusy), errors.Is(err, workspace.ErrChangedDir):
+		return refusal.Newf(refusal.Busy, "Another writer holds a file: %v. Nothing was changed.", err)
+	case errors.Is(err, context.Canceled):
+		return refusal.New(refusal.Cancelled, "The undo was cancelled; nothing was changed.")
+	}
+	return fmt.Errorf("nothing was changed: %w", err)
+}
+
+// pending is the undo one step before its effect.
+type pending struct {
+	*planned
+	prepared *workspace.Prepared
+	outcome  *hooks.Outcome
+}
+
+func (p *pending) Pending() *hooks.Pending {
+	return &hooks.Pending{Outcome: p.outcome, Files: p.prepared.Plan()}
+}
+
+func (p *pending) Commit(ctx context.Context) (*hooks.Outcome, error) {
+	settlement, err := p.prepared.Commit(ctx)
+	if err != nil {
+		return nil, refused(err)
+	}
+	for _, f := range settlement.Files() {
+		p.outcome.Warnings = append(p.outcome.Warnings, f.Warnings...)
+	}
+	p.outcome.Settlement = settlement
+	return p.outcome, nil
+}
+
+func (p *pending) Discard() error { return p.prepared.Discard() }
