@@ -120,6 +120,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newLedgerCommand(),
 		a.newBlameCommand(),
 		a.newWhyCommand(),
+		a.newUndoCommand(),
 		a.newDemoCommand(),
 		a.newVersionCommand(),
 		a.newClientGuardCommand(),

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/undo"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// undoAnswer is the document of `undo --json`.
+type undoAnswer struct {
+	IntentID  string          `json:"intent_id"`
+	Records   []string        `json:"records"`
+	Already   []undo.Undone   `json:"already"`
+	Files     []undoFile      `json:"files"`
+	Conflicts []undo.Conflict `json:"conflicts"`
+	RecordID  string          `json:"record_id"`
+	Warnings  []string        `json:"warnings"`
+}
+
+type undoFile struct {
+	Operation   string   `json:"operation"`
+	Path        string   `json:"path"`
+	From        string   `json:"from,omitempty"`
+	ContentHash string   `json:"content_hash"`
+	Merged      bool     `json:"merged"`
+	Records     []string `json:"records"`
+	Diff        string   `json:"diff"`
+}
+
+func newUndoAnswer(p *undo.Plan) undoAnswer {
+	answer := undoAnswer{
+		IntentID: p.IntentID, Records: orEmpty(p.Records), Already: append([]undo.Undone{}, p.Already...),
+		Files: []undoFile{}, Conflicts: append([]undo.Conflict{}, p.Conflicts...), Warnings: []string{},
+	}
+	for _, f := range p.Files {
+		answer.Files = append(answer.Files, undoFile{f.Op.String(), f.Path, f.From, f.AfterHash, f.Merged, orEmpty(f.Records), undoDiff(f)})
+	}
+	return answer
+}
+
+// undoDiff is the change as a unified diff, or a line about what has no lines.
+func undoDiff(f undo.File) string {
+	before, err := workspace.Decode(f.Before)
+	after, other := workspace.Decode(f.After)
+	if err != nil || other != nil {
+		if f.BeforeHash == f.AfterHash {
+			return ""
+		}
+		return fmt.Sprintf("binary: %d bytes now, %d then\n", len(f.Before), len(f.After))
+	}
+	from, to := f.Path, f.Path
+	switch f.Op {
+	case workspace.Create:
+		from = "/dev/null"
+	case workspace.Delete:
+		to = "/dev/null"
+	case workspace.Move:
+		from = f.From
+	}
+	old, fresh := before.String, after.String
+	if plainCRLF(before) && plainCRLF(after) {
+		old, fresh = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(fresh, "\r\n", "\n")
+	}
+	return edit.Unified(from, to, old, fresh, 3)
+}
+
+// plainCRLF: the text has no other line endings, so that showing them tells nothing.
+func plainCRLF(t workspace.Text) bool {
+	return t.LineEnding == workspace.CRLF || t.LineEnding == workspace.NoLineEnding
+}
+
+// printPlan shows a plan to a person.
+func (a *app) printPlan(p *undo.Plan, answer undoAnswer) {
+	for _, u := range p.Already {
+		fmt.Fprintf(a.out, "%s is undone already, by %s.\n", printable(u.Record), printable(u.By))
+	}
+	for _, c := range p.Conflicts {
+		a.printConflict(c)
+	}
+	for _, f := range answer.Files {
+		a.printUndoFile(f)
+	}
+	switch {
+	case len(p.Conflicts) > 0:
+		fmt.Fprintln(a.out, "Nothing was changed.")
+	case len(p.Files) > 0:
+		fmt.Fprintf(a.out, "This takes back %s of %s in %s.\n", numberOf(len(p.Records), "record"), printable(orNone(p.IntentID)), numberOf(len(p.Files), "file"))
+	case len(p.Records) > 0:
+		fmt.Fprintln(a.out, "Nothing to undo: the files are as they were before.")
+	case len(p.Already) == 0:
+		fmt.Fprintf(a.out, "Nothing to undo: no change of %s still stands.\n", printable(p.IntentID))
+	}
+}
+
+func numberOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func orNone(intentID string) string {
+	if intentID == "" {
+		return "no intent"
+	}
+	return intentID
+}
+
+const (
+	styleRemoved = "31"
+	stylePlace   = "36"
+)
+
+func (a *app) printUndoFile(f undoFile) {
+	what := f.Operation + " " + printable(f.Path)
+	if f.From != "" {
+		what = fmt.Sprintf("%s %s to %s", f.Operation, printable(f.From), printable(f.Path))
+	}
+	if f.Merged {
+		what += " (keeping what was changed since)"
+	}
+	fmt.Fprintln(a.out, a.styled(styleBold, what))
+	for line := range strings.Lines(f.Diff) {
+		a.printDiffLine(strings.TrimSuffix(line, "\n"))
+	}
+	fmt.Fprintln(a.out)
+}
+
+func (a *app) printDiffLine(line string) {
+	text := printableLine(line)
+	switch {
+	case strings.HasPrefix(line, "@@"):
+		text = a.styled(stylePlace, text)
+	case strings.HasPrefix(line, "+"):
+		text = a.styled(styleGreen, text)
+	case strings.HasPrefix(line, "-"):
+		text = a.styled(styleRemoved, text)
+	}
+	fmt.Fprintln(a.out, text)
+}
+
+func (a *app) printConflict(c undo.Conflict) {
+	fmt.Fprintf(a.out, "%s record %s cannot be taken back: %s\n", a.styled(styleBold, printable(c.Path)+":"), shortID(c.Record), printable(c.Reason))
+	for _, p := range c.Places {
+		a.printPlace(c, p)
+	}
+	for _, s := range c.Since {
+		fmt.Fprintf(a.out, "  since then: record %s (%s)\n", printable(s.Record), printable(orNone(s.IntentID)+", "+s.Call))
+	}
+	if len(c.Since) == 0 && len(c.Places) > 0 {
+		fmt.Fprintln(a.out, "  since then: somebody outside the ledger")
+	}
+	fmt.Fprintln(a.out)
+}
+
+func (a *app) printPlace(c undo.Conflict, p undo.Place) {
+	where := "  "
+	if p.Line > 0 {
+		where = fmt.Sprintf("  line %d", p.Line)
+		switch {
+		case p.By != nil:
+			where += fmt.Sprintf(", of record %s", shortID(p.By.Record))
+		case len(p.Now) > 0 && len(c.Since) > 0:
+			where += ", of somebody outside the ledger, or not to be told"
+		}
+	}
+	fmt.Fprintln(a.out, a.styled(stylePlace, where))
+	for _, line := range p.Now {
+		fmt.Fprintf(a.out, "    now:    %s\n", printableLine(line))
+	}
+	for _, line := range p.Wanted {
+		fmt.Fprintf(a.out, "    wanted: %s\n", printableLine(line))
+	}
+}
