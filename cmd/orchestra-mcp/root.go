@@ -118,6 +118,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newVerifyCommand(),
 		a.newSealCommand(),
 		a.newLedgerCommand(),
+		a.newGitCommand(),
 		a.newBlameCommand(),
 		a.newWhyCommand(),
 		a.newUndoCommand(),

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// newGitHookCommand is what the hooks run. It is for agents' commits too, and no failure of it stops a commit: it warns.
+func (a *app) newGitHookCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:       "hook pre-commit|commit-msg [ARGUMENT]...",
+		Short:     "What the installed git hooks run",
+		Hidden:    true,
+		Args:      cobra.MinimumNArgs(1),
+		ValidArgs: []string{"pre-commit", "commit-msg"},
+	}
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		var err error
+		switch {
+		case args[0] == "pre-commit":
+			err = a.preCommit(cmd.Context())
+		case args[0] == "commit-msg" && len(args) == 2:
+			err = a.commitMessage(cmd.Context(), args[1])
+		default:
+			return usageErrorf("git hook: %q is not a hook of ours with its arguments", strings.Join(args, " "))
+		}
+		if err != nil {
+			fmt.Fprintf(a.err, "orchestra-mcp: the %s hook let the commit pass, but: %s\n", args[0], printableLines(err.Error()))
+		}
+		return nil
+	})
+	return cmd
+}
+
+// hookRepository is the repository of the commit that is being made, with the workspace in it.
+func (a *app) hookRepository(ctx context.Context) (*os.Root, trailer.Repository, error) {
+	root, err := a.openWorkspace()
+	if err != nil {
+		return nil, trailer.Repository{}, err
+	}
+	repository, err := a.repositoryAround(ctx, root.Name())
+	if err != nil {
+		root.Close()
+	}
+	return root, repository, err
+}
+
+func (a *app) repositoryAround(ctx context.Context, workspace string) (trailer.Repository, error) {
+	current, err := a.workDir()
+	if err != nil {
+		return trailer.Repository{}, err
+	}
+	top, err := gitOutput(ctx, current, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return trailer.Repository{}, err
+	}
+	if top, err = filepath.EvalSymlinks(strings.TrimSpace(top)); err != nil {
+		return trailer.Repository{}, err
+	}
+	if workspace, err = filepath.EvalSymlinks(workspace); err != nil {
+		return trailer.Repository{}, err
+	}
+	rel, err := filepath.Rel(top, workspace)
+	if err != nil || !filepath.IsLocal(rel) {
+		return trailer.Repository{}, fmt.Errorf("the workspace %s is not in the repository %s", workspace, top)
+	}
+	if rel == "." {
+		return trailer.Repository{Dir: top}, nil
+	}
+	return trailer.Repository{Dir: top, Prefix: filepath.ToSlash(rel) + "/"}, nil
+}
+
+// gitOutput runs the user's own git with the environment that a hook has.
+func gitOutput(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	return string(out), err
+}
+
+func (a *app) commitMessage(ctx context.Context, file string) error {
+	root, repository, err := a.hookRepository(ctx)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	intents, err := trailer.Staged(ctx, root, repository)
+	if err != nil {
+		return err
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return err
+	}
+	return trailer.Add(ctx, repository, file, intents)
+}
+
+// preCommit makes the commit carry its own records: it seals, and stages what git tracks of the ledger.
+func (a *app) preCommit(ctx context.Context) error {
+	// git commit PATH works on an index of its own, and would leave what a hook adds to it undone in the real one.
+	if index, _ := a.lookup("GIT_INDEX_FILE"); strings.HasPrefix(filepath.Base(index), "next-index-") {
+		return nil
+	}
+	root, repository, err := a.hookRepository(ctx)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	carries, err := carriesLedger(ctx, repository)
+	if err != nil || !carries {
+		return err
+	}
+	sealErr := a.sealForCommit(ctx, root)
+	return errors.Join(sealErr, stageLedger(ctx, root, repository))
+}
+
+// ledgerFiles are what a commit carries, relative to the workspace.
+func ledgerFiles() []string {
+	return []string{".orchestration/agent_trace.jsonl", ".orchestration/trace", ".orchestration/archive", ".orchestration/seals"}
+}
+
+// carriesLedger: something is staged, or a merge is under way, and git tracks the ledger. Without the first, staging would
+// turn a commit that git gives up into one of the ledger alone.
+func carriesLedger(ctx context.Context, r trailer.Repository) (bool, error) {
+	tracked, err := gitOutput(ctx, r.Dir, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, withPrefix(r, ledgerFiles())...)...)
+	if err != nil || tracked == "" {
+		return false, err
+	}
+	if _, err := gitOutput(ctx, r.Dir, "rev-parse", "--verify", "--quiet", "MERGE_HEAD"); err == nil {
+		return true, nil
+	}
+	_, err = gitOutput(ctx, r.Dir, "diff", "--cached", "--quiet", "--no-ext-diff")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return true, nil
+	}
+	return false, err
+}
+
+func withPrefix(r trailer.Repository, names []string) []string {
+	full := make([]string, len(names))
+	for i, name := range names {
+		full[i] = r.Prefix + name
+	}
+	return full
+}
+
+// sealForCommit seals if the user has a key; who has none made no decision to seal.
+func (a *app) sealForCommit(ctx context.Context, root *os.Root) error {
+	if a.governed() {
+		return errors.New("it is not sealed: it was started by a command of a governed server")
+	}
+	dir := settings.UserDir(a.environ())
+	key, err := seal.LoadKey(dir)
+	if errors.Is(err, seal.ErrNoKey) {
+		return nil
+	}
+	if err == nil {
+		err = outside(root, dir)
+	}
+	if err == nil {
+		_, err = seal.Create(ctx, root, key, seal.CreateOptions{Now: a.now, Elsewhere: history.Elsewhere(root)})
+	}
+	if err == nil || errors.Is(err, seal.ErrNothingToSeal) {
+		return nil
+	}
+	return fmt.Errorf("it is not sealed: %w", err)
+}
+
+func stageLedger(ctx context.Context, root *os.Root, r trailer.Repository) error {
+	var there []string
+	for _, name := range ledgerFiles() {
+		if _, err := root.Lstat(name); err == nil {
+			there = append(there, name)
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	_, err := gitOutput(ctx, r.Dir, append([]string{"--literal-pathspecs", "add", "--"}, withPrefix(r, there)...)...)
+	if err != nil {
+		return fmt.Errorf("the ledger is not in it: %w", err)
+	}
+	return nil
+}

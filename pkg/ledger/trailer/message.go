@@ -1,0 +1,61 @@
+package trailer
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// Key is that of the trailers.
+const Key = "Orchestra-Intent"
+
+// scissors begins what git commit --verbose shows and takes out again; the comment character is the user's.
+var scissors = regexp.MustCompile(`(?m)^\S{1,8} -{24} >8 -{24}$`)
+
+// Add puts a trailer for each intent into the message in a file, unless it is there.
+func Add(ctx context.Context, r Repository, file string, intents []string) error {
+	if len(intents) == 0 {
+		return nil
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	message, err := r.stripped(ctx, string(content))
+	if err != nil || message == "" || r.isTemplate(ctx, message) {
+		return err
+	}
+	args := []string{"interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "addIfDifferent", "--if-missing", "add"}
+	for _, intent := range intents {
+		args = append(args, "--trailer", Key+": "+intent)
+	}
+	_, err = r.git(ctx, "", append(args, file)...)
+	return err
+}
+
+// stripped is the message as git sees it when it asks whether there is one.
+func (r Repository) stripped(ctx context.Context, content string) (string, error) {
+	if cut := scissors.FindStringIndex(content); cut != nil {
+		content = content[:cut[0]]
+	}
+	return r.git(ctx, content, "stripspace", "--strip-comments")
+}
+
+// isTemplate reports whether nobody has touched the template that git began with: git gives up such a commit.
+func (r Repository) isTemplate(ctx context.Context, message string) bool {
+	name, err := r.git(ctx, "", "config", "--type=path", "commit.template")
+	if err != nil {
+		return false
+	}
+	name = strings.TrimSuffix(name, "\n")
+	if !strings.HasPrefix(name, "/") {
+		name = r.Dir + "/" + name
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	template, err := r.stripped(ctx, string(content))
+	return err == nil && template == message
+}
