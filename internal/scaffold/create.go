@@ -102,11 +102,12 @@ func createFile(root *os.Root, name string, text []byte) (Result, error) {
 }
 
 // attributeLines let git merge two branches' ledgers by keeping the lines of both, and keep it from changing their
-// bytes.
+// bytes. Archives are never merged: those of two branches have two names.
 func attributeLines() []string {
 	return []string{
 		".orchestration/agent_trace.jsonl merge=union -text",
 		".orchestration/trace/*.jsonl merge=union -text",
+		".orchestration/archive/** -diff -merge -text",
 	}
 }
 

@@ -167,7 +167,7 @@ func TestCreate(t *testing.T) {
 func TestCreateNeverOverwrites(t *testing.T) {
 	files := map[string]string{
 		scaffold.IntentsFile: "mine 1", scaffold.ConfigFile: "mine 2", scaffold.IgnoreFile: "mine 3", scaffold.GitIgnoreFile: "mine 4",
-		scaffold.AttributesFile: "*.go text\r\n.orchestration/agent_trace.jsonl merge=binary\r\n/.orchestration/trace/*.jsonl -merge",
+		scaffold.AttributesFile: "*.go text\r\n.orchestration/agent_trace.jsonl merge=binary\r\n/.orchestration/trace/*.jsonl -merge\r\n.orchestration/archive/** -merge",
 	}
 	dir, root := directory(t, files)
 	results, err := scaffold.Create(root, options())
@@ -190,14 +190,16 @@ func TestCreateNeverOverwrites(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	const both = ".orchestration/agent_trace.jsonl merge=union -text\n.orchestration/trace/*.jsonl merge=union -text\n"
+	const archives = ".orchestration/archive/** -diff -merge -text\n"
+	const all = ".orchestration/agent_trace.jsonl merge=union -text\n.orchestration/trace/*.jsonl merge=union -text\n" + archives
 	tests := []struct{ before, after string }{
-		{"", both},
-		{"*.go text\n", "*.go text\n" + both},
-		{"*.go text", "*.go text\n" + both},
-		{"a\r\n", "a\r\n" + strings.ReplaceAll(both, "\n", "\r\n")},
-		{".orchestration/agent_trace.jsonl text merge=union\n", ".orchestration/agent_trace.jsonl text merge=union\n.orchestration/trace/*.jsonl merge=union -text\n"},
-		{"# .orchestration/agent_trace.jsonl merge=union\n" + both, "# .orchestration/agent_trace.jsonl merge=union\n" + both},
+		{"", all},
+		{"*.go text\n", "*.go text\n" + all},
+		{"*.go text", "*.go text\n" + all},
+		{"a\r\n", "a\r\n" + strings.ReplaceAll(all, "\n", "\r\n")},
+		{".orchestration/agent_trace.jsonl text merge=union\n", ".orchestration/agent_trace.jsonl text merge=union\n.orchestration/trace/*.jsonl merge=union -text\n" + archives},
+		{strings.TrimSuffix(all, archives), all}, // of a version without archives
+		{"# .orchestration/agent_trace.jsonl merge=union\n" + all, "# .orchestration/agent_trace.jsonl merge=union\n" + all},
 	}
 	for _, test := range tests {
 		dir, root := directory(t, map[string]string{scaffold.AttributesFile: test.before})

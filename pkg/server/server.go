@@ -108,7 +108,7 @@ func (s *Server) open() error {
 		Lifetime: o.Settings.Session.Idle, Clock: o.Clock, Logger: s.log, Ended: s.ended,
 	})
 	s.ledger, err = ledger.Open(root, ledger.Options{
-		Layout: ledger.Layout(o.Settings.Ledger.Layout), Durability: ledgerDurability,
+		Layout: ledger.Layout(o.Settings.Ledger.Layout), Durability: ledgerDurability, SegmentSize: int64(o.Settings.Ledger.SegmentSize),
 		Version: o.Version, Clock: o.Clock, Logger: s.log,
 	})
 	s.images = images.Open(root, images.Options{

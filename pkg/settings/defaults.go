@@ -31,7 +31,7 @@ func Defaults() Settings {
 			OutputCap:   64 << 20,
 			OutputTotal: 512 << 20,
 		},
-		Ledger:  Ledger{Layout: Single, OnFailure: Refuse},
+		Ledger:  Ledger{Layout: Single, SegmentSize: 16 << 20, OnFailure: Refuse},
 		Undo:    Undo{KeepSize: 256 << 20, KeepAge: 720 * time.Hour},
 		Session: Session{Idle: 24 * time.Hour},
 		HTTP:    HTTP{Listen: "127.0.0.1:7428"},

@@ -124,6 +124,7 @@ type Commands struct {
 // Ledger is how the record is kept.
 type Ledger struct {
 	Layout      Choice // Single, Sessions
+	SegmentSize Size
 	RecordReads bool
 	OnFailure   Choice // Refuse, Degraded
 }
