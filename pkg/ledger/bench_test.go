@@ -163,3 +163,34 @@ func BenchmarkVerify(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkVerifyArchives interleaves the check of a ledger in archives with that of the same lines in one file, and
+// reports the ratio of their times.
+func BenchmarkVerifyArchives(b *testing.B) {
+	const n = 100_000
+	l, plain := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
+	manyRecords(b, l, n)
+	lines, err := plain.ReadFile(tracePath)
+	must(b, err)
+	rotating, packed := benchLedger(b, ledger.Options{})
+	must(b, packed.WriteFile(tracePath, lines, 0o644))
+	start := time.Now()
+	must(b, rotating.Rotate(context.Background()))
+	b.ReportMetric(float64(len(lines))/1e6/time.Since(start).Seconds(), "MB/s-rotate")
+	check := func(root *os.Root) time.Duration {
+		start := time.Now()
+		report, err := ledger.Verify(context.Background(), root)
+		must(b, err)
+		if report.Records != n || len(report.Problems) != 0 {
+			b.Fatalf("%d records, problems %v", report.Records, report.Problems)
+		}
+		return time.Since(start)
+	}
+	var one, many time.Duration
+	for b.Loop() {
+		one += check(plain)
+		many += check(packed)
+	}
+	b.ReportMetric(float64(many)/float64(one), "x-plain")
+	b.ReportMetric(float64(n*b.N)/many.Seconds(), "records/s")
+}
