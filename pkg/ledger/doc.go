@@ -22,6 +22,11 @@
 // trace/<id>.jsonl, a file for each session by its public id, and one for each process for what belongs to no
 // session. Writers use one layout; readers always read both.
 //
+// archive/<time>-<hash>.jsonl.zst has lines that were moved out of either: zstd frames of at most 1 MiB of lines each, so
+// that zstd -dc gives the lines (internal/framed has the details). The time is that of the first line, in UTC,
+// 20060102T150405.000Z; the hash is the first 16 hex digits of the SHA-256 of the file's own bytes, as sha256sum shows
+// it. An archive is never rewritten, so two branches of git never have different ones under one name.
+//
 // A writer holds an exclusive flock on the directory .orchestration itself while it writes, never while it flushes.
 // state/torn-<time>.jsonl holds the end of a file that a crash tore.
 //
@@ -67,6 +72,18 @@
 // leaves two heads, the next append joins them. Order and duplicates mean nothing. A JSON object without prev, from
 // another tool, is a root that later lines follow like any other; anything else (conflict markers, garbage) is never
 // followed, so that it can be cleaned away.
+//
+// # Rotation
+//
+// When a file is longer than Options.SegmentSize, all but its last eighth is moved into archives, in the background. What
+// stays in any case are its heads, so that a writer finds the heads of the ledger in the file that it appends to, and
+// garbage, so that it can be cleaned away. Archives and the file with what is left are written below state/rotate/
+// without the lock. Under it, if the file is still the one that was read and its beginning is unchanged, what was
+// appended meanwhile is added, the archives are put in place, then the file; each is flushed before. One process rotates
+// at a time: it holds a flock on state/rotate/, and removes what a killed one left there.
+//
+// A writer whose file was replaced after its write looks for its lines in the new file and in young archives, and writes
+// again only those that are in neither. A reader whose file was replaced after it had listed the segments begins again.
 //
 // # Crash
 //

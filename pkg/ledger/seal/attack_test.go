@@ -83,6 +83,50 @@ var attacks = map[string]struct {
 		must(w.t, os.RemoveAll(w.path(sealsPath)))
 		w.sealBy(newKey(w.t, w.t.TempDir(), "alice"))
 	}, requiring},
+	"remove an archive": {func(w *workspace) { must(w.t, os.Remove(w.archived()[0])) }, keyless},
+	"truncate an archive": {func(w *workspace) {
+		name := w.archived()[0]
+		must(w.t, os.Truncate(name, 200))
+	}, keyless},
+	"change a byte of an archive": {func(w *workspace) {
+		name := w.archived()[0]
+		content, err := os.ReadFile(name)
+		must(w.t, err)
+		content[len(content)-5] ^= 1
+		must(w.t, os.WriteFile(name, content, 0o644))
+	}, keyless},
+	"swap two archives": {func(w *workspace) {
+		names := w.archived()
+		must(w.t, os.Rename(names[0], w.path("x")))
+		must(w.t, os.Rename(names[1], names[0]))
+		must(w.t, os.Rename(w.path("x"), names[1]))
+	}, keyless},
+	"copy an archive to another name": {func(w *workspace) {
+		name := w.archived()[0]
+		content, err := os.ReadFile(name)
+		must(w.t, err)
+		must(w.t, os.WriteFile(filepath.Join(filepath.Dir(name), "20200101T000000.000Z-0000000000000000.jsonl.zst"), content, 0o644))
+	}, keyless},
+	"edit a record in an archive that is packed anew under the name it must have": {func(w *workspace) {
+		name := w.archived()[0]
+		lines := w.unpacked(name)
+		must(w.t, os.Remove(name))
+		w.pack(strings.Join(edited(lines, "two"), ""))
+	}, keyless},
+	"rewrite archives and file and compute the chain again": {func(w *workspace) {
+		var lines []string
+		for _, name := range w.archived() {
+			lines = append(lines, w.unpacked(name)...)
+			must(w.t, os.Remove(name))
+		}
+		all := strings.SplitAfter(recompute(edited(append(lines, w.lines()...), "two")), "\n")
+		w.pack(strings.Join(all[:3], ""))
+		w.write(tracePath, strings.Join(all[3:], ""))
+	}, trusting},
+	"put the lines of an archive back into the file too": {func(w *workspace) {
+		name := w.archived()[0]
+		w.write(tracePath, strings.Join(w.unpacked(name), "")+w.read(tracePath))
+	}, nobody},
 	"remove an unsealed head": {func(w *workspace) { w.write(tracePath, strings.Join(w.lines()[:4], "")) }, nobody},
 	"edit an unsealed head": {func(w *workspace) {
 		w.write(tracePath, strings.Replace(w.read(tracePath), `"call":"five"`, `"call":"FIVE"`, 1))

@@ -1,17 +1,21 @@
 package seal_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
@@ -92,6 +96,49 @@ func (w *workspace) sealBy(key *seal.Key) seal.Created {
 
 func (w *workspace) lines() []string {
 	return strings.SplitAfter(strings.TrimSuffix(w.read(tracePath), "\n"), "\n")
+}
+
+// archived moves most lines into archives, the oldest first, and gives their paths.
+func (w *workspace) archived() []string {
+	w.t.Helper()
+	l, err := ledger.Open(w.root, ledger.Options{SegmentSize: int64(2*len(w.lines()[1]) + 10)})
+	must(w.t, err)
+	must(w.t, l.Rotate(context.Background()))
+	must(w.t, l.Close(context.Background()))
+	names, err := filepath.Glob(w.path(".orchestration/archive/*"))
+	must(w.t, err)
+	slices.SortStableFunc(names, func(a, b string) int { // of one millisecond their names say no order
+		return strings.Compare(w.unpacked(b)[0][:10], w.unpacked(a)[0][:10]) // {"prev":[] before {"prev":["
+	})
+	if len(names) < 2 || !strings.Contains(strings.Join(w.unpacked(names[0]), ""), `"call":"two"`) {
+		w.t.Fatalf("archives %v", names)
+	}
+	return names
+}
+
+func (w *workspace) unpacked(name string) []string {
+	w.t.Helper()
+	file, err := os.Open(name)
+	must(w.t, err)
+	defer file.Close()
+	text, err := ledger.ArchiveLines(file)
+	must(w.t, err)
+	all, err := io.ReadAll(text)
+	must(w.t, err)
+	return withEnds(strings.SplitAfter(strings.TrimSuffix(string(all), "\n"), "\n"))
+}
+
+// pack makes an archive as this program would.
+func (w *workspace) pack(lines string) {
+	w.t.Helper()
+	var file bytes.Buffer
+	to, err := framed.NewWriter(&file)
+	must(w.t, err)
+	_, err = to.Write([]byte(strings.TrimSuffix(lines, "\n") + "\n"))
+	must(w.t, err)
+	must(w.t, to.Close())
+	sum := sha256.Sum256(file.Bytes())
+	w.write(".orchestration/archive/20260218T183000.000Z-"+hex.EncodeToString(sum[:])[:16]+".jsonl.zst", file.String())
 }
 
 // verify has the user's key among those it trusts.
