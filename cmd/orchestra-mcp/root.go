@@ -116,6 +116,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newServeCommand(),
 		a.newLogCommand(),
 		a.newVerifyCommand(),
+		a.newGateCommand(),
 		a.newSealCommand(),
 		a.newLedgerCommand(),
 		a.newGitCommand(),

@@ -22,7 +22,7 @@ type LostLine struct {
 // visit. It holds a hash for each line of the ledger, and reads every version of a segment that does not begin another
 // one. Without git, a repository or a commit the error is ErrNoHistory.
 func Lost(ctx context.Context, root *os.Root, revisions []string, visit func(LostLine) error) error {
-	w, err := newWalk(ctx, root, maxHeld)
+	w, err := newWalk(ctx, root, Options{}, maxHeld)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func Lost(ctx context.Context, root *os.Root, revisions []string, visit func(Los
 // Without a history there are none.
 func Elsewhere(root *os.Root) ledger.Elsewhere {
 	return func(ctx context.Context, visit func([]byte, string) error) error {
-		w, err := newWalk(ctx, root, maxHeld)
+		w, err := newWalk(ctx, root, Options{}, maxHeld)
 		if err != nil {
 			if errors.Is(err, ErrNoHistory) {
 				err = nil

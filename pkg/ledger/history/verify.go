@@ -25,6 +25,8 @@ const (
 type Options struct {
 	// Base leaves out the commits that this revision has, as a pull request's target; empty compares all of HEAD's.
 	Base string
+	// Head is the revision whose commits are compared, itself in place of the work tree; empty is what is checked out.
+	Head string
 }
 
 // Report is the result of Verify.
@@ -41,7 +43,7 @@ const maxListed = 1000
 // Verify compares the commits of the repository that has the workspace. Without git, a repository or a commit the error
 // is ErrNoHistory.
 func Verify(ctx context.Context, root *os.Root, opts Options) (Report, error) {
-	w, err := newWalk(ctx, root, maxHeld)
+	w, err := newWalk(ctx, root, opts, maxHeld)
 	if err != nil {
 		return Report{}, err
 	}
@@ -71,7 +73,7 @@ type walk struct {
 	seals                map[string]droppedSeal // by name
 }
 
-func newWalk(ctx context.Context, root *os.Root, limit int) (*walk, error) {
+func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk, error) {
 	w := &walk{
 		repository: repository{dir: root.Name()}, limit: limit, homes: map[string]string{}, pending: map[ledger.Hash]dropped{}, seals: map[string]droppedSeal{},
 		damages: damages{},
@@ -84,7 +86,10 @@ func newWalk(ctx context.Context, root *os.Root, limit int) (*walk, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoHistory, err)
 	}
 	w.way = append(strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' }), home)
-	if w.head, err = w.ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+	if w.head, err = w.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", cmp.Or(opts.Head, "HEAD")+"^{commit}"); err != nil {
+		if opts.Head != "" {
+			return nil, fmt.Errorf("%s is not a commit that this repository has: %w", opts.Head, err)
+		}
 		return nil, fmt.Errorf("%w: the branch has no commit yet", ErrNoHistory)
 	}
 	for _, o := range []**objects{&w.trees, &w.before, &w.after} {
@@ -97,11 +102,29 @@ func newWalk(ctx context.Context, root *os.Root, limit int) (*walk, error) {
 		w.close()
 		return nil, fmt.Errorf("run git: %w", err)
 	}
-	if w.files, err = newWorkTree(root, w.damages); err != nil {
+	if opts.Head != "" {
+		w.files, err = w.committed()
+	} else {
+		w.files, err = newWorkTree(root, w.damages)
+	}
+	if err != nil {
 		w.close()
 		return nil, err
 	}
 	return w, nil
+}
+
+// committed stands in for the work tree where that does not count.
+func (w *walk) committed() (*workTree, error) {
+	tree, err := w.trees.home(w.head, w.way)
+	if err != nil {
+		return nil, err
+	}
+	c, err := w.trees.readContent(tree)
+	if err != nil {
+		return nil, err
+	}
+	return &workTree{side: w.of(w.after, w.head, c)}, nil
 }
 
 func (w *walk) close() {

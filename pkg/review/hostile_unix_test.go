@@ -1,0 +1,37 @@
+//go:build !windows
+
+package review_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/review"
+)
+
+// A whole report over hostile names in a real repository, in every format.
+func TestHostileRepository(t *testing.T) {
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	name := "src/a:|`@x<b>\x1b[2J\u202e.txt"
+	r.traced("INT-002", "src/@octocat|`x`.txt", "x\n")
+	r.write(name, "by hand\n")
+	r.commit("hostile")
+	report := r.review(review.Options{})
+	var out bytes.Buffer
+	must(t, report.WriteSARIF(&out, ""))
+	checkSARIF(t, out.Bytes())
+	harmless(t, out.String())
+	out.Reset()
+	must(t, report.WriteMarkdown(&out))
+	harmless(t, out.String())
+	for line := range strings.Lines(out.String()) {
+		if strings.ContainsAny(outsideCode(t, line), "@<") {
+			t.Errorf("%q", line)
+		}
+	}
+	out.Reset()
+	must(t, report.WriteJUnit(&out))
+	harmless(t, out.String())
+}

@@ -1,0 +1,200 @@
+package review
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// traceLines finds for each changed line of a text whether a record of the range wrote or removed it.
+func (r *review) traceLines(f *File, before, after side, related []*record) error {
+	hunks := edit.Hunks(before.text, after.text)
+	for _, h := range hunks {
+		f.Lines.Removed += h[1]
+		f.Lines.Added += h[3]
+	}
+	if len(hunks) == 0 { // the bytes differ and the text does not, as by a byte order mark
+		f.Lines.Added = 1
+	}
+	closed := leads(before, after, related)
+	written, err := r.writers(before, after, related)
+	if err != nil {
+		return err
+	}
+	for _, line := range numbers(hunks, 2) {
+		by := written[line]
+		if by == nil && closed != nil {
+			by = &closed.Entry
+		}
+		if by == nil {
+			f.Untraced = extend(f.Untraced, line)
+			continue
+		}
+		f.Lines.Traced++
+		r.intent(by.IntentID).Lines++
+	}
+	if closed != nil {
+		f.Lines.Traced = f.Lines.Changed()
+		return nil
+	}
+	gone, err := r.removers(before, related)
+	if err != nil {
+		return err
+	}
+	for _, line := range numbers(hunks, 0) {
+		if gone[line] {
+			f.Lines.Traced++
+		} else {
+			f.Removed++
+		}
+	}
+	return nil
+}
+
+// numbers gives the 1-based numbers of the lines of all hunks on the old side (0) or the new one (2).
+func numbers(hunks [][4]int, side int) (lines []int) {
+	for _, h := range hunks {
+		for i := range h[side+1] {
+			lines = append(lines, h[side]+i)
+		}
+	}
+	return lines
+}
+
+// extend adds a line to ascending ranges.
+func extend(ranges []Range, line int) []Range {
+	if n := len(ranges); n > 0 && ranges[n-1].End+1 == line {
+		ranges[n-1].End = line
+		return ranges
+	}
+	return append(ranges, Range{line, line})
+}
+
+// state is a content of a file, or its absence, by its hash.
+type state struct{ path, hash string }
+
+func (s side) state() state {
+	if !s.there {
+		return state{s.path, ""}
+	}
+	return state{s.path, string(workspace.HashOf(s.content))}
+}
+
+// leads gives the last record of an unbroken way from one content to the other; nil if there is none.
+func leads(before, after side, related []*record) *record {
+	var last *record
+	at, from := after.state(), before.state()
+	for _, rec := range slices.Backward(related) {
+		c := changeTo(rec, at)
+		if c == nil {
+			continue
+		}
+		if last == nil {
+			last = rec
+		}
+		at = state{c.Path, c.Before}
+		if c.From != "" {
+			at.path = c.From
+		}
+		if at.hash == from.hash && (at.path == from.path || at.hash == "") {
+			return last
+		}
+	}
+	return nil
+}
+
+// changeTo gives the change by which a record ended in a state.
+func changeTo(rec *record, at state) *ledger.Change {
+	for i := range rec.Changes {
+		c := &rec.Changes[i]
+		if c.Op != ledger.OpUnchanged && c.Path == at.path && c.After == at.hash {
+			return c
+		}
+	}
+	return nil
+}
+
+// writers gives for line numbers of the new content the records that wrote them. Where git alone knows of a rename, the
+// records are those of the old name.
+func (r *review) writers(before, after side, related []*record) (map[int]*ledger.Entry, error) {
+	if len(related) == 0 || !after.there {
+		return nil, nil
+	}
+	entries := make([]ledger.Entry, len(related))
+	for i, rec := range related {
+		entries[i] = rec.Entry
+	}
+	written := map[int]*ledger.Entry{}
+	for _, path := range slices.Compact([]string{after.path, before.path}) {
+		lines, err := blame.File(r.ctx, path, after.content, entries, r.contents)
+		if err != nil {
+			return nil, r.cause(err)
+		}
+		for _, l := range lines {
+			if written[l.Number] == nil && l.Record != nil {
+				written[l.Number] = l.Record
+			}
+		}
+	}
+	return written, nil
+}
+
+// removers tells which lines of the old content a record removed. Seen backward in time, who removed a line wrote it.
+func (r *review) removers(before side, related []*record) (map[int]bool, error) {
+	if len(related) == 0 || !before.there {
+		return nil, nil
+	}
+	var entries []ledger.Entry
+	for _, rec := range slices.Backward(related) {
+		entries = append(entries, turnedRound(rec))
+	}
+	lines, err := blame.File(r.ctx, before.path, before.content, entries, r.contents)
+	if err != nil {
+		return nil, r.cause(err)
+	}
+	gone := map[int]bool{}
+	for _, l := range lines {
+		gone[l.Number] = l.Record != nil
+	}
+	return gone, nil
+}
+
+// turnedRound gives the record of the opposite change.
+func turnedRound(rec *record) ledger.Entry {
+	e := ledger.Entry{ID: rec.ID, Hash: rec.Hash, Time: time.UnixMilli(-rec.Time.UnixMilli())}
+	for _, c := range rec.Changes {
+		if c.Op == ledger.OpUnchanged {
+			continue
+		}
+		back := ledger.Change{Path: c.Path, Op: c.Op, Before: c.After, After: c.Before, BeforeOID: c.AfterOID, AfterOID: c.BeforeOID, Coarse: c.Coarse}
+		switch c.Op {
+		case ledger.OpCreated:
+			back.Op = ledger.OpDeleted
+		case ledger.OpDeleted:
+			back.Op = ledger.OpCreated
+		case ledger.OpMoved:
+			back.Path, back.From = c.From, c.Path
+		}
+		for _, h := range c.Hunks {
+			back.Hunks = append(back.Hunks, [4]int{h[2], h[3], h[0], h[1]})
+		}
+		e.Changes = append(e.Changes, back)
+	}
+	return e
+}
+
+// contents gives a blob that a record names, if git has it.
+func (r *review) contents(id string) ([]byte, bool) { return r.blobs.content(id) }
+
+// cause prefers the reason for which blame was ended.
+func (r *review) cause(err error) error {
+	if ended := context.Cause(r.ctx); ended != nil {
+		return ended
+	}
+	return err
+}

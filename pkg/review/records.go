@@ -1,0 +1,155 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// record is one that the range adds.
+type record struct {
+	ledger.Entry
+	number int // of the line in its segment
+}
+
+func (r *record) name() string { return cmp.Or(r.ID, r.Hash) }
+
+// explains reports whether the record can account for changes of files.
+func (r *record) explains() bool { return slices.Contains(ledger.ChangeKinds(), r.Kind) }
+
+// readRecords finds the lines that neither the base nor the merge base has. The same line twice counts once.
+func (r *review) readRecords() error {
+	known := map[ledger.Hash]struct{}{}
+	for _, snap := range slices.Compact([]*snapshot{r.base, r.fork}) {
+		if err := r.hashes(snap, known); err != nil {
+			return err
+		}
+	}
+	_, err := ledger.EachLine(r.ctx, r.head.root, func(line ledger.RawLine) error {
+		if _, old := known[line.Hash]; old || !line.Whole {
+			return nil // what is no line is the chain's to report
+		}
+		known[line.Hash] = struct{}{}
+		r.readRecord(line)
+		return nil
+	})
+	return err
+}
+
+func (r *review) readRecord(line ledger.RawLine) {
+	entry, err := ledger.Parse(line.Data)
+	if err != nil {
+		r.add(Finding{
+			Check: CheckLedger, Severity: Error, File: r.inRepository(home + "/" + line.Segment), Line: line.Number, End: line.Number,
+			Message: fmt.Sprintf("malformed_line: %v", err), Advice: "Bring the line back as the server wrote it (orchestra-mcp ledger restore), or explain it.",
+		})
+		return
+	}
+	entry.Raw, entry.Segment = nil, line.Segment
+	if entry.Kind == "" {
+		r.report.Foreign++
+		return
+	}
+	rec := &record{entry, line.Number}
+	r.records = append(r.records, rec)
+	r.report.Records++
+	r.count(rec)
+	if !rec.explains() {
+		return
+	}
+	for _, c := range rec.Changes {
+		for _, p := range changedPaths(c) {
+			if at := r.touched[p]; len(at) == 0 || at[len(at)-1] != rec {
+				r.touched[p] = append(at, rec)
+			}
+		}
+	}
+}
+
+// changedPaths are the paths that a change touched; none if it changed nothing.
+func changedPaths(c ledger.Change) []string {
+	switch {
+	case c.Op == ledger.OpUnchanged:
+		return nil
+	case c.From != "":
+		return []string{c.Path, c.From}
+	}
+	return []string{c.Path}
+}
+
+// count adds the record to the totals of its intent.
+func (r *review) count(rec *record) {
+	if d := rec.Decision; d != nil {
+		switch d.Outcome {
+		case "refused", "denied":
+			r.report.Refused++
+			r.intent(rec.IntentID).Refused++
+		case "approved":
+			r.report.Approved++
+		}
+	}
+	if len(rec.Changes) == 0 {
+		return
+	}
+	in := r.intent(rec.IntentID)
+	in.Records++
+	if model := rec.Contributor.ModelID; model != "" && !slices.Contains(in.Models, model) && len(in.Models) < maxRecords {
+		in.Models = append(in.Models, model)
+	}
+}
+
+// intent gives the row of an intent in the report.
+func (r *review) intent(id string) *Intent {
+	if row := r.intents[id]; row != nil {
+		return row
+	}
+	row := &Intent{ID: id, Origin: "unknown"}
+	if in, ok := r.base.get(id); ok {
+		row.Origin, row.Name, row.Status = "base", in.Name, string(in.Status)
+	}
+	if in, ok := r.head.get(id); ok {
+		if row.Origin == "unknown" {
+			row.Origin = "head"
+		}
+		row.Name, row.Status = cmp.Or(row.Name, in.Name), string(in.Status)
+	}
+	r.intents[id] = row
+	return row
+}
+
+// related gives the records on a path and on all names that moves tie to it, the oldest first.
+func (r *review) related(paths ...string) []*record {
+	var found []*record
+	seen := map[*record]bool{}
+	names := slices.Clone(paths)
+	for i := 0; i < len(names); i++ {
+		for _, rec := range r.touched[names[i]] {
+			if !seen[rec] {
+				seen[rec] = true
+				found = append(found, rec)
+				names = append(names, tied(rec, names)...)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *record) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Segment, b.Segment), a.number-b.number)
+	})
+	return found
+}
+
+func tied(rec *record, names []string) (more []string) {
+	for _, c := range rec.Changes {
+		if c.From == "" {
+			continue
+		}
+		hasNew, hasOld := slices.Contains(names, c.Path), slices.Contains(names, c.From)
+		if hasNew && !hasOld {
+			more = append(more, c.From)
+		} else if hasOld && !hasNew {
+			more = append(more, c.Path)
+		}
+	}
+	return more
+}

@@ -1,0 +1,197 @@
+package review_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/review"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+const baseIntents = `active_intents:
+  - {id: INT-001, name: Build the API, status: IN_PROGRESS, owned_scope: ["src/**"]}
+  - {id: INT-002, name: Write the manual, status: IN_PROGRESS, owned_scope: ["docs/**"]}
+`
+
+const intentsPath = ".orchestration/active_intents.yaml"
+
+// repo is a git repository with a workspace in it, whose changes go through a real ledger or past it.
+type repo struct {
+	t      testing.TB
+	top    string // of the repository
+	dir    string // of the workspace
+	root   *os.Root
+	ledger *ledger.Ledger
+	clock  time.Time
+	broken bool // the test leaves the ledger with problems
+}
+
+func newRepo(t testing.TB, below string) *repo {
+	t.Helper()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, t.TempDir())
+	}
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	r := &repo{t: t, top: t.TempDir(), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	r.dir = filepath.Join(r.top, below)
+	r.write(intentsPath, baseIntents)
+	r.write(".gitattributes", ledger.GitAttributes)
+	r.write(".orchestration/.gitignore", "/state/\n/cache/\n")
+	var err error
+	r.root, err = os.OpenRoot(r.dir)
+	must(t, err)
+	r.openLedger()
+	t.Cleanup(func() {
+		must(t, r.ledger.Close(context.Background()))
+		report, err := ledger.Verify(context.Background(), r.root)
+		if must(t, err); (len(report.Problems) > 0) != r.broken {
+			t.Errorf("the ledger ends with %v", report.Problems)
+		}
+		r.root.Close()
+	})
+	r.git("init", "-q", "-b", "main")
+	r.write("src/a.txt", lines(1, 20))
+	r.write("docs/manual.txt", "manual\n")
+	r.commit("base")
+	return r
+}
+
+func (r *repo) openLedger() {
+	var err error
+	r.ledger, err = ledger.Open(r.root, ledger.Options{Clock: func() time.Time {
+		r.clock = r.clock.Add(time.Second)
+		return r.clock
+	}, Durability: ledger.DurabilityOS})
+	must(r.t, err)
+}
+
+func lines(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "this is line number %d\n", i)
+	}
+	return b.String()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *repo) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"}, args...)...)
+	cmd.Dir = r.top
+	r.clock = r.clock.Add(time.Second)
+	date := fmt.Sprintf("%d +0000", r.clock.Unix())
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("git %v: %v\n%s%s", args, err, out, errs.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r *repo) commit(message string) string {
+	r.t.Helper()
+	r.git("add", "-A")
+	r.git("commit", "-q", "--allow-empty", "-m", message)
+	return r.git("rev-parse", "HEAD")
+}
+
+// write changes a file past the ledger.
+func (r *repo) write(path, content string) {
+	r.t.Helper()
+	name := filepath.Join(r.dir, filepath.FromSlash(path))
+	must(r.t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(r.t, os.WriteFile(name, []byte(content), 0o644))
+}
+
+func (r *repo) read(path string) (string, bool) {
+	content, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(path)))
+	return string(content), err == nil
+}
+
+// traced writes a file under an intent as the server does; an empty content removes it.
+func (r *repo) traced(intent, path, content string, edits ...func(*ledger.Record)) {
+	r.t.Helper()
+	before, had := r.read(path)
+	c := ledger.Change{Path: path, Op: ledger.OpModified, Hunks: edit.Hunks(before, content)}
+	if had {
+		c.Before, c.BeforeOID = string(workspace.HashOf([]byte(before))), r.ledger.BlobID([]byte(before))
+	} else {
+		c.Op = ledger.OpCreated
+	}
+	if content == "" {
+		c.Op = ledger.OpDeleted
+		must(r.t, os.Remove(filepath.Join(r.dir, filepath.FromSlash(path))))
+	} else {
+		r.write(path, content)
+		c.After, c.AfterOID = string(workspace.HashOf([]byte(content))), r.ledger.BlobID([]byte(content))
+		for _, lines := range edit.ChangedRanges(content, c.Hunks) {
+			c.Ranges = append(c.Ranges, ledger.Range{StartLine: lines.StartLine, EndLine: lines.EndLine, ContentHash: lines.ContentHash})
+		}
+	}
+	rec := ledger.Record{
+		Kind: ledger.KindMutation, IntentID: intent, Call: "write_to_file", MutationClass: "INTENT_EVOLUTION", Changes: []ledger.Change{c},
+		Contributor: ledger.Contributor{Type: "ai", ModelID: "test/model"},
+	}
+	for _, change := range edits {
+		change(&rec)
+	}
+	r.append(rec)
+}
+
+func (r *repo) append(rec ledger.Record) {
+	r.t.Helper()
+	_, err := r.ledger.Append(context.Background(), rec)
+	must(r.t, err)
+}
+
+func (r *repo) review(opts review.Options) *review.Report {
+	r.t.Helper()
+	if opts.Base == "" {
+		opts.Base = "main"
+	}
+	report, err := review.Run(context.Background(), r.root, opts)
+	must(r.t, err)
+	return report
+}
+
+// found gives the findings of a severity as "check file:line message".
+func found(report *review.Report, severity review.Severity) (texts []string) {
+	for i := range report.Findings {
+		if f := &report.Findings[i]; f.Severity == severity {
+			texts = append(texts, fmt.Sprintf("%s %s %s", f.Check, f.Where(), f.Message))
+		}
+	}
+	return texts
+}
+
+// want holds the findings of a severity to a list of texts that each must contain, in order.
+func want(t testing.TB, report *review.Report, severity review.Severity, texts ...string) {
+	t.Helper()
+	got := found(report, severity)
+	ok := len(got) == len(texts)
+	for i := 0; ok && i < len(got); i++ {
+		for _, part := range strings.Split(texts[i], " … ") {
+			ok = ok && strings.Contains(got[i], part)
+		}
+	}
+	if !ok {
+		t.Errorf("%s findings:\n%s\nwant:\n%s", severity, strings.Join(got, "\n"), strings.Join(texts, "\n"))
+	}
+}
