@@ -1,0 +1,140 @@
+package examples_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+type workflow struct {
+	On          map[string]any    `yaml:"on"`
+	Permissions map[string]string `yaml:"permissions"`
+	Jobs        map[string]struct {
+		Permissions map[string]string `yaml:"permissions"`
+		Steps       []struct {
+			Name, Uses, Run, If string
+			With                map[string]string
+			Env                 map[string]string
+		}
+	}
+}
+
+func readWorkflow(t *testing.T) workflow {
+	t.Helper()
+	text, err := os.ReadFile("github-actions/orchestra-gate.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w workflow
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestWorkflowIsSafe(t *testing.T) {
+	w := readWorkflow(t)
+	if _, ok := w.On["pull_request"]; !ok || len(w.On) != 1 {
+		t.Errorf("it runs on %v", w.On)
+	}
+	if w.Permissions == nil || len(w.Permissions) > 0 {
+		t.Errorf("the workflow has the permissions %v", w.Permissions)
+	}
+	for permission, level := range w.Jobs["gate"].Permissions {
+		if level == "write" && permission != "security-events" && permission != "pull-requests" {
+			t.Errorf("%s: %s", permission, level)
+		}
+	}
+	for _, step := range w.Jobs["gate"].Steps {
+		if strings.HasPrefix(step.Uses, "actions/checkout@") && (step.With["fetch-depth"] != "0" || step.With["persist-credentials"] != "false") {
+			t.Errorf("checkout with %v", step.With)
+		}
+		if strings.Contains(step.Run, "${{") {
+			t.Errorf("%s: an expression in a script can be injected into", step.Name)
+		}
+	}
+}
+
+// TestWorkflowRuns runs the steps as GitHub would, but for the actions of others and the installation, on a pull request
+// that passes and on one that does not.
+func TestWorkflowRuns(t *testing.T) {
+	tools := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", tools+"/", "../cmd/orchestra-mcp").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	gh := "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$RUNNER_TEMP/gh-arguments\"\ntest -f \"$RUNNER_TEMP/gate.md\"\n"
+	if err := os.WriteFile(filepath.Join(tools, "gh"), []byte(gh), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		untraced, want string
+		code           int
+	}{"passes": {"", "gate: passed", 0}, "fails": {"by hand\n", "gate: failed", 1}} {
+		t.Run(name, func(t *testing.T) {
+			temp := t.TempDir()
+			env := append(os.Environ(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+temp, "XDG_CONFIG_HOME="+temp,
+				"GIT_CONFIG_NOSYSTEM=1", "GITHUB_BASE_REF=main", "GITHUB_REPOSITORY=o/r", "PULL_REQUEST=7", "RUNNER_TEMP="+temp,
+				"GITHUB_STEP_SUMMARY="+temp+"/summary", "GITHUB_OUTPUT="+temp+"/output")
+			dir := pullRequest(t, env, c.untraced)
+			ran := 0
+			for _, step := range readWorkflow(t).Jobs["gate"].Steps {
+				if step.Run == "" || strings.HasPrefix(step.Run, "go install ") {
+					continue
+				}
+				code := 0
+				if step.Name == "Gate" {
+					code = c.code
+				}
+				shell(t, env, dir, step.Run, code)
+				ran++
+			}
+			if ran != 3 {
+				t.Errorf("%d steps ran", ran)
+			}
+			for file, want := range map[string]string{"summary": c.want, "output": "written=true", "gate.sarif": `"2.1.0"`, "gate.xml": "<testsuites", "gh-arguments": "--create-if-none"} {
+				if got, err := os.ReadFile(filepath.Join(temp, file)); err != nil || !strings.Contains(string(got), want) {
+					t.Errorf("%s: %v, %q has no %q", file, err, got, want)
+				}
+			}
+		})
+	}
+}
+
+// pullRequest is a checkout as actions/checkout leaves it: a detached merge commit, with the branches of the remote.
+func pullRequest(t *testing.T, env []string, untraced string) string {
+	t.Helper()
+	dir := t.TempDir()
+	shell(t, env, dir, `git init -q -b main && git config user.name t && git config user.email t@example.com
+mkdir src && echo x > src/x && orchestra-mcp init --yes > /dev/null && git add -A && git commit -qm base
+git update-ref refs/remotes/origin/main main && git switch -qc work`, 0)
+	if untraced != "" {
+		if err := os.WriteFile(filepath.Join(dir, "src", "hand"), []byte(untraced), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shell(t, env, dir, "git add -A && git commit -q --allow-empty -m work && git switch -q --detach main && git merge -q --no-ff --no-edit work", 0)
+	return dir
+}
+
+// shell runs a script as GitHub does.
+func shell(t *testing.T, env []string, dir, script string, code int) {
+	t.Helper()
+	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if got != code {
+		t.Fatalf("exit code %d, want %d, of\n%s\n%s", got, code, script, out)
+	}
+}
