@@ -314,6 +314,39 @@ func TestWorkspaceBelow(t *testing.T) {
 	}
 }
 
+// A line that one commit of the range adds and a later one drops is missed, though neither the base nor HEAD has it; so is
+// one of the base that a merge does not take over. A line that comes back is not.
+func TestDroppedWithinTheRange(t *testing.T) {
+	r := newRepo(t, "")
+	const name = ".orchestration/agent_trace.jsonl"
+	r.git("switch", "-qc", "work")
+	r.traced("INT-001", "src/a.txt", lines(2, 20))
+	r.commit("one")
+	one, _ := r.read(name)
+	r.traced("INT-001", "src/a.txt", lines(3, 20))
+	r.commit("two")
+	two, _ := r.read(name)
+	r.write(name, one)
+	r.commit("dropped")
+	want(t, r.review(review.Options{}), review.Error, "ledger "+name+" dropped_line: … (line 2 there)")
+	r.write(name, two)
+	r.commit("back")
+	want(t, r.review(review.Options{}), review.Error)
+
+	r.git("switch", "-q", "main")
+	must(t, r.ledger.Close(context.Background()))
+	r.openLedger()
+	r.traced("INT-002", "docs/manual.txt", "manual\nfrom main\n")
+	r.commit("main goes on")
+	r.git("switch", "-q", "work")
+	r.git("merge", "-q", "--no-edit", "main")
+	want(t, r.review(review.Options{}), review.Error)
+	r.write(name, two)
+	r.git("add", "-A")
+	r.git("commit", "-q", "--amend", "--no-edit")
+	want(t, r.review(review.Options{}), review.Error, "ledger "+name+" dropped_line")
+}
+
 // The commits that forges make: a test merge, and a squash.
 func TestMergeAndSquash(t *testing.T) {
 	r := newRepo(t, "")

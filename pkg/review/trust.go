@@ -15,17 +15,8 @@ import (
 
 // checkLedger compares the ledger with that of each parent, and checks its chain and its seals.
 func (r *review) checkLedger() error {
-	compared, err := history.Verify(r.ctx, r.root, history.Options{Base: r.base.commit, Head: r.head.commit})
-	if err != nil {
+	if err := r.checkHistory(); err != nil {
 		return err
-	}
-	for _, p := range compared.Problems {
-		// The line is one of the commit that still has it.
-		p.Detail, p.Line = fmt.Sprintf("%s (line %d there)", p.Detail, p.Line), 0
-		r.addProblem(p, Error, "Bring it back: orchestra-mcp ledger restore, or merge the base again without dropping lines.")
-	}
-	for _, sentence := range compared.Unproven {
-		r.unproven("%s", sentence)
 	}
 	if err := r.checkChain(); err != nil {
 		return err
@@ -39,6 +30,25 @@ func (r *review) checkLedger() error {
 			Check: CheckLedger, Severity: severity, File: r.inRepository(name), Message: "a link or a submodule stands where a governance file belongs",
 			Advice: "Replace it by the regular file.",
 		})
+	}
+	return nil
+}
+
+func (r *review) checkHistory() error {
+	if all, err := r.keepsAll(); all || err != nil {
+		return err
+	}
+	compared, err := history.Verify(r.ctx, r.root, history.Options{Base: r.base.commit, Head: r.head.commit})
+	if err != nil {
+		return err
+	}
+	for _, p := range compared.Problems {
+		// The line is one of the commit that still has it.
+		p.Detail, p.Line = fmt.Sprintf("%s (line %d there)", p.Detail, p.Line), 0
+		r.addProblem(p, Error, "Bring it back: orchestra-mcp ledger restore, or merge the base again without dropping lines.")
+	}
+	for _, sentence := range compared.Unproven {
+		r.unproven("%s", sentence)
 	}
 	return nil
 }
