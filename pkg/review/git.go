@@ -107,21 +107,19 @@ func (r repository) differences(from, to string) ([]difference, error) {
 // treeEntry is a file of a commit.
 type treeEntry struct {
 	mode, id, path string
-	size           int64 // of a blob
 }
 
 // list gives the files of a commit at or below a path.
 func (r repository) list(commit, path string) ([]treeEntry, error) {
-	out, err := r.ask("ls-tree", "-r", "-l", "-z", "--full-tree", "--end-of-options", commit, path)
+	out, err := r.ask("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit, path)
 	if err != nil {
 		return nil, err
 	}
 	var found []treeEntry
 	for _, line := range strings.Split(strings.TrimSuffix(out, "\x00"), "\x00") {
 		head, name, ok := strings.Cut(line, "\t")
-		if fields := strings.Fields(head); ok && len(fields) == 4 {
-			size, _ := strconv.ParseInt(fields[3], 10, 64) // "-" for a submodule
-			found = append(found, treeEntry{fields[0], fields[2], name, size})
+		if fields := strings.Fields(head); ok && len(fields) == 3 {
+			found = append(found, treeEntry{fields[0], fields[2], name})
 		}
 	}
 	return found, nil

@@ -28,9 +28,6 @@ func (r *review) readRecords() error {
 		}
 	}
 	_, err := ledger.EachLine(r.ctx, r.head.root, func(line ledger.RawLine) error {
-		if line.Whole {
-			r.lines[line.Hash] = struct{}{}
-		}
 		if _, old := known[line.Hash]; old || !line.Whole {
 			return nil // what is no line is the chain's to report
 		}

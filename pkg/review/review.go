@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -31,11 +30,10 @@ type review struct {
 	fork       *snapshot // the merge base
 
 	report  *Report
-	records []*record                // of the range, as they stand in the ledger
-	lines   map[ledger.Hash]struct{} // of HEAD's ledger
-	touched map[string][]*record     // by path, those that changed it
-	changed map[string]*File         // by path in the workspace at HEAD
-	ends    map[string][2]string     // the blobs of these, in the merge base and at HEAD
+	records []*record            // of the range, as they stand in the ledger
+	touched map[string][]*record // by path, those that changed it
+	changed map[string]*File     // by path in the workspace at HEAD
+	ends    map[string][2]string // the blobs of these, in the merge base and at HEAD
 	grouped map[grouping]*group
 	intents map[string]*Intent
 }
@@ -45,7 +43,7 @@ type review struct {
 func Run(ctx context.Context, root *os.Root, opts Options) (*Report, error) {
 	r := &review{
 		ctx: ctx, root: root, opts: opts, git: repository{root.Name(), ctx}, snapshots: map[string]*snapshot{},
-		lines: map[ledger.Hash]struct{}{}, touched: map[string][]*record{}, changed: map[string]*File{}, ends: map[string][2]string{}, grouped: map[grouping]*group{}, intents: map[string]*Intent{},
+		touched: map[string][]*record{}, changed: map[string]*File{}, ends: map[string][2]string{}, grouped: map[grouping]*group{}, intents: map[string]*Intent{},
 		report: &Report{MinTraced: opts.MinTraced, strict: opts.Strict, Findings: []Finding{}, Files: []File{}, Outside: []string{}, Unproven: []string{}},
 	}
 	if r.opts.Judge == nil {

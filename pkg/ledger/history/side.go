@@ -41,7 +41,7 @@ func short(commit string) string { return commit[:min(12, len(commit))] }
 // archives; that of a file that is appended to is unknown, which no commit has.
 type workTree struct {
 	side
-	root    *os.Root
+	root    *os.Root // nil where a commit stands in for them
 	damages damages
 	opened  *os.File
 }

@@ -265,7 +265,7 @@ func (w *walk) settle() error {
 	if err := search(w.files.side, nil, w.pending); err != nil {
 		return err
 	}
-	if len(w.pending) > 0 { // a rotation may have moved them since the files were listed
+	if len(w.pending) > 0 && w.files.root != nil { // a rotation may have moved them since the files were listed
 		if err := w.files.listArchives(); err != nil {
 			return err
 		}
