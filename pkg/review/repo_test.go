@@ -65,12 +65,15 @@ func newRepo(t testing.TB, below string) *repo {
 	return r
 }
 
-func (r *repo) openLedger() {
+func (r *repo) openLedger() { r.openLedgerOf(0) }
+
+// openLedgerOf is a ledger that rotates at a size.
+func (r *repo) openLedgerOf(size int64) {
 	var err error
 	r.ledger, err = ledger.Open(r.root, ledger.Options{Clock: func() time.Time {
 		r.clock = r.clock.Add(time.Second)
 		return r.clock
-	}, Durability: ledger.DurabilityOS})
+	}, Durability: ledger.DurabilityOS, SegmentSize: size})
 	must(r.t, err)
 }
 

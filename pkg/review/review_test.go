@@ -347,6 +347,37 @@ func TestDroppedWithinTheRange(t *testing.T) {
 	want(t, r.review(review.Options{}), review.Error, "ledger "+name+" dropped_line")
 }
 
+// A rotation in the range moves lines of the base into an archive, which is no loss; to remove that is.
+func TestRotationInTheRange(t *testing.T) {
+	r := newRepo(t, "")
+	for i := range 10 {
+		r.traced("INT-001", "src/a.txt", lines(2+i%2, 20))
+	}
+	r.commit("ten records")
+	r.git("switch", "-qc", "work")
+	must(t, r.ledger.Close(context.Background()))
+	r.openLedgerOf(4096)
+	r.traced("INT-001", "src/a.txt", lines(5, 20))
+	r.traced("INT-001", "src/a.txt", lines(6, 20))
+	must(t, r.ledger.Close(context.Background()))
+	r.openLedger()
+	r.commit("rotated")
+	archives, err := filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*"))
+	if must(t, err); len(archives) == 0 {
+		t.Fatal("nothing was rotated")
+	}
+	report := r.review(review.Options{MinTraced: 100})
+	want(t, report, review.Error)
+	if report.Records != 2 {
+		t.Errorf("%d records", report.Records)
+	}
+	r.git("rm", "-q", "--cached", "-r", ".orchestration/archive")
+	r.git("commit", "-qm", "archive removed")
+	if got := strings.Join(found(r.review(review.Options{}), review.Error), "\n"); !strings.Contains(got, "dropped_line") {
+		t.Errorf("a removed archive: %s", got)
+	}
+}
+
 // The commits that forges make: a test merge, and a squash.
 func TestMergeAndSquash(t *testing.T) {
 	r := newRepo(t, "")

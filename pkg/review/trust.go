@@ -59,6 +59,13 @@ func (r *review) checkChain() error {
 	for _, sentence := range now.Unproven {
 		r.unproven("%s", sentence)
 	}
+	if len(r.opts.Seals.Required) > 0 && now.Unsealed > 0 {
+		r.add(Finding{
+			Check: CheckLedger, Severity: Warning, File: r.inRepository(home + "/seals"),
+			Message: fmt.Sprintf("%d of %d records are under no seal of a trusted key", now.Unsealed, now.Records),
+			Advice:  "Seal them before the commit (orchestra-mcp seal, or orchestra-mcp git install-hooks): a seal covers only what was there.",
+		})
+	}
 	if len(now.Problems) == 0 {
 		return nil
 	}
