@@ -357,10 +357,11 @@ func TestRotationInTheRange(t *testing.T) {
 	r.git("switch", "-qc", "work")
 	must(t, r.ledger.Close(context.Background()))
 	r.openLedgerOf(4096)
-	r.traced("INT-001", "src/a.txt", lines(5, 20))
-	r.traced("INT-001", "src/a.txt", lines(6, 20))
+	must(t, r.ledger.Rotate(context.Background()))
 	must(t, r.ledger.Close(context.Background()))
 	r.openLedger()
+	r.traced("INT-001", "src/a.txt", lines(5, 20))
+	r.traced("INT-001", "src/a.txt", lines(6, 20))
 	r.commit("rotated")
 	archives, err := filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*"))
 	if must(t, err); len(archives) == 0 {
