@@ -32,7 +32,7 @@ func (s *step) isOpaque() bool {
 	return len(s.hunks) == 0 && c.Before != c.After && c.Op != ledger.OpCreated
 }
 
-// history is the graph of states, with its steps in the order of their times.
+// history is the graph of states, with its steps in the order in which they happened.
 type history struct {
 	steps    []step
 	made     map[node][]int // the steps that ended in a state, ascending
@@ -49,15 +49,15 @@ func newHistory(records []ledger.Entry, contents Contents) *history {
 		made: map[node][]int{}, byPath: map[string][]int{}, contents: contents, blobs: map[string][]string{},
 		pieced: map[int]*cells{}, loose: map[int]map[string]bool{}, budget: hashBudget,
 	}
-	for i := range records {
-		for j := range records[i].Changes {
-			change := &records[i].Changes[j]
+	for _, e := range ordered(records) {
+		for j := range e.Changes {
+			change := &e.Changes[j]
 			if change.Op != ledger.OpUnchanged && change.After != "" {
-				h.steps = append(h.steps, step{entry: &records[i], change: change, hunks: sound(change.Hunks), previous: -1})
+				h.steps = append(h.steps, step{entry: e, change: change, hunks: sound(change.Hunks), previous: -1})
 			}
 		}
 	}
-	slices.SortStableFunc(h.steps, func(a, b step) int { return a.entry.Time.Compare(b.entry.Time) })
+	h.steps = afterCauses(h.steps)
 	for i := range h.steps {
 		s := &h.steps[i]
 		if s.change.Before != "" {

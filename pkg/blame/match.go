@@ -37,6 +37,7 @@ func compare(old, now *cells) match {
 		}
 	}
 	m.dropIslands()
+	m.addWrapped()
 	m.addMoved()
 	return m
 }
@@ -224,7 +225,7 @@ func (m *match) addMoved() {
 		if m.from[to] >= 0 {
 			continue
 		}
-		if b := f.best(to); b.lines >= blockLines && b.weight >= blockWeight {
+		if b := f.best(to); b.lines >= blockLines && b.weight >= blockWeight && f.isAlone(b) {
 			for k := range b.lines {
 				m.from[b.to+k], m.kind[b.to+k] = b.from+k, moved
 				f.used[b.from+k] = true
@@ -238,6 +239,20 @@ type blockFinder struct {
 	*match
 	used   []bool
 	places map[string][]int
+	counts map[string]int // of the newer content's lines
+}
+
+// isAlone reports whether a block has a line that the newer content has once. What it has twice may be a copy.
+func (f *blockFinder) isAlone(b movedBlock) bool {
+	if f.counts == nil {
+		f.counts = f.now.occurrences()
+	}
+	for k := range b.lines {
+		if c := &f.now.lines[b.to+k]; c.weight > weakWeight && f.counts[c.text] == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 type movedBlock struct{ from, to, lines, weight int }
@@ -263,8 +278,17 @@ func (f *blockFinder) extend(from, to int) movedBlock {
 	for f.fits(from+last+1, to+last+1) {
 		last++
 	}
+	for first < 0 && f.isTaken(from+first, to+first) {
+		first++
+	}
+	for last > 0 && f.isTaken(from+last, to+last) {
+		last--
+	}
 	return movedBlock{from + first, to + first, last - first + 1, f.weightOf(to+first, to+last+1)}
 }
+
+// isTaken reports whether a line has a partner already: a brace at the edge of a block stays with its own neighbours.
+func (f *blockFinder) isTaken(from, to int) bool { return f.used[from] || f.from[to] >= 0 }
 
 func (f *blockFinder) fits(from, to int) bool {
 	if from < 0 || to < 0 || from >= len(f.old.lines) || to >= len(f.now.lines) {

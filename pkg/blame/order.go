@@ -1,0 +1,134 @@
+package blame
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// ordered puts records in the order in which they happened, as far as that can be known. The clocks of two machines
+// differ, so time alone does not tell. A segment keeps the order of its appends, also through a merge by union; time
+// only interleaves segments, and a record is never taken for older than one that its segment has before it.
+func ordered(records []ledger.Entry) []*ledger.Entry {
+	bySegment := map[string][]*ledger.Entry{}
+	var segments []string
+	for i := range records {
+		e := &records[i]
+		if bySegment[e.Segment] == nil {
+			segments = append(segments, e.Segment)
+		}
+		bySegment[e.Segment] = append(bySegment[e.Segment], e)
+	}
+	type dated struct {
+		*ledger.Entry
+		at time.Time
+	}
+	var all []dated
+	for _, segment := range segments {
+		entries := bySegment[segment]
+		slices.SortStableFunc(entries, func(a, b *ledger.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
+		var at time.Time
+		for _, e := range entries {
+			if e.Time.After(at) {
+				at = e.Time
+			}
+			all = append(all, dated{e, at})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
+	out := make([]*ledger.Entry, len(all))
+	for i, d := range all {
+		out[i] = d.Entry
+	}
+	return out
+}
+
+// afterCauses moves steps behind those that they follow: by the chain, where the record that they name is here, and by
+// the hash of the content that they started from, where only later steps made it. Else the order stays. A circle, which
+// only a forged ledger has, is cut at its first step.
+func afterCauses(steps []step) []step {
+	next := make([][]int, len(steps)) // the steps that follow
+	waits := make([]int, len(steps))
+	late := false
+	for i, cause := range causes(steps) {
+		for _, c := range cause {
+			next[c] = append(next[c], i)
+			waits[i]++
+			late = late || c > i
+		}
+	}
+	if !late {
+		return steps
+	}
+	out := make([]step, 0, len(steps))
+	done := make([]bool, len(steps))
+	ready := &indexHeap{}
+	for i := range steps {
+		if waits[i] == 0 {
+			heap.Push(ready, i)
+		}
+	}
+	for first := 0; len(out) < len(steps); {
+		if ready.Len() == 0 {
+			for done[first] {
+				first++
+			}
+			heap.Push(ready, first)
+		}
+		i := heap.Pop(ready).(int)
+		if done[i] {
+			continue
+		}
+		done[i] = true
+		out = append(out, steps[i])
+		for _, n := range next[i] {
+			if waits[n]--; waits[n] == 0 {
+				heap.Push(ready, n)
+			}
+		}
+	}
+	return out
+}
+
+// causes gives for each step those that it must follow.
+func causes(steps []step) [][]int {
+	last, made := map[string]int{}, map[node]int{} // of a record; the first that made a state
+	for i := range steps {
+		s := &steps[i]
+		last[s.entry.Hash] = i
+		at := node{s.change.Path, s.change.After}
+		if _, known := made[at]; !known {
+			made[at] = i
+		}
+	}
+	out := make([][]int, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		for _, prev := range s.entry.Prev {
+			if cause, known := last[prev]; known {
+				out[i] = append(out[i], cause)
+			}
+		}
+		if maker, known := made[s.before()]; known && s.change.Before != "" && maker > i {
+			out[i] = append(out[i], maker)
+		}
+	}
+	return out
+}
+
+// indexHeap gives the least index first.
+type indexHeap []int
+
+func (h indexHeap) Len() int           { return len(h) }
+func (h indexHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h indexHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *indexHeap) Push(x any)        { *h = append(*h, x.(int)) }
+func (h *indexHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

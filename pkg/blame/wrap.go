@@ -1,0 +1,95 @@
+package blame
+
+import (
+	"slices"
+	"strings"
+)
+
+// addWrapped finds lines that were broken into several, and several that were joined into one: between the same
+// neighbours, with the same text but for white space.
+func (m *match) addWrapped() {
+	for _, g := range m.gaps() {
+		m.wrap(g, m.now, m.old, func(now, old int) { m.from[now], m.kind[now] = old, reformatted })
+		m.wrap(g.turned(), m.old, m.now, func(old, now int) {
+			if m.from[now] < 0 || m.old.lines[old].weight > m.old.lines[m.from[now]].weight {
+				m.from[now], m.kind[now] = old, reformatted
+			}
+		})
+	}
+}
+
+// span is the lines from first to before last.
+type span struct{ first, last int }
+
+// gap is what stands between two matches that follow each other.
+type gap struct{ parts, whole span }
+
+func (g gap) turned() gap { return gap{g.whole, g.parts} }
+
+// gaps gives the places where both sides have lines without partner: as parts the newer, as whole the older.
+func (m *match) gaps() (gaps []gap) {
+	from, to := 0, 0
+	for now := 0; now <= len(m.from); now++ {
+		old := len(m.old.lines)
+		if now < len(m.from) {
+			old = m.from[now]
+		}
+		if old < 0 {
+			continue
+		}
+		if from < old && to < now {
+			gaps = append(gaps, gap{span{to, now}, span{from, old}})
+		}
+		from, to = old+1, now+1
+	}
+	return gaps
+}
+
+// maxParts bounds into how many lines one is broken.
+const maxParts = 64
+
+// wrap finds runs of g.parts that make one of g.whole, and gives their lines to pair.
+func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
+	var long []int
+	for i := g.whole.first; i < g.whole.last; i++ {
+		if c := &whole.lines[i]; c.known && c.weight >= strongWeight {
+			long = append(long, i)
+		}
+	}
+	slices.SortStableFunc(long, func(a, b int) int { return strings.Compare(whole.lines[a].loose, whole.lines[b].loose) })
+	used := map[int]bool{}
+	for first := g.parts.first; first < g.parts.last; first++ {
+		c := &parts.lines[first]
+		if !c.known || c.loose == "" {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(long, c.loose, func(i int, text string) int { return strings.Compare(whole.lines[i].loose, text) })
+		for tried := 0; at < len(long) && tried < maxPlaces; at, tried = at+1, tried+1 {
+			i := long[at]
+			if !strings.HasPrefix(whole.lines[i].loose, c.loose) {
+				break
+			}
+			if last := partsEnd(parts, first, g.parts.last, whole.lines[i].loose); last > first+1 && !used[i] {
+				for k := first; k < last; k++ {
+					pair(k, i)
+				}
+				used[i], first = true, last-1
+				break
+			}
+		}
+	}
+}
+
+// partsEnd gives the end of the run of lines from first that is text, or 0.
+func partsEnd(parts *cells, first, limit int, text string) int {
+	for k := first; k < min(limit, first+maxParts); k++ {
+		rest, ok := strings.CutPrefix(text, parts.lines[k].loose)
+		if !parts.lines[k].known || !ok {
+			return 0
+		}
+		if text = rest; text == "" {
+			return k + 1
+		}
+	}
+	return 0
+}
