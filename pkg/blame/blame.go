@@ -69,6 +69,10 @@ type Contents func(oid string) ([]byte, bool)
 // the file under this and its older names, the oldest first; others do no harm. contents may be nil. The errors are
 // the context's, and workspace.ErrBinary for what has no lines.
 func File(ctx context.Context, path string, now []byte, records []ledger.Entry, contents Contents) ([]Line, error) {
+	return file(ctx, path, now, files{records: records}, contents)
+}
+
+func file(ctx context.Context, path string, now []byte, past files, contents Contents) ([]Line, error) {
 	texts, err := textLines(now)
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
@@ -79,7 +83,7 @@ func File(ctx context.Context, path string, now []byte, records []ledger.Entry, 
 		lines[i] = Line{Number: i + 1, Text: text, Confidence: Untracked}
 		marks[i] = mark{line: i, at: i, text: text}
 	}
-	t := tracer{ctx: ctx, history: newHistory(records, contents)}
+	t := tracer{ctx: ctx, history: newHistory(path, past, contents)}
 	t.found = func(m mark, s *step) bool {
 		lines[m.line].Record, lines[m.line].Confidence = s.entry, m.strength.confidence()
 		lines[m.line].Path, lines[m.line].Origin = s.change.Path, m.at+1
@@ -95,6 +99,10 @@ func File(ctx context.Context, path string, now []byte, records []ledger.Entry, 
 // Story tells which records, the newest first, wrote line number line of the content now or the lines in whose place
 // it stands. The arguments are those of File.
 func Story(ctx context.Context, path string, line int, now []byte, records []ledger.Entry, contents Contents) ([]Touch, error) {
+	return story(ctx, path, line, now, files{records: records}, contents)
+}
+
+func story(ctx context.Context, path string, line int, now []byte, past files, contents Contents) ([]Touch, error) {
 	texts, err := textLines(now)
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
@@ -102,10 +110,10 @@ func Story(ctx context.Context, path string, line int, now []byte, records []led
 	if line < 1 || line > len(texts) {
 		return nil, fmt.Errorf("%w: %s has %d lines, there is no line %d", ErrNoSuchLine, path, len(texts), line)
 	}
-	var story []Touch
-	t := tracer{ctx: ctx, history: newHistory(records, contents)}
+	var touches []Touch
+	t := tracer{ctx: ctx, history: newHistory(path, past, contents)}
 	t.found = func(m mark, s *step) bool {
-		story = append(story, Touch{s.entry, s.change.Path, m.at + 1, m.strength.confidence()})
+		touches = append(touches, Touch{s.entry, s.change.Path, m.at + 1, m.strength.confidence()})
 		return true
 	}
 	at := state{path: path, hash: string(workspace.HashOf(now)), content: knownCells(texts)}
@@ -113,7 +121,7 @@ func Story(ctx context.Context, path string, line int, now []byte, records []led
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
-	return story, nil
+	return touches, nil
 }
 
 func textLines(content []byte) ([]string, error) {

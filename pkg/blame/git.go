@@ -77,6 +77,9 @@ func (b *blobs) content(name string) ([]byte, bool) {
 	return content, found && err == nil
 }
 
+// exists reports whether there is such a blob.
+func (b *blobs) exists(name string) bool { _, ok := b.content(name); return ok }
+
 func (b *blobs) ask(name string) ([]byte, bool, error) {
 	if b.cmd == nil {
 		if err := b.start(); err != nil {

@@ -123,10 +123,10 @@ func (p *paper) step() {
 const guard = 6
 
 // branches edits the parts above and below a place on two branches, the second on a machine with another clock, and
-// joins them. between is told when the first and the second branch begin, and when they are to be joined.
-func (p *paper) branches(n int, between func(stage int)) {
+// joins them. between is told when the first branch begins (0) and ends (1), and the second one too (2, 3).
+func (p *paper) branches(n int, between func(stage int)) bool {
 	if len(p.lines) < 40 {
-		return
+		return false
 	}
 	at := len(p.lines)/3 + p.rand.IntN(len(p.lines)/3)
 	base := p.lines
@@ -138,10 +138,11 @@ func (p *paper) branches(n int, between func(stage int)) {
 	for range n {
 		first = p.branchStep(first, func(part simFile) simFile { return slices.Concat(part, middle, lower) })
 	}
+	between(1)
 	firstHeads := p.records.heads
 	p.lines, p.records.heads = base, heads
+	between(2)
 	p.records.clock = p.records.clock.Add(skew)
-	between(1)
 	for range n {
 		second = p.branchStep(second, func(part simFile) simFile { return slices.Concat(upper, middle, part) })
 	}
@@ -149,8 +150,9 @@ func (p *paper) branches(n int, between func(stage int)) {
 	if len(firstHeads) > 0 && !slices.Equal(firstHeads, p.records.heads) {
 		p.records.heads = slices.Sorted(slices.Values(append(slices.Clone(firstHeads), p.records.heads...)))
 	}
-	between(2)
+	between(3)
 	p.become(slices.Concat(first, middle, second))
+	return true
 }
 
 func (p *paper) branchStep(part simFile, whole func(simFile) simFile) simFile {

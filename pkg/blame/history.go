@@ -42,14 +42,16 @@ type history struct {
 	pieced   map[int]*cells
 	loose    map[int]map[string]bool // known lines that a step left, without white space
 	budget   int                     // of hashing lines, see cells.learn
+	renamed  map[string]string       // older names that no record tells of, to the present one
 }
 
-func newHistory(records []ledger.Entry, contents Contents) *history {
+func newHistory(path string, f files, contents Contents) *history {
 	h := &history{
+		renamed: map[string]string{},
 		made: map[node][]int{}, byPath: map[string][]int{}, contents: contents, blobs: map[string][]string{},
 		pieced: map[int]*cells{}, loose: map[int]map[string]bool{}, budget: hashBudget,
 	}
-	for _, e := range ordered(records) {
+	for _, e := range ordered(f.records) {
 		for j := range e.Changes {
 			change := &e.Changes[j]
 			if change.Op != ledger.OpUnchanged && change.After != "" {
@@ -57,13 +59,16 @@ func newHistory(records []ledger.Entry, contents Contents) *history {
 			}
 		}
 	}
-	h.steps = afterCauses(h.steps)
+	for _, name := range f.names {
+		h.renamed[name] = path
+	}
+	h.steps = h.afterCauses(h.steps)
 	for i := range h.steps {
 		s := &h.steps[i]
 		if s.change.Before != "" {
 			s.previous = h.maker(s.before(), i)
 		}
-		at := node{s.change.Path, s.change.After}
+		at := node{h.name(s.change.Path), s.change.After}
 		h.made[at] = append(h.made[at], i)
 		h.byPath[at.path] = append(h.byPath[at.path], i)
 	}
@@ -83,8 +88,23 @@ func sound(hunks [][4]int) [][4]int {
 	return hunks
 }
 
+// files is what is known of the past of a file: the records on it, and the names that it had and they do not tell of.
+type files struct {
+	records []ledger.Entry
+	names   []string
+}
+
+// name gives the present name for an older one that no record tells of.
+func (h *history) name(path string) string {
+	if now, ok := h.renamed[path]; ok {
+		return now
+	}
+	return path
+}
+
 // maker gives the newest step before limit that ended in the state, or -1.
 func (h *history) maker(at node, limit int) int {
+	at.path = h.name(at.path)
 	made := h.made[at]
 	if n, _ := slices.BinarySearch(made, limit); n > 0 {
 		return made[n-1]
@@ -99,7 +119,7 @@ const maxCandidates = 8
 func (h *history) leaves(path string, limit int) []int {
 	var leaves []int
 	covered := map[int]bool{}
-	steps := h.byPath[path]
+	steps := h.byPath[h.name(path)]
 	n, _ := slices.BinarySearch(steps, limit)
 	for _, i := range slices.Backward(steps[:n]) {
 		if covered[i] {

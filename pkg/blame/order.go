@@ -46,14 +46,23 @@ func ordered(records []ledger.Entry) []*ledger.Entry {
 	return out
 }
 
+// inOrder is ordered, with the records themselves.
+func inOrder(records []ledger.Entry) []ledger.Entry {
+	out := make([]ledger.Entry, len(records))
+	for i, e := range ordered(records) {
+		out[i] = *e
+	}
+	return out
+}
+
 // afterCauses moves steps behind those that they follow: by the chain, where the record that they name is here, and by
 // the hash of the content that they started from, where only later steps made it. Else the order stays. A circle, which
 // only a forged ledger has, is cut at its first step.
-func afterCauses(steps []step) []step {
+func (h *history) afterCauses(steps []step) []step {
 	next := make([][]int, len(steps)) // the steps that follow
 	waits := make([]int, len(steps))
 	late := false
-	for i, cause := range causes(steps) {
+	for i, cause := range h.causes(steps) {
 		for _, c := range cause {
 			next[c] = append(next[c], i)
 			waits[i]++
@@ -94,12 +103,12 @@ func afterCauses(steps []step) []step {
 }
 
 // causes gives for each step those that it must follow.
-func causes(steps []step) [][]int {
+func (h *history) causes(steps []step) [][]int {
 	last, made := map[string]int{}, map[node]int{} // of a record; the first that made a state
 	for i := range steps {
 		s := &steps[i]
 		last[s.entry.Hash] = i
-		at := node{s.change.Path, s.change.After}
+		at := node{h.name(s.change.Path), s.change.After}
 		if _, known := made[at]; !known {
 			made[at] = i
 		}
@@ -112,7 +121,9 @@ func causes(steps []step) [][]int {
 				out[i] = append(out[i], cause)
 			}
 		}
-		if maker, known := made[s.before()]; known && s.change.Before != "" && maker > i {
+		before := s.before()
+		before.path = h.name(before.path)
+		if maker, known := made[before]; known && s.change.Before != "" && maker > i {
 			out[i] = append(out[i], maker)
 		}
 	}

@@ -57,11 +57,11 @@ func (w Workspace) Line(ctx context.Context, path string, line int) (Explanation
 		return Explanation{}, err
 	}
 	defer q.close()
-	story, err := Story(ctx, path, line, q.now, q.entries, q.contents)
+	lines, err := q.file()
 	if err != nil {
 		return Explanation{}, err
 	}
-	lines, err := q.file()
+	story, err := story(ctx, path, line, q.now, q.past, q.contents)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -83,8 +83,8 @@ type question struct {
 	ctx      context.Context
 	path     string
 	now      []byte
-	entries  []ledger.Entry // on the path and its older names
-	names    []string       // these, the present one first
+	past     files
+	names    []string // that records tell of, the present one first
 	asked    map[string][]ledger.Entry
 	problems []ledger.Problem
 	git      *git
@@ -97,11 +97,11 @@ func (w Workspace) open(ctx context.Context, path string) (*question, error) {
 		return nil, err
 	}
 	q := &question{Workspace: w, ctx: ctx, path: path, now: now, asked: map[string][]ledger.Entry{}}
-	if q.entries, err = q.records(path); err != nil {
+	if q.past.records, err = q.records(path); err != nil {
 		return nil, err
 	}
 	q.names = []string{path}
-	for _, e := range slices.Backward(q.entries) {
+	for _, e := range slices.Backward(q.past.records) {
 		q.names = append(q.names, olderNames(e, q.names)...)
 	}
 	if q.git = openGit(ctx, w.Root.Name()); q.git != nil {
@@ -159,7 +159,7 @@ func (q *question) records(path string) ([]ledger.Entry, error) {
 			names = append(names, olderNames(e, names)...)
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b ledger.Entry) int { return a.Time.Compare(b.Time) })
+	entries = inOrder(entries)
 	q.asked[path] = entries
 	return entries, nil
 }
@@ -195,11 +195,14 @@ func (q *question) contents(oid string) ([]byte, bool) {
 }
 
 func (q *question) file() ([]Line, error) {
-	lines, err := File(q.ctx, q.path, q.now, q.entries, q.contents)
+	lines, err := file(q.ctx, q.path, q.now, q.past, q.contents)
 	if err != nil || !slices.ContainsFunc(lines, isUntracked) {
 		return lines, err
 	}
 	if err := q.addCommits(lines, 1, 0); err != nil {
+		return nil, err
+	}
+	if lines, err = q.underOldNames(lines); err != nil {
 		return nil, err
 	}
 	return lines, q.followCommits(lines)

@@ -1,0 +1,191 @@
+package blame_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// project is a repository of papers, with a real ledger.
+type project struct {
+	*repo
+	rand   *rand.Rand
+	papers []*paper
+	notes  *recorder
+}
+
+func newProject(t testing.TB, seed int, all map[string][]string) *project {
+	t.Helper()
+	p := &project{repo: newRepo(t, 0), rand: rand.New(rand.NewPCG(uint64(seed), 815)), notes: newRecorder()}
+	p.git("rm", "-q", "-f", p.path)
+	p.notes.clock = p.clock
+	p.notes.append = func(r ledger.Record) {
+		p.clock = p.notes.clock
+		e := ledger.Entry{Record: r}
+		p.notes.entries = append(p.notes.entries, e) // for isImage
+		_, err := p.ledger.Append(context.Background(), r)
+		must(t, err)
+	}
+	names := slices.Sorted(maps.Keys(all))
+	for i := range 3 {
+		name := names[(seed+i*3)%len(names)]
+		h := &hand{rand: p.rand, pool: all[name], ids: i * 1_000_000}
+		p.papers = append(p.papers, newPaper(h, "src/"+name, all[name], p.notes))
+	}
+	p.commitAll()
+	return p
+}
+
+func (p *project) write() {
+	for _, paper := range p.papers {
+		name := filepath.Join(p.dir, filepath.FromSlash(paper.path))
+		must(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must(p.t, os.WriteFile(name, []byte(paper.String()), 0o644))
+	}
+}
+
+// clean removes what has another name now.
+func (p *project) clean() {
+	must(p.t, filepath.WalkDir(p.dir, func(name string, e os.DirEntry, err error) error {
+		must(p.t, err)
+		if e.Name() == ".git" || e.Name() == ".orchestration" {
+			return filepath.SkipDir
+		}
+		relative, err := filepath.Rel(p.dir, name)
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if !slices.ContainsFunc(p.papers, func(f *paper) bool { return f.path == filepath.ToSlash(relative) }) {
+			return os.Remove(name)
+		}
+		return nil
+	}))
+}
+
+func (p *project) commitAll() {
+	p.notes.clock = p.notes.clock.Add(1e9)
+	p.clock = p.notes.clock
+	p.write()
+	p.clean()
+	p.git("add", "-A")
+	p.git("commit", "-q", "--allow-empty", "-m", "work")
+}
+
+// step is an edit of a file, or of two, and now and then a commit.
+func (p *project) step() {
+	f := p.papers[p.rand.IntN(len(p.papers))]
+	switch n := p.rand.IntN(100); {
+	case n < 6:
+		p.moveAcross(f)
+	case n < 10: // git mv, by a person
+		p.commitAll()
+		f.path = fmt.Sprintf("moved%d/%s", p.rand.IntN(1e6), filepath.Base(f.path))
+		p.commitAll()
+	default:
+		f.step()
+	}
+	if p.rand.IntN(3) == 0 {
+		p.commitAll()
+	}
+}
+
+// moveAcross is a person who moves a block to another file, in a commit of its own.
+func (p *project) moveAcross(f *paper) {
+	other := p.papers[p.rand.IntN(len(p.papers))]
+	if other == f || len(f.lines) < 40 || f.crlf != other.crlf {
+		return
+	}
+	p.commitAll()
+	from := p.rand.IntN(len(f.lines) - 25)
+	to := from + 5 + p.rand.IntN(20)
+	block := f.lines[from:to]
+	at := p.rand.IntN(len(other.lines) + 1)
+	other.become(slices.Concat(other.lines[:at], block, other.lines[at:]))
+	f.become(slices.Concat(f.lines[:from], f.lines[to:]))
+	p.commitAll()
+}
+
+// join edits a file on two branches, and joins them as people do.
+func (p *project) join(f *paper, how string) {
+	joined := f.branches(3, func(stage int) {
+		switch stage {
+		case 0:
+			p.commitAll()
+			p.git("checkout", "-q", "-b", "feature")
+		case 1:
+			p.commitAll()
+		case 2:
+			p.git("checkout", "-q", "main")
+		case 3:
+			p.commitAll()
+			p.merge(how)
+		}
+	})
+	if !joined {
+		return
+	}
+	p.git("branch", "-q", "-D", "feature")
+	name := filepath.Join(p.dir, filepath.FromSlash(f.path))
+	if content, err := os.ReadFile(name); err != nil || string(content) != f.String() {
+		p.t.Fatalf("git made something else of the branches of %s (%s): %v", f.path, how, err)
+	}
+}
+
+func (p *project) merge(how string) {
+	switch how {
+	case "merge":
+		p.git("merge", "-q", "--no-ff", "-m", "join", "feature")
+	case "squash":
+		p.git("merge", "-q", "--squash", "feature")
+		p.git("commit", "-q", "--allow-empty", "-m", "squash")
+	case "rebase":
+		p.git("checkout", "-q", "feature")
+		p.git("rebase", "-q", "main")
+		p.git("checkout", "-q", "main")
+		p.git("merge", "-q", "--ff-only", "feature")
+	}
+}
+
+// TestHeldOutInGit is TestHeldOut with three files in a repository: commits, merges, rebases, squashes, renames and moves
+// between files.
+func TestHeldOutInGit(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	all := texts(t)
+	var git, images figures
+	for seed := range runs(4, 12) {
+		p := newProject(t, heldOutSeed(t)+seed, all)
+		for i := range 40 {
+			if i%13 == 12 {
+				p.join(p.papers[p.rand.IntN(3)], []string{"merge", "rebase", "squash"}[(seed+i/13)%3])
+			}
+			p.step()
+		}
+		p.write()
+		p.clean()
+		for _, known := range []struct {
+			images blame.Contents
+			*figures
+		}{{nil, &git}, {p.notes.contents("images"), &images}} {
+			w := blame.Workspace{Root: p.root, Ledger: p.ledger, Images: known.images}
+			for _, f := range p.papers {
+				result, err := w.File(context.Background(), f.path)
+				must(t, err)
+				known.addLines(t, result.Lines, f.lines)
+				if os.Getenv("ORCHESTRA_BLAME_SHOW") == "git" && known.images == nil {
+					show(t, seed, result.Lines, f)
+				}
+			}
+		}
+	}
+	t.Logf("contents known: git            %v", &git)
+	t.Logf("contents known: git and images %v", &images)
+}
