@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -77,23 +76,34 @@ func file(ctx context.Context, path string, now []byte, past files, contents Con
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
+	return newHistory(path, past, contents).file(ctx, path, now, texts)
+}
+
+// file tells where the lines of a content come from; texts are those of now.
+func (h *history) file(ctx context.Context, path string, now []byte, texts []string) ([]Line, error) {
 	lines := make([]Line, len(texts))
 	marks := make([]mark, len(texts))
+	ids := h.idsOf(texts)
 	for i, text := range texts {
 		lines[i] = Line{Number: i + 1, Text: text, Confidence: Untracked}
-		marks[i] = mark{line: i, at: i, text: text}
+		marks[i] = mark{line: i, at: i, text: ids[i]}
 	}
-	t := tracer{ctx: ctx, history: newHistory(path, past, contents)}
+	at := state{path: path, hash: string(workspace.HashOf(now)), content: &cells{lines: ids}}
+	return lines, h.fill(ctx, lines, at, len(h.steps), marks)
+}
+
+// fill follows marks from a state over the steps before limit, and notes in lines what it finds.
+func (h *history) fill(ctx context.Context, lines []Line, at state, limit int, marks []mark) error {
+	t := tracer{ctx: ctx, history: h}
 	t.found = func(m mark, s *step) bool {
 		lines[m.line].Record, lines[m.line].Confidence = s.entry, m.strength.confidence()
 		lines[m.line].Path, lines[m.line].Origin = s.change.Path, m.at+1
 		return false
 	}
-	err = t.walk(state{path: path, hash: string(workspace.HashOf(now)), content: knownCells(texts)}, len(t.steps), marks)
-	if err != nil {
-		return nil, fmt.Errorf("blame %s: %w", path, err)
+	if err := t.walk(at, limit, marks); err != nil {
+		return fmt.Errorf("blame %s: %w", at.path, err)
 	}
-	return lines, nil
+	return nil
 }
 
 // Story tells which records, the newest first, wrote line number line of the content now or the lines in whose place
@@ -110,24 +120,21 @@ func story(ctx context.Context, path string, line int, now []byte, past files, c
 	if line < 1 || line > len(texts) {
 		return nil, fmt.Errorf("%w: %s has %d lines, there is no line %d", ErrNoSuchLine, path, len(texts), line)
 	}
+	h := newHistory(path, past, contents)
+	return h.story(ctx, path, line, now, texts, len(h.steps))
+}
+
+func (h *history) story(ctx context.Context, path string, line int, now []byte, texts []string, limit int) ([]Touch, error) {
 	var touches []Touch
-	t := tracer{ctx: ctx, history: newHistory(path, past, contents)}
+	t := tracer{ctx: ctx, history: h}
 	t.found = func(m mark, s *step) bool {
 		touches = append(touches, Touch{s.entry, s.change.Path, m.at + 1, m.strength.confidence()})
 		return true
 	}
-	at := state{path: path, hash: string(workspace.HashOf(now)), content: knownCells(texts)}
-	err = t.walk(at, len(t.steps), []mark{{at: line - 1, text: texts[line-1]}})
-	if err != nil {
+	ids := h.idsOf(texts)
+	at := state{path: path, hash: string(workspace.HashOf(now)), content: &cells{lines: ids}}
+	if err := t.walk(at, limit, []mark{{at: line - 1, text: ids[line-1]}}); err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
 	return touches, nil
-}
-
-func textLines(content []byte) ([]string, error) {
-	text, err := workspace.Decode(content)
-	if err != nil {
-		return nil, err
-	}
-	return edit.Lines(text.String), nil
 }

@@ -1,56 +1,113 @@
 package blame
 
 import (
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// addCommits sets the commit of each line that is in HEAD's version of the file, from line first to last; 0 is the end.
-// Without git, or where git knows nothing of the file, it does nothing.
-func (q *question) addCommits(lines []Line, first, last int) error {
+// head is HEAD's version of the file, beside the present one.
+type head struct {
+	path string
+	match
+}
+
+// atHead finds HEAD's version. It gives nil without git, or where git knows nothing of the file.
+func (q *question) atHead() *head {
 	if q.git == nil {
 		return nil
 	}
-	path, head, ok := q.atHead()
-	if !ok {
+	for _, path := range q.names { // a move that is not committed yet leaves it under an older name
+		content, ok := q.blobs.content("HEAD:" + q.git.inRepository(path))
+		if !ok {
+			continue
+		}
+		texts, err := textLines(content)
+		if err != nil {
+			return nil // binary there, text here: no line came from it
+		}
+		t := q.own.lineTable
+		return &head{path, compare(t, &cells{lines: t.idsOf(texts)}, &cells{lines: t.idsOf(q.texts)})}
+	}
+	return nil
+}
+
+// addCommits sets the commit of the lines that are asked for, as far as they are in HEAD's version.
+func (q *question) addCommits(h *head, lines []Line, wanted func(Line) bool, moves bool) error {
+	if h == nil {
 		return q.ctx.Err()
 	}
-	old, err := textLines(head)
-	if err != nil {
-		return nil // binary there, text here: no line came from it
+	var ask []int
+	for i, l := range lines {
+		if wanted(l) && h.from[i] >= 0 {
+			ask = append(ask, h.from[i])
+		}
 	}
-	commits, err := q.git.blame(q.ctx, path)
-	if err != nil || len(commits) != len(old) {
+	commits, err := q.git.blame(q.ctx, h.path, ask, moves)
+	if err != nil {
 		return q.ctx.Err() // what git cannot tell is not known
 	}
-	texts := make([]string, len(lines))
 	for i, l := range lines {
-		texts[i] = l.Text
-	}
-	m := compare(knownCells(old), knownCells(texts))
-	if last == 0 {
-		last = len(lines)
-	}
-	for i := first - 1; i < last; i++ {
-		if from := m.from[i]; from >= 0 {
-			lines[i].Commit = &commits[from]
-			commits[from].strength = m.kind[i]
+		if c := commits[h.from[i]]; wanted(l) && c != nil {
+			commit := *c
+			commit.strength = h.kind[i]
+			lines[i].Commit = &commit
 		}
 	}
 	return nil
 }
 
-// atHead gives the file as it is in HEAD; a move that is not committed yet leaves it under an older name.
-func (q *question) atHead() (path string, content []byte, ok bool) {
-	for _, path := range q.names {
-		if content, ok := q.blobs.content("HEAD:" + q.git.inRepository(path)); ok {
-			return path, content, true
-		}
+// askGit answers for lines that no record explains yet. Most often git has them from commits of the file itself; only
+// for what is still unexplained then, and could be, it is asked for moves.
+func (q *question) askGit(lines []Line) ([]Line, error) {
+	h := q.atHead()
+	if err := q.addCommits(h, lines, isUntracked, false); err != nil || h == nil {
+		return lines, err
 	}
-	return "", nil, false
+	lines, err := q.underOldNames(lines)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.followCommits(lines, isUntracked); err != nil {
+		return nil, err
+	}
+	movable, err := q.movable(lines)
+	if err != nil || len(movable) == 0 {
+		return lines, err
+	}
+	isMovable := func(l Line) bool { return movable[l.Number] }
+	if err := q.addCommits(h, lines, isMovable, true); err != nil {
+		return nil, err
+	}
+	return lines, q.followCommits(lines, isMovable)
+}
+
+// clockSlack is how far the clocks of those who commit and those who record may be apart.
+const clockSlack = 24 * time.Hour
+
+// movable gives the numbers of untracked lines that could have been moved since there are records: in runs with as many
+// letters as git wants of a moved block, from commits that are not older than the ledger.
+func (q *question) movable(lines []Line) (map[int]bool, error) {
+	first, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Limit: 1})
+	if err != nil || len(first.Entries) == 0 {
+		return nil, err
+	}
+	since := first.Entries[0].Time.Add(-clockSlack)
+	movable := map[int]bool{}
+	for i := 0; i < len(lines); {
+		last, sum := i, int32(0)
+		for last < len(lines) && isUntracked(lines[last]) && lines[last].Commit != nil && !lines[last].Commit.Time.Before(since) {
+			sum += weight(lines[last].Text)
+			last++
+		}
+		for k := i; sum >= blockWeight && k < last; k++ {
+			movable[lines[k].Number] = true
+		}
+		i = max(last, i+1)
+	}
+	return movable, nil
 }
 
 // underOldNames answers anew, if git has lines from a path that is no more: the file's name before a rename that no
@@ -68,7 +125,8 @@ func (q *question) underOldNames(lines []Line) ([]Line, error) {
 	if len(q.past.records) == found {
 		return lines, nil
 	}
-	again, err := file(q.ctx, q.path, q.now, q.past, q.contents)
+	q.own = newHistory(q.path, q.past, q.contents)
+	again, err := q.own.file(q.ctx, q.path, q.now, q.texts)
 	for i := range again {
 		again[i].Commit = lines[i].Commit
 	}
@@ -111,31 +169,40 @@ func appendNew(entries, more []ledger.Entry) []ledger.Entry {
 // source is a file in a commit.
 type source struct{ commit, path string }
 
-// followCommits answers for untracked lines from where git has them: the records of that path until that commit.
-func (q *question) followCommits(lines []Line) error {
-	answers := map[source][]Line{}
+// followCommits answers for lines from where git has them: the records of that path until that commit.
+func (q *question) followCommits(lines []Line, asked func(Line) bool) error {
+	wanted := map[source][]int{}
 	fromPath := map[string]int{}
-	for _, l := range lines {
-		if l.Commit != nil {
-			fromPath[l.Commit.Path]++
-		}
-	}
-	for i := range lines {
-		c := lines[i].Commit
-		if lines[i].Record != nil || c == nil {
+	var sources []source
+	for i, l := range lines {
+		if l.Commit == nil {
 			continue
 		}
-		at := source{c.ID, c.Path}
-		if _, asked := answers[at]; !asked {
-			answer, err := q.atCommit(c)
-			if err != nil {
-				return err
-			}
-			answers[at] = answer
+		fromPath[l.Commit.Path]++
+		if !asked(l) {
+			continue
 		}
-		if there := answers[at]; c.Line <= len(there) && there[c.Line-1].Record != nil {
-			renamed := 2*fromPath[c.Path] >= len(lines)
-			lines[i].take(there[c.Line-1], c.over(lines[i].Number, q.path, renamed))
+		at := source{l.Commit.ID, l.Commit.Path}
+		if wanted[at] == nil {
+			sources = append(sources, at)
+		}
+		wanted[at] = append(wanted[at], i)
+	}
+	for _, at := range sources {
+		numbers := map[int]bool{}
+		for _, i := range wanted[at] {
+			numbers[lines[i].Commit.Line] = true
+		}
+		there, err := q.atCommit(lines[wanted[at][0]].Commit, numbers)
+		if err != nil {
+			return err
+		}
+		for _, i := range wanted[at] {
+			c := lines[i].Commit
+			if c.Line <= len(there) && there[c.Line-1].Record != nil {
+				renamed := 2*fromPath[c.Path] >= len(lines)
+				lines[i].take(there[c.Line-1], c.over(lines[i].Number, q.path, renamed))
+			}
 		}
 	}
 	return nil
@@ -171,52 +238,68 @@ func (c *Commit) over(number int, path string, renamed bool) strength {
 	return c.strength
 }
 
-// atCommit blames a file as it was in a commit. It gives nothing where no record can tell of it.
-func (q *question) atCommit(c *Commit) ([]Line, error) {
-	content, records, err := q.contentAt(c)
-	if err != nil || len(records) == 0 {
+// atCommit answers for lines of a file as it was in a commit, by their numbers; others may stay empty. It gives nothing where no record can tell of it.
+func (q *question) atCommit(c *Commit, wanted map[int]bool) ([]Line, error) {
+	h, limit, err := q.until(c)
+	if err != nil || limit == 0 {
 		return nil, err
 	}
-	lines, err := File(q.ctx, c.Path, content, records, q.contents)
-	if err != nil && q.ctx.Err() == nil {
-		return nil, nil // no text in that commit
+	content, texts, ok := q.contentAt(c)
+	if !ok {
+		return nil, q.ctx.Err()
 	}
-	return lines, err
+	ids := h.idsOf(texts)
+	lines, marks := make([]Line, len(ids)), make([]mark, len(ids))
+	for i, id := range ids {
+		marks[i] = mark{line: i, at: i, text: id, escort: !wanted[i+1]}
+	}
+	at := state{path: c.Path, hash: string(workspace.HashOf(content)), content: &cells{lines: ids}}
+	return lines, h.fill(q.ctx, lines, at, limit, marks)
 }
 
-// contentAt gives a file as it was in a commit, and the records that can tell of it.
-func (q *question) contentAt(c *Commit) ([]byte, []ledger.Entry, error) {
-	all, err := q.records(c.Path)
-	if err != nil {
-		return nil, nil, err
+// until gives the history of a commit's file, and how many of its steps can have led to the commit. Commits know their
+// time by the second, and clocks differ: what stands in the ledger before a record that is older than the commit is
+// older too.
+func (q *question) until(c *Commit) (*history, int, error) {
+	h := q.own
+	if !slices.Contains(q.names, c.Path) && !slices.Contains(q.past.names, c.Path) {
+		if h = q.others[c.Path]; h == nil {
+			records, err := q.records(c.Path)
+			if err != nil {
+				return nil, 0, err
+			}
+			h = newHistory(c.Path, files{records: records}, q.contents)
+			q.others[c.Path] = h
+		}
 	}
-	// Commits know their time by the second, and clocks differ: what stands in the ledger before a record that is older
-	// than the commit is older too.
-	until := c.Time.Add(time.Second)
-	records := all
-	for len(records) > 0 && !records[len(records)-1].Time.Before(until) {
-		records = records[:len(records)-1]
+	limit := len(h.steps)
+	for limit > 0 && !h.steps[limit-1].entry.Time.Before(c.Time.Add(time.Second)) {
+		limit--
 	}
-	if len(records) == 0 {
-		return nil, nil, nil
-	}
-	content, ok := q.blobs.content(c.ID + ":" + q.git.inRepository(c.Path))
+	return h, limit, nil
+}
+
+// contentAt gives a file as it was in a commit.
+func (q *question) contentAt(c *Commit) (content []byte, texts []string, ok bool) {
+	content, ok = q.blobs.content(c.ID + ":" + q.git.inRepository(c.Path))
 	if !ok {
-		return nil, nil, q.ctx.Err()
+		return nil, nil, false
 	}
-	return content, records, nil
+	texts, err := textLines(content)
+	return content, texts, err == nil
 }
 
 // storyInGit is the story of a line that was followed through a commit.
 func (q *question) storyInGit(l Line) ([]Touch, error) {
-	content, records, err := q.contentAt(l.Commit)
-	if err != nil || len(records) == 0 {
+	h, limit, err := q.until(l.Commit)
+	if err != nil || limit == 0 {
 		return nil, err
 	}
-	story, err := Story(q.ctx, l.Commit.Path, l.Commit.Line, content, records, q.contents)
-	if errors.Is(err, ErrNoSuchLine) {
-		return nil, nil
+	content, texts, ok := q.contentAt(l.Commit)
+	if !ok || l.Commit.Line > len(texts) {
+		return nil, q.ctx.Err()
 	}
+	story, err := h.story(q.ctx, l.Commit.Path, l.Commit.Line, content, texts, limit)
 	for i := range story {
 		t := &story[i]
 		at := Line{Confidence: t.Confidence}

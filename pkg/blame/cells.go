@@ -8,16 +8,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
-// cell is a line of a state; its text may not be known.
-type cell struct {
-	text   string
-	loose  string // the text without white space
-	weight int    // of the text
-	known  bool
-}
-
-func newCell(text string) cell { return cell{text, squeeze(text), weight(text), true} }
-
 // block is a run of lines of which the hash is known.
 type block struct {
 	start, lines int // start is 0-based
@@ -26,16 +16,8 @@ type block struct {
 
 // cells is what is known of a state's content. The end may be missing.
 type cells struct {
-	lines  []cell
+	lines  []lineID
 	blocks []block
-}
-
-func knownCells(texts []string) *cells {
-	c := &cells{lines: make([]cell, len(texts))}
-	for i, text := range texts {
-		c.lines[i] = newCell(text)
-	}
-	return c
 }
 
 // sparseCells knows of a state only the lines that are being followed.
@@ -44,7 +26,7 @@ func sparseCells(marks []mark) *cells {
 	for _, m := range marks {
 		c.reach(m.at + 1)
 		if !m.lost {
-			c.lines[m.at] = newCell(m.text)
+			c.lines[m.at] = m.text
 		}
 	}
 	return c
@@ -53,7 +35,7 @@ func sparseCells(marks []mark) *cells {
 // reach makes the content at least n lines long. maxLines keeps a forged line number from taking the memory.
 func (c *cells) reach(n int) {
 	if more := min(n, maxLines) - len(c.lines); more > 0 {
-		c.lines = append(c.lines, make([]cell, more)...)
+		c.lines = append(c.lines, make([]lineID, more)...)
 	}
 }
 
@@ -69,10 +51,10 @@ func (h *history) after(i int) *cells {
 	for at := i; c == nil; at = h.steps[at].previous {
 		chain = append(chain, at)
 		s := &h.steps[at]
-		if texts, ok := h.blob(s.change.AfterOID); ok {
-			c, chain = knownCells(texts), chain[:len(chain)-1]
-		} else if texts, ok := h.blob(s.change.BeforeOID); ok {
-			c = knownCells(texts)
+		if lines, ok := h.blob(s.change.AfterOID, s.change.After); ok {
+			c, chain = &cells{lines: slices.Clone(lines)}, chain[:len(chain)-1]
+		} else if lines, ok := h.blob(s.change.BeforeOID, s.change.Before); ok {
+			c = &cells{lines: slices.Clone(lines)}
 		} else if s.previous >= 0 && h.pieced[s.previous] != nil {
 			c = h.pieced[s.previous].clone()
 		} else if s.previous < 0 {
@@ -93,7 +75,7 @@ func (c *cells) apply(s *step) {
 	if s.isOpaque() {
 		c.lines, c.blocks = nil, nil
 	}
-	var out []cell
+	var out []lineID
 	from := 0
 	for _, h := range s.hunks {
 		begin := h[0] - min(h[1], 1)
@@ -102,7 +84,7 @@ func (c *cells) apply(s *step) {
 		}
 		c.reach(begin + h[1])
 		out = append(out, c.lines[from:begin]...)
-		out = append(out, make([]cell, h[3])...)
+		out = append(out, make([]lineID, h[3])...)
 		from = begin + h[1]
 	}
 	c.moveBlocks(s.hunks)
@@ -140,15 +122,19 @@ func (c *cells) moveBlocks(hunks [][4]int) {
 // has been reformatted since is guessed in its likely earlier forms; the hash says which guess is right.
 //
 // Each line that is hashed takes from budget; when it is used up, the rest stays unknown.
-func (c *cells) learn(later *cells, budget *int) {
+func (c *cells) learn(t *lineTable, later *cells, budget *int) {
 	wanted := c.unknownBlocks()
+	if len(wanted) == 0 {
+		return
+	}
+	runs := later.knownRuns()
 	for i := 0; i < len(reformattings) && len(wanted) > 0 && *budget > 0; i++ {
 		lengths := map[int]bool{}
 		for _, blocks := range wanted {
 			lengths[blocks[0].lines] = true
 		}
-		for _, run := range later.knownRuns() {
-			c.learnFrom(mapped(run, reformattings[i]), slices.Sorted(maps.Keys(lengths)), wanted, budget)
+		for _, run := range runs {
+			c.learnFrom(t, mapped(t.textsOf(run), reformattings[i]), slices.Sorted(maps.Keys(lengths)), wanted, budget)
 		}
 	}
 }
@@ -160,23 +146,23 @@ const hashBudget = 200_000
 func (c *cells) unknownBlocks() map[string][]block {
 	wanted := map[string][]block{}
 	for _, b := range c.blocks {
-		if b.start+b.lines <= len(c.lines) && slices.ContainsFunc(c.lines[b.start:b.start+b.lines], isUnknown) {
+		if b.start+b.lines <= len(c.lines) && slices.Contains(c.lines[b.start:b.start+b.lines], unknown) {
 			wanted[b.hash] = append(wanted[b.hash], b)
 		}
 	}
 	return wanted
 }
 
-// learnFrom takes from wanted what stands in run.
-func (c *cells) learnFrom(run []string, lengths []int, wanted map[string][]block, budget *int) {
+// learnFrom takes from wanted what stands in texts.
+func (c *cells) learnFrom(t *lineTable, texts []string, lengths []int, wanted map[string][]block, budget *int) {
 	for _, n := range lengths {
-		for start := 0; start+n <= len(run) && len(wanted) > 0 && *budget > 0; start++ {
+		for start := 0; start+n <= len(texts) && len(wanted) > 0 && *budget > 0; start++ {
 			*budget -= n
-			window := run[start : start+n]
+			window := texts[start : start+n]
 			hash := edit.HashLines(window)
 			for _, b := range wanted[hash] {
 				for k, text := range window {
-					c.lines[b.start+k] = newCell(text)
+					c.lines[b.start+k] = t.id(text)
 				}
 			}
 			delete(wanted, hash)
@@ -224,31 +210,27 @@ func indentedBy(old, new string) func(string) string {
 	}
 }
 
-func isUnknown(c cell) bool { return !c.known }
-
 // knownRuns gives the maximal runs of known lines.
-func (c *cells) knownRuns() [][]string {
-	var runs [][]string
-	var run []string
-	for _, line := range c.lines {
-		if line.known {
-			run = append(run, line.text)
-		} else if run != nil {
-			runs, run = append(runs, run), nil
+func (c *cells) knownRuns() (runs [][]lineID) {
+	for first := 0; first < len(c.lines); {
+		last := first
+		for last < len(c.lines) && c.lines[last] != unknown {
+			last++
 		}
-	}
-	if run != nil {
-		runs = append(runs, run)
+		if last > first {
+			runs = append(runs, c.lines[first:last])
+		}
+		first = last + 1
 	}
 	return runs
 }
 
-// occurrences counts the known lines by their text.
-func (c *cells) occurrences() map[string]int {
-	n := make(map[string]int, len(c.lines))
-	for _, line := range c.lines {
-		if line.known {
-			n[line.text]++
+// occurrences counts the known lines by their id, for all ids of the table.
+func (c *cells) occurrences(t *lineTable) []int32 {
+	n := make([]int32, len(t.all))
+	for _, id := range c.lines {
+		if id != unknown {
+			n[id]++
 		}
 	}
 	return n

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,23 +134,52 @@ func (b *blobs) close() {
 	b.cmd = nil
 }
 
-// blame tells for each line of HEAD's version of a file, 0-based, where git has it from.
-func (g *git) blame(ctx context.Context, file string) ([]Commit, error) {
-	out, err := g.run(ctx, "blame", "--porcelain", "-w", "-M", "-C", "--no-textconv", "--no-progress", "--ignore-revs-file=",
-		"HEAD", "--", file)
+// maxRanges bounds what a command line has to hold.
+const maxRanges = 200
+
+// blame tells where git has lines of HEAD's version of a file from. Lines are 0-based, and those that were not asked
+// for may be missing. Git's work grows with the lines that it has to follow; with moves, it follows them within the
+// file and from others too, which costs ten times as much.
+func (g *git) blame(ctx context.Context, file string, lines []int, moves bool) (map[int]*Commit, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	args := []string{"blame", "--porcelain", "-w", "--no-textconv", "--no-progress", "--ignore-revs-file="}
+	if moves {
+		args = append(args, "-M", "-C")
+	}
+	ranges := lineRanges(lines)
+	if len(ranges) <= maxRanges {
+		for _, r := range ranges {
+			args = append(args, fmt.Sprintf("-L%d,%d", r.first+1, r.last))
+		}
+	}
+	out, err := g.run(ctx, append(args, "HEAD", "--", file)...)
 	if err != nil {
 		return nil, err
 	}
 	return g.parsePorcelain(out)
 }
 
+// lineRanges joins lines that are next to each other.
+func lineRanges(lines []int) (ranges []span) {
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(lines))) {
+		if k := len(ranges) - 1; k >= 0 && ranges[k].last == n {
+			ranges[k].last++
+		} else {
+			ranges = append(ranges, span{n, n + 1})
+		}
+	}
+	return ranges
+}
+
 // parsePorcelain reads what git-blame(1) calls the porcelain format: a header line for each line, with the commit's
 // details the first time it comes, then the line behind a tab.
-func (g *git) parsePorcelain(out []byte) ([]Commit, error) {
-	var lines []Commit
+func (g *git) parsePorcelain(out []byte) (map[int]*Commit, error) {
+	lines := map[int]*Commit{}
 	known := map[string]*Commit{}
 	var at *Commit
-	origin := 0
+	origin, final := 0, 0
 	for raw := range bytes.Lines(out) {
 		line := strings.TrimSuffix(string(raw), "\n")
 		if strings.HasPrefix(line, "\t") {
@@ -158,21 +188,20 @@ func (g *git) parsePorcelain(out []byte) ([]Commit, error) {
 			}
 			commit := *at
 			commit.Line = origin
-			lines = append(lines, commit)
+			lines[final-1] = &commit
 			at = nil
 			continue
 		}
 		key, value, _ := strings.Cut(line, " ")
 		if at == nil {
-			first, _, _ := strings.Cut(value, " ")
-			n, err := strconv.Atoi(first)
-			if err != nil {
+			var err error
+			if origin, final, err = lineNumbers(value); err != nil {
 				return nil, fmt.Errorf("git blame: %q is no header", line)
 			}
 			if known[key] == nil {
 				known[key] = &Commit{ID: key}
 			}
-			at, origin = known[key], n
+			at = known[key]
 			continue
 		}
 		if err := g.detail(at, key, value); err != nil {
@@ -180,6 +209,21 @@ func (g *git) parsePorcelain(out []byte) ([]Commit, error) {
 		}
 	}
 	return lines, nil
+}
+
+// lineNumbers reads the numbers in the commit and in the file that was asked for.
+func lineNumbers(header string) (origin, final int, err error) {
+	numbers := strings.Fields(header)
+	if len(numbers) < 2 {
+		return 0, 0, errors.New("two numbers are missing")
+	}
+	if origin, err = strconv.Atoi(numbers[0]); err != nil {
+		return 0, 0, err
+	}
+	if final, err = strconv.Atoi(numbers[1]); err == nil && (origin < 1 || final < 1) {
+		err = errors.New("lines count from 1")
+	}
+	return origin, final, err
 }
 
 func (g *git) detail(c *Commit, key, value string) error {

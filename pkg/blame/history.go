@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // node names a state of a file.
@@ -38,18 +39,19 @@ type history struct {
 	made     map[node][]int // the steps that ended in a state, ascending
 	byPath   map[string][]int
 	contents Contents
-	blobs    map[string][]string // decoded contents by blob id; nil if not known
+	blobs    map[blobName][]lineID // contents; nil if not known
 	pieced   map[int]*cells
-	loose    map[int]map[string]bool // known lines that a step left, without white space
+	left     map[int]map[lineID]bool // known lines that a step left, without white space
 	budget   int                     // of hashing lines, see cells.learn
 	renamed  map[string]string       // older names that no record tells of, to the present one
+	*lineTable
 }
 
 func newHistory(path string, f files, contents Contents) *history {
 	h := &history{
 		renamed: map[string]string{},
-		made: map[node][]int{}, byPath: map[string][]int{}, contents: contents, blobs: map[string][]string{},
-		pieced: map[int]*cells{}, loose: map[int]map[string]bool{}, budget: hashBudget,
+		made:    map[node][]int{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
+		pieced: map[int]*cells{}, left: map[int]map[lineID]bool{}, budget: hashBudget,
 	}
 	for _, e := range ordered(f.records) {
 		for j := range e.Changes {
@@ -136,32 +138,37 @@ func (h *history) leaves(path string, limit int) []int {
 	return leaves
 }
 
-// blob gives the lines of a content, nil if it is not known.
-func (h *history) blob(oid string) ([]string, bool) {
-	if oid == "" || h.contents == nil {
+// blobName is a content as a record names it.
+type blobName struct{ oid, hash string }
+
+// blob gives the lines of a content, if it is known. What goes by the blob id and has not the hash that the record has
+// is another content: a collision of SHA-1, or somebody wrote to where contents are kept.
+func (h *history) blob(oid, hash string) ([]lineID, bool) {
+	if oid == "" || hash == "" || h.contents == nil {
 		return nil, false
 	}
-	lines, asked := h.blobs[oid]
+	name := blobName{oid, hash}
+	lines, asked := h.blobs[name]
 	if !asked {
-		if content, ok := h.contents(oid); ok {
+		if content, ok := h.contents(oid); ok && string(workspace.HashOf(content)) == hash {
 			if texts, err := textLines(content); err == nil {
-				lines = append([]string{}, texts...)
+				lines = h.idsOf(texts)
 			}
 		}
-		h.blobs[oid] = lines
+		h.blobs[name] = lines
 	}
 	return lines, lines != nil
 }
 
-func (h *history) looseLines(i int) map[string]bool {
-	if h.loose[i] == nil {
+func (h *history) looseLines(i int) map[lineID]bool {
+	if h.left[i] == nil {
 		lines := h.after(i).lines
-		h.loose[i] = make(map[string]bool, len(lines))
-		for _, c := range lines {
-			if c.known {
-				h.loose[i][c.loose] = true
+		h.left[i] = make(map[lineID]bool, len(lines))
+		for _, id := range lines {
+			if id != unknown {
+				h.left[i][h.loose(id)] = true
 			}
 		}
 	}
-	return h.loose[i]
+	return h.left[i]
 }

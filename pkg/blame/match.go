@@ -1,12 +1,6 @@
 package blame
 
-import (
-	"fmt"
-	"strings"
-	"unicode"
-
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
-)
+import "github.com/intentgov/orchestra-mcp/pkg/edit"
 
 const (
 	// strongWeight is the number of letters and digits from which a line is no longer one of many alike.
@@ -22,6 +16,7 @@ const (
 
 // match says where the lines of a newer content stand in an older one.
 type match struct {
+	*lineTable
 	step     int // that made the older content
 	old, now *cells
 	from     []int // by line of the newer content; -1 if it is not there
@@ -29,10 +24,10 @@ type match struct {
 }
 
 // compare matches two contents.
-func compare(old, now *cells) match {
-	m := align(old, now, func(c *cell) string { return c.text })
+func compare(t *lineTable, old, now *cells) match {
+	m := align(t, old, now, func(id lineID) lineID { return id })
 	if m.isReformatted() {
-		if loose := align(old, now, func(c *cell) string { return c.loose }); loose.count() > m.count() {
+		if loose := align(t, old, now, t.loose); loose.count() > m.count() {
 			m = loose
 		}
 	}
@@ -45,12 +40,12 @@ func compare(old, now *cells) match {
 // dropIslands parts what only looks equal: a few lines without substance, amid lines that are new or after lines that
 // are gone, are like those that stood there because all braces are.
 func (m *match) dropIslands() {
-	var old, now map[string]int
+	var old, now []int32
 	for first := 0; first < len(m.from); {
 		last := m.runEnd(first)
 		light := first < last && m.weightOf(first, last) < blockWeight
 		if light && old == nil {
-			old, now = m.old.occurrences(), m.now.occurrences()
+			old, now = m.old.occurrences(m.lineTable), m.now.occurrences(m.lineTable)
 		}
 		if light && !m.isUnique(first, last, old, now) {
 			for k := first; k < last; k++ {
@@ -62,10 +57,9 @@ func (m *match) dropIslands() {
 }
 
 // isUnique reports whether some line from first to before last is there once on each side, and more than a brace.
-func (m *match) isUnique(first, last int, old, now map[string]int) bool {
+func (m *match) isUnique(first, last int, old, now []int32) bool {
 	for k := first; k < last; k++ {
-		c := &m.now.lines[k]
-		if c.weight > weakWeight && old[c.text] == 1 && now[c.text] == 1 {
+		if id := m.now.lines[k]; m.weight(id) > weakWeight && old[id] == 1 && now[id] == 1 {
 			return true
 		}
 	}
@@ -83,81 +77,84 @@ func (m *match) runEnd(first int) int {
 
 func (m *match) weightOf(first, last int) (sum int) {
 	for k := first; k < last; k++ {
-		sum += m.now.lines[k].weight
+		sum += m.weight(m.now.lines[k])
 	}
 	return sum
 }
 
 // align matches by the longest common sequence of what key makes of the lines.
-func align(old, now *cells, key func(*cell) string) match {
-	m := match{old: old, now: now, from: make([]int, len(now.lines)), kind: make([]strength, len(now.lines))}
-	from, to := 0, 0
+func align(t *lineTable, old, now *cells, key func(lineID) lineID) match {
+	m := match{lineTable: t, old: old, now: now, from: make([]int, len(now.lines)), kind: make([]strength, len(now.lines))}
+	for to := range m.from {
+		m.from[to] = -1
+	}
+	a, b, ids := common(t, old.lines, now.lines, key)
+	i, j := 0, 0
 	same := func(n int) {
-		for ; to < n; from, to = from+1, to+1 {
-			m.pair(from, to)
+		for ; j < n; i, j = i+1, j+1 {
+			m.pair(a.at[i], b.at[j])
 		}
 	}
-	for _, h := range edit.Hunks(keyed(old, key, 'o'), keyed(now, key, 'n')) {
+	for _, h := range edit.IDHunks(a.ids, b.ids, ids) {
 		begin := h[2] - 1
 		if h[3] == 0 {
 			begin = h[2]
 		}
 		same(begin)
-		for range h[3] {
-			m.from[to] = -1
-			to++
-		}
-		from += h[1]
+		i, j = i+h[1], j+h[3]
 	}
-	same(len(now.lines))
+	same(len(b.ids))
 	return m
+}
+
+// subsequence is some lines of a content, with their places.
+type subsequence struct {
+	ids []lineID
+	at  []int
+}
+
+// common leaves out what the other side has not: it cannot be matched, and what is not known is much of some contents.
+// In the place of each run stands one line that is like nothing else. It gives how many ids there are then.
+func common(t *lineTable, old, now []lineID, key func(lineID) lineID) (a, b subsequence, ids int) {
+	const inOld, inNow = 1, 2
+	in := make([]uint8, len(t.all))
+	for _, id := range old {
+		in[key(id)] |= inOld
+	}
+	for _, id := range now {
+		in[key(id)] |= inNow
+	}
+	in[unknown] = 0
+	ids = len(t.all)
+	pick := func(lines []lineID) (s subsequence) {
+		s = subsequence{make([]lineID, 0, len(lines)), make([]int, 0, len(lines))}
+		left := false
+		for i, id := range lines {
+			id = key(id)
+			kept := in[id] == inOld|inNow
+			if !kept && left {
+				continue
+			}
+			if left = !kept; left {
+				id = lineID(ids)
+				ids++
+			}
+			s.ids, s.at = append(s.ids, id), append(s.at, i)
+		}
+		return s
+	}
+	a, b = pick(old), pick(now)
+	return a, b, ids
 }
 
 func (m *match) pair(from, to int) {
 	m.from[to] = from
 	switch {
-	case m.old.lines[from].text != m.now.lines[to].text:
+	case m.old.lines[from] != m.now.lines[to]:
 		m.kind[to] = reformatted
 	case from != to:
 		m.kind[to] = shifted
 	}
-}
-
-// keyed writes a content with one line for each of its lines. What is not known is like nothing else: no text has NUL.
-func keyed(c *cells, key func(*cell) string, side byte) string {
-	var b strings.Builder
-	for i := range c.lines {
-		if line := &c.lines[i]; line.known {
-			b.WriteString(key(line))
-		} else {
-			fmt.Fprintf(&b, "\x00%c%d", side, i)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// squeeze drops white space.
-func squeeze(text string) string {
-	if strings.IndexFunc(text, unicode.IsSpace) < 0 {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-// weight counts letters and digits, as git does to tell a line worth following from a brace.
-func weight(text string) (n int) {
-	for _, r := range text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			n++
-		}
-	}
-	return n
 }
 
 func (m *match) count() (n int) {
@@ -191,17 +188,17 @@ func (m *match) used() []bool {
 
 // isReformatted reports whether lines without partner differ only in their white space.
 func (m *match) isReformatted() bool {
-	loose := map[string]bool{}
+	loose, some := make([]bool, len(m.all)), false
 	for i, from := range m.from {
-		if c := m.now.lines[i]; from < 0 && c.known && c.weight > weakWeight {
-			loose[c.loose] = true
+		if id := m.now.lines[i]; from < 0 && m.weight(id) > weakWeight {
+			loose[m.loose(id)], some = true, true
 		}
 	}
-	if len(loose) == 0 {
+	if !some {
 		return false
 	}
 	for i, used := range m.used() {
-		if c := m.old.lines[i]; !used && c.known && loose[c.loose] {
+		if id := m.old.lines[i]; !used && id != unknown && loose[m.loose(id)] {
 			return true
 		}
 	}
@@ -211,10 +208,10 @@ func (m *match) isReformatted() bool {
 // addMoved finds blocks that stand out of order: without partner, but for weak lines that the alignment may have given
 // to their like elsewhere.
 func (m *match) addMoved() {
-	f := blockFinder{match: m, used: m.used(), places: map[string][]int{}}
+	f := blockFinder{match: m, used: m.used(), places: map[lineID][]int{}}
 	for i, used := range f.used {
-		if c := m.old.lines[i]; !used && c.known && c.weight > weakWeight {
-			key := c.loose
+		if id := m.old.lines[i]; !used && m.weight(id) > weakWeight {
+			key := m.loose(id)
 			f.places[key] = append(f.places[key], i)
 		}
 	}
@@ -238,17 +235,17 @@ func (m *match) addMoved() {
 type blockFinder struct {
 	*match
 	used   []bool
-	places map[string][]int
-	counts map[string]int // of the newer content's lines
+	places map[lineID][]int // of lines without partner, by their loose text
+	counts []int32          // of the newer content's lines
 }
 
 // isAlone reports whether a block has a line that the newer content has once. What it has twice may be a copy.
 func (f *blockFinder) isAlone(b movedBlock) bool {
 	if f.counts == nil {
-		f.counts = f.now.occurrences()
+		f.counts = f.now.occurrences(f.lineTable)
 	}
 	for k := range b.lines {
-		if c := &f.now.lines[b.to+k]; c.weight > weakWeight && f.counts[c.text] == 1 {
+		if id := f.now.lines[b.to+k]; f.weight(id) > weakWeight && f.counts[id] == 1 {
 			return true
 		}
 	}
@@ -259,8 +256,8 @@ type movedBlock struct{ from, to, lines, weight int }
 
 // best gives the longest block that has line to.
 func (f *blockFinder) best(to int) (best movedBlock) {
-	if c := f.now.lines[to]; c.known {
-		places := f.places[c.loose]
+	if id := f.now.lines[to]; id != unknown {
+		places := f.places[f.loose(id)]
 		for _, from := range places[:min(len(places), maxPlaces)] {
 			if b := f.extend(from, to); b.lines > best.lines {
 				best = b
@@ -294,22 +291,22 @@ func (f *blockFinder) fits(from, to int) bool {
 	if from < 0 || to < 0 || from >= len(f.old.lines) || to >= len(f.now.lines) {
 		return false
 	}
-	a, b := &f.old.lines[from], &f.now.lines[to]
-	if !a.known || !b.known || a.loose != b.loose {
+	a, b := f.old.lines[from], f.now.lines[to]
+	if a == unknown || b == unknown || f.loose(a) != f.loose(b) {
 		return false
 	}
-	return !f.used[from] && f.from[to] < 0 || b.weight <= weakWeight
+	return !f.used[from] && f.from[to] < 0 || f.weight(b) <= weakWeight
 }
 
 // strong tells which matches stand for themselves: in a block, or beside a line that each side has once.
 func (m *match) strong() []bool {
 	strong := make([]bool, len(m.from))
-	old, now := m.old.occurrences(), m.now.occurrences()
+	old, now := m.old.occurrences(m.lineTable), m.now.occurrences(m.lineTable)
 	for first := 0; first < len(m.from); {
 		last, lone := m.runEnd(first), false
 		for k := first; k < last; k++ {
-			c := &m.now.lines[k]
-			lone = lone || c.weight >= strongWeight && old[c.text] == 1 && now[c.text] == 1
+			id := m.now.lines[k]
+			lone = lone || m.weight(id) >= strongWeight && old[id] == 1 && now[id] == 1
 		}
 		if lone || last-first >= blockLines && m.weightOf(first, last) >= blockWeight {
 			for k := first; k < last; k++ {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -14,9 +13,11 @@ import (
 type mark struct {
 	line     int // 0-based, in the present file
 	at       int // 0-based, in the state at hand
-	text     string
+	text     lineID
 	lost     bool // the text is not known: the line stood in the place of another
 	strength strength
+	// escort: nobody asked for the line. It goes along up to the first gap, where it tells which branch a content is from.
+	escort bool
 }
 
 // state is a content of a file. The content is nil until somebody asks for it.
@@ -68,25 +69,18 @@ func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
 		}
 		return s.hunks, true
 	}
-	before, ok := t.blob(c.BeforeOID)
+	before, ok := t.blob(c.BeforeOID, c.Before)
 	if !ok {
 		return s.hunks, !s.isOpaque()
 	}
-	after, ok := t.blob(c.AfterOID)
-	if !ok && (at.content == nil || slices.ContainsFunc(at.content.lines, isUnknown)) {
-		return s.hunks, !s.isOpaque()
+	after, ok := t.blob(c.AfterOID, c.After)
+	if !ok && at.content != nil && !slices.Contains(at.content.lines, unknown) {
+		after, ok = at.content.lines, true
 	}
 	if !ok {
-		after = slices.Concat(at.content.knownRuns()...)
+		return s.hunks, !s.isOpaque()
 	}
-	return edit.Hunks(joined(before), joined(after)), true
-}
-
-func joined(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.Join(lines, "\n") + "\n"
+	return edit.IDHunks(before, after, len(t.all)), true
 }
 
 // back takes marks over the hunks of a step: to found if the step wrote them, else to the content before it.
@@ -134,7 +128,11 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 		return nil
 	}
 	now := t.contentOf(at, marks)
+	if !slices.ContainsFunc(marks, func(m mark) bool { return !m.escort && t.canBeIn(leaves, now, m) }) {
+		return nil
+	}
 	matches := t.compareAll(now, leaves, marks)
+	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.escort })
 	for i, m := range matches {
 		var through []mark
 		var strong []bool
@@ -147,7 +145,7 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 				return false
 			}
 			k.at, k.strength = from, max(k.strength, m.kind[k.at])
-			k.text, k.lost = m.old.lines[from].text, false
+			k.text, k.lost = m.old.lines[from], false
 			through = append(through, k)
 			return true
 		})
@@ -161,10 +159,18 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 	return nil
 }
 
+// canBeIn reports whether a comparison with leaves could find a line. Most lines that nobody recorded are in none.
+func (t *tracer) canBeIn(leaves []int, now *cells, m mark) bool {
+	id := now.lines[m.at]
+	return id == unknown || slices.ContainsFunc(leaves, func(leaf int) bool {
+		return slices.Contains(t.after(leaf).lines, unknown) || t.looseLines(leaf)[t.lineTable.loose(id)]
+	})
+}
+
 func (t *tracer) contentOf(at state, marks []mark) *cells {
 	if at.content == nil {
-		if texts, ok := t.blob(at.oid); ok {
-			at.content = knownCells(texts)
+		if lines, ok := t.blob(at.oid, at.hash); ok {
+			at.content = &cells{lines: slices.Clone(lines)}
 		}
 	}
 	if at.content == nil {
@@ -194,30 +200,30 @@ func (t *tracer) compareAll(now *cells, leaves []int, marks []mark) []match {
 
 func (t *tracer) compare(leaf int, now *cells) match {
 	old := t.after(leaf)
-	old.learn(now, &t.budget)
-	m := compare(old, now)
+	old.learn(t.lineTable, now, &t.budget)
+	m := compare(t.lineTable, old, now)
 	m.step = leaf
 	return m
 }
 
 // hasStrong reports whether a leaf knows a line that is left, and that is worth a comparison.
 func (t *tracer) hasStrong(leaf int, now *cells, left []mark) bool {
-	wanted := map[string]bool{}
+	wanted := map[lineID]bool{}
 	for _, m := range left {
-		if c := now.lines[m.at]; c.known && c.weight >= strongWeight {
-			wanted[c.loose] = true
+		if id := now.lines[m.at]; t.weight(id) >= strongWeight {
+			wanted[t.lineTable.loose(id)] = true
 		}
 	}
 	if len(wanted) == 0 {
 		return false
 	}
 	before := t.budget
-	if t.after(leaf).learn(now, &t.budget); t.budget != before {
-		delete(t.loose, leaf)
+	if t.after(leaf).learn(t.lineTable, now, &t.budget); t.budget != before {
+		delete(t.left, leaf)
 	}
 	loose := t.looseLines(leaf)
-	for text := range wanted {
-		if loose[text] {
+	for id := range wanted {
+		if loose[id] {
 			return true
 		}
 	}

@@ -57,11 +57,14 @@ func (w Workspace) Line(ctx context.Context, path string, line int) (Explanation
 		return Explanation{}, err
 	}
 	defer q.close()
+	if line < 1 || line > len(q.texts) {
+		return Explanation{}, fmt.Errorf("%w: %s has %d lines, there is no line %d", ErrNoSuchLine, path, len(q.texts), line)
+	}
 	lines, err := q.file()
 	if err != nil {
 		return Explanation{}, err
 	}
-	story, err := story(ctx, path, line, q.now, q.past, q.contents)
+	story, err := q.own.story(ctx, path, line, q.now, q.texts, len(q.own.steps))
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -70,7 +73,7 @@ func (w Workspace) Line(ctx context.Context, path string, line int) (Explanation
 		answer.Story, err = q.storyInGit(answer.Line)
 	}
 	if answer.Line.Commit == nil && err == nil {
-		err = q.addCommits(lines, line, line)
+		err = q.addCommits(q.atHead(), lines, func(l Line) bool { return l.Number == line }, true)
 		answer.Line.Commit = lines[line-1].Commit
 	}
 	answer.Problems = q.problems
@@ -83,10 +86,13 @@ type question struct {
 	ctx      context.Context
 	path     string
 	now      []byte
+	texts    []string // its lines
 	past     files
 	names    []string // that records tell of, the present one first
 	asked    map[string][]ledger.Entry
 	problems []ledger.Problem
+	own      *history
+	others   map[string]*history // of other files, by path
 	git      *git
 	blobs    *blobs
 }
@@ -96,16 +102,29 @@ func (w Workspace) open(ctx context.Context, path string) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Workspace: w, ctx: ctx, path: path, now: now, asked: map[string][]ledger.Entry{}}
-	if q.past.records, err = q.records(path); err != nil {
+	return w.ask(ctx, path, now)
+}
+
+// ask prepares the question for a content. Git starts while the ledger is read.
+func (w Workspace) ask(ctx context.Context, path string, now []byte) (*question, error) {
+	texts, err := textLines(now)
+	if err != nil {
+		return nil, fmt.Errorf("blame %s: %w", path, err)
+	}
+	q := &question{Workspace: w, ctx: ctx, path: path, now: now, texts: texts,
+		asked: map[string][]ledger.Entry{}, others: map[string]*history{}}
+	opened := make(chan *git, 1)
+	go func() { opened <- openGit(ctx, w.Root.Name()) }()
+	q.past.records, err = q.records(path)
+	if q.git = <-opened; q.git != nil {
+		q.blobs = &blobs{git: q.git, ctx: ctx}
+	}
+	if err != nil {
 		return nil, err
 	}
 	q.names = []string{path}
 	for _, e := range slices.Backward(q.past.records) {
 		q.names = append(q.names, olderNames(e, q.names)...)
-	}
-	if q.git = openGit(ctx, w.Root.Name()); q.git != nil {
-		q.blobs = &blobs{git: q.git, ctx: ctx}
 	}
 	return q, nil
 }
@@ -195,17 +214,12 @@ func (q *question) contents(oid string) ([]byte, bool) {
 }
 
 func (q *question) file() ([]Line, error) {
-	lines, err := file(q.ctx, q.path, q.now, q.past, q.contents)
+	q.own = newHistory(q.path, q.past, q.contents)
+	lines, err := q.own.file(q.ctx, q.path, q.now, q.texts)
 	if err != nil || !slices.ContainsFunc(lines, isUntracked) {
 		return lines, err
 	}
-	if err := q.addCommits(lines, 1, 0); err != nil {
-		return nil, err
-	}
-	if lines, err = q.underOldNames(lines); err != nil {
-		return nil, err
-	}
-	return lines, q.followCommits(lines)
+	return q.askGit(lines)
 }
 
 func isUntracked(l Line) bool { return l.Record == nil }

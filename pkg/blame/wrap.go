@@ -11,7 +11,7 @@ func (m *match) addWrapped() {
 	for _, g := range m.gaps() {
 		m.wrap(g, m.now, m.old, func(now, old int) { m.from[now], m.kind[now] = old, reformatted })
 		m.wrap(g.turned(), m.old, m.now, func(old, now int) {
-			if m.from[now] < 0 || m.old.lines[old].weight > m.old.lines[m.from[now]].weight {
+			if m.from[now] < 0 || m.weight(m.old.lines[old]) > m.weight(m.old.lines[m.from[now]]) {
 				m.from[now], m.kind[now] = old, reformatted
 			}
 		})
@@ -52,24 +52,25 @@ const maxParts = 64
 func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
 	var long []int
 	for i := g.whole.first; i < g.whole.last; i++ {
-		if c := &whole.lines[i]; c.known && c.weight >= strongWeight {
+		if m.weight(whole.lines[i]) >= strongWeight {
 			long = append(long, i)
 		}
 	}
-	slices.SortStableFunc(long, func(a, b int) int { return strings.Compare(whole.lines[a].loose, whole.lines[b].loose) })
+	text := func(i int) string { return m.looseOf(whole.lines[i]) }
+	slices.SortStableFunc(long, func(a, b int) int { return strings.Compare(text(a), text(b)) })
 	used := map[int]bool{}
 	for first := g.parts.first; first < g.parts.last; first++ {
-		c := &parts.lines[first]
-		if !c.known || c.loose == "" {
+		part := m.looseOf(parts.lines[first])
+		if part == "" {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(long, c.loose, func(i int, text string) int { return strings.Compare(whole.lines[i].loose, text) })
+		at, _ := slices.BinarySearchFunc(long, part, func(i int, part string) int { return strings.Compare(text(i), part) })
 		for tried := 0; at < len(long) && tried < maxPlaces; at, tried = at+1, tried+1 {
 			i := long[at]
-			if !strings.HasPrefix(whole.lines[i].loose, c.loose) {
+			if !strings.HasPrefix(text(i), part) {
 				break
 			}
-			if last := partsEnd(parts, first, g.parts.last, whole.lines[i].loose); last > first+1 && !used[i] {
+			if last := m.partsEnd(parts, first, g.parts.last, text(i)); last > first+1 && !used[i] {
 				for k := first; k < last; k++ {
 					pair(k, i)
 				}
@@ -81,10 +82,10 @@ func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
 }
 
 // partsEnd gives the end of the run of lines from first that is text, or 0.
-func partsEnd(parts *cells, first, limit int, text string) int {
+func (m *match) partsEnd(parts *cells, first, limit int, text string) int {
 	for k := first; k < min(limit, first+maxParts); k++ {
-		rest, ok := strings.CutPrefix(text, parts.lines[k].loose)
-		if !parts.lines[k].known || !ok {
+		rest, ok := strings.CutPrefix(text, m.looseOf(parts.lines[k]))
+		if parts.lines[k] == unknown || !ok {
 			return 0
 		}
 		if text = rest; text == "" {

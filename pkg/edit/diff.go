@@ -24,9 +24,21 @@ func Hunks(before, after string) [][4]int {
 	return lineHunks(RawLines(before), RawLines(after))
 }
 
+// IDHunks is Hunks of lines that stand as numbers, from 0 to below ids: equal
+// numbers are equal lines.
+func IDHunks(before, after []int32, ids int) [][4]int {
+	d := newDiffer(before, after, ids)
+	d.compare(0, len(d.a), 0, len(d.b), 0)
+	return hunksOf(d.diffs)
+}
+
 func lineHunks(before, after []string) [][4]int {
+	return hunksOf(diffLines(before, after))
+}
+
+func hunksOf(diffs []lcs.Diff) [][4]int {
 	hunks := [][4]int{}
-	for _, d := range diffLines(before, after) {
+	for _, d := range diffs {
 		h := [4]int{d.Start + 1, d.End - d.Start, d.ReplStart + 1, d.ReplEnd - d.ReplStart}
 		if h[1] == 0 {
 			h[0]--
@@ -46,9 +58,9 @@ func diffLines(before, after []string) []lcs.Diff {
 		same++
 	}
 	ids := make(map[string]rune)
-	d := &differ{offset: same, rounds: 200, a: intern(ids, before[same:]), b: intern(ids, after[same:])}
-	d.countA, d.countB = make([]int32, len(ids)), make([]int32, len(ids))
-	d.placeB = make([]int32, len(ids))
+	a, b := intern(ids, before[same:]), intern(ids, after[same:])
+	d := newDiffer(a, b, len(ids))
+	d.offset = same
 	d.compare(0, len(d.a), 0, len(d.b), 0)
 	return d.diffs
 }
@@ -75,6 +87,10 @@ type differ struct {
 	placeB         []int32 // scratch, by id: a place in b
 	rounds         int     // how often Myers' algorithm may go on where it gave up
 	diffs          []lcs.Diff
+}
+
+func newDiffer(a, b []rune, ids int) *differ {
+	return &differ{a: a, b: b, rounds: 200, countA: make([]int32, ids), countB: make([]int32, ids), placeB: make([]int32, ids)}
 }
 
 // maxDepth bounds the recursion of the patience step: each level looks at every
