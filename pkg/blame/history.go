@@ -43,6 +43,7 @@ type history struct {
 	pieced   map[int]*cells
 	left     map[int]map[lineID]bool // known lines that a step left, without white space
 	budget   int                     // of hashing lines, see cells.learn
+	compared int                     // lines, see hasStrong
 	renamed  map[string]string       // older names that no record tells of, to the present one
 	*lineTable
 }

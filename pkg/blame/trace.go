@@ -128,7 +128,7 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 		return nil
 	}
 	now := t.contentOf(at, marks)
-	if !slices.ContainsFunc(marks, func(m mark) bool { return !m.escort && t.canBeIn(leaves, now, m) }) {
+	if !t.canMatch(leaves, now, marks) {
 		return nil
 	}
 	matches := t.compareAll(now, leaves, marks)
@@ -159,11 +159,17 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 	return nil
 }
 
-// canBeIn reports whether a comparison with leaves could find a line. Most lines that nobody recorded are in none.
-func (t *tracer) canBeIn(leaves []int, now *cells, m mark) bool {
-	id := now.lines[m.at]
-	return id == unknown || slices.ContainsFunc(leaves, func(leaf int) bool {
-		return slices.Contains(t.after(leaf).lines, unknown) || t.looseLines(leaf)[t.lineTable.loose(id)]
+// canMatch reports whether a comparison with leaves could find a line that somebody asked for. Most lines that nobody
+// recorded are in none.
+func (t *tracer) canMatch(leaves []int, now *cells, marks []mark) bool {
+	if slices.ContainsFunc(leaves, func(leaf int) bool { return slices.Contains(t.after(leaf).lines, unknown) }) {
+		return slices.ContainsFunc(marks, func(m mark) bool { return !m.escort })
+	}
+	return slices.ContainsFunc(marks, func(m mark) bool {
+		id := now.lines[m.at]
+		return !m.escort && (id == unknown || slices.ContainsFunc(leaves, func(leaf int) bool {
+			return t.looseLines(leaf)[t.lineTable.loose(id)]
+		}))
 	})
 }
 
@@ -185,7 +191,7 @@ func (t *tracer) compareAll(now *cells, leaves []int, marks []mark) []match {
 	matches := []match{t.compare(leaves[0], now)}
 	left := matches[0].unmatched(marks)
 	for _, leaf := range leaves[1:] {
-		if !t.hasStrong(leaf, now, left) {
+		if !t.hasStrong(leaf, leaves[0], now, left) {
 			continue
 		}
 		m := t.compare(leaf, now)
@@ -201,16 +207,22 @@ func (t *tracer) compareAll(now *cells, leaves []int, marks []mark) []match {
 func (t *tracer) compare(leaf int, now *cells) match {
 	old := t.after(leaf)
 	old.learn(t.lineTable, now, &t.budget)
+	t.compared += len(old.lines) + len(now.lines)
 	m := compare(t.lineTable, old, now)
 	m.step = leaf
 	return m
 }
 
-// hasStrong reports whether a leaf knows a line that is left, and that is worth a comparison.
-func (t *tracer) hasStrong(leaf int, now *cells, left []mark) bool {
+// generousLines is how many lines are compared before it is asked more closely whether a comparison is worth it.
+const generousLines = 30_000
+
+// hasStrong reports whether a leaf knows a line that is left, and that is worth a comparison. After generousLines it is
+// one that the first leaf has not: each change from outside leaves one more leaf, and most of them are no branches.
+func (t *tracer) hasStrong(leaf, first int, now *cells, left []mark) bool {
 	wanted := map[lineID]bool{}
+	there, generous := t.looseLines(first), t.compared < generousLines
 	for _, m := range left {
-		if id := now.lines[m.at]; t.weight(id) >= strongWeight {
+		if id := now.lines[m.at]; t.weight(id) >= strongWeight && (generous || !there[t.lineTable.loose(id)]) {
 			wanted[t.lineTable.loose(id)] = true
 		}
 	}
