@@ -8,19 +8,19 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// head is HEAD's version of the file, beside the present one.
+// head is the version in HEAD, or in the commit that is asked about, beside the present one.
 type head struct {
 	path string
 	match
 }
 
-// atHead finds HEAD's version. It gives nil without git, or where git knows nothing of the file.
+// atHead finds that version. It gives nil without git, or where git knows nothing of the file.
 func (q *question) atHead() *head {
 	if q.git == nil {
 		return nil
 	}
 	for _, path := range q.names { // a move that is not committed yet leaves it under an older name
-		content, ok := q.blobs.content("HEAD:" + q.git.inRepository(path))
+		content, ok := q.blobs.content(q.revision + ":" + q.git.inRepository(path))
 		if !ok {
 			continue
 		}
@@ -45,7 +45,7 @@ func (q *question) addCommits(h *head, lines []Line, wanted func(Line) bool, mov
 			ask = append(ask, h.from[i])
 		}
 	}
-	commits, err := q.git.blame(q.ctx, h.path, ask, moves)
+	commits, err := q.git.blame(q.ctx, q.revision, h.path, ask, moves)
 	if err != nil {
 		return q.ctx.Err() // what git cannot tell is not known
 	}
@@ -108,62 +108,6 @@ func (q *question) movable(lines []Line) (map[int]bool, error) {
 		i = max(last, i+1)
 	}
 	return movable, nil
-}
-
-// underOldNames answers anew, if git has lines from a path that is no more: the file's name before a rename that no
-// record tells of. Its records are then the file's own.
-func (q *question) underOldNames(lines []Line) ([]Line, error) {
-	found := len(q.past.records)
-	for _, name := range q.goneNames(lines) {
-		records, err := q.records(name)
-		if err != nil {
-			return nil, err
-		}
-		q.past.names = append(q.past.names, name)
-		q.past.records = appendNew(q.past.records, records)
-	}
-	if len(q.past.records) == found {
-		return lines, nil
-	}
-	q.own = newHistory(q.path, q.past, q.contents)
-	again, err := q.own.file(q.ctx, q.path, q.now, q.texts)
-	for i := range again {
-		again[i].Commit = lines[i].Commit
-	}
-	return again, err
-}
-
-// maxNames bounds how many names a file had.
-const maxNames = 16
-
-// goneNames gives the paths that lines come from and that HEAD has no more.
-func (q *question) goneNames(lines []Line) (gone []string) {
-	asked := map[string]bool{}
-	for _, l := range lines {
-		if l.Commit == nil || asked[l.Commit.Path] || slices.Contains(q.names, l.Commit.Path) || len(asked) > maxNames {
-			continue
-		}
-		asked[l.Commit.Path] = true
-		if !q.blobs.exists("HEAD:" + q.git.inRepository(l.Commit.Path)) {
-			gone = append(gone, l.Commit.Path)
-		}
-	}
-	return gone
-}
-
-// appendNew adds the entries that are not there yet.
-func appendNew(entries, more []ledger.Entry) []ledger.Entry {
-	there := map[string]bool{}
-	for _, e := range entries {
-		there[e.Hash] = true
-	}
-	entries = slices.Clone(entries)
-	for _, e := range more {
-		if !there[e.Hash] {
-			entries = append(entries, e)
-		}
-	}
-	return entries
 }
 
 // source is a file in a commit.

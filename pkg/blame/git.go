@@ -137,10 +137,10 @@ func (b *blobs) close() {
 // maxRanges bounds what a command line has to hold.
 const maxRanges = 200
 
-// blame tells where git has lines of HEAD's version of a file from. Lines are 0-based, and those that were not asked
+// blame tells where git has lines of a revision's version of a file from. Lines are 0-based, and those that were not asked
 // for may be missing. Git's work grows with the lines that it has to follow; with moves, it follows them within the
 // file and from others too, which costs ten times as much.
-func (g *git) blame(ctx context.Context, file string, lines []int, moves bool) (map[int]*Commit, error) {
+func (g *git) blame(ctx context.Context, revision, file string, lines []int, moves bool) (map[int]*Commit, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
@@ -154,7 +154,7 @@ func (g *git) blame(ctx context.Context, file string, lines []int, moves bool) (
 			args = append(args, fmt.Sprintf("-L%d,%d", r.first+1, r.last))
 		}
 	}
-	out, err := g.run(ctx, append(args, "HEAD", "--", file)...)
+	out, err := g.run(ctx, append(args, revision, "--", file)...)
 	if err != nil {
 		return nil, err
 	}

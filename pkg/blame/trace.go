@@ -45,10 +45,20 @@ func (t *tracer) walk(at state, limit int, marks []mark) error {
 			return t.cross(at, limit, marks)
 		}
 		s := &t.steps[i]
+		if before, earlier, ok := t.restored(i, at); ok {
+			at, limit = before, earlier
+			continue
+		}
 		hunks, known := t.hunks(s, at)
 		if !known {
 			marks = t.backBlind(s, marks)
 			return t.cross(state{path: s.before().path}, i, marks)
+		}
+		if s.takesBack() {
+			var err error
+			if marks, err = t.backRestored(i, hunks, at, marks); err != nil {
+				return err
+			}
 		}
 		marks = t.back(s, hunks, marks)
 		if s.change.Before == "" {
@@ -149,7 +159,7 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 			through = append(through, k)
 			return true
 		})
-		slices.SortStableFunc(through, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
+		sortByPlace(through)
 		made := &t.steps[m.step]
 		from := state{path: made.change.Path, hash: made.change.After, oid: made.change.AfterOID, content: m.old}
 		if err := t.walk(from, m.step+1, through); err != nil {
@@ -157,6 +167,10 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 		}
 	}
 	return nil
+}
+
+func sortByPlace(marks []mark) {
+	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
 }
 
 // canMatch reports whether a comparison with leaves could find a line that somebody asked for. Most lines that nobody

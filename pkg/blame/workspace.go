@@ -91,6 +91,7 @@ type question struct {
 	names    []string // that records tell of, the present one first
 	asked    map[string][]ledger.Entry
 	problems []ledger.Problem
+	revision string // that git is asked about
 	own      *history
 	others   map[string]*history // of other files, by path
 	git      *git
@@ -102,31 +103,30 @@ func (w Workspace) open(ctx context.Context, path string) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.ask(ctx, path, now)
-}
-
-// ask prepares the question for a content. Git starts while the ledger is read.
-func (w Workspace) ask(ctx context.Context, path string, now []byte) (*question, error) {
 	texts, err := textLines(now)
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
-	q := &question{Workspace: w, ctx: ctx, path: path, now: now, texts: texts,
+	q := &question{Workspace: w, ctx: ctx, path: path, now: now, texts: texts, revision: "HEAD",
 		asked: map[string][]ledger.Entry{}, others: map[string]*history{}}
 	opened := make(chan *git, 1)
-	go func() { opened <- openGit(ctx, w.Root.Name()) }()
-	q.past.records, err = q.records(path)
+	go func() { opened <- openGit(ctx, w.Root.Name()) }() // while the ledger is read
+	err = q.readRecords()
 	if q.git = <-opened; q.git != nil {
 		q.blobs = &blobs{git: q.git, ctx: ctx}
 	}
-	if err != nil {
-		return nil, err
+	return q, err
+}
+
+func (q *question) readRecords() (err error) {
+	if q.past.records, err = q.records(q.path); err != nil {
+		return err
 	}
-	q.names = []string{path}
+	q.names = []string{q.path}
 	for _, e := range slices.Backward(q.past.records) {
 		q.names = append(q.names, olderNames(e, q.names)...)
 	}
-	return q, nil
+	return nil
 }
 
 func (q *question) close() {
