@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path"
@@ -90,6 +91,11 @@ func (b *blobs) ask(name string) ([]byte, bool, error) {
 	if _, err := fmt.Fprintln(b.in, name); err != nil {
 		return nil, false, err
 	}
+	return b.answer()
+}
+
+// answer reads "ID TYPE SIZE", the content and a newline, or a line that says why there is none.
+func (b *blobs) answer() ([]byte, bool, error) {
 	header, err := b.out.ReadString('\n')
 	if err != nil {
 		return nil, false, err
@@ -99,8 +105,8 @@ func (b *blobs) ask(name string) ([]byte, bool, error) {
 		return nil, false, nil
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
-		return nil, false, err
+	if err != nil || size < 0 || size == math.MaxInt64 {
+		return nil, false, fmt.Errorf("git cat-file: %q is no header", header)
 	}
 	if fields[1] != "blob" || size > maxBlob {
 		_, err := io.CopyN(io.Discard, b.out, size+1)

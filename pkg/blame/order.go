@@ -123,11 +123,35 @@ func (h *history) causes(steps []step) [][]int {
 		}
 		before := s.before()
 		before.path = h.name(before.path)
-		if maker, known := made[before]; known && s.change.Before != "" && maker > i {
+		if maker, known := made[before]; known && s.change.Before != "" && maker > i && h.mayPrecede(steps, made, maker, i) {
 			out[i] = append(out[i], maker)
 		}
 	}
 	return out
+}
+
+// maxSteps bounds a way back through states.
+const maxSteps = 1000
+
+// mayPrecede reports whether a later step can have made what step i started from. It cannot, if their segment has them
+// in this order, or if it follows from step i: then it brought an older content back.
+func (h *history) mayPrecede(steps []step, made map[node]int, later, i int) bool {
+	if segment := steps[i].entry.Segment; segment != "" && segment == steps[later].entry.Segment {
+		return false
+	}
+	for range maxSteps {
+		if later == i {
+			return false
+		}
+		before := steps[later].before()
+		before.path = h.name(before.path)
+		maker, known := made[before]
+		if !known {
+			return true
+		}
+		later = maker
+	}
+	return false
 }
 
 // indexHeap gives the least index first.

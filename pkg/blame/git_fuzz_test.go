@@ -1,0 +1,83 @@
+package blame_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/blame"
+)
+
+const commitID = "3f2504e04f8911d39a0c0305e82c3301aabbccdd"
+
+func FuzzPorcelain(f *testing.F) {
+	head := commitID + " 7 1 1\nauthor A \xff\u202e\nauthor-mail <a@b>\ncommitter-time 1700000000\nsummary s\n"
+	f.Add("", head+"filename src/a.go\n\tcode\n")
+	f.Add("sub/", head+"filename \"sub/a\\t\\303\\244\\\"\"\n\t\tcode\n"+commitID+" 8 2\n\t\n")
+	f.Add("sub/", head+"previous "+commitID+" x\nboundary\nfilename other\n\t\n")
+	f.Add("", head+"filename \"unfinished\n\tx\n")
+	f.Add("", commitID+" 99999999999999999999 1\n\tx\n")
+	f.Add("", commitID+" -1 0\n\tx\n")
+	f.Add("", "\tx\n")
+	f.Add("", "")
+	f.Fuzz(func(t *testing.T, prefix, out string) {
+		lines, err := blame.ParsePorcelain(prefix, []byte(out))
+		if err != nil {
+			return
+		}
+		for at, c := range lines {
+			if at < 0 || c.Line < 1 {
+				t.Errorf("line %d is from line %d", at, c.Line)
+			}
+			if !strings.Contains(out, c.ID) || !strings.Contains(out, c.Author) || !strings.Contains(out, c.Summary) {
+				t.Errorf("%+v is made up", c)
+			}
+		}
+		if n := strings.Count("\n"+out, "\n\t"); len(lines) > n {
+			t.Errorf("%d lines from %d", len(lines), n)
+		}
+	})
+}
+
+func TestPorcelain(t *testing.T) {
+	out := commitID + " 7 1 2\nauthor Zo\xeb\ncommitter-time 1700000000\nsummary one\nfilename \"sub/a\\303\\244\\tb\"\n\tx\n" + commitID + " 8 2\n\ty\n"
+	lines, err := blame.ParsePorcelain("sub/", []byte(out))
+	must(t, err)
+	want := map[int]int{0: 7, 1: 8}
+	for at, c := range lines {
+		if c.Path != "aä\tb" || c.Line != want[at] || c.Author != "Zo\xeb" || c.Time.Unix() != 1700000000 {
+			t.Errorf("line %d: %+v", at, c)
+		}
+	}
+	if len(lines) != 2 {
+		t.Errorf("%d lines", len(lines))
+	}
+	for _, bad := range []string{"\tx\n", "what\n", commitID + " 0 1\n", commitID + " 1 1\ncommitter-time x\n"} {
+		if _, err := blame.ParsePorcelain("", []byte(bad)); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+func FuzzBlob(f *testing.F) {
+	f.Add([]byte(commitID+" blob 3\nabc\nnext"), uint8(0))
+	f.Add([]byte(commitID+" tree 3\nabc\nnext"), uint8(0))
+	f.Add([]byte("HEAD:a b missing\n"), uint8(0))
+	f.Add([]byte(commitID+" blob -5\nabc\n"), uint8(0))
+	f.Add([]byte(commitID+" blob 9223372036854775807\nabc\n"), uint8(0))
+	f.Add([]byte(commitID+" blob 66000000\nabc\n"), uint8(0))
+	f.Add([]byte(commitID+" blob 99\nabc\n"), uint8(0))
+	f.Fuzz(func(t *testing.T, out []byte, n uint8) {
+		content, found, _, err := blame.ReadBlob(out)
+		if found && err == nil && !bytes.Contains(out, content) {
+			t.Errorf("%q is made up", content)
+		}
+		// What git writes is read back, with what stands behind it left.
+		whole := fmt.Appendf(nil, "%s blob %d\n%s\n", commitID, len(out), out)
+		again, found, rest, err := blame.ReadBlob(append(whole, make([]byte, n)...))
+		if err != nil || !found || !bytes.Equal(again, out) || rest != int(n) {
+			t.Errorf("%q became %q, %v, %v, %d bytes left", out, again, found, err, rest)
+		}
+	})
+}

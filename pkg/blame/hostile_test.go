@@ -1,0 +1,112 @@
+package blame_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// forged makes records of whatever the bytes say.
+func forged(data []byte) (entries []ledger.Entry) {
+	next := func() int64 {
+		if len(data) == 0 {
+			return 0
+		}
+		b := data[0]
+		if data = data[1:]; b < 240 || len(data) < 8 {
+			return int64(b) - 4
+		}
+		n := int64(binary.LittleEndian.Uint64(data))
+		data = data[8:]
+		return n
+	}
+	hash := func(n int64) string {
+		if n%7 == 0 {
+			return ""
+		}
+		return sum256(fmt.Sprint(n % 7))
+	}
+	for len(data) > 0 && len(entries) < 200 {
+		c := ledger.Change{Path: fmt.Sprint("p", next()%3), Op: []ledger.Op{ledger.OpCreated, ledger.OpModified, ledger.OpDeleted, ledger.OpMoved}[uint64(next())%4],
+			Before: hash(next()), After: hash(next()), Coarse: next()%5 == 0}
+		c.BeforeOID, c.AfterOID = c.Before, c.After
+		if c.Op == ledger.OpMoved {
+			c.From = fmt.Sprint("p", next()%3)
+		}
+		for range uint64(next()) % 5 {
+			c.Hunks = append(c.Hunks, [4]int{int(next()), int(next()), int(next()), int(next())})
+		}
+		for range uint64(next()) % 3 {
+			c.Ranges = append(c.Ranges, ledger.Range{StartLine: int(next()), EndLine: int(next()), ContentHash: sum256("x")})
+		}
+		id := fmt.Sprint(next() % 9)
+		e := ledger.Entry{ID: id, Hash: fmt.Sprint(next() % 9), Time: time.Unix(next(), 0), Prev: []string{fmt.Sprint(next() % 9)}, Offset: next(), Segment: fmt.Sprint(next() % 3)}
+		e.Changes = []ledger.Change{c}
+		e.Detail = map[string]any{[]string{"undoes", "retracts", "other"}[uint64(next())%3]: fmt.Sprint(next() % 9)}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// FuzzFile: what a ledger says can be anything. The answer may be wrong then; it is an answer, the same each time.
+func FuzzFile(f *testing.F) {
+	f.Add("one\ntwo\n}\n\n", []byte("\x04\x05\x06\x07\x08\x09\x05\x05\x05\x05\x06\x06\x07\x04\x04\x04\x04\x04\x04\x04\x04"))
+	f.Add("3", []byte{4, 5, 9, 9, 4, 8, 255, 255, 255, 255, 255, 255, 255, 255, 127, 5, 5, 5, 250, 0, 0, 0, 0, 0, 0, 0, 128, 6, 6, 6, 6, 7, 8, 9, 9, 9, 9})
+	f.Add("5\n5\n5\n", []byte("0123456789012345678901234567890123456789012345678901234567890123456789"))
+	f.Add("", []byte{1, 2, 3})
+	f.Fuzz(func(t *testing.T, text string, data []byte) {
+		entries := forged(data)
+		contents := func(oid string) ([]byte, bool) {
+			for n := range 7 {
+				if s := fmt.Sprint(n); oid == sum256(s) {
+					return []byte(s), n%2 == 0
+				}
+			}
+			return nil, false
+		}
+		now := []byte(text)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		lines, err := blame.File(ctx, "p0", now, entries, contents)
+		if err != nil {
+			if ctx.Err() != nil {
+				t.Fatal("blame hangs")
+			}
+			return
+		}
+		again, err := blame.File(ctx, "p0", now, entries, contents)
+		must(t, err)
+		for i := range lines {
+			if lines[i].Record != again[i].Record || lines[i].Confidence != again[i].Confidence {
+				t.Fatalf("line %d is answered in two ways", i+1)
+			}
+			if (lines[i].Record == nil) != (lines[i].Confidence == blame.Untracked) {
+				t.Fatalf("line %d: record %v, %s", i+1, lines[i].Record, lines[i].Confidence)
+			}
+			if _, err := blame.Story(ctx, "p0", i+1, now, entries, contents); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A ledger line may be 8 MiB long, and each of its numbers may ask for memory.
+func TestManyForgedHunks(t *testing.T) {
+	w := emptyWorld()
+	w.record("A", w.fileOf("A", sixLines...), w.path)
+	w.record("B", w.fileOf("B", "alpha := first()", "golf := seventh()"), w.path)
+	c := w.last()
+	c.Hunks, c.Ranges = nil, nil
+	for i := range 100_000 {
+		c.Hunks = append(c.Hunks, [4]int{1 + i, 1, 1 + i, 1})
+		c.Ranges = append(c.Ranges, ledger.Range{StartLine: 1 + i, EndLine: 1 << 20, ContentHash: sum256(fmt.Sprint(i))})
+	}
+	w.outside(append(w.fileOf("", "zulu := zero()"), w.file...))
+	answers(t, w, "none")
+	answers(t, w, "all")
+}
