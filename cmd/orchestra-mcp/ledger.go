@@ -108,6 +108,8 @@ func whatToDo(kind ledger.ProblemKind) string {
 		return "no program of this kind wrote that line: look at how it begins, and delete it by hand if it is no record"
 	case ledger.ProblemUnreadable:
 		return "make the file a regular one that you can read, or take it away"
+	case ledger.ProblemArchive:
+		return "an archive never changes, so any copy of it is right: git checkout it, or take it from another clone or a backup, under the same name"
 	case ledger.ProblemTorn:
 		return "somebody wrote to the file meanwhile: run this again"
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"os"
 	"time"
@@ -73,4 +74,25 @@ func Proposes(line []byte, f Filter) bool {
 		return nil
 	})
 	return proposed
+}
+
+// FindHeads gives the heads of a segment's content as a writer finds them.
+func FindHeads(content []byte) (heads []string, err error) {
+	found, err := findHeads(bytes.NewReader(content), int64(len(content)), func(rawLine, digest, lineKind) {})
+	for _, head := range found {
+		heads = append(heads, head.String())
+	}
+	return heads, err
+}
+
+// HeldForHeads is the largest number of lines that are held at once while heads are found.
+func HeldForHeads(content []byte) (most int, err error) {
+	found := headFinder{}
+	err = forward(bytes.NewReader(content), 0, func(line rawLine) error {
+		id, prev, _ := readChain(line)
+		found.take(id, prev)
+		most = max(most, len(found))
+		return nil
+	})
+	return most, err
 }

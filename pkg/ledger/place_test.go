@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -59,6 +60,39 @@ func TestLinkedDirectoriesBelowHomeAreRefused(t *testing.T) {
 		t.Errorf("%v was written through the links", left)
 	}
 	w.problems = []ledger.ProblemKind{ledger.ProblemTorn, ledger.ProblemUnreadable}
+}
+
+func TestArchivesThatAreNoFilesAreNotOpened(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS})
+	appendOne(t, l, mutation("INT-001", "a"))
+	must(t, os.Mkdir(w.path(".orchestration/archive"), 0o755))
+	must(t, syscall.Mkfifo(w.path(".orchestration/archive/a.jsonl.zst"), 0o644))
+	must(t, os.Symlink("../agent_trace.jsonl", w.path(".orchestration/archive/b.jsonl.zst")))
+	w.problems = []ledger.ProblemKind{ledger.ProblemUnreadable, ledger.ProblemUnreadable}
+	if found := query(t, l, ledger.Filter{}); len(found.Entries) != 1 || len(found.Problems) != 2 {
+		t.Errorf("%d entries, problems %v", len(found.Entries), found.Problems)
+	}
+}
+
+func TestRotationThroughALinkIsRefused(t *testing.T) {
+	for _, name := range []string{"archive", "state", "state/rotate"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 100, "a")
+			w.write("src/mine", "mine")
+			link := w.path(".orchestration/" + name)
+			must(t, os.MkdirAll(filepath.Dir(link), 0o755))
+			must(t, os.Symlink(w.path("src"), link))
+			if err := w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()); err == nil {
+				t.Error("no error")
+			}
+			if left, _ := os.ReadDir(w.path("src")); len(left) != 1 {
+				t.Errorf("%v stands behind the link", left)
+			}
+			must(t, os.Remove(link))
+		})
+	}
 }
 
 func TestLinkedHomeIsRefused(t *testing.T) {
