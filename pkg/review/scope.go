@@ -154,7 +154,7 @@ func inScope(snap *snapshot, id, path string) bool {
 // checkViolations reports what a command changed beyond its scope.
 func (r *review) checkViolations(rec *record) {
 	for _, v := range rec.Violations {
-		f := Finding{Check: CheckViolation, Severity: Warning, Intent: rec.IntentID, Advice: "Look at what the command did: orchestra-mcp show RECORD."}
+		f := Finding{Check: CheckViolation, Severity: Warning, Intent: rec.IntentID, Advice: "Look at what the command did: orchestra-mcp log --kind command."}
 		f.Message = fmt.Sprintf("a command left the scope of %s: %q %s", rec.IntentID, v.Path, v.Op)
 		if v.Reverted {
 			f.Severity, f.Message = Note, f.Message+", which was undone"
