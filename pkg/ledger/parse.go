@@ -22,7 +22,7 @@ func Parse(line []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("%w: not a JSON object", ErrMalformed)
 	}
 	var decoded lineJSON
-	if err := json.Unmarshal(line, &decoded, json.WithUnmarshalers(exactNumbers())); err != nil {
+	if err := json.Unmarshal(line, &decoded, json.WithUnmarshalers(exactNumbers)); err != nil {
 		return Entry{}, fmt.Errorf("%w: %v", ErrMalformed, err)
 	}
 	e := Entry{
@@ -107,30 +107,30 @@ func readContributor(line *lineJSON) Contributor {
 }
 
 // exactNumbers makes numbers in Detail come back as the Go number that encodes to the same text: int64, else uint64,
-// else float64.
-func exactNumbers() *json.Unmarshalers {
-	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, into *any) error {
-		if dec.PeekKind() != '0' {
-			return errors.ErrUnsupported
-		}
-		token, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		text := token.String()
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
-			*into = n
-			return nil
-		}
-		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-			*into = n
-			return nil
-		}
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsInf(f, 0) {
-			return fmt.Errorf("number %s is out of range", text)
-		}
-		*into = f
+// else float64. There is one for all lines: it keeps what it has found out about types.
+var exactNumbers = json.UnmarshalFromFunc(exactNumber)
+
+func exactNumber(dec *jsontext.Decoder, into *any) error {
+	if dec.PeekKind() != '0' {
+		return errors.ErrUnsupported
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	text := token.String()
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
+		*into = n
 		return nil
-	})
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		*into = n
+		return nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) {
+		return fmt.Errorf("number %s is out of range", text)
+	}
+	*into = f
+	return nil
 }

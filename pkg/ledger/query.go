@@ -99,7 +99,7 @@ func (l *Ledger) queryOnce(ctx context.Context, f Filter, paths []string) (Resul
 	if err != nil {
 		return Result{}, fmt.Errorf("query the ledger: %w", err)
 	}
-	q := query{Filter: f, paths: paths, problems: problems, seen: map[string]bool{}}
+	q := query{Filter: f, paths: paths, problems: problems, seen: seenLines{}}
 	if len(paths) > 0 {
 		q.Path = ""
 	}
@@ -148,7 +148,7 @@ func (q *query) collect(ctx context.Context, root *os.Root, places []extent) (fo
 // An error of visit ends it and is returned.
 func (l *Ledger) Scan(ctx context.Context, visit func(Entry) error) ([]Problem, error) {
 	_ = l.Flush(ctx)
-	return l.scan(ctx, &query{seen: map[string]bool{}}, visit)
+	return l.scan(ctx, &query{seen: seenLines{}}, visit)
 }
 
 // scan gives each match once, also when a rotation makes it begin again.
@@ -174,7 +174,7 @@ type query struct {
 	Filter
 	paths    []string
 	problems []Problem
-	seen     map[string]bool // identities given
+	seen     seenLines
 	want     func(line []byte) bool
 
 	index  *index // nil where all is read
@@ -290,10 +290,9 @@ func (q *query) matches(e Entry) bool { return q.Matches(e) && q.onPaths(e) }
 
 // give visits a match, unless it was given before.
 func (q *query) give(e Entry, line rawLine, segment string, visit func(Entry) error) error {
-	if q.seen[e.Hash] {
+	if !q.seen.add(e.Hash) {
 		return nil
 	}
-	q.seen[e.Hash] = true
 	e.Segment, e.Offset = segment, line.offset
 	return visit(e)
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -26,7 +27,7 @@ func (l *Ledger) Each(ctx context.Context, f Filter, visit func(Entry) error) ([
 		return found.Problems, err
 	}
 	_ = l.Flush(ctx)
-	q := query{Filter: f, seen: map[string]bool{}}
+	q := query{Filter: f, seen: seenLines{}}
 	err := unlessRotated(func() error { return l.each(ctx, &q, visit) })
 	return q.problems, err
 }
@@ -56,7 +57,7 @@ func (l *Ledger) each(ctx context.Context, q *query, visit func(Entry) error) er
 // are given without asking it.
 func (l *Ledger) ScanLines(ctx context.Context, want func(line []byte) bool, visit func(Entry) error) ([]Problem, error) {
 	_ = l.Flush(ctx)
-	return l.scan(ctx, &query{seen: map[string]bool{}, want: want}, visit)
+	return l.scan(ctx, &query{seen: seenLines{}, want: want}, visit)
 }
 
 // cursor is one segment on its way through a merge.
@@ -78,7 +79,7 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []extent, visit
 	defer func() {
 		for _, c := range open {
 			c.stop()
-			delete(q.seen, c.head.Hash) // not given yet, for the case that all begins again
+			q.seen.forget(c.head.Hash) // not given yet, for the case that all begins again
 		}
 	}()
 	for _, place := range places {
@@ -169,4 +170,24 @@ func (q *query) entries(ctx context.Context, root *os.Root, place extent) iter.S
 			yield(Entry{}, fmt.Errorf("query the ledger: %s: %w", path.Join(home, place.name), err))
 		}
 	}
+}
+
+// seenLines are the identities of lines that were given, by half of their bytes: a million take 40 MB.
+type seenLines map[[16]byte]struct{}
+
+// add reports whether the line with this hash is new.
+func (s seenLines) add(hash string) bool {
+	key := seenKey(hash)
+	if _, seen := s[key]; seen {
+		return false
+	}
+	s[key] = struct{}{}
+	return true
+}
+
+func (s seenLines) forget(hash string) { delete(s, seenKey(hash)) }
+
+func seenKey(hash string) (key [16]byte) {
+	_, _ = hex.Decode(key[:], []byte(hash[:2*len(key)])) // a hash of ours
+	return key
 }

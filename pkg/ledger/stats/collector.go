@@ -1,0 +1,221 @@
+package stats
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+)
+
+// The values of mutation_class.
+const (
+	classRefactor  = "AST_REFACTOR"
+	classEvolution = "INTENT_EVOLUTION"
+)
+
+// Options say what to count.
+type Options struct {
+	// Path counts of each record only the changes of this file; with a final slash, of the files below.
+	Path string
+	// Top is how many rows of each list the report has; 0 for all.
+	Top int
+	// Names is how many different names a table counts by themselves; 0 for 100,000.
+	Names int
+}
+
+const defaultNames = 100_000
+
+// Collector counts records as they come. It is not safe for concurrent use.
+type Collector struct {
+	opts     Options
+	report   Report
+	kinds    *table[Kind]
+	intents  *table[Intent]
+	classes  *table[Class]
+	people   *table[Contributor]
+	models   *table[Model]
+	paths    *table[Path]
+	refusals *table[Refusal]
+	days     *table[Day]
+	sessions *table[struct{}]
+}
+
+// New counts from nothing.
+func New(opts Options) *Collector {
+	opts.Names = cmp.Or(opts.Names, defaultNames)
+	return &Collector{
+		opts:     opts,
+		kinds:    newTable(opts.Names, func(name string) Kind { return Kind{Kind: name} }),
+		intents:  newTable(opts.Names, func(name string) Intent { return Intent{IntentID: name} }),
+		classes:  newTable(opts.Names, func(name string) Class { return Class{MutationClass: name, Evidence: map[string]int{}} }),
+		people:   newTable(opts.Names, func(name string) Contributor { return Contributor{Type: name} }),
+		models:   newTable(opts.Names, func(name string) Model { return Model{ModelID: name} }),
+		paths:    newTable(opts.Names, func(name string) Path { return Path{Path: name} }),
+		refusals: newTable(opts.Names, func(name string) Refusal { return Refusal{ErrorType: name} }),
+		days:     newTable(opts.Names, func(name string) Day { return Day{Day: name} }),
+		sessions: newTable(opts.Names, func(string) struct{} { return struct{}{} }),
+	}
+}
+
+// Add counts one line of the ledger.
+func (c *Collector) Add(e ledger.Entry) {
+	if e.Kind == "" {
+		c.report.Foreign++
+		return
+	}
+	first := e.Part == nil || e.Part.Index <= 1
+	if first {
+		c.addRecord(e)
+	}
+	if changed := c.tally(e, first); changed != (Tally{}) {
+		c.addChanges(e, changed)
+	}
+	c.report.Commands.Violations += len(e.Violations)
+}
+
+func (c *Collector) addRecord(e ledger.Entry) {
+	c.report.Records++
+	if t := e.Time; c.report.First == nil || t.Before(*c.report.First) {
+		c.report.First = &t
+	}
+	if t := e.Time; c.report.Last == nil || t.After(*c.report.Last) {
+		c.report.Last = &t
+	}
+	c.kinds.row(string(e.Kind)).Records++
+	if e.Session != "" {
+		c.sessions.row(e.Session)
+	}
+	intent := c.intents.row(e.IntentID)
+	intent.Last = later(intent.Last, e.Time)
+	if e.Command != nil {
+		intent.Commands++
+		c.addCommand(*e.Command)
+	}
+	if e.Decision != nil {
+		c.addDecision(e, intent)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (c *Collector) addCommand(cmd ledger.Command) {
+	c.report.Commands.Runs++
+	if cmd.TimedOut {
+		c.report.Commands.TimedOut++
+	}
+	if cmd.TimedOut || cmd.ExitCode != 0 {
+		c.report.Commands.Failed++
+	}
+}
+
+func (c *Collector) addDecision(e ledger.Entry, intent *Intent) {
+	d := &c.report.Decisions
+	switch e.Decision.Outcome {
+	case "asked":
+		d.Asked++
+	case "approved":
+		d.Approved++
+	case "denied":
+		d.Denied++
+	case "refused":
+		d.Refused++
+		intent.Refused++
+		c.refusals.row(e.Decision.ErrorType).Count++
+		c.days.row(dayOf(e)).Refused++
+		if contributorType(e) != ledger.ContributorHuman {
+			c.models.row(e.Contributor.ModelID).Refused++
+		}
+	}
+}
+
+func dayOf(e ledger.Entry) string { return e.Time.UTC().Format(time.DateOnly) }
+
+func contributorType(e ledger.Entry) string {
+	return cmp.Or(e.Contributor.Type, ledger.ContributorUnknown)
+}
+
+// tally counts the changes of a line. The record itself counts with its first line.
+func (c *Collector) tally(e ledger.Entry, first bool) (t Tally) {
+	for _, change := range e.Changes {
+		if change.Op == ledger.OpUnchanged || !c.counts(change) {
+			continue
+		}
+		added, removed := brief.Lines(change)
+		t.add(Tally{Changes: 1, LinesAdded: added, LinesRemoved: removed})
+		path := c.paths.row(change.Path)
+		path.Tally.add(Tally{Records: 1, Changes: 1, LinesAdded: added, LinesRemoved: removed})
+		path.Last = later(path.Last, e.Time)
+	}
+	if t.Changes > 0 && first {
+		t.Records = 1
+	}
+	return t
+}
+
+func (c *Collector) counts(change ledger.Change) bool {
+	matches := func(path string) bool {
+		return path == c.opts.Path || strings.HasSuffix(c.opts.Path, "/") && strings.HasPrefix(path, c.opts.Path)
+	}
+	return c.opts.Path == "" || matches(change.Path) || matches(change.From)
+}
+
+func (c *Collector) addChanges(e ledger.Entry, changed Tally) {
+	c.report.Changed.add(changed)
+	intent := c.intents.row(e.IntentID)
+	intent.Tally.add(changed)
+	c.people.row(contributorType(e)).Tally.add(changed)
+	c.days.row(dayOf(e)).Tally.add(changed)
+	var model *Model
+	if contributorType(e) != ledger.ContributorHuman {
+		model = c.models.row(e.Contributor.ModelID)
+		model.Tally.add(changed)
+	}
+	switch e.MutationClass {
+	case classRefactor:
+		intent.Refactor.add(changed)
+		if model != nil {
+			model.Refactor.add(changed)
+		}
+	case classEvolution:
+		intent.Evolution.add(changed)
+		if model != nil {
+			model.Evolution.add(changed)
+		}
+	}
+	c.addClass(e, changed)
+}
+
+func (c *Collector) addClass(e ledger.Entry, changed Tally) {
+	class := c.classes.row(e.MutationClass)
+	class.Tally.add(changed)
+	if changed.Records == 0 {
+		return
+	}
+	class.Evidence[evidence(e)]++
+	if e.Class != nil && e.Class.Declared != "" && e.Class.Declared != e.MutationClass {
+		class.Overruled++
+	}
+}
+
+// evidence is one of the format's words; another is none, so that hostile lines cannot fill a table.
+func evidence(e ledger.Entry) string {
+	if e.Class == nil {
+		return "none"
+	}
+	switch e.Class.Evidence {
+	case "proven", "proven-local", "unproven":
+		return e.Class.Evidence
+	case "unsupported":
+		if e.Class.Declared != "" {
+			return "declared"
+		}
+	}
+	return "none"
+}
