@@ -40,23 +40,22 @@ func (a *app) newWhyCommand() *cobra.Command {
 	return cmd
 }
 
-// askBlame opens what blame needs, and hands it to ask with the path as the ledger has it.
-func (a *app) askBlame(ctx context.Context, file string, ask func(w blame.Workspace, path string) error) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	records, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		return err
-	}
-	defer records.Close(ctx)
-	path, err := a.workspacePath(root, file)
-	if err != nil {
-		return err
-	}
-	err = ask(blame.Workspace{Root: root, Ledger: records, Images: images.Open(root, images.Options{}).Get}, path)
+// askBlame opens what blame needs, and hands it to about with the path as the ledger has it.
+func (a *app) askBlame(ctx context.Context, file string, about func(w blame.Workspace, path string) ([]ledger.Problem, error)) error {
+	return a.ask(ctx, func(q *question) error {
+		path, err := q.workspacePath(q.root, file)
+		if err != nil {
+			return err
+		}
+		problems, err := about(blame.Workspace{Root: q.root, Ledger: q.records, Images: images.Open(q.root, images.Options{}).Get}, path)
+		if err != nil {
+			return blameError(err, path)
+		}
+		return q.reportUnread(ctx, problems)
+	})
+}
+
+func blameError(err error, path string) error {
 	switch {
 	case errors.Is(err, workspace.ErrBinary):
 		return fmt.Errorf("%w; ask `orchestra-mcp log --path %s` for its records", err, printable(path))
@@ -88,20 +87,19 @@ func newBlameLine(l blame.Line) blameLine {
 }
 
 func (a *app) blame(ctx context.Context, file string, asJSON bool) error {
-	return a.askBlame(ctx, file, func(w blame.Workspace, path string) error {
+	return a.askBlame(ctx, file, func(w blame.Workspace, path string) ([]ledger.Problem, error) {
 		result, err := w.File(ctx, path)
 		if err != nil {
-			return err
+			return result.Problems, err
 		}
-		a.printUnread(result.Problems)
 		lines := make([]blameLine, 0, len(result.Lines))
 		for _, l := range result.Lines {
 			lines = append(lines, newBlameLine(l))
 		}
 		if asJSON {
-			return printJSON(a.out, lines)
+			return result.Problems, printJSON(a.out, lines)
 		}
-		return a.printBlame(lines)
+		return result.Problems, a.printBlame(lines)
 	})
 }
 
@@ -139,10 +137,4 @@ func printableLine(text string) string {
 		parts[i] = printable(part)
 	}
 	return strings.Join(parts, "\t")
-}
-
-func (a *app) printUnread(problems []ledger.Problem) {
-	for _, p := range problems {
-		fmt.Fprintf(a.err, "orchestra-mcp: %s line %d: %s\n", p.Segment, p.Line, printable(p.Detail))
-	}
 }

@@ -49,6 +49,9 @@ func printTable(out io.Writer, rows [][]string) error {
 // hide what stands before it.
 func printable(text string) string { return printing.Text(text) }
 
+// clipped shortens a text to n characters.
+func clipped(text string, n int) string { return printing.Clip(text, n) }
+
 // styled puts a text in colour if the output is a terminal and nobody asked for none.
 func (a *app) styled(code, text string) string {
 	if value, set := a.lookup("NO_COLOR"); !a.outTerminal || (set && value != "") {

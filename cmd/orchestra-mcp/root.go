@@ -68,9 +68,11 @@ type app struct {
 
 // execute runs the program and returns its exit code.
 func execute(ctx context.Context, args []string, std streams, env environment) int {
+	answer := &answerWriter{out: std.out}
+	std.out = answer
 	root := newRootCommand(std, env)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := answer.outcome(root.ExecuteContext(ctx))
 	if err == nil {
 		return exitDone
 	}
@@ -115,6 +117,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newTrustCommand(),
 		a.newServeCommand(),
 		a.newLogCommand(),
+		a.newStatsCommand(),
 		a.newVerifyCommand(),
 		a.newGateCommand(),
 		a.newSealCommand(),

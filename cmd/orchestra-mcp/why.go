@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // whyAnswer is the document of `why --json`.
@@ -51,17 +52,16 @@ func (a *app) why(ctx context.Context, place string, asJSON bool) error {
 	if err != nil || number < 1 {
 		return usageErrorf("why %s: %q is no line number; lines count from 1", printable(place), place[colon+1:])
 	}
-	return a.askBlame(ctx, place[:colon], func(w blame.Workspace, path string) error {
+	return a.askBlame(ctx, place[:colon], func(w blame.Workspace, path string) ([]ledger.Problem, error) {
 		found, err := w.Line(ctx, path, number)
 		if err != nil {
-			return err
+			return found.Problems, err
 		}
-		a.printUnread(found.Problems)
 		answer := newWhyAnswer(path, found, a.intentNames())
 		if asJSON {
-			return printJSON(a.out, answer)
+			return found.Problems, printJSON(a.out, answer)
 		}
-		return a.printWhy(answer)
+		return found.Problems, a.printWhy(answer)
 	})
 }
 

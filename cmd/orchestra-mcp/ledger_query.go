@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// recordFlags say which records a question is about. Each question offers those that it can mean.
+type recordFlags struct {
+	intent, path, class, session, since, until string
+	kinds                                      []string
+}
+
+// addWhich adds the flags that every question about records has.
+func (f *recordFlags) addWhich(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.intent, "intent", "", "only records of the intent `ID`")
+	flags.StringVar(&f.path, "path", "", "only records that changed `PATH`; of a directory, anything below it")
+	flags.StringVar(&f.since, "since", "", "only records from `TIME` on: a date, RFC 3339, today, or an age such as 2h or 3d")
+	flags.StringVar(&f.until, "until", "", "only records before `TIME`")
+}
+
+// addNarrow adds those that look for single records.
+func (f *recordFlags) addNarrow(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.kinds, "kind", nil, "only `KIND`: "+kindNames())
+	flags.StringVar(&f.class, "class", "", "only the mutation `CLASS`: AST_REFACTOR or INTENT_EVOLUTION")
+	flags.StringVar(&f.session, "session", "", "only the session with the public `ID`")
+}
+
+func kindNames() string {
+	var names []string
+	for _, kind := range ledger.Kinds() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+// filter checks the flags, and leaves the path to be read when the workspace is known.
+func (f *recordFlags) filter(a *app) (ledger.Filter, error) {
+	filter := ledger.Filter{IntentID: f.intent, Class: f.class, Session: f.session}
+	for _, k := range f.kinds {
+		if !slices.Contains(ledger.Kinds(), ledger.Kind(k)) {
+			return filter, usageErrorf("--kind %s: there is no such kind; use one of %s", printable(k), kindNames())
+		}
+		filter.Kinds = append(filter.Kinds, ledger.Kind(k))
+	}
+	if classes := []string{"", "AST_REFACTOR", "INTENT_EVOLUTION"}; !slices.Contains(classes, f.class) {
+		return filter, usageErrorf("--class %s: there is no such class; use AST_REFACTOR or INTENT_EVOLUTION", printable(f.class))
+	}
+	now := a.now()
+	var err error
+	if filter.Since, err = parseMoment(f.since, now); err != nil {
+		return filter, usageErrorf("--since: %w", err)
+	}
+	if filter.Until, err = parseMoment(f.until, now); err != nil {
+		return filter, usageErrorf("--until: %w", err)
+	}
+	if !filter.Since.IsZero() && !filter.Until.IsZero() && !filter.Since.Before(filter.Until) {
+		return filter, usageErrorf("--since %s is not before --until %s: nothing can lie between them", printable(f.since), printable(f.until))
+	}
+	return filter, nil
+}
+
+// question is a ledger that is being asked.
+type question struct {
+	*app
+	root    *os.Root
+	records *ledger.Ledger
+}
+
+// ask opens the ledger for the time of body.
+func (a *app) ask(ctx context.Context, body func(q *question) error) error {
+	root, err := a.openWorkspace()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	records, err := ledger.Open(root, ledger.Options{})
+	if err != nil {
+		return err
+	}
+	defer records.Close(ctx)
+	if _, err := root.Lstat(".orchestration"); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(a.err, "orchestra-mcp: %s has no ledger: there is no .orchestration directory here or above; run orchestra-mcp init there, or give --workspace DIR\n",
+			printable(root.Name()))
+	}
+	return body(&question{a, root, records})
+}
+
+// pathFilter is workspacePath for a filter: a directory means what is below it, the workspace itself everything.
+func (q *question) pathFilter(path string) (string, error) {
+	rel, err := q.workspacePath(q.root, path)
+	if err != nil || rel == "" || rel == "." || rel == "./" {
+		return "", err
+	}
+	if info, err := q.root.Stat(rel); err == nil && info.IsDir() && !strings.HasSuffix(rel, "/") {
+		rel += "/"
+	}
+	return rel, nil
+}
+
+// maxUnread bounds how many unread lines are listed; verify lists all.
+const maxUnread = 20
+
+// reportUnread tells what of the ledger could not be read and is missing from the answer. Lines that are no records are
+// somebody else's mess; a file that could not be read is an error, after the rest was answered.
+func (q *question) reportUnread(ctx context.Context, problems []ledger.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	unreadable := 0
+	for i, p := range q.records.NumberProblems(ctx, problems) {
+		if p.Kind == ledger.ProblemUnreadable {
+			unreadable++
+		}
+		switch {
+		case i == maxUnread:
+			fmt.Fprintf(q.err, "orchestra-mcp: and %d more\n", len(problems)-maxUnread)
+		case i < maxUnread:
+			fmt.Fprintf(q.err, "orchestra-mcp: not read: %s: %s\n", printable(placeOf(p)), printable(clipped(p.Detail, 300)))
+		}
+	}
+	if unreadable > 0 {
+		return fmt.Errorf("the answer is not complete: %d of the ledger's files could not be read; make them regular files that you can read", unreadable)
+	}
+	fmt.Fprintln(q.err, "orchestra-mcp: what stands in these lines is not in the answer; orchestra-mcp verify checks the whole ledger")
+	return nil
+}
+
+// placeOf names where a problem is, as a path that an editor can open.
+func placeOf(p ledger.Problem) string {
+	place := ".orchestration/" + p.Segment
+	if p.Line > 0 {
+		return fmt.Sprintf("%s:%d", place, p.Line)
+	}
+	return place
+}
+
+// workspacePath takes a path relative to the current directory if that is inside the workspace, else to the workspace.
+func (a *app) workspacePath(root *os.Root, path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	current, err := a.workDir()
+	if err != nil {
+		return "", err
+	}
+	base, err := filepath.EvalSymlinks(root.Name())
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(current); err == nil {
+		current = real
+	}
+	if rel, err := filepath.Rel(base, current); err != nil || !filepath.IsLocal(rel) {
+		current = base
+	}
+	full := path
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(current, path)
+	}
+	rel, err := filepath.Rel(base, full)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", usageErrorf("%s is outside the workspace %s", path, base)
+	}
+	rel = filepath.ToSlash(rel)
+	if strings.HasSuffix(path, "/") {
+		rel += "/"
+	}
+	return rel, nil
+}
