@@ -64,6 +64,7 @@ const (
 	styleBold  = "1"
 	styleGreen = "32"
 	styleAmber = "33"
+	styleRed   = "31"
 )
 
 // printableLines is printable for a message of several lines, such as an error that quotes the command line.

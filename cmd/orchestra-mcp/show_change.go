@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+const (
+	diffContext = 3
+	maxDiffLine = 1000    // characters
+	maxContent  = 8 << 20 // bytes of a file that is still compared
+	maxHunks    = 20      // that are listed
+)
+
+// change prints what happened to one file.
+func (v *recordView) change(c ledger.Change) {
+	v.line("")
+	title := fmt.Sprintf("%s %s", c.Op, c.Path)
+	if c.From != "" {
+		title = fmt.Sprintf("%s %s to %s", c.Op, c.From, c.Path)
+	}
+	v.line("%s", v.styled(styleBold, printable(clipped(title, maxField))))
+	v.field("  before", content(c.Before, c.BeforeOID))
+	v.field("  after", content(c.After, c.AfterOID))
+	if c.ExternalBefore {
+		v.field("  note", "somebody else had changed the file since its last record")
+	}
+	if added, removed := brief.Lines(c); added+removed > 0 {
+		v.field("  lines", fmt.Sprintf("+%d -%d%s", added, removed, hunksOf(c)))
+	}
+	if !v.noDiff {
+		v.diff(c)
+	}
+}
+
+func content(hash, oid string) string {
+	if oid != "" {
+		return fmt.Sprintf("%s (git blob %s)", hash, oid)
+	}
+	return hash
+}
+
+func hunksOf(c ledger.Change) string {
+	var list []string
+	for _, h := range c.Hunks[:min(len(c.Hunks), maxHunks)] {
+		list = append(list, fmt.Sprintf("-%d,%d +%d,%d", h[0], h[1], h[2], h[3]))
+	}
+	text := strings.Join(list, "; ")
+	if more := len(c.Hunks) - maxHunks; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	if c.Coarse {
+		text += "; coarse: there were too many to record"
+	}
+	if text != "" {
+		text = " in " + text
+	}
+	return text
+}
+
+func (v *recordView) diff(c ledger.Change) {
+	if c.Op == ledger.OpUnchanged || c.Before == c.After {
+		return
+	}
+	before, err := v.contents.text(c.Before, c.BeforeOID, cmp.Or(c.From, c.Path))
+	if err != nil {
+		v.field("  diff", fmt.Sprintf("not to be had: the content before %v", err))
+		return
+	}
+	after, err := v.contents.text(c.After, c.AfterOID, c.Path)
+	if err != nil {
+		v.field("  diff", fmt.Sprintf("not to be had: the content after %v", err))
+		return
+	}
+	oldName, newName := "a/"+cmp.Or(c.From, c.Path), "b/"+c.Path
+	if c.Before == "" {
+		oldName = "/dev/null"
+	}
+	if c.After == "" {
+		newName = "/dev/null"
+	}
+	for line := range strings.Lines(edit.Unified(oldName, newName, before, after, diffContext)) {
+		v.line("%s", v.diffLine(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+func (v *recordView) diffLine(line string) string {
+	shown := printableLine(clipped(strings.TrimSuffix(line, "\r"), maxDiffLine))
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return v.styled(styleGreen, shown)
+	case strings.HasPrefix(line, "-"):
+		return v.styled(styleRed, shown)
+	}
+	return shown
+}
+
+// contents finds what a file held at some time. Only bytes with the record's own hash are believed.
+type contents struct {
+	files     *workspace.Workspace
+	kept, git func(oid string) ([]byte, bool)
+}
+
+var (
+	errNotKept  = errors.New("is neither kept nor in git, and the file has changed since")
+	errNotText  = errors.New("is not text")
+	errTooLarge = errors.New("is too large")
+)
+
+// text gives the content with a hash as text. No hash is no file, which is empty.
+func (c contents) text(hash, oid, path string) (string, error) {
+	if hash == "" {
+		return "", nil
+	}
+	for _, source := range []func() ([]byte, bool){
+		func() ([]byte, bool) { return c.kept(oid) }, func() ([]byte, bool) { return c.now(path) }, func() ([]byte, bool) { return c.git(oid) },
+	} {
+		found, ok := source()
+		if !ok || !hasHash(found, hash) {
+			continue
+		}
+		if len(found) > maxContent {
+			return "", errTooLarge
+		}
+		text, err := workspace.Decode(found)
+		if err != nil {
+			return "", errNotText
+		}
+		return text.String, nil
+	}
+	return "", errNotKept
+}
+
+// now reads the file as it is, if it is one.
+func (c contents) now(path string) ([]byte, bool) {
+	target, err := c.files.Resolve(path)
+	if err != nil {
+		return nil, false
+	}
+	defer target.Close()
+	found, err := target.Read(maxContent)
+	if err != nil {
+		return nil, false
+	}
+	return found.Bytes, true
+}
+
+func hasHash(found []byte, hash string) bool {
+	sum := sha256.Sum256(found)
+	return hash == "sha256:"+hex.EncodeToString(sum[:])
+}

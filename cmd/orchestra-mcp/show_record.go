@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+)
+
+// maxField bounds a text of a record that is shown to a person; --json has all of it.
+const maxField = 2000
+
+// recordView prints records in full. After the first failure to write it prints nothing more, and err says why.
+type recordView struct {
+	*question
+	ctx      context.Context
+	out      io.Writer
+	names    map[string]string // of intents
+	contents contents
+	noDiff   bool
+	err      error
+}
+
+func (v *recordView) line(format string, args ...any) {
+	if v.err == nil {
+		_, v.err = fmt.Fprintf(v.out, format+"\n", args...)
+	}
+}
+
+// field prints what a record has under a name; nothing if it has nothing.
+func (v *recordView) field(name, value string) {
+	if value != "" {
+		v.line("%-9s %s", name, printable(clipped(value, maxField)))
+	}
+}
+
+func (v *recordView) record(r foundRecord, mentions []mention) {
+	e := r.first()
+	v.line("%s", v.styled(styleBold, "record    "+printable(nameOf(e))))
+	v.field("time", v.moment(e.Time))
+	v.field("kind", strings.TrimSuffix(fmt.Sprintf("%s by %s", e.Kind, e.Call), " by "))
+	v.field("intent", strings.TrimSpace(e.IntentID+"  "+v.names[e.IntentID]))
+	v.field("class", classOf(e))
+	v.field("who", contributorOf(e))
+	v.field("session", e.Session)
+	v.field("commit", e.Revision)
+	if c := e.Command; c != nil {
+		v.command(*c)
+	}
+	if d := e.Decision; d != nil {
+		v.decision(*d)
+	}
+	v.references(e, mentions)
+	v.detail(e.Detail)
+	v.field("follows", strings.Join(e.Prev, " "))
+	for _, part := range r.lines {
+		v.place(part)
+	}
+	for _, part := range r.lines {
+		for _, x := range part.Violations {
+			v.violation(x)
+		}
+	}
+	for _, part := range r.lines {
+		for _, c := range part.Changes {
+			v.change(c)
+		}
+		if part.Kind == "" {
+			v.field("files", strings.Join(part.Files, ", "))
+		}
+	}
+}
+
+func (v *recordView) moment(t time.Time) string {
+	return t.In(v.now().Location()).Format("2006-01-02 15:04:05.000 -0700")
+}
+
+// classOf says the class and what stands behind it.
+func classOf(e ledger.Entry) string {
+	text := e.MutationClass
+	if c := e.Class; c != nil {
+		if c.Evidence != "" {
+			text += ", " + c.Evidence
+		}
+		switch c.Declared {
+		case "":
+		case e.MutationClass:
+			text += ", as declared"
+		default:
+			text += ", declared as " + c.Declared
+		}
+	}
+	return text
+}
+
+func contributorOf(e ledger.Entry) string {
+	parts := []string{e.Contributor.Type}
+	if e.Contributor.ModelID != "" {
+		parts = append(parts, "model "+e.Contributor.ModelID)
+	}
+	if client := strings.TrimSpace(e.Client.Name + " " + e.Client.Version); client != "" {
+		parts = append(parts, "client "+client)
+	}
+	if e.ToolVersion != "" {
+		parts = append(parts, "recorded by orchestra-mcp "+e.ToolVersion)
+	}
+	return strings.TrimPrefix(strings.Join(parts, ", "), ", ")
+}
+
+func (v *recordView) command(c ledger.Command) {
+	v.field("command", c.Command)
+	end := fmt.Sprintf("%d after %s", c.ExitCode, time.Duration(c.DurationMS)*time.Millisecond)
+	if c.TimedOut {
+		end += ", timed out"
+	}
+	if c.Background {
+		end += ", in the background"
+	}
+	v.field("exit code", end)
+	v.field("directory", c.Cwd)
+	v.field("sandbox", c.Sandbox)
+	v.field("output", strings.TrimSpace(c.OutputHash+" "+c.Artifact))
+}
+
+func (v *recordView) decision(d ledger.Decision) {
+	v.field("decision", strings.TrimSpace(d.Outcome+" "+d.ErrorType))
+	v.field("reason", d.Reason)
+	stopped := d.Hook
+	if d.Step > 0 {
+		stopped = strings.TrimSpace(fmt.Sprintf("step %d %s", d.Step, d.Hook))
+	}
+	v.field("check", stopped)
+	v.field("also", strings.Join(d.Also, ", "))
+	v.field("allowed", strings.Join(d.Allowed, ", "))
+	v.field("paths", strings.Join(d.Paths, ", "))
+	v.field("approval", d.Approval)
+	v.field("answered", d.Principal)
+}
+
+func (v *recordView) references(e ledger.Entry, mentions []mention) {
+	for _, key := range []string{brief.Undoes, brief.Retracts} {
+		for _, id := range brief.References(e, key) {
+			v.field(key, id)
+		}
+	}
+	for _, m := range mentions {
+		v.line("%s", v.styled(styleAmber, fmt.Sprintf("%s %s  %s  %s", m.how, printable(nameOf(m.entry)), v.moment(m.entry.Time), brief.Line(m.entry))))
+	}
+}
+
+// detail prints what a record has beyond the fields of its kind.
+func (v *recordView) detail(detail map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(detail)) {
+		if key == brief.Undoes || key == brief.Retracts {
+			continue
+		}
+		text, isText := detail[key].(string)
+		if !isText {
+			encoded, err := json.Marshal(detail[key])
+			if err != nil {
+				encoded = []byte(err.Error())
+			}
+			text = string(encoded)
+		}
+		v.field("detail", key+": "+text)
+	}
+}
+
+// place says where a line of the record stands, and its hash, which verify and the chain name.
+func (v *recordView) place(e ledger.Entry) {
+	where := ".orchestration/" + e.Segment
+	if n, err := v.records.LineNumber(v.ctx, e.Segment, e.Offset); err == nil {
+		where = fmt.Sprintf("%s:%d", where, n)
+	}
+	if e.Part != nil {
+		where += fmt.Sprintf(", part %d of %d", e.Part.Index, e.Part.Count)
+	}
+	v.field("line", where)
+	v.field("hash", e.Hash)
+}
+
+func (v *recordView) violation(x ledger.Violation) {
+	text := strings.TrimSpace(string(x.Op) + " " + x.Path)
+	if x.Reason != "" {
+		text += ": " + x.Reason
+	}
+	if x.Reverted {
+		text += " (taken back)"
+	}
+	v.field("violation", text)
+}

@@ -1,0 +1,239 @@
+package agenttrace_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/agenttrace"
+)
+
+const recordID = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// schemas are the open one of the specification and the closed one of its site.
+func schemas(t testing.TB) (open, closed *jsonschema.Schema) {
+	t.Helper()
+	document, err := os.ReadFile("testdata/agent-trace-0.1.0.site.schema.json")
+	must(t, err)
+	mended := bytes.ReplaceAll(document, []byte(`\\\\.`), []byte(`\\.`))
+	if bytes.Equal(mended, document) {
+		t.Fatal("the pattern of the site's schema needs no mending any more")
+	}
+	return compile(t, read(t, "../testdata/agent-trace-0.1.0.schema.json")), compile(t, mended)
+}
+
+func read(t testing.TB, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	must(t, err)
+	return content
+}
+
+func compile(t testing.TB, document []byte) *jsonschema.Schema {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	must(t, err)
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	must(t, compiler.AddResource("mem:schema", value))
+	schema, err := compiler.Compile("mem:schema")
+	must(t, err)
+	return schema
+}
+
+func valid(t testing.TB, schema *jsonschema.Schema, line []byte) error {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+	must(t, err)
+	return schema.Validate(value)
+}
+
+func sha(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// entry is a record as it comes from the ledger.
+func entry(t testing.TB, r ledger.Record) ledger.Entry {
+	t.Helper()
+	line, err := ledger.Encode(ledger.Entry{
+		Record: r, ID: recordID, Time: time.Date(2026, 2, 18, 18, 30, 0, 123e6, time.UTC), Prev: []string{strings.Repeat("ab", 32)},
+		Revision: strings.Repeat("c", 40), ToolVersion: "1.2.3",
+	})
+	must(t, err)
+	e, err := ledger.Parse(line)
+	must(t, err)
+	return e
+}
+
+func records() map[string]ledger.Record {
+	modified := ledger.Change{
+		Path: "src/a <b>\u202e.ts", Op: ledger.OpModified, Before: sha("a"), After: sha("b"), BeforeOID: strings.Repeat("1", 40),
+		Hunks:  [][4]int{{1, 1, 1, 2}, {9, 0, 10, 1}},
+		Ranges: []ledger.Range{{StartLine: 1, EndLine: 2, ContentHash: sha("x")}, {StartLine: 10, EndLine: 10}},
+	}
+	base := ledger.Record{
+		Kind: ledger.KindMutation, IntentID: "INT-001", MutationClass: "AST_REFACTOR", Call: "write_to_file", Session: recordID,
+		Contributor: ledger.Contributor{Type: "ai", ModelID: "anthropic/claude-x"}, Client: ledger.Client{Name: "c", Version: "1"},
+		Class: &ledger.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven"}, Changes: []ledger.Change{modified},
+		Detail: map[string]any{"big": int64(1)<<60 + 1, "nested": map[string]any{"list": []any{1.5, nil}}},
+	}
+	human, several, long, untracked := base, base, base, base
+	human.Contributor = ledger.Contributor{Type: "human"}
+	several.Kind, several.Command = ledger.KindCommand, &ledger.Command{Command: "x\x1b[2J", ExitCode: 1}
+	several.Changes = []ledger.Change{
+		{Path: "same", Op: ledger.OpUnchanged, Before: sha("a")}, {Path: "gone", Op: ledger.OpDeleted, Before: sha("a")}, modified,
+		{Path: "new", From: "old", Op: ledger.OpMoved, Before: sha("a"), After: sha("a")},
+	}
+	long.Contributor.ModelID = strings.Repeat("m", 300)
+	untracked.IntentID, untracked.Session = "", ""
+	untracked.Contributor = ledger.Contributor{}
+	return map[string]ledger.Record{"mutation": base, "human": human, "several": several, "long model": long, "nobody": untracked}
+}
+
+func TestLinesAreValidAgainstBothSchemas(t *testing.T) {
+	open, closed := schemas(t)
+	for name, record := range records() {
+		t.Run(name, func(t *testing.T) {
+			e := entry(t, record)
+			loose, err := agenttrace.Line(e, false)
+			must(t, err)
+			if !bytes.Equal(loose, e.Raw) {
+				t.Errorf("the loose line is not the ledger's:\n%s\n%s", loose, e.Raw)
+			}
+			strict, err := agenttrace.Line(e, true)
+			must(t, err)
+			for _, c := range []struct {
+				schema *jsonschema.Schema
+				line   []byte
+			}{{open, loose}, {open, strict}, {closed, strict}} {
+				if err := valid(t, c.schema, c.line); err != nil {
+					t.Errorf("%v\n%s", err, c.line)
+				}
+			}
+			if valid(t, closed, loose) == nil {
+				t.Error("the closed schema accepts the loose line: it tests nothing")
+			}
+			if bytes.ContainsRune(strict, '\n') {
+				t.Error("a line has a newline")
+			}
+		})
+	}
+}
+
+// What strict moves can be put back where it was.
+func TestStrictLosesNothing(t *testing.T) {
+	for name, record := range records() {
+		e := entry(t, record)
+		strict, err := agenttrace.Line(e, true)
+		must(t, err)
+		var whole, original map[string]any
+		must(t, json.Unmarshal(strict, &whole))
+		must(t, json.Unmarshal(e.Raw, &original))
+		ours := whole["metadata"].(map[string]any)["orchestra-mcp"].(map[string]any)
+		moved := ours["moved"].(map[string]any)
+		delete(ours, "moved")
+		if got := merge(whole, moved); !reflect.DeepEqual(got, any(original)) {
+			t.Errorf("%s: put together again it is\n%v\nwas\n%v", name, got, original)
+		}
+		if moved["intent_id"] != nil && moved["intent_id"] != record.IntentID || moved["prev"] == nil || moved["files"] == nil {
+			t.Errorf("%s: moved is %v", name, moved)
+		}
+		if !bytes.Contains(strict, []byte(`"big":1152921504606846977`)) {
+			t.Errorf("%s: a large number changed: %s", name, strict)
+		}
+	}
+}
+
+// merge puts b, a tree of the same shape, into a.
+func merge(a, b any) any {
+	switch from := b.(type) {
+	case map[string]any:
+		into, ok := a.(map[string]any)
+		if !ok {
+			return b
+		}
+		for key, value := range from {
+			if old, has := into[key]; has {
+				value = merge(old, value)
+			}
+			into[key] = value
+		}
+		return into
+	case []any:
+		into := a.([]any)
+		for i, value := range from {
+			into[i] = merge(into[i], value)
+		}
+		return into
+	case nil:
+		return a
+	}
+	return b
+}
+
+func TestWhatIsNotExported(t *testing.T) {
+	record := records()["mutation"]
+	e := entry(t, record)
+	e.ID = "not a uuid"
+	if _, err := agenttrace.Line(e, false); !errors.Is(err, agenttrace.ErrNotExportable) {
+		t.Errorf("an id that is no UUID: %v", err)
+	}
+	e = entry(t, record)
+	e.Changes[0].Ranges[0].StartLine = 0
+	if _, err := agenttrace.Line(e, true); !errors.Is(err, agenttrace.ErrNotExportable) {
+		t.Errorf("a range from line 0: %v", err)
+	}
+	for want, r := range map[bool]ledger.Record{
+		true: record, false: {Kind: ledger.KindMutation, Changes: []ledger.Change{{Path: "x", Op: ledger.OpUnchanged}}},
+	} {
+		if agenttrace.Changed(ledger.Entry{Record: r}) != want {
+			t.Errorf("%+v changed files: want %v", r, want)
+		}
+	}
+	if agenttrace.Changed(ledger.Entry{Files: []string{"x"}}) {
+		t.Error("a line of another tool is exported as ours")
+	}
+}
+
+// A line that is valid in the ledger gives a line that is valid as Agent Trace, or an error.
+func FuzzLine(f *testing.F) {
+	open, closed := schemas(f)
+	for _, record := range records() {
+		f.Add(entry(f, record).Raw)
+	}
+	f.Add([]byte(`{"prev":[],"version":"9","id":"` + recordID + `","timestamp":"2026-02-18T18:30:00+01:00","files":[{"path":"x","extra":1}],` +
+		`"metadata":{"orchestra-mcp":{"kind":"mutation","changes":[{"path":"x","op":"created"}],"unknown":{}},"other":1},"more":[{}]}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, err := ledger.Parse(line)
+		if err != nil || !agenttrace.Changed(e) {
+			return
+		}
+		for strict, schema := range map[bool]*jsonschema.Schema{false: open, true: closed} {
+			out, err := agenttrace.Line(e, strict)
+			if err != nil {
+				continue
+			}
+			if err := valid(t, schema, out); err != nil {
+				t.Fatalf("strict %v: %v\n%s\nfrom %s", strict, err, out, line)
+			}
+		}
+	})
+}
