@@ -55,7 +55,6 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	filter.Kinds = ledger.ChangeKinds()
 	return a.ask(ctx, func(q *question) error {
 		if filter.Path, err = q.pathFilter(f.path); err != nil {
 			return err

@@ -119,7 +119,7 @@ func recordID(e ledger.Entry) string {
 func (q *question) candidates(matches []ledger.Entry) string {
 	var list []string
 	for _, e := range matches[:min(len(matches), maxCandidates)] {
-		list = append(list, fmt.Sprintf("  %s  %s  %s", nameOf(e), e.Time.In(q.now().Location()).Format("2006-01-02 15:04:05"), brief.Line(e)))
+		list = append(list, fmt.Sprintf("  %s  %s  %s", printable(clipped(nameOf(e), 80)), e.Time.In(q.now().Location()).Format("2006-01-02 15:04:05"), brief.Line(e)))
 	}
 	if more := len(matches) - maxCandidates; more > 0 {
 		list = append(list, fmt.Sprintf("  and %d more", more))

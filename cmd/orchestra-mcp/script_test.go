@@ -18,6 +18,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
 			env.Setenv("HOME", home)
@@ -26,10 +27,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(home, ".local", "state"))
 			env.Setenv("APPDATA", filepath.Join(home, "AppData"))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			env.Setenv("TZ", "UTC")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each program sleeps a second at its end under -race
 			return os.MkdirAll(home, 0o755)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "story": storyScript},
 	})
 }
 

@@ -43,7 +43,7 @@ func (v *recordView) field(name, value string) {
 
 func (v *recordView) record(r foundRecord, mentions []mention) {
 	e := r.first()
-	v.line("%s", v.styled(styleBold, "record    "+printable(nameOf(e))))
+	v.line("%s", v.styled(styleBold, "record    "+printable(clipped(nameOf(e), maxField))))
 	v.field("time", v.moment(e.Time))
 	v.field("kind", strings.TrimSuffix(fmt.Sprintf("%s by %s", e.Kind, e.Call), " by "))
 	v.field("intent", strings.TrimSpace(e.IntentID+"  "+v.names[e.IntentID]))
@@ -151,7 +151,7 @@ func (v *recordView) references(e ledger.Entry, mentions []mention) {
 		}
 	}
 	for _, m := range mentions {
-		v.line("%s", v.styled(styleAmber, fmt.Sprintf("%s %s  %s  %s", m.how, printable(nameOf(m.entry)), v.moment(m.entry.Time), brief.Line(m.entry))))
+		v.line("%s", v.styled(styleAmber, fmt.Sprintf("%s %s  %s  %s", m.how, printable(clipped(nameOf(m.entry), 80)), v.moment(m.entry.Time), brief.Line(m.entry))))
 	}
 }
 

@@ -102,18 +102,14 @@ func (a *app) printStats(r stats.Report) error {
 }
 
 func (a *app) printStatsHead(r stats.Report) {
-	format := func(t *time.Time) string { return t.In(a.now().Location()).Format("2006-01-02 15:04") }
-	fmt.Fprintf(a.out, "%d records of %d sessions, %s to %s\n", r.Records, r.Sessions, format(r.First), format(r.Last))
-	fmt.Fprintf(a.out, "%d records changed files: %d changes, +%d -%d lines\n",
-		r.Changed.Records, r.Changed.Changes, r.Changed.LinesAdded, r.Changed.LinesRemoved)
-	if c := r.Commands; c.Runs > 0 {
-		fmt.Fprintf(a.out, "%d commands, %d failed, %d of these timed out; %d changes out of scope\n", c.Runs, c.Failed, c.TimedOut, c.Violations)
-	}
-	if d := r.Decisions; d != (stats.Decisions{}) {
-		fmt.Fprintf(a.out, "%d calls refused, %d put to the operator, %d approved, %d denied\n", d.Refused, d.Asked, d.Approved, d.Denied)
-	}
+	moment := func(t *time.Time) string { return t.In(a.now().Location()).Format("2006-01-02 15:04") }
+	fmt.Fprintf(a.out, "records    %d, sessions %d, %s to %s\n", r.Records, r.Sessions, moment(r.First), moment(r.Last))
+	fmt.Fprintf(a.out, "changed    records %d, files %d, lines %s\n", r.Changed.Records, r.Changed.Changes, lines(r.Changed))
+	c, d := r.Commands, r.Decisions
+	fmt.Fprintf(a.out, "commands   %d, failed %d, timed out %d, changes out of scope %d\n", c.Runs, c.Failed, c.TimedOut, c.Violations)
+	fmt.Fprintf(a.out, "decisions  refused %d, asked %d, approved %d, denied %d\n", d.Refused, d.Asked, d.Approved, d.Denied)
 	if r.Foreign > 0 {
-		fmt.Fprintf(a.out, "%d lines of other tools are not counted\n", r.Foreign)
+		fmt.Fprintf(a.out, "not ours   %d lines of other tools, not counted\n", r.Foreign)
 	}
 }
 

@@ -2,7 +2,7 @@
 // against evolution, and refusals by their code.
 //
 // It promises one pass over the records in any order, memory that does not grow with their number, and the same report
-// for the same records. A record that was spread over several lines counts once, its changes where they stand. What
+// for the same records. A record that was spread over several lines counts with its first, its changes where they stand. What
 // there is to count is bounded: of each table the first 100,000 different names are counted by themselves, later ones
 // together as [Other], and the report says so.
 //

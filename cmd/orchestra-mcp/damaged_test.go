@@ -1,0 +1,334 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"unicode"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// questionsAsked are all commands that read the ledger, with what each prints of the story's fifth record.
+var questionsAsked = []struct {
+	args string
+	says string
+	// meets is which lines that are no records it must report: all, those that do not even begin like one, or "" for
+	// what it happens to meet.
+	meets string
+}{
+	{"log -n 0", "apply_diff modified src/weather.ts +2 -2", "all"},
+	{"log -n 3 --json", `"call":"undo"`, ""},
+	{"show 5ea8f36c", "+export function weather(town: string) {", "garbage"},
+	{"show --json 5ea8f36c", `"evidence":"proven-local"`, "garbage"},
+	{"stats", "proven-local 1", "all"},
+	{"stats --json", `"mutation_class": "AST_REFACTOR"`, "all"},
+	{"blame src/weather.ts", "5ea8f36c INT-001 AST_REFACTOR", ""},
+	{"why src/weather.ts:1", "intent   INT-001  Build Weather API", ""},
+	{"verify", "records   ", "all"},
+	{"export --agent-trace --strict -o -", `"id":"5ea8f36c-0000-4000-8000-000000000004"`, "all"},
+}
+
+// damage is something that happened to the ledger.
+type damage struct {
+	do func(t *testing.T, dir string)
+	// report is what standard error, or verify's table, must name; line is where.
+	report string
+	line   int
+	alike  bool // the line begins like a record
+	code   int  // of questions
+	verify int
+}
+
+const storyLedger = ".orchestration/agent_trace.jsonl"
+
+func damages() map[string]damage {
+	return map[string]damage{
+		"nothing":        {func(*testing.T, string) {}, "", 0, false, exitDone, exitDone},
+		"garbage":        {insert(3, "<<<<<<< HEAD"), "not a ledger record", 3, false, exitDone, exitFound},
+		"100 MB line":    {insert(4, strings.Repeat("x", 100<<20)), "104857601 bytes", 4, false, exitDone, exitFound},
+		"long record":    {insert(4, `{"prev":[],"id":"`+strings.Repeat("x", 20<<20)+`"}`), "bytes", 4, false, exitDone, exitFound},
+		"duplicate keys": {follow(`"version":"0.1.0","id":"a","id":"b","timestamp":"2026-02-20T00:00:00Z","files":[]}`), "duplicate", 10, true, exitDone, exitFound},
+		"invalid UTF-8":  {follow(`"version":"0.1.0","id":"` + "\xff\xfe" + `","timestamp":"2026-02-20T00:00:00Z","files":[]}`), "UTF-8", 10, true, exitDone, exitFound},
+		"wrong types":    {follow(`"version":1,"id":[],"timestamp":{},"files":"none"}`), "not a ledger record", 10, true, exitDone, exitFound},
+		"torn end":       {tear, "not a ledger record", 10, true, exitDone, exitFound},
+		"blank lines":    {insert(2, "\n \n\t"), "", 0, false, exitDone, exitDone},
+		"CRLF":           {convert, "", 0, false, exitDone, exitDone},
+		// The records before the third are gone, as an archive that was deleted: the third follows what is not there.
+		"missing segment": {cut(3), "", 0, false, exitDone, exitFound},
+		// A part of the ledger that cannot be read leaves the answer incomplete, and that is a failure.
+		"link":          {segmentIs(func(path string) error { return os.Symlink("/dev/null", path) }), "trace/x.jsonl: not a regular file", 0, false, exitFailed, exitFound},
+		"directory":     {segmentIs(func(path string) error { return os.Mkdir(path, 0o755) }), "trace/x.jsonl: not a regular file", 0, false, exitFailed, exitFound},
+		"dangling link": {segmentIs(func(path string) error { return os.Symlink("nowhere", path) }), "trace/x.jsonl: not a regular file", 0, false, exitFailed, exitFound},
+		"read-only":     {readOnly, "", 0, false, exitDone, exitDone},
+	}
+}
+
+func ledgerLines(dir string) []string {
+	content, err := os.ReadFile(filepath.Join(dir, storyLedger))
+	if err != nil {
+		panic(err)
+	}
+	return strings.SplitAfter(string(content), "\n")
+}
+
+func rewrite(t *testing.T, dir string, lines []string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, storyLedger), []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func insert(at int, text string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) { rewrite(t, dir, slices.Insert(ledgerLines(dir), at-1, text+"\n")) }
+}
+
+// follow adds a line to the chain, as a hostile program could.
+func follow(body string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		all := ledgerLines(dir)
+		last := sha256.Sum256([]byte(strings.TrimSuffix(all[len(all)-2], "\n")))
+		rewrite(t, dir, append(all, `{"prev":["`+hex.EncodeToString(last[:])+`"],`+body+"\n"))
+	}
+}
+
+func tear(t *testing.T, dir string) {
+	all := ledgerLines(dir)
+	rewrite(t, dir, append(all, all[0][:100]))
+}
+
+func convert(t *testing.T, dir string) {
+	rewrite(t, dir, []string{strings.ReplaceAll(strings.Join(ledgerLines(dir), ""), "\n", "\r\n")})
+}
+
+func cut(n int) func(*testing.T, string) {
+	return func(t *testing.T, dir string) { rewrite(t, dir, ledgerLines(dir)[n-1:]) }
+}
+
+func segmentIs(create func(path string) error) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		path := filepath.Join(dir, ".orchestration/trace/x.jsonl")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), create(path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func readOnly(t *testing.T, dir string) {
+	for _, name := range []string{".orchestration", "."} {
+		if err := os.Chmod(filepath.Join(dir, name), 0o555); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, name), 0o755) })
+	}
+}
+
+// TestDamagedLedgers asks every question of every damaged ledger: what can be read is answered, what cannot is reported
+// with file and line, and nothing is changed.
+func TestDamagedLedgers(t *testing.T) {
+	home(t)
+	for name, d := range damages() {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := tellStory(dir); err != nil {
+				t.Fatal(err)
+			}
+			d.do(t, dir)
+			before := sha256.Sum256([]byte(strings.Join(ledgerLines(dir), "")))
+			for _, q := range questionsAsked {
+				out, errs, code := run(t, dir, strings.Fields(q.args)...)
+				want, report := d.code, errs
+				if q.args == "verify" {
+					want, report = d.verify, out
+				}
+				if code != want {
+					t.Errorf("%s: exit code %d, want %d\n%s", q.args, code, want, errs)
+				}
+				if !strings.Contains(out, q.says) {
+					t.Errorf("%s does not answer with %q:\n%.2000s", q.args, q.says, out)
+				}
+				place := "agent_trace.jsonl"
+				if d.line > 0 {
+					place = fmt.Sprintf("agent_trace.jsonl:%d", d.line)
+				}
+				meets := q.meets == "all" || q.meets == "garbage" && !d.alike
+				if meets && d.report != "" && (!strings.Contains(report, strings.TrimPrefix(d.report, "trace/x.jsonl: ")) ||
+					!strings.Contains(report, place) && !strings.Contains(report, "trace/x.jsonl")) {
+					t.Errorf("%s reports\n%.2000s\nnot %s: %s", q.args, report, place, d.report)
+				}
+				if d.report == "" && errs != "" {
+					t.Errorf("%s complains: %s", q.args, errs)
+				}
+				if len(out)+len(errs) > 100_000 {
+					t.Errorf("%s prints %d bytes", q.args, len(out)+len(errs))
+				}
+			}
+			if sha256.Sum256([]byte(strings.Join(ledgerLines(dir), ""))) != before {
+				t.Error("a question changed the ledger")
+			}
+		})
+	}
+}
+
+// full is a disk without room for more than its first bytes.
+type full struct {
+	room int
+	bytes.Buffer
+}
+
+func (f *full) Write(p []byte) (int, error) {
+	if n := min(len(p), f.room); n < len(p) {
+		f.room = 0
+		f.Buffer.Write(p[:n])
+		return n, &os.PathError{Op: "write", Path: "answer", Err: syscall.ENOSPC}
+	}
+	f.room -= len(p)
+	return f.Buffer.Write(p)
+}
+
+// An answer that does not arrive is a failure; one that nobody wants to read on is not.
+func TestAnswersThatDoNotArrive(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	env := systemEnvironment()
+	env.workDir = func() (string, error) { return dir, nil }
+	for _, q := range questionsAsked {
+		for _, room := range []int{0, 10} {
+			var errs bytes.Buffer
+			code := execute(t.Context(), strings.Fields(q.args), streams{in: strings.NewReader(""), out: &full{room: room}, err: &errs}, env)
+			if code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+				t.Errorf("%s on a full disk: exit code %d, %q", q.args, code, errs.String())
+			}
+		}
+		reader, writer := io.Pipe()
+		reader.Close()
+		var errs bytes.Buffer
+		if code := execute(t.Context(), strings.Fields(q.args), streams{in: strings.NewReader(""), out: writer, err: &errs}, env); code != exitDone || errs.Len() > 0 {
+			t.Errorf("%s to nobody: exit code %d, %q", q.args, code, errs.String())
+		}
+	}
+	checkLedger(t, dir)
+}
+
+// The file that an export would replace stays, whole, when the new one cannot be written.
+func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := run(t, dir, "export", "--agent-trace"); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	file := filepath.Join(dir, filepath.FromSlash(agentTraceFile))
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := openPlace(root, filepath.Base(file), agentTraceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer place.close()
+	err = place.replace(func(w io.Writer) error {
+		if _, err := w.Write([]byte("half of")); err != nil {
+			return err
+		}
+		return syscall.ENOSPC
+	})
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "as it was before") {
+		t.Errorf("a full disk gives %v", err)
+	}
+	segmentIs(func(path string) error { return os.Mkdir(path, 0o755) })(t, dir)
+	if _, errs, code := run(t, dir, "export", "--agent-trace"); code != exitFailed || !strings.Contains(errs, "could not be read") {
+		t.Errorf("an export of a part: exit code %d, %s", code, errs)
+	}
+	entries, err := os.ReadDir(filepath.Dir(file))
+	if after, _ := os.ReadFile(file); err != nil || !bytes.Equal(after, before) || len(entries) != 1 {
+		t.Errorf("the file has %d bytes, had %d; beside it are %v", len(after), len(before), entries)
+	}
+}
+
+// TestHostileText puts what could act on a terminal into every field that an agent or a foreign line can set.
+func TestHostileText(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	const acts = "x\x1b[2J\x1b]0;t\x07\r\n\u009b2J\u202eevil\u2066\u200b\U000e0041 2026-02-20 00:00:00 INT-001 forged"
+	hostile := acts + strings.Repeat("long", 50_000)
+	path := "src/" + strings.ReplaceAll(acts, "/", "") + strings.Repeat("p", 5000)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	l, err := ledger.Open(root, ledger.Options{Version: hostile, Revision: func() string { return hostile }, NewID: func() string { return "hostile0" + hostile }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Append(t.Context(), ledger.Record{
+		Kind: ledger.KindCommand, IntentID: hostile, MutationClass: hostile, Call: hostile, Session: storySession,
+		Class:       &ledger.Class{Declared: hostile + "d", Computed: hostile, Evidence: hostile},
+		Contributor: ledger.Contributor{Type: "ai", ModelID: hostile}, Client: ledger.Client{Name: hostile, Version: hostile},
+		Changes: []ledger.Change{
+			{Path: path, From: path + "2", Op: ledger.OpMoved, BeforeOID: hostile, AfterOID: hostile, Hunks: [][4]int{{-1, -5, 1 << 60, 1 << 60}}},
+			{Path: "src/weather.ts", Op: ledger.OpModified, Before: contentHash("x"), After: contentHash("y"), Hunks: [][4]int{{1, 1, 1, 1}}},
+		},
+		Decision: &ledger.Decision{Outcome: "refused", ErrorType: hostile, Hook: hostile, Reason: hostile, Also: []string{hostile}, Allowed: []string{hostile},
+			Approval: hostile, Paths: []string{hostile, path}, Principal: hostile},
+		Command:    &ledger.Command{Command: hostile, Cwd: hostile, OutputHash: hostile, Artifact: hostile, Sandbox: hostile},
+		Violations: []ledger.Violation{{Path: path, Op: ledger.Op(hostile), Reason: hostile}},
+		Detail:     map[string]any{hostile: hostile, "undoes": []any{hostile, storyID(5)}, "nested": map[string]any{hostile: []any{hostile}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	found, _, _ := run(t, dir, "verify", "--json")
+	_, head, _ := strings.Cut(found, `"heads": [`)
+	hash := strings.Trim(strings.TrimSpace(head[:80]), `" ,`)
+	insert(2, hostile)(t, dir)
+	insert(2, `{"of":"`+"\u202e"+`","id":"`+"\u202e"+`","files":[{"path":"`+"\u009b"+`"}]}`)(t, dir)
+	for _, args := range []string{
+		"log", "log --json", "show --no-diff " + hash, "show --json " + hash[:12], "show 6f714b08", "stats", "stats --json", "stats --top 0", "verify",
+		"blame src/weather.ts", "why src/weather.ts:1", "export --agent-trace -o -", "export --agent-trace --strict -o -", "log --intent " + acts, "show " + acts,
+		"log --since " + acts, "log --path " + acts,
+	} {
+		out, errs, _ := run(t, dir, strings.SplitN(args, " ", 3)...)
+		for _, r := range out + errs {
+			if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+				t.Errorf("%.60q lets %U through", args, r)
+				break
+			}
+		}
+		if out == "" && errs == "" {
+			t.Errorf("%.60q says nothing", args)
+		}
+		for line := range strings.Lines(out + errs) {
+			isJSON := strings.Contains(args, "json") || strings.Contains(args, "export")
+			if !isJSON && (len(line) > 10_000 || strings.HasPrefix(line, "2026-02-20 00:00:00")) {
+				t.Errorf("%.60q prints a line of %d bytes: %.100s", args, len(line), line)
+			}
+		}
+	}
+}

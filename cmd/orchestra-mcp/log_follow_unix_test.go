@@ -1,0 +1,117 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// TestFollow follows a ledger in a process of its own: what comes is printed as it comes, nothing else, and an interrupt
+// ends it well.
+func TestFollow(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want [2]string // of the last record that is there, and of the one that comes
+	}{
+		"table":  {[]string{"--kind", "mutation"}, [2]string{"undo deleted src/client.ts", "write_to_file modified src/later.ts"}},
+		"json":   {[]string{"--json", "--intent", "INT-002"}, [2]string{`"call":"undo"`, `"path":"src/later.ts"`}},
+		"by dir": {[]string{"--path", "src"}, [2]string{"undo deleted src/client.ts", "src/later.ts"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home(t)
+			dir := t.TempDir()
+			if err := tellStory(dir); err != nil {
+				t.Fatal(err)
+			}
+			lines, end := following(t, dir, append([]string{"log", "-f", "-n", "1"}, c.args...)...)
+			if name != "json" {
+				expectLine(t, lines, "TIME")
+			}
+			expectLine(t, lines, c.want[0])
+			add(t, dir, ledger.Record{Kind: ledger.KindRead, IntentID: "INT-001", Call: "read_file"})
+			add(t, dir, ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-002", Call: "write_to_file",
+				Changes: []ledger.Change{{Path: "src/later.ts", Op: ledger.OpModified}}})
+			expectLine(t, lines, c.want[1])
+			if rest := end(os.Interrupt); rest != "" {
+				t.Errorf("more was printed: %s", rest)
+			}
+			checkLedger(t, dir)
+		})
+	}
+}
+
+// following starts the program, and gives what it prints, and how to end it, which must succeed.
+func following(t *testing.T, dir string, args ...string) (lines *bufio.Reader, end func(os.Signal) string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "orchestra-mcp", args...)
+	cmd.Dir = dir
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines = bufio.NewReader(out)
+	return lines, func(signal os.Signal) string {
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		rest, readErr := io.ReadAll(lines)
+		if err := cmd.Wait(); err != nil || readErr != nil || errs.Len() > 0 {
+			t.Errorf("it ended with %v, %v: %s", err, readErr, errs.String())
+		}
+		return string(rest)
+	}
+}
+
+func expectLine(t *testing.T, lines *bufio.Reader, want string) {
+	t.Helper()
+	line, err := lines.ReadString('\n')
+	if err != nil || !strings.Contains(line, want) {
+		t.Fatalf("printed %q (%v), want %q", line, err, want)
+	}
+}
+
+func add(t *testing.T, dir string, r ledger.Record) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	l, err := ledger.Open(root, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whoever reads the output may stop: the program ends without a word.
+func TestFollowWithoutReader(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	shell := exec.CommandContext(t.Context(), "sh", "-c", `orchestra-mcp log -n 0 --json 2>errs | head -n 1 >/dev/null; cat errs; rm errs`)
+	shell.Dir = filepath.Join(dir, "src")
+	if out, err := shell.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}

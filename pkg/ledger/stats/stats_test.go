@@ -1,0 +1,180 @@
+package stats_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/stats"
+)
+
+var start = time.Date(2026, 2, 18, 23, 0, 0, 0, time.UTC)
+
+func change(path string, added, removed int) ledger.Change {
+	return ledger.Change{Path: path, Op: ledger.OpModified, Hunks: [][4]int{{1, removed, 1, added}}}
+}
+
+// mutation is a record of a model, an hour after the one before it.
+func mutation(n int, intent, class, evidence string, changes ...ledger.Change) ledger.Entry {
+	return ledger.Entry{Time: start.Add(time.Duration(n) * time.Hour), Record: ledger.Record{
+		Kind: ledger.KindMutation, IntentID: intent, MutationClass: class, Session: fmt.Sprint("s", n%2), Changes: changes,
+		Class: &ledger.Class{Declared: "AST_REFACTOR", Computed: class, Evidence: evidence}, Contributor: ledger.Contributor{Type: "ai", ModelID: "p/m"},
+	}}
+}
+
+func entries() []ledger.Entry {
+	unchanged := change("same", 5, 5)
+	unchanged.Op = ledger.OpUnchanged
+	move := change("src/new", 1, 0)
+	move.Op, move.From = ledger.OpMoved, "src/old"
+	human := mutation(4, "INT-2", "INTENT_EVOLUTION", "", change("src/a", 0, 10))
+	human.Contributor, human.Class = ledger.Contributor{Type: "human"}, nil
+	part := mutation(5, "INT-2", "INTENT_EVOLUTION", "unproven", change("big/1", 1, 0))
+	rest := mutation(5, "INT-2", "INTENT_EVOLUTION", "unproven", change("big/2", 2, 0))
+	part.Part, rest.Part = &ledger.Part{Index: 1, Count: 2}, &ledger.Part{Index: 2, Count: 2}
+	decision := func(outcome, code string) ledger.Entry {
+		return ledger.Entry{Time: start.Add(6 * time.Hour), Record: ledger.Record{Kind: ledger.KindDecision, IntentID: "INT-1",
+			Decision: &ledger.Decision{Outcome: outcome, ErrorType: code}, Contributor: ledger.Contributor{Type: "ai"}}}
+	}
+	failed := ledger.Entry{Time: start.Add(7 * time.Hour), Record: ledger.Record{Kind: ledger.KindCommand, IntentID: "INT-1",
+		Command: &ledger.Command{ExitCode: -1, TimedOut: true}, Violations: []ledger.Violation{{Path: "x"}, {Path: "y"}}}}
+	return []ledger.Entry{
+		mutation(0, "INT-1", "AST_REFACTOR", "proven", change("src/a", 3, 2), change("src/b", 1, 1)),
+		mutation(1, "INT-1", "AST_REFACTOR", "unsupported", change("src/a", 1, 1)),
+		mutation(2, "INT-1", "INTENT_EVOLUTION", "unproven", move, unchanged),
+		mutation(3, "", "hostile class", "hostile evidence", change("src/c", 1, 1)),
+		human, part, rest, decision("refused", "SCOPE_VIOLATION"), decision("refused", "STALE_FILE"), decision("refused", "SCOPE_VIOLATION"),
+		decision("asked", ""), decision("approved", ""), decision("denied", ""), failed,
+		{Files: []string{"of another tool"}},
+	}
+}
+
+func report(opts stats.Options, entries []ledger.Entry) stats.Report {
+	c := stats.New(opts)
+	for _, e := range entries {
+		c.Add(e)
+	}
+	return c.Report()
+}
+
+func TestReport(t *testing.T) {
+	r := report(stats.Options{}, entries())
+	first, last := start, start.Add(7*time.Hour)
+	tally := func(records, changes, added, removed int) stats.Tally {
+		return stats.Tally{Records: records, Changes: changes, LinesAdded: added, LinesRemoved: removed}
+	}
+	want := stats.Report{
+		Records: 13, Sessions: 2, First: &first, Last: &last, Changed: tally(6, 8, 10, 15), Foreign: 1,
+		Kinds: []stats.Kind{{Kind: "decision", Records: 6}, {Kind: "mutation", Records: 6}, {Kind: "command", Records: 1}},
+		Intents: []stats.Intent{
+			{IntentID: "INT-1", Tally: tally(3, 4, 6, 4), Refactor: tally(2, 3, 5, 4), Evolution: tally(1, 1, 1, 0), Refused: 3, Commands: 1, Last: last},
+			{IntentID: "INT-2", Tally: tally(2, 3, 3, 10), Evolution: tally(2, 3, 3, 10), Last: start.Add(5 * time.Hour)},
+			{IntentID: "", Tally: tally(1, 1, 1, 1), Last: start.Add(3 * time.Hour)},
+		},
+		Classes: []stats.Class{
+			{MutationClass: "INTENT_EVOLUTION", Tally: tally(3, 4, 4, 10), Evidence: map[string]int{"unproven": 2, "none": 1}, Overruled: 2},
+			{MutationClass: "AST_REFACTOR", Tally: tally(2, 3, 5, 4), Evidence: map[string]int{"proven": 1, "declared": 1}},
+			{MutationClass: "hostile class", Tally: tally(1, 1, 1, 1), Evidence: map[string]int{"none": 1}, Overruled: 1},
+		},
+		Contributors: []stats.Contributor{{Type: "ai", Tally: tally(5, 7, 10, 5)}, {Type: "human", Tally: tally(1, 1, 0, 10)}},
+		Models: []stats.Model{
+			{ModelID: "p/m", Tally: tally(5, 7, 10, 5), Refactor: tally(2, 3, 5, 4), Evolution: tally(2, 3, 4, 0)}, {ModelID: "", Refused: 3},
+		},
+		Paths: []stats.Path{
+			{Path: "src/a", Tally: tally(3, 3, 4, 13), Last: start.Add(4 * time.Hour)},
+			{Path: "big/1", Tally: tally(1, 1, 1, 0), Last: start.Add(5 * time.Hour)}, {Path: "big/2", Tally: tally(1, 1, 2, 0), Last: start.Add(5 * time.Hour)},
+			{Path: "src/b", Tally: tally(1, 1, 1, 1), Last: start}, {Path: "src/c", Tally: tally(1, 1, 1, 1), Last: start.Add(3 * time.Hour)},
+			{Path: "src/new", Tally: tally(1, 1, 1, 0), Last: start.Add(2 * time.Hour)},
+		},
+		Refusals:  []stats.Refusal{{ErrorType: "SCOPE_VIOLATION", Count: 2}, {ErrorType: "STALE_FILE", Count: 1}},
+		Days:      []stats.Day{{Day: "2026-02-18", Tally: tally(1, 2, 4, 3)}, {Day: "2026-02-19", Tally: tally(5, 6, 6, 12), Refused: 3}},
+		Decisions: stats.Decisions{Refused: 3, Asked: 1, Approved: 1, Denied: 1},
+		Commands:  stats.Commands{Runs: 1, Failed: 1, TimedOut: 1, Violations: 2}, Omitted: map[string]int{}, Merged: []string{},
+	}
+	if !reflect.DeepEqual(r, want) {
+		got, _ := json.MarshalIndent(r, "", " ")
+		wanted, _ := json.MarshalIndent(want, "", " ")
+		t.Errorf("got %s\nwant %s", got, wanted)
+	}
+}
+
+// The order of lines means nothing in a ledger, so it means nothing here.
+func TestOrderMeansNothing(t *testing.T) {
+	want := report(stats.Options{Top: 3}, entries())
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		all := entries()
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		if got := report(stats.Options{Top: 3}, all); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestPathCountsItsOwnChanges(t *testing.T) {
+	for path, want := range map[string]stats.Tally{
+		"src/a":   {Records: 3, Changes: 3, LinesAdded: 4, LinesRemoved: 13},
+		"src/old": {Records: 1, Changes: 1, LinesAdded: 1},
+		"big/":    {Records: 1, Changes: 2, LinesAdded: 3},
+		"src":     {},
+	} {
+		if got := report(stats.Options{Path: path}, entries()).Changed; got != want {
+			t.Errorf("%s: %+v, want %+v", path, got, want)
+		}
+	}
+}
+
+func TestTopSaysWhatItLeavesOut(t *testing.T) {
+	r := report(stats.Options{Top: 2}, entries())
+	want := map[string]int{"intents": 1, "classes": 1, "paths": 4}
+	if !reflect.DeepEqual(r.Omitted, want) || len(r.Paths) != 2 || len(r.Kinds) != 3 {
+		t.Errorf("omitted %v of %v", r.Omitted, r.Paths)
+	}
+}
+
+// Hostile records can hold any number of different names: memory stays bounded and the sums stay right.
+func TestNamesAreBounded(t *testing.T) {
+	c := stats.New(stats.Options{Names: 100})
+	for i := range 1000 {
+		name := fmt.Sprintf("name %d", i)
+		e := mutation(i*24, name, name, "unproven", change(name, 1, 0))
+		e.Session, e.Contributor.ModelID = name, name
+		c.Add(e)
+	}
+	r := c.Report()
+	if len(r.Paths) != 101 || r.Paths[0].Path != stats.Other || r.Paths[0].Records != 900 || r.Changed.Records != 1000 || r.Sessions != 101 {
+		t.Errorf("%d paths, the first %+v; %+v", len(r.Paths), r.Paths[0], r.Changed)
+	}
+	if want := []string{"intents", "classes", "models", "paths", "days", "sessions"}; !reflect.DeepEqual(r.Merged, want) {
+		t.Errorf("merged %v, want %v", r.Merged, want)
+	}
+}
+
+// What is kept does not grow with the number of records.
+func TestMemoryIsThatOfTheNames(t *testing.T) {
+	c := stats.New(stats.Options{})
+	for i := range 20 { // every name is known
+		c.Add(mutation(i%5, "INT-1", "AST_REFACTOR", "proven", change(fmt.Sprint("src/", i), 1, 1)))
+	}
+	kept := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := kept()
+	for i := range 200_000 {
+		c.Add(mutation(i%5, "INT-1", "AST_REFACTOR", "proven", change(fmt.Sprint("src/", i%20), 1, 1)))
+	}
+	if after := kept(); after > before+1<<20 {
+		t.Errorf("200,000 records keep %d bytes", after-before)
+	}
+	if c.Report().Records != 200_020 {
+		t.Error("not all were counted")
+	}
+}
