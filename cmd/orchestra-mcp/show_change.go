@@ -10,7 +10,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -34,7 +33,7 @@ func (v *recordView) change(c ledger.Change) {
 	if c.ExternalBefore {
 		v.field("  note", "somebody else had changed the file since its last record")
 	}
-	if added, removed := brief.Lines(c); added+removed > 0 {
+	if added, removed := c.Lines(); added+removed > 0 {
 		v.field("  lines", fmt.Sprintf("+%d -%d%s", added, removed, hunksOf(c)))
 	}
 	if !v.noDiff {

@@ -88,7 +88,7 @@ func changes(all []ledger.Change) string {
 		if c.From != "" {
 			text = fmt.Sprintf("%s %s to %s", op, shown(c.From, pathLength), shown(c.Path, pathLength))
 		}
-		if added, removed := Lines(c); added+removed > 0 {
+		if added, removed := c.Lines(); added+removed > 0 {
 			text += fmt.Sprintf(" +%d -%d", added, removed)
 		}
 		list = append(list, text)
@@ -146,20 +146,4 @@ func References(e ledger.Entry, key string) []string {
 		}
 	}
 	return ids
-}
-
-// Lines counts the lines that a change added and removed, by its hunks; where there are none, as in a file of another
-// record format, by its ranges. A coarse change counts all lines from its first to its last.
-func Lines(c ledger.Change) (added, removed int) {
-	for _, h := range c.Hunks {
-		removed += max(h[1], 0)
-		added += max(h[3], 0)
-	}
-	if len(c.Hunks) > 0 {
-		return added, removed
-	}
-	for _, r := range c.Ranges {
-		added += max(r.EndLine-r.StartLine+1, 0)
-	}
-	return added, removed
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
 // The values of mutation_class.
@@ -147,7 +146,7 @@ func (c *Collector) tally(e ledger.Entry, first bool) (t Tally) {
 		if change.Op == ledger.OpUnchanged || !c.counts(change) {
 			continue
 		}
-		added, removed := brief.Lines(change)
+		added, removed := change.Lines()
 		t.add(Tally{Changes: 1, LinesAdded: added, LinesRemoved: removed})
 		path := c.paths.row(change.Path)
 		path.Tally.add(Tally{Records: 1, Changes: 1, LinesAdded: added, LinesRemoved: removed})
