@@ -119,16 +119,11 @@ func (q *question) reportUnread(ctx context.Context, problems []ledger.Problem) 
 	if len(problems) == 0 {
 		return nil
 	}
+	q.printUnread(q.records.NumberProblems(ctx, problems))
 	unreadable := 0
-	for i, p := range q.records.NumberProblems(ctx, problems) {
+	for _, p := range problems {
 		if p.Kind == ledger.ProblemUnreadable {
 			unreadable++
-		}
-		switch {
-		case i == maxUnread:
-			fmt.Fprintf(q.err, "orchestra-mcp: and %d more\n", len(problems)-maxUnread)
-		case i < maxUnread:
-			fmt.Fprintf(q.err, "orchestra-mcp: not read: %s: %s\n", printable(placeOf(p)), printable(clipped(p.Detail, 300)))
 		}
 	}
 	if unreadable > 0 {
@@ -136,6 +131,15 @@ func (q *question) reportUnread(ctx context.Context, problems []ledger.Problem) 
 	}
 	fmt.Fprintln(q.err, "orchestra-mcp: what stands in these lines is not in the answer; orchestra-mcp verify checks the whole ledger")
 	return nil
+}
+
+func (a *app) printUnread(problems []ledger.Problem) {
+	for _, p := range problems[:min(len(problems), maxUnread)] {
+		fmt.Fprintf(a.err, "orchestra-mcp: not read: %s: %s\n", printable(placeOf(p)), printable(clipped(p.Detail, 300)))
+	}
+	if more := len(problems) - maxUnread; more > 0 {
+		fmt.Fprintf(a.err, "orchestra-mcp: and %d more\n", more)
+	}
 }
 
 // placeOf names where a problem is, as a path that an editor can open.

@@ -188,6 +188,6 @@ func (s seenLines) add(hash string) bool {
 func (s seenLines) forget(hash string) { delete(s, seenKey(hash)) }
 
 func seenKey(hash string) (key [16]byte) {
-	_, _ = hex.Decode(key[:], []byte(hash[:2*len(key)])) // a hash of ours
+	_, _ = hex.Decode(key[:], []byte(hash[:min(len(hash), 2*len(key))])) // a hash of ours
 	return key
 }
