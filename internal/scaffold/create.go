@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -101,13 +102,14 @@ func createFile(root *os.Root, name string, text []byte) (Result, error) {
 	return Result{File: name, Action: Created}, nil
 }
 
-// attributeLines let git merge two branches' ledgers by keeping the lines of both, and keep it from changing their
-// bytes. Archives are never merged: those of two branches have two names.
+// attributeLines let git merge two branches' ledgers by keeping the lines of both, and keep it from changing the bytes of
+// what is hashed or signed. Archives are never merged: those of two branches have two names.
 func attributeLines() []string {
 	return []string{
 		".orchestration/agent_trace.jsonl merge=union -text",
 		".orchestration/trace/*.jsonl merge=union -text",
 		".orchestration/archive/** -diff -merge -text",
+		".orchestration/seals/** -text",
 	}
 }
 
@@ -166,19 +168,23 @@ func missingAttributes(text string) string {
 	return addition.String()
 }
 
-// hasAttribute reports whether a line gives the same pattern a merge attribute, whichever: what a person chose stays.
+// hasAttribute reports whether a line gives the same pattern the first of the wanted attributes, in whatever state: what a
+// person chose stays.
 func hasAttribute(text, wanted string) bool {
-	pattern := strings.Fields(wanted)[0]
+	pattern, attribute := strings.Fields(wanted)[0], attributeName(strings.Fields(wanted)[1])
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) < 2 || strings.TrimPrefix(fields[0], "/") != pattern {
 			continue
 		}
-		for _, attribute := range fields[1:] {
-			if strings.TrimLeft(attribute, "-!") == "merge" || strings.HasPrefix(attribute, "merge=") {
-				return true
-			}
+		if slices.ContainsFunc(fields[1:], func(field string) bool { return attributeName(field) == attribute }) {
+			return true
 		}
 	}
 	return false
+}
+
+func attributeName(field string) string {
+	name, _, _ := strings.Cut(strings.TrimLeft(field, "-!"), "=")
+	return name
 }

@@ -167,7 +167,8 @@ func TestCreate(t *testing.T) {
 func TestCreateNeverOverwrites(t *testing.T) {
 	files := map[string]string{
 		scaffold.IntentsFile: "mine 1", scaffold.ConfigFile: "mine 2", scaffold.IgnoreFile: "mine 3", scaffold.GitIgnoreFile: "mine 4",
-		scaffold.AttributesFile: "*.go text\r\n.orchestration/agent_trace.jsonl merge=binary\r\n/.orchestration/trace/*.jsonl -merge\r\n.orchestration/archive/** -merge",
+		scaffold.AttributesFile: "*.go text\r\n.orchestration/agent_trace.jsonl merge=binary\r\n/.orchestration/trace/*.jsonl -merge\r\n" +
+			".orchestration/archive/** diff\r\n.orchestration/seals/** text",
 	}
 	dir, root := directory(t, files)
 	results, err := scaffold.Create(root, options())
@@ -190,16 +191,17 @@ func TestCreateNeverOverwrites(t *testing.T) {
 }
 
 func TestAttributes(t *testing.T) {
-	const archives = ".orchestration/archive/** -diff -merge -text\n"
-	const all = ".orchestration/agent_trace.jsonl merge=union -text\n.orchestration/trace/*.jsonl merge=union -text\n" + archives
+	const rest = ".orchestration/trace/*.jsonl merge=union -text\n.orchestration/archive/** -diff -merge -text\n.orchestration/seals/** -text\n"
+	const both = ".orchestration/agent_trace.jsonl merge=union -text\n" + rest
 	tests := []struct{ before, after string }{
-		{"", all},
-		{"*.go text\n", "*.go text\n" + all},
-		{"*.go text", "*.go text\n" + all},
-		{"a\r\n", "a\r\n" + strings.ReplaceAll(all, "\n", "\r\n")},
-		{".orchestration/agent_trace.jsonl text merge=union\n", ".orchestration/agent_trace.jsonl text merge=union\n.orchestration/trace/*.jsonl merge=union -text\n" + archives},
-		{strings.TrimSuffix(all, archives), all}, // of a version without archives
-		{"# .orchestration/agent_trace.jsonl merge=union\n" + all, "# .orchestration/agent_trace.jsonl merge=union\n" + all},
+		{"", both},
+		{"*.go text\n", "*.go text\n" + both},
+		{"*.go text", "*.go text\n" + both},
+		{"a\r\n", "a\r\n" + strings.ReplaceAll(both, "\n", "\r\n")},
+		{".orchestration/agent_trace.jsonl text merge=union\n", ".orchestration/agent_trace.jsonl text merge=union\n" + rest},
+		{"/.orchestration/seals/** text eol=lf\n", "/.orchestration/seals/** text eol=lf\n" + strings.TrimSuffix(both, ".orchestration/seals/** -text\n")},
+		{strings.Join(strings.SplitAfter(both, "\n")[:2], ""), both}, // of a version without archives
+		{"# .orchestration/agent_trace.jsonl merge=union\n" + both, "# .orchestration/agent_trace.jsonl merge=union\n" + both},
 	}
 	for _, test := range tests {
 		dir, root := directory(t, map[string]string{scaffold.AttributesFile: test.before})

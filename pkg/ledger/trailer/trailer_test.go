@@ -1,0 +1,247 @@
+package trailer_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
+)
+
+// project is a workspace below the top of a repository, with a tool that records what it writes.
+type project struct {
+	t      testing.TB
+	top    string
+	root   *os.Root
+	ledger *ledger.Ledger
+}
+
+func newProject(t testing.TB) *project {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	p := &project{t: t, top: top}
+	must(t, os.MkdirAll(filepath.Join(top, "sub dir", ".orchestration"), 0o755))
+	p.root, err = os.OpenRoot(filepath.Join(top, "sub dir"))
+	must(t, err)
+	p.ledger, err = ledger.Open(p.root, ledger.Options{Durability: ledger.DurabilityOS})
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, p.ledger.Close(context.Background()))
+		report, err := ledger.Verify(context.Background(), p.root)
+		must(t, err)
+		if len(report.Problems) > 0 {
+			t.Errorf("the ledger ends with %+v", report.Problems)
+		}
+		p.root.Close()
+	})
+	p.git("init", "-q")
+	return p
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *project) git(args ...string) {
+	p.t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "core.safecrlf=false"}, args...)...)
+	cmd.Dir = p.top
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func (p *project) write(name, content string) {
+	must(p.t, p.root.WriteFile(name, []byte(content), 0o644))
+}
+
+// edit is a governed change; an empty content deletes.
+func (p *project) edit(intent, name, content string) {
+	c := ledger.Change{Path: name, Op: ledger.OpModified}
+	before, err := p.root.ReadFile(name)
+	if err != nil {
+		c.Op = ledger.OpCreated
+	} else {
+		c.Before, c.BeforeOID = hash(before), p.ledger.BlobID(before)
+	}
+	if content == "" {
+		c.Op = ledger.OpDeleted
+		must(p.t, p.root.Remove(name))
+	} else {
+		c.After, c.AfterOID = hash([]byte(content)), p.ledger.BlobID([]byte(content))
+		text := strings.TrimSuffix(content, "\n")
+		c.Ranges = []ledger.Range{{StartLine: 1, EndLine: 1 + strings.Count(text, "\n"), ContentHash: hash([]byte(text))}}
+		p.write(name, content)
+	}
+	p.record(intent, c)
+}
+
+func (p *project) move(intent, from, to string) {
+	content, err := p.root.ReadFile(from)
+	must(p.t, err)
+	must(p.t, p.root.Rename(from, to))
+	oid := p.ledger.BlobID(content)
+	p.record(intent, ledger.Change{Path: to, From: from, Op: ledger.OpMoved, Before: hash(content), After: hash(content), BeforeOID: oid, AfterOID: oid})
+}
+
+func (p *project) record(intent string, c ledger.Change) {
+	_, err := p.ledger.Append(context.Background(), ledger.Record{Kind: ledger.KindMutation, IntentID: intent, Call: "x", Changes: []ledger.Change{c}})
+	must(p.t, err)
+}
+
+func hash(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
+
+func (p *project) staged() []string {
+	p.t.Helper()
+	intents, err := trailer.Staged(context.Background(), p.root, trailer.Repository{Dir: p.top, Prefix: "sub dir/"})
+	must(p.t, err)
+	return intents
+}
+
+func TestStagedIntents(t *testing.T) {
+	add := func(p *project) { p.git("add", "-A") }
+	for name, c := range map[string]struct {
+		does func(p *project)
+		want string
+	}{
+		"nothing staged":         {func(p *project) { p.edit("B", "f", "b\n") }, ""},
+		"one change":             {func(p *project) { p.edit("B", "f", "b\n"); add(p) }, "B"},
+		"what HEAD has is older": {func(p *project) { p.edit("B", "f", "b\n"); p.edit("C", "f", "c\n"); add(p) }, "B C"},
+		"a new file":             {func(p *project) { p.edit("B", "new", "b\n"); add(p) }, "B"},
+		"a deletion":             {func(p *project) { p.edit("B", "f", ""); add(p) }, "B"},
+		"a move":                 {func(p *project) { p.move("B", "f", "g"); add(p) }, "B"},
+		"an untracked change":    {func(p *project) { p.write("f", "person\n"); add(p) }, ""},
+		"the first of two is staged": {func(p *project) {
+			p.edit("B", "f", "b\n")
+			add(p)
+			p.edit("C", "f", "c\n")
+		}, "B"},
+		"taken back by git, then changed": {func(p *project) {
+			p.edit("B", "f", "b\n")
+			p.write("f", "a\n")
+			p.edit("C", "f", "c\n")
+			add(p)
+		}, "C"},
+		"there and back again": {func(p *project) { p.edit("B", "f", "b\n"); p.edit("C", "f", "a\n"); add(p) }, ""},
+		"a person adds a line": {func(p *project) { p.edit("B", "f", "b\n"); p.write("f", "b\nperson\n"); add(p) }, "B"},
+		"a person takes the line out": {func(p *project) {
+			p.edit("B", "f", "b\n")
+			p.write("f", "person\n")
+			add(p)
+		}, ""},
+		"a person in between": {func(p *project) {
+			p.edit("B", "f", "b\n")
+			p.write("f", "b\nperson\n")
+			p.edit("C", "f", "c\n")
+			add(p)
+		}, "B C"},
+		"a parent that nobody recorded": {func(p *project) {
+			p.write("f", "unknown\n")
+			p.git("commit", "-qam", "person")
+			p.edit("B", "f", "b\n")
+			p.edit("C", "f", "c\n")
+			add(p)
+		}, "B C"},
+		"many files": {func(p *project) {
+			for i := range 20 {
+				p.edit(fmt.Sprintf("I%02d", i%3), fmt.Sprint("n", i), fmt.Sprint(i, "\n"))
+			}
+			add(p)
+		}, "I00 I01 I02"},
+		"line ends that git converts": {func(p *project) {
+			p.write(".gitattributes", "* text eol=crlf\n")
+			p.edit("B", "crlf", "b\r\nb\r\n")
+			add(p)
+			p.git("commit", "-qm", "crlf")
+			p.edit("C", "crlf", "c\r\nc\r\n")
+			add(p)
+		}, "C"},
+		"an id that is none": {func(p *project) { p.edit("B\nSigned-off-by: x", "f", "b\n"); add(p) }, ""},
+		"no commit yet": {func(p *project) {
+			p.git("checkout", "-q", "--orphan", "empty")
+		}, "A"},
+		"another workspace's file": {func(p *project) {
+			must(p.t, os.WriteFile(filepath.Join(p.top, "f"), []byte("b\n"), 0o644))
+			p.edit("B", "f", "b\n")
+			p.git("add", "--", ":(top)f")
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.edit("A", "f", "a\n")
+			add(p)
+			p.git("commit", "-qm", "a")
+			c.does(p)
+			if got := strings.Join(p.staged(), " "); got != c.want {
+				t.Errorf("intents %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAddKeepsAMessageThatIsGivenUp(t *testing.T) {
+	p := newProject(t)
+	file := filepath.Join(p.top, "message")
+	for message, want := range map[string]string{
+		"s\n":                          "s\n\nOrchestra-Intent: A\nOrchestra-Intent: B\n",
+		"s\n\nOrchestra-Intent: B\n":   "s\n\nOrchestra-Intent: B\nOrchestra-Intent: A\n",
+		"s\n\nReviewed-by: x\n":        "s\n\nReviewed-by: x\nOrchestra-Intent: A\nOrchestra-Intent: B\n",
+		"s\n\nbody\n---\nno divider\n": "s\n\nbody\n---\nno divider\n\nOrchestra-Intent: A\nOrchestra-Intent: B\n",
+		"":                             "",
+		"# only comments\n":            "# only comments\n",
+		"\n# x\n# ------------------------ >8 ------------------------\ndiff\n": "\n# x\n# ------------------------ >8 ------------------------\ndiff\n",
+		"s\n# x\n# ------------------------ >8 ------------------------\ndiff\n": "s\n\nOrchestra-Intent: A\nOrchestra-Intent: B\n" +
+			"# x\n# ------------------------ >8 ------------------------\ndiff\n",
+	} {
+		must(t, os.WriteFile(file, []byte(message), 0o644))
+		must(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []string{"A", "B"}))
+		got, err := os.ReadFile(file)
+		must(t, err)
+		if string(got) != want {
+			t.Errorf("%q became %q, want %q", message, got, want)
+		}
+	}
+}
+
+func TestTheLedgerItselfHasNoTrailer(t *testing.T) {
+	p := newProject(t)
+	p.edit("A", "f", "a\n")
+	p.git("add", "sub dir/.orchestration")
+	if got := p.staged(); !slices.Equal(got, nil) {
+		t.Errorf("%v", got)
+	}
+}
+
+func BenchmarkStaged(b *testing.B) {
+	p := newProject(b)
+	p.edit("A", "f", "a\n")
+	p.git("add", "-A")
+	p.git("commit", "-qm", "a")
+	for i := range 100_000 {
+		oid := p.ledger.BlobID([]byte(fmt.Sprint(i)))
+		p.ledger.AppendSoon(ledger.Record{Kind: ledger.KindMutation, IntentID: "A", Call: "x", Changes: []ledger.Change{
+			{Path: fmt.Sprintf("src/%d/%d.go", i%100, i%5000), Op: ledger.OpModified, Before: hash(nil), After: hash(nil), BeforeOID: oid, AfterOID: oid,
+				Hunks: [][4]int{{1, 1, 1, 3}}, Ranges: []ledger.Range{{StartLine: 1, EndLine: 3, ContentHash: hash(nil)}}}}})
+	}
+	must(b, p.ledger.Flush(context.Background()))
+	p.edit("B", "f", "b\n")
+	p.git("add", "sub dir/f")
+	for b.Loop() {
+		if got := p.staged(); !slices.Equal(got, []string{"B"}) {
+			b.Fatal(got)
+		}
+	}
+}
