@@ -1,19 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // longIntents is how many intents share the long ledger. One more has no
@@ -26,97 +25,79 @@ func measureLedger(ctx context.Context, s *suite) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	trace := filepath.Join(dir, ".orchestration", "agent_trace.jsonl")
-	if err := writeLedger(ctx, trace, s.records); err != nil {
-		return nil, err
-	}
-	defer os.Remove(trace)
-	defer os.RemoveAll(filepath.Join(filepath.Dir(trace), "archive"))
-	if err := rotate(ctx, dir); err != nil {
+	home := filepath.Join(dir, ".orchestration")
+	defer os.RemoveAll(home)
+	if err := writeLedger(ctx, dir, s.records); err != nil {
 		return nil, err
 	}
 	if err := writeFile(filepath.Join(dir, "file.txt"), content(fileSize, 0)); err != nil {
 		return nil, err
 	}
-	length := thousands(int64(s.records)) + " records"
-	rows, err := s.longStart(ctx, dir, length)
-	if err != nil {
-		return rows, err
+	l := longLedger{suite: s, dir: dir, length: thousands(int64(s.records)) + " records"}
+	var rows []Row
+	for _, measure := range []func(context.Context) ([]Row, error){l.start, l.selects, l.questions, l.verify} {
+		more, err := measure(ctx)
+		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
+		}
 	}
-	selects, err := s.longSelect(ctx, dir, length)
-	rows = append(rows, selects...)
-	if err != nil {
-		return rows, err
-	}
-	row, err := s.verify(ctx, dir, length)
-	return append(rows, row), err
+	return rows, nil
 }
 
-// writeLedger writes a chained ledger of n small records. A ledger of that
-// length through Append would take as many flushes.
-func writeLedger(ctx context.Context, path string, n int) error {
-	file, err := os.Create(path)
-	if err != nil {
+// writeLedger writes a ledger of n records into a workspace.
+func writeLedger(ctx context.Context, dir string, n int) error {
+	if err := os.MkdirAll(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
 		return err
 	}
-	defer file.Close()
-	out := bufio.NewWriterSize(file, 1<<20)
-	at := time.Now().Add(-time.Duration(n) * time.Second)
-	var prev []string
-	for i := range n {
-		line, err := ledger.Encode(ledger.Entry{Record: smallRecord(i), ID: uuid.NewString(), Time: at.Add(time.Duration(i) * time.Second), Prev: prev, ToolVersion: "bench"})
-		if err != nil {
-			return err
-		}
-		sum := sha256.Sum256(line)
-		prev = []string{hex.EncodeToString(sum[:])}
-		if _, err := out.Write(append(line, '\n')); err != nil {
-			return err
-		}
-		if i%1000 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	return errors.Join(out.Flush(), file.Sync(), file.Close())
-}
-
-// rotate brings the ledger into the form that it would have grown to.
-func rotate(ctx context.Context, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	records, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(records.Rotate(ctx), records.Close(ctx))
+	return ledgertest.Write(ctx, root, ledgertest.Shape{Records: n, Intents: longIntents})
 }
 
-func smallRecord(i int) ledger.Record {
-	return ledger.Record{
-		Kind: ledger.KindMutation, IntentID: intentID(i % longIntents), Call: "edit_file",
-		MutationClass: "INTENT_EVOLUTION", Contributor: ledger.Contributor{Type: ledger.ContributorAI},
-		Changes: []ledger.Change{{Path: fmt.Sprintf("src/%d.go", i%500), Op: ledger.OpModified, Hunks: [][4]int{{i % 90, 1, i % 90, 2}}}},
-	}
+// longLedger is a workspace with one.
+type longLedger struct {
+	*suite
+	dir    string
+	length string
 }
 
-// longStart measures what a new server does first. The first record, which is
-// that of the selection, has to know the heads of the whole ledger; it has no
-// bound of its own.
-func (s *suite) longStart(ctx context.Context, dir, length string) ([]Row, error) {
-	first, _, err := s.starts(ctx, dir, pick(s.short, 3, 20))
+// start measures what a new server does first. The first record, which is
+// that of the selection, has to know the heads of the file that it goes to,
+// and the first question what no server has indexed yet; that has no bound of
+// its own.
+func (l longLedger) start(ctx context.Context) ([]Row, error) {
+	first, _, err := l.starts(ctx, l.dir, pick(l.short, 3, 20))
 	if err != nil {
 		return nil, err
 	}
-	rows := []Row{atMost("process start to the answer of initialize, "+length, ms(first.p50()), 60, milliseconds, first.String())}
-	p, err := s.served(ctx, dir)
+	rows := []Row{atMost("process start to the answer of initialize, "+l.length, ms(first.p50()), 60, milliseconds, first.String())}
+	for _, index := range []string{"without an index", "with an index"} {
+		more, err := l.firstCalls(ctx, index)
+		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
+		}
+	}
+	size, err := sizeBelow(filepath.Join(l.dir, ".orchestration", "cache", "index"))
 	if err != nil {
 		return rows, err
 	}
+	lines, err := sizeBelow(filepath.Join(l.dir, ".orchestration"))
+	return append(rows, inform("size of the index, "+l.length, float64(size)/(1<<20), mebibytes,
+		fmt.Sprintf("the ledger itself, mostly compressed, has %.1f MiB", float64(lines-size)/(1<<20)))), err
+}
+
+func (l longLedger) firstCalls(ctx context.Context, index string) ([]Row, error) {
+	p, err := l.served(ctx, l.dir)
+	if err != nil {
+		return nil, err
+	}
 	defer p.close()
-	rows = append(rows, memoryRowOf(p)("memory (VmRSS) of an idle server, "+length))
+	rows := []Row{memoryRowOf(p)("memory (VmRSS) of an idle server " + index + ", " + l.length)}
 	selected, answer, err := p.call("select_active_intent", args{"intent_id": intentID(0)})
 	if err != nil {
 		return rows, err
@@ -125,39 +106,84 @@ func (s *suite) longStart(ctx context.Context, dir, length string) ([]Row, error
 	if err != nil {
 		return rows, err
 	}
-	wrote, err := governedWrite(p, session, "first.txt")()
+	wrote, err := governedWrite(p, session, strings.ReplaceAll(index, " ", "-")+".txt")()
 	if err != nil {
 		return rows, err
 	}
-	rows = append(rows, inform("first selection of a server, "+length, ms(selected), milliseconds,
-		fmt.Sprintf("it reads the file that is appended to for its heads; the first write_to_file behind it took %s", short(wrote))))
-	return append(rows, memoryRowOf(p)("memory (VmRSS) after a first write, "+length)), nil
+	rows = append(rows, inform("first selection of a server "+index+", "+l.length, ms(selected), milliseconds,
+		fmt.Sprintf("the first write_to_file behind it took %s", short(wrote))))
+	return append(rows, memoryRowOf(p)("memory (VmRSS) after a first write, "+index+", "+l.length)), nil
 }
 
-func (s *suite) longSelect(ctx context.Context, dir, length string) ([]Row, error) {
-	p, err := s.served(ctx, dir)
+func sizeBelow(dir string) (size int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}
+
+func (l longLedger) selects(ctx context.Context) ([]Row, error) {
+	p, err := l.served(ctx, l.dir)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	bare, err := newBareWrite(filepath.Join(dir, "bare"), recordSize)
+	bare, err := newBareWrite(filepath.Join(l.dir, "bare"), recordSize)
 	if err != nil {
 		return nil, err
 	}
 	defer bare.close()
-	taken, err := interleave(ctx, pick(s.short, 30, 400), selecting(p), timed(bare.append))
+	taken, err := interleave(ctx, pick(l.short, 30, 400), selecting(p), timed(bare.append))
 	if err != nil {
 		return nil, err
 	}
-	rare, err := interleave(ctx, pick(s.short, 5, 20), p.caller("select_active_intent", args{"intent_id": intentID(longIntents)}))
+	rare, err := interleave(ctx, pick(l.short, 30, 400), p.caller("select_active_intent", args{"intent_id": intentID(longIntents)}))
+	if err != nil {
+		return nil, err
+	}
+	flush := fmt.Sprintf("; one bare ledger flush, which each selection waits for: %s", taken[1])
+	return []Row{
+		atMost("select_active_intent with recent trace, p99, "+l.length, ms(taken[0].p99()), 5, milliseconds, taken[0].String()+flush),
+		atMost("the same for an intent without changes, p99, "+l.length, ms(rare[0].p99()), 5, milliseconds, rare[0].String()),
+		memoryRowOf(p)("memory (VmRSS) after all these selections, " + l.length),
+	}, nil
+}
+
+// questions are about one file that was changed rarely, and of which the
+// records stand in many segments.
+func (l longLedger) questions(ctx context.Context) ([]Row, error) {
+	p, err := l.served(ctx, l.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	rare := ledgertest.Path(1900)
+	asked, err := interleave(ctx, pick(l.short, 5, 100), p.caller("query_trace", args{"path": rare, "limit": 5}))
+	if err != nil {
+		return nil, err
+	}
+	listed, err := interleave(ctx, pick(l.short, 2, 10), timed(func() error {
+		cmd := exec.CommandContext(ctx, l.program, "log", "--workspace", l.dir, "--path", rare, "--json")
+		cmd.Dir, cmd.Env = l.dir, l.environment()
+		out, err := cmd.Output()
+		if err == nil && len(out) == 0 && !l.short {
+			err = errors.New("log finds no record of " + rare)
+		}
+		return err
+	}))
 	if err != nil {
 		return nil, err
 	}
 	return []Row{
-		atMost("select_active_intent with recent trace, p99, "+length, ms(taken[0].p99()), 5, milliseconds,
-			fmt.Sprintf("%s; one bare ledger flush, which each selection waits for: %s", taken[0], taken[1])),
-		atMost("the same for an intent without records, p99, "+length, ms(rare[0].p99()), 5, milliseconds,
-			rare[0].String()+"; without an index all is read"),
+		inform("query_trace, the last 5 records of a file, p50, "+l.length, ms(asked[0].p50()), milliseconds, asked[0].String()),
+		inform("`log --path`, start to end, p50, "+l.length, ms(listed[0].p50()), milliseconds, listed[0].String()),
 	}, nil
 }
 
@@ -180,14 +206,14 @@ func (b *bareWrite) append() error {
 	return flushData(b.ledger)
 }
 
-func (s *suite) verify(ctx context.Context, dir, length string) (Row, error) {
-	root, err := os.OpenRoot(dir)
+func (l longLedger) verify(ctx context.Context) ([]Row, error) {
+	root, err := os.OpenRoot(l.dir)
 	if err != nil {
-		return Row{}, err
+		return nil, err
 	}
 	defer root.Close()
 	records := 0
-	taken, err := interleave(ctx, pick(s.short, 1, 5), timed(func() error {
+	taken, err := interleave(ctx, pick(l.short, 1, 3), timed(func() error {
 		report, err := ledger.Verify(ctx, root)
 		if err == nil && len(report.Problems) > 0 {
 			err = fmt.Errorf("the generated ledger does not verify: %+v", report.Problems[0])
@@ -196,8 +222,8 @@ func (s *suite) verify(ctx context.Context, dir, length string) (Row, error) {
 		return err
 	}))
 	if err != nil {
-		return Row{}, err
+		return nil, err
 	}
 	perSecond := float64(records) / taken[0].p50().Seconds()
-	return atLeast("verify, "+length, perSecond, 200_000, recordsSecond, taken[0].String()), nil
+	return []Row{atLeast("verify, "+l.length, perSecond, 200_000, recordsSecond, taken[0].String())}, nil
 }

@@ -63,6 +63,7 @@ type options struct {
 	short, json bool
 	records     int
 	only        *regexp.Regexp
+	write       string
 	dir         string
 	binary      string
 }
@@ -73,9 +74,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.short, "short", false, "few samples and small ledgers: seconds instead of minutes")
 	flags.BoolVar(&o.json, "json", false, "print JSON instead of a Markdown table")
-	flags.IntVar(&o.records, "records", 0, "`length` of the long ledger; 0 is 100000, or 5000 with -short")
+	flags.IntVar(&o.records, "records", 0, "`length` of the long ledger; 0 is 1000000, or 5000 with -short")
 	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, command")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "where the workspaces are made; its file system is what is measured")
+	flags.StringVar(&o.write, "write-ledger", "", "measure nothing: append a ledger of -records to the workspace at this `directory`, to try things on")
 	flags.StringVar(&o.binary, "binary", "", "measure this `program` instead of building it")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -90,7 +92,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	o.only = only
 	if o.records == 0 {
-		o.records = pick(o.short, 5_000, 100_000)
+		o.records = pick(o.short, 5_000, 1_000_000)
 	}
 	return o, nil
 }
@@ -99,6 +101,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
 		return err
+	}
+	if o.write != "" {
+		return writeLedger(ctx, o.write, o.records)
 	}
 	s, err := newSuite(ctx, o)
 	if err != nil {

@@ -116,7 +116,7 @@ func (x *index) bringUp(ctx context.Context, s *indexed, place extent) (*indexed
 		return nil, err
 	}
 	defer file.Close()
-	if s == nil || s.archived || !s.continues(file, size) {
+	if s == nil || !s.archived && !s.continues(file, size) {
 		if s, err = x.load(place, file, size); err != nil {
 			return nil, err
 		}

@@ -32,7 +32,8 @@ type Filter struct {
 	Since   time.Time
 	Until   time.Time // exclusive
 	Limit   int
-	// Newest gives the last record first, and reads from the end: a small Limit is cheap however long the ledger is.
+	// Newest gives the last record first, and reads from the end: a small Limit is cheap however long the ledger is,
+	// and so is every ID, IntentID and Path that few records have.
 	Newest bool
 }
 
@@ -49,7 +50,8 @@ type Result struct {
 var errEnough = errors.New("enough")
 
 // Query gives the records that match. A record that stands in the ledger twice, after a merge, is given once. Within
-// a segment the order is that of the lines; several segments are merged by time.
+// a segment the order is that of the lines; several segments are merged by time. A filter that selects uses the index:
+// an answer that must not depend on it is Scan's.
 func (l *Ledger) Query(ctx context.Context, f Filter) (Result, error) {
 	_ = l.Flush(ctx) // what cannot be flushed is not in the ledger, and has been reported
 	if f.Line > 0 {

@@ -10,10 +10,12 @@ import (
 )
 
 const (
-	// lookupTime bounds the search for a file's last record. It is paid once
-	// for each file that this process changes, and only where the file stood
-	// there before; an older record than can be found in it is not compared.
-	lookupTime = 20 * time.Millisecond
+	// lookupTime bounds the search for a file's last record, which is made
+	// once for each file that this process changes, and only where the file
+	// stood there before. The index answers in a few milliseconds. What is not
+	// indexed yet, as when nobody has asked a long ledger anything, would take
+	// seconds, and the file is locked meanwhile: then nothing is compared.
+	lookupTime = 250 * time.Millisecond
 	// maxKnown bounds the files of which the last record is kept in memory.
 	maxKnown = 20_000
 )
