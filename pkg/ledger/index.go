@@ -111,23 +111,34 @@ func (x *index) view(ctx context.Context, place extent) (*view, error) {
 
 // bringUp reads what the segment has beyond what is known of it, or begins anew if that is no longer there.
 func (x *index) bringUp(ctx context.Context, s *indexed, place extent) (*indexed, error) {
+	if s == nil && place.archived() {
+		s = x.load(sha256.Sum256([]byte(place.name)), true, func(postings.Span) bool { return true })
+		x.segments[place.name] = s
+	}
+	if s != nil && s.whole() {
+		s.info, s.size = place.info, s.end
+		return s, nil
+	}
 	file, size, err := place.open(x.root)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	if s == nil || !s.archived && !s.continues(file, size) {
-		if s, err = x.load(place, file, size); err != nil {
+		id, err := firstLine(file, size)
+		if err != nil {
 			return nil, err
 		}
+		s = x.load(id, false, func(span postings.Span) bool {
+			at := reached{end: span.To, lastAt: span.Last, last: span.Line}
+			return at.continues(file, size)
+		})
 		x.segments[place.name] = s
 	}
-	err = x.extend(ctx, s, file, size)
-	if err != nil {
-		s.info = nothing{}
+	s.size, s.info = size, nothing{}
+	if err := x.extend(ctx, s, file, size); err != nil {
 		return nil, err
 	}
-	s.size = size
 	if s.info = place.info; !s.archived {
 		s.info = infoOf(file, place)
 	}
@@ -154,27 +165,32 @@ type nothing struct{ fs.FileInfo }
 func (nothing) Size() int64        { return -1 }
 func (nothing) ModTime() time.Time { return time.Time{} }
 
-// load finds the runs that were kept of a segment. An archive's are known by its name, which says what is in it; those
-// of other files by their first line, and that the last line which a run covers is where it was.
-func (x *index) load(place extent, file content, size int64) (*indexed, error) {
-	s := &indexed{archived: place.archived(), id: sha256.Sum256([]byte(place.name))}
-	if !s.archived {
-		err := forward(io.NewSectionReader(file, 0, size), 0, func(line rawLine) error {
-			s.id = identity(line.data)
-			return errEnough
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			return nil, err
-		}
+// whole reports whether nothing can be behind the lines that are covered.
+func (s *indexed) whole() bool {
+	return len(s.runs) > 0 && s.runs[len(s.runs)-1].Whole && s.end == s.tailFrom
+}
+
+// firstLine is the identity of a segment's first line, by which its runs are known. Those of an archive are known by
+// its name, which says what is in it.
+func firstLine(file content, size int64) (id digest, err error) {
+	err = forward(io.NewSectionReader(file, 0, size), 0, func(line rawLine) error {
+		id = identity(line.data)
+		return errEnough
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
+	return id, err
+}
+
+// load finds the runs that were kept of a segment.
+func (x *index) load(id [32]byte, archived bool, fits func(postings.Span) bool) *indexed {
+	s := &indexed{archived: archived, id: id}
 	for {
-		next, ok := x.store.next(s.id, s.end, func(span postings.Span) bool {
-			at := reached{end: span.To, lastAt: span.Last, last: span.Line}
-			return span.To <= size && (s.archived || at.continues(file, size))
-		})
+		next, ok := x.store.next(id, s.end, fits)
 		if !ok {
 			s.tailFrom = s.end
-			return s, nil
+			return s
 		}
 		s.runs = append(s.runs, next)
 		s.end, s.lastAt, s.last = next.To, next.Last, next.Line
@@ -213,7 +229,7 @@ func (x *index) keep(s *indexed) {
 	if s.end == s.tailFrom {
 		return
 	}
-	span := postings.Span{Segment: s.id, From: s.tailFrom, To: s.end, Last: s.lastAt, Line: s.last}
+	span := postings.Span{Segment: s.id, From: s.tailFrom, To: s.end, Last: s.lastAt, Line: s.last, Whole: s.archived && s.end == s.size}
 	whole, joined := &s.tail, 0
 	for _, run := range slices.Backward(s.runs) {
 		length := span.To - span.From

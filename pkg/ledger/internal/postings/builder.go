@@ -40,6 +40,7 @@ type Span struct {
 	To      int64
 	Last    int64    // where the last line that is covered begins
 	Line    [32]byte // its SHA-256
+	Whole   bool     // nothing is behind it in the segment, nor will be
 }
 
 // Builder holds a run in memory while it grows. Slices of its fields that were taken stay as they are.

@@ -40,6 +40,11 @@ func (h *header) encode() []byte {
 	}
 	out = le.AppendUint64(out, uint64(h.keysSize))
 	out = le.AppendUint32(out, h.directory)
+	whole := uint32(0)
+	if h.Whole {
+		whole = 1
+	}
+	out = le.AppendUint32(out, whole)
 	out = append(out, make([]byte, headerSize-4-len(out))...)
 	return le.AppendUint32(out, crc32.Checksum(out, castagnoli()))
 }
@@ -63,7 +68,7 @@ func decodeHeader(data []byte, size int64) (h header, err error) {
 	for _, n := range []*int{&h.rows, &h.entries, &h.buckets} {
 		*n, at = int(le.Uint32(at)), at[4:]
 	}
-	h.keysSize, h.directory = int64(le.Uint64(at)), le.Uint32(at[8:])
+	h.keysSize, h.directory, h.Whole = int64(le.Uint64(at)), le.Uint32(at[8:]), le.Uint32(at[12:]) == 1
 	switch {
 	case h.From < 0 || h.Last < h.From || h.To <= h.Last,
 		h.rows > MaxRows || bits.OnesCount(uint(h.buckets)) != 1,

@@ -30,7 +30,7 @@ func random(r *rand.Rand, n int) (*postings.Builder, postings.Span, map[postings
 	if n > 0 {
 		last += int64(b.Rows[n-1].Offset)
 	}
-	return b, postings.Span{From: 100, Last: last, To: last + 10, Segment: [32]byte{1}, Line: [32]byte{2}}, want
+	return b, postings.Span{From: 100, Last: last, To: last + 10, Segment: [32]byte{1}, Line: [32]byte{2}, Whole: n%2 == 1}, want
 }
 
 func open(t testing.TB, data []byte) *postings.Run {
