@@ -178,7 +178,7 @@ func (q *question) records(path string) ([]ledger.Entry, error) {
 			names = append(names, olderNames(e, names)...)
 		}
 	}
-	entries = inOrder(entries)
+	entries = inOrder(ledger.WithoutRetracted(entries))
 	q.asked[path] = entries
 	return entries, nil
 }

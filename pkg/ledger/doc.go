@@ -107,5 +107,7 @@
 //
 // A process that dies in a write leaves a last line without newline. The next append, under the lock, ends it with a
 // newline if it is whole, and else moves it to state/ and logs where. A failed write is cut off again. After a failed
-// write or flush the Ledger is poisoned: it refuses with [ErrUnavailable] until it is opened anew.
+// write or flush the Ledger is poisoned: it refuses with [ErrUnavailable] until [Ledger.Reopen]: the file is opened
+// anew, what was flushed before must still be there, what came after must be records, and is written once more before
+// it is flushed, because a failed flush can leave pages marked clean that never reached the disk.
 package ledger

@@ -25,8 +25,8 @@ var (
 
 	// ErrUnavailable: the ledger cannot be written. Either the place does not allow it now (no permission, a link
 	// or a directory where the file should be), or an earlier write or flush failed. The latter poisons this
-	// Ledger: how much of that group is on disk is unknown, so everything after is refused until the ledger has
-	// been opened again and checked with [Verify].
+	// Ledger: how much of that group is on disk is unknown, so everything after is refused until [Ledger.Reopen] has
+	// checked what there is.
 	ErrUnavailable = errors.New("the ledger cannot be written")
 
 	// ErrClosed: the Ledger was used after Close.

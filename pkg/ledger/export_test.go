@@ -12,6 +12,7 @@ import (
 // Disk lets a test stand between a Ledger and its files. Nil functions are the real ones.
 type Disk struct {
 	Write    func(*os.File, []byte) (int, error)
+	Rewrite  func(*os.File, []byte, int64) error
 	Truncate func(*os.File, int64) error
 	Flush    func(*os.File) error
 	FlushDir func(*os.File) error
@@ -22,6 +23,9 @@ type Disk struct {
 func (l *Ledger) UseDisk(d Disk) {
 	if d.Write != nil {
 		l.disk.write = d.Write
+	}
+	if d.Rewrite != nil {
+		l.disk.rewrite = d.Rewrite
 	}
 	if d.Truncate != nil {
 		l.disk.truncate = d.Truncate

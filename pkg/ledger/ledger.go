@@ -246,7 +246,7 @@ func (l *Ledger) usable() error {
 
 // poison makes every later append fail with ErrUnavailable, and returns that error.
 func (l *Ledger) poison(cause error) error {
-	failure := fmt.Errorf("%w: %w; what was being written may be on disk or not: restart, then run `orchestra-mcp verify`",
+	failure := fmt.Errorf("%w: %w; what was being written may be on disk or not; it is reopened and checked before the next change",
 		ErrUnavailable, cause)
 	if l.broken.CompareAndSwap(nil, &failure) {
 		l.opts.Logger.Error().Err(cause).Msg("the ledger failed and takes no more records until it is reopened")

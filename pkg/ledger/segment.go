@@ -32,6 +32,8 @@ type segment struct {
 	last     digest
 	modified time.Time // of the file when it had been read or written up to end
 
+	proven proven // on disk, since this file was opened
+
 	aside SetAside // what was last cut off the end
 }
 
@@ -113,9 +115,13 @@ func (s *segment) grewFrom(size int64) bool {
 	if s.end == 0 || size < s.end || s.end-s.lastAt > maxLineToRead {
 		return false
 	}
-	line := make([]byte, s.end-s.lastAt)
-	_, err := s.file.ReadAt(line, s.lastAt)
-	return err == nil && identity(trimEnd(line)) == s.last
+	return s.hasLine(s.lastAt, s.end, s.last)
+}
+
+func (s *segment) hasLine(at, end int64, id digest) bool {
+	line := make([]byte, end-at)
+	_, err := s.file.ReadAt(line, at)
+	return err == nil && identity(trimEnd(line)) == id
 }
 
 var errBranched = errors.New("the lines do not continue from the known heads")
@@ -204,6 +210,7 @@ func (s *segment) flush() error {
 		return fmt.Errorf("flush %s: %w", s.name, err)
 	}
 	if !s.created {
+		s.proven = proven{s.end, s.lastAt, s.last}
 		return nil
 	}
 	for _, name := range slices.Compact([]string{path.Dir(s.name), home}) {
@@ -211,7 +218,7 @@ func (s *segment) flush() error {
 			return err
 		}
 	}
-	s.created = false
+	s.created, s.proven = false, proven{s.end, s.lastAt, s.last}
 	return nil
 }
 
@@ -233,4 +240,5 @@ func (s *segment) close() {
 	}
 	s.file, s.identity, s.created = nil, nil, false
 	s.end, s.heads, s.lastAt, s.last, s.modified = 0, nil, 0, digest{}, time.Time{}
+	s.proven = proven{}
 }

@@ -26,6 +26,7 @@ type request struct {
 	file     string   // the segment's name
 	bodies   [][]byte // more than one if the record was spread; none to wait for the others only
 	soon     bool
+	reopen   bool        // asks for Reopen; has no bodies
 	claimed  atomic.Bool // by the writer, or by the caller who gives up
 	answered chan error
 	ids      []digest // of its lines, once they were written
@@ -197,7 +198,11 @@ func (l *Ledger) commit(group []*request) {
 		shares = again
 	}
 	for _, r := range waiters {
-		r.answered <- nil
+		var err error
+		if r.reopen {
+			err = l.heal()
+		}
+		r.answered <- err
 	}
 }
 

@@ -42,7 +42,6 @@ func withoutEffect(s settings.Settings) []string {
 		"commands.git":               s.Commands.Git != d.Commands.Git,
 		"commands.writable":          len(s.Commands.Writable) > 0,
 		"commands.revert_violations": s.Commands.RevertViolations != d.Commands.RevertViolations,
-		"ledger.on_failure":          s.Ledger.OnFailure != d.Ledger.OnFailure,
 		"checks":                     len(s.Checks) > 0,
 		"lessons":                    s.Lessons != d.Lessons,
 	}
@@ -59,7 +58,7 @@ func withoutEffect(s settings.Settings) []string {
 func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts, approvals *approval.Store) *tools.Deps {
 	o := s.options.Settings
 	return &tools.Deps{
-		Workspace: s.workspace, Intents: s.intents, Sessions: s.sessions, Fresh: fresh, Trace: s.ledger,
+		Workspace: s.workspace, Intents: s.intents, Sessions: s.sessions, Fresh: fresh, Trace: s.recorder,
 		Runner: runner, Artifacts: artifacts, Approvals: approvals, Clock: s.options.Clock,
 		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
 		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),

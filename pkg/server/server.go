@@ -146,8 +146,11 @@ func (s *Server) assemble() error {
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
 	s.recorder.KeepImages(s.images)
+	if o.Settings.Ledger.OnFailure == settings.Degraded {
+		s.recorder.Degrade()
+	}
 	s.engine = hooks.NewEngine(s.sessions, s.recorder, gate.NewInbox(approvals), s.log)
-	gate.Register(s.engine, s.intents, fresh, s.ledger, policyOf(o.Settings))
+	gate.Register(s.engine, s.intents, fresh, s.recorder, policyOf(o.Settings))
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))
 	s.engine.AddPostHook(s.maps)
@@ -208,6 +211,9 @@ func (s *Server) Close() error {
 	var errs []error
 	if s.maps != nil {
 		s.maps.Close()
+	}
+	if s.recorder != nil {
+		s.recorder.Close()
 	}
 	if s.sessions != nil {
 		errs = append(errs, s.sessions.Close())

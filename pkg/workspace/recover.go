@@ -45,11 +45,26 @@ type Recovery struct {
 // The plan is believed no further than a tool's arguments are: nothing is done to protected paths, to paths that lead
 // elsewhere by now, nor to names that are not those of temporary files.
 func (w *Workspace) Recover(ctx context.Context, plan []Planned) (*Recovery, error) {
+	return w.recover(ctx, plan, false)
+}
+
+// RecoverStanding is Recover for changes that took effect and that their process could not take back everywhere. Only
+// files that are as before count as undone then: where somebody else's content stands, ours has been.
+func (w *Workspace) RecoverStanding(ctx context.Context, plan []Planned) (*Recovery, error) {
+	return w.recover(ctx, plan, true)
+}
+
+func (w *Workspace) recover(ctx context.Context, plan []Planned, stood bool) (*Recovery, error) {
 	r := &Recovery{Files: make([]Found, len(plan))}
 	for i, p := range plan {
 		var err error
 		if r.Files[i], err = w.examine(p); err != nil {
 			return nil, fmt.Errorf("find out what became of %s: %w", visible(p.Path), err)
+		}
+		if stood && r.Files[i].Fate == Undone {
+			if err := w.examineStanding(&r.Files[i]); err != nil {
+				return nil, fmt.Errorf("find out what became of %s: %w", visible(p.Path), err)
+			}
 		}
 	}
 	if r.midway() {

@@ -51,6 +51,19 @@ func (w *Workspace) examine(p Planned) (Found, error) {
 	return f, err
 }
 
+// examineStanding tells what was taken back from what others have changed before it could be.
+func (w *Workspace) examineStanding(f *Found) error {
+	place := f.Path
+	if f.Op == Move {
+		place = f.From
+	}
+	now, err := w.contentOf(place)
+	if err == nil && now != f.Before {
+		f.Fate, f.Probable = Done, true
+	}
+	return err
+}
+
 // linked reports whether a path and a temporary name are one file. The rename was done by link and unlink and
 // interrupted between the two, or a power cut kept one half of it.
 func (w *Workspace) linked(path, temp string) bool {

@@ -96,6 +96,9 @@ func writable(ctx context.Context, c *hooks.Call, l Ledger) hooks.Decision {
 	if c.Untracked && errors.Is(err, ledger.ErrNotInitialized) {
 		return hooks.Allow()
 	}
+	if errors.Is(err, ledger.ErrBusy) {
+		return hooks.Refuse(refusal.Newf(refusal.Busy, "Another process held the ledger for too long: %v. Nothing was changed.", err))
+	}
 	if err != nil {
 		return hooks.Refuse(refusal.Newf(refusal.LedgerUnavailable, "The ledger cannot take a record: %v. Nothing was changed.", err))
 	}

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/uuid"
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -38,6 +39,10 @@ type Recorder struct {
 
 	settling sync.Mutex
 	settled  atomic.Bool // once, by this process
+
+	degraded bool
+	behind   atomic.Bool // what a crash left is unsettled, and calls go through
+	gap      gap
 }
 
 // NewRecorder records to l, journals in j, and settles what a crash left in w.
@@ -45,6 +50,7 @@ func NewRecorder(l *ledger.Ledger, j *journal.Journal, w *workspace.Workspace, l
 	return &Recorder{
 		ledger: l, journal: j, files: w, log: log,
 		last: lastRecords{ledger: l, after: map[string]string{}},
+		gap:  gap{state: w.State, log: log},
 	}
 }
 
@@ -55,27 +61,45 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 	if r.needless(ctx, call) {
 		return unrecorded{}, nil
 	}
-	orphans, err := r.journal.Orphans()
-	for _, o := range orphans {
-		o.Release()
+	if err := r.alone(); err != nil && !r.lets(err) {
+		return nil, err
 	}
-	if len(orphans) > 0 || errors.Is(err, journal.ErrSettling) {
-		r.settled.Store(false)
-		return nil, hooks.ErrUnsettled
-	}
+	draft, err := r.draft(r.record(ctx, call, pending.Outcome))
 	if err != nil {
 		return nil, err
 	}
-	draft, err := r.ledger.Draft(r.record(ctx, call, pending.Outcome))
-	if err != nil {
-		return nil, err
-	}
-	entry, err := r.journal.Begin(journal.Entry{Began: draft.Time(), Files: filesOf(pending.Files), Lines: draft.Lines()})
-	if err != nil {
+	var entry entry = noEntry{}
+	begun, err := r.journal.Begin(journal.Entry{Began: draft.Time(), Files: filesOf(pending.Files), Lines: draft.Lines()})
+	switch {
+	case err == nil:
+		entry = begun
+	case !r.lets(err):
 		return nil, err
 	}
 	r.keep(draft.Record(), pending.Outcome)
 	return &inflight{r, call, pending.Outcome, draft, entry, false}, nil
+}
+
+// alone makes sure that nobody died since Settle.
+func (r *Recorder) alone() error {
+	orphans, err := r.journal.Orphans()
+	for _, o := range orphans {
+		o.Release()
+	}
+	if len(orphans) > 0 && !r.behind.Load() || errors.Is(err, journal.ErrSettling) {
+		r.settled.Store(false)
+		return hooks.ErrUnsettled
+	}
+	return err
+}
+
+// draft gives a record its lines, also for a ledger that cannot take it now.
+func (r *Recorder) draft(rec ledger.Record) (*ledger.Draft, error) {
+	draft, err := r.ledger.Draft(rec)
+	if r.lets(err) {
+		return r.ledger.DraftAs(uuid.NewString(), rec)
+	}
+	return draft, err
 }
 
 // unrecorded stands for the entry where there is no ledger.
@@ -91,7 +115,7 @@ type inflight struct {
 	call     *hooks.Call
 	expected *hooks.Outcome
 	draft    *ledger.Draft
-	entry    *journal.Inflight
+	entry    entry
 	// doubt: the append failed, and what of it is in the file is not known.
 	doubt bool
 }
@@ -107,6 +131,10 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 		i.recorder.keep(draft.Record(), outcome)
 	}
 	appended, err := l.AppendDraft(ctx, i.draft)
+	if i.recorder.lets(err) {
+		i.recorder.missed(outcome, i.draft.ID(), err)
+		return "", nil
+	}
 	if err != nil {
 		i.doubt = errors.Is(err, ledger.ErrUnavailable)
 		return "", busy(err)
@@ -123,6 +151,9 @@ func (i *inflight) Abort(back func() error) error {
 		noted = i.entry.Doubt()
 	}
 	err := back()
+	if half := new(workspace.RollbackError); errors.As(err, &half) {
+		noted = errors.Join(noted, i.entry.Stands(i.doubt))
+	}
 	if err != nil || i.doubt {
 		i.recorder.settled.Store(false)
 		i.entry.Leave()
@@ -142,6 +173,10 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	}
 	rec := r.record(ctx, call, outcome)
 	appended, err := r.ledger.Append(ctx, rec)
+	if r.lets(err) {
+		r.missed(outcome, "", err)
+		return "", nil
+	}
 	if err != nil {
 		return "", busy(err)
 	}

@@ -19,6 +19,15 @@ const settleWait = 10 * time.Second
 
 // Settle implements hooks.Recorder.
 func (r *Recorder) Settle(ctx context.Context) error {
+	err := r.settle(ctx)
+	r.behind.Store(r.lets(err))
+	if r.behind.Load() {
+		return nil
+	}
+	return err
+}
+
+func (r *Recorder) settle(ctx context.Context) error {
 	if r.settled.Load() || errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return nil
 	}
@@ -30,6 +39,9 @@ func (r *Recorder) Settle(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx) // what is begun is brought to its end
 	for deadline := time.Now().Add(settleWait); ; {
 		err := r.settleAll(ctx)
+		if err == nil {
+			err = r.settleGaps(ctx)
+		}
 		switch {
 		case err == nil:
 			r.settled.Store(true)
@@ -61,7 +73,7 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 	recorded := map[string]bool{}
 	var err error
 	if len(ids) > 0 {
-		recorded, err = r.ledger.Has(ctx, ids...)
+		recorded, err = r.has(ctx, ids)
 	}
 	for _, o := range orphans {
 		if err == nil {
@@ -78,6 +90,15 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 		r.log.Warn().Err(err).Msg("temporary files of processes that died could not be looked for")
 	}
 	return others
+}
+
+// has looks for records; a ledger that cannot be read cannot be written either.
+func (r *Recorder) has(ctx context.Context, ids []string) (map[string]bool, error) {
+	found, err := r.ledger.Has(ctx, ids...)
+	if err != nil && !errors.Is(err, ledger.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	return found, err
 }
 
 // settleOne brings one entry to its end. Each step can be made again: a crash
@@ -115,7 +136,11 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 	if known && (!o.Doubt || recorded[retractionID(draft)]) {
 		return nil, nil
 	}
-	found, err := r.files.Recover(ctx, plan)
+	look := r.files.Recover
+	if o.Stands {
+		look = r.files.RecoverStanding
+	}
+	found, err := look(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +148,9 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 		return r.retraction(draft, found)
 	}
 	rec, happened := recovered(draft.Record(), found, o.Began)
+	if happened && o.Stands {
+		rec.Detail["partial"] = true
+	}
 	if !happened {
 		return nil, nil
 	}
@@ -177,7 +205,7 @@ func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*
 	rec := draft.Record()
 	planned := rec.Changes
 	rec.Kind, rec.Changes, rec.Command = ledger.KindRecovered, nil, nil
-	rec.Detail = map[string]any{"retracts": draft.ID(), "reason": "the ledger could not be flushed, and the mutation was taken back"}
+	rec.Detail = map[string]any{ledger.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the mutation was taken back"}
 	for _, f := range found.Files {
 		if change, ok := changeOf(planned, f.Path); ok && f.Fate == workspace.Undone {
 			rec.Changes = append(rec.Changes, inverse(change))

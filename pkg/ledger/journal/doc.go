@@ -25,7 +25,7 @@
 //	<one JSON object: pid, began, files>\n          the body
 //	<the record's lines, with an empty prev>\n
 //
-// state is P (in flight), D (in doubt: a record may be in the ledger although its mutation is being taken back) or
-// - (nothing in flight). care is S while a process settles what a dead one left, else -. What follows the body is
+// state is P (in flight), D (in doubt: a record may be in the ledger although its mutation is being taken back), R (it
+// could not be taken back everywhere), B (both) or - (nothing in flight). care is S while a process settles what a dead one left, else -. What follows the body is
 // left over from longer entries and means nothing. A body that does not have its checksum was never flushed.
 package journal

@@ -26,7 +26,11 @@ func (f *Inflight) Void() {
 // Doubt says, before a mutation is taken back, that its record may be in the ledger all the same: its append failed
 // and what is on disk is not known. The entry then tells whoever settles it to look.
 func (f *Inflight) Doubt() error {
-	err := mark(f.s.file, stateAt, inDoubt)
+	return f.note(inDoubt)
+}
+
+func (f *Inflight) note(state byte) error {
+	err := mark(f.s.file, stateAt, state)
 	if err == nil && f.j.opts.Durable {
 		err = f.j.flush(f.s.file)
 	}
@@ -34,6 +38,16 @@ func (f *Inflight) Doubt() error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return nil
+}
+
+// Stands says that the mutation was to be taken back and could not be everywhere, because somebody else had changed a
+// file meanwhile. What is missing is then no sign that the mutation never happened.
+func (f *Inflight) Stands(doubt bool) error {
+	state := byte(standing)
+	if doubt {
+		state = doubly
+	}
+	return f.note(state)
 }
 
 // Leave gives the entry up as if this process had died: it is settled as an orphan, by the next call if need be.

@@ -16,7 +16,7 @@ import (
 // The errors that a caller may test for, by when they occur.
 var (
 	// ErrUnavailable: an entry cannot be written. After a failed write or flush the journal takes no more entries
-	// until it has been opened again; nothing was changed.
+	// until Reopen; nothing was changed.
 	ErrUnavailable = errors.New("the in-flight journal cannot be written")
 	// ErrClosed: the journal was used after Close.
 	ErrClosed = errors.New("the in-flight journal is closed")
@@ -93,10 +93,24 @@ func (j *Journal) lose(s *slot, cause error) error {
 	err := errors.Join(cause, mark(s.file, stateAt, nothing))
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.broken = fmt.Errorf("%w: %w; restart the server when the disk is in order", ErrUnavailable, err)
+	j.broken = fmt.Errorf("%w: %w", ErrUnavailable, err)
 	j.opts.Logger.Error().Err(err).Msg("the in-flight journal failed and takes no more entries until it is reopened")
 	j.discard(s)
 	return j.broken
+}
+
+// Reopen starts again after a failure. It is sound without a look back: the mutation whose entry failed did not begin,
+// and the next entry is written into a new file and flushed before it counts.
+func (j *Journal) Reopen() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.broken == nil {
+		return
+	}
+	j.broken = nil
+	if j.dir != nil {
+		j.forgetDir()
+	}
 }
 
 // take gives a slot with nothing in flight.

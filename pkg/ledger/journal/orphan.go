@@ -18,6 +18,8 @@ type Orphan struct {
 	Entry
 	// Doubt: the record may be in the ledger although the mutation was being taken back.
 	Doubt bool
+	// Stands: its process could not take all of the mutation back.
+	Stands bool
 
 	j    *Journal
 	name string
@@ -140,7 +142,7 @@ func (j *Journal) open(name string, f *os.File, size int64) (*Orphan, error) {
 	if err := mark(f, careAt, settling); err != nil {
 		return nil, err
 	}
-	return &Orphan{Entry: e, Doubt: state == inDoubt, j: j, name: name, file: f}, nil
+	return &Orphan{Entry: e, Doubt: state == inDoubt || state == doubly, Stands: state == standing || state == doubly, j: j, name: name, file: f}, nil
 }
 
 // Drop removes the entry: it is settled.

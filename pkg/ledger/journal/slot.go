@@ -53,6 +53,8 @@ const (
 const (
 	inFlight = 'P'
 	inDoubt  = 'D'
+	standing = 'R'
+	doubly   = 'B' // in doubt and standing
 	nothing  = '-'
 	settling = 'S'
 )

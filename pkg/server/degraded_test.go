@@ -1,0 +1,165 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+func degraded(o *server.Options) { o.Settings.Ledger.OnFailure = settings.Degraded }
+
+// block puts something in the place of a file that cannot be written.
+func block(t *testing.T, dir, name string) (unblock func()) {
+	t.Helper()
+	at := filepath.Join(dir, name)
+	aside := at + ".aside"
+	if err := os.Rename(at, aside); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(aside, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const ledgerName = ".orchestration/agent_trace.jsonl"
+
+// gaps are the counts that records tell of calls without one.
+func (b *bench) gaps() []string {
+	b.t.Helper()
+	found, err := b.server.Ledger().Query(b.t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindRecovered}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var counts []string
+	for _, e := range found.Entries {
+		if gap, ok := e.Detail["gap"].(map[string]any); ok {
+			counts = append(counts, fmt.Sprint(gap["calls"]))
+			if gap["since"] == nil || gap["until"] == nil {
+				b.t.Errorf("a gap without its time: %v", gap)
+			}
+		}
+	}
+	return counts
+}
+
+func (b *bench) unrecorded(session, path string) {
+	b.t.Helper()
+	r := b.ok("write_to_file", args{"session": session, "path": path, "content": "unrecorded\n"})
+	warnings, _ := r.Object["warnings"].([]any)
+	if len(warnings) == 0 || !strings.Contains(fmt.Sprint(warnings), "NOT RECORDED") || r.Object["record_id"] != "" {
+		b.t.Errorf("%s: no warning that it has no record: %v", path, r.Object)
+	}
+}
+
+// By default a ledger that cannot be written refuses; nothing is changed.
+func TestUnwritableLedgerRefuses(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	session := b.selects("INT-001")
+	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	unblock := block(t, b.dir, ledgerName)
+	b.refused("LEDGER_UNAVAILABLE", "write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
+	if _, err := os.Stat(filepath.Join(b.dir, "src/second.txt")); err == nil {
+		t.Error("a refused call made its file")
+	}
+	unblock()
+	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
+}
+
+// With ledger.on_failure degraded calls go through with a warning, and the
+// next record says how many there were.
+func TestDegradedCountsTheGap(t *testing.T) {
+	b := start(t, newWorkspace(t), degraded).connect()
+	session := b.selects("INT-001")
+	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	unblock := block(t, b.dir, ledgerName)
+	b.unrecorded(session, "src/second.txt")
+	b.unrecorded(session, "src/third.txt")
+	unblock()
+	r := b.ok("write_to_file", args{"session": session, "path": "src/fourth.txt", "content": "4\n"})
+	if r.Object["record_id"] == "" {
+		t.Error("not recorded although the ledger is in order")
+	}
+	if got := b.gaps(); !slices.Equal(got, []string{"2"}) {
+		t.Errorf("gaps %v, want one of 2 calls", got)
+	}
+	b.ok("write_to_file", args{"session": session, "path": "src/fifth.txt", "content": "5\n"})
+	if got := b.gaps(); len(got) != 1 {
+		t.Errorf("the gap is told again: %v", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/gaps/*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Where nothing of ours can be written, the count lives as long as the server.
+func TestDegradedWithoutState(t *testing.T) {
+	b := start(t, newWorkspace(t), degraded).connect()
+	session := b.selects("INT-001")
+	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	write(t, b.dir, ".orchestration/state/gaps", "in the way\n")
+	openJournal := block(t, b.dir, ".orchestration/state/inflight")
+	if err := os.Remove(filepath.Join(b.dir, ".orchestration/state/inflight")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, b.dir, ".orchestration/state/inflight", "in the way\n")
+	unblock := block(t, b.dir, ledgerName)
+	b.unrecorded(session, "src/second.txt")
+	unblock()
+	openJournal()
+	b.ok("write_to_file", args{"session": session, "path": "src/third.txt", "content": "3\n"})
+	if got := b.gaps(); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("gaps %v, want one of 1 call", got)
+	}
+}
+
+// A gap outlives its server; another server, or the next one, tells it once
+// its process is gone.
+func TestGapOutlivesItsServer(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir, degraded).connect()
+	session := b.selects("INT-001")
+	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	unblock := block(t, dir, ledgerName)
+	b.unrecorded(session, "src/second.txt")
+	unblock()
+	other := start(t, dir).connect()
+	others := other.selects("INT-005")
+	other.ok("write_to_file", args{"session": others, "path": "other.txt", "content": "1\n"})
+	if got := other.gaps(); len(got) > 0 {
+		t.Errorf("a gap of a living server was told by another: %v", got)
+	}
+	if err := b.server.Close(); err != nil { // as its end would: the kernel gives its locks back
+		t.Error(err)
+	}
+	b.closed = true
+	third := start(t, dir).connect()
+	others = third.selects("INT-005")
+	third.ok("write_to_file", args{"session": others, "path": "third.txt", "content": "1\n"})
+	if got := third.gaps(); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("gaps %v, want one of 1 call", got)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if report, err := ledger.Verify(context.Background(), root); err != nil || len(report.Problems) > 0 {
+		t.Errorf("%v %v", err, report.Problems)
+	}
+}
