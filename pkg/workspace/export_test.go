@@ -8,6 +8,15 @@ func WithoutExchange() Option { return func(w *Workspace) { w.abilities.exchange
 // WithoutLease makes Commit use the way of files that cannot be leased.
 func WithoutLease() Option { return func(w *Workspace) { w.abilities.lease = false } }
 
+// BesideTarget makes temporary files beside their targets, as on another file system.
+func BesideTarget() Option { return func(w *Workspace) { w.beside.Store(true) } }
+
+// Die gives up the workspace's sign of life as the end of its process would.
+func (w *Workspace) Die() {
+	w.owner.file.Close()
+	w.owner.token = ""
+}
+
 // WithPatience shortens the waits for others.
 func WithPatience(lock, writer time.Duration) Option {
 	return func(w *Workspace) { w.patience = patience{lock: lock, writer: writer} }

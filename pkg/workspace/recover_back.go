@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -133,31 +132,6 @@ func (w *Workspace) prepareAdopted(ctx context.Context, c Change, old *temp) (_ 
 	one.temp, one.result.After = old, old.ours.hash
 	p.steps = one.steps(w)
 	return p, nil
-}
-
-// SweepTemps removes temporary files that no journal names and nobody holds: those of processes that died before
-// they had a plan to write down. Files younger than their process could still be filling them are left.
-func (w *Workspace) SweepTemps(named []Planned) error {
-	var spared []string
-	for _, p := range named {
-		spared = append(spared, p.temps()...)
-	}
-	dir, err := w.openState(tempDir)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	entries, err := dir.ReadDir()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		path := governanceDir + "/" + stateDir + "/" + tempDir + "/" + e.Name()
-		if IsTemp(e.Name()) && !slices.Contains(spared, path) {
-			w.sweep(dir, e.Name())
-		}
-	}
-	return nil
 }
 
 // sweep leaves what it is not sure of.

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,14 +41,15 @@ type temp struct {
 // newTemp chooses a name in .orchestration/state/tmp, or beside the target if that is another file system,
 // is not there, or if new files inherit rights from the target's directory.
 func (w *Workspace) newTemp(t *Target, creating bool) *temp {
-	name := tempPrefix + rand.Text()[:16] + tempSuffix
 	if !creating || !t.parent.Inherits() {
 		if dir, ok := w.sharedTempDir(t.parent); ok {
+			name := w.tempName("")
 			return &temp{dir: dir, owned: true, name: name, path: strings.Join([]string{governanceDir, stateDir, tempDir, name}, "/")}
 		}
 	}
 	above := components(t.path)
 	above = above[:len(above)-1-len(t.rest)]
+	name := w.tempName(strings.Join(append([]string{"."}, above...), "/"))
 	return &temp{dir: t.parent, name: name, path: strings.Join(append(above, name), "/")}
 }
 

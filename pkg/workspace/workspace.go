@@ -26,6 +26,7 @@ type Workspace struct {
 	locks      *pathLocks
 	abilities  abilities
 	patience   patience
+	owner      owner
 	beside     atomic.Bool // temporary files cannot be moved from the shared directory after all
 	beforeSwap func()      // for tests: the moment before two names are exchanged
 }
@@ -102,7 +103,7 @@ func (w *Workspace) Dir() string { return filepath.FromSlash(w.real) }
 func (w *Workspace) Root() *os.Root { return w.root }
 
 // Close releases the directory. Targets and settlements must have been closed.
-func (w *Workspace) Close() error { return errors.Join(w.top.Close(), w.root.Close()) }
+func (w *Workspace) Close() error { return errors.Join(w.owner.close(), w.top.Close(), w.root.Close()) }
 
 // Names of the directories that this package uses.
 const (

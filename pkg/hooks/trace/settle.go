@@ -58,6 +58,11 @@ func (r *Recorder) settle(ctx context.Context) error {
 // settleAll settles every entry whose process is gone. Those after a failed
 // one are given back.
 func (r *Recorder) settleAll(ctx context.Context) error {
+	abandoned, err := r.files.Abandoned()
+	if err != nil {
+		r.log.Warn().Err(err).Msg("temporary files of processes that died could not be looked for")
+	}
+	defer abandoned.Close()
 	orphans, others := r.journal.Orphans()
 	if others != nil && !errors.Is(others, journal.ErrSettling) {
 		return others
@@ -70,11 +75,7 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 			ids = append(ids, d.ID(), retractionID(d))
 		}
 	}
-	recorded := map[string]bool{}
-	var err error
-	if len(ids) > 0 {
-		recorded, err = r.has(ctx, ids)
-	}
+	recorded, err := r.has(ctx, ids)
 	for _, o := range orphans {
 		if err == nil {
 			err = r.settleOne(ctx, o, recorded)
@@ -86,14 +87,17 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.files.SweepTemps(plans); err != nil {
-		r.log.Warn().Err(err).Msg("temporary files of processes that died could not be looked for")
+	if others == nil { // else a before-image could be in another process's care
+		abandoned.Sweep(plans)
 	}
 	return others
 }
 
 // has looks for records; a ledger that cannot be read cannot be written either.
 func (r *Recorder) has(ctx context.Context, ids []string) (map[string]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	found, err := r.ledger.Has(ctx, ids...)
 	if err != nil && !errors.Is(err, ledger.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
