@@ -45,7 +45,9 @@ func TestSweep(t *testing.T) {
 				must(t, err)
 				return p
 			}
-			dead, lives, looks := openAt(t, dir, opts...), openAt(t, dir, opts...), openAt(t, dir, opts...)
+			dead, looks := openAt(t, dir, opts...), openAt(t, dir, opts...)
+			lives, err := workspace.Open(dir, opts...)
+			must(t, err)
 			prepare(dead, "top")
 			named := prepare(dead, "sub/named").Plan()
 			prepare(dead, "sub/deeper/still")
