@@ -12,14 +12,14 @@
 // # Non-promise
 //
 // Nothing here is needed: a content that is not kept is said not to be there. Nothing is flushed. A process that is
-// killed loses what waited, which is the images of its last moments (milliseconds of work, more only under load), and
-// under such load that more waits than memory allows, images are dropped. An id is a git blob id, in most repositories
+// killed loses what waited, which is the images of about its last quarter of a second, and under such load that more waits
+// than memory allows, images are dropped. An id is a git blob id, in most repositories
 // SHA-1, for which two contents can be made to collide: who restores a file compares its SHA-256 with the record's.
 //
 // # Files
 //
-// .orchestration/cache/images/AB/ABCD….zst: one zstd frame of the raw bytes; ABCD… is git's id of the blob with these
-// bytes, 40 or 64 hexadecimal digits, and AB its first two. A file appears under its name by a rename and is never
+// .orchestration/cache/images/ID.zst: one zstd frame of the raw bytes; ID is git's id of the blob with these bytes, 40 or
+// 64 hexadecimal digits. The directory is flat: at 4 KiB a file at least, its size bounds their number. A file appears under its name by a rename and is never
 // written again. Names that begin with ".new-" are being written, or were left by a process that died; those are removed
 // when they are an hour old. Files have mode 0600 and directories 0700. A file's modification time is when its content
 // was last put.

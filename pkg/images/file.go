@@ -44,7 +44,7 @@ func matches(id string, content []byte) bool {
 }
 
 // fileOf is the name of an image's file in the store's directory.
-func fileOf(id string) string { return id[:2] + "/" + id + suffix }
+func fileOf(id string) string { return id + suffix }
 
 // directory opens the store's directory, part by part, and no link on the way. With make it is made, but for
 // .orchestration itself.
@@ -88,17 +88,12 @@ func (s *Store) read(id string) ([]byte, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	shard, err := durable.OpenOwn(dir, id[:2], 0)
-	if err != nil {
-		return nil, err
-	}
-	defer shard.Close()
-	named, err := shard.Lstat(id + suffix)
+	named, err := dir.Lstat(fileOf(id))
 	if err != nil || !named.Mode().IsRegular() {
 		return nil, errors.Join(err, fs.ErrNotExist)
 	}
 	// Without O_NONBLOCK a FIFO that was planted in between would hold the call for ever.
-	file, err := shard.OpenFile(id+suffix, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := dir.OpenFile(fileOf(id), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,9 @@ package images
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const (
@@ -39,9 +36,9 @@ func onDisk(size int64) int64 { return (size + block - 1) / block * block }
 
 // stored is one file of the store.
 type stored struct {
-	shard, name string
-	size        int64
-	time        time.Time
+	name string
+	size int64
+	time time.Time
 }
 
 // prune removes what is too old, and then the oldest until a tenth of the size is free again. It touches nothing that
@@ -68,7 +65,7 @@ func (w *writer) prune() error {
 		if !old && (left.bytes <= room || unfinished) {
 			continue
 		}
-		if err := w.dir.Remove(f.shard + "/" + f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := w.dir.Remove(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 			continue
 		}
@@ -81,37 +78,21 @@ func (w *writer) prune() error {
 
 // list gives the files of the store, the oldest first.
 func (w *writer) list() ([]stored, error) {
-	shards, err := fs.ReadDir(w.dir.FS(), ".")
+	entries, err := fs.ReadDir(w.dir.FS(), ".")
 	if err != nil {
 		return nil, err
 	}
-	var files []stored
-	for _, shard := range shards {
-		if len(shard.Name()) != 2 || !shard.IsDir() {
-			continue
-		}
-		dir, err := durable.OpenOwn(w.dir, shard.Name(), 0)
-		if err != nil {
-			continue // deleted, or replaced, since
-		}
-		files = append(files, listShard(dir, shard.Name())...)
-		dir.Close()
-	}
-	slices.SortFunc(files, func(a, b stored) int { return a.time.Compare(b.time) })
-	return files, nil
-}
-
-func listShard(dir *os.Root, shard string) []stored {
-	entries, _ := fs.ReadDir(dir.FS(), ".") // what cannot be listed cannot be pruned either
 	var files []stored
 	for _, e := range entries {
 		id, isImage := strings.CutSuffix(e.Name(), suffix)
 		if !(isImage && validID(id)) && !strings.HasPrefix(e.Name(), newPrefix) {
 			continue
 		}
+		// What is gone by now was removed by another process.
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			files = append(files, stored{shard, e.Name(), onDisk(info.Size()), info.ModTime()})
+			files = append(files, stored{e.Name(), onDisk(info.Size()), info.ModTime()})
 		}
 	}
-	return files
+	slices.SortFunc(files, func(a, b stored) int { return a.time.Compare(b.time) })
+	return files, nil
 }

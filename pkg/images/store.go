@@ -12,8 +12,15 @@ import (
 // DefaultLargest bounds one image where Options do not, in bytes.
 const DefaultLargest = 64 << 20
 
-// maxWaiting bounds what waits to be written, in bytes. One image is always taken.
-const maxWaiting = 64 << 20
+const (
+	// maxWaiting bounds what waits to be written, in bytes. One image is always taken.
+	maxWaiting = 64 << 20
+	// gather is how long images are gathered before they are written together: a new file a call would make each
+	// flush of the calls dearer, as it has the file system's own journal carry it.
+	gather = 200 * time.Millisecond
+	// enough is what is written without gathering more, in bytes.
+	enough = 8 << 20
+)
 
 // Options are fixed for the life of a Store.
 type Options struct {
@@ -36,6 +43,7 @@ type Store struct {
 	waiting []image
 	bytes   int64         // of waiting
 	busy    chan struct{} // closed when the writer ends; nil while there is none
+	hurry   chan struct{} // has an element when the writer is not to gather
 	closed  bool
 	given   bool // up: what waits is dropped
 	dropped int
@@ -58,7 +66,7 @@ func Open(root *os.Root, o Options) *Store {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	s := &Store{root: root, options: o}
+	s := &Store{root: root, options: o, hurry: make(chan struct{}, 1)}
 	s.writer = newWriter(s)
 	return s
 }
@@ -87,11 +95,26 @@ func (s *Store) Put(id string, content []byte) {
 		s.busy = make(chan struct{})
 		go s.write(s.busy)
 	}
+	if s.bytes > enough {
+		s.now()
+	}
+}
+
+// now ends the gathering.
+func (s *Store) now() {
+	select {
+	case s.hurry <- struct{}{}:
+	default:
+	}
 }
 
 // write brings what waits to disk until nothing does.
 func (s *Store) write(done chan struct{}) {
 	defer close(done)
+	select {
+	case <-time.After(gather):
+	case <-s.hurry:
+	}
 	for {
 		next, ok := s.next()
 		if !ok {
@@ -125,6 +148,7 @@ func (s *Store) Wait(ctx context.Context) {
 	if busy == nil {
 		return
 	}
+	s.now()
 	select {
 	case <-busy:
 	case <-ctx.Done():
@@ -140,6 +164,7 @@ func (s *Store) Close(ctx context.Context) error {
 	if busy == nil {
 		return nil
 	}
+	s.now()
 	select {
 	case <-busy:
 		return nil

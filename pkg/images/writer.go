@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const (
@@ -81,29 +79,24 @@ func (w *writer) keep(i image) error {
 
 // replace writes an image under a name of its own first: nobody sees half of it.
 func (w *writer) replace(i image, now time.Time) error {
-	shard, err := durable.OpenOwn(w.dir, i.id[:2], 0o700)
-	if err != nil {
-		return err
-	}
-	defer shard.Close()
 	packed, err := w.pack(i.content)
 	if err != nil {
 		return err
 	}
 	name := newPrefix + rand.Text()
-	file, err := shard.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := w.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(packed)
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = shard.Chtimes(name, now, now)
+		err = w.dir.Chtimes(name, now, now)
 	}
 	if err == nil {
-		err = shard.Rename(name, i.id+suffix)
+		err = w.dir.Rename(name, fileOf(i.id))
 	}
 	if err != nil {
-		_ = shard.Remove(name)
+		_ = w.dir.Remove(name)
 		return err
 	}
 	if len(w.known) >= maxKnown {

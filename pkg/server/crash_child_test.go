@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if dir := os.Getenv(undoEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, undoAsChild(dir)) // it ends by being killed
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 

@@ -16,7 +16,9 @@ func (s *Server) PlanUndo(ctx context.Context, r undo.Request) (*undo.Plan, erro
 	if err := s.recorder.Settle(ctx); err != nil {
 		return nil, err
 	}
-	s.images.Wait(ctx)
+	waiting, cancel := context.WithTimeout(ctx, imagesTime)
+	defer cancel()
+	s.images.Wait(waiting)
 	return s.undoSource().Plan(ctx, r)
 }
 
