@@ -299,6 +299,9 @@ func (e *Engine) newCall(spec Spec, req Request) *Call {
 // refused turns whatever stopped a call into its result and notes it.
 func (e *Engine) refused(call *Call, err error) Result {
 	r := refusal.From(err)
+	if short := refusal.Exhausted(err); short != nil && r.Code() == refusal.InternalError {
+		r = short
+	}
 	if errors.Is(err, context.Canceled) {
 		r = refusal.New(refusal.Cancelled, "The call was cancelled.")
 	}

@@ -100,6 +100,8 @@ func unsettled(err error) error {
 	switch {
 	case errors.As(err, &r):
 		return r
+	case refusal.Exhausted(err) != nil:
+		return refusal.Exhausted(err)
 	case errors.Is(err, ErrUnsettled):
 		return refusal.Newf(refusal.Busy, "Other servers on this workspace keep dying: %v. Nothing was changed.", err)
 	case errors.Is(err, context.Canceled):
@@ -209,6 +211,9 @@ func (e *Engine) takeBack(ctx context.Context, call *Call, outcome *Outcome, ent
 	})
 	r := refusal.Newf(refusal.LedgerUnavailable, "The ledger did not take the record (%v).", cause)
 	passing, isPassing := refusal.As(cause)
+	if short := refusal.Exhausted(cause); short != nil {
+		passing, isPassing = short, true
+	}
 	switch {
 	case back == nil && isPassing:
 		return passing.With("changed", false)

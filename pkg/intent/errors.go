@@ -35,7 +35,12 @@ type UnreadableError struct {
 	File         string // relative to the workspace
 	Line, Column int    // from 1; 0 if the file as a whole is meant
 	Reason       string
+
+	cause error // of the system, where the file could not be opened
 }
+
+// Unwrap gives the system's reason, if there is one.
+func (e *UnreadableError) Unwrap() error { return e.cause }
 
 // Error implements error.
 func (e *UnreadableError) Error() string {

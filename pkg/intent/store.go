@@ -151,7 +151,7 @@ func unreadableFile(name string, err error) error {
 	case errors.Is(err, orchdir.ErrTooLarge):
 		reason = fmt.Sprintf("is over %d bytes", maxFileBytes)
 	}
-	return &UnreadableError{File: name, Reason: reason}
+	return &UnreadableError{File: name, Reason: reason, cause: err}
 }
 
 // settleTime is the age that a change must have before an unchanged state of the file proves unchanged content: two

@@ -73,6 +73,8 @@ func readProblem(path string, err error) error {
 		return refusal.Newf(refusal.FileNotFound, "%s does not exist.", path).With("path", path)
 	case errors.Is(err, workspace.ErrNotRegular):
 		return refusal.Newf(refusal.NotARegularFile, "%s is not a regular file.", path).With("path", path)
+	case errors.Is(err, workspace.ErrBusy):
+		return refusal.Newf(refusal.Busy, "%v.", err).With("path", path)
 	case errors.Is(err, workspace.ErrTooLarge):
 		return refusal.Newf(refusal.TooLarge, "%s is larger than the limit for files (limits.file_size).", path).With("path", path)
 	}
@@ -205,7 +207,7 @@ func (c *changes) refuse(err error) error {
 	case errors.Is(err, workspace.ErrChangedDir):
 		return refusal.Newf(refusal.Busy, "%v. Nothing was changed.", err)
 	case errors.Is(err, workspace.ErrBusy):
-		return refusal.Newf(refusal.Busy, "Another writer holds a file of this call: %v. Nothing was changed.", err)
+		return refusal.Newf(refusal.Busy, "A file of this call cannot be had now: %v. Nothing was changed.", err)
 	case errors.Is(err, context.Canceled):
 		return refusal.New(refusal.Cancelled, "The call was cancelled; nothing was changed.")
 	}

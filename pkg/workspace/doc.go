@@ -63,6 +63,7 @@
 // hard link is broken by an exchange: the other names keep the old content, and the result warns. Reading
 // does not lock: a file that is being written in place can be read half-written; its hash then matches
 // nothing later. Off Linux the weaker steps above are used throughout. Temporary files left by a killed
-// process are not removed here, because one of them can be a before-image; their names begin with
-// ".orchestra-" and end in ".tmp".
+// process are removed by [Abandoned.Sweep] only, because one of them can be a before-image that the journal names; their
+// names are .orchestra-<token>-<random>.tmp, and .orchestration/state/tmp/<token>.owner is locked while their process
+// lives and lists the directories in which it made them beside their targets.
 package workspace

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 )
 
@@ -137,6 +138,8 @@ func translated(err error) error {
 		return ErrNotExist
 	case errors.Is(err, fs.ErrExist):
 		return ErrExists
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("%w: too many files are open in this server or on this machine; try again (%w)", ErrBusy, err)
 	case isLoop(err):
 		return fmt.Errorf("%w: a symbolic link took its place", ErrNotRegular)
 	}

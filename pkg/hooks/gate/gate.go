@@ -96,6 +96,9 @@ func writable(ctx context.Context, c *hooks.Call, l Ledger) hooks.Decision {
 	if c.Untracked && errors.Is(err, ledger.ErrNotInitialized) {
 		return hooks.Allow()
 	}
+	if short := refusal.Exhausted(err); short != nil {
+		return hooks.Refuse(short)
+	}
 	if errors.Is(err, ledger.ErrBusy) {
 		return hooks.Refuse(refusal.Newf(refusal.Busy, "Another process held the ledger for too long: %v. Nothing was changed.", err))
 	}

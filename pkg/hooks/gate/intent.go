@@ -46,6 +46,9 @@ func initialized(c *hooks.Call, intents Intents, p Policy) hooks.Decision {
 
 // Unreadable is the refusal for an intents or ignore file that does not parse.
 func Unreadable(err error) *refusal.Refusal {
+	if short := refusal.Exhausted(err); short != nil {
+		return short
+	}
 	r := refusal.Newf(refusal.IntentsUnreadable, "The intents cannot be read: %v.", err)
 	var at *intent.UnreadableError
 	if errors.As(err, &at) {
