@@ -55,6 +55,7 @@ func groups() []group {
 		{"sessions", measureSessions},
 		{"start", measureStart},
 		{"ledger", measureLedger},
+		{"blame", measureBlame},
 		{"command", measureCommand},
 	}
 }
@@ -75,7 +76,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.short, "short", false, "few samples and small ledgers: seconds instead of minutes")
 	flags.BoolVar(&o.json, "json", false, "print JSON instead of a Markdown table")
 	flags.IntVar(&o.records, "records", 0, "`length` of the long ledger; 0 is 1000000, or 5000 with -short")
-	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, command")
+	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, blame, command")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "where the workspaces are made; its file system is what is measured")
 	flags.StringVar(&o.write, "write-ledger", "", "measure nothing: append a ledger of -records to the workspace at this `directory`, to try things on")
 	flags.StringVar(&o.binary, "binary", "", "measure this `program` instead of building it")

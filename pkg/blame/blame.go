@@ -58,6 +58,8 @@ type Touch struct {
 	Record     *ledger.Entry
 	Path       string
 	Line       int // 1-based, right after the record
+	Text       string
+	HasText    bool // the text is known
 	Confidence Confidence
 }
 
@@ -128,7 +130,13 @@ func (h *history) story(ctx context.Context, path string, line int, now []byte, 
 	var touches []Touch
 	t := tracer{ctx: ctx, history: h}
 	t.found = func(m mark, s *step) bool {
-		touches = append(touches, Touch{s.entry, s.change.Path, m.at + 1, m.strength.confidence()})
+		touch := Touch{Record: s.entry, Path: s.change.Path, Line: m.at + 1, Confidence: m.strength.confidence()}
+		if touch.HasText = !m.lost && m.text != unknown; touch.HasText {
+			touch.Text = h.text(m.text)
+		} else if after, ok := h.blob(s.change.AfterOID, s.change.After); ok && m.at < len(after) {
+			touch.Text, touch.HasText = h.text(after[m.at]), true
+		}
+		touches = append(touches, touch)
 		return true
 	}
 	ids := h.idsOf(texts)

@@ -228,6 +228,16 @@ func TestHeldOut(t *testing.T) {
 	for _, known := range []string{"images", "before-images", "none"} {
 		t.Logf("contents known: %-13s %v", known, got[known])
 	}
+	got["images"].want(t, wantPrecision, wantRecall)
+	// A table whose lines all have their like is a tenth of these texts, and nothing but a hash tells them apart then.
+	got["none"].want(t, 0.97, 0.25)
+}
+
+func (g *figures) want(t *testing.T, precision, recall float64) {
+	t.Helper()
+	if g.precision() < precision || g.recall() < recall {
+		t.Errorf("precision %.4f, recall %.4f; want %v and %v", g.precision(), g.recall(), precision, recall)
+	}
 }
 
 // show prints what was answered wrong.
