@@ -37,7 +37,7 @@ func measureBlame(ctx context.Context, s *suite) ([]Row, error) {
 	if err := b.make(); err != nil {
 		return nil, err
 	}
-	defer os.Remove(b.trace)
+	defer os.RemoveAll(filepath.Dir(b.trace))
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (b *blamed) image(oid string) ([]byte, bool) { content, ok := b.images[oid]
 func (b *blamed) content() []byte { return []byte(strings.Join(b.lines, "\n") + "\n") }
 
 func (b *blamed) make() error {
-	if err := writeLedger(b.ctx, b.trace, b.s.records); err != nil {
+	if err := writeLedger(b.ctx, b.dir, b.s.records); err != nil {
 		return err
 	}
 	b.images = map[string][]byte{}
@@ -106,7 +106,7 @@ func (b *blamed) make() error {
 	if err := writeFile(filepath.Join(b.dir, ".git", "info", "exclude"), ".orchestration\n"); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(b.trace, os.O_APPEND|os.O_WRONLY, 0)
+	file, err := os.OpenFile(b.trace, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}

@@ -36,10 +36,14 @@
 // (builtin/blame.c); that context and content together find lines where neither does alone is Reiss, "Tracking source
 // locations" (ICSE 2008) and Asaduzzaman et al., "LHDiff" (ICSM 2013).
 //
+// Records are in the order of their segments; the chain, and contents that meet, correct it where segments are of
+// several machines. Times alone order nothing: clocks differ. What an undo or a retraction brought back belongs to who
+// wrote it first.
+//
 // # Git
 //
-// [Workspace] adds what git knows: contents of blobs by the ids in the records, and for lines that are still
-// unexplained the commit, path and line where git blame -w -M -C finds them. The records of that path until that commit
-// are then asked in the same way, so that lines are followed through a rename or a move between files that no record
-// tells of. A blob id that a record has as its outcome ties the commit to the record.
+// [Workspace] adds what git knows: contents of blobs by the ids in the records, which count only with the hash that the
+// record has, and for lines that are still unexplained the commit, path and line where git blame -w finds them. The
+// records of that path until that commit are then asked in the same way; a path that is no more is an older name of the
+// file. For what is left and not older than the ledger, git is asked for moves within and between files (-M -C).
 package blame
