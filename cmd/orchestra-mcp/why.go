@@ -85,6 +85,15 @@ func (a *app) intentsByID() map[string]intent.Intent {
 	return byID
 }
 
+// intentNames gives what the intents are called now.
+func (a *app) intentNames() map[string]string {
+	names := map[string]string{}
+	for id, in := range a.intentsByID() {
+		names[id] = in.Name
+	}
+	return names
+}
+
 func newWhyAnswer(path string, found blame.Explanation, intents map[string]intent.Intent) whyAnswer {
 	answer := whyAnswer{blameLine: newBlameLine(found.Line), Path: path, Story: []whyRecord{}}
 	for _, t := range found.Story {
