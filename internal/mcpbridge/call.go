@@ -12,9 +12,15 @@ import (
 
 var errPanicked = errors.New("internal error: the server's handler failed; its log says more")
 
-// sink takes the notifications that belong to one request.
+// sink takes what is sent to the client while one of its requests runs.
 type sink interface {
+	// notify sends a notification, unless the request is no longer wanted.
 	notify(notification []byte)
+	// carriesRequests tells whether the client reads requests there.
+	carriesRequests() bool
+	// request sends a request of ours, or takes it back, and tells whether
+	// that was written.
+	request(message []byte) bool
 }
 
 // pendingCall is a tool call from its arrival to its end.
@@ -22,6 +28,7 @@ type pendingCall struct {
 	call     Call
 	run      func(context.Context) Result
 	progress *progress
+	elicitor *elicitor // nil where the client cannot be asked
 
 	once   sync.Once
 	result Result
@@ -29,7 +36,7 @@ type pendingCall struct {
 }
 
 // arrive announces the call to the handler. It is called by the reader.
-func (s *Server) arrive(r *request, to sink) (failure *rpcError) {
+func (s *Server) arrive(r *request, to sink, asking *elicitor) (failure *rpcError) {
 	if r.call == nil {
 		return nil
 	}
@@ -41,6 +48,10 @@ func (s *Server) arrive(r *request, to sink) (failure *rpcError) {
 	}()
 	r.call.progress = &progress{token: r.token, to: to, last: math.Inf(-1)}
 	r.call.call.Progress = r.call.progress.report
+	if asking != nil {
+		r.call.elicitor = asking
+		r.call.call.Elicit = asking.elicit
+	}
 	r.call.run = s.config.Handler.Arrive(r.call.call)
 	if r.call.run == nil {
 		return errorf(codeInternal, "the tool handler refused the call without a reason")
@@ -53,6 +64,7 @@ func (s *Server) arrive(r *request, to sink) (failure *rpcError) {
 func (s *Server) finish(ctx context.Context, p *pendingCall) (Result, error) {
 	p.once.Do(func() {
 		defer p.progress.stop()
+		defer p.elicitor.close()
 		defer func() {
 			if value := recover(); value != nil {
 				s.logPanic(value, p.call.Tool)

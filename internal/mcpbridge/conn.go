@@ -70,7 +70,7 @@ func (c *conn) receive(raw []byte) {
 	case requestMessage:
 		c.request(m, len(raw))
 	case responseMessage:
-		// We ask nothing yet, so nothing was answered.
+		c.peer.answered(m)
 	}
 }
 
@@ -116,13 +116,14 @@ func (c *conn) begin(r *request, size int) *rpcError {
 		c.peer.end(r, f)
 		return errorf(codeBusy, "too much is in flight on this connection; wait for answers, then send it again")
 	}
-	if failure := c.server.arrive(r, to); failure != nil {
+	held := place{p, size}
+	if failure := c.server.arrive(r, to, newElicitor(r, c.peer, to, f, held)); failure != nil {
 		c.peer.end(r, f)
-		p.release(size)
+		held.release()
 		return failure
 	}
 	j := p.start(func() {
-		defer p.release(size)
+		defer held.release()
 		answer := c.server.serve(f.ctx, r, to)
 		if c.peer.end(r, f) {
 			c.send(answer)
@@ -155,9 +156,10 @@ func (c *conn) stop() error {
 	return *c.failed.Load()
 }
 
-// close lets nothing further start. The channel is closed when everything in
-// flight has ended.
+// close lets nothing further start, and ends what waits for an answer. The
+// channel is closed when everything in flight has ended.
 func (c *conn) close() <-chan struct{} {
+	c.peer.silence()
 	calls, reads := c.calls.close(), c.reads.close()
 	done := make(chan struct{})
 	go func() {
@@ -168,7 +170,7 @@ func (c *conn) close() <-chan struct{} {
 	return done
 }
 
-// connSink sends the notifications of one request over its connection.
+// connSink sends what belongs to one request over its connection.
 type connSink struct {
 	c *conn
 	f *flight
@@ -178,4 +180,11 @@ func (s connSink) notify(notification []byte) {
 	if s.c.peer.wanted(s.f) {
 		s.c.send(notification)
 	}
+}
+
+func (s connSink) carriesRequests() bool { return true }
+
+func (s connSink) request(message []byte) bool {
+	s.c.send(message)
+	return s.c.failed.Load() == nil
 }

@@ -20,6 +20,11 @@
 //   - a call is cancelled only by the peer that made it: by
 //     notifications/cancelled on its own connection or session, or by closing
 //     its own response stream;
+//   - a question to the client's user ([Call.Elicit], [InputRequired]) is only
+//     sent to a client that declared that it shows forms; in the initialize
+//     era it bears an id that nobody can guess, and is answered only on the
+//     connection or session that was asked, once, by what fits the form;
+//   - a call that waits for such an answer keeps no place that others need;
 //   - what never becomes a call is a JSON-RPC error, and has no effect;
 //   - memory is bounded by the limits in [StdioOptions] and [HTTPOptions],
 //     whatever arrives.
@@ -27,9 +32,10 @@
 // # Not promised
 //
 // The bridge does not validate arguments against a tool's schema, does not
-// order calls that came in over separate HTTP requests, does not ask the
-// client anything (elicitation, sampling, roots), and offers no resource
-// subscriptions, no list-changed notifications and no stream resumption.
-// Answers to questions that were never asked (inputResponses, requestState,
-// JSON-RPC responses) are dropped here.
+// order calls that came in over separate HTTP requests, asks for no sampling,
+// no roots and no URL to be opened, and offers no resource subscriptions, no
+// list-changed notifications and no stream resumption. JSON-RPC responses to
+// what was never asked are dropped here. Those of 2026-07-28 come with a later
+// call, as requestState and inputResponses, and can be forged: they reach the
+// handler as [Call.Resumed], which has to authenticate them.
 package mcpbridge

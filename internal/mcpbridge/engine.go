@@ -113,7 +113,25 @@ func (s *Server) callTool(ctx context.Context, _ mcp.CallToolRequest) (*mcp.Call
 	if err != nil {
 		return nil, err
 	}
+	if result.InputRequired != nil {
+		return engineQuestion(result.InputRequired, r.request.caller)
+	}
 	return engineResult(result)
+}
+
+// engineQuestion is a result that asks.
+func engineQuestion(asked *InputRequired, caller Caller) (*mcp.CallToolResult, error) {
+	if err := asked.check(caller); err != nil {
+		return nil, fmt.Errorf("internal error: %w", err)
+	}
+	params := mcp.ElicitationParams{Message: asked.Form.Message, RequestedSchema: asked.Form.schema(caller.ProtocolVersion)}
+	return &mcp.CallToolResult{
+		Result: mcp.Result{ResultType: mcp.ResultTypeInputRequired},
+		MultiRoundTripResult: mcp.MultiRoundTripResult{
+			InputRequests: mcp.InputRequests{questionKey: mcp.NewElicitationInputRequest(params)},
+			RequestState:  asked.State,
+		},
+	}, nil
 }
 
 func engineResult(result Result) (*mcp.CallToolResult, error) {

@@ -91,31 +91,30 @@ func bearerToken(r *http.Request) string {
 
 // readBody reads the message of a POST within the limits, and reserves what it
 // takes in the principal's quota. On failure the request has been answered.
-// Otherwise release must be called when the message is done with.
-func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request, q *quota) (body []byte, release func(), ok bool) {
+// Otherwise held must be released when the message is done with.
+func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request, q *quota) (body []byte, held place, ok bool) {
 	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
 		http.Error(w, "unsupported media type: send Content-Type: application/json", http.StatusUnsupportedMediaType)
-		return nil, nil, false
+		return nil, place{}, false
 	}
 	if r.ContentLength > h.options.MaxBody {
 		tooLarge(w)
-		return nil, nil, false
+		return nil, place{}, false
 	}
-	size := r.ContentLength
-	if size < 0 {
-		size = h.options.MaxBody
+	held = place{q.places, int(r.ContentLength)}
+	if r.ContentLength < 0 {
+		held.size = int(h.options.MaxBody)
 	}
-	if !q.places.reserve(int(size)) {
+	if !q.places.reserve(held.size) {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too much is in flight; wait for answers, then send it again", http.StatusServiceUnavailable)
-		return nil, nil, false
+		return nil, place{}, false
 	}
-	release = func() { q.places.release(int(size)) }
 	if body, ok = readAll(w, r, h.options.MaxBody); !ok {
-		release()
-		return nil, nil, false
+		held.release()
+		return nil, place{}, false
 	}
-	return body, release, true
+	return body, held, true
 }
 
 func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {

@@ -56,6 +56,7 @@ func (h *HTTPHandler) accept(server *http.Server, listener net.Listener) error {
 
 func (h *HTTPHandler) shutdown(server *http.Server) {
 	h.endStream()
+	h.sessions.silence() // no new request is let in, so no answer either
 	patience, cancel := context.WithTimeout(context.Background(), h.options.Drain)
 	defer cancel()
 	if server.Shutdown(patience) == nil {

@@ -18,11 +18,11 @@ const (
 // response.
 func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principal string) {
 	q := h.quotas.of(principal)
-	body, release, ok := h.readBody(w, r, q)
+	body, held, ok := h.readBody(w, r, q)
 	if !ok {
 		return
 	}
-	defer release()
+	defer held.release()
 	m, failure := parseMessage(body)
 	if failure != nil {
 		writeJSON(w, http.StatusBadRequest, encodeError(m.id, failure))
@@ -34,15 +34,15 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principa
 		return
 	}
 	if declared.modern || mcp.IsModernProtocol(r.Header.Get(headerVersion)) {
-		h.postModern(w, r, m, declared, principal)
+		h.postModern(w, r, m, declared, principal, held)
 		return
 	}
-	h.postLegacy(w, r, m, declared, principal)
+	h.postLegacy(w, r, m, declared, principal, held)
 }
 
 // postModern serves a message of 2026-07-28. There is no session: nothing that
 // is sent here can touch another request, and Mcp-Session-Id is ignored.
-func (h *HTTPHandler) postModern(w http.ResponseWriter, r *http.Request, m message, declared meta, principal string) {
+func (h *HTTPHandler) postModern(w http.ResponseWriter, r *http.Request, m message, declared meta, principal string, held place) {
 	switch m.kind {
 	case notificationMessage:
 		// The revision defines none for HTTP. Cancelling is closing the
@@ -61,7 +61,7 @@ func (h *HTTPHandler) postModern(w http.ResponseWriter, r *http.Request, m messa
 		writeJSON(w, http.StatusNotFound, encodeError(m.id, errorf(codeMethodNotFound, "%s is not part of revision %s", m.method, declared.version)))
 		return
 	}
-	h.answer(w, r, m, declared, nil, principal)
+	h.answer(w, r, m, declared, nil, principal, held)
 }
 
 // checkModernHeaders holds the headers that mirror the body to it: what a
@@ -88,7 +88,7 @@ func checkModernHeaders(header http.Header, m message, declared meta) *rpcError 
 
 // postLegacy serves a message of the initialize era, which belongs to a
 // session that this server opened for this principal.
-func (h *HTTPHandler) postLegacy(w http.ResponseWriter, r *http.Request, m message, declared meta, principal string) {
+func (h *HTTPHandler) postLegacy(w http.ResponseWriter, r *http.Request, m message, declared meta, principal string, held place) {
 	if m.kind == requestMessage && m.method == "initialize" {
 		h.open(w, m, principal)
 		return
@@ -108,10 +108,10 @@ func (h *HTTPHandler) postLegacy(w http.ResponseWriter, r *http.Request, m messa
 		}
 		w.WriteHeader(http.StatusAccepted)
 	case responseMessage:
-		// We ask nothing yet, so nothing was answered.
+		s.peer.answered(m)
 		w.WriteHeader(http.StatusAccepted)
 	default:
-		h.answer(w, r, m, declared, s.peer, principal)
+		h.answer(w, r, m, declared, s.peer, principal, held)
 	}
 }
 
@@ -143,7 +143,7 @@ func (h *HTTPHandler) session(w http.ResponseWriter, r *http.Request, principal 
 }
 
 // answer runs a request and answers it. The client's leaving cancels it.
-func (h *HTTPHandler) answer(w http.ResponseWriter, r *http.Request, m message, declared meta, from *peer, principal string) {
+func (h *HTTPHandler) answer(w http.ResponseWriter, r *http.Request, m message, declared meta, from *peer, principal string, held place) {
 	out := newPostStream(w, r)
 	if out == nil {
 		http.Error(w, "not acceptable: accept application/json and text/event-stream", http.StatusNotAcceptable)
@@ -158,7 +158,7 @@ func (h *HTTPHandler) answer(w http.ResponseWriter, r *http.Request, m message, 
 		stop := context.AfterFunc(h.calls, f.cancel)
 		defer stop()
 		out.wanted = func() bool { return from.wanted(f) }
-		if failure = h.server.arrive(req, out); failure != nil {
+		if failure = h.server.arrive(req, out, newElicitor(req, from, out, f, held)); failure != nil {
 			from.end(req, f)
 		}
 	}

@@ -130,6 +130,15 @@ func (t *sessionTable) end(s *session) {
 	}
 }
 
+// silence ends all questions to clients.
+func (t *sessionTable) silence() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.byID {
+		s.peer.silence()
+	}
+}
+
 func (t *sessionTable) closeAll() {
 	t.mu.Lock()
 	t.closed = true
@@ -144,6 +153,7 @@ func (t *sessionTable) closeAll() {
 // finish is called once for a session that is no longer in the table.
 func (t *sessionTable) finish(s *session) {
 	close(s.done)
+	s.peer.silence()
 	s.peer.cancelAll()
 	t.ended(s.peer)
 }

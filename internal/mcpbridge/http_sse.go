@@ -49,11 +49,11 @@ func (h *HTTPHandler) serveMessage(w http.ResponseWriter, r *http.Request, princ
 		methodNotAllowed(w, "POST")
 		return
 	}
-	body, release, ok := h.readBody(w, r, h.quotas.of(principal))
+	body, held, ok := h.readBody(w, r, h.quotas.of(principal))
 	if !ok {
 		return
 	}
-	defer release()
+	defer held.release()
 	s := h.sessions.use(r.URL.Query().Get("sessionId"), principal)
 	if s == nil || s.conn == nil {
 		http.Error(w, "session not found: open /sse again", http.StatusNotFound)

@@ -54,7 +54,7 @@ func writeNow(w http.ResponseWriter, data []byte) error {
 }
 
 // postStream is the response to one POST: a single JSON object, or an event
-// stream from the first notification on.
+// stream from the first notification or question on.
 type postStream struct {
 	w      http.ResponseWriter
 	events bool        // the client takes event streams
@@ -85,6 +85,22 @@ func (s *postStream) notify(notification []byte) {
 	if err := writeEvent(s.w, "message", notification); err != nil {
 		s.over = true
 	}
+}
+
+// carriesRequests: a client that takes a JSON object only gets the answer.
+func (s *postStream) carriesRequests() bool { return s.events }
+
+func (s *postStream) request(message []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	s.begin()
+	if err := writeEvent(s.w, "message", message); err != nil {
+		s.over = true
+	}
+	return !s.over
 }
 
 func (s *postStream) begin() {

@@ -36,6 +36,9 @@ type message struct {
 	id     json.RawMessage // as sent; nil for a notification
 	method string
 	params members // nil if absent
+	// result and failure are those of a response, one of them nil; a response
+	// with both is left to who asked.
+	result, failure json.RawMessage
 }
 
 // member is one name and value of a JSON object; value is as sent.
@@ -54,6 +57,20 @@ func (m members) get(name string) json.RawMessage {
 		}
 	}
 	return nil
+}
+
+// object writes the members as one JSON object.
+func (m members) object() json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, each := range m {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		writeMember(&b, each.name, each.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
 }
 
 // text returns the value of that name if it is a string.
@@ -101,6 +118,7 @@ func newMessage(envelope members) (message, *rpcError) {
 			return m, errorf(codeInvalidRequest, "the message is neither a request, a notification nor a response")
 		}
 		m.kind = responseMessage
+		m.result, m.failure = envelope.get("result"), envelope.get("error")
 		return m, nil
 	}
 	if envelope.get("result") != nil || envelope.get("error") != nil {

@@ -8,8 +8,9 @@ import (
 
 // peer is the other end of a connection: the standard streams, an HTTP
 // session of the initialize era, or an SSE stream. It holds what initialize
-// said, and what is in flight, so that only the peer that sent a request can
-// cancel it. Requests of 2026-07-28 over HTTP have no peer.
+// said, and what is in flight in both directions, so that only the peer that
+// sent a request can cancel it, and only the one that was asked can answer.
+// Requests of 2026-07-28 over HTTP have no peer.
 type peer struct {
 	connection string
 
@@ -19,6 +20,8 @@ type peer struct {
 	canElicit   bool
 	version     string
 	inFlight    map[string]*flight
+	questions   map[string]chan message // that we have asked, by id
+	mute        bool                    // no answer can come any more
 }
 
 // flight is a request that has no answer yet.
@@ -31,7 +34,7 @@ type flight struct {
 }
 
 func newPeer() *peer {
-	return &peer{connection: rand.Text(), inFlight: make(map[string]*flight)}
+	return &peer{connection: rand.Text(), inFlight: make(map[string]*flight), questions: make(map[string]chan message)}
 }
 
 // initialize records what the handshake said.

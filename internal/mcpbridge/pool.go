@@ -1,6 +1,7 @@
 package mcpbridge
 
 import (
+	"context"
 	"slices"
 	"sync"
 )
@@ -8,18 +9,24 @@ import (
 // pool runs jobs on goroutines of their own, started in the order in which
 // they were submitted. It bounds how many run at once, how many wait, and how
 // many bytes of messages both hold. It never blocks who submits, and never
-// runs a job on their goroutine.
+// runs a job on their goroutine. A job that waits for a person can leave, and
+// come back: what it held is then there for others, and counted apart.
 type pool struct {
 	mu       sync.Mutex
 	limit    poolLimit
 	reserved int // places given out, running or not
 	bytes    int // held by them
+	away     int // jobs that have left and will come back
+	awayHeld int // bytes held by them
 	running  int
 	waiting  []*job
 	closed   bool
-	idle     chan struct{} // closed when closed and nothing is reserved
+	idle     chan struct{} // closed when closed and nothing is reserved or away
 }
 
+// poolLimit are the limits of a pool. The bytes are those of the reserved
+// places, and as many again of the jobs that are away. A pool that runs
+// nothing, running 0, only has places.
 type poolLimit struct {
 	running, reserved, bytes int
 }
@@ -50,12 +57,70 @@ func (p *pool) release(size int) {
 	p.settle()
 }
 
-// job is a function that waits for a place to run.
-type job struct{ run func() }
+// leave gives a running job's place and turn to others. It is not ok, and
+// nothing has changed, when as much as may be is away already.
+func (p *pool) leave(size int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.away >= maxQuestions || (p.away > 0 && p.awayHeld+size > p.limit.bytes) {
+		return false
+	}
+	p.away++
+	p.awayHeld += size
+	p.reserved--
+	p.bytes -= size
+	p.passOn()
+	return true
+}
+
+// comeBack takes a place again, at once, and waits for a turn, before all that
+// has not run yet; but not longer than until ctx is done, since who is
+// cancelled only gives back what it holds.
+func (p *pool) comeBack(ctx context.Context, size int) {
+	turn := &job{resume: make(chan struct{})}
+	p.mu.Lock()
+	p.away--
+	p.awayHeld -= size
+	p.reserved++
+	p.bytes += size
+	if p.running < p.limit.running || p.limit.running == 0 {
+		p.running++
+		p.mu.Unlock()
+		return
+	}
+	p.waiting = slices.Insert(p.waiting, 0, turn)
+	p.mu.Unlock()
+	select {
+	case <-turn.resume:
+		return
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.waiting, turn); i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+		p.running++
+	}
+}
+
+// passOn gives the turn of a running job to the next that waits.
+func (p *pool) passOn() {
+	j := p.take()
+	if j == nil {
+		return
+	}
+	go p.work(j)
+}
+
+// job is a function that waits for a place to run, or one that has come back.
+type job struct {
+	run    func()
+	resume chan struct{} // closed to have it go on; nil for a function
+}
 
 // start runs a function in a reserved place as soon as its turn comes.
 func (p *pool) start(run func()) *job {
-	j := &job{run}
+	j := &job{run: run}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running >= p.limit.running {
@@ -91,12 +156,22 @@ func (p *pool) work(j *job) {
 func (p *pool) next() *job {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.waiting) == 0 {
+	return p.take()
+}
+
+// take takes a turn back: for the function that is next, which is returned,
+// for a job that has come back, or for nobody.
+func (p *pool) take() *job {
+	if len(p.waiting) == 0 || p.running > p.limit.running {
 		p.running--
 		return nil
 	}
 	j := p.waiting[0]
 	p.waiting = slices.Delete(p.waiting, 0, 1)
+	if j.resume != nil {
+		close(j.resume)
+		return nil
+	}
 	return j
 }
 
@@ -112,7 +187,7 @@ func (p *pool) close() <-chan struct{} {
 }
 
 func (p *pool) settle() {
-	if p.closed && p.reserved == 0 {
+	if p.closed && p.reserved == 0 && p.away == 0 {
 		select {
 		case <-p.idle:
 		default:
@@ -120,3 +195,13 @@ func (p *pool) settle() {
 		}
 	}
 }
+
+// place is what a message holds in a pool.
+type place struct {
+	pool *pool
+	size int
+}
+
+func (h place) release()                     { h.pool.release(h.size) }
+func (h place) leave() bool                  { return h.pool.leave(h.size) }
+func (h place) comeBack(ctx context.Context) { h.pool.comeBack(ctx, h.size) }

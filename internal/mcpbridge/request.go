@@ -23,10 +23,9 @@ type request struct {
 //
 //   - the task methods, since mcp-go's task tools bypass what its other tools
 //     go through, and "task" in a tool call;
-//   - "arguments" of a tool call, which travel past mcp-go unchanged;
-//   - "inputResponses" and "requestState", answers to questions that we have
-//     not asked: mcp-go would pass forged ones on, in both eras. When the
-//     bridge learns to ask, what it checked is to be let in here.
+//   - "arguments" of a tool call, and the "inputResponses" and "requestState"
+//     of 2026-07-28, which travel past mcp-go to the tool handler: mcp-go would
+//     judge arguments, and pass forged answers on in both eras.
 func servedParams(method string) (names []string, ok bool) {
 	switch method {
 	case "initialize":
@@ -73,7 +72,7 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 		}
 	}
 	r.caller.Principal = principal
-	if err := m.params.checkNames(slices.Concat(names, []string{"_meta", "arguments"})); err != nil {
+	if err := m.params.checkNames(slices.Concat(names, []string{"_meta", "arguments", "inputResponses", "requestState"})); err != nil {
 		return nil, errorf(codeInvalidParams, "bad params: %v", err)
 	}
 	if cursor := m.params.get("cursor"); cursor != nil && string(cursor) != `""` {
@@ -102,7 +101,11 @@ func (s *Server) readCall(r *request, params members) *rpcError {
 	if arguments[0] != '{' {
 		return errorf(codeInvalidParams, `"arguments" of %s must be an object`, name)
 	}
-	r.call = &pendingCall{call: Call{Tool: name, Arguments: arguments, Caller: r.caller}}
+	resumed, failure := readResumption(params, r.caller)
+	if failure != nil {
+		return failure
+	}
+	r.call = &pendingCall{call: Call{Tool: name, Arguments: arguments, Caller: r.caller, Resumed: resumed}}
 	return nil
 }
 

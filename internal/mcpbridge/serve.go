@@ -89,6 +89,7 @@ func (s *Server) initialize(ctx context.Context, m message, from *peer, principa
 	if response, isResponse := engineAnswer.(mcp.JSONRPCResponse); isResponse {
 		if result, isResult := response.Result.(mcp.InitializeResult); isResult {
 			canElicit, _ := declaresElicitation(m.params.get("capabilities"))
+			canElicit = canElicit && result.ProtocolVersion >= firstElicitation
 			from.initialize(readClientInfo(m.params.get("clientInfo")), canElicit, result.ProtocolVersion)
 			ok = true
 		}

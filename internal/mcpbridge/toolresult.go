@@ -12,7 +12,10 @@ import (
 // more, which is a third of what a read costs. It is not ok for a result that
 // we do not make; that is left to mcp-go.
 func toolResult(r *mcp.CallToolResult) (encoded json.RawMessage, ok bool) {
-	if r.StructuredContent != nil || len(r.InputRequests) > 0 || r.RequestState != "" {
+	if r.NeedsInput() {
+		return questionResult(r)
+	}
+	if r.StructuredContent != nil {
 		return nil, false
 	}
 	b := bytes.NewBuffer(make([]byte, 0, 256+len(r.RawStructuredContent)))
@@ -45,6 +48,13 @@ func toolResult(r *mcp.CallToolResult) (encoded json.RawMessage, ok bool) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), true
+}
+
+// questionResult encodes an InputRequiredResult, which has no content; mcp-go
+// would write an empty one.
+func questionResult(r *mcp.CallToolResult) (encoded json.RawMessage, ok bool) {
+	encoded, err := json.Marshal(mcp.InputRequiredResult{Result: r.Result, MultiRoundTripResult: r.MultiRoundTripResult})
+	return encoded, err == nil
 }
 
 func writeEncoded(b *bytes.Buffer, before string, value any, after string) bool {

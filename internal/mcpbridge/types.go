@@ -46,7 +46,8 @@ type Caller struct {
 	Principal string
 	// Client is what the client calls itself.
 	Client Client
-	// CanElicit is true if the client declared that it can show its user a form.
+	// CanElicit is true if the client declared that it can show its user a
+	// form, in a revision that has forms.
 	CanElicit bool
 	// ProtocolVersion is the revision in use for this request.
 	ProtocolVersion string
@@ -65,6 +66,20 @@ type Call struct {
 	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that
 	// do not increase are raised a little, as the protocol demands.
 	Progress func(message string, done, total float64)
+	// Elicit puts a form to the client's user and waits for the answer: until
+	// ctx is done, the client cancels the call, leaves or closes its end, or
+	// the call ends. It is nil where the client cannot be asked while the call
+	// runs: it has not declared that it shows forms, or its revision has no
+	// such request. One call asks one question at a time.
+	//
+	// While it waits, the call's place is free for others; it comes back when
+	// there is one. An error means that there is no answer, and what to make
+	// of it: ErrBadAnswer, ErrTooManyQuestions, ErrCannotAnswer, or that of a
+	// context.
+	Elicit func(ctx context.Context, form Form) (Answer, error)
+	// Resumed is what a client of 2026-07-28 sent as its answer to an earlier
+	// [InputRequired]; nil if it sent none. Nothing of it has been verified.
+	Resumed *Resumption
 }
 
 // ToolHandler runs tool calls.
@@ -94,6 +109,10 @@ type Result struct {
 	Structured json.RawMessage
 	// IsError marks a refusal or a failure.
 	IsError bool
+	// InputRequired, if not nil, is sent in place of all of the above: the
+	// call ends with a question. Only for a caller that is Modern and
+	// CanElicit; for others the call fails with an internal error.
+	InputRequired *InputRequired
 }
 
 // Content is a content block beside a result's text. Make one with
