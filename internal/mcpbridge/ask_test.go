@@ -164,7 +164,13 @@ func overHTTP(t testing.TB, w web, token string) duplex {
 			messages <- parseAnswer(t, event)
 		}
 	}
-	return duplex{t, func(m string) { go send(m) }, messages, leave}
+	return duplex{t, func(m string) {
+		if strings.Contains(m, `"tools/call"`) {
+			go send(m) // until it is answered
+			return
+		}
+		send(m)
+	}, messages, leave}
 }
 
 // inEachWay runs a test on all that can carry a question.

@@ -1,0 +1,433 @@
+package mcpbridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+// Nobody is asked who has not said that they can be.
+func TestElicitIsOfferedToWhoCanAnswer(t *testing.T) {
+	declares := func(capabilities, revision string) string {
+		line := strings.Replace(initialize, `{"elicitation":{}}`, capabilities, 1)
+		return strings.Replace(line, "2025-11-25", revision, 1)
+	}
+	for _, test := range []struct {
+		capabilities, revision string
+		want                   bool
+	}{
+		{`{"elicitation":{}}`, "2025-11-25", true},
+		{`{"elicitation":{"form":{}}}`, "2025-11-25", true},
+		{`{"elicitation":{"form":{},"url":{}}}`, "2025-11-25", true},
+		{`{"elicitation":{}}`, "2025-06-18", true},
+		{`{"elicitation":{}}`, "2025-03-26", false},
+		{`{"elicitation":{}}`, "2024-11-05", false},
+		{`{"elicitation":{"url":{}}}`, "2025-11-25", false},
+		{`{"elicitation":null}`, "2025-11-25", false},
+		{`{"Elicitation":{}}`, "2025-11-25", false},
+		{`{"sampling":{},"roots":{"listChanged":true}}`, "2025-11-25", false},
+		{`{}`, "2025-11-25", false},
+	} {
+		h := asker(t)
+		c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+		c.send(declares(test.capabilities, test.revision), initialized)
+		if a := c.read(); a.Error != nil {
+			t.Fatalf("initialize: %s", a.Raw)
+		}
+		c.send(callLine(1, "wait", "{}"))
+		a := c.read()
+		call := h.calls()[0]
+		if got := a.Method == "elicitation/create"; got != test.want || call.Caller.CanElicit != test.want || (call.Elicit != nil) != test.want {
+			t.Errorf("%s of %s: got %s", test.capabilities, test.revision, a.Raw)
+		}
+	}
+}
+
+// A client that reads nothing but one JSON object has no place for a request.
+func TestElicitNeedsAnEventStream(t *testing.T) {
+	w := startWeb(t, asker(t), mcpbridge.HTTPOptions{})
+	got := w.do(w.request(callLine(1, "wait", "{}"), session(w.initialize()), header("Accept", "application/json")))
+	if text := got.messages(t)[0].text(t); text != "nobody to ask" {
+		t.Errorf("got %s", text)
+	}
+}
+
+// Answers that nobody waits for are dropped, whoever sends them: before the
+// question, of an invented id, again, late, and as what is no message.
+func TestAnswersToNoQuestion(t *testing.T) {
+	inEachWay(t, func(t *testing.T, connect func(testing.TB, *handler) duplex) {
+		h := asker(t)
+		questions := make(chan string, 1)
+		h.tools["echo"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+			ctx, giveUp := context.WithCancel(ctx)
+			defer giveUp()
+			go func() { <-questions; giveUp() }()
+			return mcpbridge.Result{Text: outcome(call.Elicit(ctx, approval()))}
+		}
+		d := connect(t, h)
+		d.reply("elicit-1", yes)
+		d.send(callLine(1, "wait", "{}"))
+		first := d.question()
+		for _, id := range []string{"1", `"1"`, "0", `"elicit-"`, `"elicit-1"`, `"` + strings.ToLower(first) + `"`, `"` + first + ` "`, `""`} {
+			d.send(`{"jsonrpc":"2.0","id":` + id + `,` + yes + `}`)
+		}
+		d.reply(first, `"result":{"action":"decline"}`)
+		d.reply(first, yes)
+		if got := d.next().text(t); got != "decline null" {
+			t.Fatalf("got %s", got)
+		}
+
+		// The handler gives up; the form is taken back; the answer is too late.
+		d.send(callLine(2, "echo", "{}"))
+		late := d.question()
+		questions <- late
+		if a := d.next(); a.Method != "notifications/cancelled" || !strings.Contains(string(a.Params), `"requestId":"`+late+`"`) {
+			t.Errorf("got %s, want the question taken back", a.Raw)
+		}
+		if got := d.next().text(t); got != "error: context canceled" {
+			t.Errorf("got %s", got)
+		}
+		d.reply(late, yes)
+		d.reply(first, yes)
+
+		// The next question is not answered by any of these.
+		d.send(callLine(3, "wait", "{}"))
+		third := d.question()
+		if third == first || third == late {
+			t.Errorf("an id was used twice: %s", third)
+		}
+		d.reply(third, `"result":{"action":"cancel"}`)
+		if got := d.next().text(t); got != "cancel null" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// What is no message, or too long for one, neither answers nor ends a question.
+func TestUnreadableAnswers(t *testing.T) {
+	c := startStdio(t, newServer(t, asker(t)), mcpbridge.StdioOptions{MaxLine: 4096})
+	c.initialize()
+	c.send(callLine(1, "wait", "{}"))
+	var id string
+	if err := json.Unmarshal(c.read().ID, &id); err != nil {
+		t.Fatal(err)
+	}
+	answer := func(member string) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,%s}`, id, member) }
+	for _, line := range []string{
+		answer(`"result":{"action":"accept","content":{"decision":"approve_once","reason":"` + strings.Repeat("x", 5000) + `"}}`),
+		answer(`"result":{"action":"accept","content":{"decision":"approve_once","reason":"\ud800"}}`),
+		answer(`"result":{"action":"accept","content":{"decision":"approve_once","reason":"` + "\xff" + `"}}`),
+		answer(`"result":` + strings.Repeat("[", 300) + strings.Repeat("]", 300)),
+		answer(`"result":{"action":"decline"},` + yes),
+		answer(`"Result":{"action":"accept"}`),
+		answer(`"result":null`),
+		answer(`"method":"ping",` + yes),
+		`[` + answer(yes) + `]`,
+		answer(yes)[1:],
+		strings.Replace(answer(yes), `"2.0"`, `"1.0"`, 1),
+	} {
+		c.send(line)
+		if a := c.read(); a.Error == nil || a.Result != nil {
+			t.Errorf("%.100s was answered %s", line, a.Raw)
+		}
+	}
+	c.send(answer(`"result":{"action":"decline"}`))
+	if got := c.read().text(t); got != "decline null" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Only the connection, session and principal that was asked can answer, also
+// for who knows the question's id.
+func TestAnswersOfOthers(t *testing.T) {
+	h := asker(t)
+	check := func(t *testing.T, asked duplex, others ...func(message string)) {
+		t.Helper()
+		asked.send(callLine(1, "wait", "{}"))
+		id := asked.question()
+		for _, send := range others {
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,%s}`, id, yes))
+		}
+		asked.reply(id, `"result":{"action":"decline"}`)
+		if got := asked.next().text(t); got != "decline null" {
+			t.Errorf("another one's answer counted: %s", got)
+		}
+	}
+	w := startWeb(t, h, mcpbridge.HTTPOptions{SSE: true})
+	post := func(want int, edits ...func(*http.Request)) func(string) {
+		return func(m string) {
+			if got := w.do(w.request(m, edits...)); got.status != want {
+				t.Errorf("%s: %d, want %d", m, got.status, want)
+			}
+		}
+	}
+	mine, bobs := w.initialize(), w.initialize(as(bobToken))
+	stream, bobStream := openSSE(t, w, aliceToken), openSSE(t, w, bobToken)
+	others := []func(string){
+		post(202, session(mine)), post(202, session(bobs), as(bobToken)), post(404, session(mine), as(bobToken)),
+		post(404, session("invented")), post(400), post(400, modern("", "")), post(400, modern("", ""), session(mine)),
+		post(202, path("/message"), query(stream.query)), post(202, path("/message"), query(bobStream.query), as(bobToken)),
+		post(404, path("/message"), query(stream.query), as(bobToken)),
+	}
+	t.Run("streamable HTTP", func(t *testing.T) { check(t, overHTTP(t, w, aliceToken), others...) })
+	t.Run("SSE", func(t *testing.T) { check(t, overSSE(t, w, aliceToken), others...) })
+	t.Run("stdio", func(t *testing.T) {
+		s := newServer(t, h)
+		other := startStdio(t, s, mcpbridge.StdioOptions{})
+		other.initialize()
+		check(t, duplexStdio(t, h), append(others, func(m string) { other.send(m) })...)
+	})
+}
+
+// Whoever leaves, or cancels the call, ends the waiting.
+func TestLeavingWhileAsked(t *testing.T) {
+	const cancelled = "error: context canceled"
+	begin := func(t *testing.T, connect func(testing.TB, *handler) duplex) (duplex, string, chan string) {
+		t.Helper()
+		h, ended := newHandler(t), make(chan string, 1)
+		h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+			text := outcome(call.Elicit(ctx, approval()))
+			ended <- text
+			return mcpbridge.Result{Text: text}
+		}
+		d := connect(t, h)
+		d.send(callLine(1, "wait", "{}"))
+		return d, d.question(), ended
+	}
+	inEachWay(t, func(t *testing.T, connect func(testing.TB, *handler) duplex) {
+		t.Run("cancelled", func(t *testing.T) {
+			d, id, ended := begin(t, connect)
+			d.send(cancelLine(1))
+			receive(t, ended, cancelled)
+			if a := d.next(); a.Method != "notifications/cancelled" || !strings.Contains(string(a.Params), id) {
+				t.Errorf("got %s", a.Raw)
+			}
+			d.reply(id, yes)
+		})
+	})
+	t.Run("end of input", func(t *testing.T) {
+		d, _, ended := begin(t, duplexStdio)
+		d.leave()
+		receive(t, ended, "error: the client can no longer answer")
+	})
+	t.Run("SSE stream closed", func(t *testing.T) {
+		d, _, ended := begin(t, duplexSSE)
+		d.leave()
+		select {
+		case <-ended: // by the session's end or the call's, whichever comes first
+		case <-time.After(patience):
+			t.Error("the call still waits")
+		}
+	})
+	t.Run("response closed", func(t *testing.T) {
+		d, _, ended := begin(t, duplexHTTP)
+		d.leave()
+		receive(t, ended, cancelled)
+	})
+	t.Run("session deleted", func(t *testing.T) {
+		h, ended := newHandler(t), make(chan string, 1)
+		h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+			_, err := call.Elicit(ctx, approval())
+			ended <- fmt.Sprint(err != nil)
+			return mcpbridge.Result{}
+		}
+		w := startWeb(t, h, mcpbridge.HTTPOptions{})
+		id := w.initialize()
+		_, done := w.start(w.request(callLine(1, "wait", "{}"), session(id)))
+		eventually(t, "the call has arrived", func() bool { return len(h.calls()) == 1 })
+		w.do(w.request("", method(http.MethodDelete), session(id)))
+		receive(t, ended, "true")
+		<-done
+	})
+}
+
+// Fifty and more calls wait for a person: others are served at once, all are
+// answered, each by its own answer, and one too many is not asked.
+func TestManyQuestionsWhileOthersAreServed(t *testing.T) {
+	const most = 64
+	inEachWay(t, func(t *testing.T, connect func(testing.TB, *handler) duplex) {
+		d := connect(t, asker(t))
+		ids := make(map[string]string) // of questions, by that of the call
+		for i := range most {
+			d.send(callLine(i, "wait", "{}"))
+			ids[fmt.Sprint(i)] = d.question()
+			// More would be too many on HTTP, if calls that wait counted.
+			d.send(callLine(1000+i, "echo", fmt.Sprintf(`{"a":%d}`, i)))
+			if got := d.next().text(t); got != fmt.Sprintf(`{"a":%d}`, i) {
+				t.Fatalf("got %s", got)
+			}
+		}
+		d.send(callLine(most, "wait", "{}"))
+		if got := d.next().text(t); got != "error: too many questions to the client are open" {
+			t.Errorf("one too many: %s", got)
+		}
+		for call, id := range ids {
+			d.reply(id, `"result":{"action":"accept","content":{"decision":"deny","reason":"`+call+`"}}`)
+		}
+		for range most {
+			a := d.next()
+			if got, want := a.text(t), fmt.Sprintf(`accept {"decision":"deny","reason":"%s"}`, a.ID); got != want {
+				t.Errorf("call %s: %s", a.ID, got)
+			}
+			delete(ids, string(a.ID))
+		}
+		if len(ids) != 0 {
+			t.Errorf("calls without an answer: %v", ids)
+		}
+		// All places are there again.
+		d.send(callLine(2000, "wait", "{}"))
+		d.reply(d.question(), yes)
+		if got := d.next().text(t); !strings.HasPrefix(got, "accept") {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// A call whose answer has come waits for its turn, before calls that have not
+// begun; or only until it is cancelled.
+func TestComingBackWaitsForATurn(t *testing.T) {
+	h := asker(t)
+	running, ended := make(chan string, 100), make(chan string, 100)
+	release := make(chan struct{})
+	h.tools["echo"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		running <- string(call.Arguments)
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return mcpbridge.Result{Text: "done"}
+	}
+	h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		text := outcome(call.Elicit(ctx, approval()))
+		ended <- string(call.Arguments)
+		return mcpbridge.Result{Text: text}
+	}
+	d := duplexStdio(t, h)
+	d.send(callLine(1, "wait", `{"n":1}`))
+	first := d.question()
+	d.send(callLine(2, "wait", `{"n":2}`))
+	second := d.question()
+	for i := range 64 {
+		d.send(callLine(100+i, "echo", "{}"))
+		receive(t, running, "{}")
+	}
+	d.send(callLine(200, "echo", `{"last":true}`))
+	d.reply(first, yes)
+	d.reply(second, yes)
+	nothing(t, ended)
+	nothing(t, running)
+	d.send(cancelLine(2))
+	receive(t, ended, `{"n":2}`)
+	nothing(t, ended)
+	release <- struct{}{}
+	receive(t, ended, `{"n":1}`)
+	close(release)
+	receive(t, running, `{"last":true}`)
+	for range 66 { // all but the one that was cancelled
+		d.next()
+	}
+	h.waitIdle()
+}
+
+// A handler that leaves a question behind, asks twice at once, or asks after
+// its call, harms nobody.
+func TestMisuseOfElicit(t *testing.T) {
+	h := newHandler(t)
+	left := make(chan string, 1)
+	var kept mcpbridge.Call
+	h.tools["wait"] = func(_ context.Context, call mcpbridge.Call) mcpbridge.Result {
+		kept = call
+		asked := make(chan struct{})
+		go func() {
+			close(asked)
+			left <- outcome(call.Elicit(context.Background(), approval()))
+		}()
+		<-asked
+		return mcpbridge.Result{Text: "ended"}
+	}
+	h.tools["echo"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		var wait sync.WaitGroup
+		texts := make([]string, 3)
+		for i := range texts {
+			wait.Go(func() { texts[i] = outcome(call.Elicit(ctx, approval())) })
+		}
+		wait.Wait()
+		return mcpbridge.Result{Text: strings.Join(texts, "; ")}
+	}
+	h.tools["refuse"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		text := ""
+		for _, form := range []mcpbridge.Form{
+			{}, {Message: "m"}, {Message: "\xff", Fields: []mcpbridge.Field{{Name: "a"}}}, {Message: "m", Fields: []mcpbridge.Field{{}}},
+			{Message: "m", Fields: []mcpbridge.Field{{Name: "a"}, {Name: "a"}}},
+			{Message: "m", Fields: []mcpbridge.Field{{Name: "a", Options: []mcpbridge.Option{{Value: "x"}, {Value: "x"}}}}},
+		} {
+			if _, err := call.Elicit(ctx, form); err == nil {
+				text += fmt.Sprintf("%+v was sent; ", form)
+			}
+		}
+		return mcpbridge.Result{Text: text}
+	}
+	d := duplexStdio(t, h)
+	d.send(callLine(1, "wait", "{}"))
+	for a := d.next(); string(a.ID) != "1"; a = d.next() {
+	}
+	receive(t, left, "error: the client can no longer answer")
+	if _, err := kept.Elicit(context.Background(), approval()); err == nil {
+		t.Error("a call that is over was answered")
+	}
+	d.send(callLine(2, "echo", "{}"))
+	for range 3 {
+		d.reply(d.question(), yes)
+	}
+	if got := d.next().text(t); strings.Count(got, "approve_once") != 3 {
+		t.Errorf("got %s", got)
+	}
+	d.send(callLine(3, "refuse", "{}"))
+	if got := d.next().text(t); got != "" {
+		t.Error(got)
+	}
+}
+
+// What Read accepts is what any reader would see in it.
+func FuzzFormRead(f *testing.F) {
+	for _, seed := range []string{
+		`{"action":"accept","content":{"decision":"approve_once"}}`, `{"action":"accept","content":{"decision":"deny","reason":"\u0061"}}`,
+		`{"action":"decline"}`, `{"action":"accept","content":{"decision":"deny","decision":"approve_once"}}`, `{"action":"accept","Content":{}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := approval().Read(raw)
+		if err != nil {
+			return
+		}
+		var lax struct {
+			Action  string
+			Content map[string]any
+		}
+		if err := json.Unmarshal(raw, &lax); err != nil {
+			t.Fatalf("accepted, but not JSON: %q", raw)
+		}
+		if lax.Action != string(got.Action) {
+			t.Fatalf("two readings of %q", raw)
+		}
+		if got.Action != mcpbridge.Accept {
+			return
+		}
+		if len(lax.Content) != len(got.Values) || got.Values["decision"] == "" {
+			t.Fatalf("%q gives %v", raw, got.Values)
+		}
+		for name, value := range got.Values {
+			if lax.Content[name] != value {
+				t.Fatalf("two readings of %s in %q", name, raw)
+			}
+		}
+	})
+}
