@@ -20,9 +20,8 @@ var (
 
 // TakeLease takes a read lease on f, which must be open for reading only. While it is held nobody can have
 // the file open for writing: the kernel lets an opener wait, up to /proc/sys/fs/lease-break-time, until the
-// lease is released. Taking it again asks whether it still holds unbroken, and counts also a writer that has
-// passed the lookup but not yet announced itself to the lease. The SIGIO that announces a break is ignored
-// by the Go runtime unless the program asked for it.
+// lease is released, and then takes it away. The SIGIO that announces a break is ignored by the Go runtime
+// unless the program asked for it.
 func TakeLease(f *os.File) error {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	switch err {
@@ -34,6 +33,17 @@ func TakeLease(f *os.File) error {
 		return ErrLeaseRefused
 	}
 	return fmt.Errorf("lease: %w (%v)", ErrUnsupported, err)
+}
+
+// KeepLease asks whether a lease that was taken has held all the time since. It looks before it takes the
+// lease again: one that the kernel took away, so that the writer who waited for it has written and gone, could
+// be taken anew as if nothing had been. Taking it again counts also a writer that has passed the lookup but not
+// yet announced itself to the lease.
+func KeepLease(f *os.File) error {
+	if err := leaseUnbroken(f); err != nil {
+		return err
+	}
+	return TakeLease(f)
 }
 
 func leaseUnbroken(f *os.File) error {

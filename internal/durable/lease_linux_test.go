@@ -26,7 +26,7 @@ func TestLease(t *testing.T) {
 	}
 	must(t, writer.Close())
 	must(t, durable.TakeLease(f))
-	must(t, durable.TakeLease(f)) // it holds
+	must(t, durable.KeepLease(f))
 
 	opened := make(chan error)
 	go func() {
@@ -41,11 +41,14 @@ func TestLease(t *testing.T) {
 		t.Error("a writer was let in beside the lease")
 	case <-time.After(50 * time.Millisecond):
 	}
-	if err := durable.TakeLease(f); !errors.Is(err, durable.ErrWriterOpen) {
+	if err := durable.KeepLease(f); !errors.Is(err, durable.ErrWriterOpen) {
 		t.Errorf("with a writer waiting: %v", err)
 	}
-	durable.DropLease(f)
+	durable.DropLease(f) // as the kernel does it when the writer has waited for long enough
 	must(t, <-opened)
+	if err := durable.KeepLease(f); !errors.Is(err, durable.ErrWriterOpen) {
+		t.Errorf("after a writer has come and gone: %v", err)
+	}
 	must(t, durable.TakeLease(f))
 }
 

@@ -20,3 +20,6 @@ func TakeLease(*os.File) error { return ErrUnsupported }
 
 // DropLease does nothing here.
 func DropLease(*os.File) {}
+
+// KeepLease reports ErrUnsupported.
+func KeepLease(*os.File) error { return ErrUnsupported }

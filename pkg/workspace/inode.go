@@ -116,7 +116,7 @@ func (n *inode) lease(ctx context.Context) error {
 // hash is the same again.
 func (n *inode) undisturbed() bool {
 	if n.leased {
-		return durable.TakeLease(n.file) == nil
+		return durable.KeepLease(n.file) == nil
 	}
 	hash, err := hashFile(n.file)
 	return err == nil && hash == n.hash
