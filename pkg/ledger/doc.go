@@ -76,6 +76,17 @@
 // types [Record], [Change], [Decision], [Command] under their JSON names. A hunk is four numbers: old start, old
 // lines, new start, new lines, as in a unified diff without context.
 //
+// These keys of detail are read again; others are for people:
+//
+//	of, began   of a recovered record: the kind that the mutation would have had, and when it was begun
+//	certainty   "probable" where the files do not prove what happened
+//	partial     true where a part of the call's changes stands, those in changes
+//	retracts    the id of a record whose append failed after its line was written; its changes were taken back
+//	undoes      the ids of the records that this one takes back
+//	gap         {calls, since, until}: so many changes have no record (ledger.on_failure: degraded), the first and the
+//	            last at these times; it stands in a recovered record of its own, before the first that could be written
+//	notes       what the gate and the hooks remarked about a call that they let through
+//
 // Within a line there is no space between tokens, nothing is escaped that JSON does not require, and a detail's keys
 // are sorted, so that Encode(Parse(line)) is the line.
 //

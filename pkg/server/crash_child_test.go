@@ -40,10 +40,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// childSegment is short enough that servers are also killed while they rotate
+// the ledger, in bytes.
+const childSegment = 24 << 10
+
 func serveAsChild(dir string) error {
 	allowTracing()
+	set := settings.Defaults()
+	set.Ledger.SegmentSize = childSegment
 	srv, err := server.New(server.Options{
-		Dir: dir, Settings: settings.Defaults(), Logger: zerolog.New(os.Stderr).Level(zerolog.WarnLevel), AdoptOrphans: true,
+		Dir: dir, Settings: set, Logger: zerolog.New(os.Stderr).Level(zerolog.WarnLevel), AdoptOrphans: true,
 	})
 	if err != nil {
 		return err

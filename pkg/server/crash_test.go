@@ -48,14 +48,14 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	for done := 0; done < kills; done += killsPerLedger {
 		total.add(killServers(t, min(killsPerLedger, kills-done)))
 	}
-	t.Logf("%d kills: %d mutations acknowledged, %d records, %d recovered (%d of them probable)",
-		kills, total.acknowledged, total.records, total.recovered, total.probable)
-	if total.acknowledged == 0 {
-		t.Error("no call was acknowledged: the test tests nothing")
+	t.Logf("%d kills: %d mutations acknowledged, %d records, %d recovered (%d of them probable), %d archives",
+		kills, total.acknowledged, total.records, total.recovered, total.probable, total.archives)
+	if total.acknowledged == 0 || total.archives == 0 {
+		t.Error("no call was acknowledged, or the ledger was never rotated: the test tests nothing")
 	}
 }
 
-type crashTotals struct{ acknowledged, records, recovered, probable, leftovers int }
+type crashTotals struct{ acknowledged, records, recovered, probable, leftovers, archives int }
 
 func (c *crashTotals) add(a *audit) {
 	c.acknowledged += len(a.acknowledged)
@@ -63,6 +63,8 @@ func (c *crashTotals) add(a *audit) {
 	c.recovered += a.recovered
 	c.probable += a.probable
 	c.leftovers += a.leftovers
+	archives, _ := filepath.Glob(filepath.Join(a.dir, ".orchestration/archive/*.zst"))
+	c.archives += len(archives)
 }
 
 // crashWorkspace has an intent for each caller, so that each has a session.
