@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -18,13 +20,23 @@ type goClient struct {
 // client.
 func (w *workspace) dialGo(e endpoint, version string) client {
 	w.t.Helper()
+	return w.dialGoFor(nil, e, version)
+}
+
+// dialGoFor connects for somebody who can be asked.
+func (w *workspace) dialGoFor(u user, e endpoint, version string) client {
+	w.t.Helper()
 	transport := &mcp.StreamableClientTransport{
 		Endpoint: e.url, HTTPClient: &http.Client{Transport: bearer(e.token)}, DisableStandaloneSSE: true,
 	}
 	if version == "" {
 		version = "2025-11-25"
 	}
-	c := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, nil)
+	options := &mcp.ClientOptions{}
+	if u != nil {
+		options.ElicitationHandler = elicitationHandler(u)
+	}
+	c := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, options)
 	session, err := c.Connect(w.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		w.t.Fatal(err)
@@ -34,6 +46,20 @@ func (w *workspace) dialGo(e endpoint, version string) client {
 		w.t.Fatalf("the client speaks %s, not %s", got, version)
 	}
 	return &goClient{w, session}
+}
+
+func elicitationHandler(u user) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	return func(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		schema, err := json.Marshal(request.Params.RequestedSchema)
+		if err != nil {
+			return nil, err
+		}
+		r := u(ctx, form{request.Params.Message, schema})
+		if r.fails != "" {
+			return nil, errors.New(r.fails)
+		}
+		return &mcp.ElicitResult{Action: r.Action, Content: r.Content}, nil
+	}
 }
 
 // bearer is a token that goes with each request.

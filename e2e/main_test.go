@@ -20,7 +20,12 @@ import (
 // program is the orchestra-mcp under test.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(serveExample) != "" {
+		os.Exit(serveExampleStdio())
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "orchestra-e2e-")

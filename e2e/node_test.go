@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -77,6 +76,10 @@ type driver struct {
 	Env       environ  `json:"env,omitempty"`
 	URL       string   `json:"url,omitempty"`
 	Token     string   `json:"token,omitempty"`
+	// Elicitation is the capability that the client declares; nil for none,
+	// or for forms if there is a user.
+	Elicitation any  `json:"elicitation,omitempty"`
+	User        user `json:"-"`
 }
 
 // environ is a list of NAME=value that is an object in JSON.
@@ -91,58 +94,6 @@ func (e environ) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// typescript is a connected TypeScript client.
-type typescript struct {
-	requests *json.Encoder
-	answers  *bufio.Reader
-	// greeting is what the client learned when it connected.
-	greeting struct {
-		ProtocolVersion string                         `json:"protocolVersion"`
-		Server          struct{ Name, Version string } `json:"server"`
-		Instructions    string                         `json:"instructions"`
-	}
-}
-
-// drive starts the driver; it ends with the test.
-func (w *workspace) drive(d driver) *typescript {
-	w.t.Helper()
-	config, err := json.Marshal(d)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	cmd := exec.Command(node(w.t, oldestNode), filepath.Join(clients, "drive.mjs"), string(config))
-	cmd.Env = w.env()
-	cmd.Stderr = testLog{w.t}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { stdin.Close(); w.ends(cmd) })
-	c := &typescript{requests: json.NewEncoder(stdin), answers: bufio.NewReader(stdout)}
-	raw, err := c.next()
-	if err == nil {
-		err = json.Unmarshal(raw, &c.greeting)
-	}
-	if err != nil {
-		w.t.Fatalf("connect: %v", err)
-	}
-	return c
-}
-
-func (c *typescript) request(method string, params any) (json.RawMessage, error) {
-	if err := c.requests.Encode(args{"method": method, "params": params}); err != nil {
-		return nil, err
-	}
-	return c.next()
-}
-
 // clientError is what the client threw.
 type clientError struct {
 	Code    any    `json:"code"`
@@ -150,24 +101,6 @@ type clientError struct {
 }
 
 func (e *clientError) Error() string { return fmt.Sprintf("%s (%v)", e.Message, e.Code) }
-
-func (c *typescript) next() (json.RawMessage, error) {
-	line, err := c.answers.ReadBytes('\n')
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Result json.RawMessage `json:"result"`
-		Error  *clientError    `json:"error"`
-	}
-	if err := json.Unmarshal(line, &answer); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, line)
-	}
-	if answer.Error != nil {
-		return nil, answer.Error
-	}
-	return answer.Result, nil
-}
 
 // testLog shows what a process says on standard error.
 type testLog struct{ t *testing.T }
@@ -177,7 +110,4 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-var (
-	_ client    = (*typescript)(nil)
-	_ io.Writer = testLog{}
-)
+var _ io.Writer = testLog{}

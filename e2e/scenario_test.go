@@ -20,10 +20,14 @@ type connection struct {
 }
 
 // connections are all clients on all transports.
-func connections() []connection {
+func connections() []connection { return connectionsFor(nil, nil) }
+
+// connectionsFor are those whose clients show forms to a user, and declare an
+// elicitation capability, that for forms if it is nil.
+func connectionsFor(u user, elicitation any) []connection {
 	stdio := func(sdk int, pin string) func(*workspace, ...string) client {
 		return func(w *workspace, env ...string) client {
-			return w.drive(driver{SDK: sdk, Pin: pin, Transport: "stdio", Command: program, Args: []string{"serve", "--workspace", w.dir}, Env: w.env(env...)})
+			return w.drive(driver{SDK: sdk, Pin: pin, Transport: "stdio", Command: program, Args: []string{"serve", "--workspace", w.dir}, Env: w.env(env...), User: u, Elicitation: elicitation})
 		}
 	}
 	http := func(sdk int, pin, transport string) func(*workspace, ...string) client {
@@ -32,7 +36,7 @@ func connections() []connection {
 			if transport == "sse" {
 				e.url = strings.TrimSuffix(e.url, "/mcp") + "/sse"
 			}
-			return w.drive(driver{SDK: sdk, Pin: pin, Transport: transport, URL: e.url, Token: e.token})
+			return w.drive(driver{SDK: sdk, Pin: pin, Transport: transport, URL: e.url, Token: e.token, User: u, Elicitation: elicitation})
 		}
 	}
 	return []connection{
@@ -42,8 +46,8 @@ func connections() []connection {
 		{"typescript2/stdio", stdio(2, "")},
 		{"typescript2/stdio/modern", stdio(2, modern)},
 		{"typescript2/http/modern", http(2, modern, "http")},
-		{"go/http", func(w *workspace, env ...string) client { return w.dialGo(w.serveHTTP("http", env...), "") }},
-		{"go/http/modern", func(w *workspace, env ...string) client { return w.dialGo(w.serveHTTP("http", env...), modern) }},
+		{"go/http", func(w *workspace, env ...string) client { return w.dialGoFor(u, w.serveHTTP("http", env...), "") }},
+		{"go/http/modern", func(w *workspace, env ...string) client { return w.dialGoFor(u, w.serveHTTP("http", env...), modern) }},
 	}
 }
 

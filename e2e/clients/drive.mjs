@@ -3,10 +3,16 @@
 //   node drive.mjs '{"sdk": 1, "transport": "stdio", "command": "…", "args": […]}'
 //
 // The first line of output says how the connection was made, or why it was
-// not. Then each line of input is a request, {"method": "callTool", "params":
-// {…}}, and is answered by one line: {"result": …}, or {"error": {…}} if the
-// client threw, which it also does where an answer does not fit the schema
-// that the server declared. The end of the input closes the connection.
+// not. Then each line of input is a request, {"id": 1, "method": "callTool",
+// "params": {…}}, and is answered by one line: {"id": 1, "result": …}, or {"id":
+// 1, "error": {…}} if the client threw, which it also does where an answer does
+// not fit the schema that the server declared. Requests run side by side. The
+// end of the input closes the connection.
+//
+// With "elicitation" in the argument, a capability such as {"form": {}}, the
+// client shows forms: {"form": 1, "message": …, "schema": {…}} asks for the line
+// {"form": 1, "answer": {"action": …}}, or {"form": 1, "fails": "…"} to have the
+// client fail; {"form": 1, "withdrawn": true} says that nobody waits any more.
 
 import { createInterface } from 'node:readline';
 
@@ -14,6 +20,24 @@ const config = JSON.parse(process.argv[2]);
 
 function report(value) {
   process.stdout.write(JSON.stringify(value) + '\n');
+}
+
+const capabilities = config.elicitation ? { elicitation: config.elicitation } : {};
+const forms = new Map(); // that wait for an answer
+let formsShown = 0;
+
+// show has the Go side fill in a form.
+function show({ params }, signal) {
+  const form = ++formsShown;
+  report({ form, message: params.message, schema: params.requestedSchema });
+  signal?.addEventListener('abort', () => report({ form, withdrawn: true }));
+  return new Promise((resolve, reject) => forms.set(form, { resolve, reject }));
+}
+
+function answer({ form, answer, fails }) {
+  const waiting = forms.get(form);
+  forms.delete(form);
+  return fails ? waiting?.reject(new Error(fails)) : waiting?.resolve(answer);
 }
 
 function failure(error) {
@@ -26,7 +50,11 @@ async function sdk1() {
   const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
   const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
-  const client = new Client({ name: 'typescript-sdk-1', version: '1' }, { capabilities: {} });
+  const { ElicitRequestSchema } = await import('@modelcontextprotocol/sdk/types.js');
+  const client = new Client({ name: 'typescript-sdk-1', version: '1' }, { capabilities });
+  if (config.elicitation) {
+    client.setRequestHandler(ElicitRequestSchema, (request, extra) => show(request, extra.signal));
+  }
   return { client, StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport };
 }
 
@@ -35,7 +63,10 @@ async function sdk2() {
   const { Client, StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const versionNegotiation = { mode: config.pin ? { pin: config.pin } : 'legacy' };
-  const client = new Client({ name: 'typescript-sdk-2', version: '2' }, { capabilities: {}, versionNegotiation });
+  const client = new Client({ name: 'typescript-sdk-2', version: '2' }, { capabilities, versionNegotiation });
+  if (config.elicitation) {
+    client.setRequestHandler('elicitation/create', (request, context) => show(request, context.mcpReq.signal));
+  }
   return { client, StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport };
 }
 
@@ -78,12 +109,20 @@ async function call({ abortAfter, ...params }) {
   return { ...result, progress };
 }
 
-for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
-  const { method, params } = JSON.parse(line);
+async function run({ id, method, params }) {
   try {
-    report({ result: (await (method === 'callTool' ? call(params) : client[method](params))) ?? null });
+    report({ id, result: (await (method === 'callTool' ? call(params) : client[method](params))) ?? null });
   } catch (error) {
-    report(failure(error));
+    report({ id, ...failure(error) });
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+  const said = JSON.parse(line);
+  if (said.form) {
+    answer(said);
+  } else {
+    run(said); // not waited for
   }
 }
 await client.close();

@@ -1,0 +1,183 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// driveExample connects a client to the example server in each way that the
+// SDKs have, for a user who can be asked.
+func driveExample(t *testing.T, test func(t *testing.T, connect func(u user, elicitation any) *typescript)) {
+	for _, way := range []struct {
+		name, transport, path string
+		sdk                   int
+		pin                   string
+	}{
+		{"1/stdio", "stdio", "", 1, ""}, {"1/http", "http", "/mcp", 1, ""}, {"1/sse", "sse", "/sse", 1, ""},
+		{"2/stdio", "stdio", "", 2, ""}, {"2/http", "http", "/mcp", 2, ""}, {"2/sse", "sse", "/sse", 2, ""},
+		{"2/stdio/modern", "stdio", "", 2, modern}, {"2/http/modern", "http", "/mcp", 2, modern},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, func(u user, elicitation any) *typescript {
+				w := &workspace{t: t, home: t.TempDir()}
+				d := driver{SDK: way.sdk, Pin: way.pin, Transport: way.transport, User: u, Elicitation: elicitation}
+				if way.transport == "stdio" {
+					d.Command, d.Env = os.Args[0], w.env(serveExample+"=1")
+				} else {
+					e := serveExampleHTTP(t)
+					d.URL, d.Token = e.url+way.path, e.token
+				}
+				return w.drive(d)
+			})
+		})
+	}
+}
+
+// toolText is the text of a tool's result.
+func toolText(t *testing.T, raw json.RawMessage, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Content []struct{ Text string }
+	}
+	if err := json.Unmarshal(raw, &result); err != nil || len(result.Content) == 0 {
+		t.Fatalf("no result: %v %s", err, raw)
+	}
+	return result.Content[0].Text
+}
+
+func asking(n int) args { return args{"name": "ask", "arguments": args{"n": n}} }
+
+// The official TypeScript clients show the form, and bring back what was done
+// with it.
+func TestTypeScriptClientsAnswer(t *testing.T) {
+	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
+		shown, tell := make(chan form, 1), make(chan reply, 1)
+		c := connect(onceTold(shown, tell), nil)
+		for i, test := range []struct {
+			reply reply
+			want  string
+		}{
+			{accepts(args{"decision": "approve_once"}), "accept approve_once"},
+			{accepts(args{"decision": "deny", "reason": "not now"}), "accept deny not now"},
+			{reply{Action: "decline"}, "decline"},
+			{reply{Action: "cancel"}, "cancel"},
+		} {
+			tell <- test.reply
+			raw, err := c.request("callTool", asking(i))
+			if got := toolText(t, raw, err); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			f := <-shown
+			if want := fmt.Sprintf(`May it? {"n":%d}`, i); f.message != want || !strings.Contains(string(f.schema), "Allow for this intent") {
+				t.Errorf("shown: %+v", f)
+			}
+		}
+	})
+}
+
+// What does not fit the form is no answer, even if a client lets it pass.
+func TestAnswersThatDoNotFit(t *testing.T) {
+	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
+		tell := make(chan reply, 1)
+		c := connect(onceTold(make(chan form, 10), tell), nil)
+		for i, r := range []reply{
+			accepts(nil), accepts(args{"decision": "yes"}), accepts(args{"decision": true}), accepts(args{"decision": "approve_once", "also": "x"}),
+		} {
+			tell <- r
+			// Some clients refuse to send it, and their call fails.
+			raw, err := c.request("callTool", asking(i))
+			if err == nil && !strings.HasPrefix(toolText(t, raw, nil), "error: ") {
+				t.Errorf("%v counts as an answer: %s", r.Content, raw)
+			}
+		}
+	})
+}
+
+// A client that cannot show forms is not sent one.
+func TestClientsWithoutFormsAreNotAsked(t *testing.T) {
+	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
+		for _, elicitation := range []any{nil, args{"url": args{}}} {
+			c := connect(nil, elicitation)
+			raw, err := c.request("callTool", asking(1))
+			if got := toolText(t, raw, err); got != "nobody to ask" {
+				t.Errorf("with %v: %s", elicitation, got)
+			}
+		}
+	})
+}
+
+// Fifty forms stand open; other calls are answered meanwhile; then each form
+// gets its own answer.
+func TestManyFormsAtOnce(t *testing.T) {
+	const many = 50
+	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
+		shown, tell := make(chan form, many), make(chan reply, many)
+		c := connect(onceTold(shown, tell), nil)
+		var answers []func() (json.RawMessage, error)
+		for i := range many {
+			answers = append(answers, c.begin("callTool", asking(i)))
+		}
+		for range many {
+			select {
+			case <-shown:
+			case <-time.After(30 * time.Second):
+				t.Fatal("not all forms are shown")
+			}
+		}
+		for i := range 10 {
+			raw, err := c.request("callTool", args{"name": "echo", "arguments": args{"n": i}})
+			if got := toolText(t, raw, err); got != fmt.Sprintf(`{"n":%d}`, i) {
+				t.Errorf("got %s", got)
+			}
+		}
+		for range many {
+			tell <- accepts(args{"decision": "approve_once"})
+		}
+		for i, answer := range answers {
+			raw, err := answer()
+			if got := toolText(t, raw, err); got != "accept approve_once" {
+				t.Errorf("call %d: %s", i, got)
+			}
+		}
+	})
+}
+
+// A user who gives up the call, a client that leaves and one that is killed
+// while the form is open: the server goes on, and ends when it is told to.
+func TestLeavingAnOpenForm(t *testing.T) {
+	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
+		shown := make(chan form, 3)
+		c := connect(never(shown), nil)
+		aborted := c.begin("callTool", args{"name": "ask", "arguments": args{"n": 1}, "abortAfter": 1500})
+		<-shown
+		if raw, err := aborted(); err == nil {
+			t.Errorf("the call was not given up: %s", raw)
+		}
+		raw, err := c.request("callTool", args{"name": "echo", "arguments": args{}})
+		if got := toolText(t, raw, err); got != "{}" {
+			t.Errorf("got %s", got)
+		}
+		left := c.begin("callTool", asking(2))
+		<-shown
+		c.leave()
+		// Over stdio there is still time for a result.
+		if raw, err := left(); err == nil && toolText(t, raw, nil) != "error: the client can no longer answer" {
+			t.Errorf("the call was answered: %s", raw)
+		}
+		killed := connect(never(shown), nil)
+		gone := killed.begin("callTool", asking(3))
+		<-shown
+		killed.kill()
+		if raw, err := gone(); err == nil {
+			t.Errorf("the call was answered: %s", raw)
+		}
+	})
+}
