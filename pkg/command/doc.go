@@ -4,8 +4,9 @@
 //
 //   - The command starts in the directory behind an open descriptor: a directory that is swapped for a link after it
 //     was checked is not entered.
-//   - Standard input is empty, standard output and standard error are one stream in the order in which they were
-//     written, and no descriptor of the server reaches the command.
+//   - Standard input is empty unless the caller gives some, standard output and standard error are one stream in the
+//     order in which they were written unless the caller wants them apart, and no descriptor of the server reaches the
+//     command.
 //   - Memory is constant whatever is printed: the stream goes to an artifact file up to a cap, and what is returned is a
 //     bounded head and tail in valid UTF-8 without terminal control sequences. The artifact keeps the bytes.
 //   - When Run returns, because the shell ended, the time was over or the context was, the processes of the command are

@@ -3,7 +3,6 @@
 package command
 
 import (
-	"os"
 	"time"
 )
 
@@ -16,7 +15,7 @@ type process struct{ ended chan struct{} }
 
 func newFamily(bool) (*family, error) { return nil, ErrUnsupported }
 
-func (f *family) start(string, *Spec, *os.File) (*process, error) { return nil, ErrUnsupported }
+func (f *family) start(string, *Spec, streams) (*process, error) { return nil, ErrUnsupported }
 
 func (p *process) interrupt() {}
 

@@ -5,7 +5,6 @@ package command
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -37,7 +36,7 @@ type process struct {
 }
 
 // start runs the shell in a session of its own.
-func (f *family) start(shell string, spec *Spec, output *os.File) (*process, error) {
+func (f *family) start(shell string, spec *Spec, theirs streams) (*process, error) {
 	dir, err := startDirectory(spec.Dir)
 	if err != nil {
 		return nil, err
@@ -52,7 +51,13 @@ func (f *family) start(shell string, spec *Spec, output *os.File) (*process, err
 	}
 	p.cmd.Dir = dir
 	p.cmd.Env = environment(spec.Env, p.marker)
-	p.cmd.Stdout, p.cmd.Stderr = output, output // and standard input is the null device
+	p.cmd.Stdout, p.cmd.Stderr = theirs.output, theirs.output
+	if theirs.errors != nil {
+		p.cmd.Stderr = theirs.errors
+	}
+	if theirs.input != nil {
+		p.cmd.Stdin = theirs.input // else it is the null device
+	}
 	p.cmd.SysProcAttr = processAttributes()
 	started := make(chan error)
 	go p.live(started)

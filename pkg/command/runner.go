@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -60,11 +59,15 @@ func (r *Runner) Run(ctx context.Context, spec Spec) (Result, error) {
 	}
 	var result Result
 	out := newSink(r.createArtifact(&spec, &result), startProgress(spec.Progress))
+	apart := newSink(nil, nil)
 	started := time.Now()
-	err := r.run(ctx, &spec, out, &result)
+	err := r.run(ctx, &spec, out, apart, &result)
 	result.Duration = time.Since(started)
 	out.progress.stop()
 	out.finish(&result)
+	if spec.Apart {
+		result.Errors = apart.close(&Result{})
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -73,7 +76,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec) (Result, error) {
 
 // createArtifact returns nil if the output cannot be kept: that is no reason not to run a command.
 func (r *Runner) createArtifact(spec *Spec, result *Result) *ArtifactWriter {
-	if r.artifacts == nil {
+	if r.artifacts == nil || spec.Unkept {
 		return nil
 	}
 	artifact, err := r.artifacts.Create(spec.outputCap())
@@ -85,22 +88,19 @@ func (r *Runner) createArtifact(spec *Spec, result *Result) *ArtifactWriter {
 }
 
 // run starts the shell, waits for what comes first of its end, the time and the context, and leaves nothing running.
-func (r *Runner) run(ctx context.Context, spec *Spec, out *sink, result *Result) error {
-	read, write, err := os.Pipe()
+func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *Result) error {
+	ours, theirs, err := openStreams(spec)
 	if err != nil {
 		return fmt.Errorf("start command: %w", err)
 	}
-	defer read.Close()
-	shell, err := r.family.start(r.shell, spec, write)
-	write.Close()
+	defer ours.close()
+	shell, err := r.family.start(r.shell, spec, theirs)
+	theirs.close()
 	if err != nil {
 		return fmt.Errorf("start command in %s: %w", spec.Dir.Name(), err)
 	}
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		out.readFrom(read)
-	}()
+	ours.feed(spec.Input)
+	drained := ours.drain(out, apart)
 
 	await(ctx, spec.timeout(), shell, result)
 	if !result.TimedOut && !result.Cancelled {
@@ -108,7 +108,7 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out *sink, result *Result)
 	}
 	result.Survivors = shell.sweep(killGrace)
 	if !within(drainGrace, drained) {
-		read.SetReadDeadline(time.Now())
+		ours.hurry()
 		<-drained
 	}
 	result.ExitCode, result.Signal = shell.reap()

@@ -69,9 +69,17 @@ func (s *sink) finish(result *Result) {
 		result.ArtifactID, result.ArtifactBytes = s.artifact.ID(), s.artifact.Kept()
 	}
 	result.Truncated = s.window.split
-	result.Output = s.window.text(func(omitted int64) string {
-		return omission(omitted, result)
-	})
+	result.Output = s.text(result)
+}
+
+// close returns what a stream held that is neither kept nor counted.
+func (s *sink) close(result *Result) string {
+	s.show(s.cleaner.Flush(s.cleaned[:0]))
+	return s.text(result)
+}
+
+func (s *sink) text(result *Result) string {
+	return s.window.text(func(omitted int64) string { return omission(omitted, result) })
 }
 
 // omission is what stands between head and tail.

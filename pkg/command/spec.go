@@ -32,6 +32,15 @@ type Spec struct {
 	// PWD and OLDPWD are left to the shell, and variables that begin with ORCHESTRA_ are dropped.
 	Env []string
 
+	// Input is what standard input holds; without any it is empty. A command need not read it.
+	Input []byte
+
+	// Apart keeps standard error out of Output and gives it in Result.Errors.
+	Apart bool
+
+	// Unkept makes no artifact.
+	Unkept bool
+
 	// Timeout ends the command; 0 is DefaultTimeout. The caller bounds it.
 	Timeout time.Duration
 
@@ -61,6 +70,8 @@ type Result struct {
 	// Output is the whole output if it has at most OutputLimit characters, else its head and tail around a note that
 	// says how much is missing. It is valid UTF-8, with lines that end in \n and without terminal control sequences.
 	Output string
+	// Errors is standard error in the same form, where Spec.Apart asked for it. It is in no count, hash or artifact.
+	Errors string
 	// Truncated: Output is not the whole.
 	Truncated bool
 	// OutputBytes counts what the command printed, kept or not.

@@ -24,7 +24,7 @@ type Sessions interface {
 }
 
 // DefaultHookTimeout bounds a pre-hook that an embedder added, and all
-// post-hooks of a call together.
+// post-hooks of a call together, but for programs.
 const DefaultHookTimeout = 10 * time.Second
 
 // Engine runs calls. Add tools and hooks before the first Do; Do is safe for
@@ -39,7 +39,9 @@ type Engine struct {
 	order []string
 	pre   [stages][]preEntry
 	post  []PostHook
-	fresh Freshness
+	// programs run behind post.
+	programs []PostHook
+	fresh    Freshness
 	// timeout is for hooks that are added from now on.
 	timeout time.Duration
 }
@@ -84,6 +86,11 @@ func (e *Engine) AddPreHook(h PreHook) {
 
 // AddPostHook appends a post-hook.
 func (e *Engine) AddPostHook(h PostHook) { e.post = append(e.post, h) }
+
+// AddProgram appends a post-hook that starts a program. Programs run behind all
+// other post-hooks; each bounds its own time, and they end with the call: a
+// client that hangs up and a server that ends do not wait for them.
+func (e *Engine) AddProgram(h PostHook) { e.programs = append(e.programs, h) }
 
 // SetHookTimeout replaces DefaultHookTimeout for the hooks that are added
 // after it.
@@ -226,9 +233,14 @@ func (e *Engine) staleFirst(call *Call, err error) error {
 }
 
 func (e *Engine) after(ctx context.Context, call *Call, outcome *Outcome) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.timeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.timeout)
 	defer cancel()
-	for _, h := range e.post {
+	e.observe(bounded, e.post, call, outcome)
+	e.observe(ctx, e.programs, call, outcome)
+}
+
+func (e *Engine) observe(ctx context.Context, observers []PostHook, call *Call, outcome *Outcome) {
+	for _, h := range observers {
 		if err := runPost(ctx, h, call, outcome); err != nil {
 			e.log.Warn().Err(err).Str("hook", h.Name()).Str("tool", call.Tool).Msg("post-hook failed")
 			outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("post-hook %s: %v", h.Name(), err))

@@ -45,6 +45,8 @@ type CommandOutcome struct {
 	DurationMS int64
 	OutputHash string
 	ArtifactID string
+	// Output is what the agent gets of it: head and tail, cleaned. It is in no record.
+	Output string
 	// Sandbox is the effective level of SPEC 10.
 	Sandbox string
 }

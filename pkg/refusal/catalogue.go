@@ -70,7 +70,7 @@ const (
 	// SandboxUnavailable: the settings require a sandbox level that this
 	// machine or version cannot give.
 	SandboxUnavailable Code = "SANDBOX_UNAVAILABLE"
-	// HookBlocked: a hook failed, panicked, timed out, or decided nothing.
+	// HookBlocked: a hook said no, failed, panicked, timed out, or decided nothing.
 	HookBlocked Code = "HOOK_BLOCKED"
 	// InternalError: a fault of the server; nothing is known to have changed
 	// unless the details say so.
@@ -150,7 +150,7 @@ func Catalogue() []Entry {
 		{WorkspaceNotInitialized, HintAskUser, false, "there is no active_intents.yaml", "Ask the user to run `orchestra-mcp init` in the workspace."},
 		{LedgerUnavailable, HintAskUser, false, "the ledger cannot be written", "Ask the user to look at the server's log and at .orchestration/."},
 		{SandboxUnavailable, HintAskUser, false, "the required sandbox level is not to be had", "Ask the user to change the `sandbox` setting or the machine."},
-		{HookBlocked, HintAskUser, false, "a hook failed, panicked, timed out or decided nothing", "Ask the user to look at the hook that the message names."},
+		{HookBlocked, HintAskUser, false, "a hook said no, failed, panicked, timed out or decided nothing", "Ask the user to look at the hook that the message names."},
 		{InternalError, HintAskUser, false, "a fault of the server", "Ask the user to look at the server's log."},
 		{Busy, HintRetry, true, "a lock could not be had in time", "Try the same call again."},
 		{Cancelled, HintRetry, true, "the call was cancelled before it took effect", "Nothing was changed; try again if it is still wanted."},

@@ -20,7 +20,6 @@ func policyOf(s settings.Settings) gate.Policy {
 		EnforceClass:       s.MutationClass == settings.Enforce,
 		CommandRules:       len(s.Commands.Ask) > 0 || len(s.Commands.Deny) > 0 || s.Commands.Default != settings.Allow || s.Commands.Network == settings.Deny,
 		Rules:              len(s.Rules) > 0,
-		Hooks:              len(s.Hooks) > 0,
 		SandboxRequired:    s.Sandbox == settings.Require || s.Sandbox == settings.RequireLandlock,
 		MissingIntent:      hooks.Policy(s.Approvals.MissingIntent),
 		ScopeViolation:     hooks.Policy(s.Approvals.ScopeViolation),

@@ -154,6 +154,9 @@ func (s *Server) assemble() error {
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))
 	s.engine.AddPostHook(s.maps)
+	if err := s.addPrograms(runner); err != nil {
+		return err
+	}
 	s.deps = s.toolDeps(fresh, runner, artifacts, approvals)
 	for _, t := range tools.All(s.deps) {
 		if err := s.engine.AddTool(t); err != nil {

@@ -14,7 +14,6 @@ func TestGuardsThatCannotStandRefuse(t *testing.T) {
 		code, tool string
 		set        func(*settings.Settings)
 	}{
-		"hooks":           {"HOOK_BLOCKED", "write_to_file", func(s *settings.Settings) { s.Hooks = []settings.Hook{{Event: settings.EventPre, Command: "true"}} }},
 		"rules":           {"RULE_VIOLATION", "write_to_file", func(s *settings.Settings) { s.Rules = []settings.Rule{{Name: "r", When: "true"}} }},
 		"commands.deny":   {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Deny = []settings.CommandRule{{Prefix: "rm"}} }},
 		"commands.ask":    {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Ask = []settings.CommandRule{{Prefix: "rm"}} }},

@@ -240,7 +240,7 @@ func programKeys() []key {
 			example: `{paths: "**/*.go", command: "go vet ./..."}`},
 		{name: "hooks", order: programs(), check: validHooks,
 			field:   func(s *Settings) any { return &s.Hooks },
-			doc:     "Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks. Without tools it is all that change something.",
-			example: `{event: pre, command: "./guard.sh", tools: [write_to_file], timeout: 10s}`},
+			doc:     "Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/hooks.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them it is all that change something. A call waits 1m for a hook that has no timeout.",
+			example: `{event: pre, command: "~/.orchestra-hooks/guard.sh", tools: ["Write|Edit", Bash], timeout: 10s}`},
 	}
 }

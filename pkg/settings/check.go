@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -129,7 +130,12 @@ func validHooks(value any) error {
 		case hook.Event != EventPre && hook.Event != EventPost:
 			return errors.New("the event of a hook must be pre or post")
 		case hook.Timeout < 0 || hook.Timeout > 10*time.Minute:
-			return errors.New("the timeout of a hook must be between 0s, for the default, and 10m")
+			return errors.New("the timeout of a hook must be between 0s, for the default of 1m, and 10m")
+		}
+		for _, pattern := range hook.Tools {
+			if _, err := regexp.Compile("^(?:" + pattern + ")$"); err != nil && pattern != "*" {
+				return fmt.Errorf("the tools of a hook are names or patterns of names: %v", err)
+			}
 		}
 	}
 	return nil

@@ -208,6 +208,6 @@ type Check struct {
 type Hook struct {
 	Event   Choice   // EventPre, EventPost
 	Command string   // a shell line
-	Tools   []string // empty: all destructive ones
+	Tools   []string // patterns over names, as Write|Edit; empty: all destructive ones
 	Timeout time.Duration
 }

@@ -153,7 +153,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		Warnings: r.Warnings,
 		Command: &hooks.CommandOutcome{
 			Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: r.ExitCode, TimedOut: r.TimedOut,
-			DurationMS: r.Duration.Milliseconds(), OutputHash: r.OutputHash, ArtifactID: r.ArtifactID, Sandbox: "none",
+			DurationMS: r.Duration.Milliseconds(), OutputHash: r.OutputHash, ArtifactID: r.ArtifactID, Output: r.Output, Sandbox: "none",
 		},
 	}, nil
 }

@@ -3,6 +3,8 @@
 //	1 classify · 2 workspace initialised · 3 intent · 4 paths · 5 command policy   (before anything is read)
 //	6 rules · 7 freshness · 8 declared class · 9 ledger writable · 10 approvals    (before anything is changed)
 //
+// The operator's programs (hooks/external) are asked behind all of them.
+//
 // Step 1 is the engine's: a tool without a class is destructive. Governance
 // tools skip 3 to 8 and 10.
 //
@@ -37,9 +39,6 @@ type Policy struct {
 	CommandRules bool
 	// Rules says that the settings hold rules that this version cannot evaluate.
 	Rules bool
-	// Hooks says that the settings name external hooks, which this version
-	// cannot run.
-	Hooks bool
 	// SandboxRequired says that commands may run only sandboxed.
 	SandboxRequired bool
 
@@ -74,7 +73,6 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Po
 	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, p) })
 
 	at(hooks.AtPlan, "rules", func(c *hooks.Call) hooks.Decision { return rules(c, p) })
-	at(hooks.AtPlan, "external", func(c *hooks.Call) hooks.Decision { return external(c, p) })
 	at(hooks.AtPlan, "freshness", fresh.check)
 	at(hooks.AtPlan, "class", func(c *hooks.Call) hooks.Decision { return class(c, p) })
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {

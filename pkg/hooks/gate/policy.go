@@ -47,16 +47,6 @@ func rules(c *hooks.Call, p Policy) hooks.Decision {
 	return hooks.Allow()
 }
 
-// external stands where external hooks will run. One that is declared and
-// cannot run refuses: somebody counts on it.
-func external(c *hooks.Call, p Policy) hooks.Decision {
-	if skips(c) || !p.Hooks {
-		return hooks.Allow()
-	}
-	return hooks.Refuse(refusal.New(refusal.HookBlocked,
-		"The settings name external hooks, and this version cannot run them, so nothing may be changed."))
-}
-
 // class is step 8.
 func class(c *hooks.Call, p Policy) hooks.Decision {
 	if skips(c) || !p.EnforceClass || c.Declared != mutation.Refactor {

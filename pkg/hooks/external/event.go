@@ -1,0 +1,217 @@
+package external
+
+import (
+	"bytes"
+	"path/filepath"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// The names of the two events and of the tools, as scripts know them.
+const (
+	preToolUse  = "PreToolUse"
+	postToolUse = "PostToolUse"
+
+	toolWrite = "Write"
+	toolEdit  = "Edit"
+	toolBash  = "Bash"
+	toolRead  = "Read"
+)
+
+// mcpName is how a client of MCP names a tool of this server.
+func mcpName(tool string) string { return "mcp__orchestra__" + tool }
+
+// event is what a program reads; see the package's comment.
+type event struct {
+	SessionID      string    `json:"session_id"`
+	TranscriptPath string    `json:"transcript_path"`
+	Cwd            string    `json:"cwd"`
+	PermissionMode string    `json:"permission_mode"`
+	HookEventName  string    `json:"hook_event_name"`
+	ToolName       string    `json:"tool_name"`
+	ToolInput      any       `json:"tool_input"`
+	ToolResponse   any       `json:"tool_response,omitempty"`
+	ToolUseID      string    `json:"tool_use_id"`
+	Orchestra      orchestra `json:"orchestra"`
+}
+
+// orchestra is what that contract has no place for.
+type orchestra struct {
+	Tool       string      `json:"tool"`
+	Class      hooks.Class `json:"class"`
+	IntentID   string      `json:"intent_id"`
+	IntentName string      `json:"intent_name"`
+	Client     string      `json:"client"`
+	ModelID    string      `json:"model_id"`
+	// Path is relative to the workspace; From is where a moved file came from.
+	Path string `json:"path,omitempty"`
+	From string `json:"from,omitempty"`
+	// Kind is the planned effect or, after the call, what became of it.
+	Kind       string `json:"kind,omitempty"`
+	BeforeHash string `json:"before_hash,omitempty"`
+	AfterHash  string `json:"after_hash,omitempty"`
+	RecordID   string `json:"record_id,omitempty"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
+	TimedOut   bool   `json:"timed_out,omitempty"`
+}
+
+type writeInput struct {
+	FilePath string `json:"file_path"`
+	Content  string `json:"content"`
+}
+
+type editInput struct {
+	FilePath   string `json:"file_path"`
+	OldString  string `json:"old_string"`
+	NewString  string `json:"new_string"`
+	ReplaceAll bool   `json:"replace_all"`
+}
+
+type bashInput struct {
+	Command         string `json:"command"`
+	Description     string `json:"description"`
+	RunInBackground bool   `json:"run_in_background"`
+}
+
+type readInput struct {
+	FilePath string `json:"file_path"`
+}
+
+type fileResponse struct {
+	FilePath string `json:"filePath"`
+	Success  bool   `json:"success"`
+}
+
+type bashResponse struct {
+	Stdout      string `json:"stdout"`
+	Stderr      string `json:"stderr"`
+	Interrupted bool   `json:"interrupted"`
+	IsImage     bool   `json:"isImage"`
+}
+
+// describer makes the events of one call.
+type describer struct {
+	workspace *workspace.Workspace
+	call      *hooks.Call
+	moment    string
+}
+
+func (d describer) event(tool string, input any, o orchestra) event {
+	c := d.call
+	o.Tool, o.Class, o.IntentID = c.Tool, c.Class, c.RecordedIntent()
+	o.Client, o.ModelID = c.Caller.ClientName, c.Caller.ModelID
+	if c.Intent != nil {
+		o.IntentName = c.Intent.Name
+	}
+	e := event{
+		Cwd: d.workspace.Dir(), PermissionMode: "default", HookEventName: d.moment,
+		ToolName: tool, ToolInput: input, ToolUseID: c.ID, Orchestra: o,
+	}
+	if c.Session != nil {
+		e.SessionID = c.Session.PublicID()
+	}
+	return e
+}
+
+func (d describer) path(relative string) string {
+	return filepath.Join(d.workspace.Dir(), filepath.FromSlash(relative))
+}
+
+// planned are the events before a call.
+func (d describer) planned() []event {
+	if c := d.call.Effects.Command; c != nil {
+		return []event{d.command(c)}
+	}
+	var events []event
+	for _, f := range d.call.Effects.Files {
+		switch {
+		case f.Mutates():
+			events = append(events, d.change(change{
+				path: f.Path, to: f.To, kind: string(f.Kind), whole: f.Knowledge == hooks.KnowsNothing,
+				before: f.Before, after: f.After, beforeHash: f.BeforeHash, afterHash: f.AfterHash,
+			})...)
+		case !f.Directory && d.call.Class == hooks.Safe:
+			events = append(events, d.event(toolRead, readInput{d.path(f.Path)}, orchestra{Path: f.Path, Kind: string(f.Kind)}))
+		}
+	}
+	if len(events) == 0 {
+		events = []event{d.event(mcpName(d.call.Tool), struct{}{}, orchestra{})}
+	}
+	return events
+}
+
+func (d describer) command(c *hooks.CommandEffect) event {
+	e := d.event(toolBash, bashInput{Command: c.Line, RunInBackground: c.Background}, orchestra{})
+	e.Cwd = d.path(c.Cwd)
+	return e
+}
+
+// change is one file, before or after it was changed.
+type change struct {
+	path, to, kind        string
+	whole                 bool // the new content replaces the old without quoting it
+	before, after         []byte
+	beforeHash, afterHash string
+}
+
+func (d describer) change(c change) []event {
+	o := orchestra{Path: c.path, Kind: c.kind, BeforeHash: c.beforeHash, AfterHash: c.afterHash}
+	switch {
+	case c.to != "":
+		moved := o
+		moved.Path, moved.From = c.to, c.path
+		return []event{d.removal(c, o), d.event(toolWrite, writeInput{d.path(c.to), textOf(c.after)}, moved)}
+	case c.afterHash == "":
+		return []event{d.removal(c, o)}
+	case c.beforeHash == "" || c.whole:
+		return []event{d.event(toolWrite, writeInput{d.path(c.path), textOf(c.after)}, o)}
+	}
+	before, after := stretch(textOf(c.before), textOf(c.after))
+	return []event{d.event(toolEdit, editInput{FilePath: d.path(c.path), OldString: before, NewString: after}, o)}
+}
+
+func (d describer) removal(c change, o orchestra) event {
+	return d.event(toolEdit, editInput{FilePath: d.path(c.path), OldString: textOf(c.before)}, o)
+}
+
+// textOf is a content as JSON can carry it. What is no text is shown all the same, with U+FFFD for its bytes: a program
+// that looks for something in it must not be blind.
+func textOf(content []byte) string {
+	if text, err := workspace.Decode(content); err == nil {
+		return text.String
+	}
+	return string(bytes.ToValidUTF8(content, []byte("\uFFFD")))
+}
+
+// done are the events after a call.
+func (d describer) done(o *hooks.Outcome) []event {
+	if o.Command != nil && d.call.Effects.Command != nil {
+		e := d.command(d.call.Effects.Command)
+		e.ToolResponse = bashResponse{Stdout: o.Command.Output, Interrupted: o.Command.TimedOut}
+		e.Orchestra.ExitCode, e.Orchestra.TimedOut, e.Orchestra.RecordID = &o.Command.ExitCode, o.Command.TimedOut, o.RecordID
+		return []event{e}
+	}
+	var events []event
+	for _, f := range o.Files {
+		c := change{path: f.Path, kind: string(f.Op), whole: f.Knowledge == hooks.KnowsNothing,
+			before: f.Before, after: f.After, beforeHash: f.BeforeHash, afterHash: f.AfterHash}
+		if f.From != "" {
+			c.path, c.to = f.From, f.Path
+		}
+		events = append(events, d.change(c)...)
+	}
+	if len(events) == 0 {
+		events = d.planned()
+	}
+	for i := range events {
+		events[i].Orchestra.RecordID = o.RecordID
+		events[i].ToolResponse = struct {
+			Success bool `json:"success"`
+		}{true}
+		if events[i].Orchestra.Path != "" {
+			events[i].ToolResponse = fileResponse{d.path(events[i].Orchestra.Path), true}
+		}
+	}
+	return events
+}
