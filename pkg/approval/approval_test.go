@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,26 +22,34 @@ func open(t *testing.T, clock func() time.Time) (*approval.Store, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	return approval.Open(root, clock), dir
+	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return approval.Open(root, approval.Options{UserDir: filepath.Join(t.TempDir(), "user"), Clock: clock}), dir
+}
+
+func put(store *approval.Store, r approval.Request) (approval.Request, error) {
+	r, _, err := store.Put(r)
+	return r, err
 }
 
 func TestRequestComesBackUntilItExpires(t *testing.T) {
 	now := time.Date(2026, 2, 18, 12, 0, 0, 0, time.UTC)
 	store, dir := open(t, func() time.Time { return now })
-	put, err := store.Put(approval.Request{Kind: approval.ScopeExpansion, IntentID: "INT-001", Paths: []string{"a/**"}, Reason: "r"})
+	r, err := put(store, approval.Request{Kind: approval.ScopeExpansion, IntentID: "INT-001", Paths: []string{"a/**"}, Reason: "r"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := store.Get(put.ID)
+	got, err := store.Get(r.ID)
 	if err != nil || got.IntentID != "INT-001" || got.Paths[0] != "a/**" || !got.ExpiresAt.Equal(now.Add(approval.Lifetime)) {
 		t.Fatalf("%+v %v", got, err)
 	}
-	info, err := os.Stat(filepath.Join(dir, ".orchestration/state/approvals", put.ID+".json"))
+	info, err := os.Stat(filepath.Join(dir, ".orchestration/state/approvals", r.ID+".json"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
 	now = now.Add(approval.Lifetime)
-	if _, err := store.Get(put.ID); !errors.Is(err, approval.ErrUnknown) {
+	if _, err := store.Get(r.ID); !errors.Is(err, approval.ErrUnknown) {
 		t.Errorf("an expired request came back: %v", err)
 	}
 }
@@ -68,7 +77,7 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 func TestNothingIsMadeBeforeTheFirstRequest(t *testing.T) {
 	store, dir := open(t, time.Now)
 	_, _ = store.Get("apr_" + strings.Repeat("a", 26))
-	if _, err := os.Stat(filepath.Join(dir, ".orchestration")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, ".orchestration/state")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -79,7 +88,7 @@ func TestConcurrentRequestsAllStand(t *testing.T) {
 	ids := make([]string, 50)
 	for i := range ids {
 		wg.Go(func() {
-			r, err := store.Put(approval.Request{Kind: approval.Call})
+			r, err := put(store, approval.Request{Kind: approval.Call, Name: strconv.Itoa(i)})
 			if err != nil {
 				t.Error(err)
 			}
@@ -96,21 +105,21 @@ func TestConcurrentRequestsAllStand(t *testing.T) {
 
 func TestRequestsAreBounded(t *testing.T) {
 	store, dir := open(t, time.Now)
-	first, err := store.Put(approval.Request{})
+	first, err := put(store, approval.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	approvals := filepath.Join(dir, ".orchestration/state/approvals")
-	for i := range 1000 {
+	for i := range 4001 {
 		name := filepath.Join(approvals, "apr_"+strings.Repeat("c", i%20)+time.Duration(i).String())
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := store.Put(approval.Request{Name: "another"}); !errors.Is(err, approval.ErrFull) {
+	if _, err := put(store, approval.Request{Name: "another"}); !errors.Is(err, approval.ErrFull) {
 		t.Errorf("%v", err)
 	}
-	if same, err := store.Put(approval.Request{}); err != nil || same.ID != first.ID {
+	if same, err := put(store, approval.Request{}); err != nil || same.ID != first.ID {
 		t.Errorf("the same request is another one: %v %v", same, err)
 	}
 	old := time.Now().Add(-2 * approval.Lifetime)
@@ -120,8 +129,8 @@ func TestRequestsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := store.Put(approval.Request{}); err != nil {
-		t.Errorf("expired requests still count: %v", err)
+	if _, err := put(store, approval.Request{Name: "one more"}); err != nil {
+		t.Errorf("what a crash left still counts: %v", err)
 	}
 }
 
@@ -135,7 +144,7 @@ func TestLinkedStateIsRefused(t *testing.T) {
 	if err := os.Symlink("../../src", filepath.Join(dir, ".orchestration/state/approvals")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Put(approval.Request{}); err == nil {
+	if _, err := put(store, approval.Request{}); err == nil {
 		t.Error("a linked directory was used")
 	}
 	if left, _ := os.ReadDir(filepath.Join(dir, "src")); len(left) != 0 {

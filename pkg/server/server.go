@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -43,6 +44,10 @@ type Options struct {
 	Logger zerolog.Logger
 	// Clock is for tests; nil is time.Now.
 	Clock func() time.Time
+	// UserDir is the directory of the user's own settings, outside of the
+	// workspace, where the key of approvals lies; "" is that of the process's
+	// environment.
+	UserDir string
 	// AdoptOrphans lets the server be the parent of what a command leaves
 	// behind. It is for a process that does nothing else.
 	AdoptOrphans bool
@@ -76,6 +81,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Version == "" {
 		o.Version = "dev"
+	}
+	if o.UserDir == "" {
+		o.UserDir = settings.UserDir(os.Environ())
 	}
 	s := &Server{options: o, log: o.Logger}
 	for _, key := range withoutEffect(o.Settings) {
@@ -142,7 +150,7 @@ func (s *Server) assemble() error {
 	if err != nil {
 		s.log.Warn().Err(err).Msg("execute_command is not available")
 	}
-	approvals := approval.Open(root, o.Clock)
+	approvals := approval.Open(root, approval.Options{UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock})
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
 	s.recorder.KeepImages(s.images)

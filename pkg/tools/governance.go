@@ -37,7 +37,7 @@ func pendingSchema() schema {
 // request records what an agent asks for and names the operator's way.
 func (d *Deps) request(call *hooks.Call, r approval.Request) (*reply, error) {
 	r.Tool, r.Client = call.Tool, call.Caller.ClientName
-	stored, err := d.Approvals.Put(r)
+	stored, _, err := d.Approvals.Put(r)
 	if err != nil {
 		return nil, gate.NotRequested("", err)
 	}

@@ -113,9 +113,9 @@ func expired() *refusal.Refusal {
 // askSelection records that a selection waits for the operator, whom this
 // version cannot ask.
 func (d *Deps) askSelection(call *hooks.Call, in *intent.Intent) *refusal.Refusal {
-	stored, err := d.Approvals.Put(approval.Request{
-		Kind: approval.Call, Tool: call.Tool, IntentID: in.ID, ErrorType: string(refusal.ApprovalRequired), Client: call.Caller.ClientName,
-		Reason: "approvals.select_intent: ask",
+	stored, _, err := d.Approvals.Put(approval.Request{
+		Kind: approval.Call, Tool: call.Tool, IntentID: in.ID, Client: call.Caller.ClientName,
+		Checks: []approval.Check{{Hook: "select_intent", ErrorType: string(refusal.ApprovalRequired), Reason: "approvals.select_intent: ask"}},
 	})
 	if err != nil {
 		return gate.NotRequested("", err)

@@ -41,14 +41,14 @@ func (i *Inbox) Ask(_ context.Context, call *hooks.Call, questions []hooks.Quest
 	call.Leave()
 	first := questions[0].Refusal
 	r := approval.Request{
-		Kind: approval.Call, Tool: call.Tool, IntentID: call.RecordedIntent(), ErrorType: string(first.Code()),
-		Reason: first.Reason(), Client: call.Caller.ClientName, Paths: mutated(call),
+		Kind: approval.Call, Tool: call.Tool, IntentID: call.RecordedIntent(), Client: call.Caller.ClientName,
+		Checks: []approval.Check{{Hook: questions[0].Hook, ErrorType: string(first.Code()), Reason: first.Reason(), Paths: mutated(call)}},
 	}
-	stored, err := i.requests.Put(r)
+	stored, _, err := i.requests.Put(r)
 	if err != nil {
 		return NotRequested(first.Reason(), err)
 	}
 	return refusal.New(refusal.ApprovalRequired, first.Reason()).
-		With("approval_id", stored.ID).With("expires_at", stored.ExpiresAt).With("paths", r.Paths).
+		With("approval_id", stored.ID).With("expires_at", stored.ExpiresAt).With("paths", mutated(call)).
 		Suggest("The request is recorded as %s. Ask the user: this version cannot take an answer, so the operator makes the change by hand, or lifts the rule that stopped it.", stored.ID)
 }

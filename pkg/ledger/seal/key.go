@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 )
 
 const (
-	keyFile    = "seal.key"
-	knownDir   = "seal-keys"
-	maxKeyFile = 4 << 10
+	keyFile  = "seal.key"
+	knownDir = "seal-keys"
 )
 
 // PublicKey checks seals.
@@ -54,10 +55,12 @@ func (k *Key) Public() PublicKey { return k.public }
 // LoadKey reads the user's private key. On systems with permission bits it refuses one that others can read.
 func LoadKey(userDir string) (*Key, error) {
 	name := filepath.Join(userDir, keyFile)
-	content, err := readPrivate(name)
+	content, err := privatefile.ReadPrivate(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: %s does not exist", ErrNoKey, name)
+	case errors.Is(err, privatefile.ErrUnsafe):
+		return nil, fmt.Errorf("%w: %w", ErrUnsafeKey, err)
 	case err != nil:
 		return nil, err
 	}
@@ -93,11 +96,7 @@ func CreateKey(userDir, name string) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a key to seal with: %w", err)
 	}
-	if err := os.MkdirAll(userDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make a key to seal with: %w", err)
-	}
-	file := filepath.Join(userDir, keyFile)
-	if err := writeNew(file, secret+"\n"+public+"\n"); err != nil {
+	if err := privatefile.Create(filepath.Join(userDir, keyFile), secret+"\n"+public+"\n"); err != nil {
 		return nil, fmt.Errorf("make a key to seal with: %w", err)
 	}
 	return LoadKey(userDir)
@@ -116,32 +115,6 @@ func cleanName(name string) string {
 		return "operator"
 	}
 	return safe[:min(len(safe), 64)]
-}
-
-// writeNew makes the file appear whole or not at all, and only if there was none.
-func writeNew(name, content string) error {
-	temp, err := os.CreateTemp(filepath.Dir(name), ".seal-*.tmp") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(content)
-	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return publish(temp.Name(), name)
-}
-
-// publish gives the file its name unless another process was faster.
-func publish(temp, name string) error {
-	err := os.Link(temp, name)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return nil // whoever came first made the key that is loaded now
-	}
-	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.Rename(temp, name) // a file system without links
 }
 
 // KnownKeys are the public keys that the user trusts: the user's own, and those in the directory for others'.
@@ -176,7 +149,7 @@ func KnownKeys(userDir string) ([]PublicKey, error) {
 
 // ReadPublicKey reads a file with one public key.
 func ReadPublicKey(name string) (PublicKey, error) {
-	content, _, err := readKeyFile(name)
+	content, err := privatefile.Read(name)
 	if err != nil {
 		return PublicKey{}, err
 	}

@@ -1,0 +1,222 @@
+package approval
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxReason = 1000
+	// answerAttempts bounds how often something that is no answer is taken out of an answer's place.
+	answerAttempts = 3
+)
+
+// Answer answers a request: a sets Decision, Reason, By and Via. It returns the answer as kept, and the grants of a
+// ForIntent. Errors: ErrUnknown, ErrAnswered, ErrNotGrantable.
+func (s *Store) Answer(id string, a Answer) (Answer, []Grant, error) {
+	r, err := s.Get(id)
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	switch {
+	case a.Decision != Once && a.Decision != ForIntent && a.Decision != Deny:
+		return Answer{}, nil, fmt.Errorf("%q is no decision", a.Decision)
+	case a.Decision == ForIntent && (r.Once || r.Kind != Call || r.IntentID == ""):
+		return Answer{}, nil, ErrNotGrantable
+	case utf8.RuneCountInString(a.Reason) > maxReason:
+		return Answer{}, nil, fmt.Errorf("the reason is longer than %d characters", maxReason)
+	case s.marks.has(id):
+		return Answer{}, nil, ErrAnswered
+	}
+	a.ID, a.Digest, a.AnsweredAt = r.ID, r.Digest, s.now()
+	a.ExpiresAt = a.AnsweredAt.Add(s.lifetime)
+	if err := s.putAnswer(a); err != nil {
+		return Answer{}, nil, err
+	}
+	if a.Decision != ForIntent {
+		return a, nil, nil
+	}
+	grants, err := s.putGrants(grantsOf(r, a))
+	return a, grants, err
+}
+
+// putAnswer writes an answer unless there is one; what stands in its place and is none is removed.
+func (s *Store) putAnswer(a Answer) error {
+	file, err := s.seal("answer", a)
+	if err != nil {
+		return wrap(err)
+	}
+	dir, err := s.open(requestsDir, false)
+	if err != nil {
+		return wrap(err)
+	}
+	defer dir.Close()
+	for range answerAttempts {
+		err = s.putFirst(dir, a.ID+answerSuffix, file)
+		if !errors.Is(err, fs.ErrExist) {
+			return wrap(err)
+		}
+		if _, found := s.answer(dir, a.ID); found == nil {
+			return ErrAnswered
+		}
+		if err := dir.RemoveAll(a.ID + answerSuffix); err != nil {
+			return wrap(err)
+		}
+	}
+	return wrap(err)
+}
+
+// AnswerOf returns the answer to a request, also an expired or used one while it is there. ErrPending: there is none.
+func (s *Store) AnswerOf(id string) (Answer, error) {
+	if !requestID.MatchString(id) {
+		return Answer{}, ErrUnknown
+	}
+	dir, err := s.open(requestsDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Answer{}, ErrUnknown
+	}
+	if err != nil {
+		return Answer{}, wrap(err)
+	}
+	defer dir.Close()
+	a, err := s.answer(dir, id)
+	if err == nil {
+		return a, nil
+	}
+	r, err := s.known(dir, id)
+	if err != nil || !s.lives(r) || s.marks.has(id) {
+		return Answer{}, ErrUnknown
+	}
+	if _, err := dir.Lstat(id + requestSuffix); err != nil {
+		return Answer{}, ErrUnknown
+	}
+	return Answer{}, ErrPending
+}
+
+// answer reads an authentic answer that belongs to its request.
+func (s *Store) answer(dir *os.Root, id string) (Answer, error) {
+	file, err := readRegular(dir, id+answerSuffix)
+	if err != nil {
+		return Answer{}, err
+	}
+	var a Answer
+	if err := s.unseal("answer", file, &a); err != nil {
+		return Answer{}, err
+	}
+	if a.ID != id {
+		return Answer{}, errNotAuthentic
+	}
+	return a, nil
+}
+
+// valid: the answer can be used now.
+func (s *Store) valid(a Answer) bool {
+	now := s.clock()
+	return now.Before(a.ExpiresAt) && !now.Add(time.Minute).Before(a.AnsweredAt) && !s.marks.has(a.ID)
+}
+
+// keepAnswer tells whether a request counts as answered, and removes both once the answer is of no use any more.
+func (s *Store) keepAnswer(dir *os.Root, id string) bool {
+	a, err := s.answer(dir, id)
+	if err != nil {
+		return false
+	}
+	if !s.valid(a) {
+		s.remove(dir, id)
+		return true
+	}
+	return true
+}
+
+func (s *Store) remove(dir *os.Root, id string) {
+	_ = dir.Remove(id + requestSuffix)
+	_ = dir.Remove(id + answerSuffix)
+	s.forget(id)
+}
+
+// Standing is what the operator has said about a call.
+type Standing struct {
+	// Approved and Denied are the answers that can be used now; a denial stands until it expires, or is revoked.
+	Approved, Denied *Answer
+}
+
+// Standing finds the answers to requests with this digest.
+func (s *Store) Standing(digest string) (Standing, error) {
+	var found Standing
+	if digest == "" {
+		return found, nil
+	}
+	dir, err := s.open(requestsDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, nil
+	}
+	if err != nil {
+		return found, wrap(err)
+	}
+	defer dir.Close()
+	entries, err := names(dir)
+	if err != nil {
+		return found, wrap(err)
+	}
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), answerSuffix)
+		if !ok || !requestID.MatchString(id) {
+			continue
+		}
+		a, err := s.answer(dir, id)
+		if err != nil || a.Digest != digest || !s.valid(a) {
+			continue
+		}
+		switch a.Decision {
+		case Once:
+			found.Approved = &a
+		case Deny:
+			found.Denied = &a
+		}
+	}
+	return found, nil
+}
+
+// Use uses up an answer, and tells whether this call was the one that did: of several processes one is. From then on it
+// is void, also after a crash.
+func (s *Store) Use(a Answer) (bool, error) {
+	if !s.valid(a) || a.Decision != Once {
+		return false, nil
+	}
+	return s.spend(a.ID, a.ExpiresAt)
+}
+
+// Void takes back a request with its answer, if it has one: neither can be used from then on.
+func (s *Store) Void(id string) error {
+	r, err := s.Get(id)
+	if err != nil {
+		return err
+	}
+	first, err := s.spend(id, r.ExpiresAt.Add(s.lifetime))
+	if err == nil && !first {
+		return ErrUnknown
+	}
+	return err
+}
+
+func (s *Store) spend(id string, until time.Time) (bool, error) {
+	first, err := s.marks.set(id, until.Add(2*Lifetime))
+	if err != nil || !first {
+		return false, wrap(err)
+	}
+	dir, err := s.open(requestsDir, false)
+	if err != nil {
+		return true, nil // what is marked is void, whether its files are there or not
+	}
+	defer dir.Close()
+	s.remove(dir, id)
+	return true, nil
+}
+
+// Spent tells whether a request was used up or taken back.
+func (s *Store) Spent(id string) bool { return requestID.MatchString(id) && s.marks.has(id) }

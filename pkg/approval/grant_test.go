@@ -1,0 +1,147 @@
+package approval_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+)
+
+func covered(t *testing.T, s *approval.Store, r approval.Request, want bool) {
+	t.Helper()
+	_, got, err := s.Covered(r)
+	if err != nil || got != want {
+		t.Errorf("%+v covered: %v %v, want %v", r.Checks, got, err, want)
+	}
+}
+
+func TestGrantCoversTheSameCheckOnTheSamePath(t *testing.T) {
+	d := newDesk(t)
+	s := d.process()
+	r := d.put(s, outOfScope("docs/a.md"))
+	_, grants, err := s.Answer(r.ID, approval.Answer{Decision: approval.ForIntent, By: "me", Via: approval.Inbox})
+	if err != nil || len(grants) != 1 {
+		t.Fatalf("%+v %v", grants, err)
+	}
+	later := d.process()
+	same := outOfScope("docs/a.md")
+	same.Effects[0].After, same.IntentVersion = "sha256:9", "v7"
+	covered(t, later, same, true)
+	covered(t, later, outOfScope("docs/b.md"), false)
+	covered(t, later, outOfScope("docs/a.md", "docs/b.md"), false)
+	covered(t, later, outOfScope("docs/a.md/x"), false)
+	for _, change := range []func(*approval.Request){
+		func(r *approval.Request) { r.Principal = "" },
+		func(r *approval.Request) { r.IntentID = "INT-002" },
+		func(r *approval.Request) { r.Checks[0].Hook = "ignored" },
+		func(r *approval.Request) { r.Checks[0].Rule = "x" },
+		func(r *approval.Request) { r.Checks[0].ErrorType = "APPROVAL_REQUIRED" },
+		func(r *approval.Request) { r.Once = true },
+		func(r *approval.Request) { r.Checks = append(r.Checks, approval.Check{Hook: "rules"}) },
+	} {
+		other := outOfScope("docs/a.md")
+		change(&other)
+		covered(t, later, other, false)
+	}
+	if found := standing(t, later, r.Digest, false, false); found.Approved != nil {
+		t.Error("a grant is no approval of one call")
+	}
+}
+
+// A check without paths is about the command, or about everything that the call changes.
+func TestGrantOfACommandIsOfItsLine(t *testing.T) {
+	d := newDesk(t)
+	s := d.process()
+	command := func(line, cwd string) approval.Request {
+		return approval.Request{Kind: approval.Call, Tool: "execute_command", IntentID: "INT-001",
+			Checks:  []approval.Check{{Hook: "command", ErrorType: "APPROVAL_REQUIRED"}},
+			Effects: []approval.Effect{{Kind: "read", Path: cwd}, {Kind: "command", Line: line, Cwd: cwd}}}
+	}
+	d.answer(s, d.put(s, command("npm install", ".")).ID, approval.ForIntent)
+	covered(t, s, command("npm install", "."), true)
+	covered(t, s, command("npm install ", "."), false)
+	covered(t, s, command("npm install", "sub"), false)
+
+	whole := func(paths ...string) approval.Request {
+		r := outOfScope(paths...)
+		r.Checks = []approval.Check{{Hook: "approval", ErrorType: "APPROVAL_REQUIRED"}}
+		return r
+	}
+	d.answer(s, d.put(s, whole("a", "b")).ID, approval.ForIntent)
+	covered(t, s, whole("a"), true)
+	covered(t, s, whole("b", "a"), true)
+	covered(t, s, whole("a", "c"), false)
+	covered(t, s, whole(), false)
+}
+
+func TestGrantsEndForGood(t *testing.T) {
+	d := newDesk(t)
+	s := d.process()
+	r := d.put(s, outOfScope("a"))
+	d.answer(s, r.ID, approval.ForIntent)
+	grants, err := s.Grants()
+	if err != nil || len(grants) != 1 {
+		t.Fatalf("%+v %v", grants, err)
+	}
+	name := d.file("grants", grants[0].ID+".json")
+	copied := d.read(name)
+	if err := d.process().Revoke(grants[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	covered(t, s, outOfScope("a"), false)
+	d.write(name, copied)
+	covered(t, s, outOfScope("a"), false)
+	if err := s.Revoke(grants[0].ID); !errors.Is(err, approval.ErrUnknown) {
+		t.Errorf("revoked twice: %v", err)
+	}
+
+	again := d.put(s, outOfScope("a"))
+	if again.ID == r.ID {
+		t.Fatal("an answered request was put again")
+	}
+	d.answer(s, again.ID, approval.ForIntent)
+	covered(t, s, outOfScope("a"), true)
+	grants, _ = s.Grants()
+	copied = d.read(d.file("grants", grants[0].ID+".json"))
+	if ended, err := s.EndIntent("INT-002"); err != nil || len(ended) != 0 {
+		t.Errorf("%+v %v", ended, err)
+	}
+	if ended, err := s.EndIntent("INT-001"); err != nil || len(ended) != 1 {
+		t.Errorf("%+v %v", ended, err)
+	}
+	d.write(d.file("grants", grants[0].ID+".json"), copied)
+	covered(t, d.process(), outOfScope("a"), false)
+}
+
+func TestAForgedGrantCoversNothing(t *testing.T) {
+	d := newDesk(t)
+	s := d.process()
+	d.answer(s, d.put(s, outOfScope("a")).ID, approval.ForIntent)
+	grants, _ := s.Grants()
+	real := d.read(d.file("grants", grants[0].ID+".json"))
+	forged := "grt_" + grants[0].ID[5:] + "a"
+	d.write(d.file("grants", forged+".json"), real)
+	d.write(d.file("grants", "grt_aaaaaaaaaaaaaaaaaaaaaaaaaa.json"), []byte(`{"mac":"00","body":{"id":"grt_aaaaaaaaaaaaaaaaaaaaaaaaaa","intent_id":"INT-001","hook":"scope","error_type":"SCOPE_VIOLATION","path":"b"}}`))
+	if found, _ := d.process().Grants(); len(found) != 1 {
+		t.Errorf("%+v", found)
+	}
+	covered(t, d.process(), func() approval.Request { r := outOfScope("b"); r.Principal = ""; return r }(), false)
+}
+
+func TestWhatCanBeApprovedOnceOnly(t *testing.T) {
+	d := newDesk(t)
+	s := d.process()
+	for _, change := range []func(*approval.Request){
+		func(r *approval.Request) { r.Once = true },
+		func(r *approval.Request) { r.IntentID = "" },
+		func(r *approval.Request) { r.Kind = approval.NewIntent },
+	} {
+		r := outOfScope("a")
+		change(&r)
+		id := d.put(s, r).ID
+		if _, _, err := s.Answer(id, approval.Answer{Decision: approval.ForIntent}); !errors.Is(err, approval.ErrNotGrantable) {
+			t.Errorf("%v", err)
+		}
+		d.answer(s, id, approval.Once)
+	}
+}

@@ -1,0 +1,169 @@
+package approval
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxGrants bounds the directory of grants.
+const maxGrants = 2000
+
+func (s *Store) putGrants(grants []Grant) ([]Grant, error) {
+	standing, err := s.Grants()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := s.open(grantsDir, true)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	defer dir.Close()
+	var put []Grant
+	for _, g := range grants {
+		if slices.ContainsFunc(standing, g.sameAs) {
+			continue
+		}
+		if len(standing) >= maxGrants {
+			return put, ErrFull
+		}
+		if g.ID, err = newID("grt_"); err != nil {
+			return put, err
+		}
+		file, err := s.seal("grant", g)
+		if err != nil {
+			return put, wrap(err)
+		}
+		if err := s.put(dir, g.ID+requestSuffix, file); err != nil {
+			return put, wrap(err)
+		}
+		put, standing = append(put, g), append(standing, g)
+	}
+	return put, nil
+}
+
+// sameAs: two grants let the same calls pass.
+func (g Grant) sameAs(as Grant) bool {
+	as.ID, as.Request, as.By, as.Via, as.CreatedAt = g.ID, g.Request, g.By, g.Via, g.CreatedAt
+	return g == as
+}
+
+// Grants lists the grants that stand, oldest first.
+func (s *Store) Grants() ([]Grant, error) {
+	dir, err := s.open(grantsDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	defer dir.Close()
+	entries, err := names(dir)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	var grants []Grant
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), requestSuffix)
+		if !ok || !grantID.MatchString(id) || s.marks.has(id) {
+			continue
+		}
+		file, err := readRegular(dir, e.Name())
+		if err != nil {
+			continue
+		}
+		var g Grant
+		if s.unseal("grant", file, &g) == nil && g.ID == id {
+			grants = append(grants, g)
+		}
+	}
+	slices.SortFunc(grants, func(a, b Grant) int {
+		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return grants, nil
+}
+
+// Covered tells whether grants let all checks of a request pass, each at every path that it is about, and returns them.
+func (s *Store) Covered(r Request) (grants []Grant, covered bool, err error) {
+	if r.Once || r.IntentID == "" || len(r.Checks) == 0 {
+		return nil, false, nil
+	}
+	standing, err := s.Grants()
+	if err != nil || len(standing) == 0 {
+		return nil, false, err
+	}
+	for _, c := range r.Checks {
+		subjects := r.subjects(c)
+		for _, about := range subjects {
+			i := slices.IndexFunc(standing, func(g Grant) bool { return g.covers(r, c, about) })
+			if i < 0 {
+				return nil, false, nil
+			}
+			grants = append(grants, standing[i])
+		}
+		if len(subjects) == 0 {
+			return nil, false, nil
+		}
+	}
+	return grants, true, nil
+}
+
+// Revoke withdraws a grant (grt_…), or an answer that was not used, a denial among them (apr_…). ErrUnknown: there is
+// none that stands.
+func (s *Store) Revoke(id string) error {
+	if requestID.MatchString(id) {
+		if _, err := s.AnswerOf(id); err != nil {
+			return ErrUnknown
+		}
+		return s.Void(id)
+	}
+	if !grantID.MatchString(id) {
+		return ErrUnknown
+	}
+	standing, err := s.Grants()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(standing, func(g Grant) bool { return g.ID == id }) {
+		return ErrUnknown
+	}
+	return s.endGrant(id)
+}
+
+// EndIntent withdraws the grants of an intent that is done, blocked or gone, and returns them.
+func (s *Store) EndIntent(intentID string) ([]Grant, error) {
+	standing, err := s.Grants()
+	if err != nil {
+		return nil, err
+	}
+	var ended []Grant
+	for _, g := range standing {
+		if g.IntentID != intentID {
+			continue
+		}
+		if err := s.endGrant(g.ID); err != nil {
+			return ended, err
+		}
+		ended = append(ended, g)
+	}
+	return ended, nil
+}
+
+// endGrant marks it for good: its file could be put back from a copy.
+func (s *Store) endGrant(id string) error {
+	if _, err := s.marks.set(id, time.Time{}); err != nil {
+		return wrap(err)
+	}
+	dir, err := s.open(grantsDir, false)
+	if err != nil {
+		return nil // the mark is what counts
+	}
+	defer dir.Close()
+	_ = dir.Remove(id + requestSuffix)
+	return nil
+}

@@ -1,0 +1,178 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+)
+
+// Lifetime is how long a request waits for an answer.
+const Lifetime = 24 * time.Hour
+
+// Kind is what a request is for.
+type Kind string
+
+// The kinds of requests.
+const (
+	// Call: a call that needs an approval.
+	Call Kind = "call"
+	// NewIntent: propose_intent.
+	NewIntent Kind = "new_intent"
+	// ScopeExpansion: request_scope_expansion.
+	ScopeExpansion Kind = "scope_expansion"
+)
+
+// Request is one thing that an agent asks for. Its texts are the agent's: show them through [ViewOf].
+type Request struct {
+	ID   string `json:"id"`
+	Kind Kind   `json:"kind"`
+	Tool string `json:"tool"`
+
+	// Principal is the hash of who the transport authenticated, "" where it authenticates nobody; see [PrincipalMark].
+	// Session is the public id of the session that asked, "" if it had none.
+	Principal string `json:"principal,omitempty"`
+	Session   string `json:"session,omitempty"`
+	// Client is what the client calls itself.
+	Client string `json:"client,omitempty"`
+
+	IntentID      string `json:"intent_id,omitempty"`
+	IntentName    string `json:"intent_name,omitempty"`
+	IntentVersion string `json:"intent_version,omitempty"`
+
+	// Checks are what stopped the call, at least one for a Call.
+	Checks  []Check  `json:"checks,omitempty"`
+	Effects []Effect `json:"effects,omitempty"`
+	// Diffs are what the call would change in files, as computed by the server, bounded.
+	Diffs []FileDiff `json:"diffs,omitempty"`
+	// Once says that the request can be approved once only, and OnceWhy why.
+	Once    bool   `json:"once,omitempty"`
+	OnceWhy string `json:"once_why,omitempty"`
+
+	// Digest names exactly this call; see [Request.ComputeDigest].
+	Digest string `json:"digest,omitempty"`
+	// Arguments are the call's, for resume_approval, without its session handle; empty if they were too large to keep.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+
+	// Name, Paths, Reason and Command say what a NewIntent or ScopeExpansion asks for; Command does the same by hand.
+	Name    string   `json:"name,omitempty"`
+	Paths   []string `json:"paths,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+	Command string   `json:"command,omitempty"`
+
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Check is one reason why a call was stopped.
+type Check struct {
+	// Hook is the check that failed; Rule tells apart what one hook checks, such as the name of a rule.
+	Hook string `json:"hook"`
+	Rule string `json:"rule,omitempty"`
+	// ErrorType is the refusal's code, Reason its sentence.
+	ErrorType string `json:"error_type"`
+	Reason    string `json:"reason"`
+	// Paths are the resolved paths that it is about; empty for a command.
+	Paths []string `json:"paths,omitempty"`
+}
+
+// Effect is one thing that a call would do, as resolved by the server.
+type Effect struct {
+	// Kind is create, modify, delete, move, read or command.
+	Kind string `json:"kind"`
+	// Path is the file, or the source of a move; To is where that leads.
+	Path string `json:"path,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Before and After are content hashes, "" where there is no file.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+
+	// Line is a command line, Cwd its resolved directory.
+	Line       string        `json:"line,omitempty"`
+	Cwd        string        `json:"cwd,omitempty"`
+	Shell      string        `json:"shell,omitempty"`
+	Timeout    time.Duration `json:"timeout,omitempty"`
+	Background bool          `json:"background,omitempty"`
+}
+
+// FileDiff is what would become of one file.
+type FileDiff struct {
+	Path string `json:"path"`
+	// Note says what the hunks do not, such as that a file is binary.
+	Note string `json:"note,omitempty"`
+	// Hunks are those of a unified diff, without its header, bounded; Size and Lines count the whole of them.
+	Hunks string `json:"hunks,omitempty"`
+	Size  int    `json:"size,omitempty"`
+	Lines int    `json:"lines,omitempty"`
+}
+
+// ComputeDigest is SHA-256 over the canonical JSON of who asks (the principal), the tool, the effects with their paths
+// as resolved and the hashes of their files, the intent with its version, and the names of the checks that failed: an
+// approval of one call is none of a call that differs in any of these. What a request for an intent asks for counts as
+// well.
+func (r Request) ComputeDigest() string {
+	type check struct{ Hook, Rule, ErrorType string }
+	canonical := struct {
+		Version                           int
+		Kind                              Kind
+		Principal, Tool, Intent, IntentAt string
+		Checks                            []check
+		Effects                           []Effect
+		Name, Reason, Command             string
+		Paths                             []string
+	}{1, r.Kind, r.Principal, r.Tool, r.IntentID, r.IntentVersion, nil, r.Effects, r.Name, r.Reason, r.Command, r.Paths}
+	for _, c := range r.Checks {
+		canonical.Checks = append(canonical.Checks, check{c.Hook, c.Rule, c.ErrorType})
+	}
+	encoded, err := json.Marshal(canonical)
+	if err != nil {
+		return "" // matches nothing: strings and numbers always marshal
+	}
+	sum := sha256.Sum256(encoded)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// ErrorType is that of the first check.
+func (r Request) ErrorType() string {
+	if len(r.Checks) == 0 {
+		return ""
+	}
+	return r.Checks[0].ErrorType
+}
+
+// Path is the first path that the request is about; "" for a command.
+func (r Request) Path() string {
+	for _, c := range r.Checks {
+		if len(c.Paths) > 0 {
+			return c.Paths[0]
+		}
+	}
+	for _, e := range r.Effects {
+		if e.Line == "" && e.Kind != "read" {
+			return e.Path
+		}
+	}
+	if len(r.Paths) > 0 {
+		return r.Paths[0]
+	}
+	return ""
+}
+
+// CommandLine is the command that the call would run; "" if it runs none.
+func (r Request) CommandLine() string {
+	for _, e := range r.Effects {
+		if e.Line != "" {
+			return e.Line
+		}
+	}
+	return ""
+}
+
+// PrincipalMark is how a principal is kept in a file: it may be a credential.
+func PrincipalMark(principal string) string {
+	if principal == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(principal))
+	return hex.EncodeToString(sum[:])
+}

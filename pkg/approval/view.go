@@ -1,0 +1,248 @@
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/internal/printable"
+)
+
+const (
+	// maxShown bounds one value that is shown, and maxLine one line of a diff, in characters.
+	maxShown = 1000
+	maxLine  = 400
+	// maxPaths bounds the paths that are shown one by one.
+	maxPaths = 20
+)
+
+// View is a request as a person is shown it, whatever shows it. Every text in it is safe to print: characters that act
+// on a terminal, turn the direction of writing or cannot be seen are written as escapes, line ends among them, so that
+// no text of an agent can pose as a line of ours. What is cut says so.
+type View struct {
+	// Title says in one line what the call would do.
+	Title string
+	// Rows are what is known of it, in order.
+	Rows []Row
+	// Diff is what it would change, line by line, as the server computed it.
+	Diff []DiffLine
+	// DiffCut says what of the change is not in Diff; "" if all of it is.
+	DiffCut string
+	// Answers say what each answer that can be given would allow, in order.
+	Answers []AnswerView
+}
+
+// Row is a label and a value of one line.
+type Row struct{ Label, Text string }
+
+// DiffLine is one line of a unified diff; Kind is its first character: ' ', '+', '-', '@' or '\\', or 'f' for what we say of a
+// file.
+type DiffLine struct {
+	Kind byte
+	Text string
+}
+
+// AnswerView is an answer that can be given.
+type AnswerView struct {
+	Decision Decision
+	Title    string
+	Means    string
+}
+
+// ViewOf makes the view of a request.
+func ViewOf(r Request) View {
+	v := View{Title: title(r), Answers: answers(r)}
+	v.row("why", why(r)...)
+	if r.IntentID != "" {
+		v.row("intent", strings.TrimSpace(r.IntentID+" "+r.IntentName))
+	}
+	var reads, changes []string
+	for _, e := range r.Effects {
+		switch {
+		case e.Line != "":
+			v.row("command", e.Line)
+			v.row("directory", e.Cwd)
+			v.row("limits", limits(e))
+		case e.Kind == "read":
+			reads = append(reads, e.Path)
+		default:
+			changes = append(changes, effectText(e))
+		}
+	}
+	v.row("changes", changes...)
+	if r.CommandLine() == "" {
+		v.row("reads", reads...)
+	}
+	v.row("asks for", r.Name)
+	v.row("paths", r.Paths...)
+	v.row("reason given", r.Reason)
+	v.row("by hand", r.Command)
+	v.row("client", r.Client)
+	v.row("request", r.ID)
+	v.row("expires", r.ExpiresAt.UTC().Format(time.RFC3339))
+	v.diff(r)
+	return v
+}
+
+// row adds a value, or several of which the first are shown. Nothing is added for no text.
+func (v *View) row(label string, values ...string) {
+	values = slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" })
+	for i, value := range values {
+		if i == maxPaths {
+			v.Rows = append(v.Rows, Row{label, fmt.Sprintf("… and %d more", len(values)-i)})
+			return
+		}
+		v.Rows = append(v.Rows, Row{label, shown(value, maxShown)})
+	}
+}
+
+// shown makes a text safe and bounds it; what is cut is counted, so that a long beginning cannot hide the end. The end
+// is shown too: that is where a command line has what matters as often as at its beginning.
+func shown(text string, limit int) string {
+	n := utf8.RuneCountInString(text)
+	if n <= limit {
+		return printable.Text(text)
+	}
+	runes := []rune(text)
+	head, tail := string(runes[:limit*3/4]), string(runes[n-limit/4:])
+	return fmt.Sprintf("%s …[%d characters not shown]… %s", printable.Text(head), n-limit*3/4-limit/4, printable.Text(tail))
+}
+
+func title(r Request) string {
+	switch {
+	case r.CommandLine() != "":
+		return fmt.Sprintf("%s wants to run: %s", shown(r.Tool, 60), shown(r.CommandLine(), 160))
+	case r.Kind == NewIntent:
+		return "the agent proposes a new intent: " + shown(r.Name, 160)
+	case r.Kind == ScopeExpansion:
+		return fmt.Sprintf("the agent asks for a wider scope of %s", shown(r.IntentID, 80))
+	}
+	var changes []Effect
+	for _, e := range r.Effects {
+		if e.Kind != "read" {
+			changes = append(changes, e)
+		}
+	}
+	switch len(changes) {
+	case 0:
+		return strings.TrimSpace(fmt.Sprintf("%s wants to go on under %s", shown(r.Tool, 60), shown(r.IntentID, 80)))
+	case 1:
+		return fmt.Sprintf("%s wants to %s", shown(r.Tool, 60), shown(effectText(changes[0]), 300))
+	}
+	return fmt.Sprintf("%s wants to change %d files: %s, …", shown(r.Tool, 60), len(changes), shown(effectText(changes[0]), 300))
+}
+
+// effectText quotes a path that has blanks or what cannot be seen.
+func effectText(e Effect) string {
+	text := e.Kind + " " + quoted(e.Path)
+	if e.To != "" {
+		text += " to " + quoted(e.To)
+	}
+	return text
+}
+
+func quoted(path string) string {
+	if strings.ContainsAny(path, " \t\n\"'") {
+		return "\"" + strings.ReplaceAll(path, "\"", "\\\"") + "\""
+	}
+	return path
+}
+
+func limits(e Effect) string {
+	text := "in the foreground"
+	if e.Background {
+		text = "in the background"
+	}
+	if e.Timeout > 0 {
+		text += ", at most " + e.Timeout.String()
+	}
+	if e.Shell != "" {
+		text += ", by " + e.Shell
+	}
+	return text
+}
+
+func why(r Request) []string {
+	var texts []string
+	for _, c := range r.Checks {
+		texts = append(texts, c.ErrorType+": "+c.Reason)
+	}
+	return texts
+}
+
+// answers: a person has to know exactly what a yes allows.
+func answers(r Request) []AnswerView {
+	found := []AnswerView{{Once, "Approve once", "exactly this, one time, if nothing about it has changed by then"}}
+	if r.Kind == Call && !r.Once && r.IntentID != "" {
+		var covered []string
+		for _, g := range grantsOf(r, Answer{}) {
+			about := quoted(g.Path)
+			if g.Line != "" {
+				about = "the command " + g.Line
+			}
+			if text := g.ErrorType + " at " + about; !slices.Contains(covered, text) {
+				covered = append(covered, text)
+			}
+		}
+		more := ""
+		if len(covered) > maxPaths {
+			more = fmt.Sprintf(", and %d more", len(covered)-maxPaths)
+			covered = covered[:maxPaths]
+		}
+		found = append(found, AnswerView{ForIntent, "Approve for this intent",
+			fmt.Sprintf("whatever %s stops as %s%s, with any content, until the intent ends", shown(r.IntentID, 80), shown(strings.Join(covered, ", "), 2*maxShown), more)})
+	}
+	return append(found, AnswerView{Deny, "Deny", "nothing; your reason reaches the agent"})
+}
+
+// diff splits the kept parts of the diffs. The header of a file is ours alone: lines of content begin with a mark.
+func (v *View) diff(r Request) {
+	left, size, lines := 0, 0, 0
+	for _, d := range r.Diffs {
+		v.Diff = append(v.Diff, DiffLine{'f', "=== " + shown(quoted(d.Path), maxLine)})
+		if d.Note != "" {
+			v.Diff = append(v.Diff, DiffLine{'f', "=== " + shown(d.Note, maxLine)})
+		}
+		for line := range strings.Lines(d.Hunks) {
+			line = strings.TrimSuffix(line, "\n")
+			if line == "" {
+				continue // no line of a hunk is empty: each begins with its mark
+			}
+			v.Diff = append(v.Diff, DiffLine{line[0], shown(line, maxLine)})
+		}
+		left, size, lines = left+d.Size-len(d.Hunks), size+d.Size, lines+d.Lines
+	}
+	if left > 0 {
+		v.DiffCut = fmt.Sprintf("%d more bytes of this change are not shown (%d lines, %d bytes in all)", left, lines, size)
+	}
+}
+
+// Message is the view as a text of at most about limit bytes, for a client's form: the rows are always whole, the diff
+// is cut from its end, and what is cut is counted.
+func (v View) Message(limit int) string {
+	var b strings.Builder
+	b.WriteString(v.Title + "\n\n")
+	for _, row := range v.Rows {
+		fmt.Fprintf(&b, "%s: %s\n", row.Label, row.Text)
+	}
+	for _, a := range v.Answers {
+		fmt.Fprintf(&b, "%s allows: %s\n", a.Decision, a.Means)
+	}
+	if len(v.Diff) == 0 {
+		return b.String()
+	}
+	b.WriteString("\n")
+	for i, line := range v.Diff {
+		if b.Len()+len(line.Text) > limit {
+			fmt.Fprintf(&b, "… %d of %d lines of the diff are not shown here; orchestra-mcp approvals show has them\n", len(v.Diff)-i, len(v.Diff))
+			break
+		}
+		b.WriteString(line.Text + "\n")
+	}
+	if v.DiffCut != "" {
+		b.WriteString("… " + v.DiffCut + "\n")
+	}
+	return b.String()
+}
