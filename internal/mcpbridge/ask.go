@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // maxQuestions bounds the questions that are open at a time on one connection
@@ -69,18 +70,35 @@ func (e *elicitor) elicit(ctx context.Context, form Form) (Answer, error) {
 	if !e.to.request(encodeRequest(id, "elicitation/create", form.params(e.revision))) {
 		return Answer{}, ErrCannotAnswer
 	}
-	select {
-	case reply, answered := <-q:
-		if !answered {
-			return Answer{}, ErrCannotAnswer
-		}
-		return reply.answerTo(form)
-	case <-ctx.Done():
-	case <-e.flight.Done():
-	case <-e.over:
+	reply, err := e.wait(ctx, q)
+	if err != nil {
+		e.withdraw(id)
+		return Answer{}, err
 	}
-	e.withdraw(id)
-	return Answer{}, e.ended(ctx)
+	return reply.answerTo(form)
+}
+
+// wait returns the response to a question. A person can take longer than what
+// is between us and the client leaves a silent connection open.
+func (e *elicitor) wait(ctx context.Context, q <-chan message) (message, error) {
+	ticker := time.NewTicker(keepAlive)
+	defer ticker.Stop()
+	for {
+		select {
+		case reply, answered := <-q:
+			if !answered {
+				return message{}, ErrCannotAnswer
+			}
+			return reply, nil
+		case <-ticker.C:
+			e.to.stayOpen()
+			continue
+		case <-ctx.Done():
+		case <-e.flight.Done():
+		case <-e.over:
+		}
+		return message{}, e.ended(ctx)
+	}
 }
 
 // ended tells why there is nothing to wait for.

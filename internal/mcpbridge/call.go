@@ -21,6 +21,8 @@ type sink interface {
 	// request sends a request of ours, or takes it back, and tells whether
 	// that was written.
 	request(message []byte) bool
+	// stayOpen is called while nothing is sent for long.
+	stayOpen()
 }
 
 // pendingCall is a tool call from its arrival to its end.

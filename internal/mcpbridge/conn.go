@@ -184,6 +184,10 @@ func (s connSink) notify(notification []byte) {
 
 func (s connSink) carriesRequests() bool { return true }
 
+// stayOpen: standard streams do not close by themselves, and an SSE stream has
+// comments of its own.
+func (s connSink) stayOpen() {}
+
 func (s connSink) request(message []byte) bool {
 	s.c.send(message)
 	return s.c.failed.Load() == nil

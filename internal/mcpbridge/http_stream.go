@@ -18,6 +18,9 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the client is gone; there is nobody to tell
 }
 
+// comment is an event that clients skip.
+const comment = ": open\n\n"
+
 // startEvents begins an event stream.
 func startEvents(w http.ResponseWriter) {
 	header := w.Header()
@@ -103,6 +106,14 @@ func (s *postStream) request(message []byte) bool {
 	return !s.over
 }
 
+func (s *postStream) stayOpen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started && !s.over && writeNow(s.w, []byte(comment)) != nil {
+		s.over = true
+	}
+}
+
 func (s *postStream) begin() {
 	if !s.started {
 		s.started = true
@@ -178,17 +189,17 @@ func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, princi
 // keepOpen keeps a stream alive until the client leaves, the session ends, or
 // the server stops. The mutex, if any, guards the writer.
 func (h *HTTPHandler) keepOpen(w http.ResponseWriter, r *http.Request, ended <-chan struct{}, writing *sync.Mutex) {
-	comment := func() error {
+	hold := func() error {
 		if writing != nil {
 			writing.Lock()
 			defer writing.Unlock()
 		}
-		return writeNow(w, []byte(": open\n\n"))
+		return writeNow(w, []byte(comment))
 	}
 	ticker := time.NewTicker(keepAlive)
 	defer ticker.Stop()
 	for {
-		if err := comment(); err != nil {
+		if err := hold(); err != nil {
 			return
 		}
 		select {

@@ -62,7 +62,7 @@ func (p *pool) release(size int) {
 func (p *pool) leave(size int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.away >= maxQuestions || (p.away > 0 && p.awayHeld+size > p.limit.bytes) {
+	if p.away >= maxQuestions || (p.away > 0 && p.awayHeld+size > p.limit.bytes) {
 		return false
 	}
 	p.away++
