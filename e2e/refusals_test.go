@@ -25,7 +25,6 @@ type provocation struct {
 func unprovoked() map[refusal.Code]string {
 	return map[refusal.Code]string{
 		refusal.CommandOutOfScope:     "changes of commands are not attributed yet",
-		refusal.VerifyFailed:          "update_intent is not offered yet",
 		refusal.ApprovalRejected:      "an operator cannot answer yet",
 		refusal.Cancelled:             "who cancels a call gets no answer",
 		refusal.MutationClassMismatch: "no language has a parser yet",
@@ -79,6 +78,7 @@ const refusingIntents = `  - id: INT-006
     commands: {deny: ["rm"]}
     rules:
       - {name: no-eval, when: 'effect.after.contains("eval(")', action: refuse}
+  - {id: INT-007, name: Never done, status: IN_PROGRESS, owned_scope: ["verified/**"], verify: ["exit 3"]}
 `
 
 func provocations() []provocation {
@@ -126,6 +126,12 @@ func intentProvocations() []provocation {
 		}},
 		{refusal.CommandBlocked, "denied by the intent", false, func(_ *workspace, a agent) {
 			a.refused("COMMAND_BLOCKED", "execute_command", args{"command": "rm -rf src", "session": a.selects("INT-006")})
+		}},
+		{refusal.VerifyFailed, "a verify command fails", false, func(_ *workspace, a agent) {
+			r := a.refused("VERIFY_FAILED", "update_intent", args{"intent_id": "INT-007", "status": "DONE", "session": a.selects("INT-007")})
+			if r.details()["exit_code"] != 3.0 {
+				a.t.Errorf("%v", r.Fields)
+			}
 		}},
 		{refusal.SandboxUnavailable, "required", true, func(_ *workspace, a agent) {
 			a.refused("SANDBOX_UNAVAILABLE", "execute_command", args{"command": "true", "session": a.selects("INT-001")})

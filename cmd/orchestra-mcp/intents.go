@@ -22,6 +22,7 @@ func (a *app) newIntentsCommand() *cobra.Command {
 	}
 	cmd.AddCommand(a.newIntentsListCommand(), a.newIntentsShowCommand(), a.newIntentsAddCommand(),
 		a.newIntentsValidateCommand(), a.newIntentsScopeCommand())
+	cmd.AddCommand(a.newStepCommands()...)
 	return cmd
 }
 

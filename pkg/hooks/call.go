@@ -69,6 +69,15 @@ type Call struct {
 
 	progress func(string, float64, float64)
 	leave    func()
+	request  Request
+}
+
+// Inner is the request of another call that this one makes on its way: the
+// same caller makes it, and it is judged and recorded like any other.
+func (c *Call) Inner(tool string, arguments json.RawMessage) Request {
+	r := c.request
+	r.Tool, r.Arguments = tool, arguments
+	return r
 }
 
 // Leave lets later calls of the session go on while this one is put to the

@@ -283,7 +283,7 @@ func (e *Engine) observer(call *Call) func(path, hash string, total, from, to in
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
-	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Operator: req.Operator, progress: req.Progress, leave: req.Leave}
+	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Operator: req.Operator, progress: req.Progress, leave: req.Leave, request: req}
 	if call.Class == "" {
 		call.Class = Destructive
 	}

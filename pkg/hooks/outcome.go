@@ -84,7 +84,25 @@ type Note struct {
 	// IntentID overrides the call's.
 	IntentID string
 	Detail   map[string]any
+	// Edit is the change of a governance file that the record tells of.
+	Edit *Edit
 }
+
+// Edit is a change of a governance file, which is no mutation of the
+// workspace. By its hashes it is told after a crash whether it happened.
+type Edit struct {
+	Path string
+	// Before and After are hashes of the whole file.
+	Before, After string
+}
+
+// The keys of an Edit in a record's detail.
+const (
+	DetailEdit       = "edit"
+	DetailEditPath   = "path"
+	DetailEditBefore = "before"
+	DetailEditAfter  = "after"
+)
 
 // Changed returns the outcomes that changed something.
 func (o *Outcome) Changed() []FileOutcome {

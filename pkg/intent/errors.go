@@ -26,6 +26,8 @@ var (
 	ErrInvalid = errors.New("invalid intent")
 	// ErrUnrestricted: the intent has no scope to add to; a first entry would narrow it to that entry.
 	ErrUnrestricted = errors.New("the intent has no owned_scope, so every path is in its scope already")
+	// ErrChanged: the file is no longer the one that a Plan was worked out on.
+	ErrChanged = errors.New("active_intents.yaml was changed meanwhile")
 	// ErrLayout: the file's layout is one that cannot be edited without touching more than was meant.
 	ErrLayout = errors.New("the layout of active_intents.yaml does not allow this change: make it by hand")
 )

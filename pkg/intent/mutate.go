@@ -24,7 +24,7 @@ func (s *Store) SetStatus(ctx context.Context, id string, status Status, at time
 	if _, ok := ParseStatus(string(status)); !ok {
 		return nil, fmt.Errorf("%w: %q is not a status", ErrInvalid, status)
 	}
-	return s.mutate(ctx, func(doc *document, src *source) (edit, error) {
+	return s.edit(ctx, func(doc *document, src *source) (edit, error) {
 		return statusEdit(doc, src, id, status, at.UTC().Truncate(time.Second))
 	})
 }
@@ -35,14 +35,14 @@ func (s *Store) AddScope(ctx context.Context, id string, globs []string) (*Set, 
 	if _, err := CompileScope(globs); err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
 	}
-	return s.mutate(ctx, func(doc *document, src *source) (edit, error) {
+	return s.edit(ctx, func(doc *document, src *source) (edit, error) {
 		return scopeEdit(doc, src, id, globs)
 	})
 }
 
 // Add appends an intent to the file.
 func (s *Store) Add(ctx context.Context, in Intent) (*Set, error) {
-	return s.mutate(ctx, func(doc *document, src *source) (edit, error) {
+	return s.edit(ctx, func(doc *document, src *source) (edit, error) {
 		return addEdit(doc, src, in)
 	})
 }
@@ -50,22 +50,27 @@ func (s *Store) Add(ctx context.Context, in Intent) (*Set, error) {
 // AddNext is Add for an intent whose id is the next free one, in the form that the file's ids have (INT-001 in a file
 // without any). It returns the id.
 func (s *Store) AddNext(ctx context.Context, in Intent) (*Set, string, error) {
-	set, err := s.mutate(ctx, func(doc *document, src *source) (edit, error) {
+	set, err := s.edit(ctx, func(doc *document, src *source) (edit, error) {
 		in.ID = doc.nextID()
 		return addEdit(doc, src, in)
 	})
 	return set, in.ID, err
 }
 
-// mutate changes the file, starting again where another program saves in between.
-func (s *Store) mutate(ctx context.Context, change func(*document, *source) (edit, error)) (*Set, error) {
+// edit changes the file, starting again where another program saves in between.
+func (s *Store) edit(ctx context.Context, change func(*document, *source) (edit, error)) (*Set, error) {
+	return s.mutate(ctx, func(old []byte) (*document, []byte, error) { return rewrite(old, change) })
+}
+
+// mutate replaces the file by what change makes of its text. It is called again where another program saves in between.
+func (s *Store) mutate(ctx context.Context, change func(old []byte) (*document, []byte, error)) (*Set, error) {
 	var result *document
 	file := orchdir.File{Root: s.root, Name: fileName, Limit: maxFileBytes}
 	err := orchdir.Rewrite(ctx, file, func(old []byte) (text []byte, err error) {
 		if old == nil {
 			return nil, ErrNotInitialized
 		}
-		result, text, err = rewrite(old, change)
+		result, text, err = change(old)
 		return text, err
 	})
 	switch {

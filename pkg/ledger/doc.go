@@ -85,6 +85,8 @@
 //	undoes      the ids of the records that this one takes back
 //	gap         {calls, since, until}: so many changes have no record (ledger.on_failure: degraded), the first and the
 //	            last at these times; it stands in a recovered record of its own, before the first that could be written
+//	edit        {path, before, after}: a lifecycle record's change of active_intents.yaml, with the hashes of the whole
+//	            file; by them it is told after a crash whether the edit happened
 //	notes       what the gate and the hooks remarked about a call that they let through
 //
 // Within a line there is no space between tokens, nothing is escaped that JSON does not require, and a detail's keys

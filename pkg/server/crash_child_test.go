@@ -37,6 +37,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, undoAsChild(dir)) // it ends by being killed
 		os.Exit(1)
 	}
+	if dir := os.Getenv(stepEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, stepAsChild(dir)) // it ends by being killed
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 

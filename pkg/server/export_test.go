@@ -2,9 +2,28 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
 
 // Do runs a call without a transport.
 func (s *Server) Do(ctx context.Context, r hooks.Request) hooks.Result { return s.engine.Do(ctx, r) }
+
+// StepWith is UpdateIntent with a recorder around the server's.
+func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
+	engine := hooks.NewEngine(s.sessions, around(s.recorder), nil, s.log)
+	gate.RegisterOperator(engine, s.intents, s.ledger, policyOf(s.options.Settings))
+	for _, tool := range tools.Operator(s.deps, step.SkipVerify) {
+		if err := engine.AddTool(tool); err != nil {
+			panic(err)
+		}
+	}
+	arguments, err := json.Marshal(map[string]string{"intent_id": step.IntentID, "status": string(step.Status)})
+	if err != nil {
+		panic(err)
+	}
+	return engine.Do(ctx, hooks.Request{Tool: "update_intent", Arguments: arguments, Operator: true})
+}

@@ -166,6 +166,7 @@ func (s *Server) assemble() error {
 		return err
 	}
 	s.deps = s.toolDeps(fresh, runner, artifacts, approvals)
+	s.deps.Do = s.engine.Do
 	for _, t := range tools.All(s.deps) {
 		if err := s.engine.AddTool(t); err != nil {
 			return err

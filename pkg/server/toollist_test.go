@@ -56,7 +56,7 @@ func TestToolListIsTheSnapshot(t *testing.T) {
 // the required form, and annotations that say what it does.
 func TestToolsAreDescribed(t *testing.T) {
 	changes := []string{"write_to_file", "apply_diff", "edit_file", "apply_patch", "execute_command"}
-	records := []string{"select_active_intent", "propose_intent", "request_scope_expansion", "resume_approval"}
+	records := []string{"select_active_intent", "propose_intent", "request_scope_expansion", "update_intent", "resume_approval"}
 	for _, tool := range listTools(t, legacy) {
 		if tool.Title == "" || len(tool.Description) < 60 {
 			t.Errorf("%s lacks a title or a description", tool.Name)
@@ -101,6 +101,7 @@ func TestResultFields(t *testing.T) {
 		"list_files": {"entries"}, "search_files": {"matches"},
 		"write_to_file": one, "apply_diff": one, "edit_file": one,
 		"apply_patch":     {"files", "record_id", "mutation_class", "warnings"},
+		"update_intent":   {"intent_id", "name", "status", "from", "verified", "record_id"},
 		"execute_command": {"exit_code", "timed_out", "duration_ms", "output", "artifact_id", "truncated", "changed_files", "sandbox", "record_id"},
 	}
 	for _, tool := range listTools(t, legacy) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 )
 
@@ -31,8 +30,7 @@ func (s *Server) undoSource() undo.Source {
 // for programs in which a person has seen the plan and agreed to it.
 func (s *Server) Undo(ctx context.Context, p *undo.Plan) (recordID string, warnings []string, err error) {
 	tool := undo.NewTool(s.undoSource(), p)
-	engine := hooks.NewEngine(s.sessions, s.recorder, nil, s.log)
-	gate.RegisterOperator(engine, s.intents, s.ledger)
+	engine := s.operatorEngine()
 	engine.AddPostHook(hooks.PostFunc("intent-map", func(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
 		if call.Intents == nil {
 			return nil

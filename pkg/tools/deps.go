@@ -40,6 +40,8 @@ type Deps struct {
 	Artifacts *command.Artifacts
 	Approvals *approval.Store
 	Clock     func() time.Time
+	// Do runs a call of another tool under the same law; the engine's.
+	Do func(ctx context.Context, r hooks.Request) hooks.Result
 
 	// Lifetime is how long a session handle lives unused.
 	Lifetime time.Duration
@@ -73,10 +75,16 @@ func All(d *Deps) []hooks.Tool {
 		readFile(d), listFiles(d), searchFiles(d), readCommandOutput(d),
 		queryTrace(d), queryLessons(d),
 		writeToFile(d), applyDiff(d), editFile(d, "edit_file"), applyPatch(d), executeCommand(d),
-		proposeIntent(d), requestScopeExpansion(d), resumeApproval(d),
+		proposeIntent(d), requestScopeExpansion(d), updateIntent(d, false), resumeApproval(d),
 	}
 	if d.Aliases {
 		tools = append(tools, editFile(d, "edit"), editFile(d, "search_replace"))
 	}
 	return tools
+}
+
+// Operator returns the tools of the operator's commands that change what an
+// intent is. They are for an engine whose gate is an operator's, which is Do.
+func Operator(d *Deps, skipVerify bool) []hooks.Tool {
+	return []hooks.Tool{updateIntent(d, skipVerify), executeCommand(d)}
 }

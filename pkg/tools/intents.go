@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -111,15 +110,4 @@ func scopeText(in *intent.Intent) string {
 		return "every path"
 	}
 	return strings.Join(in.OwnedScope, ", ")
-}
-
-// lifecycleProblem turns what the intents file refused into a refusal.
-func lifecycleProblem(err error) error {
-	switch {
-	case errors.Is(err, intent.ErrUnreadable):
-		return gate.Unreadable(err)
-	case errors.Is(err, intent.ErrBusy):
-		return refusal.Newf(refusal.Busy, "%v.", err)
-	}
-	return err
 }

@@ -15,8 +15,9 @@ import (
 // is done, unread content, rules, external hooks) does not apply. Files that
 // do not parse, paths that lead elsewhere, protected paths, and what
 // .intentignore closes or keeps secret are refused as always: an operator
-// lifts those rules where they stand.
-func RegisterOperator(e *hooks.Engine, intents Intents, l Ledger) {
+// lifts those rules where they stand. So are commands that the settings or the
+// intent close: the lines come from a file that others may have written.
+func RegisterOperator(e *hooks.Engine, intents Intents, l Ledger, settings Policy) {
 	p := Policy{AllowUninitialized: true, IgnoredPath: hooks.PolicyRefuse}
 	at := func(stage hooks.Stage, name string, check func(*hooks.Call) hooks.Decision) {
 		e.AddGate(stage, hooks.PreFunc(name, func(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
@@ -29,6 +30,7 @@ func RegisterOperator(e *hooks.Engine, intents Intents, l Ledger) {
 	at(hooks.AtTargets, "protected", protected)
 	at(hooks.AtTargets, "ignored", func(c *hooks.Call) hooks.Decision { return ignored(c, p) })
 	at(hooks.AtTargets, "scope", operatorScope)
+	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, settings) })
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
 		return writable(ctx, c, l), nil
 	}))

@@ -261,12 +261,23 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	}
 	if note := outcome.Record; note != nil {
 		rec.Kind = ledger.Kind(note.Kind)
-		rec.Detail = detailOf(rec.Detail, note.Detail)
+		rec.Detail = detailOf(rec.Detail, withEdit(note))
 		if note.IntentID != "" {
 			rec.IntentID = note.IntentID
 		}
 	}
 	return rec
+}
+
+// withEdit is the detail of a note with the edit that it tells of.
+func withEdit(note *hooks.Note) map[string]any {
+	if note.Edit == nil {
+		return note.Detail
+	}
+	edit := map[string]any{
+		hooks.DetailEditPath: note.Edit.Path, hooks.DetailEditBefore: note.Edit.Before, hooks.DetailEditAfter: note.Edit.After,
+	}
+	return detailOf(map[string]any{hooks.DetailEdit: edit}, note.Detail)
 }
 
 // detailOf joins what the gate noted with what the tool did.

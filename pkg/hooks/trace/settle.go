@@ -140,6 +140,9 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 	if known && (!o.Doubt || recorded[retractionID(draft)]) {
 		return nil, nil
 	}
+	if edit, ok := editOf(draft.Record()); ok {
+		return r.editVerdict(o, draft, edit, known)
+	}
 	look := r.files.Recover
 	if o.Stands {
 		look = r.files.RecoverStanding

@@ -1,0 +1,115 @@
+package intent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+)
+
+// FilePath is where the intents stand, relative to the workspace.
+const FilePath = filePath
+
+// Plan is a change of active_intents.yaml that is worked out and not made, so that somebody can look at it, and a
+// journal can name it, before it is. It is bound to the text that it was worked out on.
+type Plan struct {
+	// Before and After are the file's whole text. They are equal where there is nothing to change.
+	Before, After []byte
+	result        *document
+}
+
+// Changes reports whether the file would be another one.
+func (p *Plan) Changes() bool { return !bytes.Equal(p.Before, p.After) }
+
+// Inverse is the plan of taking the change back.
+func (p *Plan) Inverse() (*Plan, error) {
+	before, err := decodeFile(p.Before)
+	return &Plan{Before: p.After, After: p.Before, result: before}, err
+}
+
+// Hashes are those of the texts, as sha256: and 64 hex digits.
+func (p *Plan) Hashes() (before, after string) { return hashOf(p.Before), hashOf(p.After) }
+
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// PlanStatus works out what SetStatus would do.
+func (s *Store) PlanStatus(id string, status Status, at time.Time) (*Plan, error) {
+	if _, ok := ParseStatus(string(status)); !ok {
+		return nil, fmt.Errorf("%w: %q is not a status", ErrInvalid, status)
+	}
+	return s.plan(func(doc *document, src *source) (edit, error) {
+		return statusEdit(doc, src, id, status, at.UTC().Truncate(time.Second))
+	})
+}
+
+// PlanScope works out what AddScope would do.
+func (s *Store) PlanScope(id string, globs []string) (*Plan, error) {
+	if _, err := CompileScope(globs); err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
+	}
+	return s.plan(func(doc *document, src *source) (edit, error) { return scopeEdit(doc, src, id, globs) })
+}
+
+// PlanAdd works out what Add would do, or AddNext for an intent without an id; it returns the id.
+func (s *Store) PlanAdd(in Intent) (*Plan, string, error) {
+	p, err := s.plan(func(doc *document, src *source) (edit, error) {
+		if in.ID == "" {
+			in.ID = doc.nextID()
+		}
+		return addEdit(doc, src, in)
+	})
+	return p, in.ID, err
+}
+
+func (s *Store) plan(change func(*document, *source) (edit, error)) (*Plan, error) {
+	old, _, err := orchdir.ReadFile(s.root, orchdir.Directory, fileName, maxFileBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotInitialized
+	}
+	if err != nil {
+		return nil, unreadableFile(filePath, err)
+	}
+	result, text, err := rewrite(old, change)
+	if err != nil {
+		return nil, err
+	}
+	if text == nil {
+		text = old
+	}
+	return &Plan{Before: old, After: text, result: result}, nil
+}
+
+// Apply makes a planned change and returns what the file says then. Where the file is no longer the one that the plan
+// was worked out on, nothing is changed and the error is ErrChanged.
+func (s *Store) Apply(ctx context.Context, p *Plan) (*Set, error) {
+	return s.mutate(ctx, func(old []byte) (*document, []byte, error) {
+		if !bytes.Equal(old, p.Before) {
+			return nil, nil, ErrChanged
+		}
+		return p.result, p.After, nil
+	})
+}
+
+// FileHash is the hash of the intents file as it is now, whatever it says. It is "" where no file can be it: there is
+// none, it is a link, or it is too large to be one that this package wrote.
+func FileHash(root *os.Root) (string, error) {
+	text, _, err := orchdir.ReadFile(root, orchdir.Directory, fileName, maxFileBytes)
+	switch {
+	case err == nil:
+		return hashOf(text), nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, orchdir.ErrNotRegular), errors.Is(err, orchdir.ErrNotDirectory),
+		errors.Is(err, orchdir.ErrTooLarge):
+		return "", nil
+	}
+	return "", err
+}

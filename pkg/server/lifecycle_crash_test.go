@@ -1,0 +1,126 @@
+//go:build unix
+
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// stepEnv makes this test binary a program that takes a step in an intent's
+// life, in the workspace that it names, and dies where stepPointEnv says.
+const (
+	stepEnv      = "ORCHESTRA_TEST_STEP"
+	stepPointEnv = "ORCHESTRA_TEST_STEP_DIES"
+)
+
+func stepAsChild(dir string) error {
+	srv, err := server.New(server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.Nop()})
+	if err != nil {
+		return err
+	}
+	point := os.Getenv(stepPointEnv)
+	result := srv.StepWith(context.Background(), server.IntentStep{IntentID: "INT-002", Status: intent.InProgress}, func(r hooks.Recorder) hooks.Recorder {
+		return mortal{r, point}
+	})
+	text, _ := json.Marshal(result.Structured)
+	_, err = os.Stderr.Write(text)
+	return err
+}
+
+// mortal is a recorder whose process is killed at a point of the way.
+type mortal struct {
+	hooks.Recorder
+	point string
+}
+
+func (m mortal) dies(at string) {
+	if m.point == at {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+func (m mortal) Begin(ctx context.Context, call *hooks.Call, pending *hooks.Pending) (hooks.Inflight, error) {
+	m.dies("planned")
+	inflight, err := m.Recorder.Begin(ctx, call, pending)
+	m.dies("journaled")
+	return mortalFlight{inflight, m}, err
+}
+
+type mortalFlight struct {
+	hooks.Inflight
+	mortal mortal
+}
+
+func (m mortalFlight) Record(ctx context.Context, o *hooks.Outcome) (string, error) {
+	m.mortal.dies("edited")
+	id, err := m.Inflight.Record(ctx, o)
+	m.mortal.dies("recorded")
+	return id, err
+}
+
+// A process that is killed anywhere between the edit of the intents file and
+// its record leaves an edit with one record, or none without.
+func TestKilledBetweenEditAndRecord(t *testing.T) {
+	for _, c := range []struct {
+		point  string
+		edited bool
+		touch  string // what a person does to the file before the next server
+		want   []string
+	}{
+		{point: "planned"},
+		{point: "journaled"},
+		{"edited", true, "", []string{`"kind":"recovered"`, `"of":"lifecycle"`}},
+		{"edited", true, "# by hand\n", []string{`"kind":"recovered"`, `"certainty":"probable"`}},
+		{"recorded", true, "", []string{`"kind":"lifecycle"`}},
+	} {
+		t.Run(c.point+c.touch, func(t *testing.T) {
+			dir := newWorkspace(t)
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), stepEnv+"="+dir, stepPointEnv+"="+c.point)
+			out, err := cmd.CombinedOutput()
+			if state := cmd.ProcessState; err == nil || state == nil || state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+				t.Fatalf("it did not die: %v %s", err, out)
+			}
+			b := start(t, dir).connect()
+			text := b.read(".orchestration/active_intents.yaml")
+			if edited := text != intentsYAML; edited != c.edited {
+				t.Fatalf("edited: %v", edited)
+			}
+			if c.touch != "" {
+				write(t, dir, ".orchestration/active_intents.yaml", text+c.touch)
+			}
+			b.ok("update_intent", args{"intent_id": "INT-001", "note": "the next call settles"})
+			var of []string
+			for _, line := range b.ledgerLines() {
+				if strings.Contains(line, `"intent_id":"INT-002"`) {
+					of = append(of, line)
+				}
+			}
+			if len(of) != min(len(c.want), 1) {
+				t.Fatalf("%d records:\n%s", len(of), strings.Join(of, "\n"))
+			}
+			for _, part := range c.want {
+				if !strings.Contains(of[0], part) {
+					t.Errorf("the record lacks %s: %s", part, of[0])
+				}
+			}
+			if c.touch == "" && len(of) > 0 && strings.Contains(of[0], "probable") {
+				t.Errorf("the record is not sure: %s", of[0])
+			}
+		})
+	}
+}

@@ -1,0 +1,217 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+)
+
+// verifyYAML are intents whose end depends on commands.
+const verifyYAML = `active_intents:
+  - id: V-1 # one
+    name: Verified
+    status: IN_PROGRESS
+    owned_scope: ["src/**"]
+    verify: ["test -f src/a.txt", "test -f src/made.txt || { echo src/made.txt is missing; exit 4; }"]
+  - id: V-2
+    name: Another
+    status: IN_PROGRESS
+    owned_scope: ["docs/**"]
+  - id: V-3
+    name: Closed
+    status: IN_PROGRESS
+    owned_scope: ["x/**"]
+    commands: {deny: ["git push"]}
+    verify: ["touch ran"]
+  - id: V-4
+    name: Its verify changes the intent
+    status: IN_PROGRESS
+    verify: ["sed s/changes/changed/ .orchestration/active_intents.yaml > copy && cat copy > .orchestration/active_intents.yaml"]
+`
+
+// An agent starts, blocks and ends intents; each step is one edit of the file
+// and one record, and what the operator closed stays closed.
+func TestUpdateIntent(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		b := start(t, newWorkspace(t)).connectAs(era)
+		update := func(id, status, note string) args {
+			a := args{"intent_id": id}
+			if status != "" {
+				a["status"] = status
+			}
+			if note != "" {
+				a["note"] = note
+			}
+			return a
+		}
+		r := b.ok("update_intent", update("INT-002", "IN_PROGRESS", "beginning"))
+		if r.str("from") != "TODO" || r.str("status") != "IN_PROGRESS" || r.str("record_id") == "" {
+			t.Errorf("%v", r.Object)
+		}
+		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"call":"update_intent"`, `"from":"TODO"`, `"note":"beginning"`, `"edit":{"after":"sha256:`, r.str("record_id"))
+		if text := b.read(".orchestration/active_intents.yaml"); !strings.HasPrefix(text, "# The work of this test.\n") || !strings.Contains(text, "started_at:") {
+			t.Errorf("%s", text)
+		}
+		lines := len(b.ledgerLines())
+		if again := b.ok("update_intent", update("INT-002", "IN_PROGRESS", "")); again.str("record_id") != "" || len(b.ledgerLines()) != lines {
+			t.Errorf("a record of nothing: %v", again.Object)
+		}
+		b.ok("update_intent", update("INT-002", "", "half of it"))
+		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"note":"half of it"`)
+
+		s := b.selects("INT-001")
+		b.ok("update_intent", args{"intent_id": "INT-001", "status": "BLOCKED", "note": "no key", "session": s})
+		b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": s, "path": "src/x", "content": "x"})
+		stuck := b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-001", "IN_PROGRESS", ""))
+		if stuck.str("action_hint") != "ask_user" || !strings.Contains(stuck.str("suggestion"), "orchestra-mcp intents start INT-001") {
+			t.Errorf("%v", stuck.Object)
+		}
+		if done := b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-003", "IN_PROGRESS", "")); !strings.Contains(done.str("suggestion"), "intents reopen INT-003") {
+			t.Errorf("%v", done.Object)
+		}
+		b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-004", "DONE", ""))
+		b.ok("update_intent", update("INT-005", "COMPLETED", ""))
+		b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-005"})
+
+		b.refused("MISSING_OR_INVALID_INTENT", "update_intent", update("INT-999", "DONE", ""))
+		b.refused("INVALID_ARGUMENTS", "update_intent", update("INT-002", "", ""))
+		b.refused("INVALID_ARGUMENTS", "update_intent", update("INT-002", "TODO", ""))
+		write(t, b.dir, ".intentignore", "intent:INT-002\n")
+		b.refused("INTENT_IGNORED", "update_intent", update("INT-002", "DONE", ""))
+		write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
+		b.refused("INTENTS_UNREADABLE", "update_intent", update("INT-002", "DONE", ""))
+	}
+}
+
+// Done means that the verify commands passed, under the law for commands: a
+// selected intent, the gate, a record of each.
+func TestDoneRunsVerify(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
+	b := start(t, dir).connect()
+	done := func(id string, more args) args {
+		a := args{"intent_id": id, "status": "DONE"}
+		for k, v := range more {
+			a[k] = v
+		}
+		return a
+	}
+	unselected := b.refused("MISSING_OR_INVALID_INTENT", "update_intent", done("V-1", nil))
+	if !strings.Contains(unselected.str("suggestion"), "select_active_intent with V-1") {
+		t.Errorf("%v", unselected.Object)
+	}
+	s := b.selects("V-1")
+	other := b.selects("V-2")
+	b.refused("INTENT_MISMATCH", "update_intent", done("V-1", args{"session": other}))
+
+	failed := b.refused("VERIFY_FAILED", "update_intent", done("V-1", args{"session": s}))
+	d := failed.details()
+	if d["exit_code"] != 4.0 || !strings.Contains(fmt.Sprint(d["output"]), "is missing") || len(d["passed"].([]any)) != 1 || failed.str("action_hint") != "follow_constraints" {
+		t.Errorf("%v", failed.Object)
+	}
+	b.wantRecord(`"kind":"command"`, `"intent_id":"V-1"`, `"exit_code":4`, fmt.Sprint(d["record_id"]))
+	b.ok("write_to_file", args{"session": s, "path": "src/made.txt", "content": "x"})
+	r := b.ok("update_intent", done("V-1", args{"session": s, "note": "made"}))
+	verified := r.Object["verified"].([]any)
+	if len(verified) != 2 || r.str("status") != "DONE" {
+		t.Fatalf("%v", r.Object)
+	}
+	b.wantRecord(`"kind":"lifecycle"`, r.str("record_id"), `"note":"made"`, `"verified":[{"command":"test -f src/a.txt"`, verified[1].(map[string]any)["record_id"].(string))
+	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": s, "path": "src/x", "content": "x"})
+
+	three := b.selects("V-3")
+	closed := b.refused("COMMAND_BLOCKED", "update_intent", done("V-3", args{"session": three}))
+	if closed.details()["verify_command"] != "touch ran" {
+		t.Errorf("%v", closed.Object)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("a command that the intent closes was run to verify it")
+	}
+	four := b.selects("V-4")
+	b.refused("BUSY", "update_intent", done("V-4", args{"session": four}))
+	if strings.Contains(b.read(".orchestration/active_intents.yaml"), "V-4\n    name: Its verify changed the intent\n    status: DONE") {
+		t.Error("an intent is done that its verify commands changed")
+	}
+}
+
+// An operator's step is the operator's record, with the same verify commands.
+func TestOperatorUpdatesIntent(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
+	b := start(t, dir).connect()
+	agent := b.selects("V-1")
+	var progress strings.Builder
+	step := server.IntentStep{IntentID: "V-1", Status: intent.Done, Progress: func(text string) { progress.WriteString(text) }}
+	if _, err := b.server.UpdateIntent(t.Context(), step); err == nil || !strings.Contains(err.Error(), "VERIFY_FAILED") {
+		t.Fatalf("%v", err)
+	}
+	if text := progress.String(); !strings.Contains(text, "verify 2 of 2") || !strings.Contains(text, "is missing") {
+		t.Errorf("%q", text)
+	}
+	step.SkipVerify = true
+	taken, err := b.server.UpdateIntent(t.Context(), step)
+	if err != nil || taken.From != "IN_PROGRESS" || taken.Status != "DONE" || len(taken.Verified) != 0 {
+		t.Fatalf("%+v %v", taken, err)
+	}
+	b.wantRecord(`"kind":"lifecycle"`, `"type":"human"`, `"verify_skipped":["test -f src/a.txt"`, taken.RecordID)
+	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": agent, "path": "src/x", "content": "x"})
+	if taken, err = b.server.UpdateIntent(t.Context(), server.IntentStep{IntentID: "V-1", Status: intent.InProgress}); err != nil || taken.From != "DONE" {
+		t.Fatalf("%+v %v", taken, err)
+	}
+	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": agent, "path": "src/x", "content": "x"})
+	b.ok("write_to_file", args{"session": b.selects("V-1"), "path": "src/x", "content": "x"})
+}
+
+// Steps of two processes on one file are both in the file and in the ledger.
+func TestTwoServersUpdateIntents(t *testing.T) {
+	dir := newWorkspace(t)
+	var list strings.Builder
+	list.WriteString("active_intents:\n")
+	const intents = 12
+	for i := range intents {
+		fmt.Fprintf(&list, "  - {id: N-%d, name: N, status: TODO} # %d\n", i, i)
+	}
+	write(t, dir, ".orchestration/active_intents.yaml", list.String())
+	servers := []*bench{start(t, dir).connect(), start(t, dir).connect()}
+	ended := make(chan error, intents)
+	for i := range intents {
+		go func() {
+			step := server.IntentStep{IntentID: fmt.Sprintf("N-%d", i), Status: intent.InProgress}
+			for {
+				_, err := servers[i%2].server.UpdateIntent(t.Context(), step)
+				if err == nil || !strings.Contains(err.Error(), "BUSY") {
+					ended <- err
+					return
+				}
+			}
+		}()
+	}
+	for range intents {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	text := servers[0].read(".orchestration/active_intents.yaml")
+	if n := strings.Count(text, "status: IN_PROGRESS"); n != intents {
+		t.Errorf("%d steps are in the file:\n%s", n, text)
+	}
+	for i := range intents {
+		if !strings.Contains(text, fmt.Sprintf("} # %d\n", i)) {
+			t.Errorf("the comment of N-%d is lost", i)
+		}
+		records := 0
+		for _, line := range servers[0].ledgerLines() {
+			if strings.Contains(line, `"kind":"lifecycle"`) && strings.Contains(line, fmt.Sprintf(`"intent_id":"N-%d"`, i)) {
+				records++
+			}
+		}
+		if records != 1 {
+			t.Errorf("N-%d has %d records", i, records)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+type updateArgs struct {
+	hooks.Common
+	Status string `json:"status"`
+	Note   string `json:"note"`
+}
+
+// updateTool steers an intent through its life. For the operator it takes
+// every step, for an agent those that do not undo the operator's word.
+type updateTool struct {
+	deps *Deps
+	spec hooks.Spec
+	args *arguments
+	// skipVerify is the operator's alone: done without the verify commands.
+	skipVerify bool
+}
+
+func updateIntent(d *Deps, skipVerify bool) hooks.Tool {
+	spec := hooks.Spec{
+		Name: "update_intent", Title: "Start, block or finish an intent", Class: hooks.Governance,
+		Description: "Say where the work on an intent stands: IN_PROGRESS, BLOCKED (with a note saying on what) or DONE; a note alone is " +
+			"recorded too. DONE first runs the intent's verify commands, and needs the intent selected if it has any; one that fails " +
+			"refuses it. An intent that is DONE or BLOCKED can be selected no more; only the operator reopens it.",
+		InputSchema: input([]string{"intent_id"}, schema{
+			"intent_id":      schema{"type": "string", "minLength": 1, "description": "The intent, as list_intents shows it."},
+			"status":         oneOf("What it is from now on. Without it, only the note is recorded.", "IN_PROGRESS", "BLOCKED", "DONE", "COMPLETED"),
+			"note":           sentenceSchema("For the people who read the history: what was done, or what is in the way."),
+			"mutation_class": text("Not used."),
+		}),
+		OutputSchema: output(open([]string{"intent_id", "name", "status", "from", "verified", "record_id"}, schema{
+			"intent_id": text("The intent."),
+			"name":      schema{"type": "string"},
+			"status":    text("What it is now."),
+			"from":      text("What it was before."),
+			"verified": list("The verify commands that passed.", open([]string{"command", "record_id"}, schema{
+				"command": text("As the intent names it."), "record_id": text("Its ledger record."),
+			})),
+			"record_id": text("The ledger record, empty if nothing changed."),
+		})),
+	}
+	return &updateTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}, skipVerify}
+}
+
+func (t *updateTool) Spec() hooks.Spec { return t.spec }
+
+func (t *updateTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
+	u := &update{tool: t, call: call, file: intentsFile()}
+	if err := t.args.decode(raw, &u.args); err != nil {
+		return nil, err
+	}
+	u.status, _ = intent.ParseStatus(u.args.Status)
+	if u.args.Status == "" && strings.TrimSpace(u.args.Note) == "" {
+		return nil, refusal.New(refusal.InvalidArguments, "Neither status nor note is given: there is nothing to update.")
+	}
+	return u, nil
+}
+
+// update is one call of the tool.
+type update struct {
+	tool   *updateTool
+	call   *hooks.Call
+	args   updateArgs
+	status intent.Status // "" for a note alone
+	file   *hooks.FileEffect
+
+	was      *intent.Intent
+	verified []verified
+	edit     *intentsEdit
+}
+
+func (u *update) Effects() hooks.Effects {
+	if u.status == "" {
+		return hooks.Effects{}
+	}
+	return hooks.Effects{Files: []*hooks.FileEffect{u.file}}
+}
+
+func (u *update) Close() error { return nil }
+
+// Plan judges the step by the file as it is now, so that nobody's commands are
+// run for a step that cannot be made.
+func (u *update) Plan(context.Context) (hooks.Planned, error) {
+	in, err := u.find()
+	if err != nil {
+		return nil, err
+	}
+	u.was = in
+	if err := u.work(); err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// find loads the intent and judges whether the caller may make the step.
+func (u *update) find() (*intent.Intent, error) {
+	set, err := u.tool.deps.intents()
+	if err != nil {
+		return nil, err
+	}
+	in, ok := set.Get(u.args.IntentID)
+	if !ok {
+		return nil, refusal.Newf(refusal.MissingOrInvalidIntent, "There is no intent %q.", clip(u.args.IntentID, 80)).With("available", gate.Selectable(set))
+	}
+	if u.call.Operator || u.status == "" {
+		return in, nil
+	}
+	if set.Ignore().IntentBlocked(in.ID) {
+		return nil, gate.Usable(in, set)
+	}
+	if !in.Status.Selectable() && in.Status != u.status {
+		step := "start"
+		if in.Status == intent.Done {
+			step = "reopen"
+		}
+		return nil, gate.Usable(in, set).WithHint(refusal.HintAskUser).
+			Suggest("Only the operator takes it up again: ask the user to run `orchestra-mcp intents %s %s`.", step, in.ID)
+	}
+	return in, nil
+}
+
+// work works the edit out.
+func (u *update) work() error {
+	d := u.tool.deps
+	status := u.status
+	if status == "" {
+		status = u.was.Status
+	}
+	var plan *intent.Plan
+	var err error
+	if u.status == "" {
+		plan = &intent.Plan{}
+	} else if plan, err = d.Intents.PlanStatus(u.was.ID, status, d.Clock()); err != nil {
+		return lifecycleProblem(err)
+	}
+	u.edit = &intentsEdit{deps: d, plan: plan}
+	if u.status != "" {
+		*u.file = *u.edit.effect()
+	}
+	if plan.Changes() || u.args.Note != "" {
+		u.edit.note = u.note(status)
+	}
+	u.edit.render = func(o *hooks.Outcome) (hooks.Result, error) { return u.render(status, o) }
+	return nil
+}
+
+func (u *update) note(status intent.Status) *hooks.Note {
+	detail := map[string]any{"status": string(status)}
+	if u.was.Status != status {
+		detail["from"] = string(u.was.Status)
+	}
+	if u.args.Note != "" {
+		detail["note"] = u.args.Note
+	}
+	if len(u.verified) > 0 {
+		detail["verified"] = u.verified
+	}
+	if u.ends() && u.tool.skipVerify && len(u.was.Verify) > 0 {
+		detail["verify_skipped"] = u.was.Verify
+	}
+	return lifecycle(u.was.ID, detail)
+}
+
+// ends: the call makes the intent done.
+func (u *update) ends() bool { return u.status == intent.Done && u.was.Status != intent.Done }
+
+// Prepare runs the verify commands once, before anything is held: they are
+// calls of their own. What they proved holds for the intent that named them.
+func (u *update) Prepare(ctx context.Context) (hooks.Prepared, error) {
+	if u.ends() && u.verified == nil && !u.tool.skipVerify && len(u.was.Verify) > 0 {
+		passed, err := u.tool.deps.verify(ctx, u.call, u.was)
+		if err != nil {
+			return nil, err
+		}
+		u.verified = passed
+	}
+	now, err := u.find()
+	if err != nil {
+		return nil, err
+	}
+	if now.Version() != u.was.Version() {
+		return nil, refusal.Newf(refusal.Busy, "%s was changed meanwhile. Nothing was changed by this call; make it again.", now.ID).With("intent_id", now.ID)
+	}
+	if err := u.work(); err != nil {
+		return nil, err
+	}
+	return u.edit.Prepare(ctx)
+}
+
+func (u *update) Result(o *hooks.Outcome) (hooks.Result, error) { return u.edit.Result(o) }
+
+func (u *update) render(status intent.Status, o *hooks.Outcome) (hooks.Result, error) {
+	result := struct {
+		IntentID string     `json:"intent_id"`
+		Name     string     `json:"name"`
+		Status   string     `json:"status"`
+		From     string     `json:"from"`
+		Verified []verified `json:"verified"`
+		RecordID string     `json:"record_id"`
+	}{u.was.ID, u.was.Name, string(status), string(u.was.Status), append([]verified{}, u.verified...), o.RecordID}
+	var b strings.Builder
+	switch {
+	case u.status == "":
+		fmt.Fprintf(&b, "The note on %s is recorded.", u.was.ID)
+	case status == u.was.Status:
+		fmt.Fprintf(&b, "%s was %s already.", u.was.ID, status)
+	default:
+		fmt.Fprintf(&b, "%s (%s) is %s now; it was %s.", u.was.ID, u.was.Name, status, u.was.Status)
+	}
+	for _, v := range u.verified {
+		fmt.Fprintf(&b, "\npassed: %s", v.Command)
+	}
+	if !status.Selectable() && status != u.was.Status {
+		b.WriteString("\nSelections of it have ended. To go on, select another intent (list_intents shows them).")
+	}
+	if o.RecordID != "" {
+		fmt.Fprintf(&b, "\n[record: %s]", o.RecordID)
+	}
+	for _, w := range o.Warnings {
+		b.WriteString("\nNote: " + w)
+	}
+	return encodeResult(b.String(), result)
+}

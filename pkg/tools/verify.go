@@ -1,0 +1,80 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// verified is a verify command that passed.
+type verified struct {
+	Command  string `json:"command"`
+	RecordID string `json:"record_id"`
+}
+
+// verify runs the intent's verify commands in their order, each as a call of
+// execute_command by the same caller: it passes the gate, runs as confined as
+// any command, and has its own record. The first that does not pass ends it.
+func (d *Deps) verify(ctx context.Context, call *hooks.Call, in *intent.Intent) ([]verified, error) {
+	var passed []verified
+	told := 0.0 // clients want progress to rise over all commands together
+	tell := func(message string, _, _ float64) { told++; call.Progress(message, told, 0) }
+	for i, line := range in.Verify {
+		tell(fmt.Sprintf("verify %d of %d: %s\n", i+1, len(in.Verify), line), 0, 0)
+		arguments, err := json.Marshal(struct {
+			hooks.Common
+			Command string `json:"command"`
+		}{hooks.Common{Session: call.Handle, IntentID: in.ID}, line})
+		if err != nil {
+			return nil, err
+		}
+		inner := call.Inner("execute_command", arguments)
+		inner.Progress = tell
+		result := d.Do(ctx, inner)
+		if result.Refusal != nil {
+			return nil, cannotVerify(in, line, result.Refusal)
+		}
+		if ctx.Err() != nil {
+			return nil, refusal.Newf(refusal.Cancelled, "The call was cancelled while it verified; %s is as it was.", in.ID)
+		}
+		var ran commandResult
+		if err := json.Unmarshal(result.Structured, &ran); err != nil {
+			return nil, err
+		}
+		if ran.ExitCode != 0 || ran.TimedOut {
+			return nil, verifyFailed(in, line, ran, passed)
+		}
+		passed = append(passed, verified{line, ran.RecordID})
+	}
+	return passed, nil
+}
+
+// cannotVerify is the refusal of a command by the gate. Its code and its
+// remedy stand; it says what the command was for.
+func cannotVerify(in *intent.Intent, line string, r *refusal.Refusal) error {
+	because := refusal.Newf(r.Code(), "%s cannot be marked done, because its verify command %q may not run: %s", in.ID, clip(line, 300), r.Reason()).
+		WithHint(r.Hint()).Suggest("%s", r.Suggestion())
+	for key, value := range r.Details() {
+		because = because.With(key, value)
+	}
+	because = because.With("verify_command", line)
+	if r.Code() == refusal.MissingOrInvalidIntent || r.Code() == refusal.IntentMismatch {
+		because = because.Suggest("Verify commands run under the intent: call select_active_intent with %s, then update_intent with its `session`.", in.ID)
+	}
+	return because
+}
+
+func verifyFailed(in *intent.Intent, line string, ran commandResult, passed []verified) error {
+	how := fmt.Sprintf("ended with exit code %d", ran.ExitCode)
+	if ran.TimedOut {
+		how = "did not end in time"
+	}
+	return refusal.Newf(refusal.VerifyFailed, "%s is not done: its verify command %q %s.", in.ID, clip(line, 300), how).
+		With("intent_id", in.ID).With("command", line).With("exit_code", ran.ExitCode).With("timed_out", ran.TimedOut).
+		With("output", ran.Output).With("truncated", ran.Truncated).With("artifact_id", ran.ArtifactID).
+		With("record_id", ran.RecordID).With("passed", append([]verified{}, passed...))
+}
