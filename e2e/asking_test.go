@@ -181,3 +181,28 @@ func TestLeavingAnOpenForm(t *testing.T) {
 		}
 	})
 }
+
+// The official Go client answers in both styles, and fails as a client can.
+func TestGoClientAnswers(t *testing.T) {
+	for _, version := range []string{"", modern} {
+		t.Run("revision "+version, func(t *testing.T) {
+			t.Parallel()
+			tell := make(chan reply, 1)
+			e := serveExampleHTTP(t)
+			e.url += "/mcp"
+			c := (&workspace{t: t}).dialGoFor(onceTold(make(chan form, 10), tell), e, version)
+			for r, want := range map[string]string{"approve_once": "accept approve_once", "deny": "accept deny"} {
+				tell <- accepts(args{"decision": r})
+				raw, err := c.request("callTool", asking(1))
+				if got := toolText(t, raw, err); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+			tell <- reply{fails: "no terminal"}
+			raw, err := c.request("callTool", asking(2))
+			if err == nil && !strings.HasPrefix(toolText(t, raw, nil), "error: the client's answer does not fit the form: it sent an error") {
+				t.Errorf("a client that failed has answered: %s", raw)
+			}
+		})
+	}
+}
