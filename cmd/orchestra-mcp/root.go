@@ -115,6 +115,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newSetupCommand(),
 		a.newIntentsCommand(),
 		a.newTrustCommand(),
+		a.newDoctorCommand(),
 		a.newServeCommand(),
 		a.newLogCommand(),
 		a.newShowCommand(),

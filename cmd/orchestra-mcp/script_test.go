@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"orchestra-mcp": main})
+	testscript.Main(m, map[string]func(){"orchestra-mcp": main, "leave-entry": leaveEntry})
 }
 
 // TestScripts runs the command line as a person would, each script in a directory and with a home of its own.

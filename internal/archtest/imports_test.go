@@ -39,7 +39,7 @@ func layers() [][]string {
 		{"pkg/edit", "pkg/refusal", "pkg/mutation"},
 		{"pkg/workspace"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/images"},
-		{"pkg/hooks", "pkg/blame"},
+		{"pkg/hooks", "pkg/blame", "pkg/doctor"},
 		{"pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
 		{"pkg/tools", "pkg/undo"},
 		{"pkg/server"},

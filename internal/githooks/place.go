@@ -20,7 +20,7 @@ type place struct {
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...) // a program that the repository names
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	var exit *exec.ExitError

@@ -1,0 +1,36 @@
+package clientsetup
+
+import (
+	"maps"
+	"slices"
+)
+
+// Entry is a server that a client's configuration, as it stands, starts, and that looks like this one.
+type Entry struct {
+	File      string // the configuration's name for people
+	Server    string // its key in the list
+	Command   string
+	Workspace string // that it serves; empty if the arguments are not those that this package writes
+}
+
+// Entries are the entries of ours in the client's list of servers before the plan is applied, sorted by their keys:
+// those that serve a workspace, and one of our name with other arguments.
+func (p *Plan) Entries() []Entry {
+	if len(p.Files) == 0 {
+		return nil
+	}
+	file := p.Files[0] // the list of servers comes first
+	doc, err := parseDocument(file.before)
+	if err != nil {
+		return nil
+	}
+	servers := doc.servers("mcpServers")
+	maps.Copy(servers, doc.servers("servers"))
+	var found []Entry
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		if entry := servers[name]; entry.isOurs() || name == ServerName {
+			found = append(found, Entry{File: file.Name, Server: name, Command: entry.Command, Workspace: entry.workspace()})
+		}
+	}
+	return found
+}

@@ -1,0 +1,158 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+)
+
+func (e *examination) checkClients() {
+	if e.Home == "" {
+		e.warn("Your home directory is not known, so the clients' configuration is not looked at.", "Set HOME.", "")
+		return
+	}
+	var connected, not []string
+	for _, name := range clientsetup.Names() {
+		set, err := e.checkClient(name)
+		switch {
+		case err != nil:
+			e.warn(fmt.Sprintf("%v.", err), "Repair the file, then set the client up.", e.self("setup "+name))
+		case set:
+			connected = append(connected, name)
+		default:
+			not = append(not, name)
+		}
+	}
+	if len(connected) == 0 {
+		e.warn("No MCP client is set up for this workspace, so no agent comes through this server.",
+			"Set yours up: "+strings.Join(not, ", ")+".", e.self("setup claude-code"))
+		return
+	}
+	if len(not) > 0 {
+		e.ok("not set up: %s", strings.Join(not, ", "))
+	}
+}
+
+// checkClient reports whether a client has an entry for this workspace, right or wrong.
+func (e *examination) checkClient(name string) (bool, error) {
+	opts := clientsetup.Options{Workspace: e.Dir, Command: e.Executable, Home: e.Home, OS: e.OS, LookupEnv: e.lookup}
+	plan, err := clientsetup.New(name, opts)
+	if err != nil {
+		if errors.Is(err, clientsetup.ErrUnmergeable) || errors.Is(err, clientsetup.ErrOutside) {
+			return false, err
+		}
+		return false, nil // a client that this system does not have
+	}
+	entries := plan.Entries()
+	if name == "claude-desktop" { // one file for all workspaces: what serves others is not about us
+		entries = slices.DeleteFunc(entries, func(entry clientsetup.Entry) bool { return !e.isHere(entry.Workspace) })
+	}
+	if len(entries) == 0 {
+		return false, nil
+	}
+	i := slices.IndexFunc(entries, func(entry clientsetup.Entry) bool { return e.isHere(entry.Workspace) })
+	if i < 0 {
+		e.wrongWorkspace(plan, entries[0])
+		return true, nil
+	}
+	before := len(e.report.Findings)
+	e.checkCommand(plan, entries[i])
+	for _, text := range plan.Warnings {
+		e.warn(sentence(text), "Take them out.", "")
+	}
+	e.checkOpenWays(plan, opts, entries[i])
+	if len(e.report.Findings) == before {
+		e.ok("%s starts this server for this workspace", plan.Title)
+	}
+	return true, nil
+}
+
+func (e *examination) isHere(workspace string) bool {
+	return workspace != "" && (filepath.Clean(workspace) == filepath.Clean(e.Dir) || sameFile(workspace, e.Dir))
+}
+
+func (e *examination) wrongWorkspace(plan *clientsetup.Plan, entry clientsetup.Entry) {
+	if entry.Workspace == "" || strings.Contains(entry.Workspace, "${") {
+		e.warn(fmt.Sprintf("%s: the entry %q of %s has arguments that setup does not write; which workspace it serves cannot be told.",
+			plan.Title, entry.Server, entry.File), "Have setup write it, or leave it if you know what it does.", e.self("setup "+plan.Client))
+		return
+	}
+	e.fail(fmt.Sprintf("%s: the entry %q of %s serves another workspace, %s.", plan.Title, entry.Server, entry.File, entry.Workspace),
+		"Set the client up for this one.", e.self("setup "+plan.Client))
+}
+
+// checkCommand looks at the program that the client would start, without running it.
+func (e *examination) checkCommand(plan *clientsetup.Plan, entry clientsetup.Entry) {
+	again := e.self("setup " + plan.Client)
+	program := entry.Command
+	if !strings.ContainsAny(program, `/\`) {
+		program = e.onPath(program)
+	}
+	switch found, err := exec.LookPath(program); {
+	case program == "" || err != nil:
+		e.fail(fmt.Sprintf("%s starts %s, which is not there or no program.", plan.Title, entry.Command), "Name the program that is.", again)
+		return
+	case !filepath.IsAbs(found):
+		e.warn(fmt.Sprintf("%s starts %s, which depends on the directory in which the client runs.", plan.Title, entry.Command),
+			"Name the program by its whole path.", again)
+		return
+	}
+	if sameFile(program, e.Executable) {
+		e.checkPlaceOfProgram(plan, program)
+		return
+	}
+	switch version, err := programVersion(program); {
+	case err != nil:
+		e.fail(fmt.Sprintf("%s starts %s: %v.", plan.Title, entry.Command, err), "Name this program.", again)
+	case version != e.Version:
+		e.warn(fmt.Sprintf("%s starts %s, version %s; this is %s.", plan.Title, entry.Command, version, e.Version),
+			"Name this program, or install the same version there.", again)
+	default:
+		e.checkPlaceOfProgram(plan, program)
+	}
+}
+
+// checkPlaceOfProgram: what agents may change must not be what governs them.
+func (e *examination) checkPlaceOfProgram(plan *clientsetup.Plan, program string) {
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return
+	}
+	top, err := filepath.EvalSymlinks(e.Dir)
+	if err != nil {
+		return
+	}
+	if rel, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(rel) {
+		e.warn(fmt.Sprintf("%s starts %s, which is inside the workspace, where agents' commands can replace it.", plan.Title, program),
+			"Install the program elsewhere, and run setup from there.", "")
+	}
+}
+
+// checkOpenWays finds what setup would still close: the client's own tools go round the gate.
+func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Options, entry clientsetup.Entry) {
+	var open []string
+	opts.Command = entry.Command
+	for _, keep := range []bool{false, true} { // either is a choice
+		opts.KeepReadTools = keep
+		again, err := clientsetup.New(plan.Client, opts)
+		if err != nil {
+			return
+		}
+		open = nil
+		for _, file := range again.Files[1:] {
+			if file.Action != clientsetup.Unchanged {
+				open = append(open, file.Name+": "+file.Detail)
+			}
+		}
+		if len(open) == 0 {
+			return
+		}
+	}
+	e.warn(fmt.Sprintf("%s can still write or run commands past the server (%s).", plan.Title, strings.Join(open, "; ")),
+		"Close that; a file that was changed by hand is kept, and setup says what to do with it.", e.self("setup "+plan.Client))
+}

@@ -1,0 +1,96 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+)
+
+// checkFiles looks at what the file system below the workspace can do.
+func (e *examination) checkFiles() {
+	before := len(e.report.Findings)
+	dir, err := os.Open(e.Dir)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	e.checkLocks(dir)
+	if err := dir.Sync(); err != nil && e.OS != "windows" {
+		e.warn(fmt.Sprintf("Directories cannot be flushed to disk here (%v): after a power cut a new file may be missing.", err),
+			"Keep the workspace on a local file system.", "")
+	}
+	e.checkTemp()
+	e.checkWritable()
+	kind := e.checkKind()
+	e.checkSpace()
+	if len(e.report.Findings) == before {
+		e.ok("%s: locks, flushes and atomic exchange are there", kind)
+	}
+}
+
+// checkLocks takes the workspace's own lock for a moment, on a directory that no server locks.
+func (e *examination) checkLocks(dir *os.File) {
+	locked, err := durable.TryLock(dir)
+	if locked {
+		err = durable.Unlock(dir)
+	}
+	if errors.Is(err, durable.ErrUnsupported) {
+		e.fail("This file system has no locks: two servers, or a server and a person's command, can damage each other's records.",
+			"Move the workspace to a local file system, or see that only one process uses it.", "")
+	}
+}
+
+// checkTemp: where state is on another file system, temporary files are made beside their targets.
+func (e *examination) checkTemp() {
+	state, err := e.openState()
+	if err != nil {
+		return
+	}
+	defer state.Close()
+	top, err := durable.OpenRoot(e.root)
+	if err != nil {
+		return
+	}
+	defer top.Close()
+	below, err := durable.OpenRoot(state)
+	if err != nil {
+		return
+	}
+	defer below.Close()
+	if !top.SameMount(below) {
+		e.warn(stateDir+" is on another file system than the workspace: temporary files are made beside their targets.",
+			"Put it on the workspace's own file system if that disturbs.", "")
+	}
+}
+
+func (e *examination) checkWritable() {
+	for _, name := range []string{".", orchdir.Name, stateDir, ledgerFile} {
+		name = filepath.FromSlash(name)
+		info, err := e.root.Lstat(name)
+		if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+			continue
+		}
+		if err := writable(filepath.Join(e.Dir, name)); err != nil {
+			e.fail(fmt.Sprintf("%s cannot be written (%v), so nothing can be changed or recorded.", name, err),
+				"Give yourself the right to write.", "chmod u+w -- "+quote(name))
+			return
+		}
+	}
+}
+
+func (e *examination) checkSpace() {
+	free, files, err := space(e.Dir)
+	switch {
+	case err != nil:
+		return
+	case free < e.MinFree:
+		e.fail(fmt.Sprintf("Only %d MiB are free on the workspace's disk: without room for its record, no change is made.", free>>20),
+			"Make room; what is in .orchestration/cache can always be deleted.", "rm -rf .orchestration/cache")
+	case files == 0:
+		e.fail("The workspace's disk takes no new file (no inode is free): no change can be made.", "Delete files that you do not need.", "")
+	}
+}

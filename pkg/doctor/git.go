@@ -1,0 +1,167 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/githooks"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+)
+
+func (e *examination) checkGit() {
+	if e.onPath("git") == "" {
+		e.warn("git is not on your PATH: records cannot be compared with commits.", "Install git.", "")
+		return
+	}
+	if _, err := e.git("rev-parse", "--show-toplevel"); err != nil {
+		e.noRepository(err)
+		return
+	}
+	before := len(e.report.Findings)
+	e.checkAttributes()
+	e.checkIgnored()
+	e.checkStateTracked()
+	hooks := e.checkHooks()
+	if len(e.report.Findings) == before {
+		e.ok("git keeps the ledger; %s", hooks)
+	}
+}
+
+func (e *examination) noRepository(err error) {
+	if inRepository, _ := e.root.Lstat(".git"); inRepository != nil || scaffold.EnclosingRepository(e.Dir) != "" {
+		e.warn(fmt.Sprintf("There is a repository, and git does not read it: %v.", err), "Do what git says.", "")
+		return
+	}
+	e.ok("no repository here: records name no commit, and verify --git has nothing to compare")
+}
+
+// git runs git as the user, with what a repository could make it start or write switched off.
+func (e *examination) git(args ...string) (string, error) { return e.gitReading("", args...) }
+
+func (e *examination) gitReading(input string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(e.ctx, verifyTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}, args...)...)
+	cmd.Dir = e.Dir
+	cmd.Env = append(withoutGit(e.Environ), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.Stdin = strings.NewReader(input)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(errs.String()))
+	}
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// withoutGit drops the variables by which a caller's git would point elsewhere.
+func withoutGit(environ []string) (kept []string) {
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if name != "GIT_DIR" && name != "GIT_WORK_TREE" && name != "GIT_INDEX_FILE" && name != "GIT_NAMESPACE" {
+			kept = append(kept, variable)
+		}
+	}
+	return kept
+}
+
+func (e *examination) checkAttributes() {
+	out, err := e.git("check-attr", "-z", "merge", "text", "--", ledgerFile, orchdir.Name+"/trace/x.jsonl")
+	if err != nil {
+		e.warn(fmt.Sprintf("git does not tell the attributes of the ledger: %v.", err), "Do what git says.", "")
+		return
+	}
+	fields := strings.Split(out, "\x00")
+	for ; len(fields) >= 3; fields = fields[3:] {
+		want := map[string]string{"merge": "union", "text": "unset"}[fields[1]]
+		if fields[2] != want {
+			e.warn("git would not merge two branches' ledgers by keeping both, or would change their line ends: .gitattributes lacks lines for them.",
+				"Add them; init keeps everything else as it is.", e.self("init --yes"))
+			return
+		}
+	}
+}
+
+// checkIgnored finds ignore rules that keep records out of commits. Files that git tracks are not ignored.
+func (e *examination) checkIgnored() {
+	names := []string{scaffold.IntentsFile, scaffold.ConfigFile, ledgerFile}
+	out, err := e.gitReading(strings.Join(names, "\x00"), "check-ignore", "-v", "-z", "--stdin")
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: none is ignored
+		e.warn(fmt.Sprintf("git does not tell what it ignores: %v.", err), "Do what git says.", "")
+		return
+	}
+	fields := strings.Split(out, "\x00")
+	for ; len(fields) >= 4; fields = fields[4:] {
+		source, line, pattern, name := fields[0], fields[1], fields[2], fields[3]
+		if strings.HasPrefix(pattern, "!") {
+			continue
+		}
+		message := fmt.Sprintf("git ignores %s (%s:%s: %s), so it is in no commit.", name, source, line, pattern)
+		if _, err := e.root.Lstat(name); err != nil {
+			e.warn(message, fmt.Sprintf("Take line %s out of %s.", line, source), "")
+			continue
+		}
+		e.warn(message, fmt.Sprintf("Add it all the same, or take line %s out of %s.", line, source), "git add -f -- "+quote(name))
+	}
+}
+
+// checkStateTracked: what belongs to this machine must not reach others, and git must not put it back.
+func (e *examination) checkStateTracked() {
+	dirs := []string{stateDir, orchdir.Name + "/cache"}
+	tracked, err := e.git(append([]string{"ls-files", "-z", "--"}, dirs...)...)
+	if err == nil && tracked != "" {
+		e.warn("git tracks files of .orchestration/state or cache, which belong to this machine.",
+			"Take them out of git; the files stay.", "git rm -r -q --cached --ignore-unmatch -- "+strings.Join(dirs, " "))
+	}
+	if _, err := e.root.Lstat(orchdir.Name); err != nil {
+		return
+	}
+	var exit *exec.ExitError
+	if _, err := e.git("check-ignore", "-q", "--no-index", "--", stateDir+"/x"); errors.As(err, &exit) && exit.ExitCode() == 1 {
+		e.warn("git does not ignore .orchestration/state, which belongs to this machine.",
+			"Give .orchestration its .gitignore back; init keeps everything else as it is.", e.self("init --yes"))
+	}
+}
+
+// checkHooks gives a few words on hooks that are as they should be. They are no duty.
+func (e *examination) checkHooks() string {
+	installed, err := githooks.Inspect(e.ctx, e.Dir)
+	var mine, elsewhere, missing int
+	for _, each := range installed {
+		switch {
+		case each.Elsewhere:
+			elsewhere++
+		case !each.Installed:
+			missing++
+		default:
+			mine++
+			if info, err := os.Stat(each.Program); err != nil || info.IsDir() {
+				e.warn(fmt.Sprintf("The hook %s starts %s, which is gone.", each.File, each.Program),
+					"Install the hooks again.", e.self("git install-hooks"))
+				return ""
+			}
+		}
+	}
+	switch {
+	case elsewhere > 0:
+		e.warn("Hooks of ours are in .git/hooks, but core.hooksPath makes git look elsewhere: they do not run.",
+			"Install them where git looks.", e.self("git install-hooks"))
+	case err != nil && mine > 0:
+		e.warn(fmt.Sprintf("%v.", err), "Do what it says.", "")
+	case err != nil:
+		return "hooks cannot be installed: " + err.Error()
+	case mine > 0 && missing > 0:
+		e.warn("Only some of the git hooks are installed.", "Install them all.", e.self("git install-hooks"))
+	case mine > 0:
+		return "hooks are installed"
+	default:
+		return "hooks are not installed (" + e.self("git install-hooks") + ")"
+	}
+	return ""
+}

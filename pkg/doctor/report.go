@@ -1,0 +1,159 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// Status says how a check came out.
+type Status string
+
+// The statuses.
+const (
+	OK   Status = "ok"
+	Warn Status = "warn" // works, but probably not as meant, or something should be known
+	Fail Status = "fail" // does not work until it is mended
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Area    string `json:"area"` // what was looked at: workspace, settings, intents, …
+	Status  Status `json:"status"`
+	Message string `json:"message"`           // one line: what is so, or what is wrong
+	Remedy  string `json:"remedy,omitempty"`  // what to do, for people
+	Command string `json:"command,omitempty"` // the one command that does it, for a POSIX shell in the workspace
+}
+
+// Report is what Run found, in the order in which it looked.
+type Report struct {
+	Workspace string    `json:"workspace"`
+	Version   string    `json:"version"`
+	Findings  []Finding `json:"checks"`
+}
+
+// Count gives the number of findings with a status.
+func (r Report) Count(s Status) (n int) {
+	for _, f := range r.Findings {
+		if f.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Options say what is looked at, and with whose eyes.
+type Options struct {
+	Dir        string   // the workspace's absolute path
+	Environ    []string // as KEY=value
+	Home       string   // the user's home, empty if unknown
+	OS         string   // in Go's words
+	SystemDir  string   // of the system's settings
+	UserDir    string   // of the user's settings, empty if unknown
+	Executable string   // the absolute path of this program
+	Version    string   // of this program
+	// Self begins the commands of remedies: how a shell calls this program for this workspace.
+	Self string
+	Now  func() time.Time
+	// MinFree is how many bytes must be free on the workspace's disk; default 128 MiB.
+	MinFree int64
+}
+
+// examination collects findings.
+type examination struct {
+	Options
+	ctx    context.Context
+	root   *os.Root // the workspace
+	report Report
+	area   string
+
+	initialized bool // there is a directory to look into
+	sandboxed   bool // the settings require a sandbox
+}
+
+// Run looks at everything. The checks that a new user needs come first.
+func Run(ctx context.Context, opts Options) Report {
+	if opts.MinFree == 0 {
+		opts.MinFree = 128 << 20
+	}
+	e := &examination{Options: opts, ctx: ctx, report: Report{Workspace: opts.Dir, Version: opts.Version}}
+	e.in("program", e.checkProgram)
+	root, err := os.OpenRoot(opts.Dir)
+	if err != nil {
+		e.in("workspace", func() {
+			e.fail(fmt.Sprintf("The workspace cannot be opened: %v.", err), "Give a directory that you can read with --workspace.", "")
+		})
+		e.in("sandbox", e.checkSandbox)
+		return e.report
+	}
+	defer root.Close()
+	e.root = root
+	e.in("workspace", e.checkWorkspace)
+	e.in("settings", e.checkSettings)
+	if e.initialized {
+		e.in("intents", e.checkIntents)
+		e.in("ledger", e.checkLedger)
+		e.in("state", e.checkState)
+		e.in("approvals", e.checkApprovals)
+	}
+	e.in("git", e.checkGit)
+	e.in("clients", e.checkClients)
+	e.in("files", e.checkFiles)
+	e.in("sandbox", e.checkSandbox)
+	return e.report
+}
+
+func (e *examination) in(area string, check func()) {
+	e.area = area
+	check()
+}
+
+func (e *examination) add(f Finding) {
+	f.Area = e.area
+	e.report.Findings = append(e.report.Findings, f)
+}
+
+func (e *examination) ok(format string, args ...any) {
+	e.add(Finding{Status: OK, Message: fmt.Sprintf(format, args...)})
+}
+
+func (e *examination) warn(message, remedy, command string) {
+	e.add(Finding{Status: Warn, Message: message, Remedy: remedy, Command: command})
+}
+
+func (e *examination) fail(message, remedy, command string) {
+	e.add(Finding{Status: Fail, Message: message, Remedy: remedy, Command: command})
+}
+
+// self is a command of this program.
+func (e *examination) self(args string) string { return e.Self + " " + args }
+
+func (e *examination) lookup(name string) (string, bool) {
+	for i := len(e.Environ) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(e.Environ[i], name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// quote makes one word of a POSIX shell of any text.
+func quote(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 && text[0] != '-' {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// number is a count with its noun.
+func number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+)
+
+const stateDir = orchdir.Name + "/state"
+
+// maxListed bounds how many entries of a directory are looked at.
+const maxListed = 10_000
+
+func (e *examination) checkState() {
+	state, err := e.openState()
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			e.fail(fmt.Sprintf("%s cannot be opened: %v.", stateDir, err), "Make it a directory that you can read and write.", "")
+			return
+		}
+		e.ok("nothing is in flight")
+		return
+	}
+	defer state.Close()
+	before := len(e.report.Findings)
+	running := e.checkInflight(state)
+	e.checkGaps(state)
+	e.checkAside(state)
+	if len(e.report.Findings) == before {
+		e.ok("%s in flight, nothing left over", number(running, "call", "calls"))
+	}
+}
+
+func (e *examination) openState() (*os.Root, error) {
+	home, err := durable.OpenOwn(e.root, orchdir.Name, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer home.Close()
+	return durable.OpenOwn(home, "state", 0)
+}
+
+// checkInflight finds what a killed server left. The lock that tells for sure is not taken: for the moment in which it
+// is held, a server would take the entry for a living process's.
+func (e *examination) checkInflight(state *os.Root) (running int) {
+	entries, err := journal.Look(state)
+	if err != nil {
+		e.fail(fmt.Sprintf("The journal of what is in flight cannot be read: %v; every change is refused.", err),
+			"Move away what is named there.", "")
+		return 0
+	}
+	left := 0
+	for _, each := range entries {
+		switch {
+		case each.Aside:
+			e.aside(path.Join(stateDir, "inflight", each.Name), "an entry that a crash tore; its change had not begun")
+		case each.Torn || !alive(each.PID):
+			left++
+		default:
+			running++
+		}
+	}
+	if left > 0 {
+		e.warn(fmt.Sprintf("%s of servers that are gone: killed in the middle of a change.", number(left, "entry", "entries")),
+			"Nothing has to be done by hand: the next change, through any server, settles them first.", "")
+	}
+	return running
+}
+
+// checkGaps tells of calls that went unrecorded while the ledger could not be written (ledger.on_failure: degraded).
+func (e *examination) checkGaps(state *os.Root) {
+	if n := len(listed(state, "gaps")); n > 0 {
+		e.warn(fmt.Sprintf("Calls were let through while the ledger could not be written (%s).", number(n, "note", "notes")),
+			"The next server's first change writes them into the ledger.", "")
+	}
+}
+
+// checkAside tells of what was moved out of the way and waits for a person.
+func (e *examination) checkAside(state *os.Root) {
+	for _, name := range listed(state, ".") {
+		if strings.HasPrefix(name, "torn-") {
+			e.aside(path.Join(stateDir, name), "the end of a ledger file that a crash tore")
+		}
+	}
+}
+
+func (e *examination) aside(name, what string) {
+	e.warn(fmt.Sprintf("%s is kept for you: %s.", name, what), "Look at it, then delete it.", "rm "+quote(name))
+}
+
+func listed(root *os.Root, name string) []string {
+	dir, err := root.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(maxListed)
+	return names
+}
