@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// quoted finds a command between backquotes.
+var quoted = regexp.MustCompile("`orchestra-mcp ([^`\n]*)`")
+
+// documented gives the command lines of a Markdown page: those in blocks of code that stand at the beginning of a line, and
+// those between backquotes.
+func documented(page string) (lines []string) {
+	inBlock := false
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "```") {
+			inBlock = !inBlock
+		}
+		command, isCommand := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "$ "), "orchestra-mcp ")
+		if inBlock && isCommand {
+			lines = append(lines, command)
+			continue
+		}
+		for _, match := range quoted.FindAllStringSubmatch(line, -1) {
+			lines = append(lines, match[1])
+		}
+	}
+	return lines
+}
+
+// TestDocumentedCommandsExist holds every command line in the README and in docs/ to the command tree.
+func TestDocumentedCommandsExist(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, "../../README.md") {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range documented(string(content)) {
+			found++
+			if err := exists(line); err != nil {
+				t.Errorf("%s: orchestra-mcp %s: %v", filepath.Base(page), line, err)
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("only %d commands were found: are they still written so?", found)
+	}
+}
+
+// exists finds the subcommand and parses the flags that a documented line has before a comment, a pipe or an ellipsis.
+func exists(line string) error {
+	line, _, _ = strings.Cut(line, "  #")
+	line, _, _ = strings.Cut(line, " | ")
+	words := strings.Fields(strings.NewReplacer("[", " ", "]", " ", "…", "", "'", "", `"`, "").Replace(line))
+	if len(words) == 0 || strings.Contains(words[0], "|") {
+		return nil // names a choice of commands
+	}
+	root := newRootCommand(systemStreams(), systemEnvironment())
+	command, rest, err := root.Find(words)
+	if err != nil {
+		return err
+	}
+	if command.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && !strings.Contains(rest[0], "|") {
+		return fmt.Errorf("%s has no subcommand %q", command.CommandPath(), rest[0])
+	}
+	for _, word := range rest {
+		name, isFlag := strings.CutPrefix(word, "--")
+		name, _, _ = strings.Cut(name, "=")
+		if !isFlag || name == "help" || name == "" {
+			continue
+		}
+		if command.Flags().Lookup(name) == nil && root.PersistentFlags().Lookup(name) == nil {
+			return fmt.Errorf("%s has no flag --%s", command.CommandPath(), name)
+		}
+	}
+	return nil
+}
