@@ -4,11 +4,11 @@
 //
 // A file is a sequence of zstd frames (RFC 8878) and nothing else, so `zstd -dc` gives the text. Each frame stands by
 // itself: it has its content size and its checksum, needs no dictionary, and holds at most 1 MiB of text in at most 32
-// blocks. A writer ends a frame with the last line end in 256 KiB, and cuts a line only where it is longer than a frame
-// may be. The text has at most 1 GiB, in at most 16384 frames.
+// blocks. A writer ends a frame with the last line end in 128 KiB, which is one block, and cuts a line only where it is
+// longer than a frame may be. The text has at most 1 GiB, in at most 16384 frames.
 //
 // There is no seek table. The places of the frames are found by going from header to header, which decompresses nothing
-// and takes two small reads a frame: a table is one more thing that a hostile file could have wrong.
+// and takes a small read a block: a table is one more thing that a hostile file could have wrong.
 //
 // # Promise
 //
@@ -21,7 +21,7 @@
 package framed
 
 const (
-	targetText = 256 << 10
+	targetText = 128 << 10
 	maxText    = 1 << 20 // of a frame
 	maxBlocks  = 32      // of a frame
 	maxFrames  = 1 << 14

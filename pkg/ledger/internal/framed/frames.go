@@ -29,8 +29,9 @@ var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 func locate(file io.ReaderAt, size int64) ([]frame, int64, error) {
 	var frames []frame
 	var at, from int64
+	headers := &window{file: file, size: size}
 	for at < size {
-		f, err := parseFrame(file, at, size)
+		f, err := parseFrame(headers, at)
 		if err != nil && !errors.Is(err, errBad) {
 			return nil, 0, err
 		}
@@ -58,9 +59,8 @@ func locate(file io.ReaderAt, size int64) ([]frame, int64, error) {
 
 var errBad = errors.New("not a frame of an archive")
 
-func parseFrame(file io.ReaderAt, at, size int64) (frame, error) {
-	var buf [zstd.HeaderMaxSize]byte
-	head, err := readUpTo(file, buf[:], at, size)
+func parseFrame(headers *window, at int64) (frame, error) {
+	head, err := headers.bytes(at, zstd.HeaderMaxSize)
 	if err != nil {
 		return frame{}, err
 	}
@@ -73,7 +73,7 @@ func parseFrame(file io.ReaderAt, at, size int64) (frame, error) {
 	case h.FrameContentSize == 0, h.FrameContentSize > maxText:
 		return frame{}, fmt.Errorf("%w: %d bytes of text", errBad, h.FrameContentSize)
 	}
-	end, err := skipBlocks(file, at+int64(h.HeaderSize), size)
+	end, err := skipBlocks(headers, at+int64(h.HeaderSize))
 	if err != nil {
 		return frame{}, err
 	}
@@ -84,10 +84,9 @@ func parseFrame(file io.ReaderAt, at, size int64) (frame, error) {
 }
 
 // skipBlocks returns where the frame ends whose first block begins at at.
-func skipBlocks(file io.ReaderAt, at, size int64) (int64, error) {
+func skipBlocks(headers *window, at int64) (int64, error) {
 	for range maxBlocks {
-		var buf [blockHeader]byte
-		b, err := readUpTo(file, buf[:], at, size)
+		b, err := headers.bytes(at, blockHeader)
 		if err != nil {
 			return 0, err
 		}
@@ -104,7 +103,7 @@ func skipBlocks(file io.ReaderAt, at, size int64) (int64, error) {
 		}
 		if at += blockHeader + length; last {
 			at += checksum
-			if at > size {
+			if at > headers.size {
 				return 0, fmt.Errorf("%w: it is cut off", errBad)
 			}
 			return at, nil
@@ -127,6 +126,32 @@ func nextMagic(file io.ReaderAt, at, size int64) (int64, error) {
 		at += max(int64(len(b)-len(magic)+1), 1)
 	}
 	return size, nil
+}
+
+// window is the part of a file that was read last: the header of a frame has that of its first block behind it.
+type window struct {
+	file io.ReaderAt
+	size int64
+	at   int64
+	have []byte
+	buf  [windowSize]byte
+}
+
+const windowSize = zstd.HeaderMaxSize + blockHeader
+
+// bytes gives n bytes, less only where the file ends. They are valid until the next call.
+func (w *window) bytes(at int64, n int) (_ []byte, err error) {
+	n = int(max(0, min(int64(n), w.size-at)))
+	if at < w.at || at+int64(n) > w.at+int64(len(w.have)) {
+		if w.have, err = readUpTo(w.file, w.buf[:], at, w.size); err != nil {
+			return nil, err
+		}
+		w.at = at
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return w.have[at-w.at:][:n], nil
 }
 
 // readUpTo reads less only where the file ends.

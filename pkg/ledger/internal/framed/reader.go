@@ -27,11 +27,10 @@ func (d *Damage) Unwrap() error { return d.Reason }
 
 // Reader reads the text of a file. All methods may be called at the same time, but for Close.
 type Reader struct {
-	file    io.ReaderAt
-	decoder *zstd.Decoder
-	frames  []frame
-	size    int64
-	ahead   sync.WaitGroup
+	file   io.ReaderAt
+	frames []frame
+	size   int64
+	ahead  sync.WaitGroup
 
 	mu    sync.Mutex
 	held  []*text // the last used comes last
@@ -57,12 +56,16 @@ func NewReader(file io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxText))
-	if err != nil {
+	if _, err := decoder(); err != nil {
 		return nil, err
 	}
-	return &Reader{file: file, decoder: decoder, frames: frames, size: length}, nil
+	return &Reader{file: file, frames: frames, size: length}, nil
 }
+
+// decoder is for all Readers: it takes longer to make one than to decode a frame with it.
+var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxText))
+})
 
 // Size is the length of the text.
 func (r *Reader) Size() int64 { return r.size }
@@ -146,8 +149,12 @@ func (r *Reader) decode(t *text) {
 		t.err = err
 		return
 	}
-	var err error
-	t.bytes, err = r.decoder.DecodeAll(compressed, make([]byte, 0, f.text))
+	all, err := decoder()
+	if err != nil {
+		t.err = err
+		return
+	}
+	t.bytes, err = all.DecodeAll(compressed, make([]byte, 0, f.text))
 	switch {
 	case err != nil:
 		damaged(err)
@@ -159,6 +166,5 @@ func (r *Reader) decode(t *text) {
 // Close frees what the Reader holds. The file is its owner's to close.
 func (r *Reader) Close() error {
 	r.ahead.Wait()
-	r.decoder.Close()
 	return nil
 }
