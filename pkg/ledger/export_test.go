@@ -67,10 +67,7 @@ func Proposes(line []byte, f Filter) bool {
 	}
 	var b postings.Builder
 	b.Add(postings.Row{Marks: k.marks(), Time: k.at}, k.keys)
-	run, err := cover(postings.Span{To: 1}, b, "")
-	if err != nil {
-		panic(err)
-	}
+	run := covered{postings.Span{To: 1}, b, ""}
 	w, _ := wantedBy(f, nil)
 	proposed := false
 	_ = w.rows(run, f.Newest, func(int, postings.Row, int64) error {

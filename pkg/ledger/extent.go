@@ -14,9 +14,9 @@ import (
 
 // extent is a segment and how much of it was complete when it was looked at.
 type extent struct {
-	name     string // relative to .orchestration
-	info     fs.FileInfo
-	archives []string // that are in the same list, sorted
+	name     string      // relative to .orchestration
+	info     fs.FileInfo // nil for an archive that was known already
+	archives []string    // that are in the same list, sorted
 }
 
 // errRotated: lines went from a listed file into an archive that is not in the list.
@@ -38,6 +38,11 @@ const maxRotated = 100 // each took as many appends as fill a segment
 // ours is seen halfway. A reader does not wait long for it: without the lock it may see a line that is just being
 // written.
 func extents(ctx context.Context, root *os.Root) ([]extent, []Problem, error) {
+	return extentsBut(ctx, root, func(string) bool { return false })
+}
+
+// extentsBut does not look at archives that are known: a hundred of them would be most of a query's time.
+func extentsBut(ctx context.Context, root *os.Root, known func(archive string) bool) ([]extent, []Problem, error) {
 	unlock, err := lockHome(ctx, root, false, readerLockWait)
 	switch {
 	case errors.Is(err, ErrNotInitialized):
@@ -58,7 +63,7 @@ func extents(ctx context.Context, root *os.Root) ([]extent, []Problem, error) {
 	if names, err = archiveNames(root); err != nil {
 		return nil, nil, err
 	}
-	archives, more := look(root, names)
+	archives, more := lookBut(root, names, known)
 	for i := range active {
 		active[i].archives = names
 	}
@@ -66,9 +71,18 @@ func extents(ctx context.Context, root *os.Root) ([]extent, []Problem, error) {
 }
 
 func look(root *os.Root, names []string) (found []extent, problems []Problem) {
+	return lookBut(root, names, func(string) bool { return false })
+}
+
+func lookBut(root *os.Root, names []string, known func(string) bool) (found []extent, problems []Problem) {
 	at := &lastDir{root: root}
 	defer at.close()
+	found = make([]extent, 0, len(names))
 	for _, name := range names {
+		if known(name) {
+			found = append(found, extent{name: name})
+			continue
+		}
 		info, err := at.lstat(path.Join(home, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -122,18 +136,28 @@ func namesIn(root *os.Root, dir, suffix string) ([]string, error) {
 	if info, err := root.Lstat(path.Join(home, dir)); err == nil && !info.IsDir() {
 		return []string{dir}, nil // a problem for whoever looks at it: links are not followed
 	}
-	entries, err := fs.ReadDir(root.FS(), path.Join(home, dir))
+	all, err := readNames(root, path.Join(home, dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list %s/%s: %w", home, dir, err)
 	}
 	var names []string
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), suffix) {
-			names = append(names, path.Join(dir, entry.Name()))
+	for _, name := range all {
+		if strings.HasSuffix(name, suffix) {
+			names = append(names, dir+"/"+name)
 		}
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// readNames asks nothing about the entries, as reading the directory in any other way does.
+func readNames(root *os.Root, name string) ([]string, error) {
+	dir, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Readdirnames(-1)
 }
 
 // content is what readers need of a segment: its lines by their offsets, in whatever form they are kept.

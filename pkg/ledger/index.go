@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -37,6 +36,7 @@ type index struct {
 	mu       sync.Mutex
 	segments map[string]*indexed
 	store    indexStore
+	lines    heldLines
 }
 
 func newIndex(root *os.Root) *index {
@@ -47,19 +47,20 @@ func newIndex(root *os.Root) *index {
 type indexed struct {
 	reached  // the lines that are covered, and the file when they were read
 	archived bool
+	final    bool     // an archive that its name vouches for; git may be about to write the rest of another
 	size     int64    // of the content then; behind the lines can be a torn one
 	id       [32]byte // what its runs are kept under
 	runs     []covered
 	tail     postings.Builder
 	tailFrom int64
+	view     *view // of an archive that is whole: it stays
 }
 
 // covered is a run and what it covers.
 type covered struct {
 	postings.Span
 	reader
-	name   string   // of the file; empty if it could not be written
-	always []uint32 // rows that every query looks at
+	name string // of the file; empty if it could not be written
 }
 
 // reader is a run, in a file or in memory.
@@ -75,17 +76,21 @@ var (
 	_ reader = postings.Builder{}
 )
 
-func cover(span postings.Span, r reader, name string) (covered, error) {
-	always, err := r.Find(finish(hashStart(ofAny)))
-	return covered{span, r, name, always}, err
-}
-
 // view is the index of one segment at a moment. It stays as it is.
 type view struct {
 	place extent
 	reached
-	size int64 // of the content when it was read up to end
-	runs []covered
+	size            int64 // of the content when it was read up to end
+	runs            []covered
+	least, greatest time.Time // bounds for the times of the lines up to end
+}
+
+// knows reports whether all of an archive is in the index, so that nothing about it needs to be asked.
+func (x *index) knows(archive string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := x.segments[archive]
+	return s != nil && s.view != nil
 }
 
 // view brings the index of a segment up to what is in it now. The home is not locked.
@@ -93,6 +98,9 @@ func (x *index) view(ctx context.Context, place extent) (*view, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.segments[place.name]
+	if s != nil && s.view != nil {
+		return s.view, nil
+	}
 	if s == nil || !unchanged(s.info, place.info) {
 		var err error
 		if s, err = x.bringUp(ctx, s, place); err != nil {
@@ -102,9 +110,12 @@ func (x *index) view(ctx context.Context, place extent) (*view, error) {
 	v := &view{place: place, reached: s.reached, size: s.size, runs: slices.Clip(s.runs)}
 	if len(s.tail.Rows) > 0 {
 		tail := postings.Builder{Rows: slices.Clip(s.tail.Rows), Entries: slices.Clip(s.tail.Entries)}
-		if last, err := cover(postings.Span{From: s.tailFrom, To: s.end}, tail, ""); err == nil {
-			v.runs = append(v.runs, last)
-		}
+		v.runs = append(v.runs, covered{postings.Span{From: s.tailFrom, To: s.end}, tail, ""})
+	}
+	v.least, v.greatest = v.times()
+	if s.archived && s.whole() {
+		v.place.info = nil
+		s.view = v
 	}
 	return v, nil
 }
@@ -124,17 +135,13 @@ func (x *index) bringUp(ctx context.Context, s *indexed, place extent) (*indexed
 		return nil, err
 	}
 	defer file.Close()
-	if s == nil || !s.archived && !s.continues(file, size) {
-		id, err := firstLine(file, size)
-		if err != nil {
+	if s == nil || !s.continues(file, size) {
+		if s, err = x.reload(s, place, file, size); err != nil {
 			return nil, err
 		}
-		s = x.load(id, false, func(span postings.Span) bool {
-			at := reached{end: span.To, lastAt: span.Last, last: span.Line}
-			return at.continues(file, size)
-		})
-		x.segments[place.name] = s
 	}
+	a, is := file.(archive)
+	s.final = is && a.checkName(place.name) == nil
 	s.size, s.info = size, nothing{}
 	if err := x.extend(ctx, s, file, size); err != nil {
 		return nil, err
@@ -145,6 +152,25 @@ func (x *index) bringUp(ctx context.Context, s *indexed, place extent) (*indexed
 	if length := s.end - s.tailFrom; length >= x.minRun || s.archived || length >= minQuiet && time.Since(s.info.ModTime()) > quiet {
 		x.keep(s)
 	}
+	return s, nil
+}
+
+// reload takes of the runs that were kept those that the content has.
+func (x *index) reload(s *indexed, place extent, file content, size int64) (*indexed, error) {
+	archived, id := place.archived(), [32]byte{}
+	if archived {
+		id = s.id
+	} else {
+		var err error
+		if id, err = firstLine(file, size); err != nil {
+			return nil, err
+		}
+	}
+	s = x.load(id, archived, func(span postings.Span) bool {
+		at := reached{end: span.To, lastAt: span.Last, last: span.Line}
+		return at.continues(file, size)
+	})
+	x.segments[place.name] = s
 	return s, nil
 }
 
@@ -229,7 +255,7 @@ func (x *index) keep(s *indexed) {
 	if s.end == s.tailFrom {
 		return
 	}
-	span := postings.Span{Segment: s.id, From: s.tailFrom, To: s.end, Last: s.lastAt, Line: s.last, Whole: s.archived && s.end == s.size}
+	span := postings.Span{Segment: s.id, From: s.tailFrom, To: s.end, Last: s.lastAt, Line: s.last, Whole: s.final && s.end == s.size}
 	whole, joined := &s.tail, 0
 	for _, run := range slices.Backward(s.runs) {
 		length := span.To - span.From
@@ -269,6 +295,7 @@ func (x *index) forget(name string) {
 func (x *index) tidy() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.store.release()
 	if x.store.swept {
 		return
 	}
@@ -307,89 +334,4 @@ func (v *view) times() (least, greatest time.Time) {
 		a, z = min(a, least), max(z, greatest)
 	}
 	return time.UnixMilli(a), time.UnixMilli(z + 1)
-}
-
-// candidates gives the numbers of the rows of a run that the filter may take, in order, or all where it has no keys.
-func (w *wanted) candidates(run covered) (rows []uint32, all bool, err error) {
-	for i, group := range w.groups {
-		var of []uint32
-		for _, k := range group {
-			found, err := run.Find(k)
-			if err != nil {
-				return nil, false, err
-			}
-			of = merged(of, found)
-		}
-		if i == 0 {
-			rows = of
-		} else {
-			rows = slices.DeleteFunc(rows, func(n uint32) bool { _, in := slices.BinarySearch(of, n); return !in })
-		}
-	}
-	if len(w.groups) == 0 {
-		return nil, true, nil
-	}
-	return merged(rows, run.always), false, nil
-}
-
-func merged(a, b []uint32) []uint32 {
-	if len(a) == 0 {
-		return b
-	}
-	if len(b) == 0 {
-		return a
-	}
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// rows gives the number and the row of each line that the filter may take, and where it ends at the latest.
-func (w *wanted) rows(run covered, newest bool, yield func(n int, row postings.Row, end int64) error) error {
-	numbers, all, err := w.candidates(run)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errStale, err)
-	}
-	count := len(numbers)
-	if all {
-		count = run.Len()
-	}
-	var page []postings.Row
-	var first int
-	get := func(n int) (postings.Row, error) {
-		if n < first || n >= first+len(page) {
-			if page, first, err = run.Page(n); err != nil {
-				return postings.Row{}, fmt.Errorf("%w: %w", errStale, err)
-			}
-		}
-		return page[n-first], nil
-	}
-	for i := range count {
-		if newest {
-			i = count - 1 - i
-		}
-		n := i
-		if !all {
-			n = int(numbers[i])
-		}
-		row, err := get(n)
-		if err != nil {
-			return err
-		}
-		if !w.passes(row) {
-			continue
-		}
-		end := run.To
-		if n+1 < run.Len() {
-			if n+1 < first+len(page) {
-				end = run.From + int64(page[n+1-first].Offset)
-			} else if next, _, err := run.Page(n + 1); err == nil {
-				end = run.From + int64(next[0].Offset)
-			}
-		}
-		if err := yield(n, row, end); err != nil {
-			return err
-		}
-	}
-	return nil
 }

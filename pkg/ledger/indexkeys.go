@@ -14,6 +14,7 @@ import (
 const (
 	ofID      = 'r'
 	ofIntent  = 'i'
+	ofChange  = 'c' // an intent, where the kind changes files: an intent has many records that only say it was selected
 	ofPath    = 'p'
 	ofDir     = 'd' // a path up to one of its slashes
 	ofSession = 's'
@@ -36,12 +37,14 @@ func finish(h uint64) postings.Key {
 	return postings.KeyOf(h ^ h>>33)
 }
 
-func keyOf[T ~string | ~[]byte](of byte, text T) postings.Key {
+func keyOf[T ~string | ~[]byte](of byte, text T) postings.Key { return finish(hashOf(of, text)) }
+
+func hashOf[T ~string | ~[]byte](of byte, text T) uint64 {
 	h := hashStart(of)
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * fnvPrime
 	}
-	return finish(h)
+	return h
 }
 
 func keyOfLine(id digest) postings.Key { return postings.KeyOf(binary.LittleEndian.Uint64(id[:])) }
@@ -53,6 +56,8 @@ type lineKeys struct {
 	class uint32
 	talk  uint32
 	keys  []postings.Key
+	// changing is what the line's intents hash to under ofChange. It is for keys only where the kind is known.
+	changing []uint64
 }
 
 // The bits of a row's marks.
@@ -77,6 +82,21 @@ func addPath[T ~string | ~[]byte](k *lineKeys, text T) {
 	k.keys = append(k.keys, finish(path))
 }
 
+func addIntent[T ~string | ~[]byte](k *lineKeys, id T) {
+	k.keys = append(k.keys, keyOf(ofIntent, id))
+	k.changing = append(k.changing, hashOf(ofChange, id))
+}
+
+// addChanging adds what depends on the kind.
+func (k *lineKeys) addChanging() {
+	if k.kinds&kindMarks(ChangeKinds()) == 0 {
+		return
+	}
+	for _, h := range k.changing {
+		k.keys = append(k.keys, finish(h))
+	}
+}
+
 // kindMark is a bit for each kind, and one for all others.
 func kindMark[T ~string | ~[]byte](kind T) uint32 {
 	known := Kinds()
@@ -84,6 +104,13 @@ func kindMark[T ~string | ~[]byte](kind T) uint32 {
 		return 1 << i
 	}
 	return 1 << len(known)
+}
+
+func kindMarks(kinds []Kind) (marks uint32) {
+	for _, kind := range kinds {
+		marks |= kindMark(kind)
+	}
+	return marks
 }
 
 func classMark[T ~string | ~[]byte](class T) uint32 {
@@ -109,7 +136,7 @@ func sessionMark[T ~string | ~[]byte](session T) uint32 {
 // indexLine gives the keys of a line; ok is false for one that is not to be in the index: a blank one. k is used again
 // for each line.
 func indexLine(k *lineKeys, line rawLine, id digest) (ok bool) {
-	*k = lineKeys{keys: k.keys[:0]}
+	*k = lineKeys{keys: k.keys[:0], changing: k.changing[:0]}
 	blank := !line.tooLong && len(bytes.TrimSpace(line.data)) == 0
 	if blank {
 		return false
@@ -118,6 +145,7 @@ func indexLine(k *lineKeys, line rawLine, id digest) (ok bool) {
 		*k = lineKeys{keys: append(k.keys[:0], finish(hashStart(ofAny)))}
 		return true
 	}
+	k.addChanging()
 	k.keys = append(k.keys, keyOfLine(id))
 	if len(k.keys) > maxKeys {
 		k.keys = append(k.keys[:0], keyOfLine(id), finish(hashStart(ofAny)))
@@ -133,8 +161,9 @@ func (k *lineKeys) parse(line []byte) bool {
 	}
 	*k = lineKeys{
 		at: e.Time.UnixMilli(), kinds: kindMark(e.Kind), class: classMark(e.MutationClass), talk: sessionMark(e.Session),
-		keys: append(k.keys[:0], keyOf(ofID, e.ID), keyOf(ofIntent, e.IntentID)),
+		keys: append(k.keys[:0], keyOf(ofID, e.ID)), changing: k.changing[:0],
 	}
+	addIntent(k, e.IntentID)
 	for _, c := range e.Changes {
 		addPath(k, c.Path)
 		addPath(k, c.From)
@@ -169,7 +198,7 @@ func wantedBy(f Filter, paths []string) (w wanted, selective bool) {
 		w.groups = append(w.groups, group)
 	}
 	if f.IntentID != "" {
-		w.groups = append(w.groups, []postings.Key{keyOf(ofIntent, f.IntentID)})
+		w.groups = append(w.groups, []postings.Key{keyOf(intentKey(f.Kinds), f.IntentID)})
 	}
 	if f.Path != "" {
 		w.groups = append(w.groups, pathKeys(f.Path))
@@ -181,9 +210,7 @@ func wantedBy(f Filter, paths []string) (w wanted, selective bool) {
 		}
 		w.groups = append(w.groups, group)
 	}
-	for _, kind := range f.Kinds {
-		w.kinds |= kindMark(kind)
-	}
+	w.kinds = kindMarks(f.Kinds)
 	if w.kinds&kindMark("") != 0 {
 		w.kinds = 0 // a kind that is not ours: the marks know too little of those
 	}
@@ -198,6 +225,15 @@ func wantedBy(f Filter, paths []string) (w wanted, selective bool) {
 		w.until = clampTime(f.Until)
 	}
 	return w, len(w.groups) > 0 || w.kinds|w.class != 0 || w.talk != 0 || w.since != minTime || w.until != maxTime
+}
+
+// intentKey is what an intent's records of some kinds are found by.
+func intentKey(kinds []Kind) byte {
+	changes := ChangeKinds()
+	if len(kinds) == 0 || slices.ContainsFunc(kinds, func(k Kind) bool { return !slices.Contains(changes, k) }) {
+		return ofIntent
+	}
+	return ofChange
 }
 
 func pathKeys(path string) []postings.Key {

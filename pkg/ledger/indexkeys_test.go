@@ -14,6 +14,7 @@ func matching(e ledger.Entry) []ledger.Filter {
 	filters := []ledger.Filter{
 		{ID: e.ID}, {ID: e.Hash}, {IntentID: e.IntentID}, {Class: e.MutationClass}, {Session: e.Session},
 		{Kinds: []ledger.Kind{ledger.KindBuild, e.Kind}}, {Since: e.Time}, {Until: e.Time.Add(1)},
+		{IntentID: e.IntentID, Kinds: ledger.ChangeKinds()}, {IntentID: e.IntentID, Kinds: []ledger.Kind{e.Kind}},
 	}
 	paths := e.Files
 	for _, c := range e.Changes {

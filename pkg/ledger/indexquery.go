@@ -120,16 +120,29 @@ func (r *indexReader) uncovered(ctx context.Context) error {
 }
 
 func (r *indexReader) row(run covered, n int, row postings.Row, end int64) error {
-	if err := r.open(); err != nil {
-		return err
+	name := r.view.place.name
+	offset := run.From + int64(row.Offset)
+	holds := r.Limit > 0 && r.Limit <= maxHeldLimit && r.view.place.archived()
+	var line rawLine
+	held := false
+	if holds {
+		line, held = r.index.lines.get(name, offset)
 	}
-	line, err := r.line(run.From+int64(row.Offset), end)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errStale, err)
+	if !held {
+		if err := r.open(); err != nil {
+			return err
+		}
+		var err error
+		if line, err = r.line(offset, end); err != nil {
+			return fmt.Errorf("%w: %w", errStale, err)
+		}
 	}
 	e, err := r.parse(line)
 	if err == nil && r.matches(e) {
-		return r.give(e, line, r.view.place.name, r.visit)
+		if holds && !held {
+			r.index.lines.put(name, line)
+		}
+		return r.give(e, line, name, r.visit)
 	}
 	if !r.stands(run, n, row, line, err) {
 		return errStale

@@ -130,7 +130,7 @@ func (s *skimmer) member(k *lineKeys, name []byte) bool {
 	case "path", "from":
 		addPath(k, value)
 	case "intent_id":
-		k.keys = append(k.keys, keyOf(ofIntent, value))
+		addIntent(k, value)
 	case "kind":
 		k.kinds |= kindMark(value)
 	case "mutation_class":

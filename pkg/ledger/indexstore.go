@@ -34,6 +34,7 @@ const (
 // indexStore is the directory of runs. Whatever stands in it, or happens to it, costs time only.
 type indexStore struct {
 	root   *os.Root
+	dir    *os.Root              // the directory itself while several files are opened; nil else
 	files  map[string][]fileSpan // by the first half of the name
 	listed time.Time
 	held   atomic.Int64
@@ -77,9 +78,7 @@ func (s *indexStore) next(segment [32]byte, from int64, fits func(postings.Span)
 			continue
 		}
 		if span := run.Span(); span.Segment == segment && span.From == from && fits(span) {
-			if found, err := cover(span, run, f.name); err == nil {
-				return found, true
-			}
+			return covered{span, run, f.name}, true
 		}
 	}
 	return covered{}, false
@@ -87,19 +86,32 @@ func (s *indexStore) next(segment [32]byte, from int64, fits func(postings.Span)
 
 func (s *indexStore) list() {
 	s.listed, s.files = time.Now(), map[string][]fileSpan{}
-	entries, err := fs.ReadDir(s.root.FS(), indexDir)
+	names, err := readNames(s.root, indexDir)
 	if err != nil {
 		return
 	}
-	for _, entry := range entries {
-		if segment, f, ok := parseIndexName(entry.Name()); ok {
+	for _, name := range names {
+		if segment, f, ok := parseIndexName(name); ok {
 			s.files[segment] = append(s.files[segment], f)
 		}
 	}
 }
 
-func (s *indexStore) open(name string) (*postings.Run, error) {
-	file, info, err := openRegular(s.root, path.Join(indexDir, name), os.O_RDONLY)
+// release closes the directory: it may be deleted at any time, and who holds it open would not notice.
+func (s *indexStore) release() {
+	if s.dir != nil {
+		s.dir.Close()
+		s.dir = nil
+	}
+}
+
+func (s *indexStore) open(name string) (_ *postings.Run, err error) {
+	if s.dir == nil {
+		if s.dir, err = s.root.OpenRoot(indexDir); err != nil {
+			return nil, err
+		}
+	}
+	file, info, err := openRegular(s.dir, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -141,14 +153,11 @@ func (s *indexStore) write(span postings.Span, data []byte) (covered, error) {
 	if err == nil {
 		run, err := s.open(name)
 		if err == nil {
-			return cover(span, run, name)
+			return covered{span, run, name}, nil
 		}
 	}
 	run, err := postings.Open(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return covered{}, err
-	}
-	return cover(span, run, "")
+	return covered{span, run, ""}, err
 }
 
 func (s *indexStore) put(name string, data []byte) (err error) {

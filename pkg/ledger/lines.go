@@ -25,7 +25,11 @@ type rawLine struct {
 
 // forward calls yield for each line from the start of r, which stands at base in its segment.
 func forward(r io.Reader, base int64, yield func(rawLine) error) error {
-	in := bufio.NewReaderSize(r, 4*readBlock)
+	block := int64(4 * readBlock)
+	if s, ok := r.(*io.SectionReader); ok {
+		block = min(block, s.Size()+1) // a few lines that were appended
+	}
+	in := bufio.NewReaderSize(r, int(block))
 	var held []byte
 	line := rawLine{offset: base, number: 1}
 	for {

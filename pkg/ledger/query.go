@@ -97,7 +97,7 @@ func (l *Ledger) query(ctx context.Context, f Filter, paths []string) (r Result,
 }
 
 func (l *Ledger) queryOnce(ctx context.Context, f Filter, paths []string) (Result, error) {
-	places, problems, err := extents(ctx, l.root)
+	places, problems, err := extentsBut(ctx, l.root, l.index.knows)
 	if err != nil {
 		return Result{}, fmt.Errorf("query the ledger: %w", err)
 	}
@@ -156,7 +156,7 @@ func (l *Ledger) Scan(ctx context.Context, visit func(Entry) error) ([]Problem, 
 // scan gives each match once, also when a rotation makes it begin again.
 func (l *Ledger) scan(ctx context.Context, q *query, visit func(Entry) error) ([]Problem, error) {
 	err := unlessRotated(func() error {
-		places, problems, err := extents(ctx, l.root)
+		places, problems, err := extentsBut(ctx, l.root, l.index.knows)
 		if err != nil {
 			return fmt.Errorf("scan the ledger: %w", err)
 		}

@@ -33,7 +33,7 @@ func (l *Ledger) Each(ctx context.Context, f Filter, visit func(Entry) error) ([
 }
 
 func (l *Ledger) each(ctx context.Context, q *query, visit func(Entry) error) error {
-	places, problems, err := extents(ctx, l.root)
+	places, problems, err := extentsBut(ctx, l.root, l.index.knows)
 	if err != nil {
 		return fmt.Errorf("query the ledger: %w", err)
 	}
@@ -62,10 +62,11 @@ func (l *Ledger) ScanLines(ctx context.Context, want func(line []byte) bool, vis
 
 // cursor is one segment on its way through a merge.
 type cursor struct {
-	next  func() (Entry, error, bool)
-	stop  func()
-	begun bool
-	head  Entry // once begun
+	entries iter.Seq2[Entry, error]
+	next    func() (Entry, error, bool) // nil until it is begun
+	end     func()
+	begun   bool
+	head    Entry // once begun
 	// bound is not behind the first head in the order of the merge; while it does not come first, the segment need
 	// not be opened.
 	bound   time.Time
@@ -75,7 +76,7 @@ type cursor struct {
 // merge gives the matches of several segments in the order of their times: whichever segment's next match comes first
 // goes first. Of equal times the earlier segment comes first, as in Query.
 func (q *query) merge(ctx context.Context, root *os.Root, places []extent, visit func(Entry) error) error {
-	var open []*cursor
+	open := make([]*cursor, 0, len(places))
 	defer func() {
 		for _, c := range open {
 			c.stop()
@@ -83,8 +84,7 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []extent, visit
 		}
 	}()
 	for _, place := range places {
-		c := &cursor{}
-		c.next, c.stop = iter.Pull2(q.entries(ctx, root, place))
+		c := &cursor{entries: q.entries(ctx, root, place)}
 		c.bound, c.bounded = q.bound(place)
 		open = append(open, c)
 	}
@@ -115,11 +115,10 @@ func (q *query) bound(place extent) (time.Time, bool) {
 	if v == nil || v.size > v.end {
 		return time.Time{}, false
 	}
-	least, greatest := v.times()
 	if q.Newest {
-		return greatest, true
+		return v.greatest, true
 	}
-	return least, true
+	return v.least, true
 }
 
 // first is the cursor whose head comes next, or one that has to begin before that can be said.
@@ -152,9 +151,18 @@ func (q *query) before(a, b time.Time) bool {
 }
 
 func (c *cursor) advance() (more bool, err error) {
+	if c.next == nil {
+		c.next, c.end = iter.Pull2(c.entries)
+	}
 	head, err, more := c.next()
 	c.head, c.begun = head, true
 	return more && err == nil, err
+}
+
+func (c *cursor) stop() {
+	if c.next != nil {
+		c.end()
+	}
 }
 
 // entries is each as a sequence, for merge to take from one segment at a time. An error is its last element.

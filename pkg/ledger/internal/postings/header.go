@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	magic      = "omcpidx1"
+	magic      = "omcpidx2"
 	headerSize = 192
 )
 

@@ -16,6 +16,7 @@ type Run struct {
 	pageSums  []uint32
 	bucketEnd []uint32
 	bucketSum []uint32
+	found     remembered
 }
 
 // Open reads header and directory of a file of the given size.
@@ -75,46 +76,47 @@ func (r *Run) Len() int { return r.rows }
 // Times gives the least and the greatest time of the rows.
 func (r *Run) Times() (least, greatest int64) { return r.least, r.greatest }
 
-// Find gives the rows that have the key, in order.
-func (r *Run) Find(k Key) ([]uint32, error) {
-	entries, err := r.bucket(bucketOf(uint64(k), r.buckets))
+// Find gives the rows that have the key, in order. They are not the caller's to change.
+func (r *Run) Find(k Key) (rows []uint32, err error) {
+	if rows, known := r.found.get(k); known {
+		return rows, nil
+	}
+	err = r.bucket(bucketOf(uint64(k), r.buckets), func(entry uint64) {
+		if Key(entry&^rowMask) == k {
+			rows = append(rows, uint32(entry&rowMask))
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	at, _ := slices.BinarySearch(entries, uint64(k))
-	var rows []uint32
-	for _, e := range entries[at:] {
-		if Key(e&^rowMask) != k {
-			break
-		}
-		rows = append(rows, uint32(e&rowMask))
-	}
+	r.found.put(k, rows)
 	return rows, nil
 }
 
-func (r *Run) bucket(i uint64) ([]uint64, error) {
+// bucket gives each entry of a bucket, in order.
+func (r *Run) bucket(i uint64, yield func(entry uint64)) error {
 	begin, end := uint32(0), r.bucketEnd[i]
 	if i > 0 {
 		begin = r.bucketEnd[i-1]
 	}
 	data := make([]byte, end-begin)
 	if err := readFull(r.file, data, r.keysAt()+int64(begin)); err != nil {
-		return nil, err
+		return err
 	}
 	if crc32.Checksum(data, castagnoli()) != r.bucketSum[i] {
-		return nil, fmt.Errorf("%w: keys", ErrDamaged)
+		return fmt.Errorf("%w: keys", ErrDamaged)
 	}
 	last := lowest(i, r.buckets)
-	entries := make([]uint64, 0, len(data)/2)
 	for len(data) > 0 {
 		step, n := binary.Uvarint(data)
 		entry := last + step
 		if n <= 0 || entry < last || bucketOf(entry, r.buckets) != i || int(entry&rowMask) >= r.rows {
-			return nil, fmt.Errorf("%w: keys", ErrDamaged)
+			return fmt.Errorf("%w: keys", ErrDamaged)
 		}
-		entries, last, data = append(entries, entry), entry, data[n:]
+		yield(entry)
+		last, data = entry, data[n:]
 	}
-	return entries, nil
+	return nil
 }
 
 // Page gives the rows of which i is one, and the number of the first of them.
@@ -153,11 +155,9 @@ func (r *Run) Load() (*Builder, error) {
 		b.Rows = append(b.Rows, rows...)
 	}
 	for i := range r.buckets {
-		entries, err := r.bucket(uint64(i))
-		if err != nil {
+		if err := r.bucket(uint64(i), func(entry uint64) { b.Entries = append(b.Entries, entry) }); err != nil {
 			return nil, err
 		}
-		b.Entries = append(b.Entries, entries...)
 	}
 	return b, nil
 }
