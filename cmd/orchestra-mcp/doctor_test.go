@@ -403,6 +403,7 @@ func TestDoctorFindsNothingInAHealthyWorkspace(t *testing.T) {
 func TestDoctorAndItsRemedies(t *testing.T) {
 	for name, b := range breakages() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPatient(t)
 			b.do(p)
 			report := p.examine()

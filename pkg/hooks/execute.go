@@ -108,7 +108,7 @@ func unsettled(err error) error {
 		return refusal.New(refusal.Cancelled, "The call was cancelled; nothing was changed.")
 	}
 	return refusal.Newf(refusal.LedgerUnavailable, "The change could not be written down before it was made (%v).", err).
-		With("changed", false).Suggest("Nothing was changed. Ask the user to look at the server's log and at .orchestration/.")
+		With("changed", false).Suggest("Nothing was changed. Ask the user to run `orchestra-mcp doctor` in the workspace, and to look at the server's log.")
 }
 
 // commit takes effect and records it. A call that is interrupted by a panic
@@ -218,7 +218,7 @@ func (e *Engine) takeBack(ctx context.Context, call *Call, outcome *Outcome, ent
 	case back == nil && isPassing:
 		return passing.With("changed", false)
 	case back == nil && changed:
-		return r.With("changed", false).Suggest("Nothing was changed. Ask the user to look at the server's log and at .orchestration/.")
+		return r.With("changed", false).Suggest("Nothing was changed. Ask the user to run `orchestra-mcp doctor` in the workspace, and to look at the server's log.")
 	case back == nil:
 		return r.With("changed", false)
 	case outcome.Settlement == nil:

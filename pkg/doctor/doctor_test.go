@@ -1,0 +1,231 @@
+package doctor_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/doctor"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+var now = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+
+// fresh is a new workspace with a home of its own, as doctor is asked about it.
+func fresh(t *testing.T) (doctor.Options, *os.Root) {
+	t.Helper()
+	base := t.TempDir()
+	dir, home := filepath.Join(base, "ws"), filepath.Join(base, "home")
+	must(t, os.Mkdir(dir, 0o755), os.Mkdir(home, 0o755))
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	t.Cleanup(func() { must(t, root.Close()) })
+	_, err = scaffold.Create(root, scaffold.Options{Intent: scaffold.FirstIntent{ID: "INT-001", Name: "n", Scope: []string{"src/**"}}})
+	must(t, err)
+	executable, err := os.Executable()
+	must(t, err)
+	userDir := filepath.Join(home, ".config", "orchestra-mcp")
+	return doctor.Options{
+		Dir: dir, Home: home, OS: runtime.GOOS, UserDir: userDir, Executable: executable, Version: "devel", Self: "orchestra-mcp",
+		Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, Now: func() time.Time { return now },
+	}, root
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// find gives the first finding of an area whose message contains a text.
+func find(r doctor.Report, area, says string) (doctor.Finding, bool) {
+	for _, f := range r.Findings {
+		if f.Area == area && strings.Contains(f.Message, says) {
+			return f, true
+		}
+	}
+	return doctor.Finding{}, false
+}
+
+// wrongAndRight wants a finding with the first options and none with the second.
+func wrongAndRight(t *testing.T, wrong, right doctor.Options, area string, status doctor.Status, says string) {
+	t.Helper()
+	f, found := find(doctor.Run(context.Background(), wrong), area, says)
+	if !found || f.Status != status || f.Remedy == "" {
+		t.Errorf("%s %q: found %+v", area, says, f)
+	}
+	if f, found := find(doctor.Run(context.Background(), right), area, says); found {
+		t.Errorf("still found %+v", f)
+	}
+}
+
+func TestClockBeforeTheProgram(t *testing.T) {
+	right, _ := fresh(t)
+	wrong := right
+	wrong.Now = func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) }
+	wrongAndRight(t, wrong, right, "program", doctor.Fail, "before this program was made")
+}
+
+func TestClockBehindTheLedger(t *testing.T) {
+	right, root := fresh(t)
+	l, err := ledger.Open(root, ledger.Options{Version: "v1", Clock: func() time.Time { return now }})
+	must(t, err)
+	for range 3 {
+		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindSelection, IntentID: "INT-001", Contributor: ledger.Contributor{Type: ledger.ContributorAI}})
+		must(t, err)
+	}
+	must(t, l.Close(context.Background()))
+	wrong := right
+	wrong.Now = func() time.Time { return now.Add(-time.Hour) }
+	wrongAndRight(t, wrong, right, "ledger", doctor.Warn, "still to come")
+	report, err := ledger.Verify(context.Background(), root)
+	if err != nil || len(report.Problems) > 0 || report.Records != 3 {
+		t.Errorf("the ledger: %+v, %v", report, err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	right, _ := fresh(t)
+	right.MinFree = 1
+	wrong := right
+	wrong.MinFree = 1 << 62
+	if runtime.GOOS != "linux" {
+		return // how much is free is not asked elsewhere
+	}
+	wrongAndRight(t, wrong, right, "files", doctor.Fail, "are free")
+}
+
+func TestHomeAsWorkspace(t *testing.T) {
+	right, _ := fresh(t)
+	wrong := right
+	wrong.Home = right.Dir
+	wrongAndRight(t, wrong, right, "workspace", doctor.Warn, "whole home directory")
+}
+
+func TestNoHome(t *testing.T) {
+	right, _ := fresh(t)
+	wrong := right
+	wrong.Home, wrong.UserDir = "", ""
+	wrongAndRight(t, wrong, right, "settings", doctor.Warn, "no directory for your own settings")
+	wrongAndRight(t, wrong, right, "clients", doctor.Warn, "home directory is not known")
+}
+
+func TestWorkspaceThatIsGone(t *testing.T) {
+	right, _ := fresh(t)
+	wrong := right
+	wrong.Dir += "-gone"
+	wrongAndRight(t, wrong, right, "workspace", doctor.Fail, "cannot be opened")
+}
+
+// TestDirectoryThatCannotBeWritten: whoever may write everywhere must not be told that he may not.
+func TestDirectoryThatCannotBeWritten(t *testing.T) {
+	o, root := fresh(t)
+	must(t, root.Chmod(".orchestration", 0o555))
+	t.Cleanup(func() { _ = root.Chmod(".orchestration", 0o755) })
+	try, err := root.Create(".orchestration/x")
+	if err == nil {
+		must(t, try.Close())
+	}
+	f, found := find(doctor.Run(context.Background(), o), "files", "cannot be written")
+	if wanted := err != nil && runtime.GOOS == "linux"; found != wanted {
+		t.Errorf("found %v %+v, writing says %v", found, f, err)
+	}
+	if found && (f.Status != doctor.Fail || f.Command != "chmod u+w -- .orchestration") {
+		t.Errorf("found %+v", f)
+	}
+}
+
+// TestSandboxRequired: who requires what there is not must not be told that commands run free.
+func TestSandboxRequired(t *testing.T) {
+	wrong, _ := fresh(t)
+	right := wrong
+	right.Environ = append(right.Environ, "ORCHESTRA_SANDBOX=require")
+	wrongAndRight(t, wrong, right, "sandbox", doctor.Warn, "not confined in this version")
+	if _, found := find(doctor.Run(context.Background(), right), "sandbox", "no command of an agent runs"); !found {
+		t.Error("it is not said that no command runs")
+	}
+}
+
+func TestApprovals(t *testing.T) {
+	o, root := fresh(t)
+	says := func(o doctor.Options, status doctor.Status, text string) {
+		t.Helper()
+		if f, found := find(doctor.Run(context.Background(), o), "approvals", text); !found || f.Status != status {
+			t.Errorf("%q: %+v", text, f)
+		}
+	}
+	says(o, doctor.OK, "nobody waits")
+	store := approval.Open(root, approval.Options{UserDir: o.UserDir, Clock: o.Now})
+	for _, path := range []string{"a", "b"} {
+		_, _, err := store.Put(approval.Request{Kind: approval.ScopeExpansion, Tool: "request_scope_expansion", IntentID: "INT-001", Paths: []string{path}})
+		must(t, err)
+	}
+	pending, err := store.Pending()
+	must(t, err)
+	says(o, doctor.OK, "2 requests wait")
+	_, _, err = store.Answer(pending[0].ID, approval.Answer{Decision: approval.Deny, Via: approval.Inbox})
+	must(t, err)
+	says(o, doctor.OK, "1 request waits")
+	late := o
+	late.Now = func() time.Time { return now.Add(2 * approval.Lifetime) }
+	says(late, doctor.OK, "0 requests wait")
+	key := filepath.Join(o.UserDir, "approval.key")
+	must(t, os.WriteFile(key, []byte("x"), 0o600))
+	says(o, doctor.Fail, "is not a key")
+	must(t, os.Remove(key))
+	says(o, doctor.Warn, "key that shows them to be genuine")
+	if _, err := os.Lstat(key); err == nil {
+		t.Error("doctor made a key")
+	}
+}
+
+// TestOldVersion gives a client a program that says it is of another version. It is told by its contents; it is not run.
+func TestOldVersion(t *testing.T) {
+	right, root := fresh(t)
+	content, err := os.ReadFile(right.Executable)
+	must(t, err)
+	const mine = "github.com/intentgov/orchestra-mcp\t(devel)"
+	if !bytes.Contains(content, []byte(mine)) {
+		t.Fatal("the test's own program does not say which module it is of")
+	}
+	old := filepath.Join(filepath.Dir(right.Home), "old")
+	must(t, os.WriteFile(old, bytes.ReplaceAll(content, []byte(mine), []byte(strings.Replace(mine, "(devel)", "v0.0.99", 1))), 0o755))
+	configure := func(program string) {
+		t.Helper()
+		must(t, root.WriteFile(".mcp.json", []byte(`{"mcpServers": {"orchestra": {"command": "`+filepath.ToSlash(program)+
+			`", "args": ["serve", "--workspace", "`+filepath.ToSlash(right.Dir)+`"]}}}`), 0o644))
+	}
+	configure(old)
+	f, found := find(doctor.Run(context.Background(), right), "clients", "version v0.0.99; this is devel")
+	if !found || f.Status != doctor.Warn || f.Command != "orchestra-mcp setup claude-code" {
+		t.Errorf("found %+v", f)
+	}
+	configure(right.Executable)
+	if f, found := find(doctor.Run(context.Background(), right), "clients", "version"); found {
+		t.Errorf("still found %+v", f)
+	}
+	inside := filepath.Join(right.Dir, "bin")
+	must(t, os.WriteFile(inside, content, 0o755))
+	configure(inside)
+	if f, found := find(doctor.Run(context.Background(), right), "clients", "inside the workspace"); !found || f.Status != doctor.Warn {
+		t.Errorf("found %+v", f)
+	}
+}
+
+func TestLedgerThatWasNeverRotated(t *testing.T) {
+	wrong, root := fresh(t)
+	right, _ := fresh(t)
+	file, err := root.Create(".orchestration/agent_trace.jsonl")
+	must(t, err)
+	must(t, file.Truncate(257<<20), file.Close())
+	wrongAndRight(t, wrong, right, "ledger", doctor.Warn, "never rotated")
+}

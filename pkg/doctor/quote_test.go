@@ -1,0 +1,28 @@
+//go:build unix
+
+package doctor_test
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/doctor"
+)
+
+// FuzzQuote: a shell makes the same text of it, whatever a hostile name holds.
+func FuzzQuote(f *testing.F) {
+	for _, text := range []string{"", "a", "-rf", "a b", "it's", "$(touch x)", "`x`", "a\nb", "\\", "''", "é\u202e", "~", "#", "*"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for i := range len(text) {
+			if text[i] == 0 { // no argument can hold one
+				return
+			}
+		}
+		out, err := exec.Command("sh", "-c", "printf %s "+doctor.Quote(text)+"; echo .").Output()
+		if err != nil || string(out) != text+".\n" {
+			t.Errorf("%q became %q, %v", text, out, err)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package journal_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+)
+
+// look is what somebody sees who changes nothing, and takes nothing from anybody.
+func look(t *testing.T, dir string) []journal.Seen {
+	t.Helper()
+	state, err := os.OpenRoot(dir)
+	must(t, err)
+	defer state.Close()
+	before := contents(t, dir)
+	found, err := journal.Look(state)
+	must(t, err)
+	if after := contents(t, dir); !slices.Equal(before, after) {
+		t.Errorf("looking changed %q to %q", before, after)
+	}
+	return found
+}
+
+func contents(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	for _, name := range slots(t, dir) {
+		content, err := os.ReadFile(name)
+		must(t, err)
+		all = append(all, name+string(content))
+	}
+	return all
+}
+
+func TestLookSeesWhatIsInFlight(t *testing.T) {
+	dir := t.TempDir()
+	if found := look(t, dir); len(found) != 0 {
+		t.Errorf("found %+v in nothing", found)
+	}
+	one := journal.Open(journal.Options{State: func() (*os.Root, error) { return os.OpenRoot(dir) }})
+	f, err := one.Begin(entryOf("a"))
+	must(t, err)
+	found := look(t, dir)
+	if len(found) != 1 || found[0].PID != os.Getpid() || found[0].Torn || found[0].Aside {
+		t.Errorf("found %+v", found)
+	}
+	name := slots(t, dir)[0]
+	content, err := os.ReadFile(name)
+	must(t, err)
+	f.Done()
+	if found := look(t, dir); len(found) != 0 {
+		t.Errorf("found %+v after its end", found)
+	}
+	must(t, one.Close())
+
+	// The next to come still finds the entry of a dead process: looking did not take it.
+	must(t, os.WriteFile(name, content, 0o600))
+	if found := look(t, dir); len(found) != 1 {
+		t.Errorf("found %+v of a dead process", found)
+	}
+	taken := orphans(t, open(t, dir))
+	if len(taken) != 1 {
+		t.Fatalf("taken %+v", taken)
+	}
+	taken[0].Release()
+}
+
+func TestLookSeesWhatIsTorn(t *testing.T) {
+	dir := t.TempDir()
+	inflight := filepath.Join(dir, "inflight")
+	must(t, os.Mkdir(inflight, 0o700))
+	must(t, os.WriteFile(filepath.Join(inflight, "x.entry"), []byte("inflight 1 P- 00"), 0o600))
+	must(t, os.WriteFile(filepath.Join(inflight, "y.entry.unreadable"), nil, 0o600))
+	found := look(t, dir)
+	if len(found) != 2 || !found[0].Torn || found[0].Aside || !found[1].Aside {
+		t.Errorf("found %+v", found)
+	}
+	must(t, os.Remove(filepath.Join(inflight, "x.entry")))
+	must(t, os.Mkdir(filepath.Join(inflight, "x.entry"), 0o700))
+	state, err := os.OpenRoot(dir)
+	must(t, err)
+	defer state.Close()
+	if found, err := journal.Look(state); err == nil {
+		t.Errorf("a directory for an entry gave %+v", found)
+	}
+}
