@@ -97,7 +97,7 @@ func offersTools(w *workspace, a agent) {
 	for _, want := range []string{
 		"select_active_intent", "get_active_intent", "list_intents", "read_file", "list_files", "search_files",
 		"read_command_output", "query_trace", "query_lessons", "write_to_file", "apply_diff", "edit_file",
-		"apply_patch", "execute_command", "propose_intent", "request_scope_expansion", "resume_approval",
+		"apply_patch", "execute_command", "propose_intent", "request_scope_expansion", "record_lesson", "resume_approval",
 	} {
 		if !slices.Contains(names, want) {
 			w.t.Errorf("no tool %s among %v", want, names)

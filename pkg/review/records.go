@@ -17,7 +17,9 @@ type record struct {
 func (r *record) name() string { return cmp.Or(r.ID, r.Hash) }
 
 // explains reports whether the record can account for changes of files.
-func (r *record) explains() bool { return slices.Contains(ledger.ChangeKinds(), r.Kind) }
+func (r *record) explains() bool {
+	return slices.Contains(append(ledger.ChangeKinds(), ledger.KindLifecycle), r.Kind)
+}
 
 // readRecords finds the lines that neither the base nor the merge base has. The same line twice counts once.
 func (r *review) readRecords() error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -108,7 +109,11 @@ type changes struct {
 	effects []*hooks.FileEffect
 	files   []workspace.Change
 	notes   []string
-	render  func(o *hooks.Outcome) (hooks.Result, error)
+	// record makes another kind of record of it, and class says what it is
+	// where it is not to be judged.
+	record *hooks.Note
+	class  mutation.Resolved
+	render func(o *hooks.Outcome) (hooks.Result, error)
 }
 
 // add plans one change. A change to the very same bytes is not carried out but
@@ -123,7 +128,16 @@ func (c *changes) add(effect *hooks.FileEffect, change workspace.Change) {
 }
 
 func (c *changes) Prepare(ctx context.Context) (hooks.Prepared, error) {
-	outcome := &hooks.Outcome{Warnings: c.notes}
+	prepared, err := c.attempt(ctx)
+	if err != nil {
+		return nil, c.refuse(err)
+	}
+	return prepared, nil
+}
+
+// attempt is Prepare with the workspace's own errors.
+func (c *changes) attempt(ctx context.Context) (hooks.Prepared, error) {
+	outcome := &hooks.Outcome{Warnings: c.notes, Record: c.record, Class: c.class}
 	for _, effect := range c.effects {
 		outcome.Files = append(outcome.Files, outcomeOf(effect))
 	}
@@ -132,7 +146,7 @@ func (c *changes) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	}
 	files, err := c.deps.Workspace.Prepare(ctx, c.files)
 	if err != nil {
-		return nil, c.refuse(err)
+		return nil, err
 	}
 	return &preparedChanges{c, files, outcome}, nil
 }

@@ -75,7 +75,7 @@ func All(d *Deps) []hooks.Tool {
 		readFile(d), listFiles(d), searchFiles(d), readCommandOutput(d),
 		queryTrace(d), queryLessons(d),
 		writeToFile(d), applyDiff(d), editFile(d, "edit_file"), applyPatch(d), executeCommand(d),
-		proposeIntent(d), requestScopeExpansion(d), updateIntent(d, false), resumeApproval(d),
+		proposeIntent(d), requestScopeExpansion(d), updateIntent(d, false), recordLesson(d), resumeApproval(d),
 	}
 	if d.Aliases {
 		tools = append(tools, editFile(d, "edit"), editFile(d, "search_replace"))

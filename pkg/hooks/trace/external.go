@@ -49,7 +49,7 @@ func (l *lastRecords) external(ctx context.Context, path, before string) bool {
 func (l *lastRecords) lookup(ctx context.Context, path string) (after string, found bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
-	result, err := l.ledger.Query(ctx, ledger.Filter{Path: path, Kinds: ledger.ChangeKinds(), Limit: 1, Newest: true})
+	result, err := l.ledger.Query(ctx, ledger.Filter{Path: path, Kinds: append(ledger.ChangeKinds(), ledger.KindLifecycle), Limit: 1, Newest: true})
 	if err != nil || len(result.Entries) == 0 {
 		return "", false
 	}

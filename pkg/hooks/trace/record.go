@@ -261,6 +261,7 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	}
 	if note := outcome.Record; note != nil {
 		rec.Kind = ledger.Kind(note.Kind)
+		rec.MutationClass, rec.Class = "", nil // it is no mutation of the work
 		rec.Detail = detailOf(rec.Detail, withEdit(note))
 		if note.IntentID != "" {
 			rec.IntentID = note.IntentID
