@@ -33,7 +33,7 @@ var questionsAsked = []struct {
 	{"stats", "proven-local 1", "all"},
 	{"stats --json", `"mutation_class": "AST_REFACTOR"`, "all"},
 	{"blame src/weather.ts", "5ea8f36c INT-001 AST_REFACTOR", ""},
-	{"why src/weather.ts:1", "intent   INT-001  Build Weather API", ""},
+	{"why src/weather.ts:1", "intent    INT-001  Build Weather API", ""},
 	{"verify", "records   ", "all"},
 	{"export --agent-trace --strict -o -", `"id":"5ea8f36c-0000-4000-8000-000000000004"`, "all"},
 }
