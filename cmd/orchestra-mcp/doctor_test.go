@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -73,11 +76,16 @@ func (p *patient) write(name, text string) {
 
 func (p *patient) append(name, text string) {
 	p.t.Helper()
-	old, err := os.ReadFile(p.path(name))
+	p.write(name, p.read(name)+text)
+}
+
+func (p *patient) read(name string) string {
+	p.t.Helper()
+	text, err := os.ReadFile(p.path(name))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.write(name, string(old)+text)
+	return string(text)
 }
 
 func (p *patient) remove(name string) {
@@ -351,6 +359,13 @@ func brokenClients() map[string]breakage {
 		"another program":   {edit(`s|"command": .*|"command": "/bin/sh",|`), "clients", doctor.Fail, "not a build of orchestra-mcp", setup, nil},
 		"another workspace": {edit(`s|"--workspace",|"--workspace", "/",|`), "clients", doctor.Fail, "serves another workspace, /", setup, nil},
 		"other arguments":   {edit(`s|"serve"|"serve", "--listen"|`), "clients", doctor.Warn, "arguments that setup does not write", setup, nil},
+		"settings in an entry": {edit(`s|"command":|"env": {"ORCHESTRA_WRITE_BLIND": "allow"}, "command":|`), "clients", doctor.Warn,
+			"settings, which count as yours: ORCHESTRA_WRITE_BLIND=allow", "", edit(`s|"env": {[^}]*}, ||`)},
+		"a flag in an entry": {func(p *patient) {
+			p.write(".mcp.json", strings.Replace(p.read(".mcp.json"), fmt.Sprintf("%q", p.dir), fmt.Sprintf("%q, \"--uninitialized\", \"allow\"", p.dir), 1))
+		}, "clients", doctor.Warn, "count as yours: --uninitialized allow", "", func(p *patient) {
+			p.write(".mcp.json", strings.Replace(p.read(".mcp.json"), `, "--uninitialized", "allow"`, "", 1))
+		}},
 		"broken JSON": {func(p *patient) { p.write(".mcp.json", "{") }, "clients", doctor.Warn, "it is not JSON", setup,
 			func(p *patient) { p.remove(".mcp.json"); p.sh(setup) }},
 		"comments in JSON": {edit(`s|{|{ // mine|`), "clients", doctor.Warn, "ignores the whole file", "", func(p *patient) { edit(`s|// mine||`)(p) }},
@@ -438,6 +453,44 @@ func answered(command string) string {
 	}
 	return command
 }
+
+// TestDoctorKnowsEveryClient: what setup writes is right, a program that is gone is found, and setup mends it.
+func TestDoctorKnowsEveryClient(t *testing.T) {
+	files := map[string]string{
+		"claude-desktop": "../home/.config/Claude/claude_desktop_config.json", "claude-code": ".mcp.json", "cursor": ".cursor/mcp.json",
+		"roo": ".roo/mcp.json", "vscode": ".vscode/mcp.json",
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		files["claude-desktop"] = "../home/Library/Application Support/Claude/claude_desktop_config.json"
+	case "windows":
+		files["claude-desktop"] = "../home/AppData/Claude/claude_desktop_config.json"
+	}
+	for _, client := range clientsetup.Names() {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			p := newPatient(t)
+			p.remove(".mcp.json")
+			for _, flag := range []string{"", " --keep-read-tools"} {
+				p.sh("orchestra-mcp setup " + client + flag)
+				if found := worries(p.examine()); len(found) > 0 {
+					t.Errorf("after setup%s: %+v", flag, found)
+				}
+			}
+			p.write(files[client], commandLine.ReplaceAllString(p.read(files[client]), `"command": "/gone/it"`))
+			found := worries(p.examine())
+			if len(found) == 0 || found[0].Status != doctor.Fail || found[0].Command != "orchestra-mcp setup "+client {
+				t.Fatalf("found %+v", found)
+			}
+			p.sh(found[0].Command)
+			if found := worries(p.examine()); len(found) > 0 {
+				t.Errorf("after the remedy: %+v", found)
+			}
+		})
+	}
+}
+
+var commandLine = regexp.MustCompile(`"command": "[^"]*"`)
 
 func TestDoctorOutsideAWorkspace(t *testing.T) {
 	p := barePatient(t)

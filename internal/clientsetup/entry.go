@@ -11,6 +11,9 @@ type Entry struct {
 	Server    string // its key in the list
 	Command   string
 	Workspace string // that it serves; empty if the arguments are not those that this package writes
+	// Arguments are those behind the ones that this package writes, Environment the variables that the entry sets, as
+	// NAME=value. A workspace's file can have them, and the server takes both for the user's own word.
+	Arguments, Environment []string
 }
 
 // Entries are the entries of ours in the client's list of servers before the plan is applied, sorted by their keys:
@@ -29,8 +32,16 @@ func (p *Plan) Entries() []Entry {
 	var found []Entry
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if entry := servers[name]; entry.isOurs() || name == ServerName {
-			found = append(found, Entry{File: file.Name, Server: name, Command: entry.Command, Workspace: entry.workspace()})
+			found = append(found, entry.found(file.Name, name))
 		}
 	}
 	return found
+}
+
+func (e serverEntry) found(file, name string) Entry {
+	entry := Entry{File: file, Server: name, Command: e.Command, Workspace: e.workspace(), Environment: e.env}
+	if entry.Workspace != "" {
+		entry.Arguments = e.Args[3:]
+	}
+	return entry
 }

@@ -2,6 +2,7 @@ package clientsetup
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,8 @@ type serverEntry struct {
 	Type    string   `json:"type,omitempty"`
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
+
+	env []string // NAME=value; setup writes none
 }
 
 func (p *planner) serverEntry(kind string) serverEntry {
@@ -96,6 +99,10 @@ func decodeServer(member any) serverEntry {
 	for _, arg := range args {
 		text, _ := arg.(string)
 		entry.Args = append(entry.Args, text)
+	}
+	env, _ := fields["env"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		entry.env = append(entry.env, fmt.Sprintf("%s=%v", name, env[name]))
 	}
 	return entry
 }

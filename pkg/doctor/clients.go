@@ -62,6 +62,7 @@ func (e *examination) checkClient(name string) (bool, error) {
 	}
 	before := len(e.report.Findings)
 	e.checkCommand(plan, entries[i])
+	e.checkSettingsOf(plan, entries[i])
 	for _, text := range plan.Warnings {
 		e.warn(sentence(text), "Take them out.", "")
 	}
@@ -133,6 +134,20 @@ func (e *examination) checkPlaceOfProgram(plan *clientsetup.Plan, program string
 	}
 }
 
+// checkSettingsOf: a flag and a variable rank as the operator's own, and the entry that gives them can come with a clone.
+func (e *examination) checkSettingsOf(plan *clientsetup.Plan, entry clientsetup.Entry) {
+	given := slices.Clone(entry.Arguments)
+	for _, variable := range entry.Environment {
+		if strings.HasPrefix(variable, "ORCHESTRA_") || strings.HasPrefix(variable, "XDG_CONFIG_HOME=") || strings.HasPrefix(variable, "HOME=") {
+			given = append(given, variable)
+		}
+	}
+	if len(given) > 0 {
+		e.warn(fmt.Sprintf("%s: the entry %q of %s gives the server settings, which count as yours: %s.", plan.Title, entry.Server, entry.File, strings.Join(given, " ")),
+			"Take them out of the file, unless they are yours.", "")
+	}
+}
+
 // checkOpenWays finds what setup would still close: the client's own tools go round the gate.
 func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Options, entry clientsetup.Entry) {
 	var open []string
@@ -153,6 +168,6 @@ func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Opt
 			return
 		}
 	}
-	e.warn(fmt.Sprintf("%s can still write or run commands past the server (%s).", plan.Title, strings.Join(open, "; ")),
+	e.warn(fmt.Sprintf("%s can write or run commands past the server: what closes that is not as setup writes it (%s).", plan.Title, strings.Join(open, "; ")),
 		"Close that; a file that was changed by hand is kept, and setup says what to do with it.", e.self("setup "+plan.Client))
 }

@@ -229,3 +229,18 @@ func TestLedgerThatWasNeverRotated(t *testing.T) {
 	must(t, file.Truncate(257<<20), file.Close())
 	wrongAndRight(t, wrong, right, "ledger", doctor.Warn, "never rotated")
 }
+
+// TestLedgerThatTakesTooLong: a check that was cut short is not one that found nothing.
+func TestLedgerThatTakesTooLong(t *testing.T) {
+	o, root := fresh(t)
+	l, err := ledger.Open(root, ledger.Options{Version: "v1"})
+	must(t, err)
+	_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindSelection, IntentID: "INT-001", Contributor: ledger.Contributor{Type: ledger.ContributorAI}})
+	must(t, err, l.Close(context.Background()))
+	ctx, cancel := context.WithTimeout(context.Background(), 0)
+	defer cancel()
+	f, found := find(doctor.Run(ctx, o), "ledger", "was not checked to its end")
+	if !found || f.Status != doctor.Warn || f.Command != "orchestra-mcp verify" {
+		t.Errorf("found %+v", f)
+	}
+}

@@ -54,7 +54,7 @@ func (e *examination) gitReading(input string, args ...string) (string, error) {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(errs.String()))
+		err = fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(errs.String()), " "))
 	}
 	return strings.TrimSuffix(string(out), "\n"), err
 }
