@@ -21,7 +21,7 @@ func (a *app) newIntentsCommand() *cobra.Command {
 		RunE:  a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
 	cmd.AddCommand(a.newIntentsListCommand(), a.newIntentsShowCommand(), a.newIntentsAddCommand(),
-		a.newIntentsValidateCommand(), a.newIntentsScopeCommand())
+		a.newIntentsValidateCommand(), a.newIntentsScopeCommand(), a.newIntentsMapCommand())
 	cmd.AddCommand(a.newStepCommands()...)
 	return cmd
 }

@@ -94,3 +94,38 @@ func TestUnchanged(t *testing.T) {
 		}
 	}
 }
+
+// The map made anew from the ledger is the map that the server kept, with the
+// statuses of now; doing it again changes nothing, and prose stays.
+func TestIntentMapFromTheLedger(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	one, five := b.selects("INT-001"), b.selects("INT-005")
+	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
+	b.ok("apply_patch", args{"session": five, "patch": patch("*** Add File: p`q.txt", "+x")})
+	b.ok("write_to_file", args{"session": five, "path": "refactored.txt", "content": "x", "mutation_class": "AST_REFACTOR"})
+	b.ok("update_intent", args{"session": five, "intent_id": "INT-005", "status": "DONE"})
+	b.hangUp()
+	b.close()
+	kept := b.read(".orchestration/intent_map.md")
+	for _, part := range []string{"## INT-005: Everything\n\nDONE, last change 20", "## INT-001: Build Weather API\n\nIN_PROGRESS, last change 20"} {
+		if !strings.Contains(kept, part) {
+			t.Errorf("the map lacks %q:\n%s", part, kept)
+		}
+	}
+	again := start(t, b.dir)
+	defer again.close()
+	for _, before := range []string{kept, "# Ours\n\n" + kept + "\ntail", strings.ReplaceAll(kept, "z.txt", "forged.txt")} {
+		write(t, b.dir, ".orchestration/intent_map.md", before)
+		entries, err := again.server.WriteIntentMap(t.Context())
+		if err != nil || len(entries) != 2 || entries[1].IntentID != "INT-005" || len(entries[1].Files) != 1 {
+			t.Fatalf("%+v %v", entries, err)
+		}
+		if got := again.read(".orchestration/intent_map.md"); got != strings.ReplaceAll(before, "forged.txt", "z.txt") {
+			t.Errorf("got:\n%s\nfrom:\n%s", got, before)
+		}
+	}
+	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
+	if _, err := again.server.WriteIntentMap(t.Context()); err == nil {
+		t.Error("a map of intents that cannot be read")
+	}
+}

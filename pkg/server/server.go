@@ -19,7 +19,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -169,16 +168,6 @@ func (s *Server) assemble() error {
 	s.deps.Do = s.engine.Do
 	for _, t := range tools.All(s.deps) {
 		if err := s.engine.AddTool(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeMap hands what calls changed to intent_map.md.
-func (s *Server) writeMap(changes []trace.MapChange) error {
-	for _, c := range changes {
-		if err := intentmap.Record(context.Background(), s.workspace.Root(), c.IntentID, c.Name, c.Paths, c.At); err != nil {
 			return err
 		}
 	}

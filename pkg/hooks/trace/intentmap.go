@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -16,7 +17,8 @@ import (
 const mapDelay = 150 * time.Millisecond
 
 // MapChange is the files that an intent changed since the last write of the
-// map, sorted, each once. A write gets at most one for each intent.
+// map, sorted, each once. A write gets at most one for each intent. One
+// without files says that the intent itself changed.
 type MapChange struct {
 	IntentID, Name, Status string
 	Paths                  []string
@@ -45,8 +47,12 @@ func NewMapKeeper(write func([]MapChange) error, clock func() time.Time, log zer
 func (k *MapKeeper) Name() string { return "intent-map" }
 
 // After implements hooks.PostHook: every INTENT_EVOLUTION with changed files
-// is noted for the map.
+// is noted for the map, and every edit of an intent.
 func (k *MapKeeper) After(_ context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
+	if note := outcome.Record; note != nil && note.Edit != nil {
+		k.note(MapChange{IntentID: note.IntentID, At: k.clock().UTC()})
+		return nil
+	}
 	changed := outcome.Changed()
 	if len(changed) == 0 || call.Intent == nil || outcome.Class.Class != mutation.Evolution {
 		return nil
@@ -55,13 +61,18 @@ func (k *MapKeeper) After(_ context.Context, call *hooks.Call, outcome *hooks.Ou
 	for _, f := range changed {
 		change.Paths = append(change.Paths, f.Path)
 	}
+	k.note(change)
+	return nil
+}
+
+// note gathers a change and has it written before long.
+func (k *MapKeeper) note(change MapChange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.gather(change)
 	if k.timer == nil {
 		k.timer = time.AfterFunc(mapDelay, k.flush)
 	}
-	return nil
 }
 
 // gather joins changes of one intent: each entry costs a locked rewrite of the
@@ -73,6 +84,7 @@ func (k *MapKeeper) gather(change MapChange) {
 		return
 	}
 	change.Paths = append(k.pending[i].Paths, change.Paths...)
+	change.Name = cmp.Or(change.Name, k.pending[i].Name)
 	k.pending[i] = change
 }
 

@@ -13,10 +13,13 @@
 //	<!-- orchestra-mcp intent map: begin (generated, edit outside the markers) -->
 //	## INT-001: Build Weather API
 //
+//	IN_PROGRESS, last change 2026-02-18
+//
 //	- `src/weather.ts` (2026-02-18)
 //	<!-- orchestra-mcp intent map: end -->
 //
-// Intents are sorted by id, paths by bytes; the date is that of the last change, in UTC. A path with a backtick, a
+// Intents are sorted by id, paths by bytes; the date is that of the last change, in UTC. An intent that is no longer
+// declared has no status. A path with a backtick, a
 // backslash, a leading quote or characters that do not print stands as a Go string literal inside the code span, the
 // backtick as \x60.
 package intentmap
@@ -46,8 +49,12 @@ var ErrMarkers = errors.New("the markers in .orchestration/intent_map.md are bro
 type Entry struct {
 	IntentID string
 	Name     string
+	Status   string // "" if it is not known
 	Files    []File
 }
+
+// Known tells what an intent is called now, and its status; false for one that is not declared.
+type Known func(intentID string) (name, status string, ok bool)
 
 // File is a changed file and the time of its last change.
 type File struct {
@@ -57,16 +64,30 @@ type File struct {
 
 // Update replaces the map by the entries.
 func Update(ctx context.Context, root *os.Root, entries []Entry) error {
-	return rewrite(ctx, root, func([]Entry) []Entry { return entries })
+	return rewrite(ctx, root, func([]Entry) []Entry { return append([]Entry{}, entries...) })
 }
 
-// Record adds changed paths of one intent to the map. Other intents stay; a path that stands there gets the later date.
-func Record(ctx context.Context, root *os.Root, intentID, name string, paths []string, at time.Time) error {
-	added := Entry{IntentID: intentID, Name: name}
-	for _, path := range paths {
-		added.Files = append(added.Files, File{Path: path, Changed: at})
-	}
-	return rewrite(ctx, root, func(old []Entry) []Entry { return append(old, added) })
+// Record adds changed files of intents to the map. What stands there of other intents stays; a path that stands there
+// gets the later date. Names and statuses become what known says, where it is given. Without anything to add, a map
+// that does not exist is not made.
+func Record(ctx context.Context, root *os.Root, added []Entry, known Known) error {
+	return rewrite(ctx, root, func(old []Entry) []Entry {
+		if len(added) == 0 && old == nil {
+			return nil
+		}
+		entries := append(old, added...)
+		for i := range entries {
+			if known == nil {
+				break
+			}
+			name, status, ok := known(entries[i].IntentID)
+			entries[i].Status = ""
+			if ok {
+				entries[i].Name, entries[i].Status = name, status
+			}
+		}
+		return entries
+	})
 }
 
 // rewrite changes the map.
@@ -74,7 +95,10 @@ func rewrite(ctx context.Context, root *os.Root, change func([]Entry) []Entry) e
 	file := orchdir.File{Root: root, Name: fileName, Limit: maxBytes}
 	err := orchdir.Rewrite(ctx, file, func(old []byte) ([]byte, error) {
 		if old == nil {
-			return []byte("# Intent map\n\n" + render(change(nil), "\n")), nil
+			if entries := change(nil); entries != nil {
+				return []byte("# Intent map\n\n" + render(entries, "\n")), nil
+			}
+			return nil, nil
 		}
 		text, err := split(string(old))
 		if err != nil {
@@ -88,7 +112,7 @@ func rewrite(ctx context.Context, root *os.Root, change func([]Entry) []Entry) e
 	return nil
 }
 
-// merge joins entries of one intent, the last name counting, and files of one path, the latest time counting.
+// merge joins entries of one intent, the last name and status counting, and files of one path, the latest time counting.
 func merge(entries []Entry) []Entry {
 	byID := map[string]*Entry{}
 	var out []*Entry
@@ -98,7 +122,7 @@ func merge(entries []Entry) []Entry {
 			to = &Entry{IntentID: e.IntentID}
 			byID[e.IntentID], out = to, append(out, to)
 		}
-		to.Name = e.Name
+		to.Name, to.Status = e.Name, e.Status
 		to.Files = append(to.Files, e.Files...)
 	}
 	merged := make([]Entry, len(out))

@@ -52,7 +52,15 @@ func (w workspace) expect(want string) {
 
 func (w workspace) record(id, name string, at time.Time, paths ...string) {
 	w.t.Helper()
-	must(w.t, intentmap.Record(context.Background(), w.root, id, name, paths, at))
+	must(w.t, intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry(id, name, at, paths...)}, nil))
+}
+
+func entry(id, name string, at time.Time, paths ...string) intentmap.Entry {
+	e := intentmap.Entry{IntentID: id, Name: name}
+	for _, path := range paths {
+		e.Files = append(e.Files, intentmap.File{Path: path, Changed: at})
+	}
+	return e
 }
 
 func must(t *testing.T, err error) {
@@ -65,13 +73,13 @@ func must(t *testing.T, err error) {
 func TestUpdateIsSortedAndRepeatable(t *testing.T) {
 	w := newWorkspace(t)
 	entries := []intentmap.Entry{
-		{IntentID: "INT-002", Name: "Docs", Files: []intentmap.File{{Path: "docs/a.md", Changed: day}}},
+		{IntentID: "INT-002", Name: "Docs", Status: "DONE", Files: []intentmap.File{{Path: "docs/a.md", Changed: day}}},
 		{IntentID: "INT-001", Name: "Build Weather API", Files: []intentmap.File{
 			{Path: "src/z.ts", Changed: day}, {Path: "src/a.ts", Changed: day.Add(-48 * time.Hour)},
 			{Path: "src/a.ts", Changed: day}}},
 	}
-	want := "# Intent map\n\n" + begin + "## INT-001: Build Weather API\n\n- `src/a.ts` (2026-02-18)\n" +
-		"- `src/z.ts` (2026-02-18)\n\n## INT-002: Docs\n\n- `docs/a.md` (2026-02-18)\n" + end
+	want := "# Intent map\n\n" + begin + "## INT-001: Build Weather API\n\nlast change 2026-02-18\n\n- `src/a.ts` (2026-02-18)\n" +
+		"- `src/z.ts` (2026-02-18)\n\n## INT-002: Docs\n\nDONE, last change 2026-02-18\n\n- `docs/a.md` (2026-02-18)\n" + end
 	for range 2 {
 		must(t, intentmap.Update(context.Background(), w.root, entries))
 		w.expect(want)
@@ -84,8 +92,8 @@ func TestRecordMerges(t *testing.T) {
 	w.record("INT-002", "", day, "c.ts")
 	w.record("INT-001", "New", day.Add(24*time.Hour), "b.ts", "0.ts")
 	w.record("INT-001", "New", day.Add(-72*time.Hour), "a.ts")
-	w.expect("# Intent map\n\n" + begin + "## INT-001: New\n\n- `0.ts` (2026-02-19)\n- `a.ts` (2026-02-18)\n" +
-		"- `b.ts` (2026-02-19)\n\n## INT-002:\n\n- `c.ts` (2026-02-18)\n" + end)
+	w.expect("# Intent map\n\n" + begin + "## INT-001: New\n\nlast change 2026-02-19\n\n- `0.ts` (2026-02-19)\n- `a.ts` (2026-02-18)\n" +
+		"- `b.ts` (2026-02-19)\n\n## INT-002:\n\nlast change 2026-02-18\n\n- `c.ts` (2026-02-18)\n" + end)
 }
 
 func TestProseAroundStays(t *testing.T) {
@@ -100,7 +108,7 @@ func TestProseAroundStays(t *testing.T) {
 			w := newWorkspace(t)
 			w.write(text.before + begin + "## INT-001: A\n\nlost\n" + end + text.after)
 			w.record("INT-001", "A", day, "a")
-			block := begin + "## INT-001: A\n\n- `a` (2026-02-18)\n" + end
+			block := begin + "## INT-001: A\n\nlast change 2026-02-18\n\n- `a` (2026-02-18)\n" + end
 			if name == "crlf" {
 				block = strings.ReplaceAll(block, "\n", "\r\n")
 			}
@@ -119,7 +127,7 @@ func TestWithoutMarkersTheBlockIsAppended(t *testing.T) {
 		w := newWorkspace(t)
 		w.write(text)
 		w.record("I", "N", day, "a")
-		w.expect("prose\n\n" + begin + "## I: N\n\n- `a` (2026-02-18)\n" + end)
+		w.expect("prose\n\n" + begin + "## I: N\n\nlast change 2026-02-18\n\n- `a` (2026-02-18)\n" + end)
 	}
 }
 
@@ -129,7 +137,7 @@ func TestBrokenMarkersAreLeftAlone(t *testing.T) {
 	} {
 		w := newWorkspace(t)
 		w.write(text)
-		err := intentmap.Record(context.Background(), w.root, "I", "N", []string{"a"}, day)
+		err := intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry("I", "N", day, "a")}, nil)
 		if !errors.Is(err, intentmap.ErrMarkers) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -145,7 +153,7 @@ func TestHostileNames(t *testing.T) {
 	w.record("I", name, day, paths...)
 	first, err := os.ReadFile(w.file)
 	must(t, err)
-	if n := strings.Count(string(first), "\n"); n != 2+2+1+len(paths)+1 {
+	if n := strings.Count(string(first), "\n"); n != 2+2+2+1+len(paths)+1 {
 		t.Errorf("%d lines:\n%s", n, first)
 	}
 	for line := range strings.SplitSeq(string(first), "\n") {
@@ -171,7 +179,7 @@ func TestConcurrentRecordsAllSurvive(t *testing.T) {
 	errs := make(chan error)
 	for i := range 20 {
 		go func() {
-			errs <- intentmap.Record(context.Background(), w.root, "I", "N", []string{string(rune('a' + i))}, day)
+			errs <- intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry("I", "N", day, string(rune('a'+i)))}, nil)
 		}()
 	}
 	for range 20 {
@@ -182,4 +190,23 @@ func TestConcurrentRecordsAllSurvive(t *testing.T) {
 	if n := strings.Count(string(got), "- `"); n != 20 {
 		t.Errorf("%d paths:\n%s", n, got)
 	}
+}
+
+// Names and statuses are those of now, also of intents that nothing is added to; a map is not made for them alone.
+func TestStatusesAreThoseOfNow(t *testing.T) {
+	w := newWorkspace(t)
+	known := func(status string) intentmap.Known {
+		return func(id string) (string, string, bool) { return "Now", status, id != "GONE" }
+	}
+	must(t, intentmap.Record(context.Background(), w.root, nil, known("TODO")))
+	if _, err := os.Stat(w.file); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("a map of nothing: %v", err)
+	}
+	must(t, intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry("A", "Old", day, "a"), entry("GONE", "Was", day, "g")}, known("TODO")))
+	must(t, intentmap.Record(context.Background(), w.root, nil, known("DONE")))
+	want := "# Intent map\n\n" + begin + "## A: Now\n\nDONE, last change 2026-02-18\n\n- `a` (2026-02-18)\n\n" +
+		"## GONE: Was\n\nlast change 2026-02-18\n\n- `g` (2026-02-18)\n" + end
+	w.expect(want)
+	must(t, intentmap.Record(context.Background(), w.root, nil, nil)) // nothing is known: what stands there stays
+	w.expect(want)
 }

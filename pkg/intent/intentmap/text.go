@@ -70,6 +70,9 @@ func render(entries []Entry, eol string) string {
 			lines = append(lines, "")
 		}
 		lines = append(lines, heading(e), "")
+		if state := stateLine(e); state != "" {
+			lines = append(lines, state, "")
+		}
 		for _, f := range e.Files {
 			lines = append(lines, fmt.Sprintf("- `%s` (%s)", quotePath(f.Path), f.Changed.UTC().Format(time.DateOnly)))
 		}
@@ -87,6 +90,23 @@ func breaksLine(r rune) bool {
 	return r < ' ' || r == ' ' || r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
 }
 
+// stateLine is the status and the date of the last change, as far as there are any.
+func stateLine(e Entry) string {
+	var last time.Time
+	for _, f := range e.Files {
+		if f.Changed.After(last) {
+			last = f.Changed
+		}
+	}
+	switch {
+	case last.IsZero():
+		return e.Status
+	case e.Status == "":
+		return "last change " + last.UTC().Format(time.DateOnly)
+	}
+	return e.Status + ", last change " + last.UTC().Format(time.DateOnly)
+}
+
 // quotePath keeps a path inside its code span and on its line.
 func quotePath(path string) string {
 	quoted := strconv.Quote(path)
@@ -98,6 +118,7 @@ func quotePath(path string) string {
 
 var (
 	headingPattern = regexp.MustCompile(`^## ([A-Za-z][A-Za-z0-9._-]*):(.*)$`)
+	statePattern   = regexp.MustCompile(`^(TODO|IN_PROGRESS|BLOCKED|DONE)(, last change \d{4}-\d{2}-\d{2})?$`)
 	filePattern    = regexp.MustCompile("^- `([^`]+)` \\((\\d{4}-\\d{2}-\\d{2})\\)$")
 )
 
@@ -111,8 +132,15 @@ func parse(block string) []Entry {
 			entries = append(entries, Entry{IntentID: m[1], Name: name})
 			continue
 		}
+		if len(entries) == 0 {
+			continue
+		}
+		if m := statePattern.FindStringSubmatch(line); m != nil {
+			entries[len(entries)-1].Status = m[1]
+			continue
+		}
 		m := filePattern.FindStringSubmatch(line)
-		if m == nil || len(entries) == 0 {
+		if m == nil {
 			continue
 		}
 		changed, err := time.Parse(time.DateOnly, m[2])
