@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -20,8 +21,10 @@ type addFlags struct {
 func (a *app) newIntentsAddCommand() *cobra.Command {
 	var flags addFlags
 	cmd := &cobra.Command{
-		Use:     "add --name NAME --scope GLOB...",
-		Short:   "Add an intent",
+		Use:   "add [--name NAME --scope GLOB...]",
+		Short: "Add an intent",
+		Long: "Add an intent to .orchestration/active_intents.yaml. On a terminal, without --name, it asks for what the flags do\n" +
+			"not give, and proposes the source directories that it finds; nothing is written before the last answer.",
 		Example: "  orchestra-mcp intents add --name \"Build the weather API\" --scope \"src/api/**\" --scope src/weather.ts",
 		Args:    cobra.NoArgs,
 		RunE: a.operator(func(cmd *cobra.Command, _ []string) error {
@@ -30,7 +33,7 @@ func (a *app) newIntentsAddCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.id, "id", "", "its `ID` (default: the next free one)")
-	f.StringVar(&flags.name, "name", "", "a short `NAME`; required")
+	f.StringVar(&flags.name, "name", "", "a short `NAME`; without it you are asked, on a terminal")
 	f.StringArrayVar(&flags.scope, "scope", nil, "a `GLOB` of paths that it owns; can be given several times")
 	f.StringVar(&flags.description, "description", "", "what the agent is to do")
 	f.StringVar(&flags.status, "status", "todo", "todo, in_progress or blocked")
@@ -40,6 +43,11 @@ func (a *app) newIntentsAddCommand() *cobra.Command {
 }
 
 func (a *app) addIntent(ctx context.Context, flags addFlags) error {
+	if flags.name == "" && a.inTerminal {
+		if err := a.askIntent(&flags); err != nil {
+			return err
+		}
+	}
 	in, err := a.intentFrom(flags)
 	if err != nil {
 		return err
@@ -59,6 +67,39 @@ func (a *app) addIntent(ctx context.Context, flags addFlags) error {
 		}
 		return nil
 	})
+}
+
+// askIntent asks for what the flags do not say. What they say wrong is told before anything is asked.
+func (a *app) askIntent(flags *addFlags) error {
+	named := *flags
+	named.name = "to be asked"
+	if _, err := a.intentFrom(named); err != nil {
+		return err
+	}
+	root, err := a.openWorkspace()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := intent.Open(root).Load(); err != nil {
+		return err
+	}
+	found, err := scaffold.Detect(root)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	ask := newQuestions(a.in, a.out)
+	flags.name = ask.needed("Name")
+	if len(flags.scope) == 0 {
+		flags.scope = ask.globs("Paths, separated by spaces", found.Scope)
+	}
+	if flags.description == "" {
+		flags.description = ask.line("What is to be done (may be empty)", "", nil)
+	}
+	if ask.err != nil {
+		return fmt.Errorf("intents add: %w: nothing was written", ask.err)
+	}
+	return nil
 }
 
 func (a *app) intentFrom(flags addFlags) (intent.Intent, error) {

@@ -27,7 +27,11 @@ func newQuestions(in io.Reader, out io.Writer) *questions {
 // line asks until check accepts the answer; an empty one takes the proposal.
 func (q *questions) line(label, proposal string, check func(string) error) string {
 	for q.err == nil {
-		fmt.Fprintf(q.out, "%s [%s]: ", label, printable(proposal))
+		fmt.Fprint(q.out, label)
+		if proposal != "" {
+			fmt.Fprintf(q.out, " [%s]", printable(proposal))
+		}
+		fmt.Fprint(q.out, ": ")
 		answer, err := q.in.ReadString('\n')
 		if err != nil && answer == "" {
 			q.err = errNoAnswer
@@ -46,6 +50,16 @@ func (q *questions) line(label, proposal string, check func(string) error) strin
 		fmt.Fprintf(q.out, "  %v\n", err)
 	}
 	return proposal
+}
+
+// needed asks until there is an answer.
+func (q *questions) needed(label string) string {
+	for q.err == nil {
+		if answer := q.line(label, "", nil); answer != "" {
+			return answer
+		}
+	}
+	return ""
 }
 
 // globs asks for scope globs. Patterns with spaces go into the file, or behind --scope.
