@@ -36,7 +36,7 @@ const (
 func layers() [][]string {
 	return [][]string{
 		{"internal"},
-		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain"},
+		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule"},
 		{"pkg/workspace"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/images"},
 		{"pkg/hooks", "pkg/blame", "pkg/doctor"},

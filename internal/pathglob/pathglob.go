@@ -17,6 +17,7 @@
 package pathglob
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -58,6 +59,30 @@ func Compile(pattern string) (*Pattern, error) {
 		return nil, fmt.Errorf("pattern has %d segments: at most %d are allowed", len(p.segments), maxSegments)
 	}
 	return p, nil
+}
+
+// CompileAll compiles a glob with braces to the patterns of which one has to match. An alternative without wildcards, or
+// with a slash at its end, covers what it names and its whole subtree.
+func CompileAll(glob string) ([]*Pattern, error) {
+	alternatives, err := Expand(glob)
+	if err != nil {
+		return nil, err
+	}
+	patterns := make([]*Pattern, 0, len(alternatives))
+	for _, alternative := range alternatives {
+		if alternative == "" {
+			return nil, errors.New("pattern " + glob + " has an empty alternative")
+		}
+		p, err := Compile(alternative)
+		if err != nil {
+			return nil, err
+		}
+		if p.Literal() || p.TrailingSlash() {
+			p = p.Subtree()
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
 }
 
 // add appends one raw segment; empty ones and `.` name nothing and are dropped, like path.Clean does.

@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -36,6 +37,7 @@ type Decision struct {
 	notes   []string
 	policy  Policy
 	refusal *refusal.Refusal
+	checks  []Check // of AskEach
 }
 
 // Allow lets the call go on. Notes appear in the result and in the ledger.
@@ -48,6 +50,39 @@ func Refuse(r *refusal.Refusal) Decision { return Decision{verdict: refused, ref
 // nobody can be asked.
 func Ask(policy Policy, r *refusal.Refusal) Decision {
 	return Decision{verdict: asked, policy: policy, refusal: r}
+}
+
+// Check is one of several failures of one hook.
+type Check struct {
+	// Name tells it from the hook's others.
+	Name    string
+	Refusal *refusal.Refusal
+}
+
+// AskEach puts several failures aside. Each becomes a question of its own, in the name of the hook, a slash and the
+// check's name: an answer to one is none to another. Without checks it decides nothing.
+func AskEach(policy Policy, checks ...Check) Decision {
+	if len(checks) == 0 {
+		return Decision{}
+	}
+	return Decision{verdict: asked, policy: policy, refusal: checks[0].Refusal, checks: checks}
+}
+
+// questions are what an asking decision of a hook puts aside.
+func (d Decision) questions(hook string) []Question {
+	if len(d.checks) == 0 {
+		return []Question{{Hook: hook, Policy: d.policy, Refusal: d.refusal}}
+	}
+	all := make([]Question, len(d.checks))
+	for i, c := range d.checks {
+		all[i] = Question{Hook: hook + "/" + c.Name, Policy: d.policy, Refusal: c.Refusal}
+	}
+	return all
+}
+
+// incomplete reports whether a decision that is not to allow lacks its reason.
+func (d Decision) incomplete() bool {
+	return d.verdict != allowed && (d.refusal == nil || slices.ContainsFunc(d.checks, func(c Check) bool { return c.Refusal == nil }))
 }
 
 // PreHook judges a call before it executes.
@@ -162,7 +197,7 @@ func (e preEntry) run(ctx context.Context, call *Call) (d Decision) {
 		return e.blocked("failed: " + err.Error())
 	case d.verdict == undecided:
 		return e.blocked("decided nothing")
-	case d.verdict != allowed && d.refusal == nil:
+	case d.incomplete():
 		return e.blocked("refused without a reason")
 	}
 	return d

@@ -184,11 +184,12 @@ func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Que
 		case allowed:
 			call.Notes = append(call.Notes, d.notes...)
 		case asked:
-			q := Question{Hook: entry.hook.Name(), Policy: d.policy, Refusal: d.refusal}
-			if d.policy == PolicyRefuse || e.asker == nil || !e.asker.CanAsk(call, q) {
-				return &hookRefusal{q.Hook, q.Refusal}
+			for _, q := range d.questions(entry.hook.Name()) {
+				if d.policy == PolicyRefuse || e.asker == nil || !e.asker.CanAsk(call, q) {
+					return &hookRefusal{q.Hook, q.Refusal}
+				}
+				*aside = append(*aside, q)
 			}
-			*aside = append(*aside, q)
 		default:
 			return &hookRefusal{entry.hook.Name(), d.refusal}
 		}

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
 // addEdit appends an intent to the list, in the file's style.
@@ -55,6 +57,9 @@ func checkNew(doc *document, in *Intent) error {
 	for i := range in.Rules {
 		if in.Rules[i].Action == "" {
 			in.Rules[i].Action = RefuseAction
+		}
+		if _, err := rule.Compile(in.Rules[i].Name, in.Rules[i].When, rule.Action(in.Rules[i].Action), ""); err != nil {
+			return fmt.Errorf("%w: rule %q: %v", ErrInvalid, in.Rules[i].Name, err)
 		}
 	}
 	// The JSON encoder writes this escape for what is not UTF-8, and only for that.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
 // fileName is the intents file, relative to the .orchestration directory; filePath is relative to the workspace.
@@ -30,6 +32,7 @@ type document struct {
 type decoder struct {
 	doc    document
 	hashed int // nodes visited with aliases followed, over the whole file
+	rules  int // over the whole file, aliases followed
 }
 
 // decodeFile parses a whole intents file.
@@ -133,7 +136,7 @@ func (d *decoder) intent(node *yaml.Node) (*Intent, error) {
 		f.text("name", &in.Name), f.text("description", &in.Description), f.text("agent", &in.Agent),
 		f.list("owned_scope", &in.OwnedScope), f.list("constraints", &in.Constraints),
 		f.list("acceptance_criteria", &in.AcceptanceCriteria), f.list("verify", &in.Verify),
-		f.time("started_at", &in.StartedAt), d.commands(f, in), d.rules(f, in), f.scope(in),
+		f.time("started_at", &in.StartedAt), d.commands(f, in), d.ruleList(f, in), f.scope(in),
 	} {
 		if step != nil {
 			return nil, step
@@ -172,7 +175,7 @@ func (d *decoder) commands(f *fields, in *Intent) error {
 	return nil
 }
 
-func (d *decoder) rules(f *fields, in *Intent) error {
+func (d *decoder) ruleList(f *fields, in *Intent) error {
 	list := f.get("rules")
 	if list == nil {
 		return nil
@@ -181,40 +184,46 @@ func (d *decoder) rules(f *fields, in *Intent) error {
 		return nodeError(filePath, list, "rules of %s must be a list, not %s", in.ID, kindName(list))
 	}
 	for _, item := range list.Content {
-		rule, err := d.rule(deref(item), in.ID)
-		if err != nil {
+		if err := d.rule(deref(item), in); err != nil {
 			return err
 		}
-		in.Rules = append(in.Rules, rule)
 	}
 	return nil
 }
 
-func (d *decoder) rule(node *yaml.Node, owner string) (Rule, error) {
-	var rule Rule
+func (d *decoder) rule(node *yaml.Node, in *Intent) error {
 	f, err := d.fields(node, "a rule", ruleKeys)
 	if err != nil {
-		return rule, err
+		return err
 	}
-	f.owner = owner
+	f.owner = in.ID
+	var r Rule
 	var action string
 	for _, step := range []error{
-		f.text("name", &rule.Name), f.text("when", &rule.When), f.text("action", &action), f.text("message", &rule.Message),
+		f.text("name", &r.Name), f.text("when", &r.When), f.text("action", &action), f.text("message", &r.Message),
 	} {
 		if step != nil {
-			return rule, step
+			return step
 		}
 	}
-	switch rule.Action = RuleAction(action); {
+	switch r.Action = RuleAction(action); {
 	case action == "":
-		rule.Action = RefuseAction
-	case rule.Action != RefuseAction && rule.Action != AskAction:
-		return rule, nodeError(filePath, f.get("action"), "action of a rule must be refuse or ask, not %q", action)
+		r.Action = RefuseAction
+	case r.Action != RefuseAction && r.Action != AskAction:
+		return nodeError(filePath, f.get("action"), "action of a rule must be refuse or ask, not %q", action)
 	}
-	if rule.Name == "" || rule.When == "" {
-		return rule, nodeError(filePath, node, "a rule of %s needs name and when", owner)
+	if r.Name == "" || r.When == "" {
+		return nodeError(filePath, node, "a rule of %s needs name and when", in.ID)
 	}
-	return rule, nil
+	if d.rules++; d.rules > rule.MaxRules {
+		return nodeError(filePath, node, "the file has more than %d rules", rule.MaxRules)
+	}
+	compiled, err := rule.Compile(r.Name, r.When, rule.Action(r.Action), r.Message)
+	if err != nil {
+		return nodeError(filePath, f.get("when"), "rule %q of %s: %v", r.Name, in.ID, err)
+	}
+	in.Rules, in.compiled = append(in.Rules, r), append(in.compiled, compiled)
+	return nil
 }
 
 // parseTime reads the forms of a timestamp that YAML has. A time without zone is UTC.

@@ -2,7 +2,10 @@ package intent
 
 import (
 	"regexp"
+	"slices"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
 // Intent is a named, scoped piece of work. Intents that come from a [Set] are shared: read them, do not change them.
@@ -21,8 +24,9 @@ type Intent struct {
 	Verify             []string // commands that must pass before the intent is done
 	Line               int      // line of the intent in its file
 
-	scope   *Scope
-	version string
+	scope    *Scope
+	compiled []*rule.Rule
+	version  string
 }
 
 // CommandRules are the command patterns of an intent, as written.
@@ -34,7 +38,7 @@ type CommandRules struct {
 // Rule is a condition under which a call is refused or put to the operator.
 type Rule struct {
 	Name    string
-	When    string // the condition, not compiled here
+	When    string // the condition, see package rule
 	Action  RuleAction
 	Message string
 }
@@ -50,6 +54,9 @@ const (
 
 // Scope returns the compiled owned_scope.
 func (i *Intent) Scope() *Scope { return i.scope }
+
+// CompiledRules returns the rules in a form that can be evaluated, in the order of Rules.
+func (i *Intent) CompiledRules() []*rule.Rule { return slices.Clone(i.compiled) }
 
 // Version returns a hash over all that the intent says, its unknown keys included, whatever its comments and layout:
 // it changes when the operator changes anything about the intent, its status included.

@@ -278,7 +278,8 @@ func TestAddRefuses(t *testing.T) {
 	for name, in := range map[string]intent.Intent{
 		"network": {ID: "x", Status: intent.Todo, Commands: intent.CommandRules{Network: "maybe"}},
 		"rule":    {ID: "x", Status: intent.Todo, Rules: []intent.Rule{{Name: "r"}}},
-		"action":  {ID: "x", Status: intent.Todo, Rules: []intent.Rule{{Name: "r", When: "w", Action: "warn"}}},
+		"action":  {ID: "x", Status: intent.Todo, Rules: []intent.Rule{{Name: "r", When: "true", Action: "warn"}}},
+		"when":    {ID: "x", Status: intent.Todo, Rules: []intent.Rule{{Name: "r", When: "tol == 3"}}},
 	} {
 		if _, err := w.store.Add(context.Background(), in); err == nil {
 			t.Errorf("%s is accepted", name)
@@ -298,8 +299,9 @@ func TestHostileTexts(t *testing.T) {
 	for _, file := range []string{sample, strings.ReplaceAll(sample, "\n", "\r\n"), "active_intents: []\n", `{"intents": []}`} {
 		w := newWorkspace(t, file)
 		for _, text := range texts {
+			when := "tool == r'''" + strings.NewReplacer("'", "", "\r", "", "\x00", "").Replace(text) + "'''"
 			in := intent.Intent{Name: text, Status: intent.Todo, Description: text, Constraints: []string{text, text},
-				Rules: []intent.Rule{{Name: "r" + text, When: "w" + text, Message: text}}}
+				Rules: []intent.Rule{{Name: "r" + text, When: when, Message: text}}}
 			set, id, err := w.store.AddNext(context.Background(), in)
 			if err != nil {
 				t.Errorf("%q: %v", text, err)
@@ -307,7 +309,7 @@ func TestHostileTexts(t *testing.T) {
 			}
 			got := get(t, set, id)
 			if got.Name != text || got.Description != text || !slices.Equal(got.Constraints, in.Constraints) ||
-				got.Rules[0].When != "w"+text {
+				got.Rules[0].When != when {
 				t.Errorf("%q came back as %+v", text, got)
 			}
 		}

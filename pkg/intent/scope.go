@@ -1,7 +1,6 @@
 package intent
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,25 +46,7 @@ func compileGlob(text string) ([]*pathglob.Pattern, error) {
 	case text != strings.TrimSpace(text) && !strings.HasSuffix(text, `\ `):
 		return nil, fmt.Errorf("pattern %q has spaces at its ends: remove them, or escape them with a backslash", text)
 	}
-	alternatives, err := pathglob.Expand(text)
-	if err != nil {
-		return nil, err
-	}
-	patterns := make([]*pathglob.Pattern, 0, len(alternatives))
-	for _, alternative := range alternatives {
-		if alternative == "" {
-			return nil, errors.New("pattern " + text + " has an empty alternative")
-		}
-		p, err := pathglob.Compile(alternative)
-		if err != nil {
-			return nil, err
-		}
-		if p.Literal() || p.TrailingSlash() {
-			p = p.Subtree()
-		}
-		patterns = append(patterns, p)
-	}
-	return patterns, nil
+	return pathglob.CompileAll(text)
 }
 
 // Match reports whether the path is in the scope. The path must be clean and relative to the workspace, "." being the

@@ -29,7 +29,7 @@ active_intents:
     agent: builder
     commands: {allow: ["go", "git status"], ask: ["npm install"], deny: ["git push"], network: deny}
     rules:
-      - {name: no-eval, when: 'x', action: refuse, message: "no"}
+      - {name: no-eval, when: 'true', action: refuse, message: "no"}
     verify: ["go test ./..."]
     priority: high
 
@@ -124,7 +124,7 @@ func TestLoad(t *testing.T) {
 	case !slices.Equal(in.Commands.Allow, want.Allow), !slices.Equal(in.Commands.Ask, want.Ask),
 		!slices.Equal(in.Commands.Deny, want.Deny), in.Commands.Network != want.Network:
 		t.Errorf("commands: %+v", in.Commands)
-	case !slices.Equal(in.Rules, []intent.Rule{{Name: "no-eval", When: "x", Action: intent.RefuseAction, Message: "no"}}):
+	case !slices.Equal(in.Rules, []intent.Rule{{Name: "no-eval", When: "true", Action: intent.RefuseAction, Message: "no"}}):
 		t.Errorf("rules: %+v", in.Rules)
 	case !in.Scope().Match("src/api/x.ts"), in.Scope().Match("src/other.ts"):
 		t.Error("scope")
@@ -206,7 +206,7 @@ func TestAdd(t *testing.T) {
 	w := newWorkspace(t, sample)
 	in := intent.Intent{ID: "INT-007", Name: "New: one", Status: intent.Todo, Description: "Two\nlines\n",
 		OwnedScope: []string{"*.go", `a"b`}, Constraints: []string{"- x"}, Verify: []string{"true"},
-		Rules:    []intent.Rule{{Name: "r", When: "w"}},
+		Rules:    []intent.Rule{{Name: "r", When: "false"}},
 		Commands: intent.CommandRules{Deny: []string{"git push"}, Network: "allow"}}
 	set, err := w.store.Add(context.Background(), in)
 	must(t, err)
@@ -228,7 +228,7 @@ func TestAdd(t *testing.T) {
       network: allow
     rules:
       - name: r
-        when: w
+        when: "false"
         action: refuse
     verify: ["true"]
 `, 1)

@@ -149,7 +149,7 @@ func TestStrictFailsByWarnings(t *testing.T) {
 func TestWidenedInEveryWay(t *testing.T) {
 	r := newRepo(t, "")
 	full := "active_intents:\n  - id: INT-001\n    name: n\n    status: DONE\n    owned_scope: [src]\n    verify: [make]\n" +
-		"    commands: {allow: [go], ask: [npm], deny: [git push], network: deny}\n    rules: [{name: r, when: x}]\n"
+		"    commands: {allow: [go], ask: [npm], deny: [git push], network: deny}\n    rules: [{name: r, when: 'true'}]\n"
 	r.write(intentsPath, full)
 	r.commit("full")
 	r.git("switch", "-qc", "work")

@@ -15,7 +15,7 @@ func (s *Server) Do(ctx context.Context, r hooks.Request) hooks.Result { return 
 // StepWith is UpdateIntent with a recorder around the server's.
 func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
 	engine := hooks.NewEngine(s.sessions, around(s.recorder), nil, s.log)
-	gate.RegisterOperator(engine, s.intents, s.ledger, policyOf(s.options.Settings))
+	gate.RegisterOperator(engine, s.intents, s.ledger, s.policy)
 	for _, tool := range tools.Operator(s.deps, step.SkipVerify) {
 		if err := engine.AddTool(tool); err != nil {
 			panic(err)

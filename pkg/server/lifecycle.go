@@ -71,6 +71,6 @@ func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepT
 // operatorEngine judges calls of the operator, who has seen what they do.
 func (s *Server) operatorEngine() *hooks.Engine {
 	engine := hooks.NewEngine(s.sessions, s.recorder, nil, s.log)
-	gate.RegisterOperator(engine, s.intents, s.ledger, policyOf(s.options.Settings))
+	gate.RegisterOperator(engine, s.intents, s.ledger, s.policy)
 	return engine
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
@@ -8,29 +9,38 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
 
 // policyOf is what the settings say to the gate.
-func policyOf(s settings.Settings) gate.Policy {
+func policyOf(s settings.Settings) (gate.Policy, error) {
+	var rules []*rule.Rule
+	for _, r := range s.Rules {
+		compiled, err := r.Compile()
+		if err != nil {
+			return gate.Policy{}, fmt.Errorf("settings: rule %q: %w", r.Name, err)
+		}
+		rules = append(rules, compiled)
+	}
 	return gate.Policy{
 		AllowUninitialized: s.Uninitialized == settings.Allow,
 		ScopeRequired:      s.Scope.Required,
 		EnforceClass:       s.MutationClass == settings.Enforce,
 		CommandRules:       len(s.Commands.Ask) > 0 || len(s.Commands.Deny) > 0 || s.Commands.Default != settings.Allow || s.Commands.Network == settings.Deny,
-		Rules:              len(s.Rules) > 0,
+		Rules:              rules,
 		SandboxRequired:    s.Sandbox == settings.Require || s.Sandbox == settings.RequireLandlock,
 		MissingIntent:      hooks.Policy(s.Approvals.MissingIntent),
 		ScopeViolation:     hooks.Policy(s.Approvals.ScopeViolation),
 		IgnoredPath:        hooks.Policy(s.Approvals.IgnoredPath),
 		ProgramConfig:      hooks.Policy(s.Approvals.ProgramConfig),
-	}
+	}, nil
 }
 
 // withoutEffect names the settings that were changed from their default and
 // that this version accepts but does not follow. What would let somebody down
-// who counts on it (rules, hooks, a sandbox) refuses calls instead.
+// who counts on it (hooks, a sandbox) refuses calls instead.
 func withoutEffect(s settings.Settings) []string {
 	d := settings.Defaults()
 	changed := map[string]bool{

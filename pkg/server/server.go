@@ -65,6 +65,7 @@ type Server struct {
 	maps      *trace.MapKeeper
 	engine    *hooks.Engine
 	deps      *tools.Deps
+	policy    gate.Policy
 	log       zerolog.Logger
 
 	bridgeOnce sync.Once
@@ -141,6 +142,10 @@ func (s *Server) ended(intentID string) bool {
 func (s *Server) assemble() error {
 	o := s.options
 	root := s.workspace.Root()
+	var err error
+	if s.policy, err = policyOf(o.Settings); err != nil {
+		return err
+	}
 	artifacts, err := command.OpenArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
 	if err != nil {
 		return err
@@ -157,7 +162,7 @@ func (s *Server) assemble() error {
 		s.recorder.Degrade()
 	}
 	s.engine = hooks.NewEngine(s.sessions, s.recorder, gate.NewInbox(approvals), s.log)
-	gate.Register(s.engine, s.intents, fresh, s.recorder, policyOf(o.Settings))
+	gate.Register(s.engine, s.intents, fresh, s.recorder, s.policy)
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))
 	s.engine.AddPostHook(s.maps)

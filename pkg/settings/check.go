@@ -102,12 +102,9 @@ func validCommandRules(value any) error {
 }
 
 func validRules(value any) error {
-	for _, rule := range value.([]Rule) {
-		switch {
-		case rule.Name == "" || rule.When == "":
-			return errors.New("a rule needs name and when")
-		case rule.Action != Refuse && rule.Action != Ask:
-			return fmt.Errorf("rule %s: action must be refuse or ask", rule.Name)
+	for _, r := range value.([]Rule) {
+		if r.Action != Refuse && r.Action != Ask {
+			return fmt.Errorf("rule %s: action must be refuse or ask", r.Name)
 		}
 	}
 	return nil

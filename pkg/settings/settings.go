@@ -1,6 +1,10 @@
 package settings
 
-import "time"
+import (
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
+)
 
 // Settings is everything that an operator can set. Defaults has the values of a machine without any file. The key of a
 // field is its path in lower case with underscores, so Approvals.ScopeViolation is approvals.scope_violation; Keys
@@ -196,6 +200,11 @@ type Rule struct {
 	When    string // a CEL expression
 	Action  Choice // Refuse, Ask
 	Message string
+}
+
+// Compile makes the rule one that can be evaluated.
+func (r Rule) Compile() (*rule.Rule, error) {
+	return rule.Compile(r.Name, r.When, rule.Action(r.Action), r.Message)
 }
 
 // Check is a program that looks at files after they were written.

@@ -149,6 +149,10 @@ sandbox: off
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}
+	m.setUser("rules: [{name: r, when: 'true'}]")
+	if rules := m.load().Settings.Rules; len(rules) != 1 || rules[0].Action != settings.Refuse {
+		t.Errorf("a rule without action: %+v", rules)
+	}
 }
 
 func TestMistakes(t *testing.T) {
@@ -177,6 +181,10 @@ func TestMistakes(t *testing.T) {
 		{"commands.deny: [{prefx: rm}]", `:1:18: commands.deny: unknown key "prefx"; did you mean prefix?`},
 		{"commands.deny: ['']", `:1:16: commands.deny: a rule names no program`},
 		{"hooks: [{event: pre, command: x, event: post}]", `:1:34: hooks: "event" stands here twice`},
+		{"rules:\n  - name: r\n    when: tol == 3", `:3:11: rules: rule "r": in the expression at 1:1: undeclared reference to 'tol'`},
+		{"rules: [{name: r, when: 'true', action: warn}]", `:1:8: rules: rule r: action must be refuse or ask`},
+		{"rules: [{name: r}]", `:1:9: rules: a rule needs name and when`},
+		{"rules: [" + strings.Repeat("{name: r, when: 'true'},", 257) + "]", `:1:8: rules: more than 256 rules`},
 		{"hooks: [{event: before, command: x}]", `:1:8: hooks: the event of a hook must be pre or post`},
 		{"sandbox: off\nsandbox: best", `:2:1: "sandbox" stands here twice`},
 		{"scope: {required: true}\nscope.required: false", `:2:1: "scope.required" stands here twice`},

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
 // mistake is a positioned error before its file is known.
@@ -30,9 +32,10 @@ func decode(node *yaml.Node, target any) error {
 	case *[]CommandRule:
 		return decodeList(node, t, decodeCommandRule)
 	case *[]Rule:
-		return decodeList(node, t, func(n *yaml.Node, r *Rule) error {
-			return decodeObject(n, member{"name", &r.Name}, member{"when", &r.When}, member{"action", &r.Action}, member{"message", &r.Message})
-		})
+		if len(node.Content) > rule.MaxRules { // before each is compiled
+			return wrong(node, "more than %d rules", rule.MaxRules)
+		}
+		return decodeList(node, t, decodeRule)
 	case *[]Check:
 		return decodeList(node, t, func(n *yaml.Node, c *Check) error {
 			return decodeObject(n, member{"paths", &c.Paths}, member{"command", &c.Command})
@@ -72,6 +75,34 @@ func decodeCommandRule(node *yaml.Node, rule *CommandRule) error {
 		return decode(node, &rule.Prefix)
 	}
 	return decodeObject(node, member{"prefix", &rule.Prefix}, member{"match", &rule.Match}, member{"not_match", &rule.NotMatch})
+}
+
+// decodeRule also compiles the condition, so that a mistake in it has its line.
+func decodeRule(node *yaml.Node, r *Rule) error {
+	err := decodeObject(node, member{"name", &r.Name}, member{"when", &r.When}, member{"action", &r.Action}, member{"message", &r.Message})
+	if err != nil {
+		return err
+	}
+	if r.Action == "" {
+		r.Action = Refuse
+	}
+	if r.Name == "" || r.When == "" {
+		return wrong(node, "a rule needs name and when")
+	}
+	if _, err := r.Compile(); err != nil {
+		return wrong(valueOf(node, "when"), "rule %q: %v", r.Name, err)
+	}
+	return nil
+}
+
+// valueOf returns the value of a key that a mapping has.
+func valueOf(mapping *yaml.Node, key string) *yaml.Node {
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return mapping
 }
 
 // member is a key of a small mapping and where its value goes.

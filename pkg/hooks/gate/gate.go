@@ -11,8 +11,8 @@
 // The gate promises that a destructive call which passes it touches only paths
 // that the selected intent owns, on content that the session has seen. It
 // decides from the effects alone; that what it saw is what executes is the
-// promise of package workspace. What it cannot evaluate yet (rules, command
-// rules) it refuses when somebody declared them.
+// promise of package workspace. What it cannot evaluate yet (command rules) it
+// refuses when somebody declared them.
 package gate
 
 import (
@@ -23,6 +23,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
 // Policy is what the settings say to the gate.
@@ -37,8 +38,8 @@ type Policy struct {
 	// CommandRules says that the settings hold rules for commands that this
 	// version cannot evaluate.
 	CommandRules bool
-	// Rules says that the settings hold rules that this version cannot evaluate.
-	Rules bool
+	// Rules are those of the settings; they hold under every intent.
+	Rules []*rule.Rule
 	// SandboxRequired says that commands may run only sandboxed.
 	SandboxRequired bool
 
@@ -72,7 +73,9 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Po
 	at(hooks.AtTargets, "program-config", func(c *hooks.Call) hooks.Decision { return programConfig(c, p) })
 	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, p) })
 
-	at(hooks.AtPlan, "rules", func(c *hooks.Call) hooks.Decision { return rules(c, p) })
+	e.AddGate(hooks.AtPlan, hooks.PreFunc("rules", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
+		return rules(ctx, c, p), nil
+	}))
 	at(hooks.AtPlan, "freshness", fresh.check)
 	at(hooks.AtPlan, "class", func(c *hooks.Call) hooks.Decision { return class(c, p) })
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {

@@ -29,24 +29,6 @@ func command(c *hooks.Call, p Policy) hooks.Decision {
 	return hooks.Allow()
 }
 
-// rules is step 6. As with commands, a declared rule that cannot be evaluated
-// refuses.
-func rules(c *hooks.Call, p Policy) hooks.Decision {
-	if skips(c) {
-		return hooks.Allow()
-	}
-	if p.Rules {
-		return hooks.Refuse(refusal.New(refusal.RuleViolation,
-			"The settings declare rules, and this version cannot evaluate them, so nothing may be changed.").WithHint(refusal.HintAskUser))
-	}
-	if in := c.Intent; in != nil && len(in.Rules) > 0 {
-		return hooks.Refuse(refusal.Newf(refusal.RuleViolation,
-			"%s declares rules, and this version cannot evaluate them, so nothing may be changed under it.", in.ID).
-			With("intent_id", in.ID).WithHint(refusal.HintAskUser))
-	}
-	return hooks.Allow()
-}
-
 // class is step 8.
 func class(c *hooks.Call, p Policy) hooks.Decision {
 	if skips(c) || !p.EnforceClass || c.Declared != mutation.Refactor {

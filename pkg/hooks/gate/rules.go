@@ -1,0 +1,186 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// rulesTime bounds the evaluation of all rules for one call.
+const rulesTime = 5 * time.Second
+
+// rules is step 6: every rule of the settings and of the intent, for every
+// effect of the call. A rule that refuses outranks one that asks, wherever it
+// stands; one that cannot be evaluated refuses.
+func rules(ctx context.Context, c *hooks.Call, p Policy) hooks.Decision {
+	all := p.Rules
+	if c.Intent != nil {
+		all = append(all[:len(all):len(all)], c.Intent.CompiledRules()...)
+	}
+	if skips(c) || len(all) == 0 {
+		return hooks.Allow()
+	}
+	ctx, cancel := context.WithTimeout(ctx, rulesTime)
+	defer cancel()
+	var asks []hooks.Check
+	facts := factsOf(c)
+	for _, r := range all {
+		for _, f := range facts {
+			holds, err := r.Holds(ctx, f)
+			switch {
+			case err != nil:
+				return hooks.Refuse(unevaluated(c, r, f, err))
+			case holds && r.Action() != rule.Ask:
+				return hooks.Refuse(violated(c, r, f))
+			case holds:
+				asks = append(asks, hooks.Check{Name: r.Name(), Refusal: violated(c, r, f)})
+			}
+		}
+	}
+	if len(asks) > 0 {
+		return hooks.AskEach(hooks.PolicyAsk, asks...)
+	}
+	return hooks.Allow()
+}
+
+// violated says which rule holds, never with the content that it looked at.
+func violated(c *hooks.Call, r *rule.Rule, f *rule.Facts) *refusal.Refusal {
+	reason := fmt.Sprintf("Rule %s stops %s", r.Name(), subject(f))
+	if r.Message() != "" {
+		reason += ": " + r.Message()
+	} else {
+		reason += "."
+	}
+	return aboutRule(refusal.New(refusal.RuleViolation, reason), c, r, f)
+}
+
+// unevaluated refuses where a rule gave no answer: it may be the one that
+// would have stopped the call.
+func unevaluated(c *hooks.Call, r *rule.Rule, f *rule.Facts, err error) *refusal.Refusal {
+	text := fmt.Sprintf("Rule %s could not be evaluated for %s: %v. Nothing was changed.", r.Name(), subject(f), err)
+	refused := aboutRule(refusal.New(refusal.RuleViolation, text), c, r, f).WithHint(refusal.HintAskUser).
+		Suggest("Ask the operator to mend the rule %s. A smaller change may pass it.", r.Name())
+	if errors.Is(err, rule.ErrNoAnswer) {
+		return refused.WithHint(refusal.HintRetry).Suggest("Try again once; if it does not pass, ask the operator to make the rule %s cheaper.", r.Name())
+	}
+	return refused
+}
+
+func aboutRule(r *refusal.Refusal, c *hooks.Call, by *rule.Rule, f *rule.Facts) *refusal.Refusal {
+	r = r.With("rule", by.Name()).With("kind", f.Effect.Kind)
+	if f.Effect.Path != "" {
+		r = r.With("path", f.Effect.Path)
+	}
+	if c.Intent != nil {
+		r = r.With("intent_id", c.Intent.ID)
+	}
+	return r
+}
+
+func subject(f *rule.Facts) string {
+	switch {
+	case f.Effect.Kind == kindCommand:
+		return "this command"
+	case f.Effect.Path == "":
+		return "this call"
+	case f.Effect.From != "":
+		return fmt.Sprintf("the move of %s to %s", f.Effect.From, f.Effect.Path)
+	}
+	return fmt.Sprintf("the change of %s (%s)", f.Effect.Path, f.Effect.Kind)
+}
+
+// kindCommand is the kind of the effect that running a command is.
+const kindCommand = "command"
+
+// factsOf returns what a rule is evaluated over: one for each file that the
+// call changes, one for its command, and one without an effect for a call that
+// has none.
+func factsOf(c *hooks.Call) []*rule.Facts {
+	base := rule.Facts{
+		Tool: c.Tool, Paths: mutated(c), Intent: intentFacts(c),
+		Session: rule.Session{Client: c.Caller.ClientName, ClientVersion: c.Caller.ClientVersion, Model: c.Caller.ModelID},
+		Class:   rule.Class{Declared: string(c.Declared)},
+	}
+	if command := c.Effects.Command; command != nil {
+		base.Command = commandFacts(command)
+	}
+	var all []*rule.Facts
+	add := func(e rule.Effect) {
+		one := base
+		one.Effect = e
+		all = append(all, &one)
+	}
+	for _, f := range c.Effects.Files {
+		if f.Mutates() {
+			add(effectFacts(f))
+		}
+	}
+	switch {
+	case c.Effects.Command != nil:
+		add(rule.Effect{Kind: kindCommand})
+	case len(all) == 0:
+		add(rule.Effect{})
+	}
+	return all
+}
+
+func intentFacts(c *hooks.Call) rule.Intent {
+	if c.Intent == nil {
+		return rule.Intent{ID: c.RecordedIntent()}
+	}
+	in := c.Intent
+	return rule.Intent{ID: in.ID, Name: in.Name, Status: string(in.Status), Agent: in.Agent, OwnedScope: in.OwnedScope}
+}
+
+func commandFacts(command *hooks.CommandEffect) rule.Command {
+	facts := rule.Command{Line: command.Line, Cwd: command.Cwd, Background: command.Background, Programs: [][]string{}}
+	for _, p := range command.Programs {
+		facts.Programs = append(facts.Programs, append([]string{p.Name}, p.Args...))
+	}
+	return facts
+}
+
+// effectFacts decodes the contents only when a rule asks for them, and once.
+func effectFacts(f *hooks.FileEffect) rule.Effect {
+	before := sync.OnceValues(func() (workspace.Text, error) { return workspace.Decode(f.Before) })
+	after := sync.OnceValues(func() (workspace.Text, error) { return workspace.Decode(f.After) })
+	e := rule.Effect{
+		Kind: string(f.Kind), Path: f.Path, BeforeSize: len(f.Before), AfterSize: len(f.After),
+		Before: func() string { text, _ := before(); return text.String },
+		After:  func() string { text, _ := after(); return text.String },
+		Binary: func() bool {
+			_, errBefore := before()
+			_, errAfter := after()
+			return errBefore != nil || errAfter != nil
+		},
+	}
+	if f.Kind == hooks.Move && f.To != "" {
+		e.Path, e.From = f.To, f.Path
+	}
+	// Not every tool has hunks, and without them a change would seem to add nothing.
+	hunks := sync.OnceValue(func() [][4]int { return edit.Hunks(e.Before(), e.After()) })
+	e.Removed = sync.OnceValue(func() []string { return hunkLines(e.Before(), hunks(), 0) })
+	e.Added = sync.OnceValue(func() []string { return hunkLines(e.After(), hunks(), 2) })
+	return e
+}
+
+// hunkLines are the lines of one side of the hunks: at is the index of the
+// side's first line in a hunk.
+func hunkLines(text string, hunks [][4]int, at int) []string {
+	lines := edit.Lines(text)
+	out := []string{}
+	for _, h := range hunks {
+		if start, count := h[at]-1, h[at+1]; count > 0 {
+			out = append(out, lines[start:start+count]...)
+		}
+	}
+	return out
+}

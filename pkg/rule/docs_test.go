@@ -1,0 +1,45 @@
+package rule_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
+)
+
+var update = flag.Bool("update", false, "write the table of fields into docs/rules.md")
+
+const (
+	page      = "../../docs/rules.md"
+	tableHead = "| field | type | what it is |\n| --- | --- | --- |\n"
+)
+
+// TestDocumentHasTheFields keeps the table of docs/rules.md to the catalogue.
+func TestDocumentHasTheFields(t *testing.T) {
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	for _, f := range rule.Fields() {
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", f.Name, f.Type, f.Doc)
+	}
+	before, rest, ok := strings.Cut(string(data), tableHead)
+	if !ok {
+		t.Fatal("the page has no table of fields")
+	}
+	_, after, _ := strings.Cut(rest, "\n## ")
+	want := before + tableHead + table.String() + "\n## " + after
+	if want == string(data) {
+		return
+	}
+	if !*update {
+		t.Fatal("docs/rules.md does not have the fields as they are: go test ./pkg/rule -run Document -update")
+	}
+	if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

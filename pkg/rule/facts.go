@@ -1,0 +1,46 @@
+package rule
+
+// Facts are what a condition is evaluated over: one effect of one call. They are only read.
+type Facts struct {
+	Tool    string
+	Paths   []string
+	Effect  Effect
+	Command Command
+	Intent  Intent
+	Session Session
+	Class   Class
+}
+
+// Effect is one file that the call changes, or the command that it runs. The functions are called only by conditions that
+// ask, and may be called several times; a nil one stands for nothing.
+type Effect struct {
+	Kind, Path, From      string
+	Before, After         func() string
+	Added, Removed        func() []string
+	BeforeSize, AfterSize int
+	Binary                func() bool
+}
+
+// Command is the command of the call.
+type Command struct {
+	Line, Cwd  string
+	Background bool
+	// Programs are the simple commands, each its name and arguments.
+	Programs [][]string
+}
+
+// Intent is the selected intent.
+type Intent struct {
+	ID, Name, Status, Agent string
+	OwnedScope              []string
+}
+
+// Session is who calls.
+type Session struct {
+	Client, ClientVersion, Model string
+}
+
+// Class is the mutation class.
+type Class struct {
+	Declared, Computed string
+}

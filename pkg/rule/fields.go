@@ -1,0 +1,98 @@
+package rule
+
+import (
+	"sync"
+
+	"cel.dev/cel-go/cel"
+)
+
+// Field is something that a condition can ask for.
+type Field struct {
+	Name string
+	Type string
+	Doc  string
+
+	kind *cel.Type
+	get  func(*Facts) any
+}
+
+// Fields describes all fields, in the order in which they are documented.
+func Fields() []Field {
+	fields := catalogue()
+	for i := range fields {
+		fields[i].Type = typeName(fields[i].kind)
+	}
+	return fields
+}
+
+func catalogue() []Field {
+	text, number, truth, texts := cel.StringType, cel.IntType, cel.BoolType, cel.ListType(cel.StringType)
+	return []Field{
+		{Name: "tool", kind: text, get: func(f *Facts) any { return f.Tool }, Doc: "The tool that is called, such as `write_to_file`."},
+		{Name: "paths", kind: texts, get: func(f *Facts) any { return f.Paths }, Doc: "All paths that the call changes, both ends of a move included."},
+
+		{Name: "effect.kind", kind: text, get: func(f *Facts) any { return f.Effect.Kind }, Doc: "`create`, `modify`, `delete`, `move` or `command`."},
+		{Name: "effect.path", kind: text, get: func(f *Facts) any { return f.Effect.Path }, Doc: "The file, relative to the workspace, links resolved; of a move the place where it goes. Empty for a command."},
+		{Name: "effect.from", kind: text, get: func(f *Facts) any { return f.Effect.From }, Doc: "Where a moved file comes from. Empty for the other kinds."},
+		{Name: "effect.before", kind: text, get: func(f *Facts) any { return lazy(f.Effect.Before) }, Doc: "The file's text before. Empty if it did not exist or is binary."},
+		{Name: "effect.after", kind: text, get: func(f *Facts) any { return lazy(f.Effect.After) }, Doc: "The file's text after. Empty if it is deleted or binary."},
+		{Name: "effect.added", kind: texts, get: func(f *Facts) any { return lazy(f.Effect.Added) }, Doc: "The lines that the change adds, without line ends. A changed line is removed and added."},
+		{Name: "effect.removed", kind: texts, get: func(f *Facts) any { return lazy(f.Effect.Removed) }, Doc: "The lines that it removes."},
+		{Name: "effect.before_size", kind: number, get: func(f *Facts) any { return f.Effect.BeforeSize }, Doc: "The file's size before, in bytes."},
+		{Name: "effect.after_size", kind: number, get: func(f *Facts) any { return f.Effect.AfterSize }, Doc: "Its size after, in bytes."},
+		{Name: "effect.binary", kind: truth, get: func(f *Facts) any { return lazy(f.Effect.Binary) }, Doc: "The content before or after is not text."},
+
+		{Name: "command.line", kind: text, get: func(f *Facts) any { return f.Command.Line }, Doc: "The command line as the shell gets it. Empty where the call runs none; so are the other `command` fields."},
+		{Name: "command.cwd", kind: text, get: func(f *Facts) any { return f.Command.Cwd }, Doc: "The directory that it runs in, `.` for the workspace's root."},
+		{Name: "command.background", kind: truth, get: func(f *Facts) any { return f.Command.Background }, Doc: "It goes on behind the call."},
+		{Name: "command.programs", kind: cel.ListType(texts), get: func(f *Facts) any { return f.Command.Programs }, Doc: "The programs of the line, each a list of its name and arguments. Empty in this version: lines are not parsed yet."},
+
+		{Name: "intent.id", kind: text, get: func(f *Facts) any { return f.Intent.ID }, Doc: "The selected intent. `UNTRACKED` where the operator lets calls pass without one."},
+		{Name: "intent.name", kind: text, get: func(f *Facts) any { return f.Intent.Name }, Doc: "Its name."},
+		{Name: "intent.status", kind: text, get: func(f *Facts) any { return f.Intent.Status }, Doc: "Its status: `TODO`, `IN_PROGRESS`, `BLOCKED` or `DONE`, whatever words the file uses."},
+		{Name: "intent.agent", kind: text, get: func(f *Facts) any { return f.Intent.Agent }, Doc: "Its `agent`."},
+		{Name: "intent.owned_scope", kind: texts, get: func(f *Facts) any { return f.Intent.OwnedScope }, Doc: "Its globs, as written."},
+
+		{Name: "session.client", kind: text, get: func(f *Facts) any { return f.Session.Client }, Doc: "The client's name, by its own word."},
+		{Name: "session.client_version", kind: text, get: func(f *Facts) any { return f.Session.ClientVersion }, Doc: "Its version, by its own word."},
+		{Name: "session.model", kind: text, get: func(f *Facts) any { return f.Session.Model }, Doc: "The model's id, where the client says it; else empty."},
+
+		{Name: "class.declared", kind: text, get: func(f *Facts) any { return f.Class.Declared }, Doc: "`AST_REFACTOR` or `INTENT_EVOLUTION` as the agent declared it, else empty."},
+		{Name: "class.computed", kind: text, get: func(f *Facts) any { return f.Class.Computed }, Doc: "The class as computed. Empty in this version: classes are not computed yet."},
+	}
+}
+
+// getters are the catalogue by name, built once.
+var getters = sync.OnceValue(func() map[string]func(*Facts) any {
+	byName := make(map[string]func(*Facts) any)
+	for _, f := range catalogue() {
+		byName[f.Name] = f.get
+	}
+	return byName
+})
+
+func lazy[T any](get func() T) T {
+	if get == nil {
+		var none T
+		return none
+	}
+	return get()
+}
+
+// typeName names a type in words.
+func typeName(t *cel.Type) string {
+	switch t.Kind() {
+	case cel.StringKind:
+		return "text"
+	case cel.IntKind, cel.UintKind, cel.DoubleKind:
+		return "a number"
+	case cel.BoolKind:
+		return "true or false"
+	case cel.ListKind:
+		if t.Parameters()[0].Kind() == cel.ListKind {
+			return "list of lists of text"
+		}
+		return "list of text"
+	}
+	return t.String()
+}

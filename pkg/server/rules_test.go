@@ -1,0 +1,211 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// tableOfRules reads the rules that docs/rules.md offers: the list as it stands there, to be pasted, and its names.
+func tableOfRules(t *testing.T) (list string, names []string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "## Ten rules")
+	_, section, _ = strings.Cut(section, "| --- |")
+	table, rest, _ := strings.Cut(section, "```yaml\n")
+	list, _, ok := strings.Cut(rest, "```")
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(table, -1) {
+		names = append(names, row[1])
+	}
+	var listed []string
+	for _, row := range regexp.MustCompile(`(?m)^  - name: ([a-z-]+)$`).FindAllStringSubmatch(list, -1) {
+		listed = append(listed, row[1])
+	}
+	if !ok || len(names) < 10 || !slices.Equal(names, listed) {
+		t.Fatalf("the page has the table %v and the rules %v", names, listed)
+	}
+	return list, names
+}
+
+// ruleCase is a call under one rule and what becomes of it.
+type ruleCase struct {
+	tool string
+	args args
+	code string // "" passes
+}
+
+func addFiles(n int) string {
+	var sections []string
+	for i := range n {
+		sections = append(sections, fmt.Sprintf("*** Add File: many/%d.txt", i), "+x")
+	}
+	return patch(sections...)
+}
+
+// casesOfRules are, for each rule of the page, calls that it stops and calls that it lets pass.
+func casesOfRules() map[string][]ruleCase {
+	const refused, asked = "RULE_VIOLATION", "APPROVAL_REQUIRED"
+	create := func(path, content, code string) ruleCase {
+		return ruleCase{"write_to_file", args{"path": path, "content": content}, code}
+	}
+	edit := func(path, from, to, code string) ruleCase {
+		return ruleCase{"edit_file", args{"path": path, "old_string": from, "new_string": to}, code}
+	}
+	apply := func(code string, lines ...string) ruleCase {
+		return ruleCase{"apply_patch", args{"patch": patch(lines...)}, code}
+	}
+	run := func(line, code string) ruleCase { return ruleCase{"execute_command", args{"command": line}, code} }
+	key := "AKIA" + strings.Repeat("A", 16)
+	return map[string][]ruleCase{
+		"no-eval": {create("a.js", "x = eval('1')\n", refused), edit("old.js", "first", "first = eval(2)", refused),
+			edit("old.js", "first", "last", ""), create("b.js", "evaluate()\n", "")},
+		"no-keys": {create("k.txt", "id: "+key+"\n", refused), create("k.pem.txt", "-----BEGIN RSA PRIVATE KEY-----\n", refused), create("k.txt", "AKIA\n", "")},
+		"migrations-are-final": {edit("migrations/1.sql", "one", "two", refused), apply(refused, "*** Delete File: migrations/1.sql"),
+			apply(refused, "*** Update File: migrations/1.sql", "*** Move to: old.sql"), create("migrations/2.sql", "x\n", ""), edit("old.js", "first", "x", "")},
+		"copyright": {create("n.go", "package n\n", refused), create("n.go", "// Copyright us\npackage n\n", ""), edit("x_test.go", "package x", "package y", "")},
+		"no-large-files": {create("l.txt", strings.Repeat("line of it\n", 20_000), refused), edit("large.txt", "end", "longer end", refused),
+			edit("large.txt", "end", "e", ""), create("l.txt", "x\n", "")},
+		"no-skipped-hooks": {run("git commit --no-verify -m x", refused), run("git -c core.hooksPath=/dev/null status", refused), run("true", "")},
+		"ask-before-deleting": {apply(asked, "*** Delete File: old.js"), apply(asked, "*** Add File: n.txt", "+x", "*** Delete File: old.js"),
+			apply("", "*** Update File: old.js", "*** Move to: new.js")},
+		"many-files":   {{"apply_patch", args{"patch": addFiles(11)}, asked}, {"apply_patch", args{"patch": addFiles(10)}, ""}},
+		"tests-stay":   {edit("x_test.go", "func TestOne() {}\n", "", asked), apply(asked, "*** Delete File: x_test.go"), edit("x_test.go", "TestOne", "TestFirst", "")},
+		"dependencies": {create("go.mod", "module x\n", asked), create("web/package.json", "{}\n", asked), create("web/package.txt", "{}\n", "")},
+	}
+}
+
+// TestTheRulesOfThePage puts each rule of docs/rules.md into a workspace by itself, and all of them into settings.
+func TestTheRulesOfThePage(t *testing.T) {
+	list, names := tableOfRules(t)
+	cases := casesOfRules()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			at := strings.Index(list, "  - name: "+name+"\n")
+			one := list[at:]
+			if next := strings.Index(one[1:], "\n  - name: "); next >= 0 {
+				one = one[:next+2]
+			}
+			b := ruledBench(t, "rules:\n"+one)
+			stopped, passed := 0, 0
+			for _, c := range cases[name] {
+				c.args["session"] = b.selects("INT-001")
+				b.ok("read_file", args{"path": "old.js"})
+				b.ok("read_file", args{"path": "x_test.go"})
+				if c.code == "" {
+					b.ok(c.tool, c.args)
+					passed++
+					continue
+				}
+				r := b.refused(c.code, c.tool, c.args)
+				if !strings.Contains(r.Text, name) || r.details()["intent_id"] != "INT-001" && c.code == "RULE_VIOLATION" {
+					t.Errorf("the refusal does not name the rule: %s", r.Text)
+				}
+				stopped++
+			}
+			if stopped == 0 || passed == 0 {
+				t.Errorf("%d calls stopped and %d passed: both kinds are needed", stopped, passed)
+			}
+		})
+	}
+}
+
+// ruledBench is a workspace whose intent has the rules, with files for them to look at.
+func ruledBench(t *testing.T, rules string, changes ...func(*server.Options)) *bench {
+	t.Helper()
+	dir := newWorkspace(t)
+	write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - id: INT-001\n    name: Ruled\n    status: IN_PROGRESS\n"+
+		"    owned_scope: ['**']\n    "+strings.ReplaceAll(strings.TrimSpace(rules), "\n", "\n    ")+"\n")
+	write(t, dir, "old.js", "a = eval('0')\nfirst\n")
+	write(t, dir, "migrations/1.sql", "one\n")
+	write(t, dir, "large.txt", strings.Repeat("0123456789\n", 30_000)+"end\n")
+	write(t, dir, "x_test.go", "package x\n\nfunc TestOne() {}\n")
+	return start(t, dir, append(changes, func(o *server.Options) { o.Settings.Approvals.Wait = 0 })...).connect()
+}
+
+// A refusing rule outranks an asking one, rules of the settings hold under every intent, and no content is quoted.
+func TestRulesOfSettingsAndIntents(t *testing.T) {
+	b := ruledBench(t, `rules: [{name: asks, when: 'effect.path == "a.txt"', action: ask}, {name: refuses, when: 'effect.after.contains("hush")', message: No secrets.}]`,
+		func(o *server.Options) {
+			o.Settings.Rules = []settings.Rule{{Name: "everywhere", When: `effect.path == "no.txt" && session.client != ""`, Action: settings.Refuse, Message: "Not this one."}}
+		})
+	s := b.selects("INT-001")
+	r := b.refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "a.txt", "content": "hush hush\n"})
+	if r.details()["rule"] != "refuses" || strings.Contains(r.Text, "hush hush") || !strings.Contains(r.str("error"), "No secrets.") || r.str("action_hint") != "follow_constraints" {
+		t.Errorf("%s", r.Text)
+	}
+	r = b.refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "no.txt", "content": "x\n"})
+	if r.details()["rule"] != "everywhere" || !strings.Contains(r.str("error"), "Not this one.") {
+		t.Errorf("%s", r.Text)
+	}
+	b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": "a.txt", "content": "x\n"})
+	b.ok("write_to_file", args{"session": s, "path": "b.txt", "content": "x\n"})
+	// The strictest of two files of one call counts.
+	b.refused("RULE_VIOLATION", "apply_patch", args{"session": s, "patch": patch("*** Add File: a.txt", "+x", "*** Add File: c.txt", "+hush")})
+}
+
+// A rule that gives no answer refuses and says which.
+func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
+	for name, when := range map[string]string{
+		"fails":     `paths[1] == "x"`,
+		"expensive": `effect.added.all(a, effect.added.all(b, a == b))`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := ruledBench(t, "rules: [{name: "+name+", when: '"+when+"', action: ask}]")
+			s := b.selects("INT-001")
+			r := b.refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "n.txt", "content": strings.Repeat("the same line\n", 4000)})
+			if r.details()["rule"] != name || r.str("action_hint") != "ask_user" || !strings.Contains(r.str("error"), "could not be evaluated") {
+				t.Errorf("%s", r.Text)
+			}
+			b.holds(map[string]string{"n.txt": ""})
+		})
+	}
+}
+
+// A rule sees text in any encoding, and empty text for what is none.
+func TestRulesSeeDecodedText(t *testing.T) {
+	b := ruledBench(t, `rules: [{name: word, when: 'effect.after.contains("größer")'}, {name: binary, when: 'effect.binary && effect.kind != "delete"'}]`)
+	write(t, b.dir, "latin.txt", "gr\xf6\xdfe\n")
+	write(t, b.dir, "blob", "\x00\x01\x02")
+	s := b.selects("INT-001")
+	r := b.refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "größer"})
+	if r.details()["rule"] != "word" {
+		t.Errorf("%s", r.Text)
+	}
+	b.ok("edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "groß"})
+	r = b.refused("RULE_VIOLATION", "apply_patch", args{"session": s, "patch": patch("*** Update File: blob", "*** Move to: blob2")})
+	if r.details()["rule"] != "binary" {
+		t.Errorf("%s", r.Text)
+	}
+	b.call("read_file", args{"session": s, "path": "blob"})
+	b.ok("apply_patch", args{"session": s, "patch": patch("*** Delete File: blob")})
+}
+
+// A rule that does not compile is a mistake in the file: changes stop, with its place, and reads go on.
+func TestARuleThatDoesNotCompile(t *testing.T) {
+	b := ruledBench(t, "rules: []")
+	s := b.selects("INT-001")
+	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: a, status: IN_PROGRESS, rules: [{name: r,\n      when: 'efect.path == 3'}]}\n")
+	r := b.refused("INTENTS_UNREADABLE", "write_to_file", args{"session": s, "path": "n.txt", "content": "x"})
+	if d := r.details(); d["line"] != 3.0 || d["column"] != 13.0 || !strings.Contains(r.str("error"), "at 1:6: undeclared reference") {
+		t.Errorf("%s", r.Text)
+	}
+	b.ok("read_file", args{"session": s, "path": "old.js"})
+	if _, err := server.New(server.Options{Dir: b.dir, Settings: badRule()}); err == nil || !strings.Contains(err.Error(), `rule "bad"`) {
+		t.Errorf("settings with a rule that does not compile: %v", err)
+	}
+}
+
+func badRule() settings.Settings {
+	s := settings.Defaults()
+	s.Rules = []settings.Rule{{Name: "bad", When: "1 +", Action: settings.Refuse}}
+	return s
+}
