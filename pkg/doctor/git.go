@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
@@ -89,26 +91,38 @@ func (e *examination) checkAttributes() {
 
 // checkIgnored finds ignore rules that keep records out of commits. Files that git tracks are not ignored.
 func (e *examination) checkIgnored() {
-	names := []string{scaffold.IntentsFile, scaffold.ConfigFile, ledgerFile}
+	names := []string{scaffold.IntentsFile, scaffold.ConfigFile, ledgerFile} // plain words of a shell
 	out, err := e.gitReading(strings.Join(names, "\x00"), "check-ignore", "-v", "-z", "--stdin")
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: none is ignored
 		e.warn(fmt.Sprintf("git does not tell what it ignores: %v.", err), "Do what git says.", "")
 		return
 	}
+	hidden := map[string][]string{} // names by the rule that hides them
 	fields := strings.Split(out, "\x00")
 	for ; len(fields) >= 4; fields = fields[4:] {
 		source, line, pattern, name := fields[0], fields[1], fields[2], fields[3]
-		if strings.HasPrefix(pattern, "!") {
-			continue
+		if !strings.HasPrefix(pattern, "!") {
+			rule := fmt.Sprintf("%s:%s: %s", source, line, pattern)
+			hidden[rule] = append(hidden[rule], name)
 		}
-		message := fmt.Sprintf("git ignores %s (%s:%s: %s), so it is in no commit.", name, source, line, pattern)
-		if _, err := e.root.Lstat(name); err != nil {
-			e.warn(message, fmt.Sprintf("Take line %s out of %s.", line, source), "")
-			continue
-		}
-		e.warn(message, fmt.Sprintf("Add it all the same, or take line %s out of %s.", line, source), "git add -f -- "+quote(name))
 	}
+	for _, rule := range slices.Sorted(maps.Keys(hidden)) {
+		e.hiddenBy(rule, hidden[rule])
+	}
+}
+
+func (e *examination) hiddenBy(rule string, names []string) {
+	message := fmt.Sprintf("git ignores %s (%s), so it is in no commit.", strings.Join(names, ", "), rule)
+	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, err := e.root.Lstat(name)
+		return err != nil
+	})
+	if len(there) < len(names) {
+		e.warn(message, "Take that line out.", "")
+		return
+	}
+	e.warn(message, "Add it all the same, or take that line out.", "git add -f -- "+strings.Join(there, " "))
 }
 
 // checkStateTracked: what belongs to this machine must not reach others, and git must not put it back.

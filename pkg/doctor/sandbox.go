@@ -16,7 +16,7 @@ func (e *examination) checkSandbox() {
 		e.ok("the settings require a sandbox, and this version has none: no command of an agent runs")
 	} else {
 		e.warn("Agents' commands are not confined in this version: a command can read and write whatever you can.",
-			"Count only on the record, or refuse all commands: sandbox: require in your own settings.", "")
+			"Set `sandbox: require` in your own settings, which refuses every command, or look at the record of what they changed.", "")
 	}
 	if e.OS != "linux" {
 		e.ok("this system has none of the means by which a later version will confine commands")
