@@ -9,11 +9,14 @@ import (
 // Limit bounds a brain, in bytes.
 const Limit = 4 << 20
 
+// MaxAutomatic is how many entries that the server noted by itself a brain holds: agents cannot fill it by failing.
+const MaxAutomatic = 200
+
 // Errors of Add.
 var (
 	// ErrEmpty: the entry says nothing.
 	ErrEmpty = errors.New("the text is empty")
-	// ErrFull: the brain would become longer than Limit.
+	// ErrFull: the brain would become longer than Limit, or has MaxAutomatic entries of the server's and this is one more.
 	ErrFull = errors.New("the shared brain is full; the operator has to move old entries out of it")
 )
 
@@ -24,10 +27,17 @@ func Add(text string, e Entry) (after string, known *Entry, err error) {
 	if e.Text == "" {
 		return text, nil, ErrEmpty
 	}
+	automatic := 0
 	for _, earlier := range Parse(text) {
 		if same(earlier, e) {
 			return text, &earlier, nil
 		}
+		if Automatic(earlier.Category) {
+			automatic++
+		}
+	}
+	if Automatic(e.Category) && automatic >= MaxAutomatic {
+		return text, nil, ErrFull
 	}
 	newline := "\n"
 	if strings.Contains(text, "\r\n") {

@@ -40,8 +40,9 @@ type Engine struct {
 	pre   [stages][]preEntry
 	post  []PostHook
 	// programs run behind post.
-	programs []PostHook
-	fresh    Freshness
+	programs  []PostHook
+	onRefusal func(context.Context, *Call, *refusal.Refusal)
+	fresh     Freshness
 	// timeout is for hooks that are added from now on.
 	timeout time.Duration
 }
@@ -92,6 +93,11 @@ func (e *Engine) AddPostHook(h PostHook) { e.post = append(e.post, h) }
 // client that hangs up and a server that ends do not wait for them.
 func (e *Engine) AddProgram(h PostHook) { e.programs = append(e.programs, h) }
 
+// OnRefusal has observe see each refusal before its result is sent.
+func (e *Engine) OnRefusal(observe func(ctx context.Context, call *Call, r *refusal.Refusal)) {
+	e.onRefusal = observe
+}
+
 // SetHookTimeout replaces DefaultHookTimeout for the hooks that are added
 // after it.
 func (e *Engine) SetHookTimeout(d time.Duration) { e.timeout = d }
@@ -124,10 +130,16 @@ func (e *Engine) Do(ctx context.Context, req Request) Result {
 	if !ok {
 		return refuse(Destructive, refusal.Newf(refusal.InvalidArguments, "There is no tool %q.", req.Tool))
 	}
+	return e.Run(ctx, tool, req)
+}
+
+// Run is Do with a tool that no client can name: what the server does by
+// itself goes the way of every call.
+func (e *Engine) Run(ctx context.Context, tool Tool, req Request) Result {
 	call := e.newCall(tool.Spec(), req)
 	result, err := e.do(ctx, tool, call, req.Arguments)
 	if err != nil {
-		return e.refused(call, err)
+		return e.refused(ctx, call, err)
 	}
 	return result
 }
@@ -310,7 +322,7 @@ func (e *Engine) newCall(spec Spec, req Request) *Call {
 }
 
 // refused turns whatever stopped a call into its result and notes it.
-func (e *Engine) refused(call *Call, err error) Result {
+func (e *Engine) refused(ctx context.Context, call *Call, err error) Result {
 	r := refusal.From(err)
 	if short := refusal.Exhausted(err); short != nil && r.Code() == refusal.InternalError {
 		r = short
@@ -327,6 +339,9 @@ func (e *Engine) refused(call *Call, err error) Result {
 		hook = by.hook
 	}
 	e.recorder.Refused(call, hook, r)
+	if e.onRefusal != nil {
+		e.onRefusal(ctx, call, r)
+	}
 	e.deliver(call, r.Delivered())
 	return refuse(call.Class, r)
 }

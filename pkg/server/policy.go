@@ -51,8 +51,6 @@ func withoutEffect(s settings.Settings) []string {
 		"commands.git":               s.Commands.Git != d.Commands.Git,
 		"commands.writable":          len(s.Commands.Writable) > 0,
 		"commands.revert_violations": s.Commands.RevertViolations != d.Commands.RevertViolations,
-		"checks":                     len(s.Checks) > 0,
-		"lessons":                    s.Lessons != d.Lessons,
 	}
 	keys := []string{}
 	for key, is := range changed {

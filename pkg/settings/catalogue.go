@@ -168,13 +168,13 @@ func recordKeys() []key {
 			doc:   "The Markdown file of the workspace that keeps lessons, decisions and constraints, such as CLAUDE.md."},
 		{name: "lessons.failed_checks", order: neutral(),
 			field: func(s *Settings) any { return &s.Lessons.FailedChecks },
-			doc:   "Note what a check finds as a lesson on the file."},
+			doc:   "Note what a check finds as a lesson on the file (docs/brain.md says how such notes are bounded)."},
 		{name: "lessons.failed_commands", order: neutral(),
 			field: func(s *Settings) any { return &s.Lessons.FailedCommands },
 			doc:   "Note a command that fails as a lesson."},
 		{name: "lessons.refused_calls", order: neutral(),
 			field: func(s *Settings) any { return &s.Lessons.RefusedCalls },
-			doc:   "Note a refused call as a lesson."},
+			doc:   "Note a call that the rules of the workspace refused as a lesson."},
 	}
 }
 
@@ -236,7 +236,7 @@ func programKeys() []key {
 	return []key{
 		{name: "checks", order: programs(), check: validChecks,
 			field:   func(s *Settings) any { return &s.Checks },
-			doc:     "Programs that look at files after a write; their problems go back to the agent.",
+			doc:     "Programs that look at files after a change of one that paths, a scope glob, matches; an exit code other than 0 means problems, and the output goes back to the agent. Each runs once a call, for commands.timeout at most.",
 			example: `{paths: "**/*.go", command: "go vet ./..."}`},
 		{name: "hooks", order: programs(), check: validHooks,
 			field:   func(s *Settings) any { return &s.Hooks },

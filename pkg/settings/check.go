@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 )
 
 func between(low, high float64) func(any) error {
@@ -115,8 +117,21 @@ func validChecks(value any) error {
 		if check.Paths == "" || check.Command == "" {
 			return errors.New("a check needs paths and command")
 		}
+		if err := validGlob(check.Paths); err != nil {
+			return fmt.Errorf("the paths of a check are a scope glob: %v", err)
+		}
 	}
 	return nil
+}
+
+func validGlob(glob string) error {
+	alternatives, err := pathglob.Expand(glob)
+	for _, alternative := range alternatives {
+		if err == nil {
+			_, err = pathglob.Compile(alternative)
+		}
+	}
+	return err
 }
 
 func validHooks(value any) error {

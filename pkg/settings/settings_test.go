@@ -185,6 +185,8 @@ func TestMistakes(t *testing.T) {
 		{"rules: [{name: r, when: 'true', action: warn}]", `:1:8: rules: rule r: action must be refuse or ask`},
 		{"rules: [{name: r}]", `:1:9: rules: a rule needs name and when`},
 		{"rules: [" + strings.Repeat("{name: r, when: 'true'},", 257) + "]", `:1:8: rules: more than 256 rules`},
+		{"hooks: [{event: pre, command: x, tools: ['(']}]", `:1:8: hooks: the tools of a hook are names or patterns of names: error parsing regexp`},
+		{"checks: [{paths: '[', command: x}]", `:1:9: checks: the paths of a check are a scope glob: `},
 		{"hooks: [{event: before, command: x}]", `:1:8: hooks: the event of a hook must be pre or post`},
 		{"sandbox: off\nsandbox: best", `:2:1: "sandbox" stands here twice`},
 		{"scope: {required: true}\nscope.required: false", `:2:1: "scope.required" stands here twice`},

@@ -30,6 +30,14 @@ type lessonTool struct {
 	deps *Deps
 	spec hooks.Spec
 	args *arguments
+	// given is what the server itself has to say; nil for agents.
+	given *brain.Entry
+}
+
+// Note is record_lesson for what the server notes by itself. The date is
+// today, and the intent the call's.
+func Note(d *Deps, e brain.Entry) hooks.Tool {
+	return &lessonTool{deps: d, spec: hooks.Spec{Name: "record_lesson", Class: hooks.Governance}, given: &e}
 }
 
 func recordLesson(d *Deps) hooks.Tool {
@@ -54,16 +62,26 @@ func recordLesson(d *Deps) hooks.Tool {
 			"record_id": text("The ledger record, empty if nothing was written."),
 		})),
 	}
-	return &lessonTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}}
+	return &lessonTool{deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}}
 }
 
 func (t *lessonTool) Spec() hooks.Spec { return t.spec }
 
 func (t *lessonTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
 	c := &lessonCall{deps: t.deps, call: call}
+	if t.given != nil {
+		c.entry = *t.given
+		c.entry.Date = t.deps.Clock().UTC().Format(time.DateOnly)
+		c.entry = c.entry.Normal()
+		c.target, c.effect = t.deps.brainTarget()
+		return c, nil
+	}
 	var a recordArgs
 	if err := t.args.decode(raw, &a); err != nil {
 		return nil, err
+	}
+	if brain.Automatic(a.Category) {
+		return nil, refusal.Newf(refusal.InvalidArguments, "category: %q is what the server notes by itself; take another word.", a.Category)
 	}
 	about, err := t.deps.pathFilter(a.located)
 	if err != nil {

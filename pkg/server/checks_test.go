@@ -1,0 +1,143 @@
+//go:build unix
+
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/brain"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+func withChecks(lessons settings.Lessons, list ...settings.Check) func(*server.Options) {
+	return func(o *server.Options) { o.Settings.Checks, o.Settings.Lessons = list, lessons }
+}
+
+func (b *bench) lessons() []brain.Entry {
+	content, _ := os.ReadFile(filepath.Join(b.dir, ".orchestration", "AGENT.md"))
+	return brain.Parse(string(content))
+}
+
+func TestChecks(t *testing.T) {
+	dir := newWorkspace(t)
+	log := filepath.Join(t.TempDir(), "log")
+	const find = `if grep -n TODO $CHANGED_FILES; then exit 1; fi`
+	b := start(t, dir, withChecks(settings.Lessons{FailedChecks: true},
+		settings.Check{Paths: "src/**/*.{go,txt}", Command: "echo $CHANGED_FILES >> '" + log + "'; " + find},
+		settings.Check{Paths: "docs", Command: "exit 9"},
+	)).connect()
+	s := b.selects("INT-005")
+	if w := warnings(b.ok("write_to_file", args{"path": "src/b.txt", "content": "fine\n", "session": s})); w != "" {
+		t.Errorf("%s", w)
+	}
+	r := b.ok("write_to_file", args{"path": "src/c.txt", "content": "one\nTODO\n", "session": s})
+	if w := warnings(r); !strings.Contains(w, "finds problems (exit code 1):\n2:TODO") || r.str("record_id") == "" {
+		t.Errorf("%v", r.Object)
+	}
+	all := b.lessons()
+	if len(all) != 1 || all[0].Path != "src/c.txt" || all[0].Category != brain.FailedCheck || !strings.Contains(all[0].Text, "2:TODO") || all[0].Intent != "INT-005" {
+		t.Errorf("%+v", all)
+	}
+	b.wantRecord(`"lifecycle"`, "failed check")
+	// The same problem on another line is known.
+	b.ok("write_to_file", args{"path": "src/c.txt", "content": "one\n\n\n\nTODO\n", "session": s})
+	// Once for a call, whatever the number of files; reads, unchanged files and other paths start nothing.
+	b.ok("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/x.txt\n+1\n*** Add File: src/y.txt\n+1\n*** Add File: other.txt\n+1\n*** End Patch\n"})
+	b.ok("read_file", args{"path": "src/x.txt", "session": s})
+	b.ok("write_to_file", args{"path": "src/x.txt", "content": "1\n", "session": s})
+	if said, _ := os.ReadFile(log); string(said) != "src/b.txt\nsrc/c.txt\nsrc/c.txt\nsrc/x.txt src/y.txt\n" {
+		t.Errorf("%s", said)
+	}
+	if len(b.lessons()) != 1 {
+		t.Errorf("%+v", b.lessons())
+	}
+	if w := warnings(b.ok("write_to_file", args{"path": "docs/n.md", "content": "x\n", "session": s})); !strings.Contains(w, "exit code 9):\nit printed nothing") {
+		t.Errorf("%s", w)
+	}
+}
+
+// What a check does wrong is its own matter, and bounded.
+func TestHostileChecks(t *testing.T) {
+	for command, want := range map[string]string{
+		"yes problem | head -c 50000000; exit 1":         "lines more]",
+		"head -c 9000000 /dev/zero | tr '\\0' x; exit 1": "xxx",
+		"sleep 1000":                         "did not end within",
+		"sleep 1000 & exit 3":                "exit code 3",
+		`printf '\033[2Jred\n'; exit 1`:      "red",
+		"echo formatted >> src/n.txt":        "src/n.txt was changed again behind the call",
+		"test -z \"$CHECK_TOKEN\" || exit 5": "",
+	} {
+		t.Setenv("CHECK_TOKEN", "secret")
+		b := start(t, newWorkspace(t), withChecks(settings.Lessons{}, settings.Check{Paths: "**", Command: command}), func(o *server.Options) {
+			o.Settings.Commands.Timeout = 20 * time.Second
+			if command == "sleep 1000" {
+				o.Settings.Commands.Timeout = 100 * time.Millisecond
+			}
+		}).connect()
+		r := b.ok("write_to_file", args{"path": "src/n.txt", "content": "x\n", "session": b.selects("INT-001")})
+		if w := warnings(r); !strings.Contains(w, want) || want == "" && w != "" || len(w) > 6000 || strings.Contains(w, "\x1b") {
+			t.Errorf("%s: %.500s", command, w)
+		}
+		if len(b.lessons()) != 0 {
+			t.Error("noted although the settings say not to")
+		}
+		b.hangUp()
+	}
+}
+
+func TestLessonsOfCommandsAndRefusals(t *testing.T) {
+	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true, RefusedCalls: true})).connect()
+	s := b.selects("INT-001")
+	b.ok("execute_command", args{"command": "echo why; exit 3", "session": s})
+	b.ok("execute_command", args{"command": "true", "session": s})
+	for range 3 { // said three times, known after the first
+		b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/x.md", "content": "x", "session": s})
+	}
+	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x", "session": s})
+	b.refused("FILE_NOT_FOUND", "read_file", args{"path": "src/none.txt", "session": s})
+	all := b.lessons()
+	if len(all) != 2 || all[0].Category != brain.FailedCommand || !strings.Contains(all[0].Text, `"echo why; exit 3" fails with exit code 3`) ||
+		all[1].Category != brain.RefusedCall || all[1].Path != "docs/x.md" || !strings.Contains(all[1].Text, "SCOPE_VIOLATION") {
+		t.Errorf("%+v", all)
+	}
+	b.refused("INVALID_ARGUMENTS", "record_lesson", args{"lesson": "x", "category": "failed check"})
+}
+
+// An agent that fails all the time does not fill the brain.
+func TestLessonsAreRationed(t *testing.T) {
+	now := time.Date(2026, 2, 18, 0, 0, 0, 0, time.UTC)
+	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), func(o *server.Options) { o.Clock = func() time.Time { return now } }).connect()
+	s := b.selects("INT-001")
+	fail := func(hour int) {
+		for i := range 25 {
+			b.ok("execute_command", args{"command": strings.Repeat("x", i+1) + string(rune('a'+hour)), "session": s})
+		}
+	}
+	fail(0)
+	if n := len(b.lessons()); n != 20 {
+		t.Errorf("%d in an hour", n)
+	}
+	now = now.Add(time.Hour)
+	fail(1)
+	if n := len(b.lessons()); n != 40 {
+		t.Errorf("%d in two", n)
+	}
+	// The whole is bounded too.
+	text := ""
+	for i := range brain.MaxAutomatic {
+		text += fmt.Sprintf("## Lesson Learned (2026-01-01)\n**Category:** failed command\n- %s\n\n", strings.Repeat("y", i+1))
+	}
+	write(t, b.dir, ".orchestration/AGENT.md", text)
+	now = now.Add(time.Hour)
+	b.ok("execute_command", args{"command": "exit 7", "session": s})
+	if b.read(".orchestration/AGENT.md") != text {
+		t.Error("more than there may be")
+	}
+	b.ok("record_lesson", args{"session": s, "lesson": "Agents can still write."})
+}
