@@ -206,6 +206,9 @@ func breakages() map[string]breakage {
 	all := map[string]breakage{}
 	for _, part := range []map[string]breakage{brokenWorkspaces(), brokenIntents(), brokenLedgers(), brokenGit(), brokenClients(), brokenPrograms()} {
 		for name, b := range part {
+			if _, taken := all[name]; taken {
+				panic("two breakages are called " + name)
+			}
 			all[name] = b
 		}
 	}
@@ -219,6 +222,11 @@ func brokenWorkspaces() map[string]breakage {
 			"not a directory of its own", "mv .orchestration ", nil},
 		"a link for state": {func(p *patient) { p.sh("rm -rf .orchestration/state && ln -s ../src .orchestration/state") }, "workspace", doctor.Fail,
 			".orchestration/state is not a directory", "mv .orchestration/state ", nil},
+		"a link for the map": {func(p *patient) { p.sh("ln -s ../src/a.go .orchestration/intent_map.md") }, "workspace", doctor.Warn,
+			".orchestration/intent_map.md is not a regular file", "mv .orchestration/intent_map.md ", nil},
+		"a rule that is none": {func(p *patient) {
+			p.write(".orchestration/config.yaml", "rules:\n  - {name: x, when: \"size(\", action: refuse, message: m}\n")
+		}, "settings", doctor.Fail, `config.yaml:2:21: rules: rule "x"`, "", func(p *patient) { p.write(".orchestration/config.yaml", "") }},
 		"a wrong setting": {func(p *patient) { p.append(".orchestration/config.yaml", "\nsandbx: off\n") }, "settings", doctor.Fail, "sandbx", "",
 			func(p *patient) {
 				p.sh(`sed -i.bak '/sandbx/d' .orchestration/config.yaml && rm .orchestration/config.yaml.bak && orchestra-mcp trust --yes`)
@@ -241,6 +249,9 @@ func brokenIntents() map[string]breakage {
 		"no intents": {func(p *patient) { p.remove(intents) }, "intents", doctor.Fail, "every change is refused", "orchestra-mcp init", nil},
 		"intents that are no YAML": {func(p *patient) { p.append(intents, "\n\t- x\n") }, "intents", doctor.Fail, intents + ":", "",
 			func(p *patient) { p.sh("git checkout -q -- " + intents) }},
+		"an intent's rule that is none": {func(p *patient) {
+			p.write(intents, strings.Replace(p.read(intents), "    status:", "    rules: [{name: x, when: \"size(\", action: refuse, message: m}]\n    status:", 1))
+		}, "intents", doctor.Fail, intents + ":", "", func(p *patient) { p.sh("git checkout -q -- " + intents) }},
 		"an unclear ignore rule": {func(p *patient) { p.append(ignore, "intent:\n") }, "intents", doctor.Fail, ignore + ":", "",
 			func(p *patient) { p.sh("git checkout -q -- " + ignore) }},
 		"both": {func(p *patient) { p.append(intents, "\n\t- x\n"); p.append(ignore, "intent:\n") }, "intents", doctor.Fail, ignore + ":", "",

@@ -46,5 +46,12 @@ func (e *examination) checkParts() (fine bool) {
 		e.fail(name+" is not a directory of its own, and nothing is kept behind a link.",
 			"Move it away; it is made again when it is needed.", "mv "+name+" "+name+".moved")
 	}
+	for _, name := range []string{"AGENT.md", "intent_map.md"} {
+		name = path.Join(orchdir.Name, name)
+		if info, err := e.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			fine = false
+			e.warn(name+" is not a regular file, so nothing is read from it or written to it.", "Move it away.", "mv "+name+" "+name+".moved")
+		}
+	}
 	return fine
 }
