@@ -46,12 +46,10 @@ func (e *examination) checkParts() (fine bool) {
 		e.fail(name+" is not a directory of its own, and nothing is kept behind a link.",
 			"Move it away; it is made again when it is needed.", "mv "+name+" "+name+".moved")
 	}
-	for _, name := range []string{"AGENT.md", "intent_map.md"} {
-		name = path.Join(orchdir.Name, name)
-		if info, err := e.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-			fine = false
-			e.warn(name+" is not a regular file, so nothing is read from it or written to it.", "Move it away.", "mv "+name+" "+name+".moved")
-		}
+	const intentMap = orchdir.Name + "/intent_map.md"
+	if info, err := e.root.Lstat(intentMap); err == nil && !info.Mode().IsRegular() {
+		fine = false
+		e.warn(intentMap+" is not a regular file, so it is not kept.", "Move it away.", "mv "+intentMap+" "+intentMap+".moved")
 	}
 	return fine
 }
