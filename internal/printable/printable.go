@@ -3,8 +3,8 @@
 // or forge what a person reads.
 //
 // It promises that what it returns has no control, format or private characters but those named at each function, and
-// that everything printable stays as it was. It does not promise that the text can be turned back: \n in the text and a
-// newline look the same. Look-alike letters stay.
+// none that show nothing, such as fillers and variation selectors, and that everything else stays as it was. It does not
+// promise that the text can be turned back: \n in the text and a newline look the same. Look-alike letters stay.
 package printable
 
 import (
@@ -16,14 +16,34 @@ import (
 	"unicode/utf8"
 )
 
-// Text is for one line of output: newlines and tabs are made visible as well.
+// maxMarks is how many combining marks one character can have: letters of living scripts have fewer, and a stack of them
+// would cover the lines above and below.
+const maxMarks = 4
+
+// invisible are what Unicode counts as printable although nothing is to be seen of it.
+var invisible = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}}, // the braille pattern without dots
+}
+
+// isShown tells whether a character can be shown as it is.
+func isShown(r rune) bool { return unicode.IsPrint(r) && !unicode.In(r, invisible...) }
+
+// Text is for one line of output: newlines and tabs are made visible as well, and so are combining marks that have no
+// character to stand on, or are too many on one.
 func Text(text string) string {
 	if isPlain(text) {
 		return text
 	}
 	var safe strings.Builder
+	marks := maxMarks // a first mark would stand on what is before the text
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
+		if !unicode.IsMark(r) {
+			marks = 0
+		} else if isShown(r) {
+			marks++
+		}
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&safe, `\x%02x`, text[at])
@@ -31,7 +51,7 @@ func Text(text string) string {
 			safe.WriteString(`\n`)
 		case r == '\t':
 			safe.WriteString(`\t`)
-		case unicode.IsPrint(r):
+		case isShown(r) && marks <= maxMarks:
 			safe.WriteRune(r)
 		default:
 			quoted := strconv.QuoteRuneToASCII(r)
@@ -60,7 +80,7 @@ func JSON(text []byte) string {
 	}
 	var safe strings.Builder
 	for _, r := range string(text) {
-		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+		if isShown(r) || r == '\n' || r == '\t' {
 			safe.WriteRune(r)
 			continue
 		}

@@ -13,16 +13,21 @@ import (
 
 func TestTextShowsWhatWouldAct(t *testing.T) {
 	for text, want := range map[string]string{
-		"src/main.go":          "src/main.go",
-		"naïve — 木":            "naïve — 木",
-		"a\nb\tc\rd":           `a\nb\tc\rd`,
-		"\x1b[2J":              `\x1b[2J`,
-		"\u009b2J":             `\u009b2J`,
-		"a\u202egpj.exe":       `a\u202egpj.exe`,
-		"\u2066x\u2069\u200b":  `\u2066x\u2069\u200b`,
-		"bad \xff\xfe":         `bad \xff\xfe`,
-		"\U000e0041 tag":       `\U000e0041 tag`,
-		"\ufeffbom and \ufffd": "\\ufeffbom and \ufffd",
+		"src/main.go":                     "src/main.go",
+		"naïve — 木":                       "naïve — 木",
+		"a\nb\tc\rd":                      `a\nb\tc\rd`,
+		"\x1b[2J":                         `\x1b[2J`,
+		"\u009b2J":                        `\u009b2J`,
+		"a\u202egpj.exe":                  `a\u202egpj.exe`,
+		"\u2066x\u2069\u200b":             `\u2066x\u2069\u200b`,
+		"bad \xff\xfe":                    `bad \xff\xfe`,
+		"\U000e0041 tag":                  `\U000e0041 tag`,
+		"\ufeffbom and \ufffd":            "\\ufeffbom and \ufffd",
+		"a\u3164b\u115fc\u2800":           `a\u3164b\u115fc\u2800`, // letters and a symbol that show nothing
+		"a\ufe0fb\u034fc":                 `a\ufe0fb\u034fc`,
+		"e\u0301":                         "e\u0301",
+		"\u0301e":                         `\u0301e`,
+		"z" + strings.Repeat("\u0335", 6): "z" + strings.Repeat("\u0335", 4) + `\u0335\u0335`,
 	} {
 		if got := printable.Text(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
