@@ -1,0 +1,103 @@
+package watch
+
+import (
+	"fmt"
+
+	"github.com/intentgov/orchestra-mcp/internal/printable"
+)
+
+// foot is what stands at the bottom: what is going on or asked, and the keys. It takes more rows where its text is
+// long, at most the given number.
+func (m Model) foot(width, most int) []row {
+	var lines []Line
+	switch m.mode {
+	case confirming:
+		lines = append(m.question(), Line{"y yes · any other key no", Heading})
+	case giving:
+		lines = []Line{{"Deny " + m.current.what() + ". Why? The agent is told. " + "Enter denies · Esc goes back", Heading}, {"> " + m.input + "_", Plain}}
+	case filtering:
+		lines = []Line{{"Show only what has this in it. Enter keeps · Esc shows all", Heading}, {"/" + m.input + "_", Plain}}
+	default:
+		lines = append(m.notes(), Line{m.keys(), Plain})
+	}
+	out := rows(lines, width)
+	if most = max(2, most); len(out) > most { // the last row has the keys, or the end of what is typed
+		out = append(out[:most-1:most-1], out[len(out)-1])
+	}
+	return out
+}
+
+// notes say what the operator has to know now.
+func (m Model) notes() []Line {
+	var lines []Line
+	if m.loadErr != nil {
+		lines = append(lines, Line{"The requests cannot be read: " + m.loadErr.Error(), Warning})
+	}
+	if m.gone {
+		lines = append(lines, Line{"No longer there: " + m.whyGone(), Warning})
+	}
+	if m.note != "" {
+		style := Plain
+		if m.failure {
+			style = Warning
+		}
+		lines = append(lines, Line{m.note, style})
+	}
+	return lines
+}
+
+// keys are those that mean something for what is on the screen.
+func (m Model) keys() string {
+	switch {
+	case !m.shown || m.gone:
+		return "? help · q quit"
+	case m.current.Grant:
+		return "r revoke · ? help · q quit"
+	case m.current.OnlyOnce != "":
+		return "a once · d deny · ? help · q quit"
+	}
+	return "a once · i for intent · d deny · ? help · q quit"
+}
+
+// question is what a second key confirms.
+func (m Model) question() []Line {
+	what := m.current.what()
+	text := "Approve " + what + ", this once?"
+	switch m.choice {
+	case ForIntent:
+		text = "Approve " + what + ", and whatever the same check stops there, until " + m.current.IntentID + " ends?"
+	case Revoke:
+		text = "Revoke " + what + "?"
+	}
+	lines := []Line{{text, Heading}}
+	if unseen := len(m.body) - m.seen; unseen > 0 {
+		lines = append(lines, Line{fmt.Sprintf("You have not seen its last %d rows.", unseen), Warning})
+	}
+	return lines
+}
+
+// maxWhat bounds a subject in a question; the body has all of it.
+const maxWhat = 200
+
+// what names an item in a question.
+func (i Item) what() string {
+	return fmt.Sprintf("%s %s (%s)", i.Tool, printable.Text(cut(i.Subject, maxWhat)), i.ID)
+}
+
+func helpLines() []Line {
+	return []Line{
+		{"Keys", Heading},
+		{"  ↑ ↓, k j        choose a request or a grant", Plain},
+		{"  space, PgDn, f  scroll on; b, PgUp back; J K by a line; g G to the ends", Plain},
+		{"  a               approve this very call, once", Plain},
+		{"  i               approve the same check at the same path, or the same command, until the intent ends", Plain},
+		{"  d               deny, with a reason for the agent", Plain},
+		{"  r               revoke a grant", Plain},
+		{"  /               show only what has a text in it; Esc shows all", Plain},
+		{"  q, Ctrl-C       leave; nothing is answered by leaving", Plain},
+		{"", Plain},
+		{"A key answers the request on the screen, and only after it has been there for half a second: one that comes in while you press a key is not answered by it.", Plain},
+		{"", Plain},
+		{"Any key closes this.", Plain},
+	}
+}
