@@ -129,6 +129,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newBlameCommand(),
 		a.newWhyCommand(),
 		a.newUndoCommand(),
+		a.newApprovalsCommand(),
 		a.newDemoCommand(),
 		a.newVersionCommand(),
 		a.newClientGuardCommand(),

@@ -314,3 +314,6 @@ func (s *Store) Wait(ctx context.Context, id string) (Answer, error) {
 		}
 	}
 }
+
+// IsID tells whether a text has the form of a request's or a grant's id.
+func IsID(text string) bool { return requestID.MatchString(text) || grantID.MatchString(text) }

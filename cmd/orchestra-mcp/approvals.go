@@ -1,0 +1,165 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+func (a *app) newApprovalsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "See and answer what agents ask for",
+		Long: "A call that needs your approval waits here until you answer it, from any terminal of yours on this machine.\n\n" +
+			"ID is the id that the agent was given, or its beginning where that means one.",
+		Example: "  orchestra-mcp approvals watch\n  orchestra-mcp approvals show apr_k3x7q2\n  orchestra-mcp approvals approve apr_k3x7q2",
+		Args:    cobra.NoArgs,
+		RunE:    a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
+	}
+	cmd.AddCommand(a.newApprovalsListCommand(), a.newApprovalsShowCommand(), a.newApprovalsApproveCommand(),
+		a.newApprovalsDenyCommand(), a.newApprovalsRevokeCommand(), a.newApprovalsWatchCommand())
+	return cmd
+}
+
+// inbox is the store of a workspace's requests, as a command uses it.
+type inbox struct {
+	*app
+	root  *os.Root
+	store *approval.Store
+}
+
+// withInbox opens the store for a body.
+func (a *app) withInbox(body func(*inbox) error) error {
+	dir, err := a.workspaceDir()
+	if err != nil {
+		return err
+	}
+	loaded, err := a.loadSettings(dir, nil)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open the workspace: %w", err)
+	}
+	defer root.Close()
+	store := approval.Open(root, approval.Options{
+		UserDir: settings.UserDir(a.environ()), Lifetime: loaded.Settings.Approvals.Lifetime, Clock: a.now,
+	})
+	if !store.Shared() {
+		return approval.ErrNoUserDir
+	}
+	return body(&inbox{a, root, store})
+}
+
+// find returns the one id that is meant, among those given: the id itself or a beginning of it, also without what all
+// ids of its kind begin with. An id that is complete is returned even if it is not among them: there may be more to say
+// about it than that it is not there.
+func find(text string, ids []string) (string, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", usageErrorf("the id is empty")
+	}
+	var found []string
+	for _, id := range ids {
+		switch _, bare, _ := strings.Cut(id, "_"); {
+		case id == text || bare == text:
+			return id, nil
+		case strings.HasPrefix(id, text), strings.HasPrefix(bare, text):
+			found = append(found, id)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", usageErrorf("%s is the beginning of %d ids: %s; give more of it", printable(text), len(found), strings.Join(found, ", "))
+	case approval.IsID(text):
+		return text, nil
+	}
+	return "", nothingToAnswer("nothing that waits or stands has an id that begins with %s; orchestra-mcp approvals list shows what does", printable(text))
+}
+
+// nothingToAnswer is the error of a command that found nothing that it could do.
+func nothingToAnswer(format string, args ...any) error {
+	return &exitError{exitFound, fmt.Errorf(format, args...)}
+}
+
+// request finds a request, mostly one that waits.
+func (b *inbox) request(text string) (approval.Request, error) {
+	pending, err := b.store.Pending()
+	if err != nil {
+		return approval.Request{}, err
+	}
+	ids := make([]string, 0, len(pending))
+	for _, r := range pending {
+		ids = append(ids, r.ID)
+	}
+	id, err := find(text, ids)
+	if err != nil {
+		return approval.Request{}, err
+	}
+	r, err := b.store.Get(id)
+	if errors.Is(err, approval.ErrUnknown) {
+		return r, nothingToAnswer("%s", b.whyNot(id))
+	}
+	return r, err
+}
+
+// whyNot says what became of a request that cannot be answered.
+func (b *inbox) whyNot(id string) string {
+	switch answer, err := b.store.AnswerOf(id); {
+	case err == nil:
+		return fmt.Sprintf("%s was answered already: %s", id, answerText(answer))
+	case b.store.Spent(id):
+		return fmt.Sprintf("%s was approved and has been used, or it was taken back; there is nothing to answer", id)
+	}
+	return fmt.Sprintf("no request %s waits: it has expired, or it is of another workspace or user", id)
+}
+
+// answerText tells an answer in a few words.
+func answerText(answer approval.Answer) string {
+	text := map[approval.Decision]string{
+		approval.Once: "approved once", approval.ForIntent: "approved for the intent", approval.Deny: "denied",
+	}[answer.Decision]
+	if answer.By != "" {
+		text += " by " + printable(answer.By)
+	}
+	text += fmt.Sprintf(" at %s, by %s", answer.AnsweredAt.Local().Format("15:04:05"), printable(answer.Via))
+	if answer.Reason != "" {
+		text += ": " + printable(answer.Reason)
+	}
+	return text
+}
+
+// operatorName is who answers, as the system knows them.
+func operatorName() string {
+	if me, err := user.Current(); err == nil {
+		return me.Username
+	}
+	return ""
+}
+
+// completeApproval offers the ids of what waits.
+func (a *app) completeApproval(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var ids []string
+	if len(args) == 0 {
+		_ = a.withInbox(func(b *inbox) error {
+			pending, err := b.store.Pending()
+			for _, r := range pending {
+				ids = append(ids, r.ID+"\t"+clipped(approval.ViewOf(r).Title, maxCompletion))
+			}
+			return err
+		})
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// maxCompletion bounds a description that a shell shows, in characters.
+const maxCompletion = 80

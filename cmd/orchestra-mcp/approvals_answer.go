@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+)
+
+// maxReason is the store's bound of a reason, in characters.
+const maxReason = 1000
+
+func (a *app) newApprovalsApproveCommand() *cobra.Command {
+	var forIntent, yes bool
+	cmd := &cobra.Command{
+		Use:   "approve ID",
+		Short: "Let a call pass, once or until its intent ends",
+		Long: "Show a request, ask, and let it pass: once, exactly as shown, or with --for-intent whatever the same check stops at\n" +
+			"the same path (or the same command line) until the intent ends. Every other check still holds.",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
+	}
+	cmd.Flags().BoolVar(&forIntent, "for-intent", false, "approve the same check at the same path until the intent ends")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve without showing and asking")
+	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
+		decision := approval.Once
+		if forIntent {
+			decision = approval.ForIntent
+		}
+		return a.withInbox(func(b *inbox) error { return b.approve(cmd.Context(), args[0], decision, yes) })
+	})
+	return cmd
+}
+
+func (b *inbox) approve(ctx context.Context, text string, decision approval.Decision, yes bool) error {
+	if !yes && !b.inTerminal {
+		return usageErrorf("approve shows the request and asks, and the input is not a terminal: add --yes if you have looked at it with approvals show")
+	}
+	r, err := b.request(text)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		if err := b.printRequest(r); err != nil {
+			return err
+		}
+		question := "Approve this once?"
+		if decision == approval.ForIntent {
+			question = "Approve this until " + printable(r.IntentID) + " ends?"
+		}
+		if !b.confirm(question) {
+			fmt.Fprintln(b.out, "Not approved; it still waits. To refuse it, run orchestra-mcp approvals deny", r.ID)
+			return foundSomething()
+		}
+	}
+	done, err := b.answer(ctx, r, approval.Answer{Decision: decision})
+	if err == nil {
+		_, err = fmt.Fprintln(b.out, done)
+	}
+	return err
+}
+
+// answer gives an answer, and says what it does.
+func (b *inbox) answer(_ context.Context, r approval.Request, answer approval.Answer) (string, error) {
+	if changed := b.changedMeanwhile(r); answer.Decision == approval.Once && len(changed) > 0 {
+		return "", nothingToAnswer("%s has changed since the agent asked, so to approve %s once would let nothing pass: the agent has to make its call again, and you will be asked about what it would do now",
+			printable(changed[0]), r.ID)
+	}
+	answer.By, answer.Via = operatorName(), approval.Inbox
+	given, grants, err := b.store.Answer(r.ID, answer)
+	switch {
+	case errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrUnknown):
+		return "", nothingToAnswer("%s", b.whyNot(r.ID))
+	case errors.Is(err, approval.ErrNotGrantable):
+		return "", usageErrorf("%s can be approved once only, not for the intent: %s", r.ID, onlyOnce(r))
+	case err != nil:
+		return "", fmt.Errorf("answer %s: %w", r.ID, err)
+	}
+	return b.outcome(given, grants), nil
+}
+
+// onlyOnce says why a request cannot be approved for its intent; "" if it can.
+func onlyOnce(r approval.Request) string {
+	switch {
+	case r.Kind != approval.Call:
+		return "it is no call"
+	case r.IntentID == "":
+		return "it belongs to no intent"
+	case r.Once && r.OnceWhy == "":
+		return "it must be looked at each time"
+	case r.Once:
+		return printable(r.OnceWhy)
+	}
+	return ""
+}
+
+// outcome says in a line what an answer does.
+func (b *inbox) outcome(given approval.Answer, grants []approval.Grant) string {
+	switch given.Decision {
+	case approval.Deny:
+		return "Denied " + given.ID + "; the agent is told."
+	case approval.ForIntent:
+		text := "Approved " + given.ID + " until the intent ends."
+		for _, g := range grants {
+			text += fmt.Sprintf(" %s lets %s pass at %s.", g.ID, printable(g.ErrorType), tableCell(grantSubject(g), maxSubject))
+		}
+		return text
+	}
+	return fmt.Sprintf("Approved %s, once, %s. A call that still waits goes on by itself; else the agent has to call resume_approval, or the same again.",
+		given.ID, b.until(given.ExpiresAt))
+}
+
+func (a *app) newApprovalsDenyCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "deny ID",
+		Short: "Refuse a request; the agent is told your reason",
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that reaches the agent as yours")
+	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
+		if n := utf8.RuneCountInString(reason); n > maxReason {
+			return usageErrorf("--reason has %d characters; at most %d can be kept", n, maxReason)
+		}
+		return a.withInbox(func(b *inbox) error {
+			r, err := b.request(args[0])
+			if err != nil {
+				return err
+			}
+			done, err := b.answer(cmd.Context(), r, approval.Answer{Decision: approval.Deny, Reason: reason})
+			if err == nil {
+				_, err = fmt.Fprintln(b.out, done)
+			}
+			return err
+		})
+	})
+	return cmd
+}
+
+func (a *app) newApprovalsRevokeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Withdraw a grant, or an answer that was not used yet",
+		Long: "Withdraw a grant (grt_…): from now on the same call is asked about again. The id of a request (apr_…) withdraws its\n" +
+			"answer, as long as no call has used it; a denial too.",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeGrant,
+	}
+	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
+		return a.withInbox(func(b *inbox) error {
+			done, err := b.revoke(cmd.Context(), args[0])
+			if err == nil {
+				_, err = fmt.Fprintln(b.out, done)
+			}
+			return err
+		})
+	})
+	return cmd
+}
+
+func (b *inbox) revoke(_ context.Context, text string) (string, error) {
+	grants, err := b.store.Grants()
+	if err != nil {
+		return "", err
+	}
+	ids := make([]string, 0, len(grants))
+	for _, g := range grants {
+		ids = append(ids, g.ID)
+	}
+	id, err := find(text, ids)
+	if err != nil {
+		return "", err
+	}
+	err = b.store.Revoke(id)
+	if errors.Is(err, approval.ErrUnknown) {
+		return "", nothingToAnswer("there is no grant %s that stands, and no answer of that id that waits to be used: it was revoked, used, or has ended with its intent", id)
+	}
+	if err != nil {
+		return "", fmt.Errorf("revoke %s: %w", id, err)
+	}
+	return "Revoked " + id + "; the same call is asked about again.", nil
+}
+
+// completeGrant offers the ids of the grants.
+func (a *app) completeGrant(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var ids []string
+	if len(args) == 0 {
+		_ = a.withInbox(func(b *inbox) error {
+			grants, err := b.store.Grants()
+			for _, g := range grants {
+				ids = append(ids, g.ID+"\t"+tableCell(grantSubject(g), maxCompletion))
+			}
+			return err
+		})
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+)
+
+// changedMeanwhile are the paths whose content is not what it was when the agent asked. The server looks again, and lets
+// nothing pass then; this is to tell the operator before they answer.
+func (b *inbox) changedMeanwhile(r approval.Request) []string {
+	var changed []string
+	for _, e := range r.Effects {
+		if e.Path == "" || e.Line != "" {
+			continue
+		}
+		if now, known := hashNow(b.root, e.Path); known && now != e.Before && !slices.Contains(changed, e.Path) {
+			changed = append(changed, e.Path)
+		}
+	}
+	return changed
+}
+
+// hashNow is the hash of a file as it is, "" if there is none. What cannot be read is not known.
+func hashNow(root *os.Root, path string) (hash string, known bool) {
+	info, err := root.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", true
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	file, err := root.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", false
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), true
+}

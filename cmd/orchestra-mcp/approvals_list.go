@@ -1,0 +1,217 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+)
+
+func (a *app) newApprovalsListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what waits for an answer, and what you have granted",
+		Long: "List the requests that wait for an answer, oldest first, then the grants that stand.\n\n" +
+			"With --json the requests are a list of {id, tool, intent_id, error_type, path, command, created_at, expires_at}; with\n" +
+			"--grants --json the grants are a list of {id, request_id, intent_id, error_type, check, rule, path, command, cwd, by,\n" +
+			"via, created_at}.",
+		Args: cobra.NoArgs,
+	}
+	grants := cmd.Flags().Bool("grants", false, "list the grants only")
+	asJSON := addJSONFlag(cmd)
+	cmd.RunE = a.run(func(*cobra.Command, []string) error {
+		return a.withInbox(func(b *inbox) error { return b.list(*grants, *asJSON) })
+	})
+	return cmd
+}
+
+// pendingRecord is a request in `approvals list --json`.
+type pendingRecord struct {
+	ID        string    `json:"id"`
+	Tool      string    `json:"tool"`
+	IntentID  string    `json:"intent_id"`
+	ErrorType string    `json:"error_type"`
+	Path      string    `json:"path"`
+	Command   string    `json:"command"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+func newPendingRecord(r approval.Request) pendingRecord {
+	return pendingRecord{r.ID, r.Tool, r.IntentID, r.ErrorType(), r.Path(), r.CommandLine(), r.CreatedAt, r.ExpiresAt}
+}
+
+// grantRecord is a grant in `approvals list --grants --json`.
+type grantRecord struct {
+	ID        string    `json:"id"`
+	RequestID string    `json:"request_id"`
+	IntentID  string    `json:"intent_id"`
+	ErrorType string    `json:"error_type"`
+	Check     string    `json:"check"`
+	Rule      string    `json:"rule"`
+	Path      string    `json:"path"`
+	Command   string    `json:"command"`
+	Cwd       string    `json:"cwd"`
+	By        string    `json:"by"`
+	Via       string    `json:"via"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func newGrantRecord(g approval.Grant) grantRecord {
+	return grantRecord{g.ID, g.Request, g.IntentID, g.ErrorType, g.Hook, g.Rule, g.Path, g.Line, g.Cwd, g.By, g.Via, g.CreatedAt}
+}
+
+func (b *inbox) list(grantsOnly, asJSON bool) error {
+	pending, err := b.store.Pending()
+	if err != nil {
+		return err
+	}
+	grants, err := b.store.Grants()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return b.listJSON(pending, grants, grantsOnly)
+	}
+	if !grantsOnly {
+		err = b.printPending(pending)
+	}
+	if grantsOnly || len(grants) > 0 {
+		err = errors.Join(err, b.printGrants(grants))
+	}
+	return err
+}
+
+func (b *inbox) listJSON(pending []approval.Request, grants []approval.Grant, grantsOnly bool) error {
+	if grantsOnly {
+		records := make([]grantRecord, 0, len(grants))
+		for _, g := range grants {
+			records = append(records, newGrantRecord(g))
+		}
+		return printJSON(b.out, records)
+	}
+	records := make([]pendingRecord, 0, len(pending))
+	for _, r := range pending {
+		records = append(records, newPendingRecord(r))
+	}
+	return printJSON(b.out, records)
+}
+
+const (
+	// idLength is how much of an id a table shows: six random characters tell a thousand requests apart, nearly always.
+	idLength = len("apr_") + 6
+	// maxCell and maxSubject bound the cells of a table, in characters; show has all of it.
+	maxCell    = 24
+	maxSubject = 60
+)
+
+func (b *inbox) printPending(pending []approval.Request) error {
+	if len(pending) == 0 {
+		_, err := fmt.Fprintln(b.out, "Nothing waits for an answer.")
+		return err
+	}
+	rows := [][]string{{"ID", "AGE", "TOOL", "INTENT", "WHY", "ABOUT", "EXPIRES IN"}}
+	for _, r := range pending {
+		rows = append(rows, []string{
+			r.ID[:idLength], b.age(r.CreatedAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
+			tableCell(whyOf(r), maxCell), tableCell(subjectOf(r), maxSubject), roughly(r.ExpiresAt.Sub(b.now())),
+		})
+	}
+	return printTable(b.out, rows)
+}
+
+func (b *inbox) printGrants(grants []approval.Grant) error {
+	if len(grants) == 0 {
+		_, err := fmt.Fprintln(b.out, "No grant stands.")
+		return err
+	}
+	if _, err := fmt.Fprintln(b.out, "\nGranted until the intent ends, or you run orchestra-mcp approvals revoke:"); err != nil {
+		return err
+	}
+	rows := [][]string{{"GRANT", "AGE", "INTENT", "LETS PASS", "AT", "BY"}}
+	for _, g := range grants {
+		rows = append(rows, []string{
+			g.ID[:idLength], b.age(g.CreatedAt), tableCell(g.IntentID, maxCell), tableCell(g.ErrorType, maxCell),
+			tableCell(grantSubject(g), maxSubject), tableCell(g.By, maxCell),
+		})
+	}
+	return printTable(b.out, rows)
+}
+
+// tableCell is a text made visible and bounded; both ends of what is too long are kept, for a path as for a command.
+func tableCell(text string, n int) string {
+	if text == "" {
+		return "-"
+	}
+	shown := []rune(printable(text))
+	if len(shown) <= n {
+		return string(shown)
+	}
+	head := (n - 1) / 2
+	return string(shown[:head]) + "…" + string(shown[len(shown)-(n-1-head):])
+}
+
+func (b *inbox) age(t time.Time) string { return roughly(b.now().Sub(t)) }
+
+// roughly is a duration in its largest unit.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, d)/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+// whyOf is the code of what stopped a call, or what is asked for besides calls.
+func whyOf(r approval.Request) string {
+	switch r.Kind {
+	case approval.NewIntent:
+		return "new intent"
+	case approval.ScopeExpansion:
+		return "wider scope"
+	}
+	if more := len(r.Checks) - 1; more > 0 {
+		return fmt.Sprintf("%s +%d", r.ErrorType(), more)
+	}
+	return r.ErrorType()
+}
+
+// subjectOf is the command, or the paths, or the name that a request is about.
+func subjectOf(r approval.Request) string {
+	subject := r.CommandLine()
+	if subject == "" {
+		subject = r.Path()
+	}
+	if subject == "" {
+		subject = r.Name
+	}
+	if more := len(changedBy(r)) - 1; more > 0 {
+		subject += fmt.Sprintf(" and %d more", more)
+	}
+	return subject
+}
+
+// changedBy are the effects of a call that change something.
+func changedBy(r approval.Request) []approval.Effect {
+	var changes []approval.Effect
+	for _, e := range r.Effects {
+		if e.Line == "" && e.Kind != "read" {
+			changes = append(changes, e)
+		}
+	}
+	return changes
+}
+
+func grantSubject(g approval.Grant) string {
+	if g.Line != "" {
+		return g.Line
+	}
+	return g.Path
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+)
+
+func (a *app) newApprovalsWatchCommand() *cobra.Command {
+	var bell bool
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "See requests as they come, and answer them with a key",
+		Long: "A live view of what waits: choose with the arrow keys, read the change, and press a (once), i (for the intent) or\n" +
+			"d (deny). ? shows all keys. A key answers the request on the screen, and only after it has been there for half a\n" +
+			"second: one that comes in while you press a key is not answered by it.",
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().BoolVar(&bell, "bell", false, "ring the terminal's bell when a request comes")
+	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error {
+		if !a.inTerminal || !a.outTerminal {
+			return usageErrorf("watch needs a terminal; in a script use approvals list --json")
+		}
+		return a.withInbox(func(b *inbox) error { return b.watch(cmd.Context(), bell) })
+	})
+	return cmd
+}
+
+func (b *inbox) watch(ctx context.Context, bell bool) error {
+	noColor, _ := b.lookup("NO_COLOR")
+	model := watch.New(&watched{inbox: b, ctx: ctx}, watch.Options{
+		Title: b.root.Name(), Color: noColor == "", Bell: bell, Now: b.now,
+	})
+	_, err := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(b.in), tea.WithOutput(b.terminal()), tea.WithEnvironment(b.environ())).Run()
+	if errors.Is(err, tea.ErrInterrupted) {
+		return nil
+	}
+	return err
+}
+
+// terminal is what the answer is written to, without what stands before it: the view asks the terminal for its size.
+func (b *inbox) terminal() io.Writer {
+	if answer, ok := b.out.(*answerWriter); ok {
+		return answer.out
+	}
+	return os.Stdout
+}
+
+// watched is the inbox as the live view reads it.
+type watched struct {
+	*inbox
+	ctx context.Context // of the command: the view's methods have none
+	// items are kept by id, because a request never changes and its differences can be long.
+	items map[string]watch.Item
+}
+
+var _ watch.Source = (*watched)(nil)
+
+// Items implements watch.Source.
+func (w *watched) Items() ([]watch.Item, error) {
+	pending, err := w.store.Pending()
+	if err != nil {
+		return nil, err
+	}
+	grants, err := w.store.Grants()
+	if err != nil {
+		return nil, err
+	}
+	before := w.items
+	w.items = make(map[string]watch.Item, len(pending)+len(grants))
+	items := make([]watch.Item, 0, len(pending)+len(grants))
+	for _, r := range pending {
+		item, known := before[r.ID]
+		if !known {
+			item = requestItem(r)
+		}
+		w.items[r.ID] = item
+		items = append(items, item)
+	}
+	for _, g := range grants {
+		items = append(items, grantItem(g))
+	}
+	return items, nil
+}
+
+func requestItem(r approval.Request) watch.Item {
+	view := approval.ViewOf(r)
+	item := watch.Item{
+		ID: r.ID, Created: r.CreatedAt, Expires: r.ExpiresAt, Tool: r.Tool, IntentID: r.IntentID, Subject: subjectOf(r),
+		Words: append(slices.Clone(r.Paths), whyOf(r), r.Client), OnlyOnce: onlyOnce(r),
+		Body: []watch.Line{{Text: view.Title, Style: watch.Heading}},
+	}
+	for _, row := range view.Rows {
+		item.Body = append(item.Body, watch.Line{Text: row.Label + ": " + row.Text})
+	}
+	for _, answer := range view.Answers {
+		item.Body = append(item.Body, watch.Line{Text: answer.Title + " allows " + answer.Means})
+	}
+	item.Body = append(item.Body, watch.Line{})
+	for _, line := range view.Diff {
+		item.Body = append(item.Body, watch.Line{Text: line.Text, Style: diffStyles[line.Kind]})
+	}
+	if view.DiffCut != "" {
+		item.Body = append(item.Body, watch.Line{Text: view.DiffCut, Style: watch.Warning})
+	}
+	return item
+}
+
+var diffStyles = map[byte]watch.Style{'+': watch.Added, '-': watch.Removed, '@': watch.Place, 'f': watch.Heading}
+
+func grantItem(g approval.Grant) watch.Item {
+	item := watch.Item{
+		ID: g.ID, Grant: true, Created: g.CreatedAt, Tool: g.ErrorType, IntentID: g.IntentID, Subject: grantSubject(g),
+		Body: []watch.Line{{Text: "Granted until " + g.IntentID + " ends, or you revoke it", Style: watch.Heading}},
+	}
+	for _, line := range [][2]string{
+		{"lets pass", g.ErrorType}, {"check", g.Hook}, {"rule", g.Rule}, {"at", g.Path}, {"command", g.Line}, {"directory", g.Cwd},
+		{"by", g.By}, {"way", g.Via}, {"request", g.Request},
+	} {
+		if line[1] != "" {
+			item.Body = append(item.Body, watch.Line{Text: line[0] + ": " + line[1]})
+		}
+	}
+	return item
+}
+
+// Answer implements watch.Source.
+func (w *watched) Answer(id string, decision watch.Decision, reason string) (string, error) {
+	if decision == watch.Revoke {
+		return w.revoke(w.ctx, id)
+	}
+	r, err := w.request(id)
+	if err != nil {
+		return "", err
+	}
+	return w.answer(w.ctx, r, approval.Answer{Decision: decisions[decision], Reason: reason})
+}
+
+var decisions = map[watch.Decision]approval.Decision{
+	watch.Once: approval.Once, watch.ForIntent: approval.ForIntent, watch.Deny: approval.Deny,
+}
