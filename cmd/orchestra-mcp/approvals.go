@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/user"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -33,10 +35,15 @@ type inbox struct {
 	*app
 	root  *os.Root
 	store *approval.Store
+	// expired are the requests that the store removed in this process, and that are not recorded yet.
+	mu      sync.Mutex
+	expired []approval.Request
+	// warn tells what went wrong beside the command's own work.
+	warn func(string)
 }
 
 // withInbox opens the store for a body.
-func (a *app) withInbox(body func(*inbox) error) error {
+func (a *app) withInbox(ctx context.Context, body func(*inbox) error) error {
 	dir, err := a.workspaceDir()
 	if err != nil {
 		return err
@@ -50,13 +57,22 @@ func (a *app) withInbox(body func(*inbox) error) error {
 		return fmt.Errorf("open the workspace: %w", err)
 	}
 	defer root.Close()
-	store := approval.Open(root, approval.Options{
+	b := &inbox{app: a, root: root, warn: func(text string) { fmt.Fprintf(a.err, "orchestra-mcp: %s\n", printable(text)) }}
+	b.store = approval.Open(root, approval.Options{
 		UserDir: settings.UserDir(a.environ()), Lifetime: loaded.Settings.Approvals.Lifetime, Clock: a.now,
+		Expired: b.expire,
 	})
-	if !store.Shared() {
+	if !b.store.Shared() {
 		return approval.ErrNoUserDir
 	}
-	return body(&inbox{a, root, store})
+	defer b.recordExpired(ctx)
+	return body(b)
+}
+
+func (b *inbox) expire(r approval.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expired = append(b.expired, r)
 }
 
 // find returns the one id that is meant, among those given: the id itself or a beginning of it, also without what all
@@ -147,10 +163,10 @@ func operatorName() string {
 }
 
 // completeApproval offers the ids of what waits.
-func (a *app) completeApproval(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeApproval(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
 	if len(args) == 0 {
-		_ = a.withInbox(func(b *inbox) error {
+		_ = a.withInbox(cmd.Context(), func(b *inbox) error {
 			pending, err := b.store.Pending()
 			for _, r := range pending {
 				ids = append(ids, r.ID+"\t"+clipped(approval.ViewOf(r).Title, maxCompletion))

@@ -30,7 +30,7 @@ func (a *app) newApprovalsApproveCommand() *cobra.Command {
 		if forIntent {
 			decision = approval.ForIntent
 		}
-		return a.withInbox(func(b *inbox) error { return b.approve(cmd.Context(), args[0], decision, yes) })
+		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.approve(cmd.Context(), args[0], decision, yes) })
 	})
 	return cmd
 }
@@ -64,7 +64,7 @@ func (b *inbox) approve(ctx context.Context, text string, decision approval.Deci
 }
 
 // answer gives an answer, and says what it does.
-func (b *inbox) answer(_ context.Context, r approval.Request, answer approval.Answer) (string, error) {
+func (b *inbox) answer(ctx context.Context, r approval.Request, answer approval.Answer) (string, error) {
 	if changed := b.changedMeanwhile(r); answer.Decision == approval.Once && len(changed) > 0 {
 		return "", nothingToAnswer("%s has changed since the agent asked, so to approve %s once would let nothing pass: the agent has to make its call again, and you will be asked about what it would do now",
 			printable(changed[0]), r.ID)
@@ -79,7 +79,34 @@ func (b *inbox) answer(_ context.Context, r approval.Request, answer approval.An
 	case err != nil:
 		return "", fmt.Errorf("answer %s: %w", r.ID, err)
 	}
+	if err := b.recordAnswer(ctx, r, given, grants); err != nil {
+		return "", err
+	}
 	return b.outcome(given, grants), nil
+}
+
+// recordAnswer writes an answer down; one that cannot be recorded does not count.
+func (b *inbox) recordAnswer(ctx context.Context, r approval.Request, given approval.Answer, grants []approval.Grant) error {
+	detail := map[string]any{}
+	var ids []string
+	for _, g := range grants {
+		ids = append(ids, g.ID)
+	}
+	if len(ids) > 0 {
+		detail["grants"] = ids
+	}
+	err := b.record(ctx, recordOfDecision(r, answerDecision(r, given), detail))
+	if err == nil {
+		return nil
+	}
+	takenBack := b.store.Void(r.ID)
+	for _, id := range ids {
+		takenBack = errors.Join(takenBack, b.store.Revoke(id))
+	}
+	if takenBack != nil {
+		return fmt.Errorf("the answer to %s stands, but could not be recorded (%w), nor taken back: %v", r.ID, err, takenBack)
+	}
+	return fmt.Errorf("the answer to %s could not be recorded, so it does not count, and the agent has to ask again: %w", r.ID, err)
 }
 
 // onlyOnce says why a request cannot be approved for its intent; "" if it can.
@@ -125,7 +152,7 @@ func (a *app) newApprovalsDenyCommand() *cobra.Command {
 		if n := utf8.RuneCountInString(reason); n > maxReason {
 			return usageErrorf("--reason has %d characters; at most %d can be kept", n, maxReason)
 		}
-		return a.withInbox(func(b *inbox) error {
+		return a.withInbox(cmd.Context(), func(b *inbox) error {
 			r, err := b.request(args[0])
 			if err != nil {
 				return err
@@ -149,7 +176,7 @@ func (a *app) newApprovalsRevokeCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeGrant,
 	}
 	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
-		return a.withInbox(func(b *inbox) error {
+		return a.withInbox(cmd.Context(), func(b *inbox) error {
 			done, err := b.revoke(cmd.Context(), args[0])
 			if err == nil {
 				_, err = fmt.Fprintln(b.out, done)
@@ -160,7 +187,7 @@ func (a *app) newApprovalsRevokeCommand() *cobra.Command {
 	return cmd
 }
 
-func (b *inbox) revoke(_ context.Context, text string) (string, error) {
+func (b *inbox) revoke(ctx context.Context, text string) (string, error) {
 	grants, err := b.store.Grants()
 	if err != nil {
 		return "", err
@@ -173,6 +200,7 @@ func (b *inbox) revoke(_ context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	about := b.revoked(id, grants)
 	err = b.store.Revoke(id)
 	if errors.Is(err, approval.ErrUnknown) {
 		return "", nothingToAnswer("there is no grant %s that stands, and no answer of that id that waits to be used: it was revoked, used, or has ended with its intent", id)
@@ -180,14 +208,38 @@ func (b *inbox) revoke(_ context.Context, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("revoke %s: %w", id, err)
 	}
+	decision := decisionOf(about, outcomeRevoked)
+	decision.Principal = operatorName()
+	if err := b.record(ctx, recordOfDecision(about, decision, nil)); err != nil {
+		return "", fmt.Errorf("%s is revoked, but that could not be recorded: %w", id, err)
+	}
 	return "Revoked " + id + "; the same call is asked about again.", nil
 }
 
+// revoked is what a grant or an answer was about, as a request.
+func (b *inbox) revoked(id string, grants []approval.Grant) approval.Request {
+	for _, g := range grants {
+		if g.ID != id {
+			continue
+		}
+		check := approval.Check{Hook: g.Hook, Rule: g.Rule, ErrorType: g.ErrorType}
+		if g.Path != "" {
+			check.Paths = []string{g.Path}
+		}
+		return approval.Request{ID: id, IntentID: g.IntentID, Checks: []approval.Check{check}}
+	}
+	r, err := b.store.Get(id)
+	if err != nil {
+		r.ID = id
+	}
+	return r
+}
+
 // completeGrant offers the ids of the grants.
-func (a *app) completeGrant(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeGrant(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
 	if len(args) == 0 {
-		_ = a.withInbox(func(b *inbox) error {
+		_ = a.withInbox(cmd.Context(), func(b *inbox) error {
 			grants, err := b.store.Grants()
 			for _, g := range grants {
 				ids = append(ids, g.ID+"\t"+tableCell(grantSubject(g), maxCompletion))

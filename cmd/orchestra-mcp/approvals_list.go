@@ -22,8 +22,8 @@ func (a *app) newApprovalsListCommand() *cobra.Command {
 	}
 	grants := cmd.Flags().Bool("grants", false, "list the grants only")
 	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(*cobra.Command, []string) error {
-		return a.withInbox(func(b *inbox) error { return b.list(*grants, *asJSON) })
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.list(*grants, *asJSON) })
 	})
 	return cmd
 }

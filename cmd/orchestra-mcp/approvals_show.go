@@ -16,14 +16,14 @@ func (a *app) newApprovalsShowCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
 	}
 	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(_ *cobra.Command, args []string) error {
-		return a.withInbox(func(b *inbox) error {
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		return a.withInbox(cmd.Context(), func(b *inbox) error {
 			r, err := b.request(args[0])
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return printJSON(b.out, b.record(r))
+				return printJSON(b.out, b.document(r))
 			}
 			return b.printRequest(r)
 		})
@@ -53,7 +53,7 @@ type answerRecord struct {
 	Allows   string            `json:"allows"`
 }
 
-func (b *inbox) record(r approval.Request) requestRecord {
+func (b *inbox) document(r approval.Request) requestRecord {
 	record := requestRecord{
 		pendingRecord: newPendingRecord(r), Kind: r.Kind, Client: r.Client, Name: r.Name, Reason: r.Reason, Paths: orEmpty(r.Paths),
 		Checks: append([]approval.Check{}, r.Checks...), Effects: append([]approval.Effect{}, r.Effects...),

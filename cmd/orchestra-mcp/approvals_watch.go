@@ -29,13 +29,22 @@ func (a *app) newApprovalsWatchCommand() *cobra.Command {
 		if !a.inTerminal || !a.outTerminal {
 			return usageErrorf("watch needs a terminal; in a script use approvals list --json")
 		}
-		return a.withInbox(func(b *inbox) error { return b.watch(cmd.Context(), bell) })
+		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.watch(cmd.Context(), bell) })
 	})
 	return cmd
 }
 
 func (b *inbox) watch(ctx context.Context, bell bool) error {
 	noColor, _ := b.lookup("NO_COLOR")
+	later := b.warn
+	var warnings []string // are told after the view: it has the whole screen
+	b.warn = func(text string) { warnings = append(warnings, text) }
+	defer func() {
+		b.warn = later
+		for _, text := range warnings {
+			later(text)
+		}
+	}()
 	model := watch.New(&watched{inbox: b, ctx: ctx}, watch.Options{
 		Title: b.root.Name(), Color: noColor == "", Bell: bell, Now: b.now,
 	})
@@ -70,6 +79,7 @@ func (w *watched) Items() ([]watch.Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.recordExpired(w.ctx)
 	grants, err := w.store.Grants()
 	if err != nil {
 		return nil, err
