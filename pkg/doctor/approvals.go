@@ -41,5 +41,9 @@ func (e *examination) checkApprovals() {
 			return
 		}
 	}
-	e.ok("%s for your answer", number(waiting, "request waits", "requests wait"))
+	if waiting == 0 {
+		e.ok("nobody waits for an answer of yours")
+		return
+	}
+	e.warn(number(waiting, "request waits", "requests wait")+" for your answer.", "See them, and answer with approve or deny.", e.self("approvals list"))
 }

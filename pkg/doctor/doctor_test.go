@@ -171,13 +171,13 @@ func TestApprovals(t *testing.T) {
 	}
 	pending, err := store.Pending()
 	must(t, err)
-	says(o, doctor.OK, "2 requests wait")
+	says(o, doctor.Warn, "2 requests wait")
 	_, _, err = store.Answer(pending[0].ID, approval.Answer{Decision: approval.Deny, Via: approval.Inbox})
 	must(t, err)
-	says(o, doctor.OK, "1 request waits")
+	says(o, doctor.Warn, "1 request waits")
 	late := o
 	late.Now = func() time.Time { return now.Add(2 * approval.Lifetime) }
-	says(late, doctor.OK, "0 requests wait")
+	says(late, doctor.OK, "nobody waits")
 	key := filepath.Join(o.UserDir, "approval.key")
 	must(t, os.WriteFile(key, []byte("x"), 0o600))
 	says(o, doctor.Fail, "is not a key")
