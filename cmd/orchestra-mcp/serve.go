@@ -73,6 +73,7 @@ func (a *app) serve(cmd *cobra.Command) error {
 	a.reportSettings(log, loaded)
 	srv, err := server.New(server.Options{
 		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: log, AdoptOrphans: true,
+		Trusted: a.trusts(dir), Withheld: waiting(loaded),
 	})
 	if err != nil {
 		return fmt.Errorf("open the workspace %s: %w", dir, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -42,9 +43,25 @@ func (a *app) trustCreated(root *os.Root, dir string, results []scaffold.Result)
 		if err != nil {
 			return fmt.Errorf("trust %s: %w", result.File, err)
 		}
-		if err := list.Trust(dir, settings.ContentHash(content)); err != nil {
+		hash := settings.ContentHash(content)
+		if result.File == scaffold.IntentsFile {
+			if hash = grantsOf(root); hash == "" {
+				continue
+			}
+		}
+		if err := list.Trust(dir, hash); err != nil {
 			return fmt.Errorf("trust %s: %w", result.File, err)
 		}
 	}
 	return nil
+}
+
+// grantsOf is the hash by which the intents' grants are trusted, or "" if they grant nothing.
+func grantsOf(root *os.Root) string {
+	for _, w := range intent.Open(root).Weakenings() {
+		if w.File == scaffold.IntentsFile {
+			return w.Hash
+		}
+	}
+	return ""
 }

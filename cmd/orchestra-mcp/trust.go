@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -13,10 +15,12 @@ func (a *app) newTrustCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "trust",
-		Short: "Let the workspace's settings take effect after you have looked at them",
-		Long: "A cloned repository brings settings of its own. What they only tighten holds at once; what weakens a default or\n" +
-			"starts a program waits until you have run this. It shows what would take effect, and keeps the hash of exactly\n" +
-			"this content in your own directory: any change asks again.",
+		Short: "Let what the workspace's files weaken take effect after you have looked at it",
+		Long: "A cloned repository brings files of its own. What they only tighten holds at once; what weakens a default or\n" +
+			"starts a program waits until you have run this: settings in config.yaml, unscoped: rules in .intentignore, and\n" +
+			"commands.allow and network: allow of intents. It shows what would take effect, and keeps the hash of exactly\n" +
+			"this content in your own directory: any change asks again. It is about the files, not about the programs that\n" +
+			"they name: look at those too.",
 		Args: cobra.NoArgs,
 		RunE: a.operator(func(*cobra.Command, []string) error { return a.trustWorkspace(yes) }),
 	}
@@ -24,46 +28,106 @@ func (a *app) newTrustCommand() *cobra.Command {
 	return cmd
 }
 
+// trustable is one file's content that waits for trust.
+type trustable struct {
+	hash  string
+	lines []string
+}
+
 func (a *app) trustWorkspace(yes bool) error {
 	dir, err := a.workspaceDir()
 	if err != nil {
 		return err
 	}
-	loaded, err := a.loadSettings(dir, nil)
+	found, trusted, err := a.trustables(dir)
 	if err != nil {
 		return err
 	}
-	waiting := a.showWithheld(loaded)
+	for _, t := range found {
+		for _, line := range t.lines {
+			fmt.Fprintf(a.out, "  %s\n", printable(line))
+		}
+	}
 	switch {
-	case loaded.WorkspaceTrusted:
-		fmt.Fprintf(a.out, "%s is trusted as it is.\n", scaffold.ConfigFile)
+	case len(found) == 0 && trusted:
+		fmt.Fprintln(a.out, "What the workspace's files weaken is trusted as it is.")
 		return nil
-	case waiting == 0:
-		fmt.Fprintf(a.out, "Nothing in %s waits for your trust.\n", scaffold.ConfigFile)
+	case len(found) == 0:
+		fmt.Fprintln(a.out, "Nothing in the workspace's files waits for your trust.")
 		return nil
 	case !yes && !a.inTerminal:
-		return usageErrorf("trust asks, and the input is not a terminal: add --yes if you have looked at the file")
+		return usageErrorf("trust asks, and the input is not a terminal: add --yes if you have looked at the files")
 	case !yes && !a.confirm("Let these take effect?"):
 		fmt.Fprintln(a.out, "Not trusted; nothing was changed.")
 		return foundSomething()
 	}
 	list := settings.TrustList{UserDir: settings.UserDir(a.environ())}
-	if err := list.Trust(dir, loaded.WorkspaceHash); err != nil {
-		return err
+	for _, t := range found {
+		if err := list.Trust(dir, t.hash); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintln(a.out, "Trusted. A running server takes it up when it is started again.")
+	_, err = fmt.Fprintln(a.out, "Trusted. A running server takes up intents and ignore rules at its next call, and settings when it is started again.")
 	return err
 }
 
-// showWithheld lists what does not hold, and returns how much of it waits for trust.
-func (a *app) showWithheld(loaded settings.Loaded) (waiting int) {
-	for _, withheld := range loaded.Withheld {
-		if withheld.NeedsTrust {
-			waiting++
-			fmt.Fprintf(a.out, "  %s: %s = %s (%s)\n", printable(withheld.Origin), printable(withheld.Key), printable(withheld.Value), printable(withheld.Reason))
+// trustables returns what waits for trust, exactly as it was read, and whether there is something that has it.
+func (a *app) trustables(dir string) (found []trustable, trusted bool, err error) {
+	loaded, err := a.loadSettings(dir, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	if lines := waiting(loaded); len(lines) > 0 {
+		found = append(found, trustable{loaded.WorkspaceHash, lines})
+	}
+	trusted = loaded.WorkspaceTrusted
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, false, fmt.Errorf("open the workspace: %w", err)
+	}
+	defer root.Close()
+	store := intent.Open(root).TrustedBy(a.trusts(dir))
+	_, ignoreErr := store.Ignore()
+	if _, err := store.Load(); err != nil && !errors.Is(err, intent.ErrNotInitialized) {
+		return nil, false, fmt.Errorf("%w; orchestra-mcp intents validate lists all problems", err)
+	}
+	if ignoreErr != nil {
+		return nil, false, ignoreErr
+	}
+	for _, w := range store.Weakenings() {
+		if w.Trusted {
+			trusted = true
+			continue
+		}
+		t := trustable{hash: w.Hash}
+		for _, e := range w.Entries {
+			t.lines = append(t.lines, fmt.Sprintf("%s:%d: %s", w.File, e.Line, e.Text))
+		}
+		found = append(found, t)
+	}
+	return found, trusted, nil
+}
+
+// trusts asks the operator's list about contents of a workspace. A list that cannot be read trusts nothing.
+func (a *app) trusts(dir string) func(hash string) bool {
+	list := settings.TrustList{UserDir: settings.UserDir(a.environ())}
+	return func(hash string) bool {
+		if list.UserDir == "" {
+			return false
+		}
+		trusted, err := list.Trusted(dir, hash)
+		return trusted && err == nil
+	}
+}
+
+// waiting lists the settings that wait for trust.
+func waiting(loaded settings.Loaded) (lines []string) {
+	for _, w := range loaded.Withheld {
+		if w.NeedsTrust {
+			lines = append(lines, fmt.Sprintf("%s: %s = %s (%s)", w.Origin, w.Key, w.Value, w.Reason))
 		}
 	}
-	return waiting
+	return lines
 }
 
 // confirm asks for a yes; anything else, and no answer, is a no.

@@ -19,7 +19,7 @@ const ignoreText = `# Rules over intents and paths, one a line. They hold whatev
 #   intent:INT-007        no call under this intent, not even its selection
 #   approve:INT-002       every change under this intent needs your approval
 #   generated/            a glob as in .gitignore: no change of matching paths under any intent (! negates)
-#   unscoped:CHANGELOG.md (no effect yet) matching paths may be changed under any intent
+#   unscoped:CHANGELOG.md matching paths may be changed under any intent, once you have run orchestra-mcp trust
 #   secret:*.pem          neither readable nor changeable by any file tool
 #
 # An unclear line refuses every change until it is repaired: check with orchestra-mcp intents validate.

@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 func (e *examination) checkIntents() {
-	store := intent.Open(e.root)
+	store := intent.Open(e.root).TrustedBy(e.trusts)
 	set, err := store.Load()
 	_, ignoreErr := store.Ignore()
 	switch {
@@ -18,10 +19,33 @@ func (e *examination) checkIntents() {
 	case err == nil:
 		e.checkSet(set)
 	}
+	e.untrusted(store)
 	e.unreadableIntents(err)
 	if ignoreErr != nil && (err == nil || err.Error() != ignoreErr.Error()) {
 		e.unreadableIntents(ignoreErr)
 	}
+}
+
+// untrusted says what the files grant that waits for the operator.
+func (e *examination) untrusted(store *intent.Store) {
+	for _, w := range store.Weakenings() {
+		if w.Trusted {
+			continue
+		}
+		for _, entry := range w.Entries {
+			e.warn(fmt.Sprintf("%s:%d: %s has no effect until you trust it.", w.File, entry.Line, entry.Text),
+				"Look at it; if it is what you want, let it take effect.", e.self("trust"))
+		}
+	}
+}
+
+// trusts asks the operator's list; one that cannot be read trusts nothing.
+func (e *examination) trusts(hash string) bool {
+	if e.UserDir == "" {
+		return false
+	}
+	trusted, err := settings.TrustList{UserDir: e.UserDir}.Trusted(e.Dir, hash)
+	return trusted && err == nil
 }
 
 func (e *examination) unreadableIntents(err error) {

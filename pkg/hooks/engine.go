@@ -43,6 +43,8 @@ type Engine struct {
 	programs  []PostHook
 	onRefusal func(context.Context, *Call, *refusal.Refusal)
 	fresh     Freshness
+	// addToRefusal may be nil.
+	addToRefusal func(*refusal.Refusal) *refusal.Refusal
 	// timeout is for hooks that are added from now on.
 	timeout time.Duration
 }
@@ -104,6 +106,10 @@ func (e *Engine) SetHookTimeout(d time.Duration) { e.timeout = d }
 
 // SetFreshness names the freshness step.
 func (e *Engine) SetFreshness(f Freshness) { e.fresh = f }
+
+// SetAddToRefusal names a function that sees each refusal before it is recorded
+// and sent, and may add to it. It is called by several calls at a time.
+func (e *Engine) SetAddToRefusal(f func(*refusal.Refusal) *refusal.Refusal) { e.addToRefusal = f }
 
 // Specs returns the tools in the order in which they were added.
 func (e *Engine) Specs() []Spec {
@@ -337,6 +343,9 @@ func (e *Engine) refused(ctx context.Context, call *Call, err error) Result {
 	hook := ""
 	if errors.As(err, &by) {
 		hook = by.hook
+	}
+	if e.addToRefusal != nil {
+		r = e.addToRefusal(r)
 	}
 	e.recorder.Refused(call, hook, r)
 	if e.onRefusal != nil {

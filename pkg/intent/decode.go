@@ -26,6 +26,8 @@ type document struct {
 	intents  []*Intent
 	nodes    []*yaml.Node // the mapping of each intent, nil where it is an alias
 	warnings []Warning
+
+	weakening Weakening
 }
 
 // decoder turns nodes into intents. Its methods return the first error.
@@ -54,6 +56,7 @@ func decodeFile(data []byte) (*document, error) {
 	if err := d.top(root); err != nil {
 		return nil, err
 	}
+	d.doc.weakening = weakeningOfIntents(d.doc.intents)
 	return &d.doc, nil
 }
 

@@ -15,7 +15,7 @@ import (
 //	approve:ID     every destructive call under that intent needs an approval; a bare line of the form LETTERS-DIGITS
 //	               means the same
 //	secret:GLOB    neither readable nor changeable by any file tool
-//	unscoped:GLOB  matching paths skip the scope check
+//	unscoped:GLOB  matching paths skip the scope check, once the operator has trusted the file's content
 //	GLOB           no mutation of matching paths under any intent
 //
 // A GLOB has the syntax of .gitignore, so it also covers what lies below a matching directory, and one without a slash
@@ -39,6 +39,8 @@ type ignoreFile struct {
 	paths    gitignore.List
 	secrets  gitignore.List
 	unscoped gitignore.List
+
+	weakening Weakening
 }
 
 // idRule is a rule about an intent.
@@ -92,9 +94,22 @@ func (g *Ignore) Secret(path string) (IgnoreRule, bool) {
 	return g.match(path, true, func(f *ignoreFile) gitignore.List { return f.secrets })
 }
 
-// Unscoped returns the rule, if any, that exempts the path from the scope check; paths as in PathBlocked.
+// Unscoped returns the rule, if any, that exempts the path from the scope check; paths as in PathBlocked. Only rules of
+// files that the operator has trusted do.
 func (g *Ignore) Unscoped(path string) (IgnoreRule, bool) {
-	return g.match(path, false, func(f *ignoreFile) gitignore.List { return f.unscoped })
+	return g.match(path, false, func(f *ignoreFile) gitignore.List { return f.unscopedIf(true) })
+}
+
+// UnscopedUntrusted returns the rule, if any, that would exempt the path if its file were trusted.
+func (g *Ignore) UnscopedUntrusted(path string) (IgnoreRule, bool) {
+	return g.match(path, false, func(f *ignoreFile) gitignore.List { return f.unscopedIf(false) })
+}
+
+func (f *ignoreFile) unscopedIf(trusted bool) gitignore.List {
+	if f.weakening.Trusted != trusted {
+		return nil
+	}
+	return f.unscoped
 }
 
 func (g *Ignore) match(path string, invalid bool, rules func(*ignoreFile) gitignore.List) (IgnoreRule, bool) {

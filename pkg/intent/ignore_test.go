@@ -34,6 +34,7 @@ func TestIgnore(t *testing.T) {
 	w := newWorkspace(t, sample)
 	w.write(".orchestration/.intentignore", ignoreSample)
 	w.write(".intentignore", "!dist/\n!a.gen.go\nvendor/\nsecret:!.env\nintent:INT-3\n")
+	w.store.TrustedBy(func(string) bool { return true })
 	g := w.load().Ignore()
 	for id, want := range map[string]bool{"INT-001": true, "INT-002": false, "INT-3": true, "INT-0011": false, "int-001": false} {
 		if g.IntentBlocked(id) != want {

@@ -12,6 +12,8 @@ type Set struct {
 	byID     map[string]*Intent
 	warnings []Warning
 	ignore   *Ignore
+
+	commandsTrusted bool
 }
 
 // Warning is something in the files that is accepted but probably not meant.

@@ -18,8 +18,9 @@ var ignorePaths = [...]string{orchdir.Name + "/.intentignore", ".intentignore"}
 
 // Store gives access to the intent files of one workspace. It is safe for concurrent use.
 type Store struct {
-	root *os.Root
-	now  func() time.Time
+	root  *os.Root
+	now   func() time.Time
+	trust Trust // nil trusts nothing
 
 	mu      sync.Mutex
 	intents cachedFile
@@ -62,7 +63,7 @@ func (s *Store) Load() (*Set, error) {
 	case ignoreErr != nil:
 		return nil, ignoreErr
 	}
-	if changed || ignoreChanged || s.set == nil {
+	if trusted := s.askTrust(); changed || ignoreChanged || trusted || s.set == nil {
 		s.set = newSet(s.doc, s.ignoreRules())
 	}
 	return s.set, nil
@@ -74,7 +75,7 @@ func (s *Store) Ignore() (*Ignore, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changed, err := s.loadIgnores()
-	if changed {
+	if trusted := s.askTrust(); changed || trusted {
 		s.set = nil
 	}
 	return s.ignoreRules(), err
@@ -112,6 +113,7 @@ func (s *Store) loadIgnores() (changed bool, first error) {
 		case fresh || s.rules[i].file.name == "":
 			changed = true
 			s.rules[i].file, s.rules[i].err = parseIgnore(name, s.ignores[i].data)
+			s.rules[i].file.weakening = weakeningOfIgnore(&s.rules[i].file, s.ignores[i].data)
 		}
 		if first == nil {
 			first = s.rules[i].err
@@ -132,7 +134,8 @@ func (s *Store) ignoreRules() *Ignore {
 
 // newSet makes a snapshot.
 func newSet(doc *document, ignore *Ignore) *Set {
-	set := &Set{intents: doc.intents, byID: make(map[string]*Intent, len(doc.intents)), ignore: ignore}
+	set := &Set{intents: doc.intents, byID: make(map[string]*Intent, len(doc.intents)), ignore: ignore,
+		commandsTrusted: doc.weakening.Trusted}
 	for _, i := range doc.intents {
 		set.byID[i.ID] = i
 	}

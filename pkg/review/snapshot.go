@@ -44,7 +44,7 @@ func (s *review) snapshot(commit, scratch string) (*snapshot, error) {
 		root.Close()
 		return nil, fmt.Errorf("read the governance files of commit %s: %w", short(commit), err)
 	}
-	snap.intents, err = intent.Open(root).Load()
+	snap.intents, err = intent.Open(root).TrustedBy(reviewed).Load()
 	if err != nil && !errors.Is(err, intent.ErrNotInitialized) {
 		snap.unreadable = err
 	}
@@ -103,7 +103,7 @@ func (s *snapshot) get(id string) (*intent.Intent, bool) {
 
 func (s *snapshot) ignore() *intent.Ignore {
 	if s.intents == nil {
-		rules, _ := intent.Open(s.root).Ignore() // what is clear of them holds, and the rest is reported as unreadable
+		rules, _ := intent.Open(s.root).TrustedBy(reviewed).Ignore() // what is clear of them holds, and the rest is reported as unreadable
 		return rules
 	}
 	return s.intents.Ignore()
@@ -121,3 +121,6 @@ func (s *review) hashes(snap *snapshot, into map[ledger.Hash]struct{}) error {
 }
 
 func short(commit string) string { return commit[:min(12, len(commit))] }
+
+// reviewed: what stands in the base has passed a review, and the operator who runs this one judges by it.
+func reviewed(string) bool { return true }

@@ -47,6 +47,13 @@ type Options struct {
 	// workspace, where the key of approvals lies; "" is that of the process's
 	// environment.
 	UserDir string
+	// Trusted reports whether the operator has trusted a content of this
+	// workspace by its hash; nil trusts nothing. It is asked by several calls at
+	// a time.
+	Trusted func(hash string) bool
+	// Withheld is what the workspace's settings say and what waits for trust, a
+	// line each. The first refusal says so.
+	Withheld []string
 	// AdoptOrphans lets the server be the parent of what a command leaves
 	// behind. It is for a process that does nothing else.
 	AdoptOrphans bool
@@ -111,7 +118,7 @@ func (s *Server) open() error {
 		return err
 	}
 	root := s.workspace.Root()
-	s.intents = intent.Open(root)
+	s.intents = intent.Open(root).TrustedBy(o.Trusted)
 	s.sessions = session.Open(root, session.Options{
 		Lifetime: o.Settings.Session.Idle, Clock: o.Clock, Logger: s.log, Ended: s.ended,
 	})
@@ -163,6 +170,7 @@ func (s *Server) assemble() error {
 	}
 	s.engine = hooks.NewEngine(s.sessions, s.recorder, gate.NewInbox(approvals), s.log)
 	gate.Register(s.engine, s.intents, fresh, s.recorder, s.policy)
+	s.engine.SetAddToRefusal(s.firstRefusal())
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))
 	s.engine.AddPostHook(s.maps)

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -80,20 +81,24 @@ func ignored(c *hooks.Call, p Policy) hooks.Decision {
 	return hooks.Allow()
 }
 
-// scope: every mutated path belongs to the intent. An `unscoped:` rule is not
-// honoured: it weakens, so it counts only once the operator has trusted the
-// file that it stands in, and this version cannot tell.
+// scope: every mutated path belongs to the intent, or to none by an
+// `unscoped:` rule of a file that the operator has trusted.
 func scope(c *hooks.Call, p Policy) hooks.Decision {
 	if skips(c) || c.Intent == nil {
 		return hooks.Allow()
 	}
+	var notes []string
 	for _, path := range mutated(c) {
 		if c.Intent.Scope().Match(path) {
 			continue
 		}
-		return hooks.Ask(p.ScopeViolation, outOfScope(c, path))
+		rule, ok := c.Ignore.Unscoped(path)
+		if !ok {
+			return hooks.Ask(p.ScopeViolation, outOfScope(c, path))
+		}
+		notes = append(notes, fmt.Sprintf("%s is out of the scope of %s; %s:%d lets it pass", path, c.Intent.ID, rule.File, rule.Line))
 	}
-	return hooks.Allow()
+	return hooks.Allow(notes...)
 }
 
 func outOfScope(c *hooks.Call, path string) *refusal.Refusal {
@@ -105,6 +110,11 @@ func outOfScope(c *hooks.Call, path string) *refusal.Refusal {
 		"Scope Violation: %s is not authorized to edit [%s]. Request scope expansion.", c.Intent.ID, path).
 		With("path", path).With("intent_id", c.Intent.ID).
 		With("owned_scope", c.Intent.OwnedScope).With("covering_intents", covering)
+	if rule, waits := c.Ignore.UnscopedUntrusted(path); waits {
+		return r.With("untrusted", fmt.Sprintf("%s:%d", rule.File, rule.Line)).
+			Suggest("A rule (%s:%d) exempts it from scopes, but has no effect until the operator has looked at it: ask the user to run orchestra-mcp trust. Or call request_scope_expansion with paths: [%q] and the reason.",
+				rule.File, rule.Line, asGlob.Replace(path))
+	}
 	if len(covering) > 0 {
 		in, _ := c.Intents.Get(covering[0])
 		return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason, or select %s, which owns %v.", asGlob.Replace(path), in.ID, in.OwnedScope)

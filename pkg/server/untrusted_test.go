@@ -1,0 +1,47 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// A cloned repository in-process: what an embedder hands over without a word of trust is not trusted.
+func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
+	origin := newWorkspace(t)
+	write(t, origin, ".intentignore", "unscoped:**\n")
+	write(t, origin, ".orchestration/config.yaml", "write.blind: allow\nsandbox: \"off\"\nhooks: [{event: pre, command: \"touch ran\"}]\n")
+	git(t, origin, "add", "-f", ".")
+	git(t, origin, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "hostile")
+	dir := t.TempDir()
+	git(t, dir, "clone", "-q", origin, ".")
+	trusted := false
+	b := start(t, dir, func(o *server.Options) {
+		o.Trusted = func(hash string) bool { return trusted && hash == settings.ContentHash([]byte("unscoped:**\n")) }
+		o.Withheld = []string{"config.yaml:1: write.blind = allow"}
+	}).connect()
+	s := b.selects("INT-002")
+	r := b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
+	if r.details()["untrusted"] != ".intentignore:1" || !strings.Contains(r.str("suggestion"), "orchestra-mcp trust") {
+		t.Errorf("%s", r.Text)
+	}
+	if list, _ := r.details()["untrusted_settings"].([]any); len(list) != 2 {
+		t.Errorf("%s", r.Text)
+	}
+	r = b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
+	if r.details()["untrusted_settings"] != nil {
+		t.Errorf("said twice: %s", r.Text)
+	}
+	trusted = true
+	r = b.ok("write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
+	if !strings.Contains(r.Text, ".intentignore:1 lets it pass") {
+		t.Errorf("the result does not say why it passed: %s", r.Text)
+	}
+	// It exempts from the scope and from nothing else.
+	b.refused("PROTECTED_PATH", "write_to_file", args{"session": s, "path": ".git/config", "content": "x"})
+	b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": ".mcp.json", "content": "x"})
+	b.refused("READ_REQUIRED", "write_to_file", args{"session": s, "path": "src/a.txt", "content": "x"})
+	b.holds(map[string]string{"ran": ""})
+}
