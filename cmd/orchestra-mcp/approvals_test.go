@@ -38,8 +38,13 @@ func newAsked(t *testing.T) *asked {
 	return &asked{t, dir, storeAt(root, askedAt)}
 }
 
+// storeAt is the store as at a fixed time, or by the real clock.
 func storeAt(root *os.Root, at time.Time) *approval.Store {
-	return approval.Open(root, approval.Options{UserDir: settings.UserDir(os.Environ()), Clock: func() time.Time { return at }})
+	clock := func() time.Time { return at }
+	if at.IsZero() {
+		clock = time.Now
+	}
+	return approval.Open(root, approval.Options{UserDir: settings.UserDir(os.Environ()), Clock: clock})
 }
 
 func (w *asked) put(r approval.Request) string {
