@@ -130,6 +130,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newWhyCommand(),
 		a.newUndoCommand(),
 		a.newApprovalsCommand(),
+		a.newSchemaCommand(),
 		a.newDemoCommand(),
 		a.newVersionCommand(),
 		a.newClientGuardCommand(),

@@ -42,3 +42,6 @@ func editText(data []byte, change func(*document, *source) (edit, error)) ([]byt
 	_, text, err := rewrite(data, change)
 	return text, err
 }
+
+// IntentKeys are the keys of an intent.
+func IntentKeys() []string { return intentKeys }

@@ -1,0 +1,64 @@
+package intent_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+)
+
+func TestSchemaIsInStepWithTheFile(t *testing.T) {
+	source, err := intent.Schema()
+	must(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
+	must(t, err)
+	compiler := jsonschema.NewCompiler()
+	must(t, compiler.AddResource("intents.json", document))
+	s, err := compiler.Compile("intents.json")
+	must(t, err)
+	fits := func(content string) error {
+		var value any
+		must(t, yaml.Unmarshal([]byte(content), &value))
+		text, err := json.Marshal(value) // a timestamp becomes text, as editors take it
+		must(t, err)
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		must(t, err)
+		return s.Validate(instance)
+	}
+	agree := func(content string, want bool) {
+		t.Helper()
+		_, loadErr := newWorkspace(t, content).store.Load()
+		if schemaErr := fits(content); (loadErr == nil) != want || (schemaErr == nil) != want {
+			t.Errorf("%s: want %v, loader says %v, schema says %v", content, want, loadErr, schemaErr)
+		}
+	}
+	one := func(field string) string { return "active_intents:\n  - id: A\n    status: TODO\n    " + field + "\n" }
+	for _, good := range []string{sample, granting, "active_intents: []\n", "intents:\n", `{"activeIntents": []}`, one("ownedScope: [a]"), one("colour: blue"),
+		one("status2: x"), one("name:"), "active_intents:\n  - {id: A, status: in-progress}\n", "active_intents:\n  - {id: A, status: Completed}\n"} {
+		agree(good, true)
+	}
+	values := map[string]string{"id": "B-1", "status": "DONE", "started_at": "2026-02-18T18:30:00Z", "commands": "{allow: [go], ask: [a], deny: [b], network: deny}",
+		"rules": "[{name: r, when: 'true', action: ask, message: m}]", "name": "n", "description": "d", "agent": "a"}
+	for _, key := range intent.IntentKeys() {
+		value := values[key]
+		if value == "" {
+			value = "[a]"
+		}
+		rest := map[string]string{"id": "status: TODO", "status": "id: A"}[key]
+		if rest == "" {
+			rest = "id: A, status: TODO"
+		}
+		agree("active_intents:\n  - {"+rest+", "+key+": "+value+"}\n", true)
+		agree("active_intents:\n  - {"+rest+", "+key+": {x: 1, y: [2]}}\n", key == "commands")
+		agree("active_intents:\n  - {"+rest+", "+key+": true}\n", false)
+	}
+	for _, bad := range []string{"x: 1\n", "active_intents: x\n", "active_intents: []\nintents: []\n", "active_intents:\n  - {id: A}\n", "active_intents:\n  - {status: TODO}\n",
+		"active_intents:\n  - {id: 'a b', status: TODO}\n", "active_intents:\n  - {id: A, status: SOON}\n", one("commands: {network: maybe}"), one("commands: {allow: go}"),
+		one("rules: [{name: r}]"), one("rules: [{name: r, when: 'true', action: warn}]"), one("owned_scope: [1]")} {
+		agree(bad, false)
+	}
+}

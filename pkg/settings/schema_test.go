@@ -1,0 +1,69 @@
+package settings_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// fits reports what the schema says about a file.
+func fits(t *testing.T, s *jsonschema.Schema, content string) error {
+	t.Helper()
+	var value any
+	if err := yaml.Unmarshal([]byte(content), &value); err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(value)
+}
+
+func TestSchemaIsInStepWithTheCatalogue(t *testing.T) {
+	source, err := settings.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("settings.json", document); err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiler.Compile("settings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMachine(t)
+	agree := func(content string, want bool) {
+		t.Helper()
+		m.setUser(content)
+		_, loadErr := m.tryLoad()
+		if schemaErr := fits(t, s, content); (loadErr == nil) != want || (schemaErr == nil) != want {
+			t.Errorf("%s: want %v, loader says %v, schema says %v", content, want, loadErr, schemaErr)
+		}
+	}
+	for _, info := range settings.Keys() {
+		value := info.Default
+		if info.Example != "" {
+			value = "[" + info.Example + "]"
+		}
+		agree(info.Name+": "+value, true)
+		if group, member, nested := strings.Cut(info.Name, "."); nested {
+			agree(group+": {"+member+": "+value+"}", true)
+			agree(group+": {"+member+"x: "+value+"}", false)
+		}
+		agree(info.Name+"x: "+value, false)
+		agree(info.Name+": {a: b}", false)
+	}
+	agree(string(settings.Example()), true)
+	agree("lock: [sandbox, approvals]", true)
+	for _, wrong := range []string{"sandbox: none", "scope.required: maybe", "limits.rate: 1.5", "rules: [{name: r}]", "rules: [{name: r, when: 'true', action: warn}]",
+		"hooks: [{event: before, command: x}]", "checks: [{paths: a}]", "commands.deny: [{prefx: rm}]", "commands.deny: [1]", "approvals.wait: true"} {
+		agree(wrong, false)
+	}
+}
