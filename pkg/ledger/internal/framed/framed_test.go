@@ -64,9 +64,9 @@ func TestTextComesBack(t *testing.T) {
 	long := append(bytes.Repeat([]byte("x"), 3<<20), '\n')
 	for name, text := range map[string][]byte{
 		"empty": nil, "one byte": []byte("x"), "short": []byte("a\nb\n"), "many frames": lines(3 << 20), "no line end": long[:400<<10],
-		"a line longer than a frame": append(append([]byte("a\n"), long...), "b\n"...), "zeros": make([]byte, 5<<20),
+		"a line longer than a frame": append(append([]byte("a\n"), long...), "b\n"...), "zeros": make([]byte, 2<<20),
 	} {
-		for _, piece := range []int{1 << 30, 1000, 300 << 10} {
+		for _, piece := range []int{1 << 30, 30_000, 300 << 10} {
 			t.Run(fmt.Sprint(name, " by ", piece), func(t *testing.T) {
 				file := compress(t, text, piece)
 				got, err := whole(open(t, file))
@@ -92,7 +92,7 @@ func TestTextComesBack(t *testing.T) {
 func TestReadAtAnyPlace(t *testing.T) {
 	text := lines(3 << 20)
 	r := open(t, compress(t, text, 1<<30))
-	for range 300 {
+	for range 100 {
 		off := mathrand.IntN(len(text))
 		p := make([]byte, mathrand.IntN(600<<10))
 		n, err := r.ReadAt(p, int64(off))
@@ -106,9 +106,9 @@ func TestReadAtAnyPlace(t *testing.T) {
 // TestDamageIsFoundAndGoneAround changes one byte anywhere. What is read without an error is what was written, and all
 // frames but those around the byte are read.
 func TestDamageIsFoundAndGoneAround(t *testing.T) {
-	text := lines(2 << 20)
+	text := lines(1 << 20)
 	file := compress(t, text, 1<<30)
-	step := 9973
+	step := 19_937
 	if os.Getenv("ORCHESTRA_LONG") == "1" {
 		step = 499
 	}
@@ -192,6 +192,9 @@ func TestHostileFilesAreRefused(t *testing.T) {
 			r.Close()
 			t.Errorf("%s was opened", name)
 		}
+	}
+	if os.Getenv("ORCHESTRA_LONG") != "1" {
+		return // what follows decompresses a GiB
 	}
 	s, err := framed.NewStream(bytes.NewReader(full))
 	must(t, err)
