@@ -87,6 +87,10 @@ func (q *question) askGit(lines []Line) ([]Line, error) {
 // clockSlack is how far the clocks of those who commit and those who record may be apart.
 const clockSlack = 24 * time.Hour
 
+func couldBeMoved(l Line, since time.Time) bool {
+	return isUntracked(l) && l.Commit != nil && !l.Commit.root && !l.Commit.Time.Before(since)
+}
+
 // movable gives the numbers of untracked lines that could have been moved since there are records: in runs with as many
 // letters as git wants of a moved block, from commits that are not older than the ledger.
 func (q *question) movable(lines []Line) (map[int]bool, error) {
@@ -98,7 +102,7 @@ func (q *question) movable(lines []Line) (map[int]bool, error) {
 	movable := map[int]bool{}
 	for i := 0; i < len(lines); {
 		last, sum := i, int32(0)
-		for last < len(lines) && isUntracked(lines[last]) && lines[last].Commit != nil && !lines[last].Commit.Time.Before(since) {
+		for last < len(lines) && couldBeMoved(lines[last], since) {
 			sum += weight(lines[last].Text)
 			last++
 		}

@@ -1,11 +1,11 @@
 package blame
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
 // block is a run of lines of which the hash is known.
@@ -143,25 +143,48 @@ func (c *cells) learn(t *lineTable, later *cells, budget *int) {
 const hashBudget = 200_000
 
 // unknownBlocks gives the blocks with unknown lines by their hash.
-func (c *cells) unknownBlocks() map[string][]block {
-	wanted := map[string][]block{}
+func (c *cells) unknownBlocks() map[lineHash][]block {
+	wanted := map[lineHash][]block{}
 	for _, b := range c.blocks {
 		if b.start+b.lines <= len(c.lines) && slices.Contains(c.lines[b.start:b.start+b.lines], unknown) {
-			wanted[b.hash] = append(wanted[b.hash], b)
+			if hash, ok := parseLineHash(b.hash); ok {
+				wanted[hash] = append(wanted[hash], b)
+			}
 		}
 	}
 	return wanted
 }
 
+// lineHash is what [edit.HashLines] writes in hexadecimal.
+type lineHash [sha256.Size]byte
+
+func parseLineHash(text string) (hash lineHash, ok bool) {
+	digits, ok := strings.CutPrefix(text, "sha256:")
+	if !ok || len(digits) != hex.EncodedLen(len(hash)) {
+		return hash, false
+	}
+	_, err := hex.Decode(hash[:], []byte(digits))
+	return hash, err == nil
+}
+
 // learnFrom takes from wanted what stands in texts.
-func (c *cells) learnFrom(t *lineTable, texts []string, lengths []int, wanted map[string][]block, budget *int) {
+func (c *cells) learnFrom(t *lineTable, texts []string, lengths []int, wanted map[lineHash][]block, budget *int) {
+	joined := make([]byte, 0, 64*len(texts))
+	starts := make([]int, len(texts)+1) // in joined; behind each line stands one byte
+	for i, text := range texts {
+		joined = append(append(joined, text...), '\n')
+		starts[i+1] = len(joined)
+	}
 	for _, n := range lengths {
 		for start := 0; start+n <= len(texts) && len(wanted) > 0 && *budget > 0; start++ {
 			*budget -= n
-			window := texts[start : start+n]
-			hash := edit.HashLines(window)
-			for _, b := range wanted[hash] {
-				for k, text := range window {
+			hash := lineHash(sha256.Sum256(joined[starts[start] : starts[start+n]-1]))
+			blocks, found := wanted[hash]
+			if !found {
+				continue
+			}
+			for _, b := range blocks {
+				for k, text := range texts[start : start+n] {
 					c.lines[b.start+k] = t.id(text)
 				}
 			}

@@ -11,5 +11,6 @@ type Commit struct {
 	Time    time.Time // of the commit
 	Summary string
 
+	root     bool     // it has no parents here: nothing in it was anywhere before
 	strength strength // of the way from the line as it is now to HEAD
 }

@@ -234,6 +234,8 @@ func lineNumbers(header string) (origin, final int, err error) {
 
 func (g *git) detail(c *Commit, key, value string) error {
 	switch key {
+	case "boundary":
+		c.root = true
 	case "author":
 		c.Author = value
 	case "summary":

@@ -10,6 +10,12 @@ import (
 // node names a state of a file.
 type node struct{ path, hash string }
 
+// gapName names what is compared to cross a gap: what a step left, and the state behind the gap.
+type gapName struct {
+	step int
+	to   node
+}
+
 // step is what one record did to one file.
 type step struct {
 	entry  *ledger.Entry
@@ -37,6 +43,9 @@ func (s *step) isOpaque() bool {
 type history struct {
 	steps    []step
 	made     map[node][]int // the steps that ended in a state, ascending
+	started  map[node]int   // the first step that started from a state
+	crossed  map[gapName]match
+	learned  map[gapName]bool
 	byPath   map[string][]int
 	contents Contents
 	blobs    map[blobName][]lineID // contents; nil if not known
@@ -51,7 +60,7 @@ type history struct {
 func newHistory(path string, f files, contents Contents) *history {
 	h := &history{
 		renamed: map[string]string{},
-		made:    map[node][]int{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
+		made:    map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, learned: map[gapName]bool{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
 		pieced: map[int]*cells{}, left: map[int]map[lineID]bool{}, budget: hashBudget,
 	}
 	for _, e := range ordered(f.records) {
@@ -69,7 +78,12 @@ func newHistory(path string, f files, contents Contents) *history {
 	for i := range h.steps {
 		s := &h.steps[i]
 		if s.change.Before != "" {
-			s.previous = h.maker(s.before(), i)
+			before := s.before()
+			s.previous = h.maker(before, i)
+			before.path = h.name(before.path)
+			if _, known := h.started[before]; !known {
+				h.started[before] = i
+			}
 		}
 		at := node{h.name(s.change.Path), s.change.After}
 		h.made[at] = append(h.made[at], i)

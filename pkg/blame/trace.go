@@ -131,8 +131,13 @@ func (t *tracer) backBlind(s *step, marks []mark) []mark {
 	})
 }
 
-// cross takes marks over a gap: a state that no step before limit made.
+// cross takes marks over a gap: a state that no step before limit made. A state that a step started from is older than
+// that step.
 func (t *tracer) cross(at state, limit int, marks []mark) error {
+	name := node{t.name(at.path), at.hash}
+	if first, known := t.started[name]; known {
+		limit = min(limit, first)
+	}
 	leaves := t.leaves(at.path, limit)
 	if len(leaves) == 0 || len(marks) == 0 {
 		return nil
@@ -141,7 +146,7 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 	if !t.canMatch(leaves, now, marks) {
 		return nil
 	}
-	matches := t.compareAll(now, leaves, marks)
+	matches := t.compareAll(name, now, leaves, marks)
 	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.escort })
 	for i, m := range matches {
 		var through []mark
@@ -201,14 +206,14 @@ func (t *tracer) contentOf(at state, marks []mark) *cells {
 }
 
 // compareAll compares a state with the leaves that could explain it, the best match first.
-func (t *tracer) compareAll(now *cells, leaves []int, marks []mark) []match {
-	matches := []match{t.compare(leaves[0], now)}
+func (t *tracer) compareAll(name node, now *cells, leaves []int, marks []mark) []match {
+	matches := []match{t.compare(leaves[0], name, now)}
 	left := matches[0].unmatched(marks)
 	for _, leaf := range leaves[1:] {
-		if !t.hasStrong(leaf, leaves[0], now, left) {
+		if !t.hasStrong(leaf, leaves[0], name, now, left) {
 			continue
 		}
-		m := t.compare(leaf, now)
+		m := t.compare(leaf, name, now)
 		if matches = append(matches, m); len(m.unmatched(marks)) < len(left) {
 			last := len(matches) - 1
 			matches[0], matches[last] = matches[last], matches[0]
@@ -218,13 +223,35 @@ func (t *tracer) compareAll(now *cells, leaves []int, marks []mark) []match {
 	return matches
 }
 
-func (t *tracer) compare(leaf int, now *cells) match {
+// compare compares the content of a state with what a leaf left: once, if all of both is known. Lines that git has from
+// several commits meet the same gaps.
+func (t *tracer) compare(leaf int, name node, now *cells) match {
+	at := gapName{leaf, name}
+	if m, known := t.crossed[at]; known && len(m.from) == len(now.lines) {
+		return m
+	}
 	old := t.after(leaf)
-	old.learn(t.lineTable, now, &t.budget)
+	t.learn(leaf, name, now)
 	t.compared += len(old.lines) + len(now.lines)
 	m := compare(t.lineTable, old, now)
 	m.step = leaf
+	if name.hash != "" && !slices.Contains(old.lines, unknown) && !slices.Contains(now.lines, unknown) {
+		t.crossed[at] = m
+	}
 	return m
+}
+
+// learn completes what is known of what a leaf left from a state, once.
+func (t *tracer) learn(leaf int, name node, now *cells) {
+	at := gapName{leaf, name}
+	if t.learned[at] {
+		return
+	}
+	t.learned[at] = name.hash != "" && !slices.Contains(now.lines, unknown)
+	before := t.budget
+	if t.after(leaf).learn(t.lineTable, now, &t.budget); t.budget != before {
+		delete(t.left, leaf)
+	}
 }
 
 // generousLines is how many lines are compared before it is asked more closely whether a comparison is worth it.
@@ -232,7 +259,7 @@ const generousLines = 30_000
 
 // hasStrong reports whether a leaf knows a line that is left, and that is worth a comparison. After generousLines it is
 // one that the first leaf has not: each change from outside leaves one more leaf, and most of them are no branches.
-func (t *tracer) hasStrong(leaf, first int, now *cells, left []mark) bool {
+func (t *tracer) hasStrong(leaf, first int, name node, now *cells, left []mark) bool {
 	wanted := map[lineID]bool{}
 	there, generous := t.looseLines(first), t.compared < generousLines
 	for _, m := range left {
@@ -243,10 +270,7 @@ func (t *tracer) hasStrong(leaf, first int, now *cells, left []mark) bool {
 	if len(wanted) == 0 {
 		return false
 	}
-	before := t.budget
-	if t.after(leaf).learn(t.lineTable, now, &t.budget); t.budget != before {
-		delete(t.left, leaf)
-	}
+	t.learn(leaf, name, now)
 	loose := t.looseLines(leaf)
 	for id := range wanted {
 		if loose[id] {
