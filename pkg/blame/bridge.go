@@ -45,9 +45,15 @@ func (q *question) addCommits(h *head, lines []Line, wanted func(Line) bool, mov
 			ask = append(ask, h.from[i])
 		}
 	}
-	commits, err := q.git.blame(q.ctx, q.revision, h.path, ask, moves)
-	if err != nil {
-		return q.ctx.Err() // what git cannot tell is not known
+	commits, known := map[int]*Commit(nil), false
+	if !moves {
+		commits, known = q.ahead.answer(h.path, len(ask), len(lines))
+	}
+	if !known {
+		var err error
+		if commits, err = q.git.blame(q.ctx, q.revision, h.path, ask, moves); err != nil {
+			return q.ctx.Err() // what git cannot tell is not known
+		}
 	}
 	for i, l := range lines {
 		if c := commits[h.from[i]]; wanted(l) && c != nil {

@@ -66,6 +66,19 @@ type blobs struct {
 	dead bool
 }
 
+// openBlobs starts the process. It gives nil where there is no git or no repository.
+func openBlobs(ctx context.Context, dir string) *blobs {
+	g := openGit(ctx, dir)
+	if g == nil {
+		return nil
+	}
+	b := &blobs{git: g, ctx: ctx}
+	if err := b.start(); err != nil {
+		b.cmd, b.dead = nil, true
+	}
+	return b
+}
+
 // content gives a blob by its id, or by the form commit:path. What cannot be read is not known.
 func (b *blobs) content(name string) ([]byte, bool) {
 	if b.dead || strings.ContainsAny(name, "\n\x00") {
@@ -150,15 +163,21 @@ func (g *git) blame(ctx context.Context, revision, file string, lines []int, mov
 	if len(lines) == 0 {
 		return nil, nil
 	}
+	ranges := lineRanges(lines)
+	if len(ranges) > maxRanges {
+		ranges = nil
+	}
+	return g.blameRanges(ctx, revision, file, ranges, moves)
+}
+
+// blameRanges is blame for all lines, if there are no ranges.
+func (g *git) blameRanges(ctx context.Context, revision, file string, ranges []span, moves bool) (map[int]*Commit, error) {
 	args := []string{"blame", "--porcelain", "-w", "--no-textconv", "--no-progress", "--ignore-revs-file="}
 	if moves {
 		args = append(args, "-M", "-C")
 	}
-	ranges := lineRanges(lines)
-	if len(ranges) <= maxRanges {
-		for _, r := range ranges {
-			args = append(args, fmt.Sprintf("-L%d,%d", r.first+1, r.last))
-		}
+	for _, r := range ranges {
+		args = append(args, fmt.Sprintf("-L%d,%d", r.first+1, r.last))
 	}
 	out, err := g.run(ctx, append(args, revision, "--", file)...)
 	if err != nil {

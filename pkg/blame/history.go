@@ -50,10 +50,10 @@ type history struct {
 	contents Contents
 	blobs    map[blobName][]lineID // contents; nil if not known
 	pieced   map[int]*cells
-	left     map[int]map[lineID]bool // known lines that a step left, without white space
-	budget   int                     // of hashing lines, see cells.learn
-	compared int                     // lines, see hasStrong
-	renamed  map[string]string       // older names that no record tells of, to the present one
+	left     map[int]lineSet   // known lines that a step left, without white space
+	budget   int               // of hashing lines, see cells.learn
+	compared int               // lines, see hasStrong
+	renamed  map[string]string // older names that no record tells of, to the present one
 	*lineTable
 }
 
@@ -61,7 +61,7 @@ func newHistory(path string, f files, contents Contents) *history {
 	h := &history{
 		renamed: map[string]string{},
 		made:    map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, learned: map[gapName]bool{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
-		pieced: map[int]*cells{}, left: map[int]map[lineID]bool{}, budget: hashBudget,
+		pieced: map[int]*cells{}, left: map[int]lineSet{}, budget: hashBudget,
 	}
 	for _, e := range ordered(f.records) {
 		for j := range e.Changes {
@@ -129,6 +129,12 @@ func (h *history) maker(at node, limit int) int {
 	return -1
 }
 
+// hasGaps reports whether somebody changed the file whose change is not in the records.
+func (h *history) hasGaps(path string, now []byte) bool {
+	return h.maker(node{path, string(workspace.HashOf(now))}, len(h.steps)) < 0 ||
+		slices.ContainsFunc(h.steps, func(s step) bool { return s.change.Before != "" && s.previous < 0 })
+}
+
 // maxCandidates bounds the states that one gap is compared with. More branches than that are not merged at once.
 const maxCandidates = 8
 
@@ -175,15 +181,20 @@ func (h *history) blob(oid, hash string) ([]lineID, bool) {
 	return lines, lines != nil
 }
 
-func (h *history) looseLines(i int) map[lineID]bool {
+// lineSet has a place for each id that there was when it was made.
+type lineSet []bool
+
+func (s lineSet) has(id lineID) bool { return int(id) < len(s) && s[id] }
+
+func (h *history) looseLines(i int) lineSet {
 	if h.left[i] == nil {
-		lines := h.after(i).lines
-		h.left[i] = make(map[lineID]bool, len(lines))
-		for _, id := range lines {
+		set := make(lineSet, len(h.all))
+		for _, id := range h.after(i).lines {
 			if id != unknown {
-				h.left[i][h.loose(id)] = true
+				set[h.loose(id)] = true
 			}
 		}
+		h.left[i] = set
 	}
 	return h.left[i]
 }

@@ -3,7 +3,9 @@ package blame
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -93,29 +95,50 @@ func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
 	return edit.IDHunks(before, after, len(t.all)), true
 }
 
-// back takes marks over the hunks of a step: to found if the step wrote them, else to the content before it.
+// back takes marks over the hunks of a step: to found if the step wrote them, else to the content before it. Those
+// between two hunks go together.
 func (t *tracer) back(s *step, hunks [][4]int, marks []mark) []mark {
-	kept := marks[:0]
-	shift, next := 0, 0
-	for _, m := range marks {
-		line := m.at + 1
-		for next < len(hunks) && line >= hunks[next][2]+max(hunks[next][3], 1) {
-			shift += hunks[next][1] - hunks[next][3]
-			next++
-		}
-		if next < len(hunks) && hunks[next][3] > 0 && line >= hunks[next][2] {
-			h := hunks[next]
+	k := keeper{marks: marks, kept: marks[:0]}
+	shift := 0
+	for _, h := range hunks {
+		k.keep(h[2]-min(h[3], 1), shift)
+		for ; k.next < len(marks) && marks[k.next].at+1 < h[2]+h[3]; k.next++ {
+			m := marks[k.next]
 			if t.found(m, s) && h[1] > 0 {
-				m.at, m.lost = h[0]-1+min(line-h[2], h[1]-1), true
-				kept = append(kept, m)
+				m.at, m.lost = h[0]-1+min(m.at+1-h[2], h[1]-1), true
+				k.kept = append(k.kept, m)
 			}
-			continue
 		}
+		shift += h[1] - h[3]
+	}
+	k.keep(math.MaxInt, shift)
+	return k.kept
+}
+
+// keeper takes marks out of a list and writes those that are kept to its beginning.
+type keeper struct {
+	marks, kept []mark
+	next        int // of marks
+}
+
+// keep moves the marks up to the place by shift.
+func (k *keeper) keep(place, shift int) {
+	rest := k.marks[k.next:]
+	n := sort.Search(len(rest), func(i int) bool { return rest[i].at >= place })
+	if n == 0 {
+		return
+	}
+	if shift == 0 && k.next == len(k.kept) && rest[n-1].at < maxLines {
+		k.next += n
+		k.kept = k.marks[:k.next] // as they stand
+		return
+	}
+	for _, m := range rest[:n] {
 		if m.at += shift; m.at >= 0 && m.at < maxLines {
-			kept = append(kept, m)
+			k.kept = append(k.kept, m)
 		}
 	}
-	return kept
+	k.next += n
 }
 
 // backBlind takes marks over a step that says at most which lines it wrote. Where the others stood before is not known.
@@ -187,7 +210,7 @@ func (t *tracer) canMatch(leaves []int, now *cells, marks []mark) bool {
 	return slices.ContainsFunc(marks, func(m mark) bool {
 		id := now.lines[m.at]
 		return !m.escort && (id == unknown || slices.ContainsFunc(leaves, func(leaf int) bool {
-			return t.looseLines(leaf)[t.lineTable.loose(id)]
+			return t.looseLines(leaf).has(t.lineTable.loose(id))
 		}))
 	})
 }
@@ -263,7 +286,7 @@ func (t *tracer) hasStrong(leaf, first int, name node, now *cells, left []mark) 
 	wanted := map[lineID]bool{}
 	there, generous := t.looseLines(first), t.compared < generousLines
 	for _, m := range left {
-		if id := now.lines[m.at]; t.weight(id) >= strongWeight && (generous || !there[t.lineTable.loose(id)]) {
+		if id := now.lines[m.at]; t.weight(id) >= strongWeight && (generous || !there.has(t.lineTable.loose(id))) {
 			wanted[t.lineTable.loose(id)] = true
 		}
 	}
@@ -273,7 +296,7 @@ func (t *tracer) hasStrong(leaf, first int, name node, now *cells, left []mark) 
 	t.learn(leaf, name, now)
 	loose := t.looseLines(leaf)
 	for id := range wanted {
-		if loose[id] {
+		if loose.has(id) {
 			return true
 		}
 	}

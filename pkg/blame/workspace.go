@@ -96,6 +96,7 @@ type question struct {
 	others   map[string]*history // of other files, by path
 	git      *git
 	blobs    *blobs
+	ahead    *blameAhead // nil if git was not asked
 }
 
 func (w Workspace) open(ctx context.Context, path string) (*question, error) {
@@ -109,11 +110,14 @@ func (w Workspace) open(ctx context.Context, path string) (*question, error) {
 	}
 	q := &question{Workspace: w, ctx: ctx, path: path, now: now, texts: texts, revision: "HEAD",
 		asked: map[string][]ledger.Entry{}, others: map[string]*history{}}
-	opened := make(chan *git, 1)
-	go func() { opened <- openGit(ctx, w.Root.Name()) }() // while the ledger is read
+	opened := make(chan *blobs, 1)
+	go func() { opened <- openBlobs(ctx, w.Root.Name()) }() // while the ledger is read
 	err = q.readRecords()
-	if q.git = <-opened; q.git != nil {
-		q.blobs = &blobs{git: q.git, ctx: ctx}
+	if q.blobs = <-opened; q.blobs != nil {
+		q.git = q.blobs.git
+	}
+	if err != nil {
+		q.close()
 	}
 	return q, err
 }
@@ -130,6 +134,9 @@ func (q *question) readRecords() (err error) {
 }
 
 func (q *question) close() {
+	if q.ahead != nil {
+		q.ahead.stop()
+	}
 	if q.blobs != nil {
 		q.blobs.close()
 	}
@@ -215,6 +222,9 @@ func (q *question) contents(oid string) ([]byte, bool) {
 
 func (q *question) file() ([]Line, error) {
 	q.own = newHistory(q.path, q.past, q.contents)
+	if q.git != nil && q.ahead == nil && q.own.hasGaps(q.path, q.now) {
+		q.ahead = q.startBlame()
+	}
 	lines, err := q.own.file(q.ctx, q.path, q.now, q.texts)
 	if err != nil || !slices.ContainsFunc(lines, isUntracked) {
 		return lines, err
