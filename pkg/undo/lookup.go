@@ -128,12 +128,11 @@ func takenBack(e ledger.Entry) []string {
 
 // standing gives the changes of an intent that nothing took back. An undo and what it took back are both gone from it.
 func (l *lookup) standing(intentID string) ([]change, error) {
-	found, err := l.ledger.Query(l.ctx, ledger.Filter{IntentID: intentID, Kinds: ledger.ChangeKinds()})
+	found, err := l.read([]string{intentID}, ledger.Filter{IntentID: intentID, Kinds: ledger.ChangeKinds()}.Matches)
 	if err != nil {
 		return nil, err
 	}
-	l.note(found.Problems)
-	changes := slices.DeleteFunc(together(found.Entries), func(c change) bool {
+	changes := slices.DeleteFunc(together(found), func(c change) bool {
 		return l.cancelled(c.ID) || len(c.files) == 0
 	})
 	slices.Reverse(changes)
@@ -213,23 +212,6 @@ func together(lines []ledger.Entry) []change {
 		}
 	}
 	return changes
-}
-
-// history gives the records on a path, the oldest first.
-func (l *lookup) history(path string) ([]ledger.Entry, error) {
-	if entries, ok := l.byPath[path]; ok {
-		return entries, nil
-	}
-	found, err := l.ledger.Query(l.ctx, ledger.Filter{Path: path, Kinds: ledger.ChangeKinds()})
-	if err != nil {
-		return nil, err
-	}
-	l.note(found.Problems)
-	if l.byPath == nil {
-		l.byPath = map[string][]ledger.Entry{}
-	}
-	l.byPath[path] = found.Entries
-	return found.Entries, nil
 }
 
 func (l *lookup) note(problems []ledger.Problem) {

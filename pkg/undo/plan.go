@@ -99,6 +99,9 @@ func (s Source) Plan(ctx context.Context, r Request) (*Plan, error) {
 	}
 	chosen = slices.DeleteFunc(chosen, func(c change) bool { return !slices.Contains(plan.Records, c.ID) })
 	lookup.resolve(plan.Records)
+	if err := lookup.readAll(chosen); err != nil {
+		return nil, err
+	}
 	for _, c := range chosen {
 		for _, file := range slices.Backward(c.files) {
 			if err := t.undo(c, file); err != nil {

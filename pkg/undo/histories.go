@@ -1,0 +1,105 @@
+package undo
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// maxNeedles is how many texts are looked for in a line; beyond, it takes no longer to parse it.
+const maxNeedles = 64
+
+// read gives the records that match in whose lines one of the texts stands, in the order in which they happened. It goes
+// through the whole ledger: the index may leave records out, and with them a later change that an undo would overwrite.
+func (l *lookup) read(texts []string, matches func(ledger.Entry) bool) ([]ledger.Entry, error) {
+	var needles [][]byte
+	for _, text := range texts {
+		quoted, err := jsontext.AppendQuote(nil, text)
+		if err != nil {
+			quoted = []byte(`""`) // no text of a line: any line may be meant
+		}
+		needles = append(needles, quoted[1:len(quoted)-1])
+	}
+	var found []ledger.Entry
+	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool {
+		return len(needles) > maxNeedles || slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(line, needle) })
+	}, func(e ledger.Entry) error {
+		if matches(e) {
+			found = append(found, e)
+		}
+		return nil
+	})
+	l.note(problems)
+	return inOrder(found), err
+}
+
+// inOrder interleaves segments by time, and keeps the order that the lines of each have.
+func inOrder(entries []ledger.Entry) []ledger.Entry {
+	type dated struct {
+		ledger.Entry
+		at time.Time
+	}
+	latest := map[string]time.Time{}
+	all := make([]dated, len(entries))
+	for i, e := range entries {
+		if e.Time.After(latest[e.Segment]) {
+			latest[e.Segment] = e.Time
+		}
+		all[i] = dated{e, latest[e.Segment]}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
+	for i, d := range all {
+		entries[i] = d.Entry
+	}
+	return entries
+}
+
+// history gives the records on a path, the oldest first.
+func (l *lookup) history(path string) ([]ledger.Entry, error) {
+	if _, known := l.byPath[path]; !known {
+		if err := l.readHistories([]string{path}); err != nil {
+			return nil, err
+		}
+	}
+	return l.byPath[path], nil
+}
+
+// readHistories reads those of several paths at once.
+func (l *lookup) readHistories(paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	on := make([]ledger.Filter, len(paths))
+	for i, path := range paths {
+		on[i] = ledger.Filter{Path: path, Kinds: ledger.ChangeKinds()}
+	}
+	found, err := l.read(paths, func(e ledger.Entry) bool {
+		return slices.ContainsFunc(on, func(f ledger.Filter) bool { return f.Matches(e) })
+	})
+	if err != nil {
+		return err
+	}
+	if l.byPath == nil {
+		l.byPath = map[string][]ledger.Entry{}
+	}
+	for i, path := range paths {
+		l.byPath[path] = slices.DeleteFunc(slices.Clone(found), func(e ledger.Entry) bool { return !on[i].Matches(e) })
+	}
+	return nil
+}
+
+// readAll reads the histories of the files of changes.
+func (l *lookup) readAll(changes []change) error {
+	var paths []string
+	for _, c := range changes {
+		for _, f := range c.files {
+			paths = append(paths, f.Path)
+		}
+	}
+	slices.Sort(paths)
+	return l.readHistories(slices.Compact(paths))
+}
