@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,7 +68,14 @@ func (a *app) initWorkspace(flags initFlags) error {
 	if err != nil {
 		return err
 	}
-	results, err := scaffold.Create(root, scaffold.Options{Intent: first, Detection: found, Config: exampleConfig()})
+	settingsSchema, errSettings := settings.Schema()
+	intentsSchema, errIntents := intent.Schema()
+	if err := errors.Join(errSettings, errIntents); err != nil {
+		return err
+	}
+	results, err := scaffold.Create(root, scaffold.Options{
+		Intent: first, Detection: found, Config: exampleConfig(), SettingsSchema: settingsSchema, IntentsSchema: intentsSchema,
+	})
 	if err != nil {
 		return fmt.Errorf("set up %s: %w", dir, err)
 	}

@@ -17,6 +17,8 @@ const (
 	IntentsFile    = ".orchestration/active_intents.yaml"
 	ConfigFile     = ".orchestration/config.yaml"
 	IgnoreFile     = ".orchestration/.intentignore"
+	SettingsSchema = ".orchestration/schema/settings.json"
+	IntentsSchema  = ".orchestration/schema/intents.json"
 	GitIgnoreFile  = ".orchestration/.gitignore"
 	AttributesFile = ".gitattributes"
 )
@@ -32,6 +34,9 @@ type FirstIntent struct {
 type Options struct {
 	Intent    FirstIntent
 	Detection Detection
+	// SettingsSchema and IntentsSchema are JSON Schemas for editors, which other packages own; nil leaves one out, and with
+	// it the line that names it.
+	SettingsSchema, IntentsSchema []byte
 	// Config is the annotated example of the settings, which another package owns.
 	Config []byte
 }
@@ -63,12 +68,18 @@ func Create(root *os.Root, opts Options) ([]Result, error) {
 		return nil, fmt.Errorf("create .orchestration: %w", err)
 	}
 	var results []Result
+	for name, text := range map[string][]byte{SettingsSchema: opts.SettingsSchema, IntentsSchema: opts.IntentsSchema} {
+		if err := createSchema(root, name, text); err != nil {
+			return nil, fmt.Errorf("write %s: %w", name, err)
+		}
+	}
 	// The intents come last: their file is what makes the workspace initialised.
 	for _, file := range []struct {
 		name string
 		text []byte
 	}{
-		{GitIgnoreFile, []byte(gitIgnoreText)}, {IgnoreFile, []byte(ignoreText)}, {ConfigFile, opts.Config}, {IntentsFile, intents},
+		{GitIgnoreFile, []byte(gitIgnoreText)}, {IgnoreFile, []byte(ignoreText)}, {ConfigFile, withSchema(opts.Config, SettingsSchema, opts.SettingsSchema)},
+		{IntentsFile, withSchema(intents, IntentsSchema, opts.IntentsSchema)},
 	} {
 		result, err := createFile(root, file.name, file.text)
 		if err != nil {
@@ -81,6 +92,26 @@ func Create(root *os.Root, opts Options) ([]Result, error) {
 		return results, fmt.Errorf("write %s: %w", AttributesFile, err)
 	}
 	return append(results, result), nil
+}
+
+// createSchema writes what only helps editors, and is not worth a line of the report.
+func createSchema(root *os.Root, name string, text []byte) error {
+	if text == nil {
+		return nil
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	_, err := createFile(root, name, text)
+	return err
+}
+
+// withSchema puts the line before a file by which editors find its schema, from where the file is.
+func withSchema(text []byte, name string, schema []byte) []byte {
+	if schema == nil {
+		return text
+	}
+	return append([]byte("# yaml-language-server: $schema="+path.Base(path.Dir(name))+"/"+path.Base(name)+"\n"), text...)
 }
 
 // createFile writes a file that does not exist yet; it never replaces one, and an unfinished one is taken away again.
