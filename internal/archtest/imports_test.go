@@ -40,7 +40,7 @@ func layers() [][]string {
 		{"pkg/workspace"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/images"},
 		{"pkg/hooks", "pkg/blame", "pkg/doctor"},
-		{"pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
+		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
 		{"pkg/tools", "pkg/undo"},
 		{"pkg/server"},
 	}

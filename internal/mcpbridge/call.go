@@ -38,7 +38,7 @@ type pendingCall struct {
 }
 
 // arrive announces the call to the handler. It is called by the reader.
-func (s *Server) arrive(r *request, to sink, asking *elicitor) (failure *rpcError) {
+func (s *Server) arrive(r *request, to sink, f *flight, held place, asking *elicitor) (failure *rpcError) {
 	if r.call == nil {
 		return nil
 	}
@@ -50,6 +50,7 @@ func (s *Server) arrive(r *request, to sink, asking *elicitor) (failure *rpcErro
 	}()
 	r.call.progress = &progress{token: r.token, to: to, last: math.Inf(-1)}
 	r.call.call.Progress = r.call.progress.report
+	r.call.call.Aside = func(wait func()) error { return held.aside(f.ctx, wait) }
 	if asking != nil {
 		r.call.elicitor = asking
 		r.call.call.Elicit = asking.elicit

@@ -117,7 +117,7 @@ func (c *conn) begin(r *request, size int) *rpcError {
 		return errorf(codeBusy, "too much is in flight on this connection; wait for answers, then send it again")
 	}
 	held := place{p, size}
-	if failure := c.server.arrive(r, to, newElicitor(r, c.peer, to, f, held)); failure != nil {
+	if failure := c.server.arrive(r, to, f, held, newElicitor(r, c.peer, to, f, held)); failure != nil {
 		c.peer.end(r, f)
 		held.release()
 		return failure

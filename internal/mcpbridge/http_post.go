@@ -158,7 +158,7 @@ func (h *HTTPHandler) answer(w http.ResponseWriter, r *http.Request, m message, 
 		stop := context.AfterFunc(h.calls, f.cancel)
 		defer stop()
 		out.wanted = func() bool { return from.wanted(f) }
-		if failure = h.server.arrive(req, out, newElicitor(req, from, out, f, held)); failure != nil {
+		if failure = h.server.arrive(req, out, f, held, newElicitor(req, from, out, f, held)); failure != nil {
 			from.end(req, f)
 		}
 	}

@@ -205,3 +205,13 @@ type place struct {
 func (h place) release()                     { h.pool.release(h.size) }
 func (h place) leave() bool                  { return h.pool.leave(h.size) }
 func (h place) comeBack(ctx context.Context) { h.pool.comeBack(ctx, h.size) }
+
+// aside runs wait while the place is free for others.
+func (h place) aside(ctx context.Context, wait func()) error {
+	if !h.leave() {
+		return ErrTooManyQuestions
+	}
+	defer h.comeBack(ctx)
+	wait()
+	return nil
+}

@@ -77,6 +77,10 @@ type Call struct {
 	// of it: ErrBadAnswer, ErrTooManyQuestions, ErrCannotAnswer, or that of a
 	// context.
 	Elicit func(ctx context.Context, form Form) (Answer, error)
+	// Aside runs wait, which waits for a person elsewhere, while the call's
+	// place is free for others. With ErrTooManyQuestions it has not run: as many
+	// calls wait as may. It is not to be used while Elicit is.
+	Aside func(wait func()) error
 	// Resumed is what a client of 2026-07-28 sent as its answer to an earlier
 	// [InputRequired]; nil if it sent none. Nothing of it has been verified.
 	Resumed *Resumption

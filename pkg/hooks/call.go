@@ -24,6 +24,8 @@ type Request struct {
 	// Leave gives up the call's place in the order of its session, for the
 	// time that an operator takes to answer; nil where there is no order.
 	Leave func()
+	// Ways are how the operator can be asked.
+	Ways Ways
 }
 
 // Call is one tool call as hooks see it. Hooks read it; only the engine and
@@ -67,6 +69,10 @@ type Call struct {
 	// Notes are what hooks that allowed had to say.
 	Notes []string
 
+	// Arguments are the call's, as sent.
+	Arguments json.RawMessage
+	Ways      Ways
+
 	progress func(string, float64, float64)
 	leave    func()
 	request  Request
@@ -77,6 +83,8 @@ type Call struct {
 func (c *Call) Inner(tool string, arguments json.RawMessage) Request {
 	r := c.request
 	r.Tool, r.Arguments = tool, arguments
+	// A question in the client's result would be one about its own call.
+	r.Ways.Return, r.Ways.Resumed = false, nil
 	return r
 }
 
@@ -85,6 +93,14 @@ func (c *Call) Inner(tool string, arguments json.RawMessage) Request {
 func (c *Call) Leave() {
 	if c.leave != nil {
 		c.leave()
+	}
+}
+
+// Release drops the contents of the effects, of a call that waits and will be
+// judged anew, or not at all.
+func (c *Call) Release() {
+	for _, f := range c.Effects.Files {
+		f.Before, f.After = nil, nil
 	}
 }
 

@@ -38,6 +38,7 @@ type Decision struct {
 	policy  Policy
 	refusal *refusal.Refusal
 	checks  []Check // of AskEach
+	paths   []string
 }
 
 // Allow lets the call go on. Notes appear in the result and in the ledger.
@@ -52,10 +53,19 @@ func Ask(policy Policy, r *refusal.Refusal) Decision {
 	return Decision{verdict: asked, policy: policy, refusal: r}
 }
 
+// About names all paths that an asking decision of Ask is about, as resolved: a
+// hook that fails at several says so, or a yes for one would hide the others.
+// Without it the decision is about everything that the call changes.
+func (d Decision) About(paths ...string) Decision {
+	d.paths = paths
+	return d
+}
+
 // Check is one of several failures of one hook.
 type Check struct {
 	// Name tells it from the hook's others.
-	Name    string
+	Name string
+	// Refusal is why; its detail "path", if it has one, is what it is about.
 	Refusal *refusal.Refusal
 }
 
@@ -71,11 +81,14 @@ func AskEach(policy Policy, checks ...Check) Decision {
 // questions are what an asking decision of a hook puts aside.
 func (d Decision) questions(hook string) []Question {
 	if len(d.checks) == 0 {
-		return []Question{{Hook: hook, Policy: d.policy, Refusal: d.refusal}}
+		return []Question{{Hook: hook, Policy: d.policy, Refusal: d.refusal, Paths: d.paths}}
 	}
 	all := make([]Question, len(d.checks))
 	for i, c := range d.checks {
 		all[i] = Question{Hook: hook + "/" + c.Name, Policy: d.policy, Refusal: c.Refusal}
+		if path, ok := c.Refusal.Detail("path").(string); ok {
+			all[i].Paths = []string{path}
+		}
 	}
 	return all
 }
@@ -117,14 +130,28 @@ type Question struct {
 	Hook    string
 	Policy  Policy
 	Refusal *refusal.Refusal
+	// Paths are what it is about, as resolved; empty for everything that the
+	// call changes, or its command.
+	Paths []string
 }
 
 // Asker puts questions to the operator.
 type Asker interface {
-	// CanAsk reports whether somebody can be asked about q in this call.
+	// CanAsk reports whether somebody can be asked about q in this call, or has
+	// answered already.
 	CanAsk(call *Call, q Question) bool
-	// Ask returns nil when every question was approved, else the refusal.
-	Ask(ctx context.Context, call *Call, questions []Question) *refusal.Refusal
+	// Pass reports whether the operator has let this very call through, by an
+	// answer that still stands, and notes how. It is asked after all checks and
+	// right before the call executes: an answer for one call is used up by it.
+	// An error, a refusal, means that the operator has said no.
+	Pass(ctx context.Context, call *Call, questions []Question) (notes []string, passed bool, err error)
+	// Ask puts the questions, and waits. Without an error the operator has
+	// answered yes, and the call is judged anew from its beginning: what Pass
+	// then finds is an approval of what was shown, and of nothing else. The
+	// answer's id is for Lapse. An error is a refusal, or an *InLine.
+	Ask(ctx context.Context, call *Call, questions []Question) (id string, err error)
+	// Lapse takes back an answer that the call came back with and did not use.
+	Lapse(id string)
 }
 
 type preEntry struct {

@@ -1,6 +1,8 @@
 package hooks
 
 import (
+	"time"
+
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -97,6 +99,8 @@ type CommandEffect struct {
 	// Shell is the program that runs it, and Dialect what it speaks.
 	Shell, Dialect string
 	Background     bool
+	// Timeout ends it.
+	Timeout time.Duration
 	// Programs are the simple commands that the line was parsed to, and
 	// Unjudged the constructs that could not be. Both are empty until commands
 	// are parsed.
@@ -115,4 +119,6 @@ type Program struct {
 type Effects struct {
 	Files   []*FileEffect
 	Command *CommandEffect
+	// Selects is the intent that the call selects, "" for none.
+	Selects string
 }

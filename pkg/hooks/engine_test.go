@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -146,20 +147,54 @@ func (r *recorder) Refused(_ *hooks.Call, hook string, why *refusal.Refusal) {
 	r.refused = append(r.refused, hook+":"+string(why.Code()))
 }
 
-// asker answers every question the same way.
+// asker answers every question the same way. A yes lets one call pass, and only
+// one with the same questions.
 type asker struct {
+	t      *testing.T
 	log    *[]string
 	can    bool
-	answer *refusal.Refusal
+	answer error
+	yes    string // the questions that were answered with yes and not used
+	lapsed int
+	before func() // what happens while the operator thinks
 }
 
 func (a *asker) CanAsk(*hooks.Call, hooks.Question) bool { return a.can }
-func (a *asker) Ask(_ context.Context, _ *hooks.Call, q []hooks.Question) *refusal.Refusal {
+
+func names(q []hooks.Question) string {
+	var hooks []string
+	for _, one := range q {
+		hooks = append(hooks, one.Hook+fmt.Sprint(one.Paths))
+	}
+	return strings.Join(hooks, ",")
+}
+
+func (a *asker) Pass(_ context.Context, _ *hooks.Call, q []hooks.Question) ([]string, bool, error) {
+	if a.yes == "" || a.yes != names(q) {
+		return nil, false, nil
+	}
+	a.yes = ""
+	return []string{"approved"}, true, nil
+}
+
+func (a *asker) Ask(_ context.Context, call *hooks.Call, q []hooks.Question) (string, error) {
+	if len(q) == 0 {
+		a.t.Error("asked about nothing")
+	}
 	for _, one := range q {
 		*a.log = append(*a.log, "ask "+one.Hook)
 	}
-	return a.answer
+	if a.before != nil {
+		a.before()
+	}
+	if a.answer != nil {
+		return "", a.answer
+	}
+	a.yes = names(q)
+	return "id", nil
 }
+
+func (a *asker) Lapse(string) { a.lapsed++; a.yes = "" }
 
 // rig is an engine with one tool and everything around it faked.
 type rig struct {
@@ -176,7 +211,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t}
 	r.tool = &stage{t: t, log: &r.log, class: hooks.Destructive}
 	r.rec = &recorder{log: &r.log}
-	r.ask = &asker{log: &r.log}
+	r.ask = &asker{t: t, log: &r.log}
 	sessions := session.Open(nil, session.Options{})
 	t.Cleanup(func() { sessions.Close() })
 	r.engine = hooks.NewEngine(sessions, r.rec, r.ask, zerolog.Nop())
@@ -289,7 +324,64 @@ func TestAskableFailureIsAskedLast(t *testing.T) {
 	if result := r.do(); result.IsError {
 		t.Errorf("%s", result.Text)
 	}
-	r.want("targets", "scope", "plan", "fresh", "ask scope", "prepare", "begin", "commit", "record", "done", "result", "close")
+	// What was shown is judged anew, from its beginning: it may have changed.
+	r.want("targets", "scope", "plan", "fresh", "close", "ask scope",
+		"targets", "scope", "plan", "fresh", "prepare", "begin", "commit", "record", "done", "result", "close")
+}
+
+// A question that is another one after the answer is put again, and not for
+// ever.
+func TestChangedQuestionIsAskedAgain(t *testing.T) {
+	r := newRig(t)
+	r.ask.can = true
+	path := 0
+	r.engine.AddGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+		path++
+		return hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)).About(fmt.Sprint(path)), nil
+	}))
+	if code := r.code(); code != "BUSY" || slices.Contains(r.log, "prepare") {
+		t.Errorf("%s %v", code, r.log)
+	}
+	if asked := strings.Count(strings.Join(r.log, ","), "ask scope"); asked != 3 || r.ask.lapsed != 3 {
+		t.Errorf("asked %d times, %d answers lapsed", asked, r.ask.lapsed)
+	}
+}
+
+// What fails after the answer fails, whatever was answered.
+func TestChecksHoldAfterTheAnswer(t *testing.T) {
+	r := newRig(t)
+	r.ask.can = true
+	r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)))
+	var later hooks.Decision = hooks.Allow()
+	r.engine.AddGate(hooks.AtPlan, hooks.PreFunc("fresh", func(context.Context, *hooks.Call) (hooks.Decision, error) { return later, nil }))
+	r.ask.before = func() { later = hooks.Refuse(no(refusal.StaleFile)) }
+	result := r.do()
+	if result.Refusal == nil || result.Refusal.Code() != refusal.StaleFile || !strings.Contains(result.Text, "approved_before") || slices.Contains(r.log, "prepare") {
+		t.Errorf("%s %v", result.Text, r.log)
+	}
+}
+
+// A question that no longer arises needs no answer; the one given is taken back.
+func TestAnswerThatIsNotNeededLapses(t *testing.T) {
+	r := newRig(t)
+	r.ask.can = true
+	scope := hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation))
+	r.engine.AddGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) { return scope, nil }))
+	r.ask.before = func() { scope = hooks.Allow() }
+	if result := r.do(); result.IsError || r.ask.lapsed != 1 {
+		t.Errorf("%s, %d lapsed", result.Text, r.ask.lapsed)
+	}
+}
+
+// A question for the client's result ends the call, with nothing done.
+func TestQuestionInTheResult(t *testing.T) {
+	r := newRig(t)
+	r.ask.can = true
+	r.ask.answer = &hooks.InLine{State: "s"}
+	r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)))
+	if result := r.do(); result.InLine == nil || result.InLine.State != "s" || slices.Contains(r.log, "prepare") {
+		t.Errorf("%+v %v", result, r.log)
+	}
 }
 
 func TestNobodyToAskRefusesAtOnce(t *testing.T) {
@@ -334,7 +426,7 @@ func TestDeniedQuestionDoesNotRun(t *testing.T) {
 	if code := r.code(); code != "APPROVAL_REJECTED" {
 		t.Error(code)
 	}
-	r.want("targets", "plan", "rule", "ask rule", "close")
+	r.want("targets", "plan", "rule", "close", "ask rule")
 }
 
 // A change whose record the ledger refuses is taken back.

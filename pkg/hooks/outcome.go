@@ -131,6 +131,8 @@ type Result struct {
 	// Refusal is the same for callers in this process; nil where nothing was
 	// refused.
 	Refusal *refusal.Refusal
+	// InLine asks the client's user in place of all of the above.
+	InLine *InLine
 }
 
 // Tool is one tool. The three steps are three types, so that what has not
@@ -141,6 +143,24 @@ type Tool interface {
 	// Targets resolves what the arguments name. It reads no content. Faults of
 	// the arguments are refusals; faults of a path are its effect's Problem.
 	Targets(ctx context.Context, call *Call, args json.RawMessage) (Targeted, error)
+}
+
+// StandIn is a tool whose call can stand for another that was made before.
+type StandIn interface {
+	Tool
+	// Stands finds the call that this one stands for; nil where it stands for
+	// none, and is carried out itself. That call is judged as if it were made
+	// now, by this caller.
+	Stands(ctx context.Context, call *Call, args json.RawMessage) (*Stand, error)
+}
+
+// Stand is the call that another stands for.
+type Stand struct {
+	Tool      string
+	Arguments json.RawMessage
+	// Result makes the stand-in's result of the call's; refusals are passed on
+	// as they are.
+	Result func(Result) (Result, error)
 }
 
 // Targeted is a call whose targets are known and held by open descriptors.

@@ -119,6 +119,8 @@ func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
 	options := server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
 	// Waiting for the disk is what these tests would spend their time on.
 	options.Settings.Durability = settings.OS
+	// Nor waiting for an operator who never answers.
+	options.Settings.Approvals.Wait = 0
 	for _, change := range changes {
 		change(&options)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -31,6 +32,7 @@ func policyOf(s settings.Settings) (gate.Policy, error) {
 		CommandRules:       len(s.Commands.Ask) > 0 || len(s.Commands.Deny) > 0 || s.Commands.Default != settings.Allow || s.Commands.Network == settings.Deny,
 		Rules:              rules,
 		SandboxRequired:    s.Sandbox == settings.Require || s.Sandbox == settings.RequireLandlock,
+		AskSelection:       s.Approvals.SelectIntent == settings.Ask,
 		MissingIntent:      hooks.Policy(s.Approvals.MissingIntent),
 		ScopeViolation:     hooks.Policy(s.Approvals.ScopeViolation),
 		IgnoredPath:        hooks.Policy(s.Approvals.IgnoredPath),
@@ -44,8 +46,6 @@ func policyOf(s settings.Settings) (gate.Policy, error) {
 func withoutEffect(s settings.Settings) []string {
 	d := settings.Defaults()
 	changed := map[string]bool{
-		"approvals.wait":             s.Approvals.Wait != d.Approvals.Wait,
-		"approvals.lifetime":         s.Approvals.Lifetime != d.Approvals.Lifetime,
 		"commands.allow":             len(s.Commands.Allow) > 0,
 		"commands.unjudged":          s.Commands.Unjudged != d.Commands.Unjudged,
 		"commands.git":               s.Commands.Git != d.Commands.Git,
@@ -62,14 +62,14 @@ func withoutEffect(s settings.Settings) []string {
 	return keys
 }
 
-func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts, approvals *approval.Store) *tools.Deps {
+func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts, approvals *approval.Store, asks *ask.Service) *tools.Deps {
 	o := s.options.Settings
 	return &tools.Deps{
 		Workspace: s.workspace, Intents: s.intents, Sessions: s.sessions, Fresh: fresh, Trace: s.recorder,
-		Runner: runner, Artifacts: artifacts, Approvals: approvals, Clock: s.options.Clock,
+		Runner: runner, Artifacts: artifacts, Approvals: approvals, Ask: asks, Clock: s.options.Clock,
 		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
 		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
 		CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
-		AskSelection: o.Approvals.SelectIntent == settings.Ask, RecordReads: o.Ledger.RecordReads,
+		RecordReads: o.Ledger.RecordReads,
 	}
 }

@@ -65,7 +65,7 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 			return resultOf(hooks.Cancelled(spec.Class))
 		}
 		return resultOf(s.engine.Do(ctx, hooks.Request{
-			Tool: call.Tool, Arguments: call.Arguments, Caller: turn.Caller(), Progress: call.Progress, Leave: turn.Leave,
+			Tool: call.Tool, Arguments: call.Arguments, Caller: turn.Caller(), Progress: call.Progress, Leave: turn.Leave, Ways: waysOf(call),
 		}))
 	}
 }
@@ -75,6 +75,9 @@ func callerOf(c mcpbridge.Caller) session.Caller {
 }
 
 func resultOf(r hooks.Result) mcpbridge.Result {
+	if r.InLine != nil {
+		return mcpbridge.Result{InputRequired: &mcpbridge.InputRequired{Form: formOf(r.InLine.Form), State: r.InLine.State}}
+	}
 	result := mcpbridge.Result{Text: r.Text, Structured: r.Structured, IsError: r.IsError}
 	for _, c := range r.Content {
 		result.Content = append(result.Content, mcpbridge.ImageContent(base64.StdEncoding.EncodeToString(c.Data), c.MIMEType))

@@ -245,7 +245,7 @@ func TestIgnoreRules(t *testing.T) {
 	}
 	five := b.selects("INT-005")
 	r := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "src/x", "content": "x", "session": five})
-	b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"].(string)})
+	b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"].(string), "session": five})
 	write(t, b.dir, ".orchestration/.intentignore", "secert:*.key\n")
 	b.refused("INTENTS_UNREADABLE", "write_to_file", args{"path": "src/x", "content": "x", "session": s})
 }

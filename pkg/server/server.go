@@ -15,6 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
@@ -161,14 +162,19 @@ func (s *Server) assemble() error {
 	if err != nil {
 		s.log.Warn().Err(err).Msg("execute_command is not available")
 	}
-	approvals := approval.Open(root, approval.Options{UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock})
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
 	s.recorder.KeepImages(s.images)
 	if o.Settings.Ledger.OnFailure == settings.Degraded {
 		s.recorder.Degrade()
 	}
-	s.engine = hooks.NewEngine(s.sessions, s.recorder, gate.NewInbox(approvals), s.log)
+	approvals := approval.Open(root, approval.Options{
+		UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock, Expired: s.requestExpired,
+	})
+	asks := ask.New(ask.Options{
+		Store: approvals, Recorder: s.recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Logger: s.log,
+	})
+	s.engine = hooks.NewEngine(s.sessions, s.recorder, asks, s.log)
 	gate.Register(s.engine, s.intents, fresh, s.recorder, s.policy)
 	s.engine.SetAddToRefusal(s.firstRefusal())
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
@@ -177,7 +183,7 @@ func (s *Server) assemble() error {
 	if err := s.addPrograms(runner); err != nil {
 		return err
 	}
-	s.deps = s.toolDeps(fresh, runner, artifacts, approvals)
+	s.deps = s.toolDeps(fresh, runner, artifacts, approvals, asks)
 	s.deps.Do = s.engine.Do
 	for _, t := range tools.All(s.deps) {
 		if err := s.engine.AddTool(t); err != nil {
@@ -185,6 +191,13 @@ func (s *Server) assemble() error {
 		}
 	}
 	return nil
+}
+
+// requestExpired records that nobody answered a request in time.
+func (s *Server) requestExpired(r approval.Request) {
+	if s.ledger.Writable(context.Background()) == nil {
+		s.ledger.AppendSoon(ask.Record(r, ask.Decision(r, ask.Expired), approval.Inbox))
+	}
 }
 
 // AddTool adds a tool, which is governed like the shipped ones: one without a

@@ -29,6 +29,11 @@ type Trace interface {
 	Query(ctx context.Context, f ledger.Filter) (ledger.Result, error)
 }
 
+// Asks finds what a caller wants to go on with; ask.Service implements it.
+type Asks interface {
+	Resume(ctx context.Context, call *hooks.Call, id string) (approval.Request, error)
+}
+
 // Deps are what the shipped tools work on.
 type Deps struct {
 	Workspace *workspace.Workspace
@@ -39,6 +44,7 @@ type Deps struct {
 	Runner    *command.Runner
 	Artifacts *command.Artifacts
 	Approvals *approval.Store
+	Ask       Asks
 	Clock     func() time.Time
 	// Do runs a call of another tool under the same law; the engine's.
 	Do func(ctx context.Context, r hooks.Request) hooks.Result
@@ -60,8 +66,6 @@ type Deps struct {
 	// secrets; OutputCap bounds the kept output of one command, in bytes.
 	KeepEnv   []string
 	OutputCap int64
-	// AskSelection puts each selection to the operator.
-	AskSelection bool
 	// RecordReads puts what tools read of the workspace into the ledger.
 	RecordReads bool
 	// Aliases adds Roo's edit and search_replace beside edit_file.

@@ -93,8 +93,15 @@ type commandCall struct {
 func (c *commandCall) Effects() hooks.Effects {
 	return hooks.Effects{
 		Files:   []*hooks.FileEffect{c.cwd},
-		Command: &hooks.CommandEffect{Line: c.args.Command, Cwd: c.cwd.Path},
+		Command: &hooks.CommandEffect{Line: c.args.Command, Cwd: c.cwd.Path, Timeout: c.timeout()},
 	}
+}
+
+func (c *commandCall) timeout() time.Duration {
+	if c.args.Timeout > 0 {
+		return time.Duration(c.args.Timeout) * time.Second
+	}
+	return c.tool.deps.CommandTimeout
 }
 
 func (c *commandCall) Close() error {
@@ -135,14 +142,10 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer p.dir.Close()
 	c := p.call
 	d := c.tool.deps
-	timeout := d.CommandTimeout
-	if c.args.Timeout > 0 {
-		timeout = time.Duration(c.args.Timeout) * time.Second
-	}
 	progress := 0.0
 	var err error
 	c.result, err = d.Runner.Run(ctx, command.Spec{
-		Command: c.args.Command, Dir: p.dir, Env: command.FilterEnv(os.Environ(), d.KeepEnv...), OutputCap: d.OutputCap, Timeout: timeout,
+		Command: c.args.Command, Dir: p.dir, Env: command.FilterEnv(os.Environ(), d.KeepEnv...), OutputCap: d.OutputCap, Timeout: p.call.timeout(),
 		Progress: func(chunk string) { progress++; c.call.Progress(chunk, progress, 0) },
 	})
 	if err != nil {

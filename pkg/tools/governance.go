@@ -2,13 +2,13 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -39,7 +39,7 @@ func (d *Deps) request(call *hooks.Call, r approval.Request) (*reply, error) {
 	r.Tool, r.Client = call.Tool, call.Caller.ClientName
 	stored, _, err := d.Approvals.Put(r)
 	if err != nil {
-		return nil, gate.NotRequested("", err)
+		return nil, ask.NotRequested("", err)
 	}
 	view := pendingView{stored.ID, "recorded", stored.Command, stored.ExpiresAt.Format("2006-01-02T15:04:05Z07:00")}
 	text := fmt.Sprintf("The request is recorded as %s. Ask the user to run:\n\n    %s\n\nThen go on; resume_approval with approval_id: %q says whether it was done.",
@@ -177,49 +177,6 @@ func shellQuote(s string) string {
 		b.WriteRune(r)
 	}
 	return "'" + strings.ReplaceAll(b.String(), "'", `'\''`) + "'"
-}
-
-type resumeArgs struct {
-	hooks.Common
-	ApprovalID string `json:"approval_id"`
-}
-
-func resumeApproval(d *Deps) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "resume_approval", Title: "Go on after an approval", Class: hooks.Governance, Idempotent: true,
-		Description: "Ask whether the operator has done what an APPROVAL_REQUIRED, propose_intent or request_scope_expansion asked for.",
-		InputSchema: input([]string{"approval_id"}, schema{
-			"approval_id":    schema{"type": "string", "minLength": 1, "description": "As the earlier answer gave it."},
-			"intent_id":      text("Not used."),
-			"mutation_class": text("Not used."),
-		}),
-		OutputSchema: output(pendingSchema()),
-	}
-	return newSimple(spec, func(_ context.Context, _ *hooks.Call, a resumeArgs) (*reply, error) {
-		r, err := d.Approvals.Get(a.ApprovalID)
-		if errors.Is(err, approval.ErrUnknown) {
-			return nil, refusal.Newf(refusal.FileNotFound, "There is no pending request %q; it may have expired.", clip(a.ApprovalID, 100)).
-				WithHint(refusal.HintAskUser).Suggest("Make the call again that asked for the approval.")
-		}
-		if err != nil {
-			return nil, err
-		}
-		set, err := d.intents()
-		if err != nil {
-			return nil, err
-		}
-		if !fulfilled(r, set) {
-			waiting := refusal.Newf(refusal.ApprovalRequired, "The operator has not answered %s yet.", r.ID).
-				With("approval_id", r.ID).With("expires_at", r.ExpiresAt)
-			if r.Command == "" {
-				return nil, waiting.WithHint(refusal.HintAskUser).
-					Suggest("Ask the user: this version cannot take an answer, so the operator makes the change by hand, or lifts the rule that stopped it.")
-			}
-			return nil, waiting.With("operator_command", r.Command).Suggest("Ask the user to run: %s", r.Command)
-		}
-		view := pendingView{r.ID, "done", r.Command, r.ExpiresAt.Format("2006-01-02T15:04:05Z07:00")}
-		return &reply{text: "Done: active_intents.yaml says so now. Go on with the work (list_intents shows the ids).", structured: view}, nil
-	})
 }
 
 // fulfilled looks at what the operator's command would have brought about.

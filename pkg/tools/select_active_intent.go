@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -61,7 +60,7 @@ func selectActiveIntent(d *Deps) hooks.Tool {
 	}
 	return newSimple(spec, func(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
 		return d.selectIntent(ctx, call, a)
-	})
+	}).selecting(func(a selectArgs) string { return a.IntentID })
 }
 
 func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
@@ -76,9 +75,6 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 	}
 	if r := gate.Usable(in, set); r != nil {
 		return nil, r
-	}
-	if d.AskSelection {
-		return nil, d.askSelection(call, in)
 	}
 	if _, err := d.Sessions.Resolve(call.Caller, a.Session, ""); a.Session != "" && errors.Is(err, session.ErrExpired) {
 		return nil, expired()
@@ -108,21 +104,6 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 func expired() *refusal.Refusal {
 	return refusal.New(refusal.SessionExpired, "The session handle is unknown or has expired.").
 		Suggest("Call select_active_intent without `session` to get a new one.")
-}
-
-// askSelection records that a selection waits for the operator, whom this
-// version cannot ask.
-func (d *Deps) askSelection(call *hooks.Call, in *intent.Intent) *refusal.Refusal {
-	stored, _, err := d.Approvals.Put(approval.Request{
-		Kind: approval.Call, Tool: call.Tool, IntentID: in.ID, Client: call.Caller.ClientName,
-		Checks: []approval.Check{{Hook: "select_intent", ErrorType: string(refusal.ApprovalRequired), Reason: "approvals.select_intent: ask"}},
-	})
-	if err != nil {
-		return gate.NotRequested("", err)
-	}
-	return refusal.Newf(refusal.ApprovalRequired, "Selecting %s needs the operator's approval (approvals.select_intent).", in.ID).
-		With("approval_id", stored.ID).With("expires_at", stored.ExpiresAt).With("intent_id", in.ID).
-		Suggest("Ask the user: this version cannot take an answer, so the operator has to lift the setting.")
 }
 
 func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string, started bool) *reply {

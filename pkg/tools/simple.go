@@ -20,10 +20,17 @@ type simple[A any] struct {
 	spec hooks.Spec
 	args *arguments
 	run  func(ctx context.Context, call *hooks.Call, args A) (*reply, error)
+	// selects gives the intent that a call selects; nil for tools that select none.
+	selects func(args A) string
 }
 
-func newSimple[A any](spec hooks.Spec, run func(context.Context, *hooks.Call, A) (*reply, error)) hooks.Tool {
+func newSimple[A any](spec hooks.Spec, run func(context.Context, *hooks.Call, A) (*reply, error)) *simple[A] {
 	return &simple[A]{spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}, run: run}
+}
+
+func (t *simple[A]) selecting(id func(args A) string) *simple[A] {
+	t.selects = id
+	return t
 }
 
 func (t *simple[A]) Spec() hooks.Spec { return t.spec }
@@ -43,7 +50,12 @@ type simpleCall[A any] struct {
 	reply *reply
 }
 
-func (s *simpleCall[A]) Effects() hooks.Effects                      { return hooks.Effects{} }
+func (s *simpleCall[A]) Effects() hooks.Effects {
+	if s.tool.selects == nil {
+		return hooks.Effects{}
+	}
+	return hooks.Effects{Selects: s.tool.selects(s.args)}
+}
 func (s *simpleCall[A]) Plan(context.Context) (hooks.Planned, error) { return s, nil }
 func (s *simpleCall[A]) Close() error                                { return nil }
 func (s *simpleCall[A]) Result(o *hooks.Outcome) (hooks.Result, error) {

@@ -43,6 +43,9 @@ type Policy struct {
 	// SandboxRequired says that commands may run only sandboxed.
 	SandboxRequired bool
 
+	// AskSelection puts each selection of an intent to the operator.
+	AskSelection bool
+
 	MissingIntent, ScopeViolation, IgnoredPath, ProgramConfig hooks.Policy
 }
 
@@ -82,6 +85,7 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Po
 		return writable(ctx, c, l), nil
 	}))
 	at(hooks.AtPlan, "approval", needsApproval)
+	at(hooks.AtPlan, "selection", func(c *hooks.Call) hooks.Decision { return selection(c, p) })
 	e.SetFreshness(fresh)
 }
 
@@ -117,4 +121,19 @@ func needsApproval(c *hooks.Call) hooks.Decision {
 	return hooks.Ask(hooks.PolicyAsk, refusal.Newf(refusal.ApprovalRequired,
 		"Every change under %s needs the operator's approval (.intentignore).", c.Intent.ID).
 		With("intent_id", c.Intent.ID))
+}
+
+// selection puts each selection to the operator where the settings say so. One
+// that cannot be made is the tool's to refuse: nobody is asked about it.
+func selection(c *hooks.Call, p Policy) hooks.Decision {
+	id := c.Effects.Selects
+	if id == "" || !p.AskSelection || c.Intents == nil {
+		return hooks.Allow()
+	}
+	in, ok := c.Intents.Get(id)
+	if !ok || Usable(in, c.Intents) != nil {
+		return hooks.Allow()
+	}
+	return hooks.Ask(hooks.PolicyAsk, refusal.Newf(refusal.ApprovalRequired,
+		"Selecting %s needs the operator's approval (approvals.select_intent).", in.ID).With("intent_id", in.ID))
 }

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -72,13 +73,16 @@ func ignored(c *hooks.Call, p Policy) hooks.Decision {
 	if skips(c) {
 		return hooks.Allow()
 	}
-	for _, path := range mutated(c) {
-		if rule, ok := ignore.PathBlocked(path); ok {
-			return hooks.Ask(p.IgnoredPath, refusal.Newf(refusal.IntentignorePathBlocked,
-				"%s is closed to changes (%s:%d: %s).", path, rule.File, rule.Line, rule.Text).With("path", path))
-		}
+	blocked := failing(c, func(path string) bool {
+		_, is := ignore.PathBlocked(path)
+		return is
+	})
+	if len(blocked) == 0 {
+		return hooks.Allow()
 	}
-	return hooks.Allow()
+	rule, _ := ignore.PathBlocked(blocked[0])
+	return hooks.Ask(p.IgnoredPath, refusal.Newf(refusal.IntentignorePathBlocked,
+		"%s is closed to changes (%s:%d: %s).", blocked[0], rule.File, rule.Line, rule.Text).With("path", blocked[0])).About(blocked...)
 }
 
 // scope: every mutated path belongs to the intent, or to none by an
@@ -88,17 +92,26 @@ func scope(c *hooks.Call, p Policy) hooks.Decision {
 		return hooks.Allow()
 	}
 	var notes []string
-	for _, path := range mutated(c) {
+	outside := failing(c, func(path string) bool {
 		if c.Intent.Scope().Match(path) {
-			continue
+			return false
 		}
 		rule, ok := c.Ignore.Unscoped(path)
-		if !ok {
-			return hooks.Ask(p.ScopeViolation, outOfScope(c, path))
+		if ok {
+			notes = append(notes, fmt.Sprintf("%s is out of the scope of %s; %s:%d lets it pass", path, c.Intent.ID, rule.File, rule.Line))
 		}
-		notes = append(notes, fmt.Sprintf("%s is out of the scope of %s; %s:%d lets it pass", path, c.Intent.ID, rule.File, rule.Line))
+		return !ok
+	})
+	if len(outside) == 0 {
+		return hooks.Allow(notes...)
 	}
-	return hooks.Allow(notes...)
+	return hooks.Ask(p.ScopeViolation, outOfScope(c, outside[0])).About(outside...)
+}
+
+// failing lists every path of the call that a check stands against: the
+// operator is asked about all of them, and answers for no other.
+func failing(c *hooks.Call, fails func(path string) bool) []string {
+	return slices.DeleteFunc(mutated(c), func(path string) bool { return !fails(path) })
 }
 
 func outOfScope(c *hooks.Call, path string) *refusal.Refusal {
@@ -130,14 +143,17 @@ func programConfig(c *hooks.Call, p Policy) hooks.Decision {
 	if skips(c) {
 		return hooks.Allow()
 	}
+	var paths []string
 	for _, f := range c.Effects.Files {
 		if f.Mutates() && f.Protection == workspace.ProtectProgramConfig {
-			path := strictest(f)
-			return hooks.Ask(p.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
-				"%s can make other programs run code or grant rights, so changing it needs the operator's approval.", path).With("path", path))
+			paths = append(paths, strictest(f))
 		}
 	}
-	return hooks.Allow()
+	if len(paths) == 0 {
+		return hooks.Allow()
+	}
+	return hooks.Ask(p.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
+		"%s can make other programs run code or grant rights, so changing it needs the operator's approval.", paths[0]).With("path", paths[0])).About(paths...)
 }
 
 func mutated(c *hooks.Call) []string {

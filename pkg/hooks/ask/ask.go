@@ -1,0 +1,177 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// Recorder writes questions and answers down.
+type Recorder interface {
+	// Asked need not wait for the disk; Answered returns when the record is as
+	// durable as the settings ask.
+	Asked(call *hooks.Call, d ledger.Decision, way string)
+	Answered(ctx context.Context, call *hooks.Call, d ledger.Decision, way string) error
+}
+
+// Options are what a Service is made of.
+type Options struct {
+	Store    *approval.Store
+	Recorder Recorder
+	// Wait is how long a call waits for an answer, approvals.wait.
+	Wait time.Duration
+	// Lifetime is how long a question that went out as a call's result can be
+	// answered, approvals.lifetime.
+	Lifetime time.Duration
+	Logger   zerolog.Logger
+}
+
+// Service asks. It is safe for concurrent use.
+type Service struct{ Options }
+
+// New makes a Service.
+func New(o Options) *Service { return &Service{o} }
+
+var _ hooks.Asker = (*Service)(nil)
+
+// CanAsk implements hooks.Asker.
+func (s *Service) CanAsk(call *hooks.Call, q hooks.Question) bool {
+	switch q.Policy {
+	case hooks.PolicyAsk:
+		return true
+	case hooks.PolicyElicit:
+		if call.Ways.Elicit != nil || call.Ways.Return {
+			return true
+		}
+		// The operator may have let it through where the client could be asked.
+		_, covered, err := s.Store.Covered(requestOf(call, []hooks.Question{q}))
+		return err == nil && covered
+	}
+	return false
+}
+
+// Pass implements hooks.Asker.
+func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Question) (notes []string, passed bool, err error) {
+	if err := s.endGrants(call); err != nil {
+		return nil, false, unavailable(questions, err)
+	}
+	r := requestOf(call, questions)
+	grants, covered, err := s.Store.Covered(r)
+	if err != nil {
+		return nil, false, unavailable(questions, err)
+	}
+	if covered {
+		for _, g := range grants {
+			notes = append(notes, fmt.Sprintf("let through by the operator's grant %s (%s)", g.ID, g.ErrorType))
+		}
+		return notes, true, nil
+	}
+	standing, err := s.Store.Standing(r.ComputeDigest())
+	switch {
+	case err != nil:
+		return nil, false, unavailable(questions, err)
+	case standing.Denied != nil:
+		return nil, false, rejected(*standing.Denied)
+	case standing.Approved == nil:
+		return nil, false, nil
+	}
+	a := *standing.Approved
+	used, err := s.Store.Use(a)
+	if err != nil {
+		return nil, false, unavailable(questions, err)
+	}
+	if !used {
+		return nil, false, nil // another process was faster
+	}
+	return []string{fmt.Sprintf("approved once by the operator (%s, %s)", a.ID, a.Via)}, true, nil
+}
+
+// endGrants withdraws what was granted for intents that are over. An intent
+// that is opened again afterwards has to be granted anew.
+func (s *Service) endGrants(call *hooks.Call) error {
+	if call.Intents == nil {
+		return nil
+	}
+	grants, err := s.Store.Grants()
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		in, ok := call.Intents.Get(g.IntentID)
+		if ok && in.Status.Selectable() {
+			continue
+		}
+		if _, err := s.Store.EndIntent(g.IntentID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lapse implements hooks.Asker.
+func (s *Service) Lapse(id string) {
+	if err := s.Store.Void(id); err != nil && !errors.Is(err, approval.ErrUnknown) {
+		s.Logger.Warn().Err(err).Str("approval", id).Msg("an approval that was not used could not be taken back; it lapses by itself")
+	}
+}
+
+// Ask implements hooks.Asker.
+func (s *Service) Ask(ctx context.Context, call *hooks.Call, questions []hooks.Question) (string, error) {
+	r := requestOf(call, questions)
+	r.Diffs = diffsOf(call)
+	call.Release()
+	stored, isNew, err := s.Store.Put(r)
+	if err != nil {
+		return "", NotRequested(questions[0].Refusal.Reason(), err)
+	}
+	q := &question{service: s, call: call, request: stored, questions: questions}
+	if isNew {
+		s.Recorder.Asked(call, q.decision("asked"), q.way())
+	}
+	return q.put(ctx)
+}
+
+// unavailable refuses where the operator's answers cannot be read: nothing that
+// needs one passes.
+func unavailable(questions []hooks.Question, err error) *refusal.Refusal {
+	return NotRequested(questions[0].Refusal.Reason(), err)
+}
+
+// NotRequested is the refusal where a request to the operator could not be
+// recorded, or the answers not be read.
+func NotRequested(reason string, err error) *refusal.Refusal {
+	code := refusal.InternalError
+	if errors.Is(err, approval.ErrFull) {
+		code = refusal.Busy
+	}
+	if short := refusal.Exhausted(err); short != nil {
+		return short
+	}
+	if reason != "" {
+		reason += " "
+	}
+	return refusal.Newf(code, "%sThe operator could not be asked: %v.", reason, err).WithHint(refusal.HintAskUser).
+		Suggest("Ask the user to look at the requests that are pending (orchestra-mcp approvals list), and at the server's log.")
+}
+
+// rejected is the operator's no, with the operator's words told apart from ours.
+func rejected(a approval.Answer) *refusal.Refusal {
+	text := "The operator said no to this call."
+	if a.Reason != "" {
+		text = fmt.Sprintf("The operator said no to this call, in these words: “%s”", printable.Text(a.Reason))
+	}
+	r := refusal.New(refusal.ApprovalRejected, text).With("approval_id", a.ID).With("answered_at", a.AnsweredAt).With("stands_until", a.ExpiresAt)
+	if a.Reason != "" {
+		r = r.With("operator_reason", a.Reason)
+	}
+	return r
+}

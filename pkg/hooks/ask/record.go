@@ -1,0 +1,81 @@
+package ask
+
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// Outcomes of a decision in the ledger.
+const (
+	Asked    = "asked"
+	Approved = "approved"
+	Denied   = "denied"
+	Expired  = "expired"
+	Revoked  = "revoked"
+)
+
+// Decision is a step of a request's life, for the ledger.
+func Decision(r approval.Request, outcome string) ledger.Decision {
+	d := ledger.Decision{Outcome: outcome, ErrorType: r.ErrorType(), Approval: r.ID, Paths: pathsOf(r)}
+	for i, c := range r.Checks {
+		if i == 0 {
+			d.Hook, d.Reason = c.Hook, c.Reason
+			continue
+		}
+		d.Also = append(d.Also, c.ErrorType)
+	}
+	return d
+}
+
+// AnswerDecision is an answer, for the ledger.
+func AnswerDecision(r approval.Request, a approval.Answer) ledger.Decision {
+	d := Decision(r, Approved)
+	d.Principal = a.By
+	if a.Decision == approval.Deny {
+		d.Outcome = Denied
+	} else {
+		for _, c := range r.Checks {
+			d.Allowed = append(d.Allowed, c.Hook)
+		}
+	}
+	if a.Reason != "" {
+		d.Reason = a.Reason
+	}
+	return d
+}
+
+// Record is the ledger's record of a decision that an operator took outside of
+// a call, at the command line.
+func Record(r approval.Request, d ledger.Decision, way string) ledger.Record {
+	return ledger.Record{
+		Kind: ledger.KindDecision, IntentID: r.IntentID, Call: r.Tool, Session: r.Session,
+		Contributor: ledger.Contributor{Type: ledger.ContributorHuman}, Decision: &d, Detail: map[string]any{"way": way},
+	}
+}
+
+// pathsOf are the paths that the request is about.
+func pathsOf(r approval.Request) []string {
+	var paths []string
+	for _, c := range r.Checks {
+		for _, p := range c.Paths {
+			if !slices.Contains(paths, p) {
+				paths = append(paths, p)
+			}
+		}
+	}
+	if len(paths) > 0 {
+		return paths
+	}
+	for _, e := range r.Effects {
+		if e.Kind == "read" || e.Kind == "command" || e.Kind == "select" {
+			continue
+		}
+		paths = append(paths, e.Path)
+		if e.To != "" {
+			paths = append(paths, e.To)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,164 @@
+package ask
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+const (
+	// maxDiff bounds the diffs of one request, and maxArguments the arguments
+	// that are kept for resume_approval, in bytes.
+	maxDiff      = 256 << 10
+	maxArguments = 1 << 20
+	// maxDiffInput bounds the files that a diff is made of.
+	maxDiffInput = 4 << 20
+)
+
+// requestOf says what a call would do and why it was stopped, without the
+// diffs.
+func requestOf(call *hooks.Call, questions []hooks.Question) approval.Request {
+	r := approval.Request{
+		Kind: approval.Call, Tool: call.Tool, Principal: approval.PrincipalMark(call.Caller.Principal), Client: client(call),
+		Arguments: arguments(call.Arguments),
+	}
+	if call.Session != nil {
+		r.Session = call.Session.PublicID()
+	}
+	if call.Intent != nil {
+		r.IntentID, r.IntentName, r.IntentVersion = call.Intent.ID, call.Intent.Name, call.Intent.Version()
+	}
+	r.Effects = effectsOf(call.Effects)
+	for _, q := range questions {
+		r.Checks = append(r.Checks, approval.Check{
+			Hook: q.Hook, ErrorType: string(q.Refusal.Code()), Reason: q.Refusal.Reason(), Paths: q.Paths,
+		})
+	}
+	if id := call.Effects.Selects; id != "" && call.Intents != nil {
+		if in, ok := call.Intents.Get(id); ok {
+			r.IntentID, r.IntentName, r.IntentVersion = in.ID, in.Name, in.Version()
+		}
+	}
+	r.OnceWhy = onlyOnce(call)
+	r.Once = r.OnceWhy != ""
+	return r
+}
+
+// onlyOnce says why a call can be approved once only; "" if it can be for the
+// intent.
+func onlyOnce(call *hooks.Call) string {
+	switch {
+	case call.Effects.Selects != "":
+		return "each selection of an intent is put to you"
+	case call.Intent == nil:
+		return "no intent is selected"
+	}
+	for _, f := range call.Effects.Files {
+		if f.Mutates() && f.Protection != workspace.ProtectNone {
+			return f.Path + " is protected: each change of it is put to you"
+		}
+	}
+	return ""
+}
+
+func client(call *hooks.Call) string {
+	return strings.TrimSpace(call.Caller.ClientName + " " + call.Caller.ClientVersion)
+}
+
+func effectsOf(effects hooks.Effects) []approval.Effect {
+	var found []approval.Effect
+	for _, f := range effects.Files {
+		found = append(found, approval.Effect{Kind: string(f.Kind), Path: f.Path, To: f.To, Before: f.BeforeHash, After: f.AfterHash})
+	}
+	if c := effects.Command; c != nil {
+		found = append(found, approval.Effect{
+			Kind: "command", Line: c.Line, Cwd: c.Cwd, Shell: c.Shell, Timeout: c.Timeout, Background: c.Background,
+		})
+	}
+	if effects.Selects != "" {
+		found = append(found, approval.Effect{Kind: "select", Path: effects.Selects})
+	}
+	return found
+}
+
+// arguments are a call's without its session handle, which state/ must not
+// hold; nil where they are too large, or no object.
+func arguments(raw json.RawMessage) json.RawMessage {
+	if len(raw) > maxArguments {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil {
+		return nil
+	}
+	delete(object, "session")
+	encoded, err := json.Marshal(object)
+	if err != nil {
+		return nil
+	}
+	return encoded
+}
+
+// Arguments are the stored arguments of a request for a caller that goes on
+// with it, under the session that it names.
+func Arguments(r approval.Request, session string) (json.RawMessage, error) {
+	object := map[string]json.RawMessage{}
+	if err := json.Unmarshal(r.Arguments, &object); err != nil {
+		return nil, err
+	}
+	if session != "" {
+		quoted, err := json.Marshal(session)
+		if err != nil {
+			return nil, err
+		}
+		object["session"] = quoted
+	}
+	return json.Marshal(object)
+}
+
+// diffsOf computes what the call would change, from the bytes that it planned.
+func diffsOf(call *hooks.Call) []approval.FileDiff {
+	var diffs []approval.FileDiff
+	left := maxDiff
+	for _, f := range call.Effects.Files {
+		if !f.Mutates() {
+			continue
+		}
+		d := diffOf(f)
+		if len(d.Hunks) > left {
+			d.Hunks = wholeLines(d.Hunks[:left])
+		}
+		left -= len(d.Hunks)
+		diffs = append(diffs, d)
+	}
+	return diffs
+}
+
+func wholeLines(text string) string { return text[:strings.LastIndexByte(text, '\n')+1] }
+
+func diffOf(f *hooks.FileEffect) approval.FileDiff {
+	d := approval.FileDiff{Path: f.Path, Note: noteOf(f)}
+	if f.To != "" {
+		d.Path += " → " + f.To
+	}
+	if len(f.Before)+len(f.After) > maxDiffInput {
+		d.Note += ", too large for a diff"
+		d.Size = len(f.After)
+		return d
+	}
+	before, errBefore := workspace.Decode(f.Before)
+	after, errAfter := workspace.Decode(f.After)
+	if errBefore != nil || errAfter != nil {
+		d.Note += ", binary"
+		return d
+	}
+	unified := edit.Unified("a", "b", before.String, after.String, 3)
+	_, unified, _ = strings.Cut(unified, "\n") // the header, which says nothing
+	_, d.Hunks, _ = strings.Cut(unified, "\n")
+	d.Size, d.Lines = len(d.Hunks), strings.Count(d.Hunks, "\n")
+	return d
+}

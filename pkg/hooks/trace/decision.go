@@ -1,0 +1,37 @@
+package trace
+
+import (
+	"context"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// Asked notes that the operator is asked about a call. It need not wait for the
+// disk.
+func (r *Recorder) Asked(call *hooks.Call, d ledger.Decision, way string) {
+	if r.ledger.Writable(context.Background()) == nil {
+		r.ledger.AppendSoon(decided(call, d, way))
+	}
+}
+
+// Answered returns when the operator's answer to a call is as durable in the
+// ledger as the settings ask.
+func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d ledger.Decision, way string) error {
+	if r.needless(ctx, call) {
+		return nil
+	}
+	rec := decided(call, d, way)
+	rec.Contributor = ledger.Contributor{Type: ledger.ContributorHuman}
+	_, err := r.ledger.Append(context.WithoutCancel(ctx), rec)
+	if r.lets(err) {
+		return nil
+	}
+	return err
+}
+
+func decided(call *hooks.Call, d ledger.Decision, way string) ledger.Record {
+	rec := base(call)
+	rec.Kind, rec.Decision, rec.Detail = ledger.KindDecision, &d, map[string]any{"way": way}
+	return rec
+}

@@ -1,0 +1,397 @@
+package server_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// asks has the settings put everything askable to the operator.
+func asks(o *server.Options) {
+	a := &o.Settings.Approvals
+	a.ScopeViolation, a.IgnoredPath, a.MissingIntent, a.ProgramConfig = settings.Ask, settings.Ask, settings.Ask, settings.Ask
+}
+
+// waits has calls wait for an answer that is sure to come.
+func waits(o *server.Options) { o.Settings.Approvals.Wait = time.Minute }
+
+// inbox is the operator's side, as another process of the same user has it.
+func (b *bench) inbox() *approval.Store {
+	b.t.Helper()
+	root, err := os.OpenRoot(b.dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { root.Close() })
+	return approval.Open(root, approval.Options{UserDir: settings.UserDir(os.Environ())})
+}
+
+func (b *bench) answers(id string, d approval.Decision, reason string) {
+	b.t.Helper()
+	if _, _, err := b.inbox().Answer(id, approval.Answer{Decision: d, Reason: reason, By: "op", Via: approval.Inbox}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// required makes a call that has to be answered, and returns the request.
+func (b *bench) required(tool string, a args) string {
+	b.t.Helper()
+	id, _ := b.refused("APPROVAL_REQUIRED", tool, a).details()["approval_id"].(string)
+	if !strings.HasPrefix(id, "apr_") {
+		b.t.Fatalf("no id")
+	}
+	return id
+}
+
+func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
+	for _, how := range []string{"same call", "resume_approval"} {
+		t.Run(how, func(t *testing.T) {
+			b := start(t, newWorkspace(t), asks).connect()
+			s := b.selects("INT-001")
+			call := args{"session": s, "path": "docs/n.md", "content": "new\n"}
+			id := b.required("write_to_file", call)
+			b.answers(id, approval.Once, "")
+			other := args{"session": s, "path": "docs/n.md", "content": "other\n"}
+			if b.required("write_to_file", other) == id {
+				t.Fatal("another content is the same request")
+			}
+			if how == "same call" {
+				b.ok("write_to_file", call)
+			} else {
+				r := b.ok("resume_approval", args{"session": s, "approval_id": id})
+				if r.str("status") != "executed" || r.str("tool") != "write_to_file" || !strings.Contains(r.Text, "docs/n.md") {
+					t.Errorf("%v", r.Object)
+				}
+				b.refused("FILE_NOT_FOUND", "resume_approval", args{"session": s, "approval_id": id})
+			}
+			if got := b.read("docs/n.md"); got != "new\n" {
+				t.Errorf("wrote %q", got)
+			}
+			if err := os.Remove(filepath.Join(b.dir, "docs/n.md")); err != nil {
+				t.Fatal(err)
+			}
+			if again := b.call("write_to_file", call); !again.Error {
+				t.Error("approved once, and it passed twice")
+			}
+			b.wantRecord(`"outcome":"asked"`, id, "SCOPE_VIOLATION")
+		})
+	}
+}
+
+func TestDeniedCallSaysTheOperatorsWords(t *testing.T) {
+	b := start(t, newWorkspace(t), asks).connect()
+	s := b.selects("INT-001")
+	call := args{"session": s, "path": "docs/n.md", "content": "x"}
+	id := b.required("write_to_file", call)
+	b.answers(id, approval.Deny, "not \u202ein docs")
+	for _, r := range []reply{
+		b.refused("APPROVAL_REJECTED", "write_to_file", call),
+		b.refused("APPROVAL_REJECTED", "resume_approval", args{"session": s, "approval_id": id}),
+	} {
+		if r.details()["operator_reason"] != "not \u202ein docs" || strings.Contains(r.str("error"), "\u202e") {
+			t.Errorf("%s", r.Text)
+		}
+	}
+	if err := b.inbox().Revoke(id); err != nil {
+		t.Fatal(err)
+	}
+	if b.required("write_to_file", call) == id {
+		t.Error("a request that was taken back is asked about again")
+	}
+}
+
+// What changed since the question voids the answer.
+func TestApprovalOfWhatChangedIsVoid(t *testing.T) {
+	for name, change := range map[string]func(b *bench){
+		"file": func(b *bench) { write(b.t, b.dir, "docs/other.md", "# Another\n") },
+		"intent": func(b *bench) {
+			write(b.t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "Serve the weather.", "Serve it.", 1))
+		},
+		"link": func(b *bench) {
+			_ = os.Remove(filepath.Join(b.dir, "docs/other.md"))
+			write(b.t, b.dir, "lib/target.md", "# Other\n")
+			if err := os.Symlink("../lib/target.md", filepath.Join(b.dir, "docs/other.md")); err != nil {
+				b.t.Skip("no links")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, newWorkspace(t), asks).connect()
+			s := b.selects("INT-001")
+			call := args{"session": s, "path": "docs/other.md", "old_string": "#", "new_string": "##"}
+			id := b.required("edit_file", call)
+			b.answers(id, approval.Once, "")
+			change(b)
+			if r := b.call("edit_file", call); !r.Error {
+				t.Errorf("passed: %s", r.Text)
+			} else if r.details()["approval_id"] == id {
+				t.Error("the same question was put")
+			}
+			if r := b.call("resume_approval", args{"session": s, "approval_id": id}); !r.Error {
+				t.Errorf("resumed: %s", r.Text)
+			}
+			if strings.Contains(b.read("docs/other.md"), "##") {
+				t.Error("it was changed")
+			}
+		})
+	}
+}
+
+func TestGrantLastsUntilTheIntentEnds(t *testing.T) {
+	b := start(t, newWorkspace(t), asks).connect()
+	s := b.selects("INT-001")
+	put := func(path, content string) args { return args{"session": s, "path": path, "content": content} }
+	b.answers(b.required("write_to_file", put("docs/a.md", "1")), approval.ForIntent, "")
+	b.ok("write_to_file", put("docs/a.md", "1"))
+	b.ok("write_to_file", put("docs/a.md", "2"))
+	b.required("write_to_file", put("docs/b.md", "1"))
+	b.required("apply_patch", args{"session": s, "patch": patch("*** Update File: docs/a.md", "@@", "-2", "+3", "*** Add File: docs/c.md", "+x")})
+	// A link in the granted place leads elsewhere.
+	b.answers(b.required("write_to_file", put("docs/link.md", "1")), approval.ForIntent, "")
+	b.ok("write_to_file", put("docs/link.md", "1"))
+	write(t, b.dir, "lib/target", "x")
+	_ = os.Remove(filepath.Join(b.dir, "docs/link.md"))
+	if err := os.Symlink("../lib/target", filepath.Join(b.dir, "docs/link.md")); err == nil {
+		b.required("edit_file", args{"session": s, "path": "docs/link.md", "old_string": "x", "new_string": "y"})
+	}
+	done := strings.Replace(intentsYAML, "status: IN_PROGRESS", "status: DONE", 1)
+	write(t, b.dir, ".orchestration/active_intents.yaml", done)
+	other := b.selects("INT-002")
+	b.required("write_to_file", args{"session": other, "path": "lib/x", "content": "x"})
+	write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML)
+	s = b.selects("INT-001")
+	b.required("write_to_file", put("docs/a.md", "3"))
+	if grants, err := b.inbox().Grants(); err != nil || len(grants) != 0 {
+		t.Errorf("%+v %v", grants, err)
+	}
+}
+
+func TestProtectedPathsAreApprovedOnce(t *testing.T) {
+	b := start(t, newWorkspace(t), asks).connect()
+	s := b.selects("INT-005")
+	call := args{"session": s, "path": ".envrc", "content": "x"}
+	id := b.required("write_to_file", call)
+	if _, _, err := b.inbox().Answer(id, approval.Answer{Decision: approval.ForIntent}); err == nil {
+		t.Error("a protected path was granted")
+	}
+	b.answers(id, approval.Once, "")
+	b.ok("write_to_file", call)
+	// What no check may ask about is not asked about.
+	b.refused("PROTECTED_PATH", "write_to_file", args{"session": s, "path": ".git/config", "content": "x"})
+}
+
+func TestMissingIntentIsRecordedAsUntracked(t *testing.T) {
+	b := start(t, newWorkspace(t), asks).connect()
+	call := args{"path": "src/n", "content": "x"}
+	b.answers(b.required("write_to_file", call), approval.Once, "")
+	b.ok("write_to_file", call)
+	b.wantRecord(`"kind":"mutation"`, `"intent_id":"UNTRACKED"`, "src/n")
+}
+
+func TestSelectionIsPutToTheOperator(t *testing.T) {
+	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Approvals.SelectIntent = settings.Ask }).connect()
+	id := b.required("select_active_intent", args{"intent_id": "INT-001"})
+	b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
+	b.answers(id, approval.Once, "")
+	if b.required("select_active_intent", args{"intent_id": "INT-002"}) == id {
+		t.Error("another intent is the same question")
+	}
+	s := b.selects("INT-001")
+	b.ok("write_to_file", args{"session": s, "path": "src/n", "content": "x"})
+}
+
+// approve: puts every change under the intent to the operator.
+func TestApproveDirective(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".intentignore", "approve:INT-001\n")
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	b.answers(b.required("execute_command", args{"session": s, "command": "echo hi"}), approval.Once, "")
+	b.ok("execute_command", args{"session": s, "command": "echo hi"})
+	b.required("execute_command", args{"session": s, "command": "echo hi"})
+	b.required("execute_command", args{"session": s, "command": "echo hi", "timeout": 7})
+}
+
+// Two servers share one inbox, and one answer lets one call pass.
+func TestTwoServersOneInbox(t *testing.T) {
+	dir := newWorkspace(t)
+	one, two := start(t, dir, asks).connect(), start(t, dir, asks).connect()
+	call := args{"session": one.selects("INT-001"), "path": "docs/n", "content": "x"}
+	id := one.required("write_to_file", call)
+	if two.required("write_to_file", call) != id {
+		t.Error("the other server put a question of its own")
+	}
+	two.answers(id, approval.Once, "")
+	var passed atomic.Int32
+	var wg sync.WaitGroup
+	for _, b := range []*bench{one, two} {
+		wg.Go(func() {
+			if r := b.call("write_to_file", call); !r.Error {
+				passed.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if passed.Load() != 1 {
+		t.Errorf("passed %d times", passed.Load())
+	}
+}
+
+// Only who asked can go on with it.
+func TestAnotherSessionCannotResume(t *testing.T) {
+	b := start(t, newWorkspace(t), asks).connect()
+	mine, other := b.selects("INT-001"), b.selects("INT-002")
+	id := b.required("write_to_file", args{"session": mine, "path": "lib/n", "content": "x"})
+	b.answers(id, approval.Once, "")
+	b.refused("FILE_NOT_FOUND", "resume_approval", args{"session": other, "approval_id": id})
+	b.ok("resume_approval", args{"session": mine, "approval_id": id})
+}
+
+// Fifty calls wait for the operator while reads are served; each is let through
+// by its own answer.
+func TestFiftyWaitWhileReadsAreServed(t *testing.T) {
+	const many = 50
+	b := start(t, newWorkspace(t), asks, waits).connect()
+	s := b.selects("INT-001")
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			b.ok("write_to_file", args{"session": s, "path": "docs/" + strings.Repeat("n", i+1), "content": "x"})
+		})
+	}
+	inbox := b.inbox()
+	for answered := 0; answered < many; {
+		b.ok("read_file", args{"session": s, "path": "src/a.txt"})
+		pending, err := inbox.Pending()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answered == 0 && len(pending) < many {
+			continue // all of them wait at once
+		}
+		for _, r := range pending {
+			b.answers(r.ID, approval.Once, "")
+			answered++
+		}
+	}
+	wg.Wait()
+}
+
+// A call that is given up while it waits does nothing, also after a yes.
+func TestGivenUpWhileWaiting(t *testing.T) {
+	b := start(t, newWorkspace(t), asks, waits).connect()
+	s := b.selects("INT-001")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.client.CallTool(ctx, &mcp.CallToolParams{Name: "write_to_file", Arguments: args{"session": s, "path": "docs/n", "content": "x"}})
+		done <- err
+	}()
+	id := b.pending()
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("the call was answered")
+	}
+	b.answers(id, approval.Once, "")
+	b.ok("read_file", args{"session": s, "path": "src/a.txt"})
+	if _, err := os.Stat(filepath.Join(b.dir, "docs/n")); err == nil {
+		t.Error("a call that was given up took effect")
+	}
+}
+
+// pending waits for the one request in the inbox.
+func (b *bench) pending() string {
+	b.t.Helper()
+	inbox := b.inbox()
+	for {
+		found, err := inbox.Pending()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if len(found) > 0 {
+			return found[0].ID
+		}
+		if b.t.Context().Err() != nil {
+			b.t.Fatal("nothing is asked")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// dialUser connects a client whose user can be asked.
+func (b *bench) dialUser(version string, user func(*mcp.ElicitRequest) *mcp.ElicitResult) *bench {
+	b.t.Helper()
+	b.t.Cleanup(b.close)
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- b.server.ServeStdio(context.Background(), toServer, fromServer) }()
+	client := mcp.NewClient(&mcp.Implementation{Name: "asker", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return user(r), nil },
+	})
+	session, err := client.Connect(b.t.Context(), &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.client = session
+	b.t.Cleanup(func() { session.Close(); fromClient.Close(); <-done })
+	return b
+}
+
+func TestElicitationDecides(t *testing.T) {
+	for _, era := range []string{legacy, modern} {
+		t.Run(era, func(t *testing.T) {
+			var say atomic.Pointer[mcp.ElicitResult]
+			var shown atomic.Pointer[string]
+			b := start(t, newWorkspace(t), waits).dialUser(era, func(r *mcp.ElicitRequest) *mcp.ElicitResult {
+				shown.Store(&r.Params.Message)
+				return say.Load()
+			})
+			s := b.selects("INT-001")
+			put := func(path string) args { return args{"session": s, "path": path, "content": "hello\n"} }
+			accept := func(d string) {
+				say.Store(&mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": d, "reason": "my words"}})
+			}
+			accept("approve_once")
+			b.ok("write_to_file", put("docs/1"))
+			for _, want := range []string{"docs/1", "SCOPE_VIOLATION", "INT-001", "+hello"} {
+				if !strings.Contains(*shown.Load(), want) {
+					t.Errorf("not shown: %q in\n%s", want, *shown.Load())
+				}
+			}
+			b.wantRecord(`"outcome":"approved"`, `"way":"elicitation"`, "docs/1")
+			accept("deny")
+			r := b.refused("APPROVAL_REJECTED", "write_to_file", put("docs/2"))
+			if r.details()["operator_reason"] != "my words" {
+				t.Errorf("%s", r.Text)
+			}
+			b.wantRecord(`"outcome":"denied"`, `"way":"elicitation"`, "docs/2")
+			say.Store(&mcp.ElicitResult{Action: "decline"})
+			b.refused("APPROVAL_REJECTED", "write_to_file", put("docs/3"))
+			say.Store(&mcp.ElicitResult{Action: "cancel"})
+			b.refused("APPROVAL_REQUIRED", "write_to_file", put("docs/4"))
+			accept("approve_for_intent")
+			b.ok("write_to_file", put("docs/5"))
+			shown.Store(nil)
+			b.ok("edit_file", args{"session": s, "path": "docs/5", "old_string": "hello", "new_string": "bye"})
+			if shown.Load() != nil {
+				t.Error("asked although it is granted")
+			}
+			if pending, _ := b.inbox().Pending(); len(pending) != 1 {
+				t.Errorf("%d wait, not the one that was put away", len(pending))
+			}
+		})
+	}
+}
