@@ -207,9 +207,13 @@ func (c *lessonCall) changes() *changes {
 		op = workspace.Modify
 	}
 	planned.add(c.effect, workspace.Change{Op: op, Target: c.target, After: c.effect.After})
-	planned.record = &hooks.Note{Kind: string(ledger.KindLifecycle), IntentID: c.entry.Intent, Detail: map[string]any{
-		"lesson": string(c.entry.Kind), "path": c.entry.Path, "category": c.entry.Category, "text": clip(c.entry.Text, 500),
-	}}
+	detail := map[string]any{"lesson": string(c.entry.Kind), "text": clip(c.entry.Text, 500)}
+	for key, value := range map[string]string{"path": c.entry.Path, "category": c.entry.Category} {
+		if value != "" {
+			detail[key] = value
+		}
+	}
+	planned.record = &hooks.Note{Kind: string(ledger.KindLifecycle), IntentID: c.entry.Intent, Detail: detail}
 	return planned
 }
 

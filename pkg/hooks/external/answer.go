@@ -55,6 +55,8 @@ type output struct {
 func interpret(r command.Result, moment string) (answer, error) {
 	stderr := clip(r.Errors)
 	switch {
+	case r.Cancelled:
+		return answer{}, errors.New("was ended with the call")
 	case r.TimedOut:
 		return answer{}, fmt.Errorf("gave no answer within its time%s", said(stderr))
 	case r.ExitCode == 2:
