@@ -314,7 +314,11 @@ func withAside(aside []Question, answered string, later error) error {
 		return later
 	}
 	if answered != "" {
-		return &hookRefusal{aside[0].Hook, refusal.From(later).With("approved_before", answered)}
+		hook := ""
+		if by := (*hookRefusal)(nil); errors.As(later, &by) {
+			hook = by.hook
+		}
+		return &hookRefusal{hook, refusal.From(later).With("approved_before", answered)}
 	}
 	first := aside[0]
 	also := refusal.From(later)
