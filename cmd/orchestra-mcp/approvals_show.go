@@ -59,7 +59,7 @@ func (b *inbox) document(r approval.Request) requestRecord {
 		Checks: append([]approval.Check{}, r.Checks...), Effects: append([]approval.Effect{}, r.Effects...),
 		Diffs: append([]approval.FileDiff{}, r.Diffs...), Answers: []answerRecord{}, Changed: orEmpty(b.changedMeanwhile(r)),
 	}
-	for _, answer := range approval.ViewOf(r).Answers {
+	for _, answer := range approval.FullViewOf(r).Answers {
 		record.Answers = append(record.Answers, answerRecord{answer.Decision, answer.Means})
 	}
 	if answer, err := b.store.AnswerOf(r.ID); err == nil {
@@ -70,7 +70,7 @@ func (b *inbox) document(r approval.Request) requestRecord {
 
 // printRequest shows all that there is to know, what matters most last: that is what stays on the screen.
 func (b *inbox) printRequest(r approval.Request) error {
-	view := approval.ViewOf(r)
+	view := approval.FullViewOf(r)
 	for _, line := range view.Diff {
 		fmt.Fprintln(b.out, b.diffStyled(line))
 	}

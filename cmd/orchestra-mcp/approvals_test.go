@@ -103,7 +103,7 @@ func TestApprovalsCannotBeForged(t *testing.T) {
 		Name: hostileText, Command: hostileText, Paths: []string{hostileText}, Session: "s",
 		Checks:  []approval.Check{{Hook: hostileText, ErrorType: hostileText, Reason: hostileText, Paths: []string{hostileText}}},
 		Effects: []approval.Effect{{Kind: "modify", Path: hostileText, To: hostileText}, {Kind: "command", Line: hostileText + long, Cwd: hostileText, Shell: hostileText}},
-		Diffs:   []approval.FileDiff{{Path: hostileText, Note: hostileText, Hunks: "@@ -1 +1 @@\n+" + strings.ReplaceAll(hostileText, "\n", "\n+") + "\n"}},
+		Diffs:   []approval.FileDiff{{Path: hostileText, Note: hostileText, Hunks: "@@ -1 +1 @@\n+" + strings.ReplaceAll(hostileText, "\n", "\n+") + long + "LINE" + long + "\n"}},
 	}
 	id := w.put(r)
 	if _, _, err := w.store.Answer(w.put(callTo(hostileText)), approval.Answer{Decision: approval.ForIntent, By: hostileText, Via: hostileText}); err != nil {
@@ -122,8 +122,8 @@ func TestApprovalsCannotBeForged(t *testing.T) {
 				t.Errorf("%v prints a line of the agent's: %q", args, line)
 			}
 		}
-		if args[0] == "show" && !strings.Contains(out, "END") {
-			t.Errorf("%v does not print the end of a long command", args)
+		if args[0] == "show" && (!strings.Contains(out, "END") || !strings.Contains(out, "ENDLINE")) {
+			t.Errorf("%v does not print all of a long command and line", args)
 		}
 	}
 }

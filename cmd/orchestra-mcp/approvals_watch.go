@@ -102,7 +102,7 @@ func (w *watched) Items() ([]watch.Item, error) {
 }
 
 func requestItem(r approval.Request) watch.Item {
-	view := approval.ViewOf(r)
+	view := approval.FullViewOf(r)
 	item := watch.Item{
 		ID: r.ID, Created: r.CreatedAt, Expires: r.ExpiresAt, Tool: r.Tool, IntentID: r.IntentID, Subject: subjectOf(r),
 		Words: append(slices.Clone(r.Paths), whyOf(r), r.Client), OnlyOnce: onlyOnce(r),

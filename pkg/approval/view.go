@@ -10,12 +10,13 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
 
-const (
-	// maxShown bounds one value that is shown, and maxLine one line of a diff, in characters.
-	maxShown = 1000
-	maxLine  = 400
-	// maxPaths bounds the paths that are shown one by one.
-	maxPaths = 20
+// bounds say how much is shown: of one value and of one line of a diff, in characters, and how many paths.
+type bounds struct{ value, line, paths int }
+
+var (
+	// brief is for a form in a client; whole for a terminal, where everything that was kept can be scrolled to.
+	brief = bounds{value: 1000, line: 400, paths: 20}
+	whole = bounds{value: maxFile, line: maxFile, paths: maxFile}
 )
 
 // View is a request as a person is shown it, whatever shows it. Every text in it is safe to print: characters that act
@@ -32,6 +33,8 @@ type View struct {
 	DiffCut string
 	// Answers say what each answer that can be given would allow, in order.
 	Answers []AnswerView
+
+	bounds bounds
 }
 
 // Row is a label and a value of one line.
@@ -51,9 +54,14 @@ type AnswerView struct {
 	Means    string
 }
 
-// ViewOf makes the view of a request.
-func ViewOf(r Request) View {
-	v := View{Title: title(r), Answers: answers(r)}
+// ViewOf makes the view of a request, with what is long cut.
+func ViewOf(r Request) View { return viewOf(r, brief) }
+
+// FullViewOf is ViewOf with nothing cut but what the request itself does not have.
+func FullViewOf(r Request) View { return viewOf(r, whole) }
+
+func viewOf(r Request, b bounds) View {
+	v := View{Title: title(r), Answers: answers(r, b), bounds: b}
 	v.row("why", why(r)...)
 	if r.IntentID != "" {
 		v.row("intent", strings.TrimSpace(r.IntentID+" "+r.IntentName))
@@ -90,11 +98,11 @@ func ViewOf(r Request) View {
 func (v *View) row(label string, values ...string) {
 	values = slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" })
 	for i, value := range values {
-		if i == maxPaths {
+		if i == v.bounds.paths {
 			v.Rows = append(v.Rows, Row{label, fmt.Sprintf("… and %d more", len(values)-i)})
 			return
 		}
-		v.Rows = append(v.Rows, Row{label, shown(value, maxShown)})
+		v.Rows = append(v.Rows, Row{label, shown(value, v.bounds.value)})
 	}
 }
 
@@ -173,7 +181,7 @@ func why(r Request) []string {
 }
 
 // answers: a person has to know exactly what a yes allows.
-func answers(r Request) []AnswerView {
+func answers(r Request, b bounds) []AnswerView {
 	found := []AnswerView{{Once, "Approve once", "exactly this, one time, if nothing about it has changed by then"}}
 	if r.Kind == Call && !r.Once && r.IntentID != "" {
 		var covered []string
@@ -187,12 +195,12 @@ func answers(r Request) []AnswerView {
 			}
 		}
 		more := ""
-		if len(covered) > maxPaths {
-			more = fmt.Sprintf(", and %d more", len(covered)-maxPaths)
-			covered = covered[:maxPaths]
+		if len(covered) > b.paths {
+			more = fmt.Sprintf(", and %d more", len(covered)-b.paths)
+			covered = covered[:b.paths]
 		}
 		found = append(found, AnswerView{ForIntent, "Approve for this intent",
-			fmt.Sprintf("whatever %s stops as %s%s, with any content, until the intent ends", shown(r.IntentID, 80), shown(strings.Join(covered, ", "), 2*maxShown), more)})
+			fmt.Sprintf("whatever %s stops as %s%s, with any content, until the intent ends", shown(r.IntentID, 80), shown(strings.Join(covered, ", "), 2*b.value), more)})
 	}
 	return append(found, AnswerView{Deny, "Deny", "nothing; your reason reaches the agent"})
 }
@@ -201,16 +209,16 @@ func answers(r Request) []AnswerView {
 func (v *View) diff(r Request) {
 	left, size, lines := 0, 0, 0
 	for _, d := range r.Diffs {
-		v.Diff = append(v.Diff, DiffLine{'f', "=== " + shown(quoted(d.Path), maxLine)})
+		v.Diff = append(v.Diff, DiffLine{'f', "=== " + shown(quoted(d.Path), v.bounds.line)})
 		if d.Note != "" {
-			v.Diff = append(v.Diff, DiffLine{'f', "=== " + shown(d.Note, maxLine)})
+			v.Diff = append(v.Diff, DiffLine{'f', "=== " + shown(d.Note, v.bounds.line)})
 		}
 		for line := range strings.Lines(d.Hunks) {
 			line = strings.TrimSuffix(line, "\n")
 			if line == "" {
 				continue // no line of a hunk is empty: each begins with its mark
 			}
-			v.Diff = append(v.Diff, DiffLine{line[0], shown(line, maxLine)})
+			v.Diff = append(v.Diff, DiffLine{line[0], shown(line, v.bounds.line)})
 		}
 		left, size, lines = left+d.Size-len(d.Hunks), size+d.Size, lines+d.Lines
 	}
