@@ -176,12 +176,13 @@ func looksAround(w *workspace, a agent) {
 }
 
 func asksOperator(w *workspace, a agent) {
-	proposed := a.ok("propose_intent", args{"name": "New", "owned_scope": []string{"new/**"}, "description": "why"})
-	a.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": proposed.str("approval_id")})
-	wider := a.ok("request_scope_expansion", args{"paths": []string{"lib/**"}, "reason": "why", "intent_id": "INT-001"})
-	if !strings.Contains(wider.str("operator_command"), "orchestra-mcp intents scope INT-001") {
-		w.t.Errorf("%v", wider.Fields)
+	proposal := args{"name": "New", "owned_scope": []string{"new/**"}, "description": "why"}
+	proposed := a.refused("APPROVAL_REQUIRED", "propose_intent", proposal)
+	if !strings.Contains(proposed.str("suggestion"), "orchestra-mcp approvals") {
+		w.t.Errorf("%v", proposed.Fields)
 	}
+	a.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": proposed.details()["approval_id"]})
+	a.refused("APPROVAL_REQUIRED", "request_scope_expansion", args{"paths": []string{"lib/**"}, "reason": "why", "intent_id": "INT-001"})
 }
 
 func offersPrompts(w *workspace, a agent) {

@@ -121,4 +121,7 @@ type Effects struct {
 	Command *CommandEffect
 	// Selects is the intent that the call selects, "" for none.
 	Selects string
+	// Asks is what the operator has to say yes to, whatever else holds; nil for
+	// nothing. It is known from AtPlan on.
+	Asks *refusal.Refusal
 }

@@ -277,26 +277,6 @@ func TestUntracked(t *testing.T) {
 	b.refused("PROTECTED_PATH", "write_to_file", args{"path": ".git/config", "content": "x"})
 }
 
-func TestGovernanceTools(t *testing.T) {
-	b := start(t, newWorkspace(t)).connect()
-	p := b.ok("propose_intent", args{"name": "It's new", "owned_scope": []string{"new/**"}, "description": "why"})
-	if !strings.Contains(p.str("operator_command"), `orchestra-mcp intents add --name 'It'\''s new' --scope 'new/**'`) {
-		t.Errorf("%s", p.Text)
-	}
-	b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": p.str("approval_id")})
-	b.refused("MISSING_OR_INVALID_INTENT", "request_scope_expansion", args{"paths": []string{"docs/**"}, "reason": "r"})
-	e := b.ok("request_scope_expansion", args{"paths": []string{"lib/**"}, "reason": "r", "intent_id": "INT-001"})
-	if !strings.Contains(e.str("operator_command"), "orchestra-mcp intents scope INT-001 --add 'lib/**'") {
-		t.Errorf("%s", e.Text)
-	}
-	for _, path := range []string{".git/**", ".orchestration/**", "../x"} {
-		if r := b.call("request_scope_expansion", args{"paths": []string{path}, "reason": "r", "intent_id": "INT-001"}); !r.Error {
-			t.Errorf("%s can be proposed", path)
-		}
-	}
-	b.wantRecord(`"kind":"lifecycle"`, "propose_intent")
-}
-
 // Where nothing of the ignore rules can be read, no file is shown: one of them
 // may be secret.
 func TestUnusableIgnoreFileStopsReads(t *testing.T) {

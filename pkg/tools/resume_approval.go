@@ -16,7 +16,7 @@ type resumeArgs struct {
 }
 
 // resumeTool goes on with what was asked for: it stands for the call that was
-// stopped, or says what became of a request for an intent.
+// stopped.
 type resumeTool struct {
 	hooks.Tool
 	deps *Deps
@@ -29,27 +29,22 @@ func resumeApproval(d *Deps) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "resume_approval", Title: "Go on after an approval", Class: hooks.Governance,
 		Description: "Go on after APPROVAL_REQUIRED: waits for the operator's answer, and after a yes carries out the stored call exactly as approved, once; " +
-			"you need not send it again. For propose_intent and request_scope_expansion it says whether it was done.",
+			"you need not send it again.",
 		InputSchema: input([]string{"approval_id"}, schema{
 			"approval_id":    schema{"type": "string", "minLength": 1, "description": "As the earlier answer gave it."},
 			"intent_id":      text("Not used."),
 			"mutation_class": text("Not used."),
 		}),
 		OutputSchema: output(open([]string{"approval_id", "status"}, schema{
-			"approval_id":      text("The request."),
-			"status":           text("executed: the stored call was carried out; done: the file of intents says so now."),
-			"tool":             text("The tool whose call was carried out."),
-			"result":           schema{"type": "object", "description": "What that tool answers."},
-			"operator_command": text("What the operator could run."),
-			"expires_at":       text("RFC 3339."),
+			"approval_id": text("The request."),
+			"status":      text("executed: the stored call was carried out."),
+			"tool":        text("The tool whose call was carried out."),
+			"result":      schema{"type": "object", "description": "What that tool answers."},
 		})),
 	}
 	run := func(_ context.Context, _ *hooks.Call, a resumeArgs) (*reply, error) {
-		r, err := d.Approvals.Get(a.ApprovalID)
-		if err != nil {
-			return nil, err
-		}
-		return d.requested(r)
+		return nil, refusal.Newf(refusal.FileNotFound, "The request %q is none of a call that could be made.", clip(a.ApprovalID, 100)).
+			WithHint(refusal.HintAskUser).Suggest("Make the call again that asked for the approval.")
 	}
 	return &resumeTool{newSimple(spec, run), d, &arguments{name: spec.Name, source: spec.InputSchema}}
 }
@@ -82,19 +77,4 @@ type executed struct {
 	Status     string          `json:"status"`
 	Tool       string          `json:"tool"`
 	Result     json.RawMessage `json:"result"`
-}
-
-// requested says whether a request for an intent was done.
-func (d *Deps) requested(r approval.Request) (*reply, error) {
-	set, err := d.intents()
-	if err != nil {
-		return nil, err
-	}
-	if !fulfilled(r, set) {
-		return nil, refusal.Newf(refusal.ApprovalRequired, "The operator has not answered %s yet.", r.ID).
-			With("approval_id", r.ID).With("expires_at", r.ExpiresAt).With("operator_command", r.Command).
-			Suggest("Ask the user to run: %s", r.Command)
-	}
-	view := pendingView{r.ID, "done", r.Command, r.ExpiresAt.Format("2006-01-02T15:04:05Z07:00")}
-	return &reply{text: "Done: active_intents.yaml says so now. Go on with the work (list_intents shows the ids).", structured: view}, nil
 }

@@ -102,3 +102,14 @@ func encode(s schema) json.RawMessage {
 	}
 	return b
 }
+
+// sentenceLimit bounds a text that an operator is to read, in characters.
+const sentenceLimit = 4000
+
+func sentenceSchema(description string) schema {
+	s := schema{"type": "string", "minLength": 1, "maxLength": sentenceLimit}
+	if description != "" {
+		s["description"] = description
+	}
+	return s
+}

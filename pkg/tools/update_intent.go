@@ -77,6 +77,7 @@ type update struct {
 	file   *hooks.FileEffect
 
 	was      *intent.Intent
+	asks     *refusal.Refusal
 	verified []verified
 	edit     *intentsEdit
 }
@@ -85,7 +86,7 @@ func (u *update) Effects() hooks.Effects {
 	if u.status == "" {
 		return hooks.Effects{}
 	}
-	return hooks.Effects{Files: []*hooks.FileEffect{u.file}}
+	return hooks.Effects{Files: []*hooks.FileEffect{u.file}, Asks: u.asks}
 }
 
 func (u *update) Close() error { return nil }
@@ -100,6 +101,10 @@ func (u *update) Plan(context.Context) (hooks.Planned, error) {
 	u.was = in
 	if err := u.work(); err != nil {
 		return nil, err
+	}
+	if u.edit.plan.Changes() && !u.call.Operator && u.call.Ignore.NeedsApproval(in.ID) {
+		u.asks = refusal.Newf(refusal.ApprovalRequired, "Every change under %s needs the operator's approval (.intentignore); it would be %s.", in.ID, u.status).
+			With("intent_id", in.ID)
 	}
 	return u, nil
 }

@@ -54,6 +54,8 @@ func onlyOnce(call *hooks.Call) string {
 	switch {
 	case call.Effects.Selects != "":
 		return "each selection of an intent is put to you"
+	case call.Class == hooks.Governance:
+		return "each change of the intents is put to you"
 	case call.Intent == nil:
 		return "no intent is selected"
 	}

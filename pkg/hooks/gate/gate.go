@@ -113,8 +113,12 @@ func writable(ctx context.Context, c *hooks.Call, l Ledger) hooks.Decision {
 	return hooks.Allow()
 }
 
-// needsApproval puts calls under an `approve:` intent to the operator.
+// needsApproval puts calls under an `approve:` intent to the operator, and what
+// a tool says has to be put there.
 func needsApproval(c *hooks.Call) hooks.Decision {
+	if asks := c.Effects.Asks; asks != nil {
+		return hooks.Ask(hooks.PolicyAsk, asks)
+	}
 	if skips(c) || c.Intent == nil || !c.Ignore.NeedsApproval(c.Intent.ID) {
 		return hooks.Allow()
 	}
