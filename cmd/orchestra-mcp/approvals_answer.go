@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 )
 
 // maxReason is the store's bound of a reason, in characters.
@@ -95,7 +96,7 @@ func (b *inbox) recordAnswer(ctx context.Context, r approval.Request, given appr
 	if len(ids) > 0 {
 		detail["grants"] = ids
 	}
-	err := b.record(ctx, recordOfDecision(r, answerDecision(r, given), detail))
+	err := b.record(ctx, inboxRecord(r, ask.AnswerDecision(r, given), detail))
 	if err == nil {
 		return nil
 	}
@@ -208,9 +209,9 @@ func (b *inbox) revoke(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("revoke %s: %w", id, err)
 	}
-	decision := decisionOf(about, outcomeRevoked)
+	decision := ask.Decision(about, ask.Revoked)
 	decision.Principal = operatorName()
-	if err := b.record(ctx, recordOfDecision(about, decision, nil)); err != nil {
+	if err := b.record(ctx, inboxRecord(about, decision, nil)); err != nil {
 		return "", fmt.Errorf("%s is revoked, but that could not be recorded: %w", id, err)
 	}
 	return "Revoked " + id + "; the same call is asked about again.", nil

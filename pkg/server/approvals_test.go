@@ -178,6 +178,20 @@ func TestGrantLastsUntilTheIntentEnds(t *testing.T) {
 	}
 }
 
+// An intent that an agent blocks and the operator opens again has no grants,
+// also if nobody looked in between.
+func TestGrantEndsWithTheStepThatEndsItsIntent(t *testing.T) {
+	b := start(t, newWorkspace(t), asks).connect()
+	s := b.selects("INT-001")
+	put := args{"session": s, "path": "docs/a.md", "content": "1"}
+	b.answers(b.required("write_to_file", put), approval.ForIntent, "")
+	b.ok("write_to_file", put)
+	b.ok("update_intent", args{"session": s, "intent_id": "INT-001", "status": "BLOCKED", "note": "waiting"})
+	if grants, err := b.inbox().Grants(); err != nil || len(grants) != 0 {
+		t.Errorf("the grants of a blocked intent stand: %+v %v", grants, err)
+	}
+}
+
 func TestProtectedPathsAreApprovedOnce(t *testing.T) {
 	b := start(t, newWorkspace(t), asks).connect()
 	s := b.selects("INT-005")

@@ -49,6 +49,7 @@ func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepT
 		}
 	}
 	engine.AddPostHook(s.maps)
+	engine.AddPostHook(s.asks)
 	arguments := map[string]string{"intent_id": step.IntentID, "status": string(step.Status)}
 	if step.Note != "" {
 		arguments["note"] = step.Note

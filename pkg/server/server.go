@@ -71,6 +71,7 @@ type Server struct {
 	images    *images.Store
 	recorder  *trace.Recorder
 	maps      *trace.MapKeeper
+	asks      *ask.Service
 	engine    *hooks.Engine
 	deps      *tools.Deps
 	policy    gate.Policy
@@ -180,6 +181,8 @@ func (s *Server) assemble() error {
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))
 	s.engine.AddPostHook(s.maps)
+	s.engine.AddPostHook(asks)
+	s.asks = asks
 	if err := s.addPrograms(runner); err != nil {
 		return err
 	}

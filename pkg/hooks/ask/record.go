@@ -50,7 +50,7 @@ func AnswerDecision(r approval.Request, a approval.Answer) ledger.Decision {
 // a call, at the command line.
 func Record(r approval.Request, d ledger.Decision, way string) ledger.Record {
 	return ledger.Record{
-		Kind: ledger.KindDecision, IntentID: r.IntentID, Call: r.Tool, Session: r.Session,
+		Kind: ledger.KindDecision, IntentID: r.IntentID, Call: r.Tool, Session: r.Session, Client: ledger.Client{Name: r.Client},
 		Contributor: ledger.Contributor{Type: ledger.ContributorHuman}, Decision: &d, Detail: map[string]any{"way": way},
 	}
 }
