@@ -24,7 +24,7 @@ func TestEndWithCommandRunning(t *testing.T) {
 			p := w.initialized()
 			session := p.agent().selects("INT-001")
 			p.send(callLine(1, "execute_command", args{"session": session, "timeout": 60,
-				"command": "echo $$ >> pids; setsid sh -c 'echo $$ >> pids; trap \"\" TERM HUP; sleep 61; :' & sleep 62"}))
+				"command": "echo $$ | tee -a pids; setsid sh -c 'echo $$ | tee -a pids; trap \"\" TERM HUP; sleep 61; :' & sleep 62"}))
 			eventually(t, "the command runs", func() bool {
 				content, _ := os.ReadFile(w.path("pids"))
 				return strings.Count(string(content), "\n") == 2

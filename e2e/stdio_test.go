@@ -153,7 +153,7 @@ func TestLedgerLinesStayLines(t *testing.T) {
 	w := newWorkspace(t)
 	a := w.initialized().agent()
 	session := a.selects("INT-001")
-	a.ok("execute_command", args{"command": "printf 'a\\n\\u2028{}' # \n\u2028\"}\\", "session": session})
+	a.ok("execute_command", args{"command": "printf 'a\\n\\u2028{}' # \u2028\"}\\ .\n:", "session": session})
 	a.ok("write_to_file", args{"path": "src/{\"}.txt", "content": "\n{}\n", "session": session})
 	for _, line := range w.records() {
 		if !json.Valid([]byte(line)) {

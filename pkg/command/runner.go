@@ -32,12 +32,13 @@ type Options struct {
 type Runner struct {
 	artifacts *Artifacts
 	shell     string
+	dialect   string
 	family    *family
 }
 
 // NewRunner returns a Runner, or ErrUnsupported or ErrNoShell.
 func NewRunner(options Options) (*Runner, error) {
-	shell, _, err := Shell()
+	shell, dialect, err := Shell()
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +46,11 @@ func NewRunner(options Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{artifacts: options.Artifacts, shell: shell, family: family}, nil
+	return &Runner{artifacts: options.Artifacts, shell: shell, dialect: dialect, family: family}, nil
 }
+
+// Shell returns the program that runs the commands and its dialect, as the function Shell does.
+func (r *Runner) Shell() (path, dialect string) { return r.shell, r.dialect }
 
 // Run runs one command to its end and returns what became of it. The error is not nil only if nothing was started:
 // ErrInvalidSpec, ErrNotStarted if ctx has ended already, or what the system said.

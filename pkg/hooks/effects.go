@@ -3,6 +3,7 @@ package hooks
 import (
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -101,21 +102,23 @@ type CommandEffect struct {
 	Background     bool
 	// Timeout ends it.
 	Timeout time.Duration
-	// Programs are the simple commands that the line was parsed to, and
-	// Unjudged the constructs that could not be. Both are empty until commands
-	// are parsed.
+	// Programs are the simple commands that the line can run, and Unjudged says
+	// what hides others, or files that it writes.
 	Programs []Program
 	Unjudged []string
+	// Reading is what both come from; nil where nothing read the line.
+	Reading *shell.Reading
 }
 
-// Program is one simple command of a line.
+// Program is one simple command of a line: the name without its directory, and
+// the arguments up to the first that is not literal.
 type Program struct {
 	Name string
 	Args []string
 }
 
-// Effects is all that a call touches. The files of a command are its literal
-// redirect targets.
+// Effects is all that a call touches. The files of a command are the directory
+// that it starts in, as a read, and its literal redirect targets.
 type Effects struct {
 	Files   []*FileEffect
 	Command *CommandEffect

@@ -164,9 +164,11 @@ func (d *decoder) commands(f *fields, in *Intent) error {
 		return err
 	}
 	sub.owner = in.ID
+	in.command.Name = in.ID
 	c := &in.Commands
 	for _, step := range []error{
-		sub.list("allow", &c.Allow), sub.list("ask", &c.Ask), sub.list("deny", &c.Deny), sub.text("network", &c.Network),
+		d.commandRules(sub, "allow", &c.Allow, &in.command.Allow), d.commandRules(sub, "ask", &c.Ask, &in.command.Ask),
+		d.commandRules(sub, "deny", &c.Deny, &in.command.Deny), sub.text("network", &c.Network),
 	} {
 		if step != nil {
 			return step

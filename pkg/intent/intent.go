@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
@@ -26,6 +27,7 @@ type Intent struct {
 
 	scope    *Scope
 	compiled []*rule.Rule
+	command  policy.Source
 	version  string
 }
 
@@ -57,6 +59,9 @@ func (i *Intent) Scope() *Scope { return i.scope }
 
 // CompiledRules returns the rules in a form that can be evaluated, in the order of Rules.
 func (i *Intent) CompiledRules() []*rule.Rule { return slices.Clone(i.compiled) }
+
+// CommandPolicy returns the compiled rules for commands, also those that wait for trust: see [Set.Commands].
+func (i *Intent) CommandPolicy() policy.Source { return i.command }
 
 // Version returns a hash over all that the intent says, its unknown keys included, whatever its comments and layout:
 // it changes when the operator changes anything about the intent, its status included.

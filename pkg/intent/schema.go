@@ -24,8 +24,10 @@ func intentSchema() schema {
 	described := func(s schema, description string) schema {
 		return schema{"type": s["type"], "items": s["items"], "description": description}
 	}
+	prefix := mapping(commandRuleKeys, schema{"prefix": schema{"type": "string", "minLength": 1}, "match": texts, "not_match": texts})
+	prefixes := schema{"type": []string{"array", "null"}, "items": schema{"anyOf": []any{schema{"type": "string", "minLength": 1}, prefix}}}
 	commands := mapping(commandKeys, schema{
-		"allow": texts, "ask": texts, "deny": texts, "network": schema{"enum": []any{"allow", "deny", "", nil}},
+		"allow": prefixes, "ask": prefixes, "deny": prefixes, "network": schema{"enum": []any{"allow", "deny", "", nil}},
 	})
 	rules := mapping(ruleKeys, schema{
 		"name": schema{"type": "string", "minLength": 1}, "when": schema{"type": "string", "minLength": 1, "description": "A condition in CEL."},

@@ -26,12 +26,12 @@ const verifyYAML = `active_intents:
     name: Closed
     status: IN_PROGRESS
     owned_scope: ["x/**"]
-    commands: {deny: ["git push"]}
+    commands: {deny: ["touch"]}
     verify: ["touch ran"]
   - id: V-4
     name: Its verify changes the intent
     status: IN_PROGRESS
-    verify: ["sed s/changes/changed/ .orchestration/active_intents.yaml > copy && cat copy > .orchestration/active_intents.yaml"]
+    verify: ["sed s/changes/changed/ .orchestration/active_intents.yaml > copy && cp copy .orchestration/active_intents.yaml"]
 `
 
 // An agent starts, blocks and ends intents; each step is one edit of the file

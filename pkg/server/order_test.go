@@ -79,7 +79,7 @@ func TestStepsOfSettings(t *testing.T) {
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", `active_intents:
   - {id: INT-001, name: rules, status: IN_PROGRESS, owned_scope: ["src/**"], rules: [{name: r, when: 'true', action: refuse, message: m}]}
-  - {id: INT-002, name: commands, status: IN_PROGRESS, owned_scope: ["src/**"], commands: {deny: ["git push"]}}
+  - {id: INT-002, name: commands, status: IN_PROGRESS, owned_scope: ["src/**"], commands: {deny: ["true"]}}
   - {id: INT-003, name: open, status: IN_PROGRESS}
 `)
 	b := start(t, dir, func(o *server.Options) { o.Settings.Scope.Required = true }).connect()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
@@ -25,11 +26,16 @@ func policyOf(s settings.Settings) (gate.Policy, error) {
 		}
 		rules = append(rules, compiled)
 	}
+	commands, err := commandPolicy(s.Commands)
+	if err != nil {
+		return gate.Policy{}, err
+	}
 	return gate.Policy{
 		AllowUninitialized: s.Uninitialized == settings.Allow,
 		ScopeRequired:      s.Scope.Required,
 		EnforceClass:       s.MutationClass == settings.Enforce,
-		CommandRules:       len(s.Commands.Ask) > 0 || len(s.Commands.Deny) > 0 || s.Commands.Default != settings.Allow || s.Commands.Network == settings.Deny,
+		Commands:           commands,
+		NetworkDenied:      s.Commands.Network == settings.Deny,
 		Rules:              rules,
 		SandboxRequired:    s.Sandbox == settings.Require || s.Sandbox == settings.RequireLandlock,
 		AskSelection:       s.Approvals.SelectIntent == settings.Ask,
@@ -40,14 +46,42 @@ func policyOf(s settings.Settings) (gate.Policy, error) {
 	}, nil
 }
 
+// commandPolicy is what the settings say about commands.
+func commandPolicy(s settings.Commands) (policy.Policy, error) {
+	rules := policy.Source{Name: "the settings"}
+	for _, list := range []struct {
+		from []settings.CommandRule
+		to   *[]policy.Rule
+	}{{s.Allow, &rules.Allow}, {s.Ask, &rules.Ask}, {s.Deny, &rules.Deny}} {
+		for _, r := range list.from {
+			rule, err := r.Compile()
+			if err != nil {
+				return policy.Policy{}, fmt.Errorf("settings: %w", err)
+			}
+			*list.to = append(*list.to, rule)
+		}
+	}
+	return policy.Policy{Sources: []policy.Source{rules}, Default: commandAction(s.Default), Unjudged: commandAction(s.Unjudged)}, nil
+}
+
+// commandAction: auto asks, as this version has no sandbox that could hold
+// what cannot be judged. So does what nobody set.
+func commandAction(choice settings.Choice) policy.Action {
+	switch choice {
+	case settings.Allow:
+		return policy.Allow
+	case settings.Deny:
+		return policy.Deny
+	}
+	return policy.Ask
+}
+
 // withoutEffect names the settings that were changed from their default and
 // that this version accepts but does not follow. What would let somebody down
 // who counts on it (hooks, a sandbox) refuses calls instead.
 func withoutEffect(s settings.Settings) []string {
 	d := settings.Defaults()
 	changed := map[string]bool{
-		"commands.allow":             len(s.Commands.Allow) > 0,
-		"commands.unjudged":          s.Commands.Unjudged != d.Commands.Unjudged,
 		"commands.git":               s.Commands.Git != d.Commands.Git,
 		"commands.writable":          len(s.Commands.Writable) > 0,
 		"commands.revert_violations": s.Commands.RevertViolations != d.Commands.RevertViolations,

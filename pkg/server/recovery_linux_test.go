@@ -136,7 +136,7 @@ func TestKilledCommand(t *testing.T) {
 	f := newFaulty(t)
 	c, session := f.server("at the start")
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	go c.call("execute_command", args{"session": session, "command": "echo $$ >" + pidFile + ".new; mv " + pidFile + ".new " + pidFile + "; while :; do sleep 0.01; done"})
+	go c.call("execute_command", args{"session": session, "command": "echo $$ | tee " + pidFile + ".new; mv " + pidFile + ".new " + pidFile + "; while :; do sleep 0.01; done"})
 	var pid string
 	for deadline := time.Now().Add(answerTime); pid == "" && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		text, _ := os.ReadFile(pidFile)

@@ -15,10 +15,10 @@ func TestGuardsThatCannotStandRefuse(t *testing.T) {
 		set        func(*settings.Settings)
 	}{
 		"rules":           {"RULE_VIOLATION", "write_to_file", func(s *settings.Settings) { s.Rules = []settings.Rule{{Name: "r", When: "true"}} }},
-		"commands.deny":   {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Deny = []settings.CommandRule{{Prefix: "rm"}} }},
-		"commands.ask":    {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Ask = []settings.CommandRule{{Prefix: "rm"}} }},
+		"commands.deny":   {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Deny = []settings.CommandRule{{Prefix: "true"}} }},
+		"commands.ask":    {"APPROVAL_REQUIRED", "execute_command", func(s *settings.Settings) { s.Commands.Ask = []settings.CommandRule{{Prefix: "true"}} }},
 		"network":         {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Network = settings.Deny }},
-		"default":         {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Default = settings.Deny }},
+		"default":         {"COMMAND_BLOCKED", "ls", func(s *settings.Settings) { s.Commands.Default = settings.Deny }},
 		"sandbox":         {"SANDBOX_UNAVAILABLE", "execute_command", func(s *settings.Settings) { s.Sandbox = settings.Require }},
 		"sandbox kernel":  {"SANDBOX_UNAVAILABLE", "execute_command", func(s *settings.Settings) { s.Sandbox = settings.RequireLandlock }},
 		"scope.required":  {"SCOPE_VIOLATION", "write_to_file", func(s *settings.Settings) { s.Scope.Required = true }},
@@ -36,6 +36,8 @@ func TestGuardsThatCannotStandRefuse(t *testing.T) {
 				b.refused(c.code, c.tool, args{"path": "x.txt", "content": "x", "session": session})
 			case "write_config":
 				b.refused(c.code, "write_to_file", args{"path": ".mcp.json", "content": "{}", "session": session})
+			case "ls":
+				b.refused(c.code, "execute_command", args{"command": "ls", "session": session})
 			default:
 				b.refused(c.code, c.tool, args{"command": "true", "session": session})
 			}

@@ -96,8 +96,8 @@ func validBrainFile(value any) error {
 
 func validCommandRules(value any) error {
 	for _, rule := range value.([]CommandRule) {
-		if strings.TrimSpace(rule.Prefix) == "" {
-			return errors.New("a rule names no program")
+		if _, err := rule.Compile(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package settings
 import (
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
@@ -192,6 +193,15 @@ type CommandRule struct {
 	Prefix   string   // "git push"
 	Match    []string // command lines that the rule must match, checked when it is loaded
 	NotMatch []string // command lines that it must not match
+}
+
+// Compile returns the rule after holding it to its examples.
+func (r CommandRule) Compile() (policy.Rule, error) {
+	rule, err := policy.Parse(r.Prefix)
+	if err != nil {
+		return policy.Rule{}, err
+	}
+	return rule, rule.Check(r.Match, r.NotMatch)
 }
 
 // Rule is a condition that refuses or asks.

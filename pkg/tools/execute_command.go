@@ -76,25 +76,25 @@ func (t *commandTool) Targets(_ context.Context, call *hooks.Call, raw json.RawM
 		return nil, refusal.Newf(refusal.InvalidArguments, "timeout: at most %d seconds.", int(limit.Seconds()))
 	}
 	c.dir, c.cwd = t.deps.directory(c.args.Cwd)
+	c.read()
 	return c, nil
 }
 
 type commandCall struct {
-	tool   *commandTool
-	call   *hooks.Call
-	args   commandArgs
-	dir    *workspace.Target
-	cwd    *hooks.FileEffect
-	result command.Result
+	tool    *commandTool
+	call    *hooks.Call
+	args    commandArgs
+	dir     *workspace.Target
+	cwd     *hooks.FileEffect
+	targets []*hooks.FileEffect // of redirections
+	effect  *hooks.CommandEffect
+	result  command.Result
 }
 
 // Effects: the working directory stands among the files as a read, so that its
 // problem is found at step 4.
 func (c *commandCall) Effects() hooks.Effects {
-	return hooks.Effects{
-		Files:   []*hooks.FileEffect{c.cwd},
-		Command: &hooks.CommandEffect{Line: c.args.Command, Cwd: c.cwd.Path, Timeout: c.timeout()},
-	}
+	return hooks.Effects{Files: append([]*hooks.FileEffect{c.cwd}, c.targets...), Command: c.effect}
 }
 
 func (c *commandCall) timeout() time.Duration {

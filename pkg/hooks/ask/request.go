@@ -127,7 +127,7 @@ func diffsOf(call *hooks.Call) []approval.FileDiff {
 	var diffs []approval.FileDiff
 	left := maxDiff
 	for _, f := range call.Effects.Files {
-		if !f.Mutates() {
+		if !f.Mutates() || call.Effects.Command != nil { // what a command will redirect there nobody knows
 			continue
 		}
 		d := diffOf(f)

@@ -87,7 +87,8 @@ func (f *Freshness) Stale(c *hooks.Call) *refusal.Refusal {
 }
 
 func (f *Freshness) judge(c *hooks.Call, effect *hooks.FileEffect) *refusal.Refusal {
-	if !effect.Mutates() {
+	// What a command redirects to is written by the shell, whatever was seen.
+	if !effect.Mutates() || c.Effects.Command != nil {
 		return nil
 	}
 	if effect.Exists && effect.BeforeHash == "" {

@@ -11,14 +11,15 @@
 // The gate promises that a destructive call which passes it touches only paths
 // that the selected intent owns, on content that the session has seen. It
 // decides from the effects alone; that what it saw is what executes is the
-// promise of package workspace. What it cannot evaluate yet (command rules) it
-// refuses when somebody declared them.
+// promise of package workspace. What a command does beyond its
+// redirections to literal names it does not see.
 package gate
 
 import (
 	"context"
 	"errors"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -35,9 +36,12 @@ type Policy struct {
 	ScopeRequired bool
 	// EnforceClass refuses a declared refactor that is not proven.
 	EnforceClass bool
-	// CommandRules says that the settings hold rules for commands that this
-	// version cannot evaluate.
-	CommandRules bool
+	// Commands are the settings' rules for commands; those of the intent are
+	// added for each call.
+	Commands policy.Policy
+	// NetworkDenied says that commands may not connect, which nothing enforces
+	// yet.
+	NetworkDenied bool
 	// Rules are those of the settings; they hold under every intent.
 	Rules []*rule.Rule
 	// SandboxRequired says that commands may run only sandboxed.

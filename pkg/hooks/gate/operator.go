@@ -30,7 +30,7 @@ func RegisterOperator(e *hooks.Engine, intents Intents, l Ledger, settings Polic
 	at(hooks.AtTargets, "protected", protected)
 	at(hooks.AtTargets, "ignored", func(c *hooks.Call) hooks.Decision { return ignored(c, p) })
 	at(hooks.AtTargets, "scope", operatorScope)
-	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, settings) })
+	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return operatorCommand(c, settings) })
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
 		return writable(ctx, c, l), nil
 	}))

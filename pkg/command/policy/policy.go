@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
+)
+
+// Action is what happens to a command. A greater one is stricter.
+type Action int
+
+// The actions.
+const (
+	Allow Action = iota
+	Ask
+	Deny
+)
+
+func (a Action) String() string { return [...]string{"allow", "ask", "deny"}[a] }
+
+// Source is a set of rules from one place.
+type Source struct {
+	// Name says where they are from: "the settings", "INT-001".
+	Name             string
+	Allow, Ask, Deny []Rule
+}
+
+// Policy is what holds for a line.
+type Policy struct {
+	Sources []Source
+	// Default is for programs that no rule names; shell builtins that neither write nor run anything pass without.
+	Default Action
+	// Unjudged is for what cannot be judged.
+	Unjudged Action
+}
+
+// Verdict is what a line comes to, and why.
+type Verdict struct {
+	Action Action
+	// Program is the simple command that decided; "" if none did.
+	Program string
+	// Rule is the rule that decided, and Source where it is from; both "" if none did.
+	Rule, Source string
+	// Unjudged is what cannot be judged, if that decided.
+	Unjudged []string
+}
+
+// Judge takes the strictest of what the rules say of all programs of a line, and of what cannot be judged.
+func (p Policy) Judge(line *shell.Reading) Verdict {
+	verdict := Verdict{Action: Allow}
+	if len(line.Unjudged) > 0 {
+		verdict = Verdict{Action: p.Unjudged, Unjudged: line.Unjudged}
+	}
+	for _, program := range line.Programs {
+		if v := p.program(program); v.Action > verdict.Action {
+			verdict = v
+		}
+	}
+	return verdict
+}
+
+func (p Policy) program(program shell.Program) Verdict {
+	verdict, named := Verdict{Action: Allow, Program: program.String()}, false
+	for _, source := range p.Sources {
+		for _, list := range []struct {
+			action Action
+			rules  []Rule
+		}{{Ask, source.Ask}, {Deny, source.Deny}} {
+			for _, rule := range list.rules {
+				v, does := p.strict(rule, list.action, program)
+				named = named || does
+				if does && v.Action > verdict.Action {
+					v.Source = source.Name
+					verdict = v
+				}
+			}
+		}
+		for _, rule := range source.Allow {
+			named = named || rule.certain(program)
+		}
+	}
+	if !named && !harmless(program) {
+		verdict.Action = p.Default
+	}
+	return verdict
+}
+
+// strict applies a rule that asks or denies.
+func (p Policy) strict(rule Rule, action Action, program shell.Program) (Verdict, bool) {
+	verdict := Verdict{Action: action, Program: program.String(), Rule: rule.String()}
+	switch rule.match(program) {
+	case yes:
+		return verdict, true
+	case perhaps:
+		verdict.Action = min(action, p.Unjudged)
+		verdict.Unjudged = []string{"an argument that the rule names is not literal"}
+		return verdict, verdict.Action > Allow
+	}
+	return verdict, false
+}
+
+// harmless knows the builtins that run nothing and write nothing but what stands in a Reading, so that a default of
+// deny does not need a rule for every cd.
+func harmless(p shell.Program) bool {
+	switch p.Path {
+	case "cd", "pushd", "popd", "dirs", "pwd", "echo", "printf", "true", "false", ":", "test", "[", "export", "unset", "set", "shift", "return", "exit",
+		"break", "continue", "read", "local", "declare", "typeset", "readonly", "wait", "jobs", "umask", "type", "hash", "ulimit", "times", "let", "getopts",
+		"shopt", "trap", "eval", "command", "builtin", "exec", "mapfile", "readarray":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,245 @@
+package shell
+
+import (
+	"path"
+	"strings"
+	"unicode"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call reads a simple command.
+func (r *reader) call(c *syntax.CallExpr, redirs []*syntax.Redirect, s scope) flow {
+	for _, a := range c.Assigns {
+		r.assign(a, s)
+	}
+	args := r.words(c.Args, s)
+	if len(args) == 0 {
+		return stay(s.in)
+	}
+	return r.run(args, command{redirs: redirs, scope: s})
+}
+
+// command is what holds around the words of a program.
+type command struct {
+	scope
+	redirs []*syntax.Redirect
+	// fed: the program gets words or an input that the line does not show (xargs).
+	fed bool
+	// apart: it runs in a process of its own, so a cd in it moves nothing.
+	apart bool
+}
+
+// run reads a program with its arguments, and what these have it run.
+func (r *reader) run(args []Arg, c command) flow {
+	c.depth++
+	switch {
+	case len(args) == 0:
+		return stay(c.in)
+	case c.depth > maxDepth:
+		r.unjudged("commands are nested too deeply to be read")
+		return flow{elsewhere, elsewhere}
+	case !args[0].Exact:
+		r.unjudged("the name of a program is not literal: %s…", clip(args[0].Text))
+		return flow{elsewhere, elsewhere}
+	case strings.ContainsFunc(args[0].Text, hidden):
+		r.unjudged("the name of a program has invisible characters: %q", clip(args[0].Text))
+	}
+	r.program(args)
+	name := path.Base(args[0].Text)
+	if name == "cd" || name == "pushd" || name == "popd" {
+		return r.cd(args, c)
+	}
+	if f, done := r.code(name, args[1:], c); done {
+		return f
+	}
+	r.carried(name, args[1:], c)
+	if name == "." || name == "source" {
+		r.moves++
+		r.moved = true
+		return flow{elsewhere, elsewhere}
+	}
+	return stay(c.in)
+}
+
+// hidden are characters of a name that a person cannot see or takes for a space.
+func hidden(c rune) bool {
+	return c < ' ' || c == 0x7f || c >= 0x80 && (unicode.IsSpace(c) || !unicode.IsGraphic(c))
+}
+
+func (r *reader) cd(args []Arg, c command) flow {
+	if c.apart {
+		return stay(c.in)
+	}
+	r.moves++
+	r.moved = true
+	args = args[1:]
+	if len(args) > 0 && args[0].Exact && args[0].Text == "--" {
+		args = args[1:]
+	}
+	if len(args) != 1 || !args[0].Exact || args[0].Text == "" || strings.HasPrefix(args[0].Text, "-") {
+		return flow{elsewhere, c.in}
+	}
+	return flow{c.in.enter(args[0].Text), c.in}
+}
+
+// code reads builtins whose arguments are code that runs in this shell, and the shells.
+func (r *reader) code(name string, args []Arg, c command) (flow, bool) {
+	switch name {
+	case "eval":
+		return r.eval(args, c), true
+	case "command", "builtin", "exec", "time":
+		return r.builtinWrapper(name, args, c)
+	case "trap":
+		r.trap(args, c)
+	case "sh", "bash", "dash", "ash", "rbash":
+		r.shell(name, args, c)
+	case "zsh", "ksh", "ksh93", "mksh", "oksh", "lksh", "yash", "posh", "fish", "csh", "tcsh", "elvish", "nu", "xonsh", "pwsh", "powershell", "cmd", "cmd.exe":
+		if len(args) == 0 || !args[0].Exact || strings.HasPrefix(args[0].Text, "-") || strings.HasPrefix(args[0].Text, "/") && strings.Contains(name, "cmd") {
+			r.unjudged("what %s runs is not read", name)
+		}
+	default:
+		r.builtin(name, args)
+		return flow{}, false
+	}
+	return stay(c.in), true
+}
+
+// eval joins its arguments to code.
+func (r *reader) eval(args []Arg, c command) flow {
+	if len(args) > 0 && args[0].Exact && args[0].Text == "--" {
+		args = args[1:]
+	}
+	text, ok := join(args)
+	if !ok || c.fed {
+		r.unjudged("the text of eval is not literal")
+		return flow{elsewhere, elsewhere}
+	}
+	return r.text(text, c.language(), c.scope)
+}
+
+// language is the dialect of code for the shell that runs the command.
+func (c command) language() Dialect {
+	if c.dialect == "" {
+		return POSIX
+	}
+	return c.dialect
+}
+
+func join(args []Arg) (string, bool) {
+	words := make([]string, len(args))
+	for i, a := range args {
+		if !a.Exact {
+			return "", false
+		}
+		words[i] = a.Text
+	}
+	return strings.Join(words, " "), true
+}
+
+// builtinWrapper reads what runs its arguments in this shell.
+func (r *reader) builtinWrapper(name string, args []Arg, c command) (flow, bool) {
+	if name == "command" && len(args) > 0 && args[0].Exact && strings.HasPrefix(args[0].Text, "-") && strings.ContainsAny(args[0].Text, "vV") {
+		return stay(c.in), true
+	}
+	if name == "builtin" {
+		return r.run(args, c), true
+	}
+	if name == "time" {
+		c.apart = true
+	}
+	rest, ok := r.unwrap(name, wrappers()[name], args, &c)
+	if !ok {
+		return flow{elsewhere, elsewhere}, true
+	}
+	return r.run(rest, c), true
+}
+
+// trap takes code for later.
+func (r *reader) trap(args []Arg, c command) {
+	if len(args) > 0 && args[0].Exact && args[0].Text == "--" {
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 0:
+	case !args[0].Exact:
+		r.unjudged("the text of trap is not literal")
+	case args[0].Text == "-" || args[0].Text == "-l" || args[0].Text == "-p" || args[0].Text == "-P":
+	default:
+		r.afterwards(func() { r.text(args[0].Text, c.language(), c.scope) })
+	}
+}
+
+// shell reads a shell that is started: its text, its here-document, or a script, which is its own matter.
+func (r *reader) shell(name string, args []Arg, c command) {
+	dialect := POSIX
+	if name == "bash" || name == "rbash" {
+		dialect = Bash
+	}
+	options, ok := shellOptions(args)
+	if !ok || c.fed && (!options.text || options.operand == nil) {
+		r.unjudged("what %s runs is not literal", name)
+		return
+	}
+	operand := options.operand
+	switch {
+	case operand != nil && !operand.Exact:
+		r.unjudged("what %s runs is not literal", name)
+	case options.text && operand == nil:
+	case options.text:
+		r.apart(func() { r.text(operand.Text, dialect, c.scope) })
+	case operand != nil && !options.stdin:
+		if strings.HasPrefix(operand.Text, "/dev/") || strings.HasPrefix(operand.Text, "/proc/") {
+			r.unjudged("what %s reads from %s is not known", name, operand.Text)
+		}
+	default:
+		r.shellInput(name, dialect, c)
+	}
+}
+
+func (r *reader) shellInput(name string, dialect Dialect, c command) {
+	switch what, text := r.standardInput(c.redirs); what {
+	case literal:
+		r.apart(func() { r.text(text, dialect, c.scope) })
+	case file:
+	default:
+		r.unjudged("what %s reads from its standard input is not known", name)
+	}
+}
+
+// shellCall is how a shell was started.
+type shellCall struct {
+	text, stdin bool // -c, -s
+	operand     *Arg // the first operand: the text or the script
+}
+
+// shellOptions reads the options of bash and the POSIX shells, in which -c does not take its text as its own argument.
+func shellOptions(args []Arg) (call shellCall, ok bool) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		option := a.Exact && len(a.Text) > 1 && (a.Text[0] == '-' || a.Text[0] == '+')
+		switch {
+		case !a.Exact:
+			return call, false
+		case a.Text == "--" || a.Text == "-":
+			if i+1 < len(args) {
+				call.operand = &args[i+1]
+			}
+			return call, true
+		case !option:
+			call.operand = &args[i]
+			return call, true
+		case a.Text == "--norc" || a.Text == "--noprofile" || a.Text == "--posix" || a.Text == "--verbose" || a.Text == "--login" || a.Text == "--restricted" || a.Text == "--noediting":
+		case strings.HasPrefix(a.Text, "--"):
+			return call, false
+		default:
+			call.text = call.text || strings.Contains(a.Text, "c")
+			call.stdin = call.stdin || strings.Contains(a.Text, "s")
+			i += strings.Count(a.Text, "o") + strings.Count(a.Text, "O")
+			if strings.Contains(a.Text, "i") {
+				return call, false // reads its start-up files and expands aliases
+			}
+		}
+	}
+	return call, true
+}

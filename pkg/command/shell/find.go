@@ -1,0 +1,115 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// takesOne are the predicates of find with one argument.
+func takesOne() []string {
+	return []string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname", "-type", "-xtype", "-maxdepth", "-mindepth",
+		"-newer", "-anewer", "-cnewer", "-newermt", "-newerct", "-newerat", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-size", "-perm", "-user", "-group",
+		"-uid", "-gid", "-links", "-inum", "-samefile", "-fstype", "-printf", "-regextype", "-used", "-context"}
+}
+
+// find reads what -exec and its like run, and where -fprint and its like write.
+func (r *reader) find(args []Arg, c command) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case !a.Exact:
+			if couldRun(args, i) {
+				r.unjudged("an argument of find is not literal, and can be -exec")
+				return
+			}
+		case slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.Text):
+			end := i + 1
+			for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
+				end++
+			}
+			r.execute(args[i+1:end], strings.HasSuffix(a.Text, "dir"), c)
+			i = end
+		case strings.HasPrefix(a.Text, "-fprint") || a.Text == "-fls":
+			r.output(args[min(i+1, len(args)):], c)
+			i++
+		case slices.Contains(takesOne(), a.Text):
+			if i+1 < len(args) && !args[i+1].Many {
+				i++
+			}
+		}
+	}
+}
+
+// couldRun reports whether the unknown word at i can be an -exec with a program behind it.
+func couldRun(args []Arg, i int) bool {
+	a := args[i]
+	switch {
+	case a.Many && a.Open:
+		return true
+	case a.Text != "" && !strings.HasPrefix("-exec", a.Text) && !strings.HasPrefix("-ok", a.Text) && !strings.HasPrefix(a.Text, "-"):
+		return false
+	case a.Many:
+		return true
+	case i+1 == len(args):
+		return false
+	}
+	next := args[i+1]
+	return !strings.HasPrefix(next.Text, "-")
+}
+
+func (r *reader) execute(words []Arg, each bool, c command) {
+	if each { // -execdir: in the directory of each file
+		c.in = elsewhere
+	}
+	fed := make([]Arg, 0, len(words))
+	for _, a := range words {
+		if a.Text == "{}" {
+			fed = append(fed, Arg{Many: true, Open: true})
+			continue
+		}
+		fed = append(fed, marked(a, "{}"))
+	}
+	c.fed = true
+	r.run(fed, c)
+}
+
+// output is a file that find writes: like a redirection.
+func (r *reader) output(args []Arg, c command) {
+	if len(args) == 0 {
+		return
+	}
+	if !args[0].Exact {
+		r.unjudged("the file that find writes is not literal")
+		return
+	}
+	if !isDevice(args[0].Text) {
+		r.pending = append(r.pending, redirected{args[0].Text, true, c.in})
+	}
+}
+
+// git has options that have it run what they say.
+func (r *reader) git(args []Arg) {
+	for i, a := range args {
+		switch {
+		case strings.HasPrefix(a.Text, "--exec-path="), strings.HasPrefix(a.Text, "--config-env"):
+			r.unjudged("git %s can change what git runs", clip(a.Text))
+		case a.Exact && !strings.HasPrefix(a.Text, "-") && (i == 0 || args[i-1].Text != "-c" && args[i-1].Text != "-C"):
+			return // the subcommand
+		case strings.HasPrefix(a.Text, "-c"):
+			setting := Arg{Text: strings.TrimPrefix(a.Text, "-c"), Exact: a.Exact}
+			if a.Text == "-c" && i+1 < len(args) {
+				setting = args[i+1]
+			}
+			if key, _, _ := strings.Cut(strings.ToLower(setting.Text), "="); !harmlessKey(key) {
+				r.unjudged("git -c %s can change what git runs", clip(setting.Text))
+			}
+		}
+	}
+}
+
+// harmlessKey knows the settings of git that name no program and no file.
+func harmlessKey(key string) bool {
+	return slices.ContainsFunc([]string{"user.", "color.", "advice.", "core.quotepath", "core.autocrlf", "core.safecrlf", "core.abbrev", "commit.gpgsign", "tag.gpgsign",
+		"init.defaultbranch", "safe.directory", "log.", "pull.", "push.", "merge.conflictstyle", "rebase.auto", "diff.algorithm", "diff.noprefix", "gc.auto", "column.", "fetch.", "protocol.version"},
+		func(known string) bool { return strings.HasPrefix(key, known) })
+}

@@ -1,0 +1,230 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// words reads the words of a simple command.
+func (r *reader) words(list []*syntax.Word, s scope) []Arg {
+	args := make([]Arg, 0, len(list))
+	for _, w := range list {
+		args = append(args, r.word(w, s))
+	}
+	return args
+}
+
+// word resolves a word as far as it is literal, and reads the code in it.
+func (r *reader) word(w *syntax.Word, s scope) Arg {
+	if w == nil {
+		return Arg{Exact: true}
+	}
+	r.inside(w, s)
+	return resolve(w)
+}
+
+// inside reads the code in a node that is no command itself: substitutions and arithmetic.
+func (r *reader) inside(n syntax.Node, s scope) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			if n.ReplyVar || n.TempFile {
+				r.unjudged("the substitution ${ …; } is not read")
+			}
+			r.subshell(n.Stmts, s)
+			return false
+		case *syntax.ProcSubst:
+			r.out.Background = true
+			r.subshell(n.Stmts, s)
+			return false
+		case *syntax.ParamExp:
+			r.numbers.expansion(n, r)
+		case *syntax.ArithmExp:
+			r.numbers.arithmetic(n.X, r)
+		case *syntax.ArithmCmd:
+			r.numbers.arithmetic(n.X, r)
+		case *syntax.LetClause:
+			for _, x := range n.Exprs {
+				r.numbers.arithmetic(x, r)
+			}
+		case *syntax.CStyleLoop:
+			r.numbers.arithmetic(n.Init, r)
+			r.numbers.arithmetic(n.Cond, r)
+			r.numbers.arithmetic(n.Post, r)
+		case *syntax.BinaryTest:
+			r.numbers.binaryTest(n, r)
+		case *syntax.UnaryTest:
+			r.numbers.unaryTest(n, r)
+		}
+		return true
+	})
+}
+
+// builder puts an Arg together.
+type builder struct {
+	text                 strings.Builder
+	inexact, many, open  bool
+	glob, bracket        bool
+	brace, series, close bool
+}
+
+func resolve(w *syntax.Word) Arg {
+	b := &builder{}
+	for i, part := range w.Parts {
+		b.part(part, i == 0)
+	}
+	if b.brace && b.series && b.close {
+		return Arg{Many: true, Open: true}
+	}
+	return Arg{Text: b.text.String(), Exact: !b.inexact, Many: b.many, Open: b.many && b.open}
+}
+
+func (b *builder) part(part syntax.WordPart, first bool) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		if first && strings.HasPrefix(p.Value, "~") {
+			b.inexact = true
+		}
+		b.unquoted(p.Value)
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			b.ansi(p.Value)
+			return
+		}
+		b.write(p.Value)
+	case *syntax.DblQuoted:
+		if p.Dollar {
+			b.inexact = true
+		}
+		for _, inner := range p.Parts {
+			b.quoted(inner)
+		}
+	case *syntax.ProcSubst, *syntax.ArithmExp:
+		b.inexact = true
+	case *syntax.ExtGlob:
+		b.inexact, b.many = true, true
+	default:
+		b.inexact, b.many, b.open = true, true, true
+	}
+}
+
+// write adds to what is known of the word; behind the first unknown character nothing is.
+func (b *builder) write(text string) {
+	if !b.inexact {
+		b.text.WriteString(text)
+	}
+}
+
+func (b *builder) unquoted(text string) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\\':
+			if i+1 < len(text) {
+				i++
+				if text[i] == '\n' {
+					continue
+				}
+			}
+			b.write(text[i : i+1])
+			continue
+		case '*', '?':
+			b.inexact, b.many = true, true
+		case '[':
+			b.bracket = true
+		case ']':
+			if b.bracket { // what stood before it counts for nothing
+				b.globbed()
+			}
+		case '{':
+			b.brace = true
+		case ',':
+			b.series = true
+		case '.':
+			b.series = b.series || strings.HasPrefix(text[i:], "..")
+		case '}':
+			b.close = true
+		}
+		b.write(text[i : i+1])
+	}
+}
+
+// globbed takes back what follows the bracket of a character class.
+func (b *builder) globbed() {
+	if !b.inexact {
+		known := b.text.String()
+		if at := strings.IndexByte(known, '['); at >= 0 {
+			known = known[:at]
+		}
+		b.text.Reset()
+		b.text.WriteString(known)
+	}
+	b.inexact, b.many = true, true
+}
+
+func (b *builder) quoted(part syntax.WordPart) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		b.write(unescape(p.Value, "$`\"\\"))
+	case *syntax.ParamExp:
+		b.inexact = true
+		if !oneField(p) {
+			b.many, b.open = true, true
+		}
+	default:
+		b.inexact = true
+	}
+}
+
+// oneField reports whether a quoted expansion is one word, whatever its value.
+func oneField(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Param.Value != "@" && p.Index == nil && !p.Excl && p.Names == 0 &&
+		p.Slice == nil && p.Repl == nil && (p.Exp == nil || p.Exp.Word == nil || resolve(p.Exp.Word).Exact)
+}
+
+// unescape drops the backslash before the given characters and with a newline.
+func unescape(text, special string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			if text[i+1] == '\n' {
+				i++
+				continue
+			}
+			if strings.IndexByte(special, text[i+1]) >= 0 {
+				i++
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// ansi adds the text of $'…'. Escapes beyond the plainest differ between shells and locales.
+func (b *builder) ansi(text string) {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '\\' {
+			i++
+			if i == len(text) {
+				b.inexact = true
+				return
+			}
+			switch text[i] {
+			case 'n':
+				c = '\n'
+			case 't':
+				c = '\t'
+			case '\\', '\'', '"':
+				c = text[i]
+			default:
+				b.inexact = true
+				return
+			}
+		}
+		b.write(string([]byte{c}))
+	}
+}

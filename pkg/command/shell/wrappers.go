@@ -1,0 +1,238 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// wrapper is how a program takes the program that it runs: behind its own options and operands.
+type wrapper struct {
+	flags, values         string   // one-letter options without and with a value
+	longFlags, longValues []string // long options; what is in longFlags may have a value behind "="
+	operands              int      // words before the program
+	assigns               bool     // NAME=value words before the program
+	moves                 string   // options that change its directory
+	digits                bool     // -10 is an option
+}
+
+// wrappers are the programs whose arguments are read for the program that they run. Their options are those of the GNU
+// and BSD tools; an unknown one makes the line unjudged, as it could take a value.
+var wrappers = sync.OnceValue(func() map[string]wrapper {
+	common := []string{"--help", "--version"}
+	return map[string]wrapper{
+		"command": {flags: "p"},
+		"exec":    {flags: "cl", values: "a"},
+		"env": {flags: "i0v", values: "uC", assigns: true, moves: "C",
+			longFlags: append(common, "--ignore-environment", "--null", "--debug", "--block-signal", "--default-signal", "--ignore-signal"), longValues: []string{"--unset", "--chdir"}},
+		"nohup":   {longFlags: common},
+		"setsid":  {flags: "cfwhV", longFlags: append(common, "--ctty", "--fork", "--wait")},
+		"nice":    {values: "n", longFlags: common, longValues: []string{"--adjustment"}, digits: true},
+		"ionice":  {flags: "t", values: "cn", longFlags: append(common, "--ignore"), longValues: []string{"--class", "--classdata"}},
+		"stdbuf":  {values: "ioe", longFlags: common, longValues: []string{"--input", "--output", "--error"}},
+		"timeout": {flags: "vfp", values: "sk", operands: 1, longFlags: append(common, "--foreground", "--preserve-status", "--verbose"), longValues: []string{"--signal", "--kill-after"}},
+		"time":    {flags: "pvaqlh", values: "fo", longFlags: append(common, "--portability", "--verbose", "--append", "--quiet"), longValues: []string{"--format", "--output"}},
+		"sudo": {flags: "AbEHnPSkKBNis", values: "CDghpRrtTuU", assigns: true, moves: "DR",
+			longFlags:  append(common, "--askpass", "--background", "--preserve-env", "--set-home", "--non-interactive", "--preserve-groups", "--stdin", "--reset-timestamp", "--login", "--shell"),
+			longValues: []string{"--user", "--group", "--host", "--prompt", "--chdir", "--chroot", "--role", "--type", "--other-user", "--close-from", "--command-timeout"}},
+		"doas":       {flags: "nLs", values: "Cu", assigns: false},
+		"busybox":    {},
+		"toybox":     {},
+		"chroot":     {operands: 1, longFlags: common, longValues: []string{"--userspec", "--groups"}, moves: "*"},
+		"taskset":    {flags: "ac", operands: 1, longFlags: append(common, "--all-tasks", "--cpu-list")},
+		"caffeinate": {flags: "disu", values: "tw"},
+		"xargs": {flags: "0rtpxo", values: "adEILnPsRJS",
+			longFlags:  append(common, "--null", "--no-run-if-empty", "--verbose", "--interactive", "--exit", "--open-tty", "--show-limits"),
+			longValues: []string{"--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"}},
+	}
+})
+
+// Follows names the programs whose arguments are read for the program that they run, sorted.
+func Follows() []string {
+	names := []string{"find", "builtin"}
+	for name := range wrappers() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// opaque run other programs in ways that are not read.
+func opaque() []string {
+	return []string{"su", "runuser", "pkexec", "script", "strace", "ltrace", "gdb", "valgrind", "unshare", "nsenter", "setpriv", "systemd-run", "firejail", "bwrap",
+		"parallel", "watch", "flock", "unbuffer", "rlwrap", "catchsegv", "chrt", "numactl", "prlimit", "dbus-run-session", "dbus-launch", "start-stop-daemon",
+		"setarch", "linux32", "linux64", "faketime", "fakeroot", "proot", "chpst", "setuidgid", "envdir", "run-parts", "entr", "at", "batch", "crontab",
+		"expect", "screen", "tmux", "xvfb-run", "ssh-agent", "sg", "newgrp", "gosu", "su-exec", "tini", "dumb-init", "s6-setuidgid", "eatmydata", "capsh", "agetty", "vlock"}
+}
+
+// carried reads what a program runs for its caller.
+func (r *reader) carried(name string, args []Arg, c command) {
+	c.apart = true
+	switch {
+	case name == "find" || name == "gfind":
+		r.find(args, c)
+	case name == "xargs" || name == "gxargs":
+		r.xargs(args, c)
+	case name == "git":
+		r.git(args)
+	case slices.Contains(opaque(), name) && len(args) > 0:
+		r.unjudged("what %s runs is not read", name)
+	case name == "fd" || name == "fdfind":
+		if slices.ContainsFunc(args, func(a Arg) bool {
+			return strings.HasPrefix(a.Text, "-x") || strings.HasPrefix(a.Text, "-X") || strings.HasPrefix(a.Text, "--exec")
+		}) {
+			r.unjudged("what %s runs is not read", name)
+		}
+	default:
+		if how, ok := wrappers()[strings.TrimPrefix(name, "g")]; ok && name != "gexec" {
+			r.wrapped(strings.TrimPrefix(name, "g"), how, args, c)
+		} else if how, ok := wrappers()[name]; ok {
+			r.wrapped(name, how, args, c)
+		}
+	}
+}
+
+func (r *reader) wrapped(name string, how wrapper, args []Arg, c command) {
+	rest, ok := r.unwrap(name, how, args, &c)
+	switch {
+	case !ok:
+	case len(rest) > 0:
+		r.run(rest, c)
+	case c.fed:
+		r.unjudged("what %s runs is not literal", name)
+	case (name == "sudo" || name == "doas" || name == "chroot") && len(args) > 0:
+		r.unjudged("what %s runs is not known: it starts a shell", name)
+	}
+}
+
+// unwrap returns the words of the program that a wrapper runs.
+func (r *reader) unwrap(name string, how wrapper, args []Arg, c *command) ([]Arg, bool) {
+	if how.moves == "*" {
+		c.in = elsewhere
+	}
+	operands := how.operands
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		variable, value, assigned := strings.Cut(a.Text, "=")
+		switch {
+		case how.assigns && assigned && !a.Many && !strings.HasPrefix(a.Text, "-"):
+			r.variable(variable, Arg{Text: value, Exact: a.Exact}, c.scope)
+		case !a.Exact:
+			r.unjudged("what %s runs is not literal", name)
+			return nil, false
+		case a.Text == "--":
+			if operands >= len(args)-i {
+				return nil, true
+			}
+			return args[i+1+operands:], true
+		case strings.HasPrefix(a.Text, "-") && (len(a.Text) > 1 || name == "env"):
+			takes, ok := how.option(a.Text, c)
+			if ok && takes && (i+1 == len(args) || args[i+1].Many) {
+				ok = false
+			}
+			if !ok {
+				r.unjudged("the option %s of %s is not known, so what it runs is not", clip(a.Text), name)
+				return nil, false
+			}
+			if takes {
+				i++
+			}
+		case operands > 0:
+			operands--
+		default:
+			return args[i:], true
+		}
+	}
+	return nil, true
+}
+
+// option reports whether a word of options takes the next one as a value, and whether all of it is known.
+func (w wrapper) option(text string, c *command) (takes, ok bool) {
+	if text == "-" {
+		return false, true
+	}
+	if strings.HasPrefix(text, "--") {
+		name, _, valued := strings.Cut(text, "=")
+		if name == "--chdir" || name == "--chroot" {
+			c.in = elsewhere
+		}
+		if slices.Contains(w.longFlags, name) {
+			return false, true
+		}
+		return !valued, slices.Contains(w.longValues, name)
+	}
+	if w.digits && strings.Trim(text[1:], "-+0123456789") == "" {
+		return false, true
+	}
+	for i, letter := range text[1:] {
+		if strings.ContainsRune(w.moves, letter) {
+			c.in = elsewhere
+		}
+		switch {
+		case strings.ContainsRune(w.flags, letter):
+		case strings.ContainsRune(w.values, letter):
+			return i+2 == len(text), true
+		default:
+			return false, false
+		}
+	}
+	return false, true
+}
+
+// xargs runs its program with words of its input behind, or in the place of a mark.
+func (r *reader) xargs(args []Arg, c command) {
+	rest, ok := r.unwrap("xargs", wrappers()["xargs"], args, &c)
+	if !ok || len(rest) == 0 {
+		return
+	}
+	mark, ok := replacement(args[:len(args)-len(rest)])
+	if !ok {
+		r.unjudged("what xargs runs is not literal")
+		return
+	}
+	fed := make([]Arg, 0, len(rest)+1)
+	for _, a := range rest {
+		fed = append(fed, marked(a, mark))
+	}
+	if mark == "" {
+		fed = append(fed, Arg{Many: true, Open: true})
+	}
+	c.fed = true
+	r.run(fed, c)
+}
+
+// replacement finds what -I, -J or -R of xargs replaces.
+func replacement(options []Arg) (mark string, ok bool) {
+	for i, a := range options {
+		if strings.HasPrefix(a.Text, "--") || !strings.HasPrefix(a.Text, "-") {
+			continue
+		}
+		at := strings.IndexAny(a.Text, "IJ")
+		// A letter that takes a value hides those behind it.
+		if value := strings.IndexAny(a.Text, "adELnPsRS"); at < 0 || value >= 0 && value < at {
+			continue
+		}
+		mark = a.Text[at+1:]
+		if mark == "" {
+			if i+1 == len(options) || !options[i+1].Exact {
+				return "", false
+			}
+			mark = options[i+1].Text
+		}
+		if mark == "" {
+			return "", false
+		}
+	}
+	return mark, true
+}
+
+// marked is a word in which a mark will be replaced.
+func marked(a Arg, mark string) Arg {
+	if mark == "" {
+		return a
+	}
+	if before, _, found := strings.Cut(a.Text, mark); found {
+		return Arg{Text: before, Many: a.Many, Open: a.Open}
+	}
+	return a
+}

@@ -1,0 +1,116 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// command is step 5: the rules of the settings and of the intent, over what
+// the line was read to run.
+func command(c *hooks.Call, p Policy) hooks.Decision {
+	if c.Effects.Command == nil || skips(c) {
+		return hooks.Allow()
+	}
+	if r := unenforceable(c, p); r != nil {
+		return hooks.Refuse(r)
+	}
+	switch verdict := judge(c, p); verdict.Action {
+	case policy.Deny:
+		return hooks.Refuse(blocked(c, verdict))
+	case policy.Ask:
+		return hooks.Ask(hooks.PolicyAsk, blocked(c, verdict))
+	}
+	return hooks.Allow()
+}
+
+// operatorCommand is command for the operator's own call: what would be asked
+// is noted.
+func operatorCommand(c *hooks.Call, p Policy) hooks.Decision {
+	if c.Effects.Command == nil || skips(c) {
+		return hooks.Allow()
+	}
+	if verdict := judge(c, p); verdict.Action == policy.Ask && unenforceable(c, p) == nil {
+		return hooks.Allow(blocked(c, verdict).Reason() + " The operator let it through.")
+	}
+	return command(c, p)
+}
+
+// unenforceable is the refusal where somebody counts on a boundary that this
+// version does not have.
+func unenforceable(c *hooks.Call, p Policy) *refusal.Refusal {
+	if p.SandboxRequired {
+		return refusal.New(refusal.SandboxUnavailable,
+			"The settings require a sandbox for commands, and this version has none.")
+	}
+	if p.NetworkDenied {
+		return refusal.New(refusal.CommandBlocked,
+			"The settings deny the network to commands, and this version cannot keep them from it, so no command runs.")
+	}
+	if in := c.Intent; in != nil && in.Commands.Network == "deny" {
+		return refusal.Newf(refusal.CommandBlocked,
+			"%s denies the network to commands, and this version cannot keep them from it, so no command runs under it.", in.ID).
+			With("intent_id", in.ID)
+	}
+	return nil
+}
+
+func judge(c *hooks.Call, p Policy) policy.Verdict {
+	all := p.Commands
+	if c.Effects.Command.Reading == nil {
+		return policy.Verdict{Action: max(all.Unjudged, policy.Ask), Unjudged: []string{"nothing has read the line"}}
+	}
+	if c.Intent != nil {
+		all.Sources = append(all.Sources[:len(all.Sources):len(all.Sources)], intentRules(c))
+	}
+	return all.Judge(c.Effects.Command.Reading)
+}
+
+// blocked says which simple command was stopped by which rule.
+func blocked(c *hooks.Call, v policy.Verdict) *refusal.Refusal {
+	does := map[policy.Action]string{policy.Deny: "is denied", policy.Ask: "needs the operator's approval"}[v.Action]
+	var r *refusal.Refusal
+	switch {
+	case v.Rule != "":
+		r = refusal.Newf(refusal.CommandBlocked, "The command %q %s by the rule %q of %s.", short(v.Program), does, v.Rule, v.Source).
+			With("rule", v.Rule).With("rule_of", v.Source)
+		if len(v.Unjudged) > 0 {
+			r = refusal.Newf(refusal.CommandBlocked, "The command %q %s: the rule %q of %s could concern it, and an argument that it names is not literal.",
+				short(v.Program), does, v.Rule, v.Source).With("rule", v.Rule).With("rule_of", v.Source).With("unjudged", v.Unjudged)
+		}
+	case len(v.Unjudged) > 0:
+		r = refusal.Newf(refusal.CommandBlocked, "The line %s, because what it runs or writes cannot be known: %s.", does, short(strings.Join(v.Unjudged, "; "))).
+			With("unjudged", v.Unjudged).
+			Suggest("Name programs and the targets of redirections literally, and run the steps one by one; or ask the operator.")
+	default:
+		r = refusal.Newf(refusal.CommandBlocked, "The command %q %s: no rule names it, and commands.default says so.", short(v.Program), does)
+	}
+	if c.Intent != nil {
+		r = r.With("intent_id", c.Intent.ID)
+	}
+	if v.Program != "" {
+		r = r.With("program", short(v.Program))
+	}
+	return r
+}
+
+func short(text string) string {
+	const most = 300
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s…", strings.ToValidUTF8(text[:most], ""))
+}
+
+// intentRules are those of the intent. What it allows beyond the settings is
+// left out until the operator has trusted it.
+func intentRules(c *hooks.Call) policy.Source {
+	rules := c.Intent.CommandPolicy()
+	if c.Intents == nil || len(c.Intents.Commands(c.Intent).Allow) == 0 {
+		rules.Allow = nil
+	}
+	return rules
+}

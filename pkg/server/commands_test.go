@@ -1,0 +1,112 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+const commandsYAML = `active_intents:
+  - id: A
+    name: rules
+    status: IN_PROGRESS
+    owned_scope: ["src/**"]
+    commands:
+      allow: ["rm"]
+      ask: [{prefix: "npm install", match: ["npm --prefix web install x"], not_match: ["npm test"]}]
+      deny: ["git push"]
+`
+
+// A rule is found however the line writes the command, the strictest of the
+// settings and the intent counts, and the refusal says which and why.
+func TestCommandRules(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
+	b := start(t, dir, func(o *server.Options) {
+		o.Settings.Commands.Deny = []settings.CommandRule{{Prefix: "rm -rf"}}
+		o.Settings.Commands.Ask = []settings.CommandRule{{Prefix: "mkdir"}}
+	}).connect()
+	s := b.selects("A")
+	run := func(line string) args { return args{"session": s, "command": line} }
+	for _, line := range []string{"git push", "true && /usr/bin/git -C src push", `g""it \push`, "sh -c 'echo $(git push)'", "env A=1 git push origin"} {
+		r := b.refused("COMMAND_BLOCKED", "execute_command", run(line))
+		if r.details()["rule"] != "git push" || r.details()["rule_of"] != "A" || !strings.Contains(r.details()["program"].(string), "push") && !strings.Contains(r.Text, "git") {
+			t.Errorf("%s: %s", line, r.Text)
+		}
+	}
+	if r := b.refused("COMMAND_BLOCKED", "execute_command", run("touch src/made; rm -rf src")); r.details()["rule_of"] != "the settings" {
+		t.Errorf("%s", r.Text)
+	}
+	b.holds(map[string]string{"src/a.txt": b.read("src/a.txt")})
+	for _, line := range []string{"npm --prefix web install x", "mkdir src/new", "$X push", "eval \"$X\"", "curl x | sh", "npm $ARGS", "a 'b"} {
+		r := b.refused("APPROVAL_REQUIRED", "execute_command", run(line))
+		if id, _ := r.details()["approval_id"].(string); id == "" {
+			t.Errorf("%s: nobody is asked: %s", line, r.Text)
+		}
+	}
+	b.ok("execute_command", run("git status; cat src/a.txt | head -1; echo \"$HOME\""))
+}
+
+// A redirection to a literal name is a path like any other, from wherever the
+// line has gone.
+func TestRedirectionsArePaths(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".intentignore", "secret:keys/\nsrc/frozen\n")
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	for line, code := range map[string]string{
+		"echo x > out.txt":                          "SCOPE_VIOLATION",
+		"cd src && echo x > ../out.txt":             "SCOPE_VIOLATION",
+		"sh -c 'echo x >> out.txt'":                 "SCOPE_VIOLATION",
+		"echo x > src/frozen":                       "INTENTIGNORE_PATH_BLOCKED",
+		"cat < keys/a":                              "INTENTIGNORE_PATH_BLOCKED",
+		"echo x > .git/hooks/pre-commit":            "PROTECTED_PATH",
+		"cd .git && echo x > config":                "PROTECTED_PATH",
+		"echo x > .orchestration/config.yaml":       "PROTECTED_PATH",
+		"echo x > /etc/orchestra":                   "PATH_OUTSIDE_WORKSPACE",
+		"echo x > ../outside":                       "PATH_OUTSIDE_WORKSPACE",
+		"echo x > src":                              "NOT_A_REGULAR_FILE",
+		"echo x > \"$OUT\"":                         "APPROVAL_REQUIRED",
+		"true || { echo x > docs/never.txt; } || :": "SCOPE_VIOLATION",
+	} {
+		b.refused(code, "execute_command", args{"session": s, "command": line})
+	}
+	b.ok("execute_command", args{"session": s, "command": "mkdir -p src/sub && cd src/sub && echo x > ../made.txt 2>/dev/null && cat < ../made.txt >&2"})
+	b.holds(map[string]string{"src/made.txt": "x\n"})
+	b.ok("execute_command", args{"session": s, "command": "echo y >> made.txt", "cwd": "src"})
+	b.holds(map[string]string{"src/made.txt": "x\ny\n"})
+}
+
+// What is unjudged, and what no rule names, follow the settings; builtins that
+// only move and print need no rule.
+func TestDefaultAndUnjudged(t *testing.T) {
+	b := start(t, newWorkspace(t), func(o *server.Options) {
+		o.Settings.Commands.Default, o.Settings.Commands.Unjudged = settings.Deny, settings.Deny
+		o.Settings.Commands.Allow = []settings.CommandRule{{Prefix: "cat"}}
+	}).connect()
+	s := b.selects("INT-001")
+	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "ls"})
+	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "cat a | $X"})
+	b.ok("execute_command", args{"session": s, "command": "cd src && cat a.txt && echo done"})
+
+	open := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Commands.Unjudged = settings.Allow }).connect()
+	s = open.selects("INT-001")
+	open.ok("execute_command", args{"session": s, "command": "X=echo; $X one"})
+}
+
+// A rule that does not hold its own examples makes its file unreadable.
+func TestRulesAreHeldToTheirExamples(t *testing.T) {
+	for _, rule := range []string{`{prefix: "git push", match: ["git pull"]}`, `{prefix: "git", not_match: ["git pull"]}`, `"git push; rm"`, `"$X"`, `{prefix: "git", matches: []}`, `{match: ["x"]}`, `7`} {
+		dir := newWorkspace(t)
+		b := start(t, dir).connect()
+		s := b.selects("INT-001")
+		write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: n, status: IN_PROGRESS, owned_scope: [src/**], commands: {deny: ["+rule+"]}}\n")
+		if strings.Contains(rule, "matches") { // an unknown key is warned about only
+			b.ok("execute_command", args{"session": s, "command": "true"})
+			continue
+		}
+		b.refused("INTENTS_UNREADABLE", "execute_command", args{"session": s, "command": "true"})
+	}
+}

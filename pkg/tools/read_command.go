@@ -1,0 +1,78 @@
+package tools
+
+import (
+	"path"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+)
+
+// read finds what the line runs and redirects to.
+func (c *commandCall) read() {
+	c.effect = &hooks.CommandEffect{Line: c.args.Command, Cwd: c.cwd.Path, Background: c.args.Background, Timeout: c.timeout()}
+	if runner := c.tool.deps.Runner; runner != nil {
+		c.effect.Shell, c.effect.Dialect = runner.Shell()
+	}
+	reading := shell.Read(c.args.Command, shell.Dialect(c.effect.Dialect))
+	c.effect.Reading, c.effect.Unjudged = &reading, reading.Unjudged
+	c.effect.Background = c.effect.Background || reading.Background
+	for _, p := range reading.Programs {
+		c.effect.Programs = append(c.effect.Programs, hooks.Program{Name: p.Name, Args: p.Literal()})
+	}
+	if c.cwd.Problem != nil {
+		return
+	}
+	for _, target := range reading.Writes {
+		c.targets = append(c.targets, c.redirected(target))
+	}
+	for _, target := range reading.Reads {
+		// What a command reads elsewhere is not looked at; secret paths are.
+		if e := c.redirected(target); e.Problem == nil {
+			e.Kind = hooks.Read
+			c.targets = append(c.targets, e)
+		}
+	}
+}
+
+// redirected is the effect on a target of a redirection. The shell opens it by
+// its name when it gets there, so the name is all that can be judged.
+func (c *commandCall) redirected(name string) *hooks.FileEffect {
+	at, problem := c.tool.deps.climbed(c.cwd.Path, name)
+	if problem != nil {
+		return problem
+	}
+	target, effect := c.tool.deps.target(at)
+	if target != nil {
+		_ = target.Close()
+	}
+	return effect
+}
+
+// climbed is a name below a directory, without "..": the kernel goes up from
+// where a link led to, not from where the link stands.
+func (d *Deps) climbed(dir, name string) (at string, problem *hooks.FileEffect) {
+	if !strings.Contains("/"+name+"/", "/../") {
+		if path.IsAbs(name) {
+			return name, nil
+		}
+		return path.Join(dir, name), nil
+	}
+	at = dir
+	if path.IsAbs(name) {
+		at = "/"
+	}
+	for _, element := range strings.Split(name, "/") {
+		if element != ".." {
+			at = path.Join(at, element)
+			continue
+		}
+		t, effect := d.directory(at)
+		if effect.Problem != nil {
+			return "", effect
+		}
+		at = path.Join(t.Path(), "..")
+		_ = t.Close()
+	}
+	return at, nil
+}
