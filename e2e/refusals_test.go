@@ -119,7 +119,7 @@ func intentProvocations() []provocation {
 			w.write(".orchestration/.intentignore", "approve:INT-001\n")
 			defer w.remove(".orchestration/.intentignore")
 			r := a.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "src/n", "content": "", "session": session})
-			a.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"]})
+			a.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"], "session": session})
 		}},
 		{refusal.RuleViolation, "rule of the intent", false, func(_ *workspace, a agent) {
 			a.refused("RULE_VIOLATION", "write_to_file", args{"path": "src/eval.js", "content": "eval(x)\n", "session": a.selects("INT-006")})

@@ -106,8 +106,21 @@ func makeDir(root *os.Root, name string, mode fs.FileMode) error {
 	return err
 }
 
-// openRegular opens a file that must be a regular one under its own name: no link, no FIFO that would block.
-func openRegular(root *os.Root, name string, flag int) (*os.File, fs.FileInfo, error) {
+// errReplaced: between the look at a name and its opening another file took it.
+var errReplaced = errors.New("was replaced while it was opened")
+
+// openRegular opens a file that must be a regular one under its own name: no link, no FIFO that would block. A rotation or
+// git may put another file there at any moment, so it looks again, but not for ever.
+func openRegular(root *os.Root, name string, flag int) (file *os.File, info fs.FileInfo, err error) {
+	for range maxReplaced {
+		if file, info, err = openOnce(root, name, flag); !errors.Is(err, errReplaced) {
+			break
+		}
+	}
+	return file, info, err
+}
+
+func openOnce(root *os.Root, name string, flag int) (*os.File, fs.FileInfo, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
 		return nil, nil, err
@@ -121,7 +134,7 @@ func openRegular(root *os.Root, name string, flag int) (*os.File, fs.FileInfo, e
 	}
 	info, err := file.Stat()
 	if err == nil && !os.SameFile(before, info) {
-		err = fmt.Errorf("%s was replaced while it was opened", name)
+		err = fmt.Errorf("%s %w", name, errReplaced)
 	}
 	if err != nil {
 		file.Close()
