@@ -1,0 +1,190 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime/debug"
+
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// standFor makes the call that another stands for.
+func (e *Engine) standFor(ctx context.Context, call *Call, req Request, stand *Stand) Result {
+	req.Tool, req.Arguments = stand.Tool, stand.Arguments
+	if tool, ok := e.tools[req.Tool].(StandIn); ok {
+		return e.refused(ctx, call, refusal.Newf(refusal.InvalidArguments, "%s cannot stand for itself.", tool.Spec().Name))
+	}
+	result := e.Do(ctx, req)
+	if result.IsError || result.InLine != nil {
+		return result
+	}
+	made, err := stand.Result(result)
+	if err != nil {
+		e.log.Error().Err(err).Str("tool", call.Tool).Msg("a result could not be rendered")
+		return result
+	}
+	return made
+}
+
+// maxAsked bounds how often one call is put to the operator because what it
+// would do keeps changing.
+const maxAsked = 3
+
+// judge runs a call, and puts it to the operator where that is needed. An
+// answer is about what was shown: with one the call is judged anew from its
+// beginning, since everything may have changed while it was waited for.
+func (e *Engine) judge(ctx context.Context, tool Tool, call *Call, req Request) (Result, error) {
+	answered := ""
+	for range maxAsked {
+		result, asking, err := e.do(ctx, tool, call, req.Arguments, answered)
+		if answered != "" && err == nil {
+			e.asker.Lapse(answered) // of no effect on one that was used
+		}
+		if err != nil || len(asking) == 0 {
+			return result, err
+		}
+		if answered, err = e.asker.Ask(ctx, call, asking); err != nil {
+			var inLine *InLine
+			if errors.As(err, &inLine) {
+				return Result{InLine: inLine}, nil
+			}
+			return Result{}, &hookRefusal{asking[0].Hook, refusal.From(err)}
+		}
+		if ctx.Err() != nil {
+			e.asker.Lapse(answered)
+			return Result{}, cancelledBefore()
+		}
+		again := e.newCall(tool.Spec(), req)
+		again.ID, *call = call.ID, *again
+	}
+	e.asker.Lapse(answered)
+	return Result{}, refusal.New(refusal.Busy, "What this call would do changed each time while the operator was asked, so no answer was about it. Nothing was changed.")
+}
+
+func cancelledBefore() *refusal.Refusal {
+	return refusal.New(refusal.Cancelled, "The call was cancelled before it took effect.")
+}
+
+// hookRefusal remembers which hook refused, for the ledger.
+type hookRefusal struct {
+	hook string
+	*refusal.Refusal
+}
+
+func (h *hookRefusal) Unwrap() error { return h.Refusal }
+
+// do judges a call, and runs it unless the operator has to be asked first.
+// answered is the answer that it comes back with.
+func (e *Engine) do(ctx context.Context, tool Tool, call *Call, args json.RawMessage, answered string) (result Result, asking []Question, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error().Str("tool", call.Tool).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("tool panicked")
+			err = refusal.Newf(refusal.InternalError, "The tool %s failed inside the server; see its log.", call.Tool)
+		}
+	}()
+	targeted, err := tool.Targets(ctx, call, args)
+	if err != nil {
+		return Result{}, nil, err
+	}
+	defer targeted.Close()
+	call.Effects = targeted.Effects()
+
+	var aside []Question
+	if err := e.gate(ctx, AtTargets, call, &aside); err != nil {
+		return Result{}, nil, err
+	}
+	planned, err := targeted.Plan(ctx)
+	call.Effects = targeted.Effects()
+	if err != nil {
+		return Result{}, nil, withAside(aside, answered, e.staleFirst(call, err))
+	}
+	if err := e.gate(ctx, AtPlan, call, &aside); err != nil {
+		return Result{}, nil, withAside(aside, answered, err)
+	}
+	if ctx.Err() != nil {
+		return Result{}, nil, cancelledBefore()
+	}
+	if passed, err := e.pass(ctx, call, aside); err != nil || !passed {
+		return Result{}, aside, err
+	}
+	result, err = e.execute(ctx, call, planned)
+	return result, nil, err
+}
+
+// pass reports whether nothing keeps the call from executing.
+func (e *Engine) pass(ctx context.Context, call *Call, aside []Question) (bool, error) {
+	if len(aside) == 0 {
+		return true, nil
+	}
+	notes, passed, err := e.asker.Pass(ctx, call, aside)
+	if err != nil {
+		return false, &hookRefusal{aside[0].Hook, refusal.From(err)}
+	}
+	if !passed {
+		return false, nil
+	}
+	call.Notes = append(call.Notes, notes...)
+	for _, q := range aside {
+		if q.Refusal.Code() == refusal.MissingOrInvalidIntent {
+			call.Untracked = true // SPEC 9: recorded so
+		}
+	}
+	return true, nil
+}
+
+// gate runs the hooks of one stage. The first refusal stops; an askable
+// failure is put aside where somebody can be asked.
+func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Question) error {
+	for _, entry := range e.pre[stage] {
+		d := entry.decide(ctx, call)
+		switch d.verdict {
+		case allowed:
+			call.Notes = append(call.Notes, d.notes...)
+		case asked:
+			for _, q := range d.questions(entry.hook.Name()) {
+				if d.policy == PolicyRefuse || e.asker == nil || !e.asker.CanAsk(call, q) {
+					return &hookRefusal{q.Hook, q.Refusal}
+				}
+				*aside = append(*aside, q)
+			}
+		default:
+			return &hookRefusal{entry.hook.Name(), d.refusal}
+		}
+	}
+	return nil
+}
+
+// withAside refuses with the failure that was put aside first and names the
+// later one without its content: nobody is asked about a call that would fail
+// anyway, and a path that is not allowed must not have its content quoted. After
+// a yes the later one is what stands in the way.
+func withAside(aside []Question, answered string, later error) error {
+	if len(aside) == 0 {
+		return later
+	}
+	if answered != "" {
+		hook := ""
+		if by := (*hookRefusal)(nil); errors.As(later, &by) {
+			hook = by.hook
+		}
+		return &hookRefusal{hook, refusal.From(later).With("approved_before", answered)}
+	}
+	first := aside[0]
+	also := refusal.From(later)
+	return &hookRefusal{first.Hook, first.Refusal.With("also", []refusal.Code{also.Code()}).
+		Suggest("Nobody was asked, because the call would fail anyway with %s: mend that first (%s), then make the call again to have the operator asked.", also.Code(), also.Hint())}
+}
+
+// staleFirst prefers staleness over a plan that does not fit: a diff made from
+// lines that have changed since fails because of that change.
+func (e *Engine) staleFirst(call *Call, err error) error {
+	if e.fresh == nil {
+		return err
+	}
+	stale := e.fresh.Stale(call)
+	if stale == nil {
+		return err
+	}
+	return stale.With("also", []refusal.Code{refusal.From(err).Code()})
+}
