@@ -75,6 +75,9 @@ func (t *commandTool) Targets(_ context.Context, call *hooks.Call, raw json.RawM
 	if limit := t.deps.MaxCommandTimeout; time.Duration(c.args.Timeout)*time.Second > limit || c.args.Timeout > int(limit.Seconds()) {
 		return nil, refusal.Newf(refusal.InvalidArguments, "timeout: at most %d seconds.", int(limit.Seconds()))
 	}
+	if strings.Contains(c.args.Command, "\x00") {
+		return nil, refusal.New(refusal.InvalidArguments, "command: it has a NUL byte, which no command line can have.")
+	}
 	c.dir, c.cwd = t.deps.directory(c.args.Cwd)
 	c.read()
 	return c, nil
