@@ -40,9 +40,12 @@ func TestSweep(t *testing.T) {
 			put(t, filepath.Join(dir, "sub/old"), "old")
 			prepare := func(w *workspace.Workspace, path string) *workspace.Prepared {
 				at := resolve(t, w, path)
-				t.Cleanup(func() { at.Close() })
 				p, err := w.Prepare(context.Background(), []workspace.Change{{Op: workspace.Create, Target: at, After: []byte("new")}})
 				must(t, err)
+				t.Cleanup(func() {
+					_ = p.Discard() // waits for the flush that is under way; what was swept is not there any more
+					at.Close()
+				})
 				return p
 			}
 			dead, looks := openAt(t, dir, opts...), openAt(t, dir, opts...)
