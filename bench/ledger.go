@@ -130,6 +130,7 @@ func sizeBelow(dir string) (size int64, err error) {
 }
 
 func (l longLedger) selects(ctx context.Context) ([]Row, error) {
+	settleDisk()
 	p, err := l.served(ctx, l.dir)
 	if err != nil {
 		return nil, err

@@ -60,3 +60,7 @@ func loadAverage() string {
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
 }
+
+// settleDisk brings what was written so far to disk, so that its writing back
+// does not weigh on what is measured next.
+func settleDisk() { unix.Sync() }

@@ -29,3 +29,6 @@ func flushDir(path string) error {
 func fileSystem(string) string { return "file system not named on this system" }
 
 func loadAverage() string { return "" }
+
+// settleDisk does nothing here.
+func settleDisk() {}
