@@ -88,8 +88,8 @@ func (r *review) notLarge(id string) error {
 	if r.blobs.err != nil {
 		return r.blobs.err
 	}
-	kind, _, err := r.objects.open(id)
-	if err == nil && kind == "" {
+	found, err := r.objects.Open(id)
+	if err == nil && found.Kind == "" {
 		err = fmt.Errorf("%w; fetch the whole repository, without a filter", ErrPartial)
 	}
 	return err

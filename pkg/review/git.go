@@ -1,62 +1,22 @@
 package review
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
-// repository asks git about commits. Nothing that a commit, a configuration file of the work tree, a graft or a
-// replacement object says can change the answer or start a program.
+// repository asks git about commits.
 type repository struct {
-	dir string
+	gitread.Repository
 	ctx context.Context
 }
 
-func (r repository) command(args ...string) *exec.Cmd {
-	args = append([]string{
-		"--no-replace-objects", "--literal-pathspecs", "-c", "core.commitGraph=false", "-c", "core.fsmonitor=false",
-		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.quotePath=false", "-c", "protocol.allow=never",
-	}, args...)
-	cmd := exec.CommandContext(r.ctx, "git", args...)
-	cmd.Dir = r.dir
-	cmd.Env = append(withoutGit(os.Environ()), "GIT_GRAFT_FILE="+os.DevNull, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = time.Second
-	return cmd
-}
-
-// withoutGit drops the variables by which the git of a hook would point elsewhere.
-func withoutGit(environ []string) []string {
-	var kept []string
-	for _, variable := range environ {
-		name, _, _ := strings.Cut(variable, "=")
-		switch name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE",
-			"GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_ATTR_SOURCE":
-		default:
-			kept = append(kept, variable)
-		}
-	}
-	return kept
-}
-
-func (r repository) ask(args ...string) (string, error) {
-	out, err := r.command(args...).Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(failed.Stderr))
-	}
-	return strings.TrimSuffix(string(out), "\n"), err
-}
+func (r repository) ask(args ...string) (string, error) { return r.Ask(r.ctx, args...) }
 
 func (r repository) commit(revision string) (string, error) {
 	id, err := r.ask("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
@@ -125,72 +85,9 @@ func (r repository) list(commit, path string) ([]treeEntry, error) {
 	return found, nil
 }
 
-// objects reads objects from one running git.
-type objects struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	rest int64 // of the object that was opened last, with the newline behind it
-}
-
-func (r repository) objects() (*objects, error) {
-	o := &objects{cmd: r.command("cat-file", "--batch")}
-	var err error
-	if o.in, err = o.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := o.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	o.out = bufio.NewReaderSize(out, 256<<10)
-	return o, o.cmd.Start()
-}
-
-// open gives the kind and size of an object; no kind is no object. The id is hex: nothing else reaches git.
-func (o *objects) open(id string) (kind string, size int64, err error) {
-	if n, err := io.CopyN(io.Discard, o.out, o.rest); err != nil {
-		o.rest -= n
-		return "", 0, err
-	}
-	o.rest = 0
-	if _, err := io.WriteString(o.in, id+"\n"); err != nil {
-		return "", 0, err
-	}
-	line, err := o.out.ReadString('\n')
-	if err != nil {
-		return "", 0, fmt.Errorf("git cat-file: %w", err)
-	}
-	fields := strings.Fields(line)
-	if len(fields) == 2 && fields[1] == "missing" {
-		return "", 0, nil
-	}
-	if len(fields) != 3 {
-		return "", 0, fmt.Errorf("git cat-file: %s", strings.TrimSpace(line))
-	}
-	if size, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
-		return "", 0, fmt.Errorf("git cat-file: %s", strings.TrimSpace(line))
-	}
-	o.rest = size + 1
-	return fields[1], size, nil
-}
-
-// copyTo writes the object that was opened last.
-func (o *objects) copyTo(w io.Writer) error {
-	n, err := io.CopyN(w, o.out, o.rest-1)
-	o.rest -= n
-	return err
-}
-
-func (o *objects) close() {
-	o.in.Close()
-	o.cmd.Process.Kill() // it may be in the middle of an object that nobody wants
-	o.cmd.Wait()
-}
-
 // blobs keeps the contents that are asked for again and again.
 type blobs struct {
-	objects *objects
+	objects *gitread.Objects
 	known   map[string][]byte
 	held    int
 	err     error // git failed, and every answer after it is nothing
@@ -223,13 +120,13 @@ func (b *blobs) content(id string) ([]byte, bool) {
 }
 
 func (b *blobs) read(id string) ([]byte, error) {
-	kind, size, err := b.objects.open(id)
-	if err != nil || kind != "blob" || size > maxText {
+	found, err := b.objects.Open(id)
+	if err != nil || found.Kind != "blob" || found.Size > maxText {
 		return nil, err
 	}
 	var content bytes.Buffer
-	content.Grow(int(size) + 1) // never nil
-	err = b.objects.copyTo(&content)
+	content.Grow(int(found.Size) + 1) // never nil
+	_, err = io.Copy(&content, b.objects)
 	return content.Bytes()[:content.Len():content.Len()], err
 }
 

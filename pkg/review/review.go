@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -23,7 +24,7 @@ type review struct {
 	git        repository
 	prefix     string // of the workspace in the repository: empty or with a slash at its end
 	scratch    string
-	objects    *objects
+	objects    *gitread.Objects
 	blobs      *blobs
 	snapshots  map[string]*snapshot
 	base, head *snapshot
@@ -42,7 +43,7 @@ type review struct {
 // whatever it says; the errors are those of this package, and of git.
 func Run(ctx context.Context, root *os.Root, opts Options) (*Report, error) {
 	r := &review{
-		ctx: ctx, root: root, opts: opts, git: repository{root.Name(), ctx}, snapshots: map[string]*snapshot{},
+		ctx: ctx, root: root, opts: opts, git: repository{gitread.Repository{Dir: root.Name()}, ctx}, snapshots: map[string]*snapshot{},
 		touched: map[string][]*record{}, changed: map[string]*File{}, ends: map[string][2]string{}, grouped: map[grouping]*group{}, intents: map[string]*Intent{},
 		report: &Report{MinTraced: opts.MinTraced, strict: opts.Strict, Findings: []Finding{}, Files: []File{}, Outside: []string{}, Unproven: []string{}},
 	}
@@ -98,7 +99,7 @@ func (r *review) open() error {
 	if err != nil {
 		return err
 	}
-	if r.objects, err = r.git.objects(); err != nil {
+	if r.objects, err = r.git.Objects(r.ctx, "--batch"); err != nil {
 		return fmt.Errorf("run git: %w", err)
 	}
 	r.blobs = &blobs{objects: r.objects, known: map[string][]byte{}}
@@ -162,7 +163,7 @@ func (r *review) close() {
 		s.root.Close()
 	}
 	if r.objects != nil {
-		r.objects.close()
+		r.objects.Close()
 	}
 	if r.scratch != "" {
 		os.RemoveAll(r.scratch)

@@ -3,6 +3,7 @@ package review
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -76,11 +77,11 @@ func (s *review) fill(snap *snapshot) error {
 }
 
 func (s *review) extract(root *os.Root, e treeEntry) error {
-	kind, _, err := s.objects.open(e.id)
+	found, err := s.objects.Open(e.id)
 	switch {
 	case err != nil:
 		return err
-	case kind != "blob":
+	case found.Kind != "blob":
 		return errors.New("it is not at hand: a partial clone has to fetch it first")
 	}
 	if err := root.MkdirAll(path.Dir(e.path), 0o700); err != nil {
@@ -90,7 +91,8 @@ func (s *review) extract(root *os.Root, e treeEntry) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.objects.copyTo(file), file.Close())
+	_, err = io.Copy(file, s.objects)
+	return errors.Join(err, file.Close())
 }
 
 // get gives an intent as the commit has it.

@@ -30,10 +30,10 @@ type heldContent struct {
 
 func newBeginnings(ctx context.Context, r repository) (*beginnings, error) {
 	sizes, err := r.objects(ctx, "--batch-check")
-	return &beginnings{git: ledger.NewGit(r.dir), sizes: sizes}, err
+	return &beginnings{git: ledger.NewGit(r.Dir), sizes: sizes}, err
 }
 
-func (b *beginnings) close() { b.sizes.close() }
+func (b *beginnings) close() { b.sizes.Close() }
 
 // keep is a reader of the content that holds it once it has been read to its end, unless it is large.
 func (b *beginnings) keep(id string, content io.Reader) io.Reader {
@@ -111,11 +111,11 @@ func (b *beginnings) size(id string) (int64, error) {
 	if !isObjectName(id) {
 		return -1, nil
 	}
-	found, err := b.sizes.open(id)
-	if err != nil || found.kind != "blob" {
+	found, err := b.sizes.Open(id)
+	if err != nil || found.Kind != "blob" {
 		return -1, err
 	}
-	return found.size, nil
+	return found.Size, nil
 }
 
 func isObjectName(id string) bool { return len(id) == 40 || len(id) == 64 }

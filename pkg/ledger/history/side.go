@@ -24,11 +24,11 @@ type side struct {
 func (w *walk) of(o *objects, commit string, c *content) side {
 	name := "commit " + short(commit)
 	return side{content: c, name: name, open: func(segment string) (io.Reader, error) {
-		found, err := o.open(c.segments[segment])
+		found, err := o.Open(c.segments[segment])
 		switch {
 		case err != nil:
 			return nil, err
-		case found.kind != "blob":
+		case found.Kind != "blob":
 			return nil, fmt.Errorf("%s of %s is not at hand: a partial clone has to fetch it first", segment, name)
 		}
 		return w.damages.lines(segment, name, o)

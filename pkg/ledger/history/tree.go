@@ -94,22 +94,22 @@ func (o *objects) collect(into map[string]string, dir entry, suffix string) erro
 
 // tree parses a tree object: mode, space, name, NUL and the raw id of each entry.
 func (o *objects) tree(name string) ([]entry, error) {
-	found, err := o.open(name)
+	found, err := o.Open(name)
 	switch {
 	case err != nil:
 		return nil, err
-	case found.kind != "tree":
+	case found.Kind != "tree":
 		return nil, fmt.Errorf("%s is not at hand as a tree: a partial clone has to fetch it first", name)
 	}
 	raw, err := io.ReadAll(io.LimitReader(o, maxTree+1))
 	if err != nil {
-		return nil, o.failed(err)
+		return nil, o.Failed(err)
 	}
 	if len(raw) > maxTree {
 		return nil, fmt.Errorf("tree %s is larger than %d bytes", name, maxTree)
 	}
 	var entries []entry
-	for idLen := len(found.id) / 2; len(raw) > 0; {
+	for idLen := len(found.ID) / 2; len(raw) > 0; {
 		head, rest, ok := bytes.Cut(raw, []byte{0})
 		mode, name, spaced := strings.Cut(string(head), " ")
 		if !ok || !spaced || len(rest) < idLen {

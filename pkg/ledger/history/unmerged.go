@@ -16,11 +16,11 @@ import (
 // Unmerged lists the segments of the ledger that git's index has in several versions, because a merge, a rebase or a
 // cherry-pick stopped at them. Without git or a repository there are none.
 func Unmerged(ctx context.Context, root *os.Root) ([]ledger.Unmerged, error) {
-	r := repository{dir: root.Name()}
-	if _, err := r.ask(ctx, "rev-parse", "--git-dir"); err != nil {
+	r := repositoryAt(root.Name())
+	if _, err := r.Ask(ctx, "rev-parse", "--git-dir"); err != nil {
 		return nil, nil
 	}
-	listed, err := r.ask(ctx, "ls-files", "--unmerged", "-z", "--", home)
+	listed, err := r.Ask(ctx, "ls-files", "--unmerged", "-z", "--", home)
 	if err != nil {
 		return nil, fmt.Errorf("look for unmerged files: %w", err)
 	}
@@ -77,20 +77,13 @@ func (r repository) blob(ctx context.Context, id string) (io.ReadCloser, error) 
 	if err != nil {
 		return nil, err
 	}
-	found, err := o.open(id)
-	if err == nil && found.kind != "blob" {
+	found, err := o.Open(id)
+	if err == nil && found.Kind != "blob" {
 		err = errors.New("the object " + id + " is not at hand")
 	}
 	if err != nil {
-		o.close()
+		o.Close()
 		return nil, err
 	}
-	return openBlob{o}, nil
-}
-
-type openBlob struct{ *objects }
-
-func (b openBlob) Close() error {
-	b.close()
-	return nil
+	return o, nil
 }

@@ -75,18 +75,18 @@ type walk struct {
 
 func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk, error) {
 	w := &walk{
-		repository: repository{dir: root.Name()}, limit: limit, homes: map[string]string{}, pending: map[ledger.Hash]dropped{}, seals: map[string]droppedSeal{},
+		repository: repositoryAt(root.Name()), limit: limit, homes: map[string]string{}, pending: map[ledger.Hash]dropped{}, seals: map[string]droppedSeal{},
 		damages: damages{},
 	}
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("%w: git is not installed: %v", ErrNoHistory, err)
 	}
-	prefix, err := w.ask(ctx, "rev-parse", "--show-prefix")
+	prefix, err := w.Ask(ctx, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHistory, err)
 	}
 	w.way = append(strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' }), home)
-	if w.head, err = w.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", cmp.Or(opts.Head, "HEAD")+"^{commit}"); err != nil {
+	if w.head, err = w.Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", cmp.Or(opts.Head, "HEAD")+"^{commit}"); err != nil {
 		if opts.Head != "" {
 			return nil, fmt.Errorf("%s is not a commit that this repository has: %w", opts.Head, err)
 		}
@@ -130,7 +130,7 @@ func (w *walk) committed() (*workTree, error) {
 func (w *walk) close() {
 	for _, o := range []*objects{w.trees, w.before, w.after} {
 		if o != nil {
-			o.close()
+			o.Close()
 		}
 	}
 	if w.begins != nil {
@@ -150,7 +150,7 @@ func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
 		}
 		revisions = append(revisions, "^"+base)
 	}
-	shallow, err := w.ask(ctx, "rev-parse", "--is-shallow-repository")
+	shallow, err := w.Ask(ctx, "rev-parse", "--is-shallow-repository")
 	if err != nil {
 		return Report{}, err
 	}
@@ -172,7 +172,7 @@ func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
 }
 
 func (w *walk) resolve(ctx context.Context, revision string) (string, error) {
-	commit, err := w.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	commit, err := w.Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil {
 		return "", fmt.Errorf("%s is not a commit that this repository has: %w", revision, err)
 	}

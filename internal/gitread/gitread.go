@@ -1,0 +1,67 @@
+// Package gitread asks git about the commits and objects of a repository, for who must not be fooled by it.
+//
+// # Promise
+//
+// It only reads. Nothing that the repository's configuration, a commit, a graft, a replacement object, or the environment
+// of a hook says can change an answer, start a program or fetch anything. What is read through [Objects] is streamed: no
+// object is held as a whole.
+//
+// # Non-promise
+//
+// Names and revisions are the caller's to put behind --end-of-options. An Objects is for one goroutine.
+package gitread
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Repository is the one around a directory.
+type Repository struct{ Dir string }
+
+// Command is git with these arguments, kept from everything in the repository that could change what it says.
+func (r Repository) Command(ctx context.Context, args ...string) *exec.Cmd {
+	args = append([]string{
+		"--no-replace-objects", "--literal-pathspecs", "-c", "core.commitGraph=false", "-c", "core.fsmonitor=false",
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.quotePath=false", "-c", "protocol.allow=never",
+	}, args...)
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = r.Dir
+	cmd.Env = append(withoutGit(os.Environ()), "GIT_GRAFT_FILE="+os.DevNull, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// withoutGit drops the variables by which a hook's or a caller's git would point elsewhere.
+func withoutGit(environ []string) []string {
+	var kept []string
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		switch name {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+			"GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
+			"GIT_ATTR_SOURCE":
+		default:
+			kept = append(kept, variable)
+		}
+	}
+	return kept
+}
+
+// Ask runs a git that answers with little, and gives that without the last newline.
+func (r Repository) Ask(ctx context.Context, args ...string) (string, error) {
+	cmd := r.Command(ctx, args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(errs.String()))
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}

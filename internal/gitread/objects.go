@@ -1,0 +1,116 @@
+package gitread
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// Objects answers requests for objects, one after the other, from one running git.
+type Objects struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	errs bytes.Buffer
+	rest int64 // of the object that is being read
+	bare bool  // it gives no contents
+}
+
+// Objects starts a git that gives objects with --batch, or with --batch-check only what they are.
+func (r Repository) Objects(ctx context.Context, mode string) (*Objects, error) {
+	o := &Objects{cmd: r.Command(ctx, "cat-file", mode), bare: mode == "--batch-check"}
+	o.cmd.Stderr = &o.errs
+	in, err := o.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := o.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	o.in, o.out = in, bufio.NewReaderSize(out, 256<<10)
+	if err := o.cmd.Start(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Object is what stands before an object's content. The zero value is no object.
+type Object struct {
+	ID, Kind string
+	Size     int64 // in bytes
+}
+
+// Open asks for an object by a name that git understands; none is an empty object. Its content is then read from o, and
+// what is left of it is passed over by the next Open.
+func (o *Objects) Open(name string) (Object, error) {
+	if err := o.skip(); err != nil {
+		return Object{}, o.Failed(err)
+	}
+	if strings.ContainsAny(name, "\n\x00") {
+		return Object{}, fmt.Errorf("the path of the workspace in the repository has a line break, which git's batch mode cannot take")
+	}
+	if _, err := io.WriteString(o.in, name+"\n"); err != nil {
+		return Object{}, o.Failed(err)
+	}
+	line, err := o.out.ReadString('\n')
+	if err != nil {
+		return Object{}, o.Failed(err)
+	}
+	line = strings.TrimSuffix(line, "\n")
+	if line == name+" missing" {
+		return Object{}, nil
+	}
+	fields := strings.Fields(line)
+	if len(fields) != 3 {
+		return Object{}, fmt.Errorf("git cat-file: %s", line)
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return Object{}, fmt.Errorf("git cat-file: %s", line)
+	}
+	if !o.bare {
+		o.rest = size + 1 // a newline ends it
+	}
+	return Object{ID: fields[0], Kind: fields[1], Size: size}, nil
+}
+
+// Read gives the content of the object that was opened last.
+func (o *Objects) Read(p []byte) (int, error) {
+	if o.rest <= 1 {
+		return 0, io.EOF
+	}
+	n, err := o.out.Read(p[:min(int64(len(p)), o.rest-1)])
+	o.rest -= int64(n)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+func (o *Objects) skip() error {
+	n, err := io.CopyN(io.Discard, o.out, o.rest)
+	o.rest -= n
+	return err
+}
+
+// Failed ends git after an answer that git did not give, which it does only by ending.
+func (o *Objects) Failed(err error) error {
+	o.in.Close()
+	o.cmd.Wait() // what it said is complete then
+	return fmt.Errorf("git cat-file: %w: %s", err, strings.TrimSpace(o.errs.String()))
+}
+
+// Close ends git. It returns nil.
+func (o *Objects) Close() error {
+	o.in.Close()
+	o.cmd.Process.Kill() // it may be in the middle of an object that nobody wants
+	o.cmd.Wait()
+	return nil
+}
