@@ -111,10 +111,6 @@ func (h *history) fill(ctx context.Context, lines []Line, at state, limit int, m
 // Story tells which records, the newest first, wrote line number line of the content now or the lines in whose place
 // it stands. The arguments are those of File.
 func Story(ctx context.Context, path string, line int, now []byte, records []ledger.Entry, contents Contents) ([]Touch, error) {
-	return story(ctx, path, line, now, files{records: records}, contents)
-}
-
-func story(ctx context.Context, path string, line int, now []byte, past files, contents Contents) ([]Touch, error) {
 	texts, err := textLines(now)
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
@@ -122,7 +118,7 @@ func story(ctx context.Context, path string, line int, now []byte, past files, c
 	if line < 1 || line > len(texts) {
 		return nil, fmt.Errorf("%w: %s has %d lines, there is no line %d", ErrNoSuchLine, path, len(texts), line)
 	}
-	h := newHistory(path, past, contents)
+	h := newHistory(path, files{records: records}, contents)
 	return h.story(ctx, path, line, now, texts, len(h.steps))
 }
 

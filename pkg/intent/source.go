@@ -76,15 +76,6 @@ func (s *source) lineEnd(at int) int {
 	return at
 }
 
-// lineOf returns the index in lines of the line that holds the offset.
-func (s *source) lineOf(at int) int {
-	i, found := slices.BinarySearch(s.lines, at)
-	if !found {
-		i--
-	}
-	return max(i, 0)
-}
-
 // line returns the text of a line by its index in lines, without its break.
 func (s *source) line(i int) string {
 	return string(s.data[s.lines[i]:s.lineEnd(s.lines[i])])

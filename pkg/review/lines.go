@@ -168,22 +168,9 @@ func (r *review) removers(before side, related []*record) (map[int]bool, error) 
 func turnedRound(rec *record) ledger.Entry {
 	e := ledger.Entry{ID: rec.ID, Hash: rec.Hash, Time: time.UnixMilli(-rec.Time.UnixMilli())}
 	for _, c := range rec.Changes {
-		if c.Op == ledger.OpUnchanged {
-			continue
+		if c.Op != ledger.OpUnchanged {
+			e.Changes = append(e.Changes, c.Inverse())
 		}
-		back := ledger.Change{Path: c.Path, Op: c.Op, Before: c.After, After: c.Before, BeforeOID: c.AfterOID, AfterOID: c.BeforeOID, Coarse: c.Coarse}
-		switch c.Op {
-		case ledger.OpCreated:
-			back.Op = ledger.OpDeleted
-		case ledger.OpDeleted:
-			back.Op = ledger.OpCreated
-		case ledger.OpMoved:
-			back.Path, back.From = c.From, c.Path
-		}
-		for _, h := range c.Hunks {
-			back.Hunks = append(back.Hunks, [4]int{h[2], h[3], h[0], h[1]})
-		}
-		e.Changes = append(e.Changes, back)
 	}
 	return e
 }

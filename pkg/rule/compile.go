@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -80,13 +79,4 @@ func syntaxError(issues *cel.Issues) error {
 		break
 	}
 	return &SyntaxError{max(first.Location.Line(), 1), max(first.Location.Column(), 0) + 1, reason}
-}
-
-// PositionOf returns the error's place in the expression, and whether it has one.
-func PositionOf(err error) (line, column int, ok bool) {
-	var at *SyntaxError
-	if !errors.As(err, &at) {
-		return 0, 0, false
-	}
-	return at.Line, at.Column, true
 }

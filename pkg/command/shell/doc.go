@@ -5,7 +5,7 @@
 // It promises that every simple command that the line itself can start stands
 // in [Reading.Programs], and every file that a redirection of the line can
 // write in [Reading.Writes], or that [Reading.Unjudged] says why not. That
-// holds through env, sudo, xargs, find -exec and their like ([Follows]), into
+// holds through env, sudo, xargs, find -exec and their like, into
 // the text of sh -c, eval, trap and here-documents given to a shell, into
 // substitutions and functions. Branches are not decided: what stands behind
 // false && is listed too. Reading takes bounded time and memory, and does not

@@ -47,16 +47,6 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 	}
 })
 
-// Follows names the programs whose arguments are read for the program that they run, sorted.
-func Follows() []string {
-	names := []string{"find", "builtin"}
-	for name := range wrappers() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // opaque run other programs in ways that are not read.
 func opaque() []string {
 	return []string{"su", "runuser", "pkexec", "script", "strace", "ltrace", "gdb", "valgrind", "unshare", "nsenter", "setpriv", "systemd-run", "firejail", "bwrap",

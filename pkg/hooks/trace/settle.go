@@ -215,7 +215,7 @@ func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*
 	rec.Detail = map[string]any{ledger.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the mutation was taken back"}
 	for _, f := range found.Files {
 		if change, ok := changeOf(planned, f.Path); ok && f.Fate == workspace.Undone {
-			rec.Changes = append(rec.Changes, inverse(change))
+			rec.Changes = append(rec.Changes, change.Inverse())
 		}
 	}
 	if len(rec.Changes) == 0 {
@@ -227,22 +227,6 @@ func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*
 // retractionID is the same however often a retraction is drafted.
 func retractionID(d *ledger.Draft) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:orchestra:retraction:"+d.ID())).String()
-}
-
-func inverse(c ledger.Change) ledger.Change {
-	back := ledger.Change{Path: c.Path, Op: c.Op, Before: c.After, After: c.Before, BeforeOID: c.AfterOID, AfterOID: c.BeforeOID}
-	switch c.Op {
-	case ledger.OpCreated:
-		back.Op = ledger.OpDeleted
-	case ledger.OpDeleted:
-		back.Op = ledger.OpCreated
-	case ledger.OpMoved:
-		back.Path, back.From = c.From, c.Path
-	}
-	for _, h := range c.Hunks {
-		back.Hunks = append(back.Hunks, [4]int{h[2], h[3], h[0], h[1]})
-	}
-	return back
 }
 
 // filesOf and planOf translate between the workspace and the journal, which
