@@ -1,0 +1,45 @@
+package sandbox
+
+// Level is how a command is held, weakest first.
+type Level string
+
+// The levels.
+const (
+	// None holds nothing.
+	None Level = "none"
+	// Landlock restricts what can be written, with the kernel's Landlock alone.
+	Landlock Level = "landlock"
+	// Full has namespaces of its own, read-only masks, Landlock and seccomp.
+	Full Level = "full"
+)
+
+// Box is what one command may reach. Paths are absolute, clean and free of
+// links. What is not Hidden can be read.
+type Box struct {
+	// Workspace is the root of the workspace.
+	Workspace string
+	// Writable are existing directories, with everything below them, and
+	// existing files: what may be changed. Nothing else may be, in the
+	// workspace or out of it, but Temp and the devices that tools need.
+	Writable []string
+	// Frozen are paths below Writable that must stay as they are, also those
+	// that do not exist and then may not come into being. Only Full can hold
+	// them: for Landlock a Box has no Writable above one.
+	Frozen []Frozen
+	// Hidden are files and directories that cannot be read or listed. Only
+	// Full can hold them.
+	Hidden []string
+	// Temp is a private directory that the command gets as TMPDIR, in place of
+	// the system's.
+	Temp string
+	// DenyNetwork: no connection leaves the machine or reaches another process
+	// of it.
+	DenyNetwork bool
+}
+
+// Frozen is one path that must not change.
+type Frozen struct {
+	Path string
+	// Directory says what stands in where nothing exists yet.
+	Directory bool
+}
