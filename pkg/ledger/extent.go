@@ -140,7 +140,7 @@ func namesIn(root *os.Root, dir, suffix string) ([]string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list %s/%s: %w", home, dir, err)
 	}
-	var names []string
+	names := make([]string, 0, len(all))
 	for _, name := range all {
 		if strings.HasSuffix(name, suffix) {
 			names = append(names, dir+"/"+name)

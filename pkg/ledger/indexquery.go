@@ -17,7 +17,7 @@ func (q *query) useIndex(ctx context.Context, x *index, places []extent) error {
 	if !selective {
 		return nil
 	}
-	q.index, q.wanted, q.views = x, w, map[string]*view{}
+	q.index, q.wanted, q.views = x, w, make(map[string]*view, len(places))
 	x.only(places)
 	for _, place := range places {
 		v, err := x.view(ctx, place)

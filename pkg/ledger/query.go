@@ -114,6 +114,7 @@ func (l *Ledger) queryOnce(ctx context.Context, f Filter, paths []string) (Resul
 
 // collect gives up to Limit matches of all segments.
 func (q *query) collect(ctx context.Context, root *os.Root, places []extent) (found []Entry, err error) {
+	found = make([]Entry, 0, min(q.Limit, maxHeldLimit))
 	take := func(e Entry) error {
 		found = append(found, e)
 		if q.Limit > 0 && len(found) == q.Limit {

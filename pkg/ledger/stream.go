@@ -60,13 +60,12 @@ func (l *Ledger) ScanLines(ctx context.Context, want func(line []byte) bool, vis
 	return l.scan(ctx, &query{seen: seenLines{}, want: want}, visit)
 }
 
-// cursor is one segment on its way through a merge.
+// cursor is one segment on its way through a merge. Most of a long ledger's are never begun: they have to be small.
 type cursor struct {
-	entries iter.Seq2[Entry, error]
-	next    func() (Entry, error, bool) // nil until it is begun
-	end     func()
-	begun   bool
-	head    Entry // once begun
+	place *extent
+	next  func() (Entry, error, bool) // nil until it is begun
+	end   func()
+	head  *Entry // nil until it is begun
 	// bound is not behind the first head in the order of the merge; while it does not come first, the segment need
 	// not be opened.
 	bound   time.Time
@@ -76,33 +75,37 @@ type cursor struct {
 // merge gives the matches of several segments in the order of their times: whichever segment's next match comes first
 // goes first. Of equal times the earlier segment comes first, as in Query.
 func (q *query) merge(ctx context.Context, root *os.Root, places []extent, visit func(Entry) error) error {
-	open := make([]*cursor, 0, len(places))
+	open := make([]cursor, len(places))
 	defer func() {
 		for _, c := range open {
 			c.stop()
-			q.seen.forget(c.head.Hash) // not given yet, for the case that all begins again
+			if c.head != nil {
+				q.seen.forget(c.head.Hash) // not given yet, for the case that all begins again
+			}
 		}
 	}()
-	for _, place := range places {
-		c := &cursor{entries: q.entries(ctx, root, place)}
-		c.bound, c.bounded = q.bound(place)
-		open = append(open, c)
+	for i := range places {
+		open[i].place = &places[i]
+		open[i].bound, open[i].bounded = q.bound(places[i].name)
 	}
 	for len(open) > 0 {
 		at := q.first(open)
-		if c := open[at]; c.begun {
-			head := c.head
-			c.head = Entry{}
-			if err := visit(head); err != nil {
+		c := &open[at]
+		if head := c.head; head != nil {
+			c.head = &Entry{}
+			if err := visit(*head); err != nil {
 				return err
 			}
 		}
-		more, err := open[at].advance()
+		if c.next == nil {
+			c.next, c.end = iter.Pull2(q.entries(ctx, root, *c.place))
+		}
+		more, err := c.advance()
 		if err != nil {
 			return err
 		}
 		if !more {
-			open[at].stop()
+			c.stop()
 			open = slices.Delete(open, at, at+1)
 		}
 	}
@@ -110,8 +113,8 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []extent, visit
 }
 
 // bound gives the time that no match of a segment comes before.
-func (q *query) bound(place extent) (time.Time, bool) {
-	v := q.views[place.name]
+func (q *query) bound(segment string) (time.Time, bool) {
+	v := q.views[segment]
 	if v == nil || v.size > v.end {
 		return time.Time{}, false
 	}
@@ -122,20 +125,20 @@ func (q *query) bound(place extent) (time.Time, bool) {
 }
 
 // first is the cursor whose head comes next, or one that has to begin before that can be said.
-func (q *query) first(open []*cursor) int {
+func (q *query) first(open []cursor) int {
 	best := -1
 	for i, c := range open {
-		if !c.begun && !c.bounded {
+		if c.head == nil && !c.bounded {
 			return i
 		}
-		if c.begun && (best < 0 || q.before(c.head.Time, open[best].head.Time)) {
+		if c.head != nil && (best < 0 || q.before(c.head.Time, open[best].head.Time)) {
 			best = i
 		}
 	}
 	next := best
 	for i, c := range open {
 		// A bound that equals the head may stand for one that comes first.
-		if !c.begun && (best < 0 || !q.before(open[best].head.Time, c.bound)) &&
+		if c.head == nil && (best < 0 || !q.before(open[best].head.Time, c.bound)) &&
 			(next == best || q.before(c.bound, open[next].bound)) {
 			next = i
 		}
@@ -151,11 +154,8 @@ func (q *query) before(a, b time.Time) bool {
 }
 
 func (c *cursor) advance() (more bool, err error) {
-	if c.next == nil {
-		c.next, c.end = iter.Pull2(c.entries)
-	}
 	head, err, more := c.next()
-	c.head, c.begun = head, true
+	c.head = &head
 	return more && err == nil, err
 }
 
