@@ -162,7 +162,9 @@ func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
 			b := ruledBench(t, "rules: [{name: "+name+", when: '"+when+"', action: ask}]")
 			s := b.selects("INT-001")
 			r := b.refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "n.txt", "content": strings.Repeat("the same line\n", 4000)})
-			if r.details()["rule"] != name || r.str("action_hint") != "ask_user" || !strings.Contains(r.str("error"), "could not be evaluated") {
+			// On a busy machine the time is over before the budget is: then trying again may help.
+			late := name == "expensive" && strings.Contains(r.str("error"), "in time") && r.str("action_hint") == "retry"
+			if r.details()["rule"] != name || r.str("action_hint") != "ask_user" && !late || !strings.Contains(r.str("error"), "could not be evaluated") {
 				t.Errorf("%s", r.Text)
 			}
 			b.holds(map[string]string{"n.txt": ""})
