@@ -79,7 +79,7 @@ func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepar
 		if pending == nil {
 			return prepared, nil, nil
 		}
-		e.classify(call, pending.Outcome)
+		e.classify(ctx, call, pending.Outcome)
 		var entry Inflight
 		if entry, err = e.recorder.Begin(ctx, call, pending); err == nil {
 			return prepared, entry, nil
@@ -166,11 +166,11 @@ func (unwritten) Done()                         {}
 func (unwritten) Abort(back func() error) error { return back() }
 
 // classify resolves the class of what changed, before the record is drafted.
-func (e *Engine) classify(call *Call, outcome *Outcome) {
+func (e *Engine) classify(ctx context.Context, call *Call, outcome *Outcome) {
 	if outcome.Class.Class != "" {
 		return
 	}
-	outcome.Class = mutation.Resolve(call.Declared, mutation.Judge(judged(outcome.Changed())))
+	outcome.Class = mutation.Resolve(call.Declared, mutation.Judge(ctx, judged(outcome.Changed())))
 	if outcome.Class.Warning != "" {
 		outcome.Warnings = append(outcome.Warnings, outcome.Class.Warning)
 	}
@@ -190,7 +190,7 @@ func (e *Engine) record(ctx context.Context, call *Call, outcome *Outcome, entry
 	if len(outcome.Changed()) == 0 && outcome.Command == nil && outcome.Record == nil {
 		return nil
 	}
-	e.classify(call, outcome)
+	e.classify(ctx, call, outcome)
 	id, err := entry.Record(context.WithoutCancel(ctx), outcome)
 	outcome.RecordID = id
 	return err

@@ -4,11 +4,15 @@
 //
 // It promises that AST_REFACTOR is never the outcome of a guess: without a
 // parser for the language the evidence is "unsupported" and the class is what
-// the agent declared. It does not yet prove anything: no language has a parser
-// in this version, so every verdict is unsupported.
+// the agent declared.
 package mutation
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
+)
 
 // Class is a mutation class, as agents declare it and the ledger records it.
 type Class string
@@ -19,36 +23,30 @@ const (
 	Evolution Class = "INTENT_EVOLUTION"
 )
 
-// Evidence says how a verdict was reached.
-type Evidence string
+// The types that the judges of the languages share.
+type (
+	Evidence = verdict.Evidence
+	File     = verdict.File
+	Limits   = verdict.Limits
+	Rename   = verdict.Rename
+	Move     = verdict.Move
+	Verdict  = verdict.Verdict
+)
 
 // The four kinds of evidence.
 const (
-	Proven      Evidence = "proven"
-	ProvenLocal Evidence = "proven-local"
-	Unproven    Evidence = "unproven"
-	Unsupported Evidence = "unsupported"
+	Proven      = verdict.Proven
+	ProvenLocal = verdict.ProvenLocal
+	Unproven    = verdict.Unproven
+	Unsupported = verdict.Unsupported
 )
 
-// File is one changed file of a call.
-type File struct {
-	Path          string
-	Before, After []byte
-}
-
-// Verdict is what the comparison of a call's files came to.
-type Verdict struct {
-	Evidence Evidence
-	// Reason is one line that a reviewer understands.
-	Reason string
-}
-
 // Judge compares the files of one call together.
-func Judge(files []File) Verdict {
+func Judge(_ context.Context, files []File) Verdict {
 	if len(files) == 0 {
-		return Verdict{Unsupported, "no file changed"}
+		return Verdict{Evidence: Unsupported, Reason: "no file changed"}
 	}
-	return Verdict{Unsupported, "this version has no parser for " + files[0].Path}
+	return Verdict{Evidence: Unsupported, Reason: "this version has no parser for " + files[0].Path}
 }
 
 // Resolved is a call's class for the ledger.

@@ -33,7 +33,7 @@ func TestResolve(t *testing.T) {
 func TestJudgeProvesNothingYet(t *testing.T) {
 	same := []mutation.File{{Path: "a.go", Before: []byte("package a"), After: []byte("package a\n")}}
 	for _, files := range [][]mutation.File{nil, same} {
-		if v := mutation.Judge(files); v.Evidence != mutation.Unsupported || v.Reason == "" {
+		if v := mutation.Judge(t.Context(), files); v.Evidence != mutation.Unsupported || v.Reason == "" {
 			t.Errorf("%+v", v)
 		}
 	}

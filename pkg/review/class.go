@@ -27,7 +27,7 @@ func (r *review) checkClasses() {
 			together = append(together, call...)
 			continue
 		}
-		switch v := r.opts.Judge(files); v.Evidence {
+		switch v := r.opts.Judge(r.ctx, files); v.Evidence {
 		case mutation.Unproven:
 			r.contradict(first, v.Reason)
 		case mutation.Unsupported:
@@ -122,7 +122,7 @@ func (r *review) checkTogether(records []*record) (checked bool) {
 			files = append(files, mutation.File{Path: c.Path, Before: before, After: after})
 		}
 	}
-	switch v := r.opts.Judge(files); v.Evidence {
+	switch v := r.opts.Judge(r.ctx, files); v.Evidence {
 	case mutation.Unproven:
 		r.contradict(records[0], "all records that changed these files claim so, and the change from the merge base to HEAD is none: "+v.Reason)
 		return true

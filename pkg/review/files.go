@@ -116,7 +116,7 @@ func (r *review) traceFile(d difference) error {
 		return err
 	}
 	if before.there && after.there && before.isText && after.isText && d.oldID != d.newID {
-		f.Evidence = r.opts.Judge([]mutation.File{{Path: after.path, Before: before.content, After: after.content}}).Evidence
+		f.Evidence = r.opts.Judge(r.ctx, []mutation.File{{Path: after.path, Before: before.content, After: after.content}}).Evidence
 		r.ends[after.path] = [2]string{before.id, after.id}
 	}
 	if before.there && after.there && d.oldMode != d.newMode {

@@ -1,6 +1,8 @@
 package review
 
 import (
+	"context"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
@@ -165,5 +167,5 @@ type Options struct {
 	// Seals say whose signatures to believe, and to require.
 	Seals seal.VerifyOptions
 	// Judge compares the two contents of files; default mutation.Judge.
-	Judge func([]mutation.File) mutation.Verdict
+	Judge func(context.Context, []mutation.File) mutation.Verdict
 }

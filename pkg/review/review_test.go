@@ -453,7 +453,7 @@ func TestCannotBeJudged(t *testing.T) {
 }
 
 // A judge that knows one rule: who says "refactor" in the text keeps what it does.
-func honestJudge(files []mutation.File) mutation.Verdict {
+func honestJudge(_ context.Context, files []mutation.File) mutation.Verdict {
 	for _, f := range files {
 		if !strings.Contains(string(f.After), "refactor") {
 			return mutation.Verdict{Evidence: mutation.Unproven, Reason: "it does something else"}

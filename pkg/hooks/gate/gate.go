@@ -84,7 +84,9 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Po
 		return rules(ctx, c, p), nil
 	}))
 	at(hooks.AtPlan, "freshness", fresh.check)
-	at(hooks.AtPlan, "class", func(c *hooks.Call) hooks.Decision { return class(c, p) })
+	e.AddGate(hooks.AtPlan, hooks.PreFunc("class", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
+		return class(ctx, c, p), nil
+	}))
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
 		return writable(ctx, c, l), nil
 	}))

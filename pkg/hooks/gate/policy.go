@@ -1,13 +1,15 @@
 package gate
 
 import (
+	"context"
+
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
 // class is step 8.
-func class(c *hooks.Call, p Policy) hooks.Decision {
+func class(ctx context.Context, c *hooks.Call, p Policy) hooks.Decision {
 	if skips(c) || !p.EnforceClass || c.Declared != mutation.Refactor {
 		return hooks.Allow()
 	}
@@ -18,7 +20,7 @@ func class(c *hooks.Call, p Policy) hooks.Decision {
 		}
 		files = append(files, mutation.File{Path: f.Path, Before: f.Before, After: f.After})
 	}
-	if v := mutation.Judge(files); v.Evidence == mutation.Unproven {
+	if v := mutation.Judge(ctx, files); v.Evidence == mutation.Unproven {
 		return hooks.Refuse(refusal.Newf(refusal.MutationClassMismatch, "Declared %s, but %s.", c.Declared, v.Reason).
 			With("declared", string(c.Declared)).With("computed", string(mutation.Evolution)))
 	}

@@ -1,0 +1,122 @@
+// Package verdict has the small types that every judge of a language shares
+// with pkg/mutation: what is compared, within which limits, and what the
+// comparison came to. It decides nothing.
+package verdict
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Evidence says how a verdict was reached.
+type Evidence string
+
+// The four kinds of evidence.
+const (
+	// Proven: the two programs are the same up to renaming, layout, comments
+	// and order.
+	Proven Evidence = "proven"
+	// ProvenLocal: so they are, but names changed that other files could use.
+	ProvenLocal Evidence = "proven-local"
+	// Unproven: they differ, or it could not be shown that they do not.
+	Unproven Evidence = "unproven"
+	// Unsupported: there is no parser for the language.
+	Unsupported Evidence = "unsupported"
+)
+
+// rank orders evidence from the strongest to the one that decides about a call
+// of several files. A difference that was found outranks one that could not be
+// looked for.
+func (e Evidence) rank() int {
+	switch e {
+	case Proven:
+		return 0
+	case ProvenLocal:
+		return 1
+	case Unsupported:
+		return 2
+	}
+	return 3
+}
+
+// Outranks tells whether e decides over other when both belong to one call.
+func (e Evidence) Outranks(other Evidence) bool { return e.rank() > other.rank() }
+
+// File is one changed file of a call.
+type File struct {
+	// Path is where the file is now, or was for a deletion; slash-separated,
+	// relative to the workspace.
+	Path string
+	// From is where a moved file came from, else "".
+	From string
+	// Before and After are the whole contents; nil where there is no file.
+	Before, After []byte
+}
+
+// Created tells whether there was no file before.
+func (f File) Created() bool { return f.Before == nil && f.After != nil }
+
+// Deleted tells whether there is no file any more.
+func (f File) Deleted() bool { return f.Before != nil && f.After == nil }
+
+// Moved tells whether the file has another path than before.
+func (f File) Moved() bool { return f.From != "" && f.From != f.Path }
+
+// Limits bound one comparison. A limit that is reached is Unproven.
+type Limits struct {
+	// Size is the most bytes that one side of one file may have.
+	Size int
+	// Total is the most bytes that all sides of all files may have together.
+	Total int
+	// Time is how long a comparison may take.
+	Time time.Duration
+	// Depth is how deeply syntax may be nested.
+	Depth int
+}
+
+// Rename is one name that was changed throughout.
+type Rename struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Kind is what the name stands for: "function", "type", "field", "local
+	// variable".
+	Kind string `json:"kind"`
+	// Line is where the name is declared after the change, from 1.
+	Line int `json:"line"`
+}
+
+// Move is one declaration that stands elsewhere than before, among its
+// siblings.
+type Move struct {
+	Declaration string `json:"declaration"`
+	FromLine    int    `json:"from_line"`
+	ToLine      int    `json:"to_line"`
+}
+
+// Verdict is what the comparison of a call's files came to.
+type Verdict struct {
+	Evidence Evidence
+	// Reason is one line that a reviewer understands.
+	Reason string
+	// Renames and Moves are those of a change that is proven or proven-local.
+	Renames []Rename
+	Moves   []Move
+}
+
+// Unprovenf is the verdict over a difference. A line of 0 names none.
+func Unprovenf(path string, line int, format string, args ...any) Verdict {
+	return Verdict{Evidence: Unproven, Reason: At(path, line) + ": " + fmt.Sprintf(format, args...)}
+}
+
+// At names a place as compilers do.
+func At(path string, line int) string {
+	if line <= 0 {
+		return path
+	}
+	return fmt.Sprintf("%s:%d", path, line)
+}
+
+// Judge compares the files of one language together. It returns when ctx ends,
+// does not panic on any input, and keeps nothing of its arguments.
+type Judge func(ctx context.Context, files []File, limits Limits) Verdict
