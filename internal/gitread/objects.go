@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -59,9 +60,20 @@ func (o *Objects) Open(name string) (Object, error) {
 	if _, err := io.WriteString(o.in, name+"\n"); err != nil {
 		return Object{}, o.Failed(err)
 	}
+	found, err := o.header(name)
+	if err != nil && !errors.Is(err, errAnswer) {
+		err = o.Failed(err)
+	}
+	return found, err
+}
+
+var errAnswer = errors.New("git cat-file")
+
+// header reads "ID TYPE SIZE", or a line that says why there is no such object.
+func (o *Objects) header(name string) (Object, error) {
 	line, err := o.out.ReadString('\n')
 	if err != nil {
-		return Object{}, o.Failed(err)
+		return Object{}, err
 	}
 	line = strings.TrimSuffix(line, "\n")
 	if line == name+" missing" {
@@ -69,11 +81,11 @@ func (o *Objects) Open(name string) (Object, error) {
 	}
 	fields := strings.Fields(line)
 	if len(fields) != 3 {
-		return Object{}, fmt.Errorf("git cat-file: %s", line)
+		return Object{}, fmt.Errorf("%w: %s", errAnswer, line)
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
-		return Object{}, fmt.Errorf("git cat-file: %s", line)
+	if err != nil || size < 0 || size == math.MaxInt64 {
+		return Object{}, fmt.Errorf("%w: %s", errAnswer, line)
 	}
 	if !o.bare {
 		o.rest = size + 1 // a newline ends it

@@ -52,11 +52,11 @@ func madeUntil(records []ledger.Entry, commit time.Time) []ledger.Entry {
 
 // commit gives the id and the time of what git reads as a commit.
 func (g *git) commit(ctx context.Context, revision string) (id string, at time.Time, err error) {
-	out, err := g.run(ctx, "rev-list", "--no-walk", "--format=%ct", "--end-of-options", revision+"^{commit}", "--")
+	out, err := g.Ask(ctx, "rev-list", "--no-walk", "--format=%ct", "--end-of-options", revision+"^{commit}", "--")
 	if err != nil {
 		return "", at, fmt.Errorf("%w: git knows no commit %q", ErrNoCommit, revision)
 	}
-	fields := strings.Fields(string(out)) // commit ID TIME
+	fields := strings.Fields(out) // commit ID TIME
 	if len(fields) != 3 {
 		return "", at, fmt.Errorf("%w: git reads %q as several", ErrNoCommit, revision)
 	}

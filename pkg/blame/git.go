@@ -1,56 +1,35 @@
 package blame
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"os"
-	"os/exec"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
-// git asks the repository around a workspace. It only reads, and it runs nothing that the repository's attributes or
-// configuration name: no hooks, no text conversions, no monitors.
+// git asks the repository around a workspace.
 type git struct {
-	dir    string // of the workspace
+	gitread.Repository
 	prefix string // of the workspace in the work tree: "" or ending in a slash
 }
 
 // openGit gives nil where there is no git or no repository.
 func openGit(ctx context.Context, dir string) *git {
-	g := &git{dir: dir}
-	out, err := g.run(ctx, "rev-parse", "--show-prefix")
+	g := &git{Repository: gitread.Repository{Dir: dir}}
+	prefix, err := g.Ask(ctx, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil
 	}
-	g.prefix = strings.TrimRight(string(out), "\r\n")
+	g.prefix = strings.TrimRight(prefix, "\r")
 	return g
-}
-
-func (g *git) command(ctx context.Context, args ...string) *exec.Cmd {
-	safe := []string{"-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "core.quotePath=false", "--literal-pathspecs", "--no-replace-objects"}
-	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
-	cmd.Dir = g.dir
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = time.Second
-	return cmd
-}
-
-func (g *git) run(ctx context.Context, args ...string) ([]byte, error) {
-	out, err := g.command(ctx, args...).Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(failed.Stderr))
-	}
-	return out, err
 }
 
 // maxBlob bounds a content that is taken from git.
@@ -58,12 +37,10 @@ const maxBlob = 64 << 20
 
 // blobs reads objects from one git process. It is started by the first question.
 type blobs struct {
-	git  *git
-	ctx  context.Context
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	dead bool
+	git     *git
+	ctx     context.Context
+	objects *gitread.Objects
+	dead    bool
 }
 
 // openBlobs starts the process. It gives nil where there is no git or no repository.
@@ -73,84 +50,51 @@ func openBlobs(ctx context.Context, dir string) *blobs {
 		return nil
 	}
 	b := &blobs{git: g, ctx: ctx}
-	if err := b.start(); err != nil {
-		b.cmd, b.dead = nil, true
-	}
+	b.start()
 	return b
+}
+
+func (b *blobs) start() {
+	var err error
+	b.objects, err = b.git.Objects(b.ctx, "--batch")
+	b.dead = err != nil
 }
 
 // content gives a blob by its id, or by the form commit:path. What cannot be read is not known.
 func (b *blobs) content(name string) ([]byte, bool) {
-	if b.dead || strings.ContainsAny(name, "\n\x00") {
+	if strings.ContainsAny(name, "\n\x00") {
 		return nil, false
 	}
-	content, found, err := b.ask(name)
+	if b.objects == nil && !b.dead {
+		b.start()
+	}
+	if b.dead {
+		return nil, false
+	}
+	found, err := b.objects.Open(name)
+	if err == nil && (found.Kind != "blob" || found.Size > maxBlob) {
+		return nil, false
+	}
+	content := make([]byte, found.Size)
+	if err == nil {
+		_, err = io.ReadFull(b.objects, content)
+	}
 	if err != nil {
 		b.close()
 		b.dead = true
 	}
-	return content, found && err == nil
+	return content, err == nil
 }
 
 // exists reports whether there is such a blob.
 func (b *blobs) exists(name string) bool { _, ok := b.content(name); return ok }
 
-func (b *blobs) ask(name string) ([]byte, bool, error) {
-	if b.cmd == nil {
-		if err := b.start(); err != nil {
-			return nil, false, err
-		}
-	}
-	if _, err := fmt.Fprintln(b.in, name); err != nil {
-		return nil, false, err
-	}
-	return b.answer()
-}
-
-// answer reads "ID TYPE SIZE", the content and a newline, or a line that says why there is none.
-func (b *blobs) answer() ([]byte, bool, error) {
-	header, err := b.out.ReadString('\n')
-	if err != nil {
-		return nil, false, err
-	}
-	fields := strings.Fields(header)
-	if len(fields) != 3 || strings.HasSuffix(header, " missing\n") || strings.HasSuffix(header, " ambiguous\n") {
-		return nil, false, nil
-	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil || size < 0 || size == math.MaxInt64 {
-		return nil, false, fmt.Errorf("git cat-file: %q is no header", header)
-	}
-	if fields[1] != "blob" || size > maxBlob {
-		_, err := io.CopyN(io.Discard, b.out, size+1)
-		return nil, false, err
-	}
-	content := make([]byte, size+1) // git ends it with a newline of its own
-	_, err = io.ReadFull(b.out, content)
-	return content[:size], true, err
-}
-
-func (b *blobs) start() (err error) {
-	b.cmd = b.git.command(b.ctx, "cat-file", "--batch")
-	if b.in, err = b.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	out, err := b.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	b.out = bufio.NewReaderSize(out, 64<<10)
-	return b.cmd.Start()
-}
-
 // close ends the process. It says nothing of use at its end.
 func (b *blobs) close() {
-	if b.cmd != nil && b.cmd.Process != nil {
-		b.in.Close()
-		_, _ = io.Copy(io.Discard, b.out)
-		_ = b.cmd.Wait()
+	if b.objects != nil {
+		_ = b.objects.Close()
 	}
-	b.cmd = nil
+	b.objects = nil
 }
 
 // maxRanges bounds what a command line has to hold.
@@ -179,11 +123,11 @@ func (g *git) blameRanges(ctx context.Context, revision, file string, ranges []s
 	for _, r := range ranges {
 		args = append(args, fmt.Sprintf("-L%d,%d", r.first+1, r.last))
 	}
-	out, err := g.run(ctx, append(args, revision, "--", file)...)
+	out, err := g.Ask(ctx, append(args, revision, "--", file)...)
 	if err != nil {
 		return nil, err
 	}
-	return g.parsePorcelain(out)
+	return g.parsePorcelain([]byte(out + "\n"))
 }
 
 // lineRanges joins lines that are next to each other.

@@ -1,8 +1,6 @@
 package blame_test
 
 import (
-	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -58,26 +56,4 @@ func TestPorcelain(t *testing.T) {
 			t.Errorf("%q was read", bad)
 		}
 	}
-}
-
-func FuzzBlob(f *testing.F) {
-	f.Add([]byte(commitID+" blob 3\nabc\nnext"), uint8(0))
-	f.Add([]byte(commitID+" tree 3\nabc\nnext"), uint8(0))
-	f.Add([]byte("HEAD:a b missing\n"), uint8(0))
-	f.Add([]byte(commitID+" blob -5\nabc\n"), uint8(0))
-	f.Add([]byte(commitID+" blob 9223372036854775807\nabc\n"), uint8(0))
-	f.Add([]byte(commitID+" blob 66000000\nabc\n"), uint8(0))
-	f.Add([]byte(commitID+" blob 99\nabc\n"), uint8(0))
-	f.Fuzz(func(t *testing.T, out []byte, n uint8) {
-		content, found, _, err := blame.ReadBlob(out)
-		if found && err == nil && !bytes.Contains(out, content) {
-			t.Errorf("%q is made up", content)
-		}
-		// What git writes is read back, with what stands behind it left.
-		whole := fmt.Appendf(nil, "%s blob %d\n%s\n", commitID, len(out), out)
-		again, found, rest, err := blame.ReadBlob(append(whole, make([]byte, n)...))
-		if err != nil || !found || !bytes.Equal(again, out) || rest != int(n) {
-			t.Errorf("%q became %q, %v, %v, %d bytes left", out, again, found, err, rest)
-		}
-	})
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -63,23 +62,20 @@ func (c *contents) add(hash string, content []byte) error {
 	return nil
 }
 
-// fromGit asks the repository for a blob. It runs nothing that the repository's configuration names, and fetches nothing.
+// fromGit asks the repository for a blob.
 func (c *contents) fromGit(oid string) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(c.ctx, 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "--no-replace-objects", "cat-file", "blob", oid)
-	cmd.Dir = c.source.Files.Dir()
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = time.Second
-	out, err := cmd.StdoutPipe()
-	if err != nil || cmd.Start() != nil {
+	objects, err := gitread.Repository{Dir: c.source.Files.Dir()}.Objects(ctx, "--batch")
+	if err != nil {
 		return nil, false
 	}
-	content, err := io.ReadAll(io.LimitReader(out, c.source.Largest+1))
-	if err != nil || int64(len(content)) > c.source.Largest {
-		cancel()
-		_ = cmd.Wait()
+	defer objects.Close()
+	found, err := objects.Open(oid)
+	if err != nil || found.Kind != "blob" || found.Size > c.source.Largest {
 		return nil, false
 	}
-	return content, cmd.Wait() == nil
+	content := make([]byte, found.Size)
+	_, err = io.ReadFull(objects, content)
+	return content, err == nil
 }
