@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // family is the processes that one Runner has started. Where orphans are adopted, its lock is held while one is started
@@ -60,18 +62,17 @@ func (f *family) start(shell string, spec *Spec, theirs streams) (*process, erro
 	}
 	p.cmd.SysProcAttr = processAttributes()
 	started := make(chan error)
-	go p.live(started)
+	sandbox.Go(func() { p.live(spec, started) })
 	err = <-started
 	runtime.KeepAlive(spec.Dir)
 	return p, err
 }
 
-// live starts the shell and stays with it. The thread is kept for as long, because the kernel takes the end of the
-// thread that started a child for the death of the parent (PR_SET_PDEATHSIG).
-func (p *process) live(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.family.launch(p)
+// live starts the shell and stays with it, on a thread that the sandbox may restrict for good. The thread is kept for as
+// long, because the kernel takes the end of the thread that started a child for the death of the parent
+// (PR_SET_PDEATHSIG).
+func (p *process) live(spec *Spec, started chan<- error) {
+	err := p.family.launch(p, spec)
 	started <- err
 	if err != nil {
 		return
@@ -84,11 +85,11 @@ func (p *process) live(started chan<- error) {
 	close(p.reaped)
 }
 
-func (f *family) launch(p *process) error {
+func (f *family) launch(p *process, spec *Spec) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	closeInherited()
-	if err := p.cmd.Start(); err != nil {
+	if err := sandbox.Start(p.cmd, spec.Level, spec.Box); err != nil {
 		return err
 	}
 	p.pid = p.cmd.Process.Pid

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // Limits that hold where a Spec or the Options say nothing.
@@ -31,6 +33,11 @@ type Spec struct {
 	// Env is the whole environment as KEY=value; nothing is inherited. FilterEnv makes it from the server's own.
 	// PWD and OLDPWD are left to the shell, and variables that begin with ORCHESTRA_ are dropped.
 	Env []string
+
+	// Level is how the command is held to Box; sandbox.None, or none, holds nothing. What is below it does not run: if the
+	// boundary cannot be made, Run returns an error.
+	Level sandbox.Level
+	Box   *sandbox.Box
 
 	// Input is what standard input holds; without any it is empty. A command need not read it.
 	Input []byte

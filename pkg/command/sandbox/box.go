@@ -13,24 +13,43 @@ const (
 	Full Level = "full"
 )
 
+// AtLeast reports whether l holds what the level other holds.
+func (l Level) AtLeast(other Level) bool { return l.rank() >= other.rank() }
+
+func (l Level) rank() int {
+	switch l {
+	case Full:
+		return 2
+	case Landlock:
+		return 1
+	}
+	return 0
+}
+
 // Box is what one command may reach. Paths are absolute, clean and free of
-// links. What is not Hidden can be read.
+// links; each is named once. What is not Hidden can be read.
 type Box struct {
 	// Workspace is the root of the workspace.
 	Workspace string
 	// Writable are existing directories, with everything below them, and
 	// existing files: what may be changed. Nothing else may be, in the
 	// workspace or out of it, but Temp and the devices that tools need.
+	//
+	// A path here may lie below a Frozen one, and a Frozen one below a path
+	// here: of the entries that hold a path the deepest decides.
 	Writable []string
 	// Frozen are paths below Writable that must stay as they are, also those
-	// that do not exist and then may not come into being. Only Full can hold
-	// them: for Landlock a Box has no Writable above one.
+	// that do not exist and then may not come into being. Neither they nor a
+	// directory between them and what is Writable above can be renamed or
+	// removed; nor can what is Writable itself. Only Full can hold them: for
+	// Landlock a Box has no Writable above one. None of the existing ones is
+	// a link.
 	Frozen []Frozen
 	// Hidden are files and directories that cannot be read or listed. Only
 	// Full can hold them.
 	Hidden []string
-	// Temp is a private directory that the command gets as TMPDIR, in place of
-	// the system's.
+	// Temp is a private directory that the command gets as TMPDIR. At Full it
+	// also stands in the place of the system's.
 	Temp string
 	// DenyNetwork: no connection leaves the machine or reaches another process
 	// of it.

@@ -1,0 +1,30 @@
+package sandbox
+
+import "sync"
+
+// Ability is what this machine can hold a command with.
+type Ability struct {
+	// Level is the highest that works here.
+	Level Level
+	// NoFull and NoLandlock say why a level does not work; nil is that it does.
+	NoFull, NoLandlock error
+	// ABI is the version of Landlock's interface, 0 where there is none.
+	ABI int
+}
+
+// Probe finds what works here by trying it, once in the life of the process.
+// It takes some milliseconds the first time.
+func Probe() Ability { return probe() }
+
+var probe = sync.OnceValue(func() Ability {
+	a := Ability{Level: None}
+	a.ABI, a.NoLandlock = tryLandlock()
+	a.NoFull = tryFull()
+	switch {
+	case a.NoFull == nil:
+		a.Level = Full
+	case a.NoLandlock == nil:
+		a.Level = Landlock
+	}
+	return a
+})

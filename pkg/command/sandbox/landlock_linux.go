@@ -1,0 +1,200 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// The rights of Landlock that change something. Reading and executing are not
+// handled: they stay as they are.
+const (
+	fileRights = syscall.AccessFSWriteFile | syscall.AccessFSTruncate | syscall.AccessFSIoctlDev
+	treeRights = fileRights | syscall.AccessFSRemoveDir | syscall.AccessFSRemoveFile | syscall.AccessFSMakeChar |
+		syscall.AccessFSMakeDir | syscall.AccessFSMakeReg | syscall.AccessFSMakeSock | syscall.AccessFSMakeFifo |
+		syscall.AccessFSMakeBlock | syscall.AccessFSMakeSym | syscall.AccessFSRefer
+	netRights = syscall.AccessNetBindTCP | syscall.AccessNetConnectTCP
+)
+
+// The versions of Landlock's interface that brought what is used here.
+const (
+	abiRefer    = 2
+	abiTruncate = 3
+	abiNetwork  = 4
+	abiIoctl    = 5
+	abiScope    = 6
+)
+
+// erratumSignals is the second erratum: before its fix, a thread that scopes
+// signals could not signal the other threads of its own process, as Go's
+// runtime does.
+const erratumSignals = 1 << 1
+
+// startLandlock restricts the calling thread, for good, and starts cmd from it.
+func startLandlock(cmd *exec.Cmd, box *Box) error {
+	if onMainThread() {
+		// The domain would hold the server too, as far as signals go: they are
+		// judged by its main thread.
+		return errors.New("a command must not be started from the main thread")
+	}
+	if err := restrict(box); err != nil {
+		return fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
+	}
+	return cmd.Start()
+}
+
+// restrict holds the calling thread, and what it starts, to the box.
+func restrict(box *Box) error {
+	abi, err := syscall.LandlockGetABIVersion()
+	if err != nil {
+		return err
+	}
+	rules, err := ruleset(box, abi)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(rules)
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	if err := syscall.LandlockRestrictSelf(rules, 0); err != nil {
+		return fmt.Errorf("restrict: %w", err)
+	}
+	return nil
+}
+
+// ruleset is a descriptor of the rules of a box.
+func ruleset(box *Box, abi int) (int, error) {
+	attributes := syscall.RulesetAttr{HandledAccessFS: known(treeRights, abi)}
+	if box.DenyNetwork && abi >= abiNetwork {
+		attributes.HandledAccessNet = netRights
+	}
+	if abi >= abiScope {
+		attributes.Scoped = syscall.ScopeAbstractUnixSocket
+		if errata, err := syscall.LandlockGetErrata(); err == nil && errata&erratumSignals != 0 {
+			attributes.Scoped |= syscall.ScopeSignal
+		}
+	}
+	rules, err := syscall.LandlockCreateRuleset(&attributes, 0)
+	if err != nil {
+		return -1, fmt.Errorf("ruleset: %w", err)
+	}
+	for _, p := range places(box) {
+		if err := allow(rules, p, abi); err != nil {
+			unix.Close(rules)
+			return -1, fmt.Errorf("%s: %w", p.path, err)
+		}
+	}
+	return rules, nil
+}
+
+// known leaves out the rights that the kernel does not know yet.
+func known(rights uint64, abi int) uint64 {
+	if abi < abiRefer {
+		rights &^= syscall.AccessFSRefer
+	}
+	if abi < abiTruncate {
+		rights &^= syscall.AccessFSTruncate
+	}
+	if abi < abiIoctl {
+		rights &^= syscall.AccessFSIoctlDev
+	}
+	return rights
+}
+
+// place is a path that may be changed.
+type place struct {
+	path     string
+	optional bool // a device that may be missing
+}
+
+// places are what a box and the tools need to write. /dev/pts and /dev/shm are
+// shared with the user's other programs; tests of many languages do not run
+// without the latter.
+func places(box *Box) []place {
+	var all []place
+	for _, path := range box.Writable {
+		all = append(all, place{path: path})
+	}
+	if box.Temp != "" {
+		all = append(all, place{path: box.Temp})
+	}
+	for _, device := range Devices() {
+		all = append(all, place{path: device, optional: true})
+	}
+	return all
+}
+
+// Devices are the devices that tools write to.
+func Devices() []string {
+	return []string{
+		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
+	}
+}
+
+// allow adds a rule for one place, which must not be a link.
+func allow(rules int, p place, abi int) error {
+	fd, err := unix.Open(p.path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		if p.optional {
+			return nil
+		}
+		return err
+	}
+	defer unix.Close(fd)
+	var info unix.Stat_t
+	if err := unix.Fstat(fd, &info); err != nil {
+		return err
+	}
+	rights := uint64(fileRights)
+	switch info.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		rights = treeRights
+	case unix.S_IFLNK:
+		if p.optional {
+			return nil
+		}
+		return errors.New("it is a link")
+	}
+	return syscall.LandlockAddPathBeneathRule(rules, &syscall.PathBeneathAttr{AllowedAccess: known(rights, abi), ParentFd: fd}, 0)
+}
+
+// tryLandlock restricts a thread that is thrown away, and sees whether it is
+// kept from writing.
+func tryLandlock() (abi int, err error) {
+	tried := make(chan error)
+	Go(func() { tried <- tryOnThread() })
+	if err := <-tried; err != nil {
+		return 0, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
+	}
+	return syscall.LandlockGetABIVersion()
+}
+
+func tryOnThread() error {
+	if err := restrict(&Box{}); err != nil {
+		return explained(err)
+	}
+	fd, err := unix.Open("/proc/self/comm", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		unix.Close(fd)
+		return errors.New("it is there, and holds nothing")
+	}
+	if !errors.Is(err, unix.EACCES) {
+		return fmt.Errorf("it could not be tried: %w", err)
+	}
+	return nil
+}
+
+// explained adds to the kernel's word what it means here.
+func explained(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOSYS):
+		return fmt.Errorf("this kernel has none (%w)", err)
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return fmt.Errorf("it is turned off at boot, see lsm= on the kernel's command line (%w)", err)
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// held runs a line of the shell inside a box.
+func held(t *testing.T, level sandbox.Level, box *sandbox.Box, line string) (output string, code int) {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", line)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Dir = box.Workspace
+	cmd.Env = append(os.Environ(), "TMPDIR="+box.Temp)
+	done := make(chan error)
+	sandbox.Go(func() {
+		err := sandbox.Start(cmd, level, box)
+		if err == nil {
+			cmd.Wait()
+		}
+		done <- err
+	})
+	if err := <-done; err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// landlockHere fails where the kernel has no Landlock: CI must have it.
+func landlockHere(t *testing.T) sandbox.Ability {
+	t.Helper()
+	a := sandbox.Probe()
+	if a.NoLandlock != nil {
+		t.Fatalf("no Landlock: %v", a.NoLandlock)
+	}
+	return a
+}
+
+func files(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLandlockHolds(t *testing.T) {
+	landlockHere(t)
+	dir, outside := t.TempDir(), t.TempDir()
+	files(t, dir, "src/a", "src/b", "docs/a", "one", "two")
+	files(t, outside, "x")
+	box := &sandbox.Box{Workspace: dir, Temp: t.TempDir(), Writable: []string{filepath.Join(dir, "src"), filepath.Join(dir, "one")}}
+	for line, passes := range map[string]bool{
+		"echo 1 > src/a":                           true,
+		"echo 1 > src/new":                         true,
+		"mkdir src/d && mv src/b src/d/b":          true,
+		"rm src/a":                                 true,
+		"echo 1 > one":                             true,
+		"echo 1 > $TMPDIR/x && rm $TMPDIR/x":       true,
+		"echo 1 > /dev/null":                       true,
+		"head -c 1 /dev/urandom > /dev/null":       true,
+		"echo 1 > /dev/shm/x$$ && rm /dev/shm/x$$": true,
+		"cat docs/a two " + outside + "/x":         true,
+		"echo 1 > /dev/stdout; echo 1 > /dev/fd/2": true,
+		"echo 1 > two":                             false,
+		"echo 1 > three":                           false,
+		"mkdir top":                                false,
+		"echo 1 >> docs/a":                         false,
+		"rm docs/a":                                false,
+		"rm one":                                   false,
+		"mv docs/a src/":                           false,
+		"mv one src/":                              false,
+		"ln docs/a src/hard":                       false,
+		"ln -s ../docs/a src/l && echo 1 > src/l":  false,
+		"ln -sfn x two":                            false,
+		"mv src src2":                              false,
+		"truncate -s 0 docs/a":                     false,
+		"echo 1 > " + outside + "/x":               false,
+		"echo 1 > " + outside + "/new":             false,
+		"mkfifo docs/f":                            false,
+		"(cd .. && echo 1 > new)":                  false,
+		"echo 1 > /proc/self/comm":                 false,
+		"kill -0 " + strconv.Itoa(os.Getpid()):     false,
+	} {
+		t.Run(line, func(t *testing.T) {
+			before := tree(t, dir, "docs", "two") + tree(t, outside, ".")
+			output, code := held(t, sandbox.Landlock, box, line)
+			if (code == 0) != passes {
+				t.Errorf("code %d, want it to pass: %v\n%s", code, passes, output)
+			}
+			if after := tree(t, dir, "docs", "two") + tree(t, outside, "."); after != before {
+				t.Errorf("what is not writable changed from\n%s to\n%s", before, after)
+			}
+			os.RemoveAll(filepath.Join(dir, "src"))
+			files(t, dir, "src/a", "src/b")
+		})
+	}
+}
+
+// tree is the names and contents of places below a directory.
+func tree(t *testing.T, dir string, places ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, place := range places {
+		filepath.WalkDir(filepath.Join(dir, place), func(path string, entry os.DirEntry, err error) error {
+			if err != nil {
+				t.Fatal(err)
+			}
+			content := []byte("(directory)")
+			if entry.Type().IsRegular() {
+				content, err = os.ReadFile(path)
+			}
+			fmt.Fprintf(&b, "%s %s %q %v\n", path, entry.Type(), content, err)
+			return nil
+		})
+	}
+	return b.String()
+}
+
+// TestTheServerIsNotHeld: the restricted thread is not used again.
+func TestTheServerIsNotHeld(t *testing.T) {
+	landlockHere(t)
+	dir := t.TempDir()
+	for range 100 {
+		held(t, sandbox.Landlock, &sandbox.Box{Workspace: dir}, "true")
+		done := make(chan error)
+		for range 8 {
+			go func() {
+				file, err := os.CreateTemp(dir, "")
+				if err == nil {
+					file.Close()
+				}
+				done <- err
+			}()
+		}
+		for range 8 {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,23 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+)
+
+func unsupported() error {
+	return fmt.Errorf("%w: commands are not held on %s in this version", ErrUnavailable, runtime.GOOS)
+}
+
+func tryLandlock() (abi int, err error) { return 0, unsupported() }
+
+func startLandlock(*exec.Cmd, *Box) error { return unsupported() }
+
+func tryFull() error { return unsupported() }
+
+func startFull(*exec.Cmd, *Box) error { return unsupported() }
+
+func onMainThread() bool { return false }

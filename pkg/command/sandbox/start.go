@@ -1,0 +1,27 @@
+package sandbox
+
+import (
+	"fmt"
+	"os/exec"
+)
+
+// Start starts cmd, complete but for its boundary, and returns when it runs
+// inside the box or does not run at all. With None, or no level, the box may
+// be nil.
+//
+// It must be called inside of Go, and the function given to Go must not return
+// while the command lives: at Landlock the thread itself is restricted, for
+// good. Start changes cmd (Path, Args, Env, ExtraFiles,
+// SysProcAttr) as the level needs; cmd.Process is then what the caller signals
+// and waits for.
+func Start(cmd *exec.Cmd, level Level, box *Box) error {
+	switch level {
+	case None, "":
+		return cmd.Start()
+	case Landlock:
+		return startLandlock(cmd, box)
+	case Full:
+		return startFull(cmd, box)
+	}
+	return fmt.Errorf("%w: there is no level %q", ErrUnavailable, level)
+}
