@@ -2,6 +2,8 @@ package seal
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -76,7 +78,8 @@ func (s Seal) publish(root *os.Root, key *Key) (string, error) {
 	if err := publishFile(root, []byte(public.String()+"\n"), public.ID(), sealsDir, keysDir); err != nil {
 		return "", fmt.Errorf("%s: %w", path.Join(homeDir, sealsDir, keysDir, public.ID()), err)
 	}
-	name := s.Time.Format("20060102T150405Z") + "-" + s.Heads[0][:12] + suffix
+	digest := sha256.Sum256(signed)
+	name := s.Time.Format("20060102T150405Z") + "-" + hex.EncodeToString(digest[:6]) + suffix
 	file := path.Join(homeDir, sealsDir, name)
 	if err := publishFile(root, signed, name, sealsDir); err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
