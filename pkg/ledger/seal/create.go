@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -85,4 +86,17 @@ func (s Seal) publish(root *os.Root, key *Key) (string, error) {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	return file, nil
+}
+
+// PutBack makes a seal stand again that was there before: file is its name relative to .orchestration, content all of
+// it. One that stands there with another content is an error, and stays.
+func PutBack(root *os.Root, file string, content []byte) error {
+	name, ok := strings.CutPrefix(file, sealsDir+"/")
+	if !ok || strings.Contains(name, "/") || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) || len(content) > maxSealFile {
+		return fmt.Errorf("%w: %s", ErrMalformed, file)
+	}
+	if err := publishFile(root, content, name, sealsDir); err != nil {
+		return fmt.Errorf("%s: %w", path.Join(homeDir, file), err)
+	}
+	return nil
 }
