@@ -45,7 +45,7 @@ func (d *Deps) verify(ctx context.Context, call *hooks.Call, in *intent.Intent) 
 		if err := json.Unmarshal(result.Structured, &ran); err != nil {
 			return nil, err
 		}
-		if ran.ExitCode != 0 || ran.TimedOut {
+		if ran.ExitCode == nil || *ran.ExitCode != 0 || ran.TimedOut {
 			return nil, verifyFailed(in, line, ran, passed)
 		}
 		passed = append(passed, verified{line, ran.RecordID})
