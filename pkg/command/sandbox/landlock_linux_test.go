@@ -23,9 +23,10 @@ func held(t *testing.T, level sandbox.Level, box *sandbox.Box, line string) (out
 	cmd.Env = append(os.Environ(), "TMPDIR="+box.Temp)
 	done := make(chan error)
 	sandbox.Go(func() {
-		err := sandbox.Start(cmd, level, box)
+		held, err := sandbox.Start(cmd, level, box)
 		if err == nil {
 			cmd.Wait()
+			held.Close()
 		}
 		done <- err
 	})
