@@ -46,7 +46,7 @@ func landlockHere(t *testing.T) sandbox.Ability {
 	return a
 }
 
-func files(t *testing.T, dir string, names ...string) {
+func files(t testing.TB, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		path := filepath.Join(dir, name)
