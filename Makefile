@@ -1,6 +1,6 @@
 # Targets for people who work on orchestra-mcp. Users need none of them.
 
-.PHONY: build test race lint bench fuzz-short clients rename-module
+.PHONY: build test race lint bench fuzz-short clients grammars grammars-check rename-module
 
 build:
 	go build -o bin/orchestra-mcp ./cmd/orchestra-mcp
@@ -33,6 +33,14 @@ fuzz-short:
 # The Node clients that the tests in e2e drive.
 clients:
 	npm --prefix e2e/clients ci
+
+# The parsers of pkg/mutation, from C to WebAssembly (README.md beside build.sh).
+GRAMMARS = pkg/mutation/internal/treesitter/build/build.sh
+grammars:
+	$(GRAMMARS)
+
+grammars-check:
+	$(GRAMMARS) --check
 
 # The module's path is provisional: this changes it wherever it stands.
 #   make rename-module MODULE=example.org/you/orchestra-mcp

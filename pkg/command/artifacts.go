@@ -204,12 +204,10 @@ func (a *Artifacts) directory(create bool) (*os.Root, error) {
 	return current, nil
 }
 
-func newID() string { return newIDWith(idPrefix) }
-
-func newIDWith(prefix string) string {
+func newID() string {
 	var random [16]byte
 	rand.Read(random[:]) // never fails, as documented
-	return prefix + idEncoding().EncodeToString(random[:])
+	return idPrefix + idEncoding().EncodeToString(random[:])
 }
 
 func validID(id string) bool {

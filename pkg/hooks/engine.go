@@ -187,30 +187,24 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 	if len(delivered) == 0 {
 		return
 	}
-	observer := e.observer(call)
+	saw := e.observer(call)
 	for _, d := range delivered {
 		if d.Gone {
-			observer.Forgot(d.Path)
+			call.Views.Forgot(d.Path)
 			continue
 		}
-		observer.Saw(d.Path, d.Hash, d.Total, d.From, d.To)
+		saw(d.Path, d.Hash, d.Total, d.From, d.To)
 	}
-}
-
-// observer is told what an agent has seen.
-type observer interface {
-	Saw(path, hash string, total, from, to int)
-	Forgot(path string)
 }
 
 // observer notes lines for whom a call's delivery counts. A handle means the
 // session that the call found already; without one the store has to look, for
 // it may count for several.
-func (e *Engine) observer(call *Call) observer {
+func (e *Engine) observer(call *Call) func(path, hash string, total, from, to int) {
 	if call.Handle != "" && call.Session != nil {
-		return call.Session
+		return call.Session.Saw
 	}
-	return e.sessions.Observers(call.Caller, call.Handle)
+	return e.sessions.Observers(call.Caller, call.Handle).Saw
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {

@@ -18,9 +18,6 @@ func startLandlock(*exec.Cmd, *Box) error { return unsupported() }
 
 func tryFull() error { return unsupported() }
 
-func startFull(*exec.Cmd, *Box) (*Held, error) { return nil, unsupported() }
-
-// Sweep has nothing to do: there is no Full here.
-func Sweep([]Frozen) {}
+func startFull(*exec.Cmd, *Box) error { return unsupported() }
 
 func onMainThread() bool { return false }
