@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
 type restoreFlags struct {
@@ -24,9 +26,10 @@ func (a *app) newLedgerRestoreCommand() *cobra.Command {
 	var f restoreFlags
 	cmd := &cobra.Command{
 		Use:   "restore [--from REVISION]...",
-		Short: "Bring back records that commits have and the ledger lost",
+		Short: "Bring back records and seals that commits have and the ledger lost",
 		Long: "Find the records that commits have and the ledger in the work tree has not, as a revert or a bad resolution of a\n" +
-			"conflict drops them, show them, and append them again, byte for byte, so that each is the record that it was.\n\n" +
+			"conflict drops them, show them, and append them again, byte for byte, so that each is the record that it was.\n" +
+			"Seals that are gone come back as well.\n\n" +
 			"It looks at HEAD and all commits before it. --from looks at another revision and all before it instead: a branch\n" +
 			"from which a commit was cherry-picked, or the state before a rebase (ORIG_HEAD, a reflog entry). What a rewritten\n" +
 			"history left out on purpose is in none of HEAD's commits, and stays out unless --from names it.",
@@ -52,9 +55,23 @@ type restorable struct {
 	line ledger.Line
 }
 
+// restorableSeal is a lost seal.
+type restorableSeal struct {
+	File   string `json:"file"`
+	Commit string `json:"commit"`
+
+	content []byte
+}
+
 type restoreResult struct {
-	Found    []restorable `json:"found"`
-	Restored int          `json:"restored"`
+	Found         []restorable     `json:"found"`
+	Seals         []restorableSeal `json:"seals"`
+	Restored      int              `json:"restored"`
+	RestoredSeals int              `json:"restored_seals"`
+}
+
+func (r *restoreResult) missing() bool {
+	return r.Restored < len(r.Found) || r.RestoredSeals < len(r.Seals)
 }
 
 func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
@@ -63,33 +80,58 @@ func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
 		return err
 	}
 	defer root.Close()
-	result := restoreResult{Found: []restorable{}}
-	err = history.Lost(ctx, root, f.from, func(lost history.LostLine) error {
-		result.Found = append(result.Found, newRestorable(lost))
-		return nil
+	result := restoreResult{Found: []restorable{}, Seals: []restorableSeal{}}
+	err = history.Lost(ctx, root, f.from, history.Visit{
+		Line: func(lost history.LostLine) error {
+			result.Found = append(result.Found, newRestorable(lost))
+			return nil
+		},
+		Seal: func(lost history.LostSeal) error {
+			result.Seals = append(result.Seals, restorableSeal{lost.File, lost.Commit, lost.Content})
+			return nil
+		},
 	})
 	if err != nil {
 		return err
 	}
 	if !*f.json {
-		if err := a.printRestorable(result.Found); err != nil {
+		if err := a.printRestorable(result); err != nil {
 			return err
 		}
 	}
-	if len(result.Found) > 0 && a.mayRestore(f, len(result.Found)) {
+	if result.missing() && a.mayRestore(f, result.question()) {
 		if err := putBack(ctx, root, &result); err != nil {
 			return err
 		}
 	}
 	if *f.json {
 		err = printJSON(a.out, result)
-	} else if result.Restored > 0 {
-		_, err = fmt.Fprintf(a.out, "Restored %d records. Commit the ledger, so that the next commit has them too.\n", result.Restored)
+	} else if !result.missing() && len(result.Found)+len(result.Seals) > 0 {
+		_, err = fmt.Fprintf(a.out, "Restored %s. Commit the ledger, so that the next commit has them too.\n", result.amount())
 	}
-	if err == nil && result.Restored < len(result.Found) {
+	if err == nil && result.missing() {
 		return foundSomething()
 	}
 	return err
+}
+
+// amount says how much was lost.
+func (r *restoreResult) amount() string {
+	var parts []string
+	if n := len(r.Found); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d records", n))
+	}
+	if n := len(r.Seals); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d seals", n))
+	}
+	return strings.Join(parts, " and ")
+}
+
+func (r *restoreResult) question() string {
+	if len(r.Seals) == 0 {
+		return fmt.Sprintf("Append these %s to the ledger again?", r.amount())
+	}
+	return fmt.Sprintf("Put these %s back into the ledger?", r.amount())
 }
 
 func newRestorable(lost history.LostLine) restorable {
@@ -103,10 +145,24 @@ func newRestorable(lost history.LostLine) restorable {
 
 const shownRestorable = 50
 
-func (a *app) printRestorable(found []restorable) error {
-	if len(found) == 0 {
-		_, err := fmt.Fprintln(a.out, "The ledger has every record that those commits have.")
+func (a *app) printRestorable(r restoreResult) error {
+	if len(r.Found)+len(r.Seals) == 0 {
+		_, err := fmt.Fprintln(a.out, "The ledger has every record and every seal that those commits have.")
 		return err
+	}
+	if err := a.printLostRecords(r.Found); err != nil || len(r.Seals) == 0 {
+		return err
+	}
+	rows := [][]string{{"SEAL", "IN COMMIT"}}
+	for _, s := range r.Seals[:min(len(r.Seals), shownRestorable)] {
+		rows = append(rows, []string{clipped(s.File, 80), clipped(s.Commit, 12)})
+	}
+	return a.printSome(rows, len(r.Seals))
+}
+
+func (a *app) printLostRecords(found []restorable) error {
+	if len(found) == 0 {
+		return nil
 	}
 	rows := [][]string{{"RECORD", "TIME", "KIND", "INTENT", "IN COMMIT"}}
 	for _, r := range found[:min(len(found), shownRestorable)] {
@@ -119,17 +175,22 @@ func (a *app) printRestorable(found []restorable) error {
 		}
 		rows = append(rows, []string{clipped(name, 36), at, r.Kind, r.Intent, clipped(r.Commit, 12)})
 	}
+	return a.printSome(rows, len(found))
+}
+
+// printSome prints the first rows of a table that has n beneath its head.
+func (a *app) printSome(rows [][]string, n int) error {
 	if err := printTable(a.out, rows); err != nil {
 		return err
 	}
-	if more := len(found) - shownRestorable; more > 0 {
+	if more := n - shownRestorable; more > 0 {
 		fmt.Fprintln(a.out, "and "+strconv.Itoa(more)+" more.")
 	}
 	return nil
 }
 
 // mayRestore asks a person. Without one to ask, what was found is only shown.
-func (a *app) mayRestore(f restoreFlags, n int) bool {
+func (a *app) mayRestore(f restoreFlags, question string) bool {
 	switch {
 	case f.yes:
 		return true
@@ -139,7 +200,7 @@ func (a *app) mayRestore(f restoreFlags, n int) bool {
 		fmt.Fprintln(a.err, "orchestra-mcp: nothing was changed: the input is not a terminal; add --yes to restore these")
 		return false
 	}
-	return a.confirm(fmt.Sprintf("Append these %d records to the ledger again?", n))
+	return a.confirm(question)
 }
 
 func putBack(ctx context.Context, root *os.Root, r *restoreResult) error {
@@ -147,9 +208,17 @@ func putBack(ctx context.Context, root *os.Root, r *restoreResult) error {
 	for i, found := range r.Found {
 		lines[i] = found.line
 	}
-	if err := ledger.PutBack(ctx, root, lines); err != nil {
-		return err
+	if len(lines) > 0 {
+		if err := ledger.PutBack(ctx, root, lines); err != nil {
+			return err
+		}
 	}
 	r.Restored = len(lines)
+	for _, s := range r.Seals {
+		if err := seal.PutBack(root, s.File, s.content); err != nil {
+			return err
+		}
+		r.RestoredSeals++
+	}
 	return nil
 }

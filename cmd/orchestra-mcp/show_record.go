@@ -116,17 +116,36 @@ func contributorOf(e ledger.Entry) string {
 
 func (v *recordView) command(c ledger.Command) {
 	v.field("command", c.Command)
+	if c.Redacted {
+		v.field("", "what looked like a secret was left out of the line before it was recorded")
+	}
 	end := fmt.Sprintf("%d after %s", c.ExitCode, time.Duration(c.DurationMS)*time.Millisecond)
 	if c.TimedOut {
 		end += ", timed out"
 	}
-	if c.Background {
-		end += ", in the background"
+	if c.EndedBy != "" {
+		end += ", " + c.EndedBy
+	}
+	if c.Started {
+		end = "not known: this record is of the start"
 	}
 	v.field("exit code", end)
+	if c.Background {
+		v.field("job", strings.TrimSpace(c.Job+" in the background"))
+	}
+	v.field("programs", programsOf(c))
 	v.field("directory", c.Cwd)
 	v.field("sandbox", c.Sandbox)
 	v.field("output", strings.TrimSpace(c.OutputHash+" "+c.Artifact))
+}
+
+// programsOf names what the line could run.
+func programsOf(c ledger.Command) string {
+	names := strings.Join(c.Programs, ", ")
+	if c.Unjudged {
+		names = strings.TrimPrefix(names+", and others that the line does not tell", ", ")
+	}
+	return names
 }
 
 func (v *recordView) decision(d ledger.Decision) {

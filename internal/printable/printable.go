@@ -4,7 +4,8 @@
 //
 // It promises that what it returns has no control, format or private characters but those named at each function, and
 // none that show nothing, such as fillers and variation selectors, and that everything else stays as it was. It does not
-// promise that the text can be turned back: \n in the text and a newline look the same. Look-alike letters stay.
+// promise that the text can be turned back: \n in the text and a newline look the same. Look-alike letters stay; SpelledOut tells of
+// them.
 package printable
 
 import (

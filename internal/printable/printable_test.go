@@ -35,6 +35,18 @@ func TestTextShowsWhatWouldAct(t *testing.T) {
 	}
 }
 
+func TestSpelledOutTellsOfLookAlikes(t *testing.T) {
+	for text, want := range map[string]string{
+		"src/main.go": "", "naïve — 木": `na\u00efve \u2014 \u6728`, "日本語.md": "", "größe.txt": "",
+		"re\u0430dme": `re\u0430dme`, "a\u2215b": `a\u2215b`, "\uff41": `\uff41`, "\U0001d41a": `\U0001d41a`, "say \"\u0430\"": `say "\u0430"`,
+		"a\\\u0430": `a\\\u0430`,
+	} {
+		if got := printable.SpelledOut(text); got != want {
+			t.Errorf("%q is spelled %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestClipCountsCharacters(t *testing.T) {
 	for _, c := range []struct {
 		text string

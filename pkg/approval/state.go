@@ -36,7 +36,7 @@ func (s *Store) SealState(r Request, lifetime time.Duration) (string, error) {
 // workspace; ErrUnknown where its request is gone.
 func (s *Store) RedeemState(token, principal string) (Request, error) {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil {
+	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != token { // line breaks are read over
 		return Request{}, ErrState
 	}
 	aead, err := s.aead()

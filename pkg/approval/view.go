@@ -85,6 +85,7 @@ func viewOf(r Request, b bounds) View {
 	}
 	v.row("asks for", r.Name)
 	v.row("paths", r.Paths...)
+	v.row("spelled out", lookAlikes(r)...)
 	v.row("reason given", r.Reason)
 	v.row("by hand", r.Command)
 	v.row("client", r.Client)
@@ -92,6 +93,23 @@ func viewOf(r Request, b bounds) View {
 	v.row("expires", r.ExpiresAt.UTC().Format(time.RFC3339))
 	v.diff(r)
 	return v
+}
+
+// lookAlikes are the texts that tell what would be touched, where characters of them can be taken for others.
+func lookAlikes(r Request) []string {
+	texts := append([]string{r.Name}, r.Paths...)
+	for _, e := range r.Effects {
+		if e.Line != "" || e.Kind != "read" {
+			texts = append(texts, e.Line, e.Path, e.To)
+		}
+	}
+	var found []string
+	for _, text := range texts {
+		if spelled := printable.SpelledOut(text); spelled != "" && !slices.Contains(found, spelled) {
+			found = append(found, spelled)
+		}
+	}
+	return found
 }
 
 // row adds a value, or several of which the first are shown. Nothing is added for no text.

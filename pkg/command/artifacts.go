@@ -204,10 +204,12 @@ func (a *Artifacts) directory(create bool) (*os.Root, error) {
 	return current, nil
 }
 
-func newID() string {
+func newID() string { return newIDWith(idPrefix) }
+
+func newIDWith(prefix string) string {
 	var random [16]byte
 	rand.Read(random[:]) // never fails, as documented
-	return idPrefix + idEncoding().EncodeToString(random[:])
+	return prefix + idEncoding().EncodeToString(random[:])
 }
 
 func validID(id string) bool {

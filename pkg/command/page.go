@@ -71,6 +71,10 @@ func (a *Artifacts) Read(id string, offset, limit int, search string) (Page, err
 		return Page{}, err
 	}
 	defer file.Close()
+	return readPage(file, id, offset, limit, search)
+}
+
+func readPage(file io.Reader, id string, offset, limit int, search string) (Page, error) {
 	builder := pageBuilder{from: max(offset, 1), limit: limit, room: OutputLimit}
 	if limit == 0 {
 		builder.limit = DefaultPageLines
@@ -82,6 +86,44 @@ func (a *Artifacts) Read(id string, offset, limit int, search string) (Page, err
 		return Page{}, fmt.Errorf("read command output %s: %w", id, err)
 	}
 	return builder.page, nil
+}
+
+// Tail is Read from the last lines on. The output may grow meanwhile: what comes behind the end that it found at first is
+// not read.
+func (a *Artifacts) Tail(id string, lines, limit int, search string) (Page, error) {
+	if lines < 1 || limit < 0 {
+		return Page{}, fmt.Errorf("read command output: the last %d lines and limit %d must be positive", lines, limit)
+	}
+	file, err := a.openFile(id)
+	if err != nil {
+		return Page{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return Page{}, fmt.Errorf("read command output %s: %w", id, err)
+	}
+	total, err := countLines(io.NewSectionReader(file, 0, info.Size()))
+	if err != nil {
+		return Page{}, fmt.Errorf("read command output %s: %w", id, err)
+	}
+	return readPage(io.NewSectionReader(file, 0, info.Size()), id, max(1, total-lines+1), limit, search)
+}
+
+func countLines(file io.Reader) (lines int, err error) {
+	reader := bufio.NewReaderSize(file, pieceSize)
+	for {
+		size, err := skipLine(reader)
+		if size > 0 {
+			lines++
+		}
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 }
 
 // ReadBytes returns at most limit bytes from offset on (0 is as many as fit in OutputLimit characters), cleaned.

@@ -31,6 +31,7 @@ type process struct {
 	pid    int
 	marker string
 	tree   tree
+	held   *sandbox.Held
 
 	ended   chan struct{} // closed when the shell has ended; its process id stays taken until release
 	release chan struct{} // closed when the process id is not needed any more
@@ -77,10 +78,15 @@ func (p *process) live(spec *Spec, started chan<- error) {
 	if err != nil {
 		return
 	}
-	p.waitUnreaped()
+	if shell := p.held.Ended(); shell != nil {
+		<-shell
+	} else {
+		p.waitUnreaped()
+	}
 	close(p.ended)
 	<-p.release
 	p.cmd.Wait() // the status is in ProcessState, whatever it is
+	p.held.Close()
 	p.family.remove(p)
 	close(p.reaped)
 }
@@ -89,9 +95,11 @@ func (f *family) launch(p *process, spec *Spec) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	closeInherited()
-	if err := sandbox.Start(p.cmd, spec.Level, spec.Box); err != nil {
+	held, err := sandbox.Start(p.cmd, spec.Level, spec.Box)
+	if err != nil {
 		return err
 	}
+	p.held = held
 	p.pid = p.cmd.Process.Pid
 	p.plant()
 	f.live[p.pid] = p
@@ -111,9 +119,15 @@ func (p *process) reap() (code int, signal string) {
 	if !within(killGrace, p.reaped) {
 		return -1, ""
 	}
-	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	status, ok := p.held.Status()
+	if !ok {
+		status, ok = p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	}
 	if ok && status.Signaled() {
 		return 128 + int(status.Signal()), unix.SignalName(status.Signal())
+	}
+	if ok {
+		return status.ExitStatus(), ""
 	}
 	return p.cmd.ProcessState.ExitCode(), ""
 }

@@ -103,6 +103,9 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 	if err != nil {
 		return fmt.Errorf("start command in %s: %w", spec.Dir.Name(), err)
 	}
+	if spec.Started != nil {
+		spec.Started(out.artifactID())
+	}
 	ours.feed(spec.Input)
 	drained := ours.drain(out, apart)
 

@@ -26,6 +26,13 @@ func newSink(artifact *ArtifactWriter, progress *progress) *sink {
 	return &sink{artifact: artifact, progress: progress, hash: sha256.New()}
 }
 
+func (s *sink) artifactID() string {
+	if s.artifact == nil {
+		return ""
+	}
+	return s.artifact.ID()
+}
+
 // readFrom empties the pipe until it ends or its deadline passes.
 func (s *sink) readFrom(pipe *os.File) {
 	buffer := make([]byte, 64<<10)

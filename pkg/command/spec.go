@@ -51,6 +51,10 @@ type Spec struct {
 	// Timeout ends the command; 0 is DefaultTimeout. The caller bounds it.
 	Timeout time.Duration
 
+	// Started, if set, is called once the shell runs, with the id of the artifact, which can be read from then on; "" if
+	// none is kept.
+	Started func(artifactID string)
+
 	// OutputCap is how many bytes the artifact keeps; 0 is DefaultOutputCap. More is read, counted, hashed and shown
 	// in the tail, but not kept.
 	OutputCap int64

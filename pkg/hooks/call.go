@@ -88,6 +88,14 @@ func (c *Call) Inner(tool string, arguments json.RawMessage) Request {
 	return r
 }
 
+// Detached is the call for what goes on behind its result (Engine.Continue):
+// judged as it was, with nobody who listens.
+func (c *Call) Detached() *Call {
+	d := *c
+	d.progress, d.leave = nil, nil
+	return &d
+}
+
 // Leave lets later calls of the session go on while this one is put to the
 // operator; they are judged on the state that they find.
 func (c *Call) Leave() {

@@ -187,24 +187,30 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 	if len(delivered) == 0 {
 		return
 	}
-	saw := e.observer(call)
+	observer := e.observer(call)
 	for _, d := range delivered {
 		if d.Gone {
-			call.Views.Forgot(d.Path)
+			observer.Forgot(d.Path)
 			continue
 		}
-		saw(d.Path, d.Hash, d.Total, d.From, d.To)
+		observer.Saw(d.Path, d.Hash, d.Total, d.From, d.To)
 	}
+}
+
+// observer is told what an agent has seen.
+type observer interface {
+	Saw(path, hash string, total, from, to int)
+	Forgot(path string)
 }
 
 // observer notes lines for whom a call's delivery counts. A handle means the
 // session that the call found already; without one the store has to look, for
 // it may count for several.
-func (e *Engine) observer(call *Call) func(path, hash string, total, from, to int) {
+func (e *Engine) observer(call *Call) observer {
 	if call.Handle != "" && call.Session != nil {
-		return call.Session.Saw
+		return call.Session
 	}
-	return e.sessions.Observers(call.Caller, call.Handle).Saw
+	return e.sessions.Observers(call.Caller, call.Handle)
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {

@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -59,6 +60,24 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 	e.deliver(call, outcome.Delivered)
 	e.after(ctx, call, outcome)
 	return planned.Result(outcome)
+}
+
+// Continue executes what a judged call leaves to be done behind its own result,
+// such as a command in the background. It is journaled, recorded and observed
+// like the call, and under the same intent; it is not judged again. The call
+// must be a Detached one.
+func (e *Engine) Continue(ctx context.Context, call *Call, planned Planned) (result Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error().Str("tool", call.Tool).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("tool panicked")
+			result = refuse(call.Class, refusal.Newf(refusal.InternalError, "The tool %s failed inside the server; see its log.", call.Tool))
+		}
+	}()
+	result, err := e.execute(ctx, call, planned)
+	if err != nil {
+		return e.refused(ctx, call, err)
+	}
+	return result
 }
 
 // begin prepares a call and puts it into the journal. The entry is nil for a

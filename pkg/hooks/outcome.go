@@ -49,6 +49,16 @@ type CommandOutcome struct {
 	Output string
 	// Sandbox is the effective level of SPEC 10.
 	Sandbox string
+	// Programs are the names of what the line can run, and Unjudged that it can
+	// run others.
+	Programs []string
+	Unjudged bool
+	// Job names a command in the background. It has two outcomes: Started, when
+	// it runs and nothing else is known, and one at its end.
+	Job     string
+	Started bool
+	// EndedBy says why it was ended before it ended by itself.
+	EndedBy string
 }
 
 // Settlement can take an executed change back while its ledger record is not

@@ -139,15 +139,22 @@ type Decision struct {
 
 // Command is a command that ran.
 type Command struct {
-	Command    string `json:"command"`
-	Cwd        string `json:"cwd,omitzero"` // relative to the workspace
-	ExitCode   int    `json:"exit_code"`
-	DurationMS int64  `json:"duration_ms"`
-	TimedOut   bool   `json:"timed_out,omitzero"`
-	OutputHash string `json:"output_hash,omitzero"`
-	Artifact   string `json:"artifact,omitzero"`
-	Sandbox    string `json:"sandbox,omitzero"` // the level in force: full, landlock, none
-	Background bool   `json:"background,omitzero"`
+	// Command is the line, with what looks like a secret left out if Redacted says so.
+	Command    string   `json:"command"`
+	Redacted   bool     `json:"redacted,omitzero"`
+	Programs   []string `json:"programs,omitempty"` // names of what the line could run
+	Unjudged   bool     `json:"unjudged,omitzero"`  // it could run others
+	Cwd        string   `json:"cwd,omitzero"`       // relative to the workspace
+	ExitCode   int      `json:"exit_code"`
+	DurationMS int64    `json:"duration_ms"`
+	TimedOut   bool     `json:"timed_out,omitzero"`
+	OutputHash string   `json:"output_hash,omitzero"`
+	Artifact   string   `json:"artifact,omitzero"`
+	Sandbox    string   `json:"sandbox,omitzero"` // the level in force: full, landlock, none
+	Background bool     `json:"background,omitzero"`
+	Job        string   `json:"job,omitzero"`      // the background command's id, in the records of its start and its end
+	Started    bool     `json:"started,omitzero"`  // the record of the start: nothing is known of the end
+	EndedBy    string   `json:"ended_by,omitzero"` // why it was ended before it ended by itself
 }
 
 // Violation is a change of a command outside the scope of its intent.

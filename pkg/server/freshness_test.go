@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,26 @@ func TestOwnWritesCountAsSeen(t *testing.T) {
 	b.ok("write_to_file", args{"path": "a", "content": "new\n"})
 	b.ok("apply_patch", call("*** Update File: b", "*** Move to: c"))
 	b.ok("write_to_file", args{"path": "c", "content": "c\n"})
+}
+
+// Who has read that a file is gone can make it anew, also where a wider refusal hides that it is stale.
+func TestReadingShowsThatAFileIsGone(t *testing.T) {
+	for _, with := range []bool{true, false} {
+		b, _ := patched(t, map[string]string{"a": "one\n"})
+		handle := args{}
+		if with {
+			handle["session"] = b.selects("INT-005")
+		}
+		read, write := args{"path": "a"}, args{"path": "a", "content": "new\n"}
+		maps.Copy(read, handle)
+		maps.Copy(write, handle)
+		b.ok("read_file", read)
+		if err := os.Remove(filepath.Join(b.dir, "a")); err != nil {
+			t.Fatal(err)
+		}
+		b.refused("FILE_NOT_FOUND", "read_file", read)
+		b.ok("write_to_file", write)
+	}
 }
 
 // A move does not show what it moves.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
+	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
@@ -73,14 +74,14 @@ func (o *observer) check(command string) func(context.Context, *hooks.Call, stri
 func (o *observer) command() hooks.PostHook {
 	return hooks.PostFunc("lessons of commands", func(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
 		c := outcome.Command
-		if c == nil || c.ExitCode == 0 && !c.TimedOut || ctx.Err() != nil {
+		if c == nil || c.ExitCode == 0 && !c.TimedOut || c.Started || c.EndedBy != "" || ctx.Err() != nil {
 			return nil
 		}
 		what := fmt.Sprintf("fails with exit code %d", c.ExitCode)
 		if c.TimedOut {
 			what = "does not end in its time"
 		}
-		o.note(ctx, call, brain.FailedCommand, "", fmt.Sprintf("The command %q %s (in %s).\n%s", printable.Clip(c.Line, 300), what, c.Cwd, tail(c.Output)))
+		o.note(ctx, call, brain.FailedCommand, "", fmt.Sprintf("The command %q %s (in %s).\n%s", printable.Clip(redact.Text(c.Line), 300), what, c.Cwd, tail(c.Output)))
 		return nil
 	})
 }

@@ -72,6 +72,7 @@ type Server struct {
 	recorder  *trace.Recorder
 	maps      *trace.MapKeeper
 	asks      *ask.Service
+	jobs      *command.Jobs
 	engine    *hooks.Engine
 	deps      *tools.Deps
 	policy    gate.Policy
@@ -187,7 +188,8 @@ func (s *Server) assemble() error {
 		return err
 	}
 	s.deps = s.toolDeps(fresh, runner, artifacts, approvals, asks)
-	s.deps.Do = s.engine.Do
+	s.jobs = command.NewJobs(o.Clock)
+	s.deps.Jobs, s.deps.Do, s.deps.Continue = s.jobs, s.engine.Do, s.engine.Continue
 	for _, t := range tools.All(s.deps) {
 		if err := s.engine.AddTool(t); err != nil {
 			return err
@@ -236,9 +238,19 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 // may ever ask for.
 const imagesTime = time.Second
 
-// Close writes what is pending and gives everything back.
+// jobsTime bounds what the end of a server waits for commands in the
+// background, which are asked to end, killed and recorded.
+const jobsTime = 5 * time.Second
+
+// Close ends the commands in the background, writes what is pending and gives
+// everything back.
 func (s *Server) Close() error {
 	var errs []error
+	if s.jobs != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), jobsTime)
+		defer cancel()
+		errs = append(errs, s.jobs.Close(ctx))
+	}
 	if s.maps != nil {
 		s.maps.Close()
 	}

@@ -56,7 +56,7 @@ func TestToolListIsTheSnapshot(t *testing.T) {
 // the required form, and annotations that say what it does.
 func TestToolsAreDescribed(t *testing.T) {
 	changes := []string{"write_to_file", "apply_diff", "edit_file", "apply_patch", "execute_command"}
-	records := []string{"select_active_intent", "propose_intent", "request_scope_expansion", "update_intent", "record_lesson", "resume_approval"}
+	records := []string{"select_active_intent", "propose_intent", "request_scope_expansion", "update_intent", "record_lesson", "resume_approval", "stop_command"}
 	for _, tool := range listTools(t, legacy) {
 		if tool.Title == "" || len(tool.Description) < 60 {
 			t.Errorf("%s lacks a title or a description", tool.Name)

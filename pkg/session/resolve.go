@@ -155,3 +155,10 @@ func (o Observer) Saw(path, hash string, total, from, to int) {
 		v.Saw(path, hash, total, from, to)
 	}
 }
+
+// Forgot records that a file is gone; see Views.Forgot.
+func (o Observer) Forgot(path string) {
+	for _, v := range o.views {
+		v.Forgot(path)
+	}
+}

@@ -49,6 +49,11 @@ type Deps struct {
 	// Do runs a call of another tool under the same law; the engine's.
 	Do func(ctx context.Context, r hooks.Request) hooks.Result
 
+	// Jobs are the commands in the background, nil where there can be none, and
+	// Continue is the engine's.
+	Jobs     *command.Jobs
+	Continue func(ctx context.Context, call *hooks.Call, planned hooks.Planned) hooks.Result
+
 	// Lifetime is how long a session handle lives unused.
 	Lifetime time.Duration
 	// Match steers how diffs are placed.
@@ -79,6 +84,7 @@ func All(d *Deps) []hooks.Tool {
 		readFile(d), listFiles(d), searchFiles(d), readCommandOutput(d),
 		queryTrace(d), queryLessons(d),
 		writeToFile(d), applyDiff(d), editFile(d, "edit_file"), applyPatch(d), executeCommand(d),
+		listCommands(d), stopCommand(d),
 		proposeIntent(d), requestScopeExpansion(d), updateIntent(d, false), recordLesson(d), resumeApproval(d),
 	}
 	if d.Aliases {

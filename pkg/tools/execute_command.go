@@ -39,15 +39,16 @@ func executeCommand(d *Deps) hooks.Tool {
 		Name: "execute_command", Title: "Run a shell command", Class: hooks.Destructive, OpenWorld: true,
 		Description: "Run a command line in a shell, in the workspace root or in cwd. Needs a selected intent. Standard input is empty. " +
 			"A non-zero exit and a timeout are results, not errors. Long output comes as head and tail; read_command_output has the whole. " +
-			"No process of the command outlives the call.",
+			"No process of the command outlives the call, unless background is true: then the answer comes when it has started, list_commands and stop_command manage it, " +
+			"and it ends with the server, with its intent, or after a day.",
 		InputSchema: mutatingInput([]string{"command"}, schema{
 			"command":    schema{"type": "string", "minLength": 1, "description": "The line for the shell."},
 			"cwd":        text("The directory to run in, relative to the workspace root."),
-			"timeout":    number(fmt.Sprintf("Seconds until it is ended, at most %d.", int(d.MaxCommandTimeout.Seconds())), 1),
-			"background": flag("Not offered by this version."),
+			"timeout":    number(fmt.Sprintf("Seconds until it is ended, at most %d; in the background a day.", int(d.MaxCommandTimeout.Seconds())), 1),
+			"background": flag("For servers and watchers: answer as soon as it runs, and leave it running."),
 		}),
 		OutputSchema: output(open([]string{"exit_code", "timed_out", "duration_ms", "output", "artifact_id", "truncated", "changed_files", "sandbox", "record_id"}, schema{
-			"exit_code":     schema{"type": "integer", "description": "128 plus the signal's number where one ended it."},
+			"exit_code":     schema{"type": []string{"integer", "null"}, "description": "128 plus the signal's number where one ended it; null while it runs in the background."},
 			"timed_out":     flag("Whether the timeout ended it."),
 			"duration_ms":   number("Wall time.", 0),
 			"output":        text("Standard output and error, head and tail if long."),
@@ -57,6 +58,8 @@ func executeCommand(d *Deps) hooks.Tool {
 			"sandbox":       text("What held the command: none in this version."),
 			"record_id":     text("The ledger record."),
 			"warnings":      list("What to know beside it.", schema{"type": "string"}),
+			"command_id":    text("Of a command in the background, for stop_command."),
+			"running":       flag("Whether it runs in the background now."),
 		})),
 	}
 	return &commandTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}}
@@ -69,10 +72,10 @@ func (t *commandTool) Targets(_ context.Context, call *hooks.Call, raw json.RawM
 	if err := t.args.decode(raw, &c.args); err != nil {
 		return nil, err
 	}
-	if c.args.Background {
-		return nil, refusal.New(refusal.InvalidArguments, "Background commands are not offered by this version; run the command in the foreground with a timeout.")
+	if c.args.Background && (t.deps.Jobs == nil || owner(call) == "") {
+		return nil, refusal.New(refusal.InvalidArguments, "background: this call has no session that a command in the background could belong to; select an intent, or run it in the foreground.")
 	}
-	if limit := t.deps.MaxCommandTimeout; time.Duration(c.args.Timeout)*time.Second > limit || c.args.Timeout > int(limit.Seconds()) {
+	if limit := c.limit(); time.Duration(c.args.Timeout)*time.Second > limit || c.args.Timeout > int(limit.Seconds()) {
 		return nil, refusal.Newf(refusal.InvalidArguments, "timeout: at most %d seconds.", int(limit.Seconds()))
 	}
 	if strings.Contains(c.args.Command, "\x00") {
@@ -81,6 +84,14 @@ func (t *commandTool) Targets(_ context.Context, call *hooks.Call, raw json.RawM
 	c.dir, c.cwd = t.deps.directory(c.args.Cwd)
 	c.read()
 	return c, nil
+}
+
+// limit is the longest timeout that the call can ask for.
+func (c *commandCall) limit() time.Duration {
+	if c.args.Background {
+		return command.MaxJobTime
+	}
+	return c.tool.deps.MaxCommandTimeout
 }
 
 type commandCall struct {
@@ -92,6 +103,7 @@ type commandCall struct {
 	targets []*hooks.FileEffect // of redirections
 	effect  *hooks.CommandEffect
 	result  command.Result
+	job     *command.Job // of a command in the background that runs
 }
 
 // Effects: the working directory stands among the files as a read, so that its
@@ -103,6 +115,9 @@ func (c *commandCall) Effects() hooks.Effects {
 func (c *commandCall) timeout() time.Duration {
 	if c.args.Timeout > 0 {
 		return time.Duration(c.args.Timeout) * time.Second
+	}
+	if c.args.Background {
+		return c.limit()
 	}
 	return c.tool.deps.CommandTimeout
 }
@@ -124,6 +139,9 @@ func (c *commandCall) Prepare(context.Context) (hooks.Prepared, error) {
 	if err != nil {
 		return nil, readProblem(c.cwd.Path, err)
 	}
+	if c.args.Background && c.job == nil {
+		return &startedCommand{c, dir}, nil
+	}
 	return &preparedCommand{c, dir}, nil
 }
 
@@ -134,9 +152,18 @@ type preparedCommand struct {
 }
 
 func (p *preparedCommand) Pending() *hooks.Pending {
-	return &hooks.Pending{Outcome: &hooks.Outcome{Command: &hooks.CommandOutcome{
-		Line: p.call.args.Command, Cwd: p.call.cwd.Path, ExitCode: -1, Sandbox: "none",
-	}}}
+	return &hooks.Pending{Outcome: &hooks.Outcome{Command: p.call.outcome(-1)}}
+}
+
+// outcome is what is known of the command before it has ended.
+func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
+	o := &hooks.CommandOutcome{
+		Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: exitCode, Sandbox: "none", Programs: c.programs(), Unjudged: len(c.effect.Unjudged) > 0,
+	}
+	if c.job != nil {
+		o.Job = c.job.ID()
+	}
+	return o
 }
 
 func (p *preparedCommand) Discard() error { return p.dir.Close() }
@@ -146,22 +173,25 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	c := p.call
 	d := c.tool.deps
 	progress := 0.0
-	var err error
-	c.result, err = d.Runner.Run(ctx, command.Spec{
+	spec := command.Spec{
 		Command: c.args.Command, Dir: p.dir, Env: command.FilterEnv(os.Environ(), d.KeepEnv...), OutputCap: d.OutputCap, Timeout: p.call.timeout(),
 		Progress: func(chunk string) { progress++; c.call.Progress(chunk, progress, 0) },
-	})
+	}
+	if c.job != nil {
+		spec.Progress, spec.Started, ctx = nil, c.job.Started, c.job.Context()
+	}
+	var err error
+	c.result, err = d.Runner.Run(ctx, spec)
 	if err != nil {
 		return nil, commandProblem(err)
 	}
 	r := c.result
-	return &hooks.Outcome{
-		Warnings: r.Warnings,
-		Command: &hooks.CommandOutcome{
-			Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: r.ExitCode, TimedOut: r.TimedOut,
-			DurationMS: r.Duration.Milliseconds(), OutputHash: r.OutputHash, ArtifactID: r.ArtifactID, Output: r.Output, Sandbox: "none",
-		},
-	}, nil
+	o := c.outcome(r.ExitCode)
+	o.TimedOut, o.DurationMS, o.OutputHash, o.ArtifactID, o.Output = r.TimedOut, r.Duration.Milliseconds(), r.OutputHash, r.ArtifactID, r.Output
+	if c.job != nil && r.Cancelled {
+		o.EndedBy = c.job.EndedBy()
+	}
+	return &hooks.Outcome{Warnings: r.Warnings, Command: o}, nil
 }
 
 func commandProblem(err error) error {
@@ -175,7 +205,7 @@ func commandProblem(err error) error {
 }
 
 type commandResult struct {
-	ExitCode     int           `json:"exit_code"`
+	ExitCode     *int          `json:"exit_code"`
 	TimedOut     bool          `json:"timed_out"`
 	DurationMS   int64         `json:"duration_ms"`
 	Output       string        `json:"output"`
@@ -185,6 +215,8 @@ type commandResult struct {
 	Sandbox      string        `json:"sandbox"`
 	RecordID     string        `json:"record_id"`
 	Warnings     []string      `json:"warnings"`
+	CommandID    string        `json:"command_id,omitempty"`
+	Running      bool          `json:"running,omitempty"`
 }
 
 type changedFile struct {
@@ -194,9 +226,12 @@ type changedFile struct {
 }
 
 func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
+	if c.job != nil {
+		return c.startResult(o)
+	}
 	r := c.result
 	result := commandResult{
-		ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Output: r.Output,
+		ExitCode: &r.ExitCode, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Output: r.Output,
 		ArtifactID: r.ArtifactID, Truncated: r.Truncated, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
 		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...),
 	}

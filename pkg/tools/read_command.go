@@ -2,6 +2,7 @@ package tools
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
@@ -75,4 +76,23 @@ func (d *Deps) climbed(dir, name string) (at string, problem *hooks.FileEffect) 
 		_ = t.Close()
 	}
 	return at, nil
+}
+
+// maxPrograms bounds how many programs of a line a record names, and
+// maxProgramName how long a name may be, in bytes.
+const (
+	maxPrograms    = 50
+	maxProgramName = 200
+)
+
+// programs are the names of what the line can run, each once, in its order.
+func (c *commandCall) programs() []string {
+	var names []string
+	for _, p := range c.effect.Programs {
+		name := clip(p.Name, maxProgramName)
+		if name != "" && !slices.Contains(names, name) && len(names) < maxPrograms {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -120,7 +120,7 @@ func (c *readCall) Close() error {
 func (c *readCall) Plan(context.Context) (hooks.Planned, error) {
 	content, err := c.target.Read(c.tool.deps.FileLimit)
 	if err != nil {
-		return nil, readProblem(c.effect.Path, err)
+		return nil, c.unread(err)
 	}
 	c.view = readView{Path: c.effect.Path, ContentHash: string(content.Hash)}
 	decoded, err := workspace.Decode(content.Bytes)
@@ -134,6 +134,15 @@ func (c *readCall) Plan(context.Context) (hooks.Planned, error) {
 	c.tool.deps.Fresh.Remember(string(content.Hash), content.Bytes)
 	c.view.Encoding, c.view.LineEnding = string(decoded.Encoding), string(decoded.LineEnding)
 	return c, c.slice(decoded.String)
+}
+
+// unread says why there is nothing to read. That a file is gone is seen as well: whoever knew it can make it anew.
+func (c *readCall) unread(err error) error {
+	problem := readProblem(c.effect.Path, err)
+	if r, ok := refusal.As(problem); ok && r.Code() == refusal.FileNotFound {
+		return r.Deliver(refusal.Delivery{Path: c.effect.Path, Gone: true})
+	}
+	return problem
 }
 
 func (c *readCall) binary(b []byte) {

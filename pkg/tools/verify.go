@@ -45,7 +45,7 @@ func (d *Deps) verify(ctx context.Context, call *hooks.Call, in *intent.Intent) 
 		if err := json.Unmarshal(result.Structured, &ran); err != nil {
 			return nil, err
 		}
-		if ran.ExitCode != 0 || ran.TimedOut {
+		if *ran.ExitCode != 0 || ran.TimedOut {
 			return nil, verifyFailed(in, line, ran, passed)
 		}
 		passed = append(passed, verified{line, ran.RecordID})
@@ -69,12 +69,12 @@ func cannotVerify(in *intent.Intent, line string, r *refusal.Refusal) error {
 }
 
 func verifyFailed(in *intent.Intent, line string, ran commandResult, passed []verified) error {
-	how := fmt.Sprintf("ended with exit code %d", ran.ExitCode)
+	how := fmt.Sprintf("ended with exit code %d", *ran.ExitCode)
 	if ran.TimedOut {
 		how = "did not end in time"
 	}
 	return refusal.Newf(refusal.VerifyFailed, "%s is not done: its verify command %q %s.", in.ID, clip(line, 300), how).
-		With("intent_id", in.ID).With("command", line).With("exit_code", ran.ExitCode).With("timed_out", ran.TimedOut).
+		With("intent_id", in.ID).With("command", line).With("exit_code", *ran.ExitCode).With("timed_out", ran.TimedOut).
 		With("output", ran.Output).With("truncated", ran.Truncated).With("artifact_id", ran.ArtifactID).
 		With("record_id", ran.RecordID).With("passed", append([]verified{}, passed...))
 }

@@ -1,10 +1,201 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
-func tryFull() error { return fmt.Errorf("%w: this version has no level full", ErrUnavailable) }
+// namespaces are those of every command at Full. With CLONE_VM and CLONE_VFORK
+// the server's memory is not copied, which takes longer than all the rest; the
+// mappings of ids then have to be written when the helper runs (mapIDs).
+const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
+	unix.CLONE_VM | unix.CLONE_VFORK
 
-func startFull(*exec.Cmd, *Box) error { return tryFull() }
+// startFull makes cmd the helper of the package of that name, and returns when
+// that has started the command inside the box.
+func startFull(cmd *exec.Cmd, box *Box) (*Held, error) {
+	if auditArchitecture == 0 {
+		return nil, fmt.Errorf("%w: no filter was written for %s", ErrUnavailable, runtime.GOARCH)
+	}
+	if box == nil {
+		return nil, fmt.Errorf("%w: there is no box", ErrUnavailable)
+	}
+	layout, err := layOut(box)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	plan, err := layout.plan(cmd)
+	if err != nil {
+		layout.release()
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	held := &Held{ended: make(chan struct{}), gone: make(chan struct{}), release: layout.release}
+	if err := held.start(cmd, plan, box.DenyNetwork); err != nil {
+		layout.release()
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return held, nil
+}
+
+// start starts the helper and tells it what to do. Where that fails, nothing
+// is left running.
+func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, ownNetwork bool) error {
+	ours, theirs, err := conversation()
+	if err != nil {
+		return err
+	}
+	become(cmd, theirs, ownNetwork)
+	err = cmd.Start()
+	theirs.Close()
+	if err != nil {
+		ours.Close()
+		return fmt.Errorf("make namespaces: %w", err)
+	}
+	err = mapIDs(cmd.Process.Pid)
+	if err == nil {
+		err = instruct(ours, plan)
+	}
+	if err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		ours.Close()
+		return err
+	}
+	go h.listen(ours)
+	return nil
+}
+
+// become turns a command into the helper that will start it. The helper gets
+// nothing of the command's environment: it must not be steered from there.
+func become(cmd *exec.Cmd, conversation *os.File, ownNetwork bool) {
+	cmd.Path, cmd.Err = "/proc/self/exe", nil
+	cmd.Args = []string{"orchestra-mcp sandbox"}
+	cmd.Env = []string{helper.Variable + "=" + helper.Run}
+	cmd.Dir = ""
+	cmd.ExtraFiles = []*os.File{conversation}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Cloneflags |= namespaces
+	if ownNetwork {
+		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET
+	}
+	// A program loses its rights when it is started by somebody who is nobody
+	// yet, as the helper is before its id is mapped.
+	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}
+}
+
+// conversation is both ends of the helper's descriptor.
+func conversation() (ours, theirs *os.File, err error) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a socket: %w", err)
+	}
+	if err := unix.SetNonblock(ends[0], true); err != nil { // read by the poller, not by a thread
+		unix.Close(ends[0])
+		unix.Close(ends[1])
+		return nil, nil, fmt.Errorf("make a socket: %w", err)
+	}
+	return os.NewFile(uintptr(ends[0]), "helper"), os.NewFile(uintptr(ends[1]), "server"), nil
+}
+
+// mapIDs gives the helper's user namespace the ids of this process, so that a
+// command's files belong to whom they would belong to without it. A user has
+// only the own one; root keeps all, to see whose a file is.
+func mapIDs(pid int) error {
+	proc := "/proc/" + strconv.Itoa(pid)
+	if os.Geteuid() == 0 && mapAll(proc) == nil {
+		return nil
+	}
+	if err := os.WriteFile(proc+"/setgroups", []byte("deny"), 0); err != nil {
+		return fmt.Errorf("map the user: %w", err)
+	}
+	for file, id := range map[string]int{"/gid_map": os.Getegid(), "/uid_map": os.Geteuid()} {
+		if err := os.WriteFile(proc+file, fmt.Appendf(nil, "%d %d 1\n", id, id), 0); err != nil {
+			return fmt.Errorf("map the user: %w", err)
+		}
+	}
+	return nil
+}
+
+func mapAll(proc string) error {
+	for _, file := range []string{"/uid_map", "/gid_map"} {
+		ours, err := os.ReadFile("/proc/self" + file)
+		if err != nil {
+			return err
+		}
+		var theirs []byte
+		for line := range strings.Lines(string(ours)) {
+			if fields := strings.Fields(line); len(fields) == 3 {
+				theirs = fmt.Appendf(theirs, "%s %s %s\n", fields[0], fields[0], fields[2])
+			}
+		}
+		if err := os.WriteFile(proc+file, theirs, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryFull holds a command that finds out whether it is held.
+func tryFull() error {
+	dir, err := os.MkdirTemp("", "orchestra-try-")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer os.RemoveAll(dir)
+	tried := make(chan error)
+	Go(func() { tried <- tryIn(dir) })
+	return <-tried
+}
+
+func tryIn(dir string) error {
+	dir, err := resolved(dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = []string{helper.Variable + "=" + helper.Try}
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	held, err := startFull(cmd, &Box{Workspace: dir, Temp: dir, DenyNetwork: true})
+	if err != nil {
+		return explainedFull(err)
+	}
+	defer held.Close()
+	cmd.Wait()
+	if status, ok := held.Status(); !ok || !status.Exited() || status.ExitStatus() != helper.Held {
+		return fmt.Errorf("%w: a trial came to nothing (%v)", ErrUnavailable, cmd.ProcessState)
+	}
+	return nil
+}
+
+// explainedFull adds to the kernel's word what it may mean here.
+func explainedFull(err error) error {
+	if !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.ENOSPC) {
+		return err
+	}
+	for _, setting := range []struct{ path, bad, means string }{
+		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+			"AppArmor keeps ordinary programs from using user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for this program, allows it)"},
+		{"/proc/sys/kernel/unprivileged_userns_clone", "0",
+			"user namespaces are for root only (sysctl kernel.unprivileged_userns_clone=1 allows them)"},
+		{"/proc/sys/user/max_user_namespaces", "0",
+			"user namespaces are turned off (sysctl user.max_user_namespaces)"},
+	} {
+		if value, readErr := os.ReadFile(setting.path); readErr == nil && strings.TrimSpace(string(value)) == setting.bad {
+			return fmt.Errorf("%w: %s", err, setting.means)
+		}
+	}
+	return fmt.Errorf("%w: inside a container, its runtime has to allow user namespaces, mounts and a /proc that nothing is masked in", err)
+}

@@ -23,9 +23,10 @@ func held(t *testing.T, level sandbox.Level, box *sandbox.Box, line string) (out
 	cmd.Env = append(os.Environ(), "TMPDIR="+box.Temp)
 	done := make(chan error)
 	sandbox.Go(func() {
-		err := sandbox.Start(cmd, level, box)
+		held, err := sandbox.Start(cmd, level, box)
 		if err == nil {
 			cmd.Wait()
+			held.Close()
 		}
 		done <- err
 	})
@@ -45,7 +46,7 @@ func landlockHere(t *testing.T) sandbox.Ability {
 	return a
 }
 
-func files(t *testing.T, dir string, names ...string) {
+func files(t testing.TB, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		path := filepath.Join(dir, name)

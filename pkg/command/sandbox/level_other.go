@@ -18,6 +18,9 @@ func startLandlock(*exec.Cmd, *Box) error { return unsupported() }
 
 func tryFull() error { return unsupported() }
 
-func startFull(*exec.Cmd, *Box) error { return unsupported() }
+func startFull(*exec.Cmd, *Box) (*Held, error) { return nil, unsupported() }
+
+// Sweep has nothing to do: there is no Full here.
+func Sweep([]Frozen) {}
 
 func onMainThread() bool { return false }

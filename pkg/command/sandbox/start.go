@@ -13,15 +13,17 @@ import (
 // while the command lives: at Landlock the thread itself is restricted, for
 // good. Start changes cmd (Path, Args, Env, ExtraFiles,
 // SysProcAttr) as the level needs; cmd.Process is then what the caller signals
-// and waits for.
-func Start(cmd *exec.Cmd, level Level, box *Box) error {
+// and waits for,
+// and the Held says the rest; it is nil where there is no more to say, which its
+// methods take.
+func Start(cmd *exec.Cmd, level Level, box *Box) (*Held, error) {
 	switch level {
 	case None, "":
-		return cmd.Start()
+		return nil, cmd.Start()
 	case Landlock:
-		return startLandlock(cmd, box)
+		return nil, startLandlock(cmd, box)
 	case Full:
 		return startFull(cmd, box)
 	}
-	return fmt.Errorf("%w: there is no level %q", ErrUnavailable, level)
+	return nil, fmt.Errorf("%w: there is no level %q", ErrUnavailable, level)
 }

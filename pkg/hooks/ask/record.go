@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -21,7 +22,7 @@ func Decision(r approval.Request, outcome string) ledger.Decision {
 	d := ledger.Decision{Outcome: outcome, ErrorType: r.ErrorType(), Approval: r.ID, Paths: pathsOf(r)}
 	for i, c := range r.Checks {
 		if i == 0 {
-			d.Hook, d.Reason = c.Hook, c.Reason
+			d.Hook, d.Reason = c.Hook, redact.Text(c.Reason)
 			continue
 		}
 		d.Also = append(d.Also, c.ErrorType)

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -212,7 +213,7 @@ func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) 
 	}
 	rec := base(call)
 	rec.Kind = ledger.KindDecision
-	rec.Decision = &ledger.Decision{Outcome: "refused", ErrorType: string(why.Code()), Hook: hook, Reason: why.Reason()}
+	rec.Decision = &ledger.Decision{Outcome: "refused", ErrorType: string(why.Code()), Hook: hook, Reason: redact.Text(why.Reason())}
 	for _, f := range call.Effects.Files {
 		rec.Decision.Paths = append(rec.Decision.Paths, f.Paths()...)
 	}
@@ -251,13 +252,10 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	}
 	if cmd := outcome.Command; cmd != nil {
 		rec.Kind = ledger.KindCommand
-		rec.Command = &ledger.Command{
-			Command: cmd.Line, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
-			DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
-		}
+		rec.Command = commandOf(cmd)
 	}
 	if len(call.Notes) > 0 {
-		rec.Detail = map[string]any{"notes": call.Notes}
+		rec.Detail = map[string]any{"notes": redacted(call.Notes)}
 	}
 	if note := outcome.Record; note != nil {
 		rec.Kind = ledger.Kind(note.Kind)
@@ -268,6 +266,25 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		}
 	}
 	return rec
+}
+
+// commandOf is a command without what looks like a secret: a record cannot be
+// taken back.
+func commandOf(cmd *hooks.CommandOutcome) *ledger.Command {
+	line, left := redact.Line(cmd.Line)
+	return &ledger.Command{
+		Command: line, Redacted: left, Programs: redacted(cmd.Programs), Unjudged: cmd.Unjudged, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
+		DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
+		Background: cmd.Job != "", Job: cmd.Job, Started: cmd.Started, EndedBy: cmd.EndedBy,
+	}
+}
+
+func redacted(texts []string) []string {
+	var without []string
+	for _, text := range texts {
+		without = append(without, redact.Text(text))
+	}
+	return without
 }
 
 // withEdit is the detail of a note with the edit that it tells of.

@@ -72,10 +72,14 @@ func decision(e ledger.Entry) string {
 func command(c ledger.Command) string {
 	end := fmt.Sprintf("exit %d", c.ExitCode)
 	switch {
+	case c.Started:
+		end = "started in the background"
 	case c.TimedOut:
 		end = "timed out"
+	case c.EndedBy != "":
+		end = shown(c.EndedBy, textLength)
 	case c.Background:
-		end = "in the background"
+		end += ", in the background"
 	}
 	return fmt.Sprintf("[%s] %s", end, shown(c.Command, textLength))
 }

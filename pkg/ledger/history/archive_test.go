@@ -183,10 +183,10 @@ func TestLostLinesOfArchives(t *testing.T) {
 	r.commit("rotate")
 	lost := func() (lines []ledger.Line) {
 		t.Helper()
-		must(t, history.Lost(context.Background(), r.root, nil, func(l history.LostLine) error {
+		must(t, history.Lost(context.Background(), r.root, nil, history.Visit{Line: func(l history.LostLine) error {
 			lines = append(lines, ledger.Line{Segment: l.Segment, Data: []byte(string(l.Data))})
 			return nil
-		}))
+		}}))
 		return lines
 	}
 	if lines := lost(); len(lines) != 0 {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -17,11 +19,24 @@ type LostLine struct {
 	Commit string // one that has it
 }
 
-// Lost calls visit for each ledger line of the given revisions and all commits before them that the work tree does not
-// have, each once, the lines of the newest commits first; without a revision those of HEAD. The line is valid during
-// visit. It holds a hash for each line of the ledger, and reads every version of a segment that does not begin another
-// one. Without git, a repository or a commit the error is ErrNoHistory.
-func Lost(ctx context.Context, root *os.Root, revisions []string, visit func(LostLine) error) error {
+// LostSeal is a seal that a commit has and the work tree has not, or has with another content.
+type LostSeal struct {
+	File    string // relative to .orchestration
+	Content []byte
+	Commit  string // one that has it
+}
+
+// Visit gets what was lost. A nil field is not looked for.
+type Visit struct {
+	Line func(LostLine) error // the line is valid during the call
+	Seal func(LostSeal) error
+}
+
+// Lost calls visit for each ledger line and each seal of the given revisions and all commits before them that the work
+// tree does not have, each once, those of the newest commits first; without a revision those of HEAD. It holds a hash
+// for each line of the ledger, and reads every version of a segment that does not begin another one. Without git, a
+// repository or a commit the error is ErrNoHistory.
+func Lost(ctx context.Context, root *os.Root, revisions []string, visit Visit) error {
 	w, err := newWalk(ctx, root, Options{}, maxHeld)
 	if err != nil {
 		return err
@@ -65,11 +80,11 @@ func Elsewhere(root *os.Root) ledger.Elsewhere {
 		if err != nil {
 			return fmt.Errorf("look at other branches: %w", err)
 		}
-		own := func(LostLine) error { return nil }
+		own := Visit{Line: func(LostLine) error { return nil }}
 		if err := c.collect(ctx, own, "--end-of-options", w.head); err != nil {
 			return fmt.Errorf("look at other branches: %w", err)
 		}
-		foreign := func(l LostLine) error { return visit(l.Data, "commit "+short(l.Commit)) }
+		foreign := Visit{Line: func(l LostLine) error { return visit(l.Data, "commit "+short(l.Commit)) }}
 		if err := c.collect(ctx, foreign, "--all", "--reflog", "--not", w.head); err != nil {
 			return fmt.Errorf("look at other branches: %w", err)
 		}
@@ -83,10 +98,11 @@ type collection struct {
 	lines map[ledger.Hash]struct{}
 	trees map[string]bool // of .orchestration
 	blobs map[string]bool
+	seals map[string]bool // by name and id
 }
 
 func (w *walk) newCollection() (*collection, error) {
-	c := &collection{walk: w, lines: map[ledger.Hash]struct{}{}, trees: map[string]bool{"": true}, blobs: map[string]bool{}}
+	c := &collection{walk: w, lines: map[ledger.Hash]struct{}{}, trees: map[string]bool{"": true}, blobs: map[string]bool{}, seals: map[string]bool{}}
 	if err := c.hold(w.files.segments); err != nil {
 		return nil, err
 	}
@@ -120,7 +136,7 @@ func (c *collection) hold(segments map[string]string) error {
 	return nil
 }
 
-func (c *collection) collect(ctx context.Context, visit func(LostLine) error, selection ...string) error {
+func (c *collection) collect(ctx context.Context, visit Visit, selection ...string) error {
 	return c.commits(ctx, func(commit string, _ []string) error {
 		tree, err := c.walk.trees.home(commit, c.way)
 		if err != nil || c.trees[tree] {
@@ -132,12 +148,41 @@ func (c *collection) collect(ctx context.Context, visit func(LostLine) error, se
 			return err
 		}
 		for name := range segments.segments {
-			if err := c.segment(commit, name, segments, visit); err != nil {
+			if err := c.segment(commit, name, segments, visit.Line); err != nil {
+				return err
+			}
+		}
+		if visit.Seal == nil {
+			return nil
+		}
+		for _, name := range slices.Sorted(maps.Keys(segments.seals)) {
+			if err := c.seal(commit, name, segments.seals[name], visit.Seal); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, selection...)
+}
+
+// maxSeal bounds a file that is taken for a seal.
+const maxSeal = 1 << 20
+
+// seal looks at one file among the seals.
+func (c *collection) seal(commit, name, id string, visit func(LostSeal) error) error {
+	key := name + "\x00" + id
+	if c.seals[key] || c.files.seals[name] == id {
+		return nil
+	}
+	c.seals[key] = true
+	found, err := c.before.Open(id)
+	if err != nil || found.Kind != "blob" || found.Size > maxSeal {
+		return err
+	}
+	content, err := io.ReadAll(c.before)
+	if err != nil {
+		return c.before.Failed(err)
+	}
+	return visit(LostSeal{File: name, Content: content, Commit: commit})
 }
 
 // segment looks at one version of a segment.

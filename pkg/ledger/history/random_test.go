@@ -307,10 +307,10 @@ func (d *gitDriver) reset() {
 // restore must leave no dropped line.
 func (d *gitDriver) restore() {
 	var lines []ledger.Line
-	must(d.t, history.Lost(context.Background(), d.root, nil, func(l history.LostLine) error {
+	must(d.t, history.Lost(context.Background(), d.root, nil, history.Visit{Line: func(l history.LostLine) error {
 		lines = append(lines, ledger.Line{Segment: l.Segment, Data: bytes.Clone(l.Data)})
 		return nil
-	}))
+	}}))
 	d.script = append(d.script, fmt.Sprintf("restore %d lines", len(lines)))
 	must(d.t, ledger.PutBack(context.Background(), d.root, lines))
 	d.save("restored")

@@ -2,11 +2,14 @@ package seal
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -76,10 +79,24 @@ func (s Seal) publish(root *os.Root, key *Key) (string, error) {
 	if err := publishFile(root, []byte(public.String()+"\n"), public.ID(), sealsDir, keysDir); err != nil {
 		return "", fmt.Errorf("%s: %w", path.Join(homeDir, sealsDir, keysDir, public.ID()), err)
 	}
-	name := s.Time.Format("20060102T150405Z") + "-" + s.Heads[0][:12] + suffix
+	digest := sha256.Sum256(signed)
+	name := s.Time.Format("20060102T150405Z") + "-" + hex.EncodeToString(digest[:6]) + suffix
 	file := path.Join(homeDir, sealsDir, name)
 	if err := publishFile(root, signed, name, sealsDir); err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	return file, nil
+}
+
+// PutBack makes a seal stand again that was there before: file is its name relative to .orchestration, content all of
+// it. One that stands there with another content is an error, and stays.
+func PutBack(root *os.Root, file string, content []byte) error {
+	name, ok := strings.CutPrefix(file, sealsDir+"/")
+	if !ok || strings.Contains(name, "/") || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) || len(content) > maxSealFile {
+		return fmt.Errorf("%w: %s", ErrMalformed, file)
+	}
+	if err := publishFile(root, content, name, sealsDir); err != nil {
+		return fmt.Errorf("%s: %w", path.Join(homeDir, file), err)
+	}
+	return nil
 }

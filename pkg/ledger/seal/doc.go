@@ -15,7 +15,7 @@
 //
 // # Files
 //
-//	.orchestration/seals/<time>-<12 digits of the first head>.note   a seal; never rewritten
+//	.orchestration/seals/<time>-<12 digits of its SHA-256>.note       a seal; never rewritten
 //	.orchestration/seals/keys/<key name>+<key hash>                  a public key, for those who do not have it yet
 //	<user directory>/seal.key                                        the private key, mode 0600
 //	<user directory>/seal-keys/*                                     public keys of others that the user trusts

@@ -2,7 +2,9 @@ package seal_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -23,7 +25,8 @@ func TestSealAndVerify(t *testing.T) {
 	if made.Lines != 3 || len(made.Heads) != 1 || made.Already {
 		t.Errorf("sealed %+v", made)
 	}
-	if want := sealsPath + "/20260218T183100Z-" + made.Heads[0][:12] + ".note"; made.File != want {
+	digest := sha256.Sum256([]byte(w.read(made.File)))
+	if want := fmt.Sprintf("%s/20260218T183100Z-%x.note", sealsPath, digest[:6]); made.File != want {
 		t.Errorf("the seal is %s, want %s", made.File, want)
 	}
 	report := w.verify()
@@ -38,6 +41,20 @@ func TestSealAndVerify(t *testing.T) {
 	w.append("five", "six")
 	report = w.verify()
 	if report.Sealed != 4 || report.Unsealed != 2 || len(report.Seals) != 2 || len(report.Problems) != 0 {
+		t.Errorf("%+v", report)
+	}
+}
+
+// Two people who seal the same heads in the same second do not stand in each other's way.
+func TestSealsOfSeveralKeysStandBesideEachOther(t *testing.T) {
+	w := newWorkspace(t)
+	w.append("one")
+	first := w.seal()
+	w.key = newKey(t, t.TempDir(), "other")
+	if second := w.seal(); second.Already || second.File == first.File {
+		t.Errorf("%+v beside %+v", second, first)
+	}
+	if report := w.verify(); len(report.Seals) != 2 || len(report.Problems) != 0 {
 		t.Errorf("%+v", report)
 	}
 }

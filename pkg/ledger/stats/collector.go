@@ -88,7 +88,7 @@ func (c *Collector) addRecord(e ledger.Entry) {
 	}
 	intent := c.intents.row(e.IntentID)
 	intent.Last = later(intent.Last, e.Time)
-	if e.Command != nil {
+	if e.Command != nil && !e.Command.Started { // a command in the background is counted when it ends
 		intent.Commands++
 		c.addCommand(*e.Command)
 	}
@@ -109,7 +109,7 @@ func (c *Collector) addCommand(cmd ledger.Command) {
 	if cmd.TimedOut {
 		c.report.Commands.TimedOut++
 	}
-	if cmd.TimedOut || cmd.ExitCode != 0 {
+	if cmd.TimedOut || cmd.ExitCode != 0 && cmd.EndedBy == "" {
 		c.report.Commands.Failed++
 	}
 }

@@ -1,0 +1,126 @@
+package command_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+)
+
+func openJob(t *testing.T, jobs *command.Jobs, owner string) *command.Job {
+	t.Helper()
+	job, err := jobs.Open(command.JobSpec{Owner: owner, Line: "sleep", Cwd: "."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// runJob does what a command in the background does with its job.
+func runJob(job *command.Job) {
+	job.Started("out_of_" + job.ID())
+	go func() {
+		<-job.Context().Done()
+		job.Ended(command.Result{Cancelled: true, ExitCode: 143}, "record of "+job.ID())
+		job.Close()
+	}()
+}
+
+func TestJobsAreTheirOwners(t *testing.T) {
+	jobs := command.NewJobs(time.Now)
+	job := openJob(t, jobs, "one")
+	runJob(job)
+	if len(jobs.List("two")) != 0 || !jobs.Writes("out_of_"+job.ID()) {
+		t.Error("the list of another owner has it, or its output does not count as being written")
+	}
+	if _, err := jobs.Stop(t.Context(), "two", job.ID()); !errors.Is(err, command.ErrNoJob) {
+		t.Errorf("%v", err)
+	}
+	state, err := jobs.Stop(t.Context(), "one", job.ID())
+	if err != nil || state.Running || state.EndedBy != command.ErrStopped.Error() || state.RecordID != "record of "+job.ID() || state.Result.ExitCode != 143 {
+		t.Errorf("%+v %v", state, err)
+	}
+	if listed := jobs.List("one"); len(listed) != 1 || listed[0].Running || jobs.Writes(state.ArtifactID) {
+		t.Errorf("%+v", listed)
+	}
+	if err := jobs.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := jobs.Open(command.JobSpec{Owner: "one"}); !errors.Is(err, command.ErrServerEnded) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestJobsAreBounded(t *testing.T) {
+	jobs := command.NewJobs(time.Now)
+	var first *command.Job
+	for owner := range command.MaxJobs / command.MaxOwnJobs {
+		for range command.MaxOwnJobs {
+			job := openJob(t, jobs, string(rune('a'+owner)))
+			runJob(job)
+			if first == nil {
+				first = job
+			}
+		}
+		if _, err := jobs.Open(command.JobSpec{Owner: string(rune('a' + owner))}); !errors.Is(err, command.ErrTooManyJobs) {
+			t.Errorf("one owner has too many: %v", err)
+		}
+	}
+	if _, err := jobs.Open(command.JobSpec{Owner: "z"}); !errors.Is(err, command.ErrTooManyJobs) {
+		t.Errorf("there are too many: %v", err)
+	}
+	first.Stop()
+	<-first.Done()
+	runJob(openJob(t, jobs, "z"))
+	for range 200 { // what has ended is forgotten in time
+		if _, err := jobs.Stop(t.Context(), "z", jobs.List("z")[len(jobs.List("z"))-1].ID); err != nil {
+			t.Fatal(err)
+		}
+		runJob(openJob(t, jobs, "z"))
+	}
+	if n := len(jobs.List("z")); n > 100 {
+		t.Errorf("%d are remembered", n)
+	}
+	if err := jobs.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A job ends when what it was started for is over, and says why.
+func TestJobIsOver(t *testing.T) {
+	jobs := command.NewJobsEvery(time.Now, time.Millisecond)
+	over := make(chan struct{})
+	job, err := jobs.Open(command.JobSpec{Owner: "one", Over: func() error {
+		select {
+		case <-over:
+			return errors.New("its day is over")
+		default:
+			return nil
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runJob(job)
+	close(over)
+	<-job.Done()
+	if state := jobs.List("one")[0]; state.EndedBy != "its day is over" {
+		t.Errorf("%+v", state)
+	}
+	if err := jobs.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Close waits no longer than it may.
+func TestJobThatDoesNotEnd(t *testing.T) {
+	jobs := command.NewJobs(time.Now)
+	openJob(t, jobs, "one")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := jobs.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,56 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// BenchmarkStart is a command that does nothing, at each level, and with a
+// thousand masks. The difference to none is what the level costs.
+func BenchmarkStart(b *testing.B) {
+	dir := b.TempDir()
+	box := &sandbox.Box{Workspace: dir, Temp: b.TempDir(), Writable: []string{dir}}
+	many := *box
+	for i := range 1000 {
+		name := fmt.Sprintf("d%d/f%d", i%10, i)
+		files(b, dir, name)
+		many.Frozen = append(many.Frozen, sandbox.Frozen{Path: filepath.Join(dir, name)})
+	}
+	absent := *box
+	absent.Frozen = []sandbox.Frozen{{Path: filepath.Join(dir, ".git"), Directory: true}, {Path: filepath.Join(dir, ".intentignore")}}
+	alone := *box
+	alone.DenyNetwork = true
+	for _, c := range []struct {
+		name  string
+		level sandbox.Level
+		box   *sandbox.Box
+	}{
+		{"none", sandbox.None, nil}, {"landlock", sandbox.Landlock, box}, {"full", sandbox.Full, box},
+		{"full-no-network", sandbox.Full, &alone}, {"full-absent", sandbox.Full, &absent}, {"full-1000-masks", sandbox.Full, &many},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				cmd := exec.Command("/bin/true")
+				cmd.Dir = dir
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+				done := make(chan error)
+				sandbox.Go(func() {
+					held, err := sandbox.Start(cmd, c.level, c.box)
+					if err == nil {
+						err = cmd.Wait()
+						held.Close()
+					}
+					done <- err
+				})
+				if err := <-done; err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

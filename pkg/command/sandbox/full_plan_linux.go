@@ -1,0 +1,271 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
+)
+
+// plan is what the helper does for a command in this layout.
+func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
+	p := &helper.Plan{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ()}
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	if err := startIn(p, cmd.Dir); err != nil {
+		return nil, err
+	}
+	for _, device := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		p.Devices = append(p.Devices, "/dev/"+device)
+	}
+	for _, path := range l.covered {
+		p.Covers = append(p.Covers, helper.Cover{Path: path, Tree: uint32(len(p.Trees))})
+		p.Trees = append(p.Trees, l.box.Temp)
+	}
+	p.Kept = l.kept(p.Dir, p.Env)
+	for _, e := range l.entries {
+		mask := helper.Mask{Kind: e.kind, Path: e.path}
+		if e.kind == helper.Writable {
+			mask.Tree = uint32(len(p.Trees))
+			p.Trees = append(p.Trees, e.path)
+		}
+		p.Masks = append(p.Masks, mask)
+	}
+	if l.box.DenyNetwork {
+		p.Loopback = 1
+	}
+	if err := l.secondWall(p); err != nil {
+		return nil, err
+	}
+	filter, err := seccompFilter(l.box.DenyNetwork)
+	p.Filter = filter
+	return p, err
+}
+
+// startIn finds the path of the directory that the command was to start in, and
+// what tells it from another one that is put in its place.
+func startIn(p *helper.Plan, dir string) error {
+	if dir == "" {
+		dir = "."
+	}
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open the directory to start in: %w", err)
+	}
+	defer unix.Close(fd)
+	var info unix.Stat_t
+	if err := unix.Fstat(fd, &info); err != nil {
+		return fmt.Errorf("look at the directory to start in: %w", err)
+	}
+	p.Dir, err = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	p.Device, p.Inode = info.Dev, info.Ino
+	return err
+}
+
+// kept are the outermost of the paths that must be seen although a cover lies
+// over their place.
+func (l *layout) kept(dir string, env []string) []string {
+	candidates := []string{l.box.Workspace, dir}
+	for _, e := range l.entries {
+		if e.kind == helper.Writable {
+			candidates = append(candidates, e.path)
+		}
+	}
+	for _, variable := range env {
+		switch name, value, _ := strings.Cut(variable, "="); name {
+		case "HOME", "PATH":
+			candidates = append(candidates, filepath.SplitList(value)...)
+		}
+	}
+	var kept []string
+	slices.Sort(candidates)
+	for _, path := range slices.Compact(candidates) {
+		inCover := slices.ContainsFunc(l.covered, func(cover string) bool { return isBelow(path, cover) })
+		inKept := slices.ContainsFunc(kept, func(other string) bool { return isBelow(path, other) })
+		if inCover && !inKept && isPlain(path) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}
+
+// isPlain reports whether a path exists and has no link in it.
+func isPlain(path string) bool {
+	real, err := resolved(path)
+	return err == nil && real == path
+}
+
+// secondWall is Landlock, which allows writing where the masks do. It knows
+// nothing of what is frozen below.
+func (l *layout) secondWall(p *helper.Plan) error {
+	abi, err := syscall.LandlockGetABIVersion()
+	if err != nil {
+		return fmt.Errorf("Landlock: %w", explained(err))
+	}
+	p.Landlock.Tree, p.Landlock.File = known(treeRights, abi), known(fileRights, abi)
+	if abi >= abiScope {
+		p.Landlock.Scoped = syscall.ScopeAbstractUnixSocket
+	}
+	p.Landlock.Allowed = []string{"/dev"}
+	for _, e := range l.entries {
+		if e.kind == helper.Writable {
+			p.Landlock.Allowed = append(p.Landlock.Allowed, e.path)
+		}
+	}
+	return nil
+}
+
+// entry is a path with its own rule.
+type entry struct {
+	path string
+	kind helper.Kind
+}
+
+// layout is a box as the entries that make it, and what was put into the file
+// system for them.
+type layout struct {
+	box     *Box
+	entries []entry // the outer ones first
+	covered []string
+
+	placeholders []*placeholder
+}
+
+// layOut finds what a box needs here. What stands in for absent paths is there
+// when it returns, until release.
+func layOut(box *Box) (*layout, error) {
+	l := &layout{box: box}
+	if err := l.addPaths(); err != nil {
+		l.release()
+		return nil, err
+	}
+	l.addAnchors()
+	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
+	for _, dir := range []string{"/tmp", "/var/tmp"} {
+		if box.Temp != "" && !slices.Contains(box.Writable, dir) && isPlain(dir) {
+			l.covered = append(l.covered, dir)
+		}
+	}
+	return l, nil
+}
+
+// addPaths adds what the box names. Of the same path the strictest counts, and
+// below something hidden nothing does.
+func (l *layout) addPaths() error {
+	kinds := map[string]helper.Kind{}
+	for _, path := range l.box.Writable {
+		kinds[path] = helper.Writable
+	}
+	if l.box.Temp != "" {
+		kinds[l.box.Temp] = helper.Writable
+	}
+	for _, frozen := range l.box.Frozen {
+		kinds[frozen.Path] = helper.Frozen
+	}
+	for _, hidden := range l.box.Hidden {
+		if _, err := os.Lstat(hidden); err == nil {
+			kinds[hidden] = helper.Hidden
+		} else if !isAbsent(err) {
+			return fmt.Errorf("hide %s: %w", hidden, err)
+		}
+	}
+	for path := range kinds {
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+			return fmt.Errorf("the path %q is not absolute and clean", path)
+		}
+		if above(path, kinds, helper.Hidden) {
+			delete(kinds, path)
+		}
+	}
+	return l.addEach(kinds)
+}
+
+func (l *layout) addEach(kinds map[string]helper.Kind) error {
+	added := map[string]bool{}
+	add := func(path string, kind helper.Kind) {
+		if path != "" && !added[path] {
+			added[path] = true
+			l.entries = append(l.entries, entry{path, kind})
+		}
+	}
+	for path, kind := range kinds {
+		if kind != helper.Frozen {
+			add(path, kind)
+		}
+	}
+	for _, frozen := range l.box.Frozen {
+		if kinds[frozen.Path] != helper.Frozen || holder(frozen.Path, kinds) != helper.Writable {
+			continue // hidden, or where nothing can be written anyway
+		}
+		path, kind, err := l.standIn(frozen)
+		if err != nil {
+			return fmt.Errorf("freeze %s: %w", frozen.Path, err)
+		}
+		add(path, kind)
+	}
+	return nil
+}
+
+// addAnchors adds the directories between an entry and what is writable above.
+func (l *layout) addAnchors() {
+	kinds := map[string]helper.Kind{}
+	for _, e := range l.entries {
+		kinds[e.path] = e.kind
+	}
+	for _, e := range slices.Clone(l.entries) {
+		for dir := filepath.Dir(e.path); kinds[dir] == 0 && holder(dir, kinds) == helper.Writable; dir = filepath.Dir(dir) {
+			kinds[dir] = helper.Anchor
+			l.entries = append(l.entries, entry{dir, helper.Anchor})
+		}
+	}
+}
+
+// holder is the kind of the deepest entry above a path that says whether it can
+// be written, 0 if there is none.
+func holder(path string, kinds map[string]helper.Kind) helper.Kind {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if kind := kinds[dir]; kind == helper.Writable || kind == helper.Frozen || kind == helper.Hidden {
+			return kind
+		}
+		if dir == filepath.Dir(dir) {
+			return 0
+		}
+	}
+}
+
+func above(path string, kinds map[string]helper.Kind, kind helper.Kind) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if kinds[dir] == kind {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+func isBelow(path, dir string) bool { return strings.HasPrefix(path, dir+"/") }
+
+// isAbsent: also below something that is no directory there is nothing.
+func isAbsent(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
+}
+
+func resolved(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+func (l *layout) release() {
+	for _, p := range l.placeholders {
+		p.release()
+	}
+	l.placeholders = nil
+}

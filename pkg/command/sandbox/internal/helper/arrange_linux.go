@@ -1,0 +1,170 @@
+package helper
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// arrange makes the view of the file system. What is taken before a step keeps
+// the rights that it had then.
+func arrange(plan *Plan) {
+	root, errno := openat2("/", oPath|syscall.O_DIRECTORY)
+	must(errno, "open", "/")
+	devices := takeDevices(plan.Devices)
+	must(setAttributes(root, attrNosuid|attrNodev, msPrivate), "make the mounts private", "")
+	trees := takeAll(plan.Trees)
+	must(setAttributes(root, attrRdonly, 0), "make the file system read-only", "")
+	kept := takeAll(plan.Kept)
+	syscall.Close(root)
+
+	mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC|syscall.MS_RDONLY, "")
+	makeDev(plan.Devices, devices)
+	for _, cover := range plan.Covers {
+		putCover(cover, trees)
+	}
+	for i, path := range plan.Kept {
+		putKept(path, kept[i], plan.Covers)
+	}
+	for _, mask := range plan.Masks {
+		putMask(mask, trees)
+	}
+	finishDev()
+	for _, tree := range append(trees, kept...) {
+		syscall.Close(tree)
+	}
+}
+
+// take is the tree at a path, as a mount of its own that nothing shows yet.
+func take(path string) int {
+	fd, errno := openat2(path, oPath)
+	must(errno, "open", path)
+	tree, errno := cloneTree(fd, true)
+	must(errno, "take", path)
+	syscall.Close(fd)
+	return tree
+}
+
+func takeAll(paths []string) []int {
+	trees := make([]int, len(paths))
+	for i, path := range paths {
+		trees[i] = take(path)
+	}
+	return trees
+}
+
+// put shows a tree at a path.
+func put(tree int, path string) {
+	target, errno := openat2(path, oPath)
+	must(errno, "open", path)
+	must(attach(tree, target), "mount on", path)
+	syscall.Close(target)
+}
+
+func mount(source, target, kind string, flags uintptr, data string) {
+	err := syscall.Mount(source, target, kind, flags, data)
+	if err != nil {
+		must(err.(syscall.Errno), "mount "+kind+" on", target)
+	}
+}
+
+func putCover(cover Cover, trees []int) {
+	if cover.Tree == Empty {
+		mount("tmpfs", cover.Path, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=1m")
+		return
+	}
+	put(trees[cover.Tree], cover.Path)
+}
+
+// putKept shows again what a cover lies over.
+func putKept(path string, tree int, covers []Cover) {
+	var info syscall.Stat_t
+	if err := syscall.Fstat(tree, &info); err != nil {
+		must(err.(syscall.Errno), "look at", path)
+	}
+	for _, cover := range covers {
+		if below(path, cover.Path) {
+			makePlace(path, len(cover.Path), info.Mode&syscall.S_IFMT == syscall.S_IFDIR)
+		}
+	}
+	put(tree, path)
+}
+
+func below(path, dir string) bool {
+	return len(path) > len(dir) && path[:len(dir)] == dir && path[len(dir)] == '/'
+}
+
+// makePlace makes the directories, or the file, on which something is mounted.
+// What is there already is taken as it is: opening it later follows no link.
+func makePlace(path string, from int, directory bool) {
+	for end := from + 1; end <= len(path); end++ {
+		if end < len(path) && path[end] != '/' {
+			continue
+		}
+		var err error
+		if end < len(path) || directory {
+			err = syscall.Mkdir(path[:end], 0o755)
+		} else {
+			var fd int
+			if fd, err = syscall.Open(path, syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC, 0o600); err == nil {
+				syscall.Close(fd)
+			}
+		}
+		if err != nil && err != syscall.EEXIST {
+			must(err.(syscall.Errno), "make", path[:end])
+		}
+	}
+}
+
+func putMask(mask Mask, trees []int) {
+	if mask.Kind == Writable {
+		put(trees[mask.Tree], mask.Path)
+		return
+	}
+	target, errno := openat2(mask.Path, oPath)
+	must(errno, "open", mask.Path)
+	var tree int
+	switch mask.Kind {
+	case Hidden:
+		tree = takeBlank(target, mask.Path)
+	case Absent:
+		tree = take("/dev/null")
+	default:
+		tree, errno = cloneTree(target, true)
+		must(errno, "take", mask.Path)
+	}
+	if mask.Kind != Anchor {
+		must(setAttributes(tree, attrRdonly|attrNodev, 0), "make read-only", mask.Path)
+	}
+	must(attach(tree, target), "mount on", mask.Path)
+	syscall.Close(tree)
+	syscall.Close(target)
+}
+
+// takeBlank is what stands in for something hidden: nobody may open it, and
+// nobody here has the right to open it all the same.
+func takeBlank(hidden int, path string) int {
+	var info syscall.Stat_t
+	if err := syscall.Fstat(hidden, &info); err != nil {
+		must(err.(syscall.Errno), "look at", path)
+	}
+	if info.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+		return take(blankDirectory)
+	}
+	return take(blankFile)
+}
+
+// raiseLoopback brings up lo: programs of the command reach each other by it.
+func raiseLoopback() {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		must(err.(syscall.Errno), "bring up the loopback interface", "")
+	}
+	request := struct {
+		name  [16]byte
+		flags uint16
+		_     [22]byte
+	}{name: [16]byte{'l', 'o'}, flags: syscall.IFF_UP | syscall.IFF_RUNNING}
+	_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
+	must(errno, "bring up the loopback interface", "")
+	syscall.Close(fd)
+}

@@ -1,0 +1,79 @@
+package helper
+
+import "syscall"
+
+// What stands in for hidden files and directories while they are put in place.
+const (
+	blankFile      = "/dev/.blank-file"
+	blankDirectory = "/dev/.blank-directory"
+)
+
+// takeDevices takes the devices while they can still be used as such; -1 is
+// one that does not exist.
+func takeDevices(paths []string) []int {
+	devices := make([]int, len(paths))
+	for i, path := range paths {
+		fd, errno := openat2(path, oPath)
+		if errno != 0 {
+			devices[i] = -1
+			continue
+		}
+		tree, errno := cloneTree(fd, false)
+		must(errno, "take", path)
+		syscall.Close(fd)
+		devices[i] = tree
+	}
+	return devices
+}
+
+// makeDev makes a /dev of its own: a read-only mount does not keep anybody
+// from writing to a disk.
+func makeDev(paths []string, devices []int) {
+	mount("tmpfs", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=64k")
+	for i, path := range paths {
+		if devices[i] < 0 {
+			continue
+		}
+		makeFile(path, 0o600)
+		put(devices[i], path)
+		syscall.Close(devices[i])
+	}
+	for _, link := range [][2]string{
+		{"/proc/self/fd", "/dev/fd"}, {"/proc/self/fd/0", "/dev/stdin"}, {"/proc/self/fd/1", "/dev/stdout"},
+		{"/proc/self/fd/2", "/dev/stderr"}, {"pts/ptmx", "/dev/ptmx"},
+	} {
+		if err := syscall.Symlink(link[0], link[1]); err != nil {
+			must(err.(syscall.Errno), "make", link[1])
+		}
+	}
+	makeDirectory("/dev/pts", 0o755)
+	mount("devpts", "/dev/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+	makeDirectory("/dev/shm", 0o755)
+	mount("tmpfs", "/dev/shm", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=1777")
+	makeFile(blankFile, 0)
+	makeDirectory(blankDirectory, 0)
+}
+
+// finishDev leaves nothing to be made in /dev.
+func finishDev() {
+	for _, remove := range []error{syscall.Unlink(blankFile), syscall.Rmdir(blankDirectory)} {
+		if remove != nil {
+			must(remove.(syscall.Errno), "tidy", "/dev")
+		}
+	}
+	mount("tmpfs", "/dev", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
+}
+
+func makeFile(path string, mode uint32) {
+	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, mode)
+	if err != nil {
+		must(err.(syscall.Errno), "make", path)
+	}
+	syscall.Close(fd)
+}
+
+func makeDirectory(path string, mode uint32) {
+	if err := syscall.Mkdir(path, mode); err != nil {
+		must(err.(syscall.Errno), "make", path)
+	}
+}

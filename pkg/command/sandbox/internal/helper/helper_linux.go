@@ -1,0 +1,154 @@
+package helper
+
+import "syscall"
+
+// conversation is the descriptor of the conversation with the server.
+const conversation = 3
+
+func init() {
+	mode, ok := syscall.Getenv(Variable)
+	switch {
+	case !ok:
+	case mode == Try:
+		syscall.Exit(try())
+	case mode == Run:
+		run()
+	}
+}
+
+// run is the life of a helper. It is on the process's main thread: an init
+// function is.
+func run() {
+	syscall.CloseOnExec(conversation)
+	_, _, errno := syscall.RawSyscall(sysCloseRange, conversation+1, 1<<32-1, 0)
+	must(errno, "close what was inherited", "")
+	prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0)
+	var plan Plan
+	if !plan.Decode(hear()) {
+		syscall.Exit(1) // the server is gone
+	}
+	must(prctl(prSetDumpable, 0, 0), "hide the helper", "")
+	arrange(&plan)
+	if plan.Loopback != 0 {
+		raiseLoopback()
+	}
+	must(enter(&plan), "enter the directory", plan.Dir)
+	surrender(&plan)
+	syscall.Exit(watch(start(&plan)))
+}
+
+// hear reads the plan.
+func hear() []byte {
+	var length [4]byte
+	if !fill(length[:]) {
+		return nil
+	}
+	plan := make([]byte, uint32(length[0])|uint32(length[1])<<8|uint32(length[2])<<16|uint32(length[3])<<24)
+	if !fill(plan) {
+		return nil
+	}
+	return plan
+}
+
+func fill(into []byte) bool {
+	for len(into) > 0 {
+		n, err := syscall.Read(conversation, into)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return false
+		}
+		into = into[n:]
+	}
+	return true
+}
+
+func say(kind byte, number uint32, text string) {
+	message := []byte{kind, byte(number), byte(number >> 8), byte(number >> 16), byte(number >> 24)}
+	if kind == Failed {
+		text = text[:min(len(text), 255)]
+		message = append(append(message, byte(len(text))), text...)
+	}
+	for len(message) > 0 {
+		n, err := syscall.Write(conversation, message)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		message = message[n:]
+	}
+}
+
+// must ends the helper, with nothing started, where a step failed.
+func must(errno syscall.Errno, step, path string) {
+	if errno == 0 {
+		return
+	}
+	if path != "" {
+		step += " " + path
+	}
+	say(Failed, uint32(errno), step)
+	syscall.Exit(1)
+}
+
+// enter makes the directory the working one: by its path in the new view, for
+// a descriptor from outside would lead out.
+func enter(plan *Plan) syscall.Errno {
+	fd, errno := openat2(plan.Dir, oPath|syscall.O_DIRECTORY)
+	if errno != 0 {
+		return errno
+	}
+	var info syscall.Stat_t
+	if err := syscall.Fstat(fd, &info); err != nil {
+		return err.(syscall.Errno)
+	}
+	if info.Dev != plan.Device || info.Ino != plan.Inode {
+		return syscall.ESTALE
+	}
+	if err := syscall.Fchdir(fd); err != nil {
+		return err.(syscall.Errno)
+	}
+	syscall.Close(fd)
+	return 0
+}
+
+// start starts the command with what this thread has given up.
+func start(plan *Plan) int {
+	pid, err := syscall.ForkExec(plan.Path, plan.Args, &syscall.ProcAttr{Env: plan.Env, Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		errno, ok := err.(syscall.Errno)
+		if !ok {
+			errno = syscall.EINVAL
+		}
+		must(errno, "start", plan.Path)
+	}
+	say(Started, uint32(pid), "")
+	for fd := range 3 {
+		syscall.Close(fd) // the end of the output is the end of those who write it
+	}
+	return pid
+}
+
+// watch waits for the command, then for what it left, and returns the exit
+// status. It is process 1 here: all orphans are its children. How long it may
+// wait for them is the server's to say.
+func watch(command int) (code int) {
+	ignoreSignals()
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return code // no process is left
+		case pid == command:
+			say(Ended, uint32(status), "")
+			if code = status.ExitStatus(); status.Signaled() {
+				code = 128 + int(status.Signal())
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package helper
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// Numbers of system calls that are the same on all architectures.
+const (
+	sysOpenTree        = 428
+	sysMoveMount       = 429
+	sysCloseRange      = 436
+	sysOpenat2         = 437
+	sysMountSetattr    = 442
+	sysLandlockCreate  = 444
+	sysLandlockAddRule = 445
+	sysLandlockSelf    = 446
+)
+
+// Values of linux/mount.h, linux/openat2.h, linux/prctl.h, linux/securebits.h
+// and linux/landlock.h.
+const (
+	atFdcwd          = -100
+	atEmptyPath      = 0x1000
+	atRecursive      = 0x8000
+	openTreeClone    = 1
+	moveFromEmpty    = 0x4
+	moveToEmpty      = 0x40
+	attrRdonly       = 0x1
+	attrNosuid       = 0x2
+	attrNodev        = 0x4
+	attrNoexec       = 0x8
+	msPrivate        = 1 << 18
+	oPath            = 0x200000
+	resolveNoLinks   = 0x4 | 0x2 // RESOLVE_NO_SYMLINKS, RESOLVE_NO_MAGICLINKS
+	prSetDumpable    = 4
+	prSetSeccomp     = 22
+	prCapbsetDrop    = 24
+	prSetSecurebits  = 28
+	prSetNoNewPrivs  = 38
+	prCapAmbient     = 47
+	ambientClearAll  = 4
+	seccompFilter    = 2
+	landlockBeneath  = 1
+	capabilities     = 0x20080522
+	securebitsLocked = 0x1 | 0x2 | 0x4 | 0x8 | 0x20 | 0x40 | 0x80 // no rights by user id 0, none by ambience, for good
+)
+
+func openat2(path string, flags uint64) (int, syscall.Errno) {
+	how := struct{ flags, mode, resolve uint64 }{flags | syscall.O_CLOEXEC, 0, resolveNoLinks}
+	return at(sysOpenat2, path, uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0)
+}
+
+// at is a system call with a path from the root, or of the working directory.
+func at(number uintptr, path string, c, d, e uintptr) (int, syscall.Errno) {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return -1, syscall.EINVAL
+	}
+	directory := atFdcwd
+	result, _, errno := syscall.RawSyscall6(number, uintptr(directory), uintptr(unsafe.Pointer(name)), c, d, e, 0)
+	return int(result), errno
+}
+
+var empty = [1]byte{}
+
+// cloneTree is a detached copy of the mount at an open path, with all that is
+// mounted below.
+func cloneTree(fd int, recursive bool) (int, syscall.Errno) {
+	flags := uintptr(openTreeClone | syscall.O_CLOEXEC | atEmptyPath)
+	if recursive {
+		flags |= atRecursive
+	}
+	tree, _, errno := syscall.RawSyscall(sysOpenTree, uintptr(fd), uintptr(unsafe.Pointer(&empty)), flags)
+	return int(tree), errno
+}
+
+func attach(tree, target int) syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&empty)),
+		uintptr(target), uintptr(unsafe.Pointer(&empty)), moveFromEmpty|moveToEmpty, 0)
+	return errno
+}
+
+// setAttributes changes a mount and those below it.
+func setAttributes(fd int, set, propagation uint64) syscall.Errno {
+	attributes := struct{ set, clear, propagation, userns uint64 }{set: set, propagation: propagation}
+	_, _, errno := syscall.RawSyscall6(sysMountSetattr, uintptr(fd), uintptr(unsafe.Pointer(&empty)),
+		atEmptyPath|atRecursive, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
+	return errno
+}
+
+func prctl(option, a, b uintptr) syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, a, b, 0, 0, 0)
+	return errno
+}

@@ -1,0 +1,77 @@
+package helper
+
+// Plan is what a helper does, in the order of the fields. Paths are absolute
+// and have no links in them.
+type Plan struct {
+	// Devices are bound into a /dev that has nothing else; those that do not
+	// exist are left out.
+	Devices []string
+	// Trees are taken while they can still be written. Covers and Masks name
+	// them by their index, each one once.
+	Trees []string
+	// Kept are taken after everything was made read-only, and put back where a
+	// cover lies over them.
+	Kept []string
+	// Covers replace whole directories.
+	Covers []Cover
+	// Masks are put in place one after the other, so the outer ones come first.
+	Masks []Mask
+	// Loopback is 1 to bring up the only interface of a network namespace.
+	Loopback uint8
+	// Landlock is the second wall.
+	Landlock Landlock
+	// Filter is the seccomp program, as the kernel takes it.
+	Filter []byte
+
+	// Dir is where the command starts. It must be the directory with the
+	// number Inode on Device: it was checked by descriptor.
+	Dir           string
+	Device, Inode uint64
+	// Path, Args and Env are the command.
+	Path string
+	Args []string
+	Env  []string
+}
+
+// Cover is a directory that something else stands in for.
+type Cover struct {
+	Path string
+	// Tree is the index of what does, or Empty.
+	Tree uint32
+}
+
+// Empty stands for a directory of its own with nothing in it.
+const Empty = ^uint32(0)
+
+// Mask is one path with its own rule.
+type Mask struct {
+	Kind Kind
+	Path string
+	// Tree is for Writable.
+	Tree uint32
+}
+
+// Kind says what a mask does.
+type Kind byte
+
+// The kinds of masks.
+const (
+	// Writable puts a tree back in its place.
+	Writable Kind = iota + 1
+	// Frozen makes what is there read-only.
+	Frozen
+	// Anchor changes nothing but that the directory cannot be renamed or
+	// removed: it holds something that must stay where it is.
+	Anchor
+	// Hidden puts something there that cannot be opened.
+	Hidden
+	// Absent puts a device there that cannot be opened, where a placeholder
+	// stands for nothing: git does not add a device.
+	Absent
+)
+
+// Landlock has the rights that are handled, and where they are allowed.
+type Landlock struct {
+	Tree, File, Scoped uint64
+	Allowed            []string
+}

@@ -1,0 +1,109 @@
+package helper
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// surrender gives up, on this thread and for what it starts, every right that
+// the command must not have.
+func surrender(plan *Plan) {
+	for capability := uintptr(0); ; capability++ {
+		errno := prctl(prCapbsetDrop, capability, 0)
+		if errno == syscall.EINVAL && capability > 0 {
+			break // the kernel knows no more
+		}
+		must(errno, "drop a capability", "")
+	}
+	must(prctl(prSetSecurebits, securebitsLocked, 0), "lock the secure bits", "")
+	must(prctl(prCapAmbient, ambientClearAll, 0), "clear the ambient capabilities", "")
+	must(dropCapabilities(), "drop the capabilities", "")
+	must(prctl(prSetNoNewPrivs, 1, 0), "no_new_privs", "")
+	landlock(&plan.Landlock)
+	filter := struct {
+		length  uint16
+		program *byte
+	}{uint16(len(plan.Filter) / 8), &plan.Filter[0]}
+	must(prctl(prSetSeccomp, seccompFilter, uintptr(unsafe.Pointer(&filter))), "seccomp", "")
+}
+
+func dropCapabilities() syscall.Errno {
+	header := struct {
+		version uint32
+		pid     int32
+	}{version: capabilities}
+	var none [2]struct{ effective, permitted, inheritable uint32 }
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0)
+	return errno
+}
+
+// landlock allows writing where the view allows it, once more.
+func landlock(rules *Landlock) {
+	attributes := struct{ files, network, scoped uint64 }{files: rules.Tree, scoped: rules.Scoped}
+	size := unsafe.Sizeof(attributes)
+	if rules.Scoped == 0 {
+		size = 8 // what the first version knows
+	}
+	set, _, errno := syscall.RawSyscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attributes)), size, 0)
+	must(errno, "Landlock", "")
+	for _, path := range rules.Allowed {
+		must(allow(int(set), path, rules), "Landlock: allow", path)
+	}
+	_, _, errno = syscall.RawSyscall(sysLandlockSelf, set, 0, 0)
+	must(errno, "Landlock: restrict", "")
+	syscall.Close(int(set))
+}
+
+func allow(set int, path string, rules *Landlock) syscall.Errno {
+	fd, errno := openat2(path, oPath)
+	if errno != 0 {
+		return errno
+	}
+	defer syscall.Close(fd)
+	var info syscall.Stat_t
+	if err := syscall.Fstat(fd, &info); err != nil {
+		return err.(syscall.Errno)
+	}
+	// struct landlock_path_beneath_attr is packed: eight bytes and four.
+	var rule [12]byte
+	rights := rules.File
+	if info.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+		rights = rules.Tree
+	}
+	*(*uint64)(unsafe.Pointer(&rule)) = rights
+	*(*int32)(unsafe.Pointer(&rule[8])) = int32(fd)
+	_, _, errno = syscall.RawSyscall6(sysLandlockAddRule, uintptr(set), landlockBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	return errno
+}
+
+// ignoreSignals keeps the helper alive when its process group is asked to end:
+// it has to see how the command ends. It comes after the start, because what is
+// ignored stays so in a new program.
+func ignoreSignals() {
+	type action struct {
+		handler, flags, restorer uintptr
+		mask                     uint64
+	}
+	const ignore = 1
+	for signal := uintptr(1); signal <= 64; signal++ {
+		switch syscall.Signal(signal) {
+		case syscall.SIGCHLD, syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL:
+			continue
+		}
+		act := action{handler: ignore}
+		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, signal, uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0)
+	}
+}
+
+// try is a command that finds out whether it is held: neither /proc nor a
+// tracer may be had.
+func try() int {
+	if fd, err := syscall.Open("/proc/self/comm", syscall.O_WRONLY|syscall.O_CLOEXEC, 0); err != syscall.EROFS {
+		syscall.Close(fd)
+		return NotHeld
+	}
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PTRACE, 0, 0, 0, 0, 0, 0); errno != syscall.EPERM {
+		return NotHeld
+	}
+	return Held
+}

@@ -1,0 +1,234 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
+)
+
+// placeholder is one that this process holds. Everybody who relies on one has a
+// shared flock on it, and it is removed by who gets an exclusive one: the kernel
+// takes the locks of the dead back, so that after a kill the next command, or
+// Sweep, removes what was left.
+type placeholder struct {
+	parent int // descriptor: the directory may be renamed meanwhile
+	name   string
+	fd     int
+}
+
+// standIn returns the path to freeze so that what stands at the path of f, or
+// nothing, stays. Where nothing is, the outermost absent directory gets a
+// placeholder; the path is "" where nothing can come into being.
+func (l *layout) standIn(f Frozen) (path string, kind helper.Kind, err error) {
+	path, directory := f.Path, f.Directory
+	for dir := f.Path; ; dir = filepath.Dir(dir) {
+		info, err := os.Lstat(dir)
+		switch {
+		case err != nil && !isAbsent(err):
+			return "", 0, err
+		case err != nil || IsPlaceholder(info):
+			if path = dir; dir != f.Path || err == nil {
+				directory = err != nil || info.IsDir()
+			}
+			continue
+		case info.Mode()&os.ModeSymlink != 0:
+			return "", 0, errors.New("a link cannot be held in its place")
+		case dir == f.Path || !info.IsDir():
+			return dir, helper.Frozen, nil
+		}
+		break
+	}
+	p, err := placeAt(path, directory)
+	if err != nil {
+		return "", 0, err
+	}
+	l.placeholders = append(l.placeholders, p)
+	if directory || inGit(path) {
+		return path, helper.Frozen, nil
+	}
+	return path, helper.Absent, nil
+}
+
+// placeAt makes a placeholder, or shares the one that is there.
+func placeAt(path string, directory bool) (*placeholder, error) {
+	parent, err := unix.Openat2(unix.AT_FDCWD, filepath.Dir(path), &unix.OpenHow{
+		Flags: unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_RDONLY, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", filepath.Dir(path), err)
+	}
+	p := &placeholder{parent: parent, name: filepath.Base(path), fd: -1}
+	for attempt := range 200 {
+		var done bool
+		if done, err = p.share(); !done && err == nil {
+			done, err = p.make(placeholderContent(path), directory)
+		}
+		if done {
+			return p, nil
+		}
+		if err != nil {
+			break
+		}
+		time.Sleep(min(time.Duration(attempt), 10) * 100 * time.Microsecond)
+	}
+	unix.Close(parent)
+	if err == nil {
+		err = errors.New("other programs keep changing it")
+	}
+	return nil, fmt.Errorf("put something in the place of %s: %w", path, err)
+}
+
+// share locks a placeholder that is there already.
+func (p *placeholder) share() (done bool, err error) {
+	fd, err := unix.Openat(p.parent, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) == nil {
+		p.fd = fd
+		if p.stands() {
+			return true, nil
+		}
+		p.fd = -1
+	}
+	unix.Close(fd)
+	return false, nil // it is being removed, or it is something else by now
+}
+
+// make makes one under another name, so that it never stands there without its
+// mark and its lock.
+func (p *placeholder) make(content string, directory bool) (done bool, err error) {
+	temporary := ".orchestra-" + rand.Text() + ".tmp"
+	fd, err := makeAt(p.parent, temporary, content, directory)
+	if err != nil {
+		return false, err
+	}
+	p.fd = fd
+	if err = p.mark(); err == nil {
+		err = unix.Renameat2(p.parent, temporary, p.parent, p.name, unix.RENAME_NOREPLACE)
+	}
+	if err == nil {
+		return true, nil
+	}
+	flags := 0
+	if directory {
+		flags = unix.AT_REMOVEDIR
+	}
+	unix.Unlinkat(p.parent, temporary, flags)
+	unix.Close(fd)
+	p.fd = -1
+	if errors.Is(err, unix.EEXIST) {
+		return false, nil
+	}
+	return false, err
+}
+
+func makeAt(parent int, name, content string, directory bool) (fd int, err error) {
+	if directory {
+		if err := unix.Mkdirat(parent, name, 0o755); err != nil {
+			return -1, err
+		}
+		return unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	}
+	fd, err = unix.Openat(parent, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+	if err != nil || content == "" {
+		return fd, err
+	}
+	if _, err := unix.Write(fd, []byte(content)); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func (p *placeholder) mark() error {
+	stamp := unix.NsecToTimeval(placeholderTime.UnixNano())
+	if err := unix.Futimes(p.fd, []unix.Timeval{stamp, stamp}); err != nil {
+		return err
+	}
+	return unix.Flock(p.fd, unix.LOCK_SH|unix.LOCK_NB)
+}
+
+// stands reports whether what is open is still a placeholder, and under its
+// name.
+func (p *placeholder) stands() bool {
+	var open, named unix.Stat_t
+	return unix.Fstat(p.fd, &open) == nil &&
+		unix.Fstatat(p.parent, p.name, &named, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		open.Ino == named.Ino && open.Dev == named.Dev && isMarked(&open)
+}
+
+func isMarked(info *unix.Stat_t) bool {
+	if seconds, _ := info.Mtim.Unix(); seconds != placeholderTime.Unix() {
+		return false
+	}
+	switch info.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return info.Size <= int64(len(placeholderOfCommondir))
+	case unix.S_IFDIR:
+		return true
+	}
+	return false
+}
+
+// release removes the placeholder if nobody else needs it and nobody has made
+// something of it.
+func (p *placeholder) release() {
+	defer unix.Close(p.parent)
+	defer unix.Close(p.fd)
+	if unix.Flock(p.fd, unix.LOCK_EX|unix.LOCK_NB) != nil || !p.stands() {
+		return
+	}
+	// A directory that somebody has put something into is not removed.
+	if unix.Unlinkat(p.parent, p.name, unix.AT_REMOVEDIR) != unix.ENOTDIR {
+		return
+	}
+	// A file is taken aside first: what is written into it at this moment must
+	// not be lost.
+	aside := ".orchestra-" + rand.Text() + ".tmp"
+	if unix.Renameat2(p.parent, p.name, p.parent, aside, unix.RENAME_NOREPLACE) != nil {
+		return
+	}
+	var open, taken unix.Stat_t
+	if unix.Fstat(p.fd, &open) == nil && unix.Fstatat(p.parent, aside, &taken, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		open.Ino == taken.Ino && isMarked(&open) {
+		unix.Unlinkat(p.parent, aside, 0)
+		return
+	}
+	unix.Renameat2(p.parent, aside, p.parent, p.name, unix.RENAME_NOREPLACE)
+}
+
+// Sweep removes the placeholders that commands left at the paths, or above
+// them, when they and their server were killed. Those of running commands stay.
+func Sweep(frozen []Frozen) {
+	for _, f := range frozen {
+		for path := f.Path; path != filepath.Dir(path); path = filepath.Dir(path) {
+			if info, err := os.Lstat(path); err == nil && IsPlaceholder(info) {
+				sweepAt(path)
+			}
+		}
+	}
+}
+
+func sweepAt(path string) {
+	parent, err := unix.Open(filepath.Dir(path), unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_RDONLY, 0)
+	if err != nil {
+		return
+	}
+	p := &placeholder{parent: parent, name: filepath.Base(path)}
+	if done, _ := p.share(); !done {
+		unix.Close(parent)
+		return
+	}
+	p.release()
+}

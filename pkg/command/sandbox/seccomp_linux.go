@@ -1,0 +1,173 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// Offsets in struct seccomp_data. The arguments are 64 bits wide, little
+// endian on both architectures; what is compared here are their lower halves,
+// which is all that the kernel takes of these.
+const (
+	dataNumber       = 0
+	dataArchitecture = 4
+	dataArguments    = 16
+)
+
+// x32Bit marks the system calls of the x32 interface, which a kernel for amd64
+// may have beside its own.
+const x32Bit = 0x40000000
+
+// newNamespaces are the flags of clone that make a namespace.
+const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+
+// seccompFilter is the program that a command at Full lives under. It allows
+// what it does not name: the boundary is the view of the file system. What it
+// names would change that view, reach into other processes, or is a part of the
+// kernel that no build needs and attacks begin with.
+func seccompFilter(denyNetwork bool) ([]byte, error) {
+	p := program{
+		bpf.LoadAbsolute{Off: dataArchitecture, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArchitecture, SkipTrue: 1},
+		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
+		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
+	}
+	if auditArchitecture == unix.AUDIT_ARCH_X86_64 {
+		p = append(p, bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32Bit, SkipTrue: 1}, answer(unix.ENOSYS))
+	}
+	for _, number := range missing() {
+		p.deny(number, answer(unix.ENOSYS))
+	}
+	for _, number := range append(forbidden(), forbiddenHere()...) {
+		p.deny(number, answer(unix.EPERM))
+	}
+	p.only(unix.SYS_CLONE, program{
+		argument(0),
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1},
+		answer(unix.EPERM),
+	})
+	p.only(unix.SYS_IOCTL, terminalInjection())
+	p.only(unix.SYS_SOCKET, sockets(denyNetwork))
+	if denyNetwork {
+		p.only(unix.SYS_SOCKETPAIR, pairs())
+	}
+	p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	return p.assemble()
+}
+
+// missing are calls for which programs have another way, which they take where
+// the kernel does not have them: clone3 hides its flags from a filter, and
+// io_uring does the work of other calls unseen by it.
+func missing() []uint32 {
+	return []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+}
+
+// forbidden are calls that are refused whatever their arguments.
+func forbidden() []uint32 {
+	return []uint32{
+		// Other processes.
+		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE,
+		unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+		// The view of the file system.
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
+		unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
+		unix.SYS_MOUNT_SETATTR, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
+		unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT,
+		// Keys belong to the user, not to the namespace.
+		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+		// The kernel.
+		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEXEC_LOAD,
+		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_REBOOT, unix.SYS_SYSLOG,
+		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_VHANGUP,
+	}
+}
+
+// terminalInjection refuses to type into a terminal for its user. The request
+// is compared as the 32 bits that the kernel looks at.
+func terminalInjection() program {
+	return program{
+		argument(1),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: 1},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: tiocLinux, SkipTrue: 1},
+		answer(unix.EPERM),
+	}
+}
+
+const tiocLinux = 0x541c
+
+// sockets allows the families that a network namespace holds: the Internet's,
+// the kernel's own account of interfaces, and, where the network is not denied,
+// Unix sockets. Others, such as those to a virtual machine's host, reach around
+// the namespace.
+func sockets(denyNetwork bool) program {
+	p := program{argument(0)}
+	families := []uint32{unix.AF_INET, unix.AF_INET6}
+	if !denyNetwork {
+		families = append(families, unix.AF_UNIX)
+	}
+	for _, family := range families {
+		p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: family, SkipTrue: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	}
+	return append(p,
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_NETLINK, SkipTrue: 3},
+		argument(2),
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.NETLINK_ROUTE, SkipTrue: 1},
+		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
+		answer(unix.EPERM),
+	)
+}
+
+// pairs allows connected pairs of streams and packets only: a pair of datagram
+// sockets can send to any other Unix socket by its name.
+func pairs() program {
+	const kinds = 0xf
+	return program{
+		argument(1),
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: kinds},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_SEQPACKET, SkipTrue: 1},
+		answer(unix.EPERM),
+	}
+}
+
+func answer(errno unix.Errno) bpf.Instruction {
+	return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(errno)}
+}
+
+func argument(index uint32) bpf.Instruction {
+	return bpf.LoadAbsolute{Off: dataArguments + 8*index, Size: 4}
+}
+
+// program is a filter in the making. Between its parts the number of the
+// system call is loaded.
+type program []bpf.Instruction
+
+func (p *program) deny(number uint32, what bpf.Instruction) {
+	*p = append(*p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, what)
+}
+
+// only adds a part for one system call, which has its answer or is passed on.
+func (p *program) only(number uint32, part program) {
+	*p = append(*p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: uint8(len(part) + 1)})
+	*p = append(*p, part...)
+	*p = append(*p, bpf.LoadAbsolute{Off: dataNumber, Size: 4})
+}
+
+// assemble is the program as an array of struct sock_filter.
+func (p program) assemble() ([]byte, error) {
+	raw, err := bpf.Assemble(p)
+	if err != nil {
+		return nil, fmt.Errorf("assemble the filter: %w", err)
+	}
+	var out []byte
+	for _, instruction := range raw {
+		out = binary.NativeEndian.AppendUint16(out, instruction.Op)
+		out = append(out, instruction.Jt, instruction.Jf)
+		out = binary.NativeEndian.AppendUint32(out, instruction.K)
+	}
+	return out, nil
+}

@@ -1,0 +1,8 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const auditArchitecture = unix.AUDIT_ARCH_AARCH64
+
+// forbiddenHere are the calls that not all architectures have.
+func forbiddenHere() []uint32 { return []uint32{unix.SYS_KEXEC_FILE_LOAD} }

@@ -1,0 +1,54 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// eventually waits for something that another process brings about.
+func (b *bench) eventually(what string, is func() bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.t.Fatal("never: " + what)
+		}
+	}
+}
+
+// It ends with its intent, however that ends, and with the server; both ends
+// are recorded.
+func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir).connect()
+	one, two := b.selects("INT-001"), b.selects("INT-005")
+	gone := func(name string) func() bool {
+		return func() bool {
+			pid, err := os.ReadFile(filepath.Join(dir, "src", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = os.Stat("/proc/" + strings.TrimSpace(string(pid)) + "/cwd")
+			return err != nil
+		}
+	}
+	b.ok("execute_command", args{"session": one, "command": "echo $$ > src/one; sleep 100; :", "background": true})
+	b.ok("execute_command", args{"session": two, "command": "echo $$ > src/two; sleep 100; :", "background": true})
+	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "IN_PROGRESS", "BLOCKED", 1))
+	b.eventually("the command of the blocked intent ends", gone("one"))
+	if gone("two")() {
+		t.Error("the other intent's command has ended too")
+	}
+	b.close()
+	if !gone("two")() {
+		t.Error("a command outlives the server")
+	}
+	records := strings.Join(fileLines(t, dir), "\n")
+	for _, want := range []string{`"ended_by":"its intent INT-001 is BLOCKED"`, `"ended_by":"ended with the server"`} {
+		if !strings.Contains(records, want) {
+			t.Errorf("no record has %s:\n%s", want, records)
+		}
+	}
+}

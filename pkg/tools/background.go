@@ -1,0 +1,185 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+// earlyFailure is how long the start of a command in the background waits for
+// its end: what fails at once says so in the answer.
+const earlyFailure = 500 * time.Millisecond
+
+// owner is whom a command in the background belongs to: the session, or the
+// connection where there is none; "" where there is neither.
+func owner(call *hooks.Call) string {
+	switch {
+	case call.Session != nil:
+		return "session " + call.Session.PublicID()
+	case call.Caller.Connection != "" && errors.Is(call.SessionErr, session.ErrNone):
+		return "connection " + call.Caller.Connection + "\x00" + call.Caller.Principal
+	}
+	return ""
+}
+
+// startedCommand starts a command in the background. The command itself is a
+// call of its own behind this one (Engine.Continue): journaled, and recorded
+// when it ends. What this one records is that it was started.
+type startedCommand struct {
+	call *commandCall
+	dir  *os.File
+}
+
+func (s *startedCommand) Pending() *hooks.Pending { return nil }
+
+func (s *startedCommand) Discard() error { return s.dir.Close() }
+
+func (s *startedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
+	defer s.dir.Close()
+	c := s.call
+	job, err := c.tool.deps.Jobs.Open(command.JobSpec{
+		Owner: owner(c.call), Line: c.args.Command, Cwd: c.cwd.Path, Intent: c.call.RecordedIntent(), Over: c.over(),
+	})
+	if err != nil {
+		return nil, jobProblem(err)
+	}
+	behind := &behindCall{commandCall: *c}
+	behind.job, behind.call = job, c.call.Detached()
+	ended := make(chan hooks.Result, 1)
+	go behind.run(context.WithoutCancel(ctx), ended)
+	failed := c.await(ctx, job, ended)
+	if failed != nil {
+		return nil, failed
+	}
+	c.job = job
+	o := c.outcome(-1)
+	o.Started = true
+	return &hooks.Outcome{Command: o, Settlement: &runningJob{job}}, nil
+}
+
+// await returns when the command has run for a moment, or has ended. A call
+// that is cancelled so far takes its command with it.
+func (c *commandCall) await(ctx context.Context, job *command.Job, ended <-chan hooks.Result) *refusal.Refusal {
+	select {
+	case <-job.Running():
+	case result := <-ended:
+		if result.IsError {
+			return result.Refusal // it did not start
+		}
+		return nil
+	}
+	moment := time.NewTimer(earlyFailure)
+	defer moment.Stop()
+	select {
+	case <-moment.C:
+	case <-ended:
+	case <-ctx.Done():
+		job.Stop()
+		<-job.Done()
+	}
+	return nil
+}
+
+// over says why a command in the background must end: what it was started for
+// has ended.
+func (c *commandCall) over() func() error {
+	call, intents := c.call, c.tool.deps.Intents
+	return func() error {
+		if call.Session != nil && call.Session.ExpiresIn() <= 0 {
+			return errors.New("its session has expired")
+		}
+		if call.Intent == nil {
+			return nil
+		}
+		set, err := intents.Load()
+		if err != nil {
+			return nil // somebody is writing it; the next look tells
+		}
+		in, ok := set.Get(call.Intent.ID)
+		switch {
+		case !ok:
+			return fmt.Errorf("its intent %s is gone", call.Intent.ID)
+		case !in.Status.Selectable():
+			return fmt.Errorf("its intent %s is %s", in.ID, in.Status)
+		}
+		return nil
+	}
+}
+
+func jobProblem(err error) error {
+	if errors.Is(err, command.ErrTooManyJobs) {
+		return refusal.Newf(refusal.Busy, "At most %d commands of a session run in the background, and %d in all. Nothing was started.", command.MaxOwnJobs, command.MaxJobs).
+			Suggest("End one with stop_command (list_commands shows them), then send the call again.")
+	}
+	return refusal.Newf(refusal.Cancelled, "The server is ending (%v); the command was not started.", err)
+}
+
+// runningJob takes a start back that the ledger did not take.
+type runningJob struct{ job *command.Job }
+
+func (r *runningJob) Rollback(ctx context.Context) error {
+	r.job.Stop()
+	select {
+	case <-r.job.Done():
+		return errors.New("the command had started; it was ended")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (r *runningJob) Close() error { return nil }
+
+// behindCall is a command in the background, from its start to its end.
+type behindCall struct{ commandCall }
+
+var _ hooks.Planned = (*behindCall)(nil)
+
+func (b *behindCall) run(ctx context.Context, ended chan<- hooks.Result) {
+	defer b.job.Close()
+	result := b.tool.deps.Continue(ctx, b.call, b)
+	if result.IsError && b.result.OutputHash != "" {
+		b.job.Ended(b.result, "") // it ran, and there is no record of its end
+	}
+	b.job.Close()
+	ended <- result
+}
+
+// Result is for nobody: who wants to know asks list_commands.
+func (b *behindCall) Result(o *hooks.Outcome) (hooks.Result, error) {
+	b.job.Ended(b.result, o.RecordID)
+	return hooks.Result{}, nil
+}
+
+// startResult is the answer to the start of a command in the background.
+func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
+	state := c.job.State()
+	result := commandResult{
+		DurationMS: state.Duration.Milliseconds(), ArtifactID: state.ArtifactID, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
+		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), CommandID: state.ID, Running: state.Running,
+	}
+	var b strings.Builder
+	if r := state.Result; r != nil {
+		c.result = *r
+		result.ExitCode, result.TimedOut, result.Truncated = &r.ExitCode, r.TimedOut, r.Truncated
+		fmt.Fprintf(&b, "The command has ended already, with exit code %d.\n", r.ExitCode)
+		result.Output = r.Output
+	} else {
+		if chunk, err := c.tool.deps.Artifacts.ReadBytes(state.ArtifactID, 0, 0); err == nil {
+			result.Output, result.Truncated = chunk.Text, chunk.Next > 0
+		}
+		fmt.Fprintf(&b, "The command runs in the background as %s. list_commands and stop_command manage it, read_command_output with artifact_id: %q reads what it prints.\n", state.ID, state.ArtifactID)
+	}
+	fmt.Fprintf(&b, "[sandbox: %s, record: %s]\n%s", result.Sandbox, o.RecordID, result.Output)
+	for _, w := range result.Warnings {
+		b.WriteString("\nNote: " + w)
+	}
+	return encodeResult(b.String(), result)
+}
