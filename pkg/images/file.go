@@ -66,10 +66,13 @@ func directory(root *os.Root, make bool) (*os.Root, error) {
 	return at, err
 }
 
-// Get gives a content, if it is kept and is what its id says.
+// Get gives a content, if it is kept and is what its id says. It must not be changed.
 func (s *Store) Get(id string) ([]byte, bool) {
 	if !validID(id) {
 		return nil, false
+	}
+	if content, ok := s.pending(id); ok {
+		return content, matches(id, content)
 	}
 	packed, err := s.read(id)
 	if err != nil {

@@ -41,6 +41,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	waiting []image
+	writing image         // what the writer is at
 	bytes   int64         // of waiting
 	busy    chan struct{} // closed when the writer ends; nil while there is none
 	hurry   chan struct{} // has an element when the writer is not to gather
@@ -128,7 +129,7 @@ func (s *Store) next() (image, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.waiting) == 0 || s.given {
-		s.waiting, s.bytes, s.busy = nil, 0, nil
+		s.waiting, s.writing, s.bytes, s.busy = nil, image{}, 0, nil
 		s.writer.rest()
 		return image{}, false
 	}
@@ -136,7 +137,23 @@ func (s *Store) next() (image, bool) {
 	s.waiting[0] = image{}
 	s.waiting = s.waiting[1:]
 	s.bytes -= int64(len(first.content))
+	s.writing = first
 	return first, true
+}
+
+// pending gives a content that is not on the disk yet.
+func (s *Store) pending(id string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writing.id == id {
+		return s.writing.content, true
+	}
+	for _, i := range s.waiting {
+		if i.id == id {
+			return i.content, true
+		}
+	}
+	return nil, false
 }
 
 // Wait returns when everything that was put is on its way to the disk, or when ctx is done. A kill after it loses none

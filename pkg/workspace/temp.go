@@ -26,6 +26,16 @@ func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
+// TempOwner is the token in the name of a temporary file that says which process made it: while that lives, or has left
+// something to settle, .orchestration/state/tmp has a file TOKEN.owner. It is "" for names without one.
+func TempOwner(name string) string {
+	token, _, found := strings.Cut(strings.TrimPrefix(name, tempPrefix), "-")
+	if !IsTemp(name) || !found || len(token) != tokenLength {
+		return ""
+	}
+	return token
+}
+
 // temp is a name for the new content before an exchange, and for the displaced inode after it.
 type temp struct {
 	dir    *durable.Dir

@@ -1,0 +1,136 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"os"
+	"sync/atomic"
+)
+
+// budget bounds what one walk reads and holds. Workers share it.
+type budget struct {
+	// read is how many bytes may still be read, file how large one file may be.
+	read atomic.Int64
+	file int64
+	// hold is how many bytes of contents may still be held in memory, held how large one of them may be.
+	hold atomic.Int64
+	held int64
+}
+
+func newBudget(read, file, hold, held int64) *budget {
+	b := &budget{file: file, held: held}
+	b.read.Store(read)
+	b.hold.Store(hold)
+	return b
+}
+
+// take reports whether size bytes may be read.
+func (b *budget) take(size int64) bool {
+	// An empty file costs a look too.
+	return size <= b.file && b.read.Add(-size-64) >= 0
+}
+
+var errChanging = errors.New("it changed while it was read")
+
+// reader reads the contents of entries. A worker has one.
+type reader struct {
+	newBlobHash func(size int64) hash.Hash
+	budget      *budget
+	buf         []byte
+}
+
+// look reads the content of an entry that has just been described. Without an error and a digest, the budget did not let
+// it. The stat is brought up to date if the entry changed meanwhile.
+func (r *reader) look(at *handle, name string, st *stat) (*digest, []byte, error) {
+	switch st.kind() {
+	case Link:
+		text, err := at.readlink(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.digest(text), text, nil
+	case File:
+		return r.file(at, name, st)
+	}
+	return nil, nil, nil
+}
+
+func (r *reader) file(at *handle, name string, st *stat) (*digest, []byte, error) {
+	if !r.budget.take(st.size) {
+		return nil, nil, nil
+	}
+	f, err := at.open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	var err2 error
+	for range 3 {
+		var opened, after stat
+		if err := fstat(f, &opened); err != nil {
+			return nil, nil, err
+		}
+		if opened.kind() != File || opened.size > r.budget.file {
+			return nil, nil, errChanging
+		}
+		d, content, err := r.read(f, opened.size)
+		if err != nil && !errors.Is(err, errChanging) {
+			return nil, nil, err
+		}
+		if err == nil {
+			if err := fstat(f, &after); err != nil {
+				return nil, nil, err
+			}
+			if after == opened {
+				*st = opened
+				return d, content, nil
+			}
+		}
+		err2 = errChanging
+	}
+	return nil, nil, err2
+}
+
+// read gives a content of a known size, and its bytes if they may be held.
+func (r *reader) read(f *os.File, size int64) (*digest, []byte, error) {
+	whole := sha256.New()
+	blob := r.newBlobHash(size)
+	var held *bytes.Buffer
+	sinks := []io.Writer{whole, blob}
+	if size <= r.budget.held && r.budget.hold.Add(-size) >= 0 {
+		held = bytes.NewBuffer(make([]byte, 0, size))
+		sinks = append(sinks, held)
+	}
+	if r.buf == nil {
+		r.buf = make([]byte, 64<<10)
+	}
+	// One byte more than the size sees that it grew.
+	n, err := io.CopyBuffer(onlyWriter{io.MultiWriter(sinks...)}, onlyReader{io.NewSectionReader(f, 0, size+1)}, r.buf)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n != size {
+		return nil, nil, errChanging
+	}
+	d := &digest{hash: "sha256:" + hex.EncodeToString(whole.Sum(nil)), oid: hex.EncodeToString(blob.Sum(nil)), size: size}
+	if held == nil {
+		return d, nil, nil
+	}
+	return d, held.Bytes(), nil
+}
+
+// digest of a content in memory.
+func (r *reader) digest(content []byte) *digest {
+	sum := sha256.Sum256(content)
+	blob := r.newBlobHash(int64(len(content)))
+	blob.Write(content)
+	return &digest{hash: "sha256:" + hex.EncodeToString(sum[:]), oid: hex.EncodeToString(blob.Sum(nil)), size: int64(len(content))}
+}
+
+// onlyReader and onlyWriter keep io.CopyBuffer from going around the buffer.
+type onlyReader struct{ io.Reader }
+type onlyWriter struct{ io.Writer }

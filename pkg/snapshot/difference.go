@@ -1,0 +1,236 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
+)
+
+// Op is what became of a path.
+type Op string
+
+// The outcomes, as the ledger names them.
+const (
+	Created  Op = "created"
+	Modified Op = "modified"
+	Deleted  Op = "deleted"
+	Moved    Op = "moved"
+)
+
+// Difference is what changed in a window.
+type Difference struct {
+	// Changes are sorted by path.
+	Changes []Change
+	// Gaps are what was not looked into.
+	Gaps []Gap
+	// Given are paths that changed while this command and another ran, and whose change is in the other's account.
+	Given []string
+}
+
+// Change is what became of one path.
+type Change struct {
+	Path string
+	// From is where a moved file was.
+	From          string
+	Op            Op
+	Before, After *Content // nil where there is nothing
+	// Shared: another command ran at the time of the change, and it cannot be told whose it is.
+	Shared bool
+}
+
+// Content is what stands at a path.
+type Content struct {
+	Kind Kind
+	Mode fs.FileMode
+	Size int64
+	// Hash is "sha256:" and 64 hexadecimal digits, "" where the content was not read and for what has none. A link's
+	// content is its text. OID is git's id of a blob with this content.
+	Hash, OID string
+	// Bytes are nil where they are not known, or too many; Known tells this from an empty content.
+	Bytes []byte
+	Known bool
+}
+
+// changes makes the account of what one window claims.
+func (k *Keeper) changes(ctx context.Context, mine []*pending, shared map[string]bool) []Change {
+	moved := moves(mine)
+	var found []Change
+	for _, p := range mine {
+		c := Change{Path: p.path, Before: content(p.before), After: content(p.after), Shared: shared[p.path]}
+		switch from, is := moved[p]; {
+		case is && from == nil:
+			continue // its other end tells
+		case is:
+			c.Op, c.From, c.Before = Moved, from.path, content(from.before)
+			c.Shared = c.Shared || shared[from.path]
+		case p.before == nil:
+			c.Op = Created
+		case p.after == nil:
+			c.Op = Deleted
+		default:
+			c.Op = Modified
+		}
+		found = append(found, c)
+	}
+	slices.SortFunc(found, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	k.fetchAfter(found)
+	k.fetch(ctx, found)
+	return found
+}
+
+func content(v *version) *Content {
+	if v == nil {
+		return nil
+	}
+	c := &Content{Kind: v.stat.kind(), Mode: v.stat.mode, Size: v.stat.size, Bytes: v.bytes, Known: v.bytes != nil}
+	if v.digest != nil {
+		c.Hash, c.OID, c.Size = v.digest.hash, v.digest.oid, v.digest.size
+	}
+	return c
+}
+
+// moves pairs what went with what came: the same inode with the same content. An inode number alone is given again to the
+// next file that is made. The end that is left out has nil.
+func moves(mine []*pending) map[*pending]*pending {
+	type key struct {
+		dev, ino uint64
+	}
+	left := map[key]*pending{}
+	for _, p := range mine {
+		if p.after == nil && p.before.stat.kind() != Directory && p.before.stat.ino != 0 {
+			left[key{p.before.stat.dev, p.before.stat.ino}] = p
+		}
+	}
+	pairs := map[*pending]*pending{}
+	for _, p := range mine {
+		if p.before != nil || p.after == nil {
+			continue
+		}
+		id := key{p.after.stat.dev, p.after.stat.ino}
+		from := left[id]
+		if from == nil || !sameContent(from.before, p.after) {
+			continue
+		}
+		delete(left, id)
+		pairs[p], pairs[from] = from, nil
+	}
+	return pairs
+}
+
+func sameContent(before, after *version) bool {
+	if before.stat.kind() != after.stat.kind() {
+		return false
+	}
+	if before.digest == nil || after.digest == nil {
+		return before.stat.size == after.stat.size && before.stat.mtime == after.stat.mtime
+	}
+	return before.digest.same(after.digest)
+}
+
+// fetchAfter reads contents that an earlier walk of a long window had read, and that were let go.
+func (k *Keeper) fetchAfter(changes []Change) {
+	left := int64(holdPerWalk)
+	for i := range changes {
+		c := changes[i].After
+		if c == nil || c.Known || c.Kind != File || c.Hash == "" || c.Size > k.options.Largest {
+			continue
+		}
+		if left -= c.Size; left < 0 {
+			return
+		}
+		if bytes, err := k.readFile(changes[i].Path, c.Size); err == nil && c.is(bytes) {
+			c.Bytes, c.Known = bytes, true
+		}
+	}
+}
+
+// readFile reads a file that is size bytes long.
+func (k *Keeper) readFile(path string, size int64) ([]byte, error) {
+	name := filepath.FromSlash(path)
+	info, err := k.options.Root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fs.ErrInvalid)
+	}
+	f, err := k.options.Root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, size+1))
+}
+
+// fetch finds the contents before, which nobody can read from the disk any more.
+func (k *Keeper) fetch(ctx context.Context, changes []Change) {
+	left := int64(holdPerWalk)
+	var wanted []*Content
+	for i := range changes {
+		c := &changes[i]
+		if c.Before == nil || c.Before.Hash == "" || c.Before.Kind == Special || c.Before.Size > k.options.Largest {
+			continue
+		}
+		if c.After != nil && c.After.Hash == c.Before.Hash && c.After.Known {
+			c.Before.Bytes, c.Before.Known = c.After.Bytes, true
+			continue
+		}
+		if left -= c.Before.Size; left < 0 {
+			return
+		}
+		if k.options.Images != nil {
+			if bytes, ok := k.options.Images.Get(c.Before.OID); ok && c.Before.is(bytes) {
+				c.Before.Bytes, c.Before.Known = bytes, true
+				continue
+			}
+		}
+		wanted = append(wanted, c.Before)
+	}
+	k.fromGit(ctx, wanted)
+}
+
+func (c *Content) is(bytes []byte) bool {
+	sum := sha256.Sum256(bytes)
+	return "sha256:"+hex.EncodeToString(sum[:]) == c.Hash
+}
+
+// gitTime bounds the asking of git.
+const gitTime = 20 * time.Second
+
+// fromGit asks the repository for blobs. What it does not have, or answers wrongly, stays unknown.
+func (k *Keeper) fromGit(ctx context.Context, wanted []*Content) {
+	if len(wanted) == 0 || k.gitIndex() == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gitTime)
+	defer cancel()
+	objects, err := gitread.Repository{Dir: k.options.Root.Name()}.Objects(ctx, "--batch")
+	if err != nil {
+		return
+	}
+	defer objects.Close()
+	for _, c := range wanted {
+		o, err := objects.Open(c.OID)
+		if err != nil {
+			return
+		}
+		if o.Kind != "blob" || o.Size != c.Size {
+			continue
+		}
+		bytes := make([]byte, o.Size)
+		if _, err := io.ReadFull(objects, bytes); err != nil {
+			return
+		}
+		if c.is(bytes) {
+			c.Bytes, c.Known = bytes, true
+		}
+	}
+}

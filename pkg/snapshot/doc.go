@@ -1,0 +1,50 @@
+// Package snapshot finds out what a command changed in a workspace.
+//
+// # Promise
+//
+// A [Keeper] keeps the last state of the tree: of each entry its kind, inode, mode, owner, size and times, and of files
+// and links the hash of their content as far as it was read. [Keeper.Begin] looks at the whole tree before a command and
+// [Window.End] after it; what differs is the command's. What changed between two commands is nobody's and only brings the
+// kept state up to date. Ignored files count like all others.
+//
+// A content is compared, not only its time: an entry whose stat differs, or whose time of change is so near to the last
+// walk that a later change could have the same, is read again. A file that was touched, or written and written back, did
+// not change; one whose mode or owner changed did. Setting times back (touch -r) hides nothing, as nobody can set the time
+// of change.
+//
+// A walk never leaves the tree: directories are opened one name below the other, and no link is followed. It never blocks
+// on what it finds: FIFOs, sockets and devices are described and not opened. It reads a bounded amount, goes 256
+// directories deep and keeps a million entries at most. What it did not look into is said ([Difference.Gaps]).
+//
+// # What is left out
+//
+// In .orchestration: state/, cache/ and what the server itself writes all the time (agent_trace.jsonl, trace/, archive/,
+// intent_map.md); the ledger has its own proof. In .git, at any depth: everything but what makes git run programs or look
+// elsewhere (hooks, config, config.worktree, commondir, gitdir, info/attributes, objects/info/alternates, and the same
+// below modules/ and worktrees/). Temporary files of the server's own changes.
+//
+// # Who changed what
+//
+// What the server's own tools wrote while a command ran is known by their hashes ([Keeper.Writing]) and is not the
+// command's. If a file is neither what a tool left nor what it was before, the command's change is what lies between the
+// tool's content and the present one. Changes that a tool's write covered are not seen: that tool's record notes a
+// foreign content before it.
+//
+// Two commands that overlap share the changes of the time in which both ran. A change stands in one record only: that of
+// the command in whose scope it is, where this tells; else that of the first to end. It is marked ([Change.Shared]).
+//
+// # Before-images
+//
+// A file's content before the command is known where it was read before: at the first walk files are read until the budget
+// of the walk is used up, at later ones those that are new or changed, and those that the budget left. Contents that git
+// seems to have are not kept; others go to [Options.Images], within a budget. What git or the images give back is believed
+// only by its SHA-256.
+//
+// # Non-promise
+//
+// Extended attributes are not compared. On file systems that do not note writes through a shared mapping (tmpfs, where the
+// page was read before it was written) such a write is not seen. Somebody who sets the system's clock can in theory give a
+// change the time of an earlier one, to the nanosecond. Programs outside of this process that write while the command runs
+// are taken for the command, if no record tells of them. Off Linux there is no time of change and no inode: what keeps
+// modification time, size and mode is not seen there.
+package snapshot

@@ -1,0 +1,174 @@
+//go:build linux && !portable
+
+package snapshot
+
+import (
+	"encoding/binary"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// handle is an open directory, held by a counted number of tasks.
+type handle struct {
+	fd      int
+	holders atomic.Int32
+}
+
+func openTop(root *os.Root) (*handle, error) {
+	f, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("dup", err)
+	}
+	// The descriptor's place in the listing is shared with the root's.
+	own, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	_ = unix.Close(fd)
+	if err != nil {
+		return nil, os.NewSyscallError("open", err)
+	}
+	return newHandle(own), nil
+}
+
+func newHandle(fd int) *handle {
+	h := &handle{fd: fd}
+	h.holders.Store(1)
+	return h
+}
+
+func (h *handle) hold() *handle {
+	h.holders.Add(1)
+	return h
+}
+
+func (h *handle) release() {
+	if h.holders.Add(-1) == 0 {
+		_ = unix.Close(h.fd)
+	}
+}
+
+// openDir opens the directory name, which must be one and no link.
+func (h *handle) openDir(name string) (*handle, error) {
+	fd, err := openat(h.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	return newHandle(fd), nil
+}
+
+// open opens a file for reading and waits for nobody.
+func (h *handle) open(name string) (*os.File, error) {
+	fd, err := openat(h.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func openat(dir int, name string, flags int) (int, error) {
+	for {
+		fd, err := unix.Openat(dir, name, flags, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+func (h *handle) readlink(name string) ([]byte, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(h.fd, name, buf)
+	return buf[:max(n, 0)], err
+}
+
+func (h *handle) lstat(name string, into *stat) error {
+	var raw unix.Stat_t
+	for {
+		err := unix.Fstatat(h.fd, name, &raw, unix.AT_SYMLINK_NOFOLLOW)
+		if err == unix.EINTR {
+			continue
+		}
+		if err == nil {
+			fill(into, &raw)
+		}
+		return err
+	}
+}
+
+func fstat(f *os.File, into *stat) error {
+	var raw unix.Stat_t
+	err := unix.Fstat(int(f.Fd()), &raw)
+	if err == nil {
+		fill(into, &raw)
+	}
+	return err
+}
+
+func fill(into *stat, raw *unix.Stat_t) {
+	*into = stat{
+		mode: modeOf(raw.Mode), uid: raw.Uid, gid: raw.Gid, size: raw.Size,
+		mtime: unix.TimespecToNsec(raw.Mtim), ctime: unix.TimespecToNsec(raw.Ctim), dev: uint64(raw.Dev), ino: raw.Ino,
+	}
+}
+
+func modeOf(raw uint32) fs.FileMode {
+	mode := fs.FileMode(raw & 0o777)
+	if raw&unix.S_ISUID != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if raw&unix.S_ISGID != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if raw&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	switch raw & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	default:
+		mode |= fs.ModeDevice
+	}
+	return mode
+}
+
+// nameAt is where the name begins in a directory entry of the kernel.
+const nameAt = 19
+
+// names gives each name once, in the order of the directory.
+func (h *handle) names(buf []byte, visit func(name []byte)) error {
+	for {
+		n, err := unix.Getdents(h.fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return err
+		}
+		for rest := buf[:n]; len(rest) > nameAt; {
+			length := int(binary.NativeEndian.Uint16(rest[16:18]))
+			name := rest[nameAt:length]
+			for i, c := range name {
+				if c == 0 {
+					name = name[:i]
+					break
+				}
+			}
+			if string(name) != "." && string(name) != ".." {
+				visit(name)
+			}
+			rest = rest[length:]
+		}
+	}
+}

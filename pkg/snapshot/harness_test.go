@@ -1,0 +1,150 @@
+package snapshot_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// bench is a workspace with a keeper.
+type bench struct {
+	t      testing.TB
+	dir    string
+	images *images.Store
+	keeper *snapshot.Keeper
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	dir := t.TempDir()
+	b := &bench{t: t, dir: dir}
+	b.write(".orchestration/active_intents.yaml", "active_intents: []\n")
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.images = images.Open(root, images.Options{Size: 1 << 30})
+	b.keeper = snapshot.Open(snapshot.Options{
+		Root: root, NewBlobHash: ledger.NewGit(dir).NewBlobHash, Images: b.images, Largest: 8 << 20,
+	})
+	t.Cleanup(func() {
+		_ = b.images.Close(context.Background())
+		root.Close()
+	})
+	return b
+}
+
+func (b *bench) write(name, content string) {
+	b.t.Helper()
+	path := filepath.Join(b.dir, name)
+	b.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	b.must(os.WriteFile(path, []byte(content), 0o644))
+}
+
+func (b *bench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// run runs a line in a shell.
+func (b *bench) run(line string) {
+	b.t.Helper()
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir = b.dir
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
+func (b *bench) begin() *snapshot.Window {
+	b.t.Helper()
+	w, err := b.keeper.Begin(context.Background(), nil)
+	b.must(err)
+	return w
+}
+
+func (b *bench) end(w *snapshot.Window) *snapshot.Difference {
+	b.t.Helper()
+	d, err := w.End(context.Background())
+	b.must(err)
+	return d
+}
+
+// changed runs a line between two looks.
+func (b *bench) changed(line string) *snapshot.Difference {
+	b.t.Helper()
+	w := b.begin()
+	b.run(line)
+	return b.end(w)
+}
+
+// told is a difference as text, a line each, without directories.
+func told(d *snapshot.Difference) []string {
+	var lines []string
+	for _, c := range d.Changes {
+		if kindOf(c) == snapshot.Directory {
+			continue
+		}
+		line := fmt.Sprintf("%s %s", c.Op, c.Path)
+		if c.From != "" {
+			line += " from " + c.From
+		}
+		if c.Op == snapshot.Modified && c.Before.Hash == c.After.Hash && c.Before.Mode != c.After.Mode {
+			line += fmt.Sprintf(" %v to %v", c.Before.Mode, c.After.Mode)
+		}
+		if kind := kindOf(c); kind != snapshot.File {
+			line += " (" + kind.String() + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func kindOf(c snapshot.Change) snapshot.Kind {
+	if c.After != nil {
+		return c.After.Kind
+	}
+	return c.Before.Kind
+}
+
+func (b *bench) want(d *snapshot.Difference, lines ...string) {
+	b.t.Helper()
+	if got := told(d); !slices.Equal(got, lines) {
+		b.t.Errorf("found\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(lines, "\n  "))
+	}
+	for _, c := range d.Changes {
+		for _, content := range []*snapshot.Content{c.Before, c.After} {
+			if content != nil && content.Known && content.Hash != string(workspace.HashOf(content.Bytes)) {
+				b.t.Errorf("%s: the bytes are not those of the hash", c.Path)
+			}
+		}
+	}
+}
+
+// find gives the change of one path.
+func (b *bench) find(d *snapshot.Difference, path string) snapshot.Change {
+	b.t.Helper()
+	for _, c := range d.Changes {
+		if c.Path == path {
+			return c
+		}
+	}
+	b.t.Fatalf("nothing about %s in %v", path, told(d))
+	return snapshot.Change{}
+}

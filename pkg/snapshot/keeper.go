@@ -1,0 +1,270 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"hash"
+	"os"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Images keeps contents by their git blob ids; images.Store implements it.
+type Images interface {
+	Put(oid string, content []byte)
+	Get(oid string) ([]byte, bool)
+}
+
+// Options are what a Keeper works with.
+type Options struct {
+	// Root is the workspace. It stays the caller's, and must be open until Close has returned.
+	Root *os.Root
+	// NewBlobHash is the hash that names a git blob of a size, begun.
+	NewBlobHash func(size int64) hash.Hash
+	// Images keeps contents that git does not have; nil keeps none.
+	Images Images
+	// Largest is how large a content may be that is compared line by line, in bytes.
+	Largest int64
+	// Foreign tells what other processes on this workspace recorded of paths since a time; nil asks nobody. It may
+	// wait for those that are about to.
+	Foreign func(ctx context.Context, since time.Time, paths []string) ([]Write, error)
+	Logger  zerolog.Logger
+}
+
+// Limits of what is read and held; see budget.
+const (
+	readPerWalk = 1 << 30   // bytes of what changed
+	readAhead   = 96 << 20  // bytes of what nobody has read yet
+	readFile    = 256 << 20 // bytes of one file
+	holdPerWalk = 64 << 20
+	// keepImage bounds one content that is kept although nothing changed it yet, keepImages all of them in the life of
+	// a Keeper, in bytes.
+	keepImage  = 1 << 20
+	keepImages = 48 << 20
+)
+
+// Keeper keeps the state of one workspace. It is for concurrent use.
+type Keeper struct {
+	options Options
+
+	mu      sync.Mutex
+	waiting []*request
+	walking bool
+	open    map[*Window]bool
+	active  map[*Writing]bool
+
+	// The rest is the walker's own.
+	root     *node
+	walked   bool
+	last     time.Time // when the last walk began
+	keepLeft int64
+}
+
+// request is somebody who waits for a walk that begins after it.
+type request struct {
+	begins, ends *Window
+	done         chan struct{}
+	err          error
+}
+
+// Open makes a Keeper. It looks at nothing yet.
+func Open(o Options) *Keeper {
+	return &Keeper{
+		options: o, open: map[*Window]bool{}, active: map[*Writing]bool{}, root: &node{}, keepLeft: keepImages,
+	}
+}
+
+// Begin opens a window: when it returns, the state before is known, and what changes from now on is found by End.
+// inScope says whether the command may change a path; nil: it may change everything.
+func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Window, error) {
+	if inScope == nil {
+		inScope = func(string) bool { return true }
+	}
+	w := &Window{keeper: k, Began: time.Now(), inScope: inScope, deltas: map[string]*pending{}, writes: map[string][]*Write{}}
+	k.mu.Lock()
+	for writing := range k.active {
+		w.add(writing.writes)
+	}
+	k.open[w] = true
+	k.mu.Unlock()
+	if err := k.request(&request{begins: w}); err != nil {
+		w.Discard()
+		return nil, err
+	}
+	return w, ctx.Err()
+}
+
+// request has a walk made, or joins one that has not begun.
+func (k *Keeper) request(r *request) error {
+	r.done = make(chan struct{})
+	k.mu.Lock()
+	k.waiting = append(k.waiting, r)
+	leads := !k.walking
+	k.walking = true
+	k.mu.Unlock()
+	if leads {
+		k.walkAll()
+	}
+	<-r.done
+	return r.err
+}
+
+// walkAll walks until nobody waits.
+func (k *Keeper) walkAll() {
+	for {
+		k.mu.Lock()
+		served := k.waiting
+		k.waiting = nil
+		if len(served) == 0 {
+			k.walking = false
+			k.mu.Unlock()
+			return
+		}
+		k.mu.Unlock()
+		deltas, gaps, err := k.walk()
+		k.deliver(served, deltas, gaps)
+		for _, r := range served {
+			r.err = err
+			close(r.done)
+		}
+	}
+}
+
+func (k *Keeper) walk() ([]delta, []Gap, error) {
+	began := time.Now()
+	var keeping sync.Mutex
+	has := sync.OnceValue(k.gitHas)
+	w := &walk{
+		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, unread: true, since: k.last,
+		budget: newBudget(readPerWalk, readFile, holdPerWalk, max(k.options.Largest, keepImage)),
+	}
+	if !k.walked {
+		w.budget.read.Store(readAhead)
+	}
+	if k.options.Images != nil {
+		w.seen = func(_ string, d *digest, content []byte) {
+			if content == nil || d.size > keepImage || has()(d.oid) {
+				return
+			}
+			keeping.Lock()
+			defer keeping.Unlock()
+			if k.keepLeft -= d.size; k.keepLeft >= 0 {
+				k.options.Images.Put(d.oid, content)
+			}
+		}
+	}
+	deltas, err := w.run(k.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	first := !k.walked
+	k.walked, k.last = true, began
+	if first {
+		return nil, w.gaps, nil
+	}
+	return deltas, w.gaps, nil
+}
+
+// temporary: a name that the server gives to files on the way to their place. A command that uses such a name does not
+// hide behind it, as the server says which are its own.
+func (k *Keeper) temporary(dir, name string) bool {
+	if !workspace.IsTemp(name) {
+		return false
+	}
+	token := workspace.TempOwner(name)
+	if token == "" {
+		return false
+	}
+	_, err := k.options.Root.Lstat(path.Join(".orchestration/state/tmp", token+".owner"))
+	return err == nil
+}
+
+// deliver gives what a walk found to the windows that were open while it changed.
+func (k *Keeper) deliver(served []*request, deltas []delta, gaps []Gap) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range served {
+		if r.begins != nil {
+			r.begins.begun = true
+		}
+	}
+	var running []*Window
+	for w := range k.open {
+		if w.begun && !begins(served, w) {
+			running = append(running, w)
+		}
+	}
+	for _, w := range running {
+		w.gaps = gaps
+		for i := range deltas {
+			w.merge(deltas[i], running, ends(served, w))
+		}
+	}
+}
+
+func begins(served []*request, w *Window) bool {
+	for _, r := range served {
+		if r.begins == w {
+			return true
+		}
+	}
+	return false
+}
+
+func ends(served []*request, w *Window) bool {
+	for _, r := range served {
+		if r.ends == w {
+			return true
+		}
+	}
+	return false
+}
+
+// Write is one change of one file that is known to be somebody else's than a command's. A hash is "" where there is no
+// file.
+type Write struct {
+	Path          string
+	Before, After string
+	// AfterOID is the blob id of the content after it, "" if it is not known.
+	AfterOID string
+}
+
+// Writing is a change that the server itself is about to make.
+type Writing struct {
+	keeper *Keeper
+	writes []*Write
+}
+
+// Writing is called before the server changes files: what is found to have become so is not a command's.
+func (k *Keeper) Writing(writes []Write) *Writing {
+	w := &Writing{keeper: k}
+	for _, one := range writes {
+		w.writes = append(w.writes, &one)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.active[w] = true
+	for open := range k.open {
+		open.add(w.writes)
+	}
+	return w
+}
+
+// Done is called when the files have their end, whatever it is.
+func (w *Writing) Done() {
+	w.keeper.mu.Lock()
+	defer w.keeper.mu.Unlock()
+	delete(w.keeper.active, w)
+}
+
+func (g Gap) String() string {
+	if g.Path == "" {
+		return g.Reason
+	}
+	return fmt.Sprintf("%s: %s", g.Path, g.Reason)
+}

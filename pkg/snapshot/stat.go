@@ -1,0 +1,49 @@
+package snapshot
+
+import "io/fs"
+
+// Kind is what an entry of the tree is.
+type Kind uint8
+
+// The kinds.
+const (
+	File Kind = iota + 1
+	Directory
+	Link
+	Special // FIFO, socket, device
+)
+
+func (k Kind) String() string {
+	return [...]string{"nothing", "file", "directory", "link", "special file"}[k]
+}
+
+// stat is what the file system says of an entry. Times are nanoseconds since 1970.
+type stat struct {
+	mode         fs.FileMode
+	uid, gid     uint32
+	size         int64
+	mtime, ctime int64
+	dev, ino     uint64
+}
+
+func (s *stat) kind() Kind {
+	switch {
+	case s.mode.IsRegular():
+		return File
+	case s.mode.IsDir():
+		return Directory
+	case s.mode&fs.ModeSymlink != 0:
+		return Link
+	}
+	return Special
+}
+
+// sameRights: neither mode nor owner changed. Those of links mean nothing.
+func (s *stat) sameRights(other *stat) bool {
+	return s.kind() == Link && other.kind() == Link || s.mode == other.mode && s.uid == other.uid && s.gid == other.gid
+}
+
+// sameInode can be wrong where inodes have no numbers.
+func (s *stat) sameInode(other *stat) bool {
+	return s.ino != 0 && s.ino == other.ino && s.dev == other.dev
+}

@@ -1,0 +1,361 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	workers    = 2
+	maxDepth   = 256
+	maxEntries = 1_000_000
+	maxGaps    = 50
+	// listing is the buffer for the kernel's directory entries, in bytes.
+	listing = 32 << 10
+	// grain is more than the distance of two times that a file system notes for changes. Where it notes whole seconds,
+	// coarse is.
+	grain  = 20 * time.Millisecond
+	coarse = 2 * time.Second
+)
+
+// Gap is a part of the tree that was not looked into.
+type Gap struct{ Path, Reason string }
+
+// walk is one look at the whole tree, which brings the kept state up to date in place.
+type walk struct {
+	root        *os.Root
+	newBlobHash func(size int64) hash.Hash
+	temporary   func(path, name string) bool // is one of the server's own files
+	budget      *budget
+	// unread: entries of which the content is not known are read although nothing changed.
+	unread bool
+	// since is the time from which on an equal time of change proves nothing.
+	since time.Time
+	// seen gets contents that were read.
+	seen func(path string, d *digest, content []byte)
+
+	count  atomic.Int64
+	tasks  stack
+	deltas [workers][]delta
+	mu     sync.Mutex
+	gaps   []Gap
+}
+
+// task is a directory to look into.
+type task struct {
+	parent *handle
+	name   string // "" for the top
+	path   string
+	node   *node
+	area   area
+	depth  int
+}
+
+// run walks, and gives what differs from the kept state.
+func (w *walk) run(root *node) ([]delta, error) {
+	at, err := openTop(w.root)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	w.tasks.wake = sync.NewCond(&w.tasks.mu)
+	w.tasks.push(task{parent: at, node: root, area: top})
+	var all sync.WaitGroup
+	for i := range workers {
+		all.Go(func() {
+			l := &looker{walk: w, reader: reader{newBlobHash: w.newBlobHash, budget: w.budget}, buf: make([]byte, listing), out: &w.deltas[i]}
+			for t, ok := w.tasks.pop(); ok; t, ok = w.tasks.pop() {
+				l.directory(t)
+				w.tasks.done()
+			}
+		})
+	}
+	all.Wait()
+	var found []delta
+	for _, deltas := range w.deltas {
+		found = append(found, deltas...)
+	}
+	return found, nil
+}
+
+func (w *walk) gap(path, reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.gaps) < maxGaps {
+		w.gaps = append(w.gaps, Gap{path, reason})
+	}
+}
+
+// stack has the tasks that wait, the last first: so few directories are open at a time.
+type stack struct {
+	mu    sync.Mutex
+	wake  *sync.Cond
+	tasks []task
+	busy  int // tasks that wait or are being done
+}
+
+func (s *stack) push(t ...task) {
+	s.mu.Lock()
+	s.tasks = append(s.tasks, t...)
+	s.busy += len(t)
+	s.mu.Unlock()
+	s.wake.Broadcast()
+}
+
+// pop waits for a task; false when there will be none.
+func (s *stack) pop() (task, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.tasks) == 0 {
+		if s.busy == 0 {
+			return task{}, false
+		}
+		s.wake.Wait()
+	}
+	t := s.tasks[len(s.tasks)-1]
+	s.tasks = s.tasks[:len(s.tasks)-1]
+	return t, true
+}
+
+func (s *stack) done() {
+	s.mu.Lock()
+	s.busy--
+	last := s.busy == 0
+	s.mu.Unlock()
+	if last {
+		s.wake.Broadcast()
+	}
+}
+
+// looker is one worker.
+type looker struct {
+	*walk
+	reader
+	buf []byte
+	out *[]delta
+}
+
+func (l *looker) report(d delta) { *l.out = append(*l.out, d) }
+
+// directory looks into one and compares it with what is kept.
+func (l *looker) directory(t task) {
+	at := t.parent
+	if t.name != "" {
+		opened, err := t.parent.openDir(t.name)
+		t.parent.release()
+		if err != nil {
+			l.closed(t, err)
+			return
+		}
+		at = opened
+	}
+	defer at.release()
+	t.node.problem = ""
+	c := comparison{looker: l, task: t, at: at, old: t.node.entries, same: true}
+	err := at.names(l.buf, c.name)
+	c.end()
+	t.node.entries = c.now()
+	if err != nil {
+		l.gap(t.path, err.Error())
+	}
+	c.below()
+}
+
+// closed is a directory that cannot be opened. What is known of it stays, as far as anybody can tell.
+func (l *looker) closed(t task, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return // it went away while we looked; the next walk says so
+	}
+	t.node.problem = err.Error()
+	l.gap(t.path, err.Error())
+}
+
+// comparison holds what a directory has against what is kept of it.
+type comparison struct {
+	*looker
+	task
+	at  *handle
+	old []entry
+	// same: so far, the names are the kept ones in their order; n of them.
+	same bool
+	n    int
+	// fresh are the entries, and rest the kept ones that were not met, once something differs.
+	fresh []entry
+	rest  map[string]int
+}
+
+// differ is called at the first name that is out of order.
+func (c *comparison) differ() {
+	c.same = false
+	c.fresh = append(make([]entry, 0, len(c.old)+1), c.old[:c.n]...)
+	c.rest = make(map[string]int, len(c.old)-c.n)
+	for i, e := range c.old[c.n:] {
+		c.rest[e.name] = c.n + i
+	}
+}
+
+// name is called for each name of the directory.
+func (c *comparison) name(name []byte) {
+	below, looked := c.area.enter(string(name))
+	if !looked || c.walk.temporary(c.path, string(name)) {
+		return
+	}
+	if c.same && (c.n >= len(c.old) || c.old[c.n].name != string(name)) {
+		c.differ()
+	}
+	if c.same {
+		if c.known(&c.old[c.n], below) {
+			c.n++
+			return
+		}
+		c.differ() // it went away while we looked: it stays among the rest
+		return
+	}
+	if i, ok := c.rest[string(name)]; ok {
+		e := c.old[i]
+		if c.known(&e, below) {
+			c.fresh = append(c.fresh, e)
+			delete(c.rest, e.name)
+		}
+		return
+	}
+	c.added(string(name), below)
+}
+
+// added is a name that was not there.
+func (c *comparison) added(name string, below area) {
+	if c.count.Add(1) > maxEntries {
+		c.gap(c.path, fmt.Sprintf("there are more than %d files", maxEntries))
+		return
+	}
+	e := entry{name: name}
+	if err := c.at.lstat(name, &e.stat); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.gap(join(c.path, name), err.Error())
+		}
+		return
+	}
+	content := c.read(&e)
+	if e.stat.kind() == Directory {
+		e.dir = &node{}
+	}
+	c.fresh = append(c.fresh, e)
+	c.report(delta{path: join(c.path, name), after: &version{e.stat, e.content, content}})
+}
+
+// known brings a kept entry up to date; false if it is not there any more.
+func (c *comparison) known(e *entry, below area) bool {
+	var now stat
+	if err := c.at.lstat(e.name, &now); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		c.gap(join(c.path, e.name), err.Error())
+		return true
+	}
+	c.count.Add(1)
+	if now == e.stat && !c.doubtful(e) {
+		if e.content == nil && c.unread && e.stat.kind() != Directory {
+			c.read(e)
+		}
+		return true
+	}
+	was := *e
+	e.stat, e.content = now, nil
+	if was.stat.kind() == Directory && now.kind() == Directory {
+		if !was.stat.sameRights(&now) {
+			c.report(delta{path: join(c.path, e.name), before: was.version(), after: e.version()})
+		}
+		return true
+	}
+	content := c.read(e)
+	if now == was.stat && e.content == nil {
+		e.content = was.content // the budget did not let us look again
+		return true
+	}
+	e.dir = nil
+	if now.kind() == Directory {
+		e.dir = &node{}
+	}
+	d := delta{join(c.path, e.name), was.version(), &version{e.stat, e.content, content}}
+	if now != was.stat || d.real() {
+		c.report(d)
+	}
+	was.dir.gone(d.path, c.report)
+	return true
+}
+
+// doubtful: a change after the last walk could have left the entry's time of change as it was.
+func (c *comparison) doubtful(e *entry) bool {
+	if e.stat.kind() != File {
+		return false
+	}
+	changed := e.stat.ctime
+	if changed == 0 {
+		changed = e.stat.mtime
+	}
+	since := c.since.Add(-grain)
+	if changed%int64(time.Second) == 0 {
+		since = c.since.Add(-coarse)
+	}
+	return changed >= since.UnixNano()
+}
+
+// read notes an entry's content, as far as the budget lets, and returns the bytes if they may be held.
+func (c *comparison) read(e *entry) []byte {
+	d, content, err := c.reader.look(c.at, e.name, &e.stat)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.gap(join(c.path, e.name), err.Error())
+	}
+	e.content = d
+	if d != nil && c.seen != nil && e.stat.kind() == File {
+		c.seen(join(c.path, e.name), d, content)
+	}
+	return content
+}
+
+// end reports what is not there any more.
+func (c *comparison) end() {
+	if c.same && c.n < len(c.old) {
+		c.differ()
+	}
+	for _, i := range c.rest {
+		e := &c.old[i]
+		path := join(c.path, e.name)
+		c.report(delta{path: path, before: e.version()})
+		e.dir.gone(path, c.report)
+	}
+}
+
+func (c *comparison) now() []entry {
+	if c.same {
+		return c.old
+	}
+	return c.fresh
+}
+
+// below has the directories of this one looked into.
+func (c *comparison) below() {
+	var tasks []task
+	for i := range c.task.node.entries {
+		e := &c.task.node.entries[i]
+		if e.dir == nil {
+			continue
+		}
+		path := join(c.path, e.name)
+		if c.depth >= maxDepth {
+			c.gap(path, fmt.Sprintf("it is more than %d directories deep", maxDepth))
+			continue
+		}
+		below, _ := c.area.enter(e.name)
+		tasks = append(tasks, task{parent: c.at.hold(), name: e.name, path: path, node: e.dir, area: below, depth: c.depth + 1})
+	}
+	if len(tasks) > 0 {
+		c.tasks.push(tasks...)
+	}
+}

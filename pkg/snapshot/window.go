@@ -1,0 +1,204 @@
+package snapshot
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Window is the time in which one command runs. One of End and Discard ends it.
+type Window struct {
+	// Began is when it was asked for.
+	Began time.Time
+
+	keeper  *Keeper
+	inScope func(path string) bool
+	ended   bool
+
+	// Guarded by the keeper's lock.
+	begun  bool
+	deltas map[string]*pending
+	writes map[string][]*Write
+	gaps   []Gap
+	// given are paths whose change stands in the record of another command that overlapped.
+	given []string
+}
+
+// pending is what changed at a path since the window began.
+type pending struct {
+	delta
+	// others ran too, while it changed.
+	others []*Window
+}
+
+// add notes writes of the server. The caller holds the lock.
+func (w *Window) add(writes []*Write) {
+	for _, one := range writes {
+		w.writes[one.Path] = append(w.writes[one.Path], one)
+	}
+}
+
+// merge adds what one walk found. The caller holds the lock.
+func (w *Window) merge(d delta, running []*Window, ends bool) {
+	if !ends && d.after != nil && d.after.bytes != nil {
+		d.after = &version{stat: d.after.stat, digest: d.after.digest} // a long window would gather too much
+	}
+	p := w.deltas[d.path]
+	if p == nil {
+		p = &pending{delta: d}
+		w.deltas[d.path] = p
+	} else {
+		p.after = d.after
+	}
+	if !p.real() {
+		delete(w.deltas, d.path) // it was changed and changed back
+		return
+	}
+	for _, other := range running {
+		if other != w && !slices.Contains(p.others, other) {
+			p.others = append(p.others, other)
+		}
+	}
+}
+
+// Discard gives the window up: what changed in it is nobody's.
+func (w *Window) Discard() {
+	w.keeper.mu.Lock()
+	defer w.keeper.mu.Unlock()
+	w.ended = true
+	delete(w.keeper.open, w)
+}
+
+// End finds what changed since Begin. All processes of the command are gone. It is brought to its end although ctx is
+// done; that only bounds the waiting for other processes.
+func (w *Window) End(ctx context.Context) (*Difference, error) {
+	if w.ended {
+		return &Difference{}, nil
+	}
+	defer w.Discard()
+	if err := w.keeper.request(&request{ends: w}); err != nil {
+		return nil, err
+	}
+	foreign, problem := w.foreign(ctx)
+	mine, shared, given, gaps := w.claim(foreign)
+	d := &Difference{Gaps: gaps, Given: given}
+	if problem != nil {
+		d.Gaps = append(d.Gaps, Gap{Reason: "what other servers on this workspace wrote is not known: " + problem.Error()})
+	}
+	d.Changes = w.keeper.changes(ctx, mine, shared)
+	return d, nil
+}
+
+// foreign asks what other processes recorded of the paths that nothing here explains.
+func (w *Window) foreign(ctx context.Context) ([]Write, error) {
+	if w.keeper.options.Foreign == nil {
+		return nil, nil
+	}
+	var paths []string
+	w.keeper.mu.Lock()
+	for path, p := range w.deltas {
+		if _, ok := explained(&p.delta, w.writes[path]); !ok {
+			paths = append(paths, path)
+		}
+	}
+	w.keeper.mu.Unlock()
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	slices.Sort(paths)
+	return w.keeper.options.Foreign(ctx, w.Began, paths)
+}
+
+// claim takes what is this command's. What is left to others stays with them.
+func (w *Window) claim(foreign []Write) (mine []*pending, shared map[string]bool, given []string, gaps []Gap) {
+	k := w.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range foreign {
+		w.add([]*Write{&foreign[i]})
+	}
+	shared = map[string]bool{}
+	for path, p := range w.deltas {
+		last, ok := explained(&p.delta, w.writes[path])
+		if ok {
+			continue
+		}
+		if last != nil {
+			p.before = written(p.before, last)
+		}
+		if !p.real() {
+			continue
+		}
+		if len(p.others) > 0 {
+			shared[path] = true
+		}
+		if !w.inScope(path) && slices.ContainsFunc(p.others, func(o *Window) bool { return k.open[o] && o.inScope(path) }) {
+			given = append(given, path)
+			continue
+		}
+		mine = append(mine, p)
+		for _, other := range p.others {
+			other.taken(path, p.after)
+		}
+	}
+	given = append(given, w.given...)
+	slices.Sort(given)
+	delete(k.open, w)
+	return mine, shared, slices.Compact(given), w.gaps
+}
+
+// taken: the change of a path so far stands in the record of another command. The caller holds the lock.
+func (w *Window) taken(path string, now *version) {
+	p := w.deltas[path]
+	if p == nil {
+		return
+	}
+	w.given = append(w.given, path)
+	p.before = now
+	if !p.real() {
+		delete(w.deltas, path)
+	}
+}
+
+// explained reports whether the writes of others lead from the content before to the one after. If they do not, last is
+// the write that the command's change came on top of, nil if it came on top of none.
+func explained(d *delta, writes []*Write) (last *Write, ok bool) {
+	if len(writes) == 0 {
+		return nil, false
+	}
+	known := d.before == nil || d.before.digest != nil
+	reached := map[string]bool{hashOf(d.before): true}
+	for _, one := range writes {
+		if reached[one.Before] || !known {
+			reached[one.After] = true
+			known, last = true, one
+		}
+	}
+	if last == nil || d.after != nil && d.after.digest == nil {
+		return last, false
+	}
+	if !reached[hashOf(d.after)] {
+		return last, false
+	}
+	// A tool keeps the rights of what it replaces.
+	return last, d.before == nil || d.after == nil || d.before.stat.sameRights(&d.after.stat)
+}
+
+func hashOf(v *version) string {
+	if v == nil || v.digest == nil {
+		return ""
+	}
+	return v.digest.hash
+}
+
+// written is the version that a write left.
+func written(before *version, last *Write) *version {
+	if last.After == "" {
+		return nil
+	}
+	v := &version{digest: &digest{hash: last.After, oid: last.AfterOID}}
+	if before != nil {
+		v.stat = before.stat
+	}
+	return v
+}
