@@ -189,10 +189,21 @@ func (e *Engine) classify(ctx context.Context, call *Call, outcome *Outcome) {
 	if outcome.Class.Class != "" {
 		return
 	}
-	outcome.Class = mutation.Resolve(call.Declared, mutation.Judge(ctx, judged(outcome.Changed())))
+	outcome.Class = mutation.Resolve(call.Declared, verdictOn(ctx, outcome.Changed()))
 	if outcome.Class.Warning != "" {
 		outcome.Warnings = append(outcome.Warnings, outcome.Class.Warning)
 	}
+}
+
+// verdictOn judges what is known of the changed files; of what was not read
+// nothing is proven.
+func verdictOn(ctx context.Context, changed []FileOutcome) mutation.Verdict {
+	for _, f := range changed {
+		if f.Unread {
+			return mutation.Verdict{Evidence: mutation.Unproven, Reason: "the content of " + f.Path + " is not known"}
+		}
+	}
+	return mutation.Judge(ctx, judged(changed))
 }
 
 func judged(changed []FileOutcome) []mutation.File {

@@ -35,6 +35,19 @@ type FileOutcome struct {
 	// replaces, the rest of the file is no better known than before.
 	Knowledge Knowledge
 	InScope   bool
+	// Unread: of a side that has a hash, Before or After is not there, because it
+	// is too much or was not known; the ids name what is.
+	Unread              bool
+	BeforeOID, AfterOID string
+}
+
+// Violation is a change of a command that it should not have made.
+type Violation struct {
+	Path   string
+	Op     Op
+	Reason string
+	// Reverted: it was undone, and is no change any more.
+	Reverted bool
 }
 
 // CommandOutcome is how a command ended.
@@ -59,6 +72,8 @@ type CommandOutcome struct {
 	Started bool
 	// EndedBy says why it was ended before it ended by itself.
 	EndedBy string
+	// Detail is what the record says beside it.
+	Detail map[string]any
 }
 
 // Settlement can take an executed change back while its ledger record is not
@@ -74,6 +89,11 @@ type Settlement interface {
 type Outcome struct {
 	Files   []FileOutcome
 	Command *CommandOutcome
+	// Violations are among the Files, but for those that were reverted and for
+	// what is no file. Build is what a command changed in places for the output of
+	// builds; it has a record of its own.
+	Violations []Violation
+	Build      []FileOutcome
 	// Delivered are the lines of files that the result hands to the agent.
 	Delivered []refusal.Delivery
 	Warnings  []string
@@ -216,6 +236,9 @@ type Pending struct {
 	// Files names the temporary files, as workspace.Prepared.Plan gives them;
 	// empty for a command.
 	Files []workspace.Planned
+	// Before tells what a command's changes are found from after a crash; see
+	// pkg/snapshot.
+	Before []byte
 }
 
 // Immediate is the short way of a call that changes nothing in the workspace:

@@ -131,6 +131,11 @@ func (t *Tail) Follow(ctx context.Context, f Filter, visit func(Entry) error) er
 }
 
 // look gives what is new.
+// Next calls visit for each record that matches f and came since the tail was taken or Next was last called.
+func (t *Tail) Next(ctx context.Context, f Filter, visit func(Entry) error) error {
+	return t.look(ctx, f, visit)
+}
+
 func (t *Tail) look(ctx context.Context, f Filter, visit func(Entry) error) error {
 	places, _, err := extents(ctx, t.ledger.root)
 	if err != nil {

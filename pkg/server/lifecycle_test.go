@@ -133,7 +133,10 @@ func TestDoneRunsVerify(t *testing.T) {
 		t.Error("a command that the intent closes was run to verify it")
 	}
 	four := b.selects("V-4")
-	b.refused("BUSY", "update_intent", done("V-4", args{"session": four}))
+	wrong := b.refused("COMMAND_OUT_OF_SCOPE", "update_intent", done("V-4", args{"session": four}))
+	if !strings.Contains(wrong.str("error"), "cannot be marked done, because its verify command") || !strings.Contains(wrong.str("error"), "ran and changed") {
+		t.Errorf("%v", wrong.Object)
+	}
 	if strings.Contains(b.read(".orchestration/active_intents.yaml"), "V-4\n    name: Its verify changed the intent\n    status: DONE") {
 		t.Error("an intent is done that its verify commands changed")
 	}

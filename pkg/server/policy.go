@@ -82,9 +82,8 @@ func commandAction(choice settings.Choice) policy.Action {
 func withoutEffect(s settings.Settings) []string {
 	d := settings.Defaults()
 	changed := map[string]bool{
-		"commands.git":               s.Commands.Git != d.Commands.Git,
-		"commands.writable":          len(s.Commands.Writable) > 0,
-		"commands.revert_violations": s.Commands.RevertViolations != d.Commands.RevertViolations,
+		"commands.git":      s.Commands.Git != d.Commands.Git,
+		"commands.writable": len(s.Commands.Writable) > 0,
 	}
 	keys := []string{}
 	for key, is := range changed {
@@ -100,7 +99,7 @@ func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifac
 	o := s.options.Settings
 	return &tools.Deps{
 		Workspace: s.workspace, Intents: s.intents, Sessions: s.sessions, Fresh: fresh, Trace: s.recorder,
-		Runner: runner, Artifacts: artifacts, Approvals: approvals, Ask: asks, Clock: s.options.Clock,
+		Runner: runner, Artifacts: artifacts, Approvals: approvals, Ask: asks, Snapshots: s.snapshots, RevertViolations: o.Commands.RevertViolations, Clock: s.options.Clock,
 		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
 		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
 		CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,

@@ -24,6 +24,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -69,6 +70,7 @@ type Server struct {
 	ledger    *ledger.Ledger
 	journal   *journal.Journal
 	images    *images.Store
+	snapshots *snapshot.Keeper
 	recorder  *trace.Recorder
 	maps      *trace.MapKeeper
 	asks      *ask.Service
@@ -139,6 +141,10 @@ func (s *Server) open() error {
 	return err
 }
 
+// maxCompared bounds a file that a command changed and that is compared line by
+// line, in bytes.
+const maxCompared = 8 << 20
+
 // ended tells the session store which intents are done or blocked.
 func (s *Server) ended(intentID string) bool {
 	set, err := s.intents.Load()
@@ -167,6 +173,11 @@ func (s *Server) assemble() error {
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
 	s.recorder.KeepImages(s.images)
+	s.snapshots = snapshot.Open(snapshot.Options{
+		Root: root, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Images: s.images,
+		Largest: min(int64(o.Settings.Limits.FileSize), maxCompared), Mark: s.recorder.Others, Logger: s.log,
+	})
+	s.recorder.Tell(s.snapshots)
 	if o.Settings.Ledger.OnFailure == settings.Degraded {
 		s.recorder.Degrade()
 	}

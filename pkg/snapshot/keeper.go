@@ -30,11 +30,14 @@ type Options struct {
 	Images Images
 	// Largest is how large a content may be that is compared line by line, in bytes.
 	Largest int64
-	// Foreign tells what other processes on this workspace recorded of paths since a time; nil asks nobody. It may
-	// wait for those that are about to.
-	Foreign func(ctx context.Context, since time.Time, paths []string) ([]Write, error)
-	Logger  zerolog.Logger
+	// Mark is called when a window opens, and what it gives at its end, to tell what other processes on this workspace
+	// recorded of paths meanwhile; nil asks nobody. The second may wait for those that are about to.
+	Mark   func(ctx context.Context) (Others, error)
+	Logger zerolog.Logger
 }
+
+// Others tells what other processes recorded of some paths.
+type Others func(ctx context.Context, paths []string) ([]Write, error)
 
 // Limits of what is read and held; see budget.
 const (
@@ -92,11 +95,18 @@ func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Wi
 	}
 	k.open[w] = true
 	k.mu.Unlock()
-	if err := k.request(&request{begins: w}); err != nil {
+	err := ctx.Err()
+	if err == nil && k.options.Mark != nil {
+		w.others, err = k.options.Mark(ctx)
+	}
+	if err == nil {
+		err = k.request(&request{begins: w})
+	}
+	if err != nil {
 		w.Discard()
 		return nil, err
 	}
-	return w, ctx.Err()
+	return w, nil
 }
 
 // request has a walk made, or joins one that has not begun.

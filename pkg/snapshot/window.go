@@ -13,6 +13,7 @@ type Window struct {
 
 	keeper  *Keeper
 	inScope func(path string) bool
+	others  Others
 	ended   bool
 
 	// Guarded by the keeper's lock.
@@ -91,7 +92,7 @@ func (w *Window) End(ctx context.Context) (*Difference, error) {
 
 // foreign asks what other processes recorded of the paths that nothing here explains.
 func (w *Window) foreign(ctx context.Context) ([]Write, error) {
-	if w.keeper.options.Foreign == nil {
+	if w.others == nil {
 		return nil, nil
 	}
 	var paths []string
@@ -106,7 +107,7 @@ func (w *Window) foreign(ctx context.Context) ([]Write, error) {
 		return nil, nil
 	}
 	slices.Sort(paths)
-	return w.keeper.options.Foreign(ctx, w.Began, paths)
+	return w.others(ctx, paths)
 }
 
 // claim takes what is this command's. What is left to others stays with them.

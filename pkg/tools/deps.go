@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -44,8 +45,14 @@ type Deps struct {
 	Runner    *command.Runner
 	Artifacts *command.Artifacts
 	Approvals *approval.Store
-	Ask       Asks
-	Clock     func() time.Time
+	// Snapshots find what commands changed; nil finds nothing. BuildPlaces gives,
+	// anew for each command, which paths are meant for the output of builds; nil
+	// is none. RevertViolations takes back what a command should not have changed.
+	Snapshots        *snapshot.Keeper
+	BuildPlaces      func() func(path string) bool
+	RevertViolations bool
+	Ask              Asks
+	Clock            func() time.Time
 	// Do runs a call of another tool under the same law; the engine's.
 	Do func(ctx context.Context, r hooks.Request) hooks.Result
 

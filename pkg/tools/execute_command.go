@@ -33,7 +33,9 @@ func executeCommand(d *Deps) hooks.Tool {
 	changed := open([]string{"path", "operation", "in_scope"}, schema{
 		"path":      text("Workspace-relative."),
 		"operation": oneOf("What became of the file.", "created", "modified", "deleted", "moved"),
-		"in_scope":  flag("Whether the selected intent owns it."),
+		"in_scope":  flag("Whether the command may change it under the selected intent."),
+		"from":      text("Of a moved file: where it was."),
+		"build":     flag("Build output, in a place that is meant for it."),
 	})
 	spec := hooks.Spec{
 		Name: "execute_command", Title: "Run a shell command", Class: hooks.Destructive, OpenWorld: true,
@@ -131,7 +133,7 @@ func (c *commandCall) Close() error {
 
 func (c *commandCall) Plan(context.Context) (hooks.Planned, error) { return c, nil }
 
-func (c *commandCall) Prepare(context.Context) (hooks.Prepared, error) {
+func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if c.tool.deps.Runner == nil {
 		return nil, refusal.New(refusal.CommandBlocked, "This machine has no shell that commands could run in.").WithHint(refusal.HintAskUser)
 	}
@@ -142,17 +144,23 @@ func (c *commandCall) Prepare(context.Context) (hooks.Prepared, error) {
 	if c.args.Background && c.job == nil {
 		return &startedCommand{c, dir}, nil
 	}
-	return &preparedCommand{c, dir}, nil
+	watched, err := c.watch(ctx)
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	return &preparedCommand{c, dir, watched}, nil
 }
 
 // preparedCommand is about to start. What it will change nobody knows yet.
 type preparedCommand struct {
 	call *commandCall
 	dir  *os.File
+	*watch
 }
 
 func (p *preparedCommand) Pending() *hooks.Pending {
-	return &hooks.Pending{Outcome: &hooks.Outcome{Command: p.call.outcome(-1)}}
+	return &hooks.Pending{Outcome: &hooks.Outcome{Command: p.call.outcome(-1)}, Before: p.watch.pending()}
 }
 
 // outcome is what is known of the command before it has ended.
@@ -166,10 +174,14 @@ func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
 	return o
 }
 
-func (p *preparedCommand) Discard() error { return p.dir.Close() }
+func (p *preparedCommand) Discard() error {
+	p.watch.discard()
+	return p.dir.Close()
+}
 
 func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer p.dir.Close()
+	defer p.watch.discard() // of no effect after finish
 	c := p.call
 	d := c.tool.deps
 	progress := 0.0
@@ -191,7 +203,9 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	if c.job != nil && r.Cancelled {
 		o.EndedBy = c.job.EndedBy()
 	}
-	return &hooks.Outcome{Warnings: r.Warnings, Command: o}, nil
+	outcome := &hooks.Outcome{Warnings: r.Warnings, Command: o}
+	p.watch.finish(ctx, outcome)
+	return outcome, nil
 }
 
 func commandProblem(err error) error {
@@ -223,6 +237,8 @@ type changedFile struct {
 	Path      string   `json:"path"`
 	Operation hooks.Op `json:"operation"`
 	InScope   bool     `json:"in_scope"`
+	From      string   `json:"from,omitempty"`
+	Build     bool     `json:"build,omitempty"`
 }
 
 func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
@@ -235,9 +251,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 		ArtifactID: r.ArtifactID, Truncated: r.Truncated, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
 		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...),
 	}
-	for _, f := range o.Changed() {
-		result.ChangedFiles = append(result.ChangedFiles, changedFile{f.Path, f.Op, f.InScope})
-	}
+	result.ChangedFiles, result.Warnings = changedFiles(o, result.Warnings)
 	var b strings.Builder
 	fmt.Fprintf(&b, "exit code: %d", r.ExitCode)
 	if r.TimedOut {
@@ -251,8 +265,12 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if r.Truncated && r.ArtifactID != "" {
 		fmt.Fprintf(&b, "\n[output cut: read_command_output with artifact_id: %q has the whole]", r.ArtifactID)
 	}
+	listChanges(&b, result.ChangedFiles)
 	for _, w := range result.Warnings {
 		b.WriteString("\nNote: " + w)
+	}
+	if len(o.Violations) > 0 {
+		return c.outOfScope(o, result)
 	}
 	return encodeResult(b.String(), result)
 }

@@ -53,10 +53,15 @@ func (d *Deps) verify(ctx context.Context, call *hooks.Call, in *intent.Intent) 
 	return passed, nil
 }
 
-// cannotVerify is the refusal of a command by the gate. Its code and its
+// cannotVerify is the refusal of a command by the gate, or of one that changed
+// what it may not. Its code and its
 // remedy stand; it says what the command was for.
 func cannotVerify(in *intent.Intent, line string, r *refusal.Refusal) error {
-	because := refusal.Newf(r.Code(), "%s cannot be marked done, because its verify command %q may not run: %s", in.ID, clip(line, 300), r.Reason()).
+	fault := "may not run"
+	if r.Code() == refusal.CommandOutOfScope {
+		fault = "is not within its law"
+	}
+	because := refusal.Newf(r.Code(), "%s cannot be marked done, because its verify command %q %s: %s", in.ID, clip(line, 300), fault, r.Reason()).
 		WithHint(r.Hint()).Suggest("%s", r.Suggestion())
 	for key, value := range r.Details() {
 		because = because.With(key, value)

@@ -97,6 +97,15 @@ func (t *Target) Read(limit int64) (*Content, error) {
 	return c, pathError("read", t.path, err)
 }
 
+// Open opens the file for reading through the directory that was checked. It never blocks on a FIFO or device.
+func (t *Target) Open() (*os.File, error) {
+	if t.kind == Directory || len(t.rest) > 0 {
+		return nil, pathError("read", t.path, missingOrDirectory(t.kind))
+	}
+	f, err := openRegular(t.parent, t.name)
+	return f, pathError("read", t.path, err)
+}
+
 func missingOrDirectory(k Kind) error {
 	if k == Directory {
 		return fmt.Errorf("%w: it is a directory", ErrNotRegular)

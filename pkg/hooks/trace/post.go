@@ -18,6 +18,10 @@ type Views interface {
 // Seen is the post-hook that counts a session's own writes as seen.
 func Seen(views Views) hooks.PostHook {
 	return hooks.PostFunc("seen", func(_ context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
+		if outcome.Command != nil {
+			followed(call.Views, outcome.Changed())
+			return nil
+		}
 		for _, f := range outcome.Changed() {
 			if f.AfterHash != "" {
 				views.Remember(f.AfterHash, f.After)
@@ -34,6 +38,23 @@ func Seen(views Views) hooks.PostHook {
 		}
 		return nil
 	})
+}
+
+// followed brings what a session has seen up to date with its command, which
+// showed it no content: a file that is gone is known to be gone, and one that
+// was moved as it was is known where it is now. Of others the view is stale.
+func followed(views *session.Views, changed []hooks.FileOutcome) {
+	for _, f := range changed {
+		switch {
+		case f.Op == hooks.Deleted:
+			views.Forgot(f.Path)
+		case f.Op == hooks.Moved:
+			if view, ok := views.Seen(f.From); ok && view.Hash == f.AfterHash && f.AfterHash != "" && view.Whole {
+				views.Wrote(f.Path, f.AfterHash)
+			}
+			views.Forgot(f.From)
+		}
+	}
 }
 
 // wrote counts what the session knows of its own write: all of it where it

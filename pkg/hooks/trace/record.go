@@ -41,6 +41,8 @@ type Recorder struct {
 	settling sync.Mutex
 	settled  atomic.Bool // once, by this process
 
+	tracker Tracker // nil tells nobody
+
 	degraded bool
 	behind   atomic.Bool // what a crash left is unsettled, and calls go through
 	gap      gap
@@ -78,7 +80,7 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 		return nil, err
 	}
 	r.keep(draft.Record(), pending.Outcome)
-	return &inflight{r, call, pending.Outcome, draft, entry, false}, nil
+	return &inflight{r, call, pending.Outcome, draft, entry, false, r.writing(pending.Outcome)}, nil
 }
 
 // alone makes sure that nobody died since Settle.
@@ -119,6 +121,8 @@ type inflight struct {
 	entry    entry
 	// doubt: the append failed, and what of it is in the file is not known.
 	doubt bool
+	// written ends what the tracker was told.
+	written func()
 }
 
 func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, error) {
@@ -130,6 +134,9 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 		}
 		i.draft = draft
 		i.recorder.keep(draft.Record(), outcome)
+	}
+	if err := i.recorder.build(ctx, i.call, outcome, i.draft.ID()); err != nil {
+		return "", err
 	}
 	appended, err := l.AppendDraft(ctx, i.draft)
 	if i.recorder.lets(err) {
@@ -144,9 +151,13 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 	return appended.ID, nil
 }
 
-func (i *inflight) Done() { i.entry.Done() }
+func (i *inflight) Done() {
+	i.written()
+	i.entry.Done()
+}
 
 func (i *inflight) Abort(back func() error) error {
+	defer i.written()
 	var noted error
 	if i.doubt {
 		noted = i.entry.Doubt()
@@ -239,9 +250,7 @@ func base(call *hooks.Call) ledger.Record {
 func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
 	rec := base(call)
 	rec.Kind = ledger.KindMutation
-	for _, f := range outcome.Changed() {
-		rec.Changes = append(rec.Changes, r.change(ctx, f))
-	}
+	rec.Changes = r.changes(ctx, outcome.Changed())
 	if len(rec.Changes) > 0 {
 		rec.MutationClass = string(outcome.Class.Class)
 		rec.Class = &ledger.Class{
@@ -253,9 +262,13 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	if cmd := outcome.Command; cmd != nil {
 		rec.Kind = ledger.KindCommand
 		rec.Command = commandOf(cmd)
+		rec.Violations = violations(outcome.Violations)
 	}
 	if len(call.Notes) > 0 {
 		rec.Detail = map[string]any{"notes": redacted(call.Notes)}
+	}
+	if cmd := outcome.Command; cmd != nil {
+		rec.Detail = detailOf(rec.Detail, cmd.Detail)
 	}
 	if note := outcome.Record; note != nil {
 		rec.Kind = ledger.Kind(note.Kind)
@@ -311,13 +324,11 @@ func detailOf(notes, note map[string]any) map[string]any {
 func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Change {
 	c := ledger.Change{Path: f.Path, From: f.From, Op: ledger.Op(f.Op), Before: f.BeforeHash, After: f.AfterHash, Hunks: f.Hunks}
 	c.ExternalBefore = r.last.external(ctx, cmp.Or(f.From, f.Path), f.BeforeHash)
-	if f.BeforeHash != "" {
-		c.BeforeOID = r.ledger.BlobID(f.Before)
-	}
-	if f.AfterHash == "" {
+	c.BeforeOID = r.blobID(f.BeforeHash, f.BeforeOID, f.Before, f.Unread)
+	c.AfterOID = r.blobID(f.AfterHash, f.AfterOID, f.After, f.Unread)
+	if f.AfterHash == "" || f.Unread {
 		return c
 	}
-	c.AfterOID = r.ledger.BlobID(f.After)
 	if text, err := workspace.Decode(f.After); err == nil {
 		for _, changed := range edit.ChangedRanges(text.String, f.Hunks) {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: changed.StartLine, EndLine: changed.EndLine, ContentHash: changed.ContentHash})

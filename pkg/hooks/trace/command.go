@@ -1,0 +1,201 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Tracker is told what is about to be written, so that it is not taken for a
+// command's; snapshot.Keeper implements it.
+type Tracker interface {
+	Writing(writes []snapshot.Write) *snapshot.Writing
+}
+
+// Tell has the tracker told of each change before it happens. It is called
+// before the first call.
+func (r *Recorder) Tell(t Tracker) { r.tracker = t }
+
+// writing tells what a call is about to change; the function says that it is
+// over.
+func (r *Recorder) writing(outcome *hooks.Outcome) func() {
+	if r.tracker == nil || outcome.Command != nil {
+		return func() {}
+	}
+	var writes []snapshot.Write
+	for _, f := range outcome.Changed() {
+		oid := r.blobID(f.AfterHash, f.AfterOID, f.After, f.Unread)
+		if f.From != "" {
+			writes = append(writes, snapshot.Write{Path: f.From, Before: f.BeforeHash})
+			f.BeforeHash = ""
+		}
+		writes = append(writes, snapshot.Write{Path: f.Path, Before: f.BeforeHash, After: f.AfterHash, AfterOID: oid})
+	}
+	if note := outcome.Record; note != nil && note.Edit != nil {
+		writes = append(writes, snapshot.Write{Path: note.Edit.Path, Before: note.Edit.Before, After: note.Edit.After})
+	}
+	if len(writes) == 0 {
+		return func() {}
+	}
+	return r.tracker.Writing(writes).Done
+}
+
+// blobID names a content in git's way; "" for none, and for one that is not
+// there to be named.
+func (r *Recorder) blobID(hash, oid string, content []byte, unread bool) string {
+	switch {
+	case hash == "" || oid != "":
+		return oid
+	case unread && content == nil:
+		return ""
+	}
+	return r.ledger.BlobID(content)
+}
+
+// externalTime bounds the asking for the last records of all files of one
+// command.
+const externalTime = 250 * time.Millisecond
+
+func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []ledger.Change {
+	ctx, cancel := context.WithTimeout(ctx, max(externalTime, lookupTime))
+	defer cancel()
+	var changes []ledger.Change
+	for _, f := range files {
+		changes = append(changes, r.change(ctx, f))
+	}
+	return changes
+}
+
+func violations(found []hooks.Violation) []ledger.Violation {
+	var list []ledger.Violation
+	for _, v := range found {
+		list = append(list, ledger.Violation{Path: v.Path, Op: ledger.Op(v.Op), Reason: v.Reason, Reverted: v.Reverted})
+	}
+	return list
+}
+
+// maxBuild bounds the files that one record of kind build names.
+const maxBuild = 1000
+
+// The keys of a build record's detail.
+const (
+	detailCommand = "command"
+	detailMore    = "more"
+)
+
+// build records what a command changed in places for build output, before its
+// own record: a crash in between leaves an account too many, not one too few.
+func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome, command string) error {
+	if len(outcome.Build) == 0 {
+		return nil
+	}
+	rec := base(call)
+	rec.Kind, rec.Detail = ledger.KindBuild, map[string]any{detailCommand: command}
+	if more := len(outcome.Build) - maxBuild; more > 0 {
+		rec.Detail[detailMore] = more
+	}
+	for _, f := range outcome.Build[:min(len(outcome.Build), maxBuild)] {
+		rec.Changes = append(rec.Changes, ledger.Change{
+			Path: f.Path, From: f.From, Op: ledger.Op(f.Op), Before: f.BeforeHash, After: f.AfterHash, BeforeOID: f.BeforeOID, AfterOID: f.AfterOID,
+		})
+	}
+	_, err := r.ledger.Append(ctx, rec)
+	if r.lets(err) {
+		return nil // the command's own record says so
+	}
+	return busy(err)
+}
+
+const (
+	// othersTime bounds the waiting for other processes that hold a file.
+	othersTime = 2 * time.Second
+	// maxAsked bounds the files that are looked at for it.
+	maxAsked = 256
+)
+
+// Others marks the ledger, to tell at the end of a command what other
+// processes recorded meanwhile; see snapshot.Options.
+func (r *Recorder) Others(ctx context.Context) (snapshot.Others, error) {
+	if errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+		return nil, nil
+	}
+	tail, err := r.ledger.Tail(ctx)
+	if r.lets(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
+	}
+	return func(ctx context.Context, paths []string) ([]snapshot.Write, error) {
+		r.awaitWriters(ctx, paths)
+		var writes []snapshot.Write
+		err := tail.Next(context.WithoutCancel(ctx), ledger.Filter{}, func(e ledger.Entry) error {
+			writes = append(writes, writesOf(e, paths)...)
+			return nil
+		})
+		return writes, err
+	}, nil
+}
+
+// writesOf are the changes of some files that a record tells of.
+func writesOf(e ledger.Entry, paths []string) []snapshot.Write {
+	var writes []snapshot.Write
+	add := func(w snapshot.Write) {
+		if _, asked := slices.BinarySearch(paths, w.Path); asked {
+			writes = append(writes, w)
+		}
+	}
+	for _, c := range e.Changes {
+		before := c.Before
+		if c.From != "" {
+			add(snapshot.Write{Path: c.From, Before: before})
+			before = ""
+		}
+		add(snapshot.Write{Path: c.Path, Before: before, After: c.After, AfterOID: c.AfterOID})
+	}
+	if edit, ok := editOf(e.Record); ok {
+		add(snapshot.Write{Path: edit.Path, Before: edit.Before, After: edit.After})
+	}
+	return writes
+}
+
+// awaitWriters waits, not for ever, until no server holds one of the files:
+// one that does has not recorded its change yet.
+func (r *Recorder) awaitWriters(ctx context.Context, paths []string) {
+	ctx, cancel := context.WithTimeout(ctx, othersTime)
+	defer cancel()
+	for _, path := range paths[:min(len(paths), maxAsked)] {
+		for r.held(path) && ctx.Err() == nil {
+			select {
+			case <-time.After(2 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func (r *Recorder) held(path string) bool {
+	t, err := r.files.Resolve(path)
+	if err != nil {
+		return false
+	}
+	defer t.Close()
+	if t.Kind() != workspace.Regular || t.Path() != path {
+		return false
+	}
+	f, err := t.Open()
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	free, err := durable.TryLock(f)
+	return err == nil && !free
+}

@@ -1,0 +1,112 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// maxShown bounds the changed files that a result names.
+const maxShown = 200
+
+// changedFiles lists what the agent is told of the changes, those that it
+// should not have made first.
+func changedFiles(o *hooks.Outcome, warnings []string) ([]changedFile, []string) {
+	files := []changedFile{}
+	for _, f := range o.Changed() {
+		files = append(files, changedFile{Path: f.Path, Operation: f.Op, From: f.From, InScope: f.InScope})
+	}
+	for _, f := range o.Build {
+		files = append(files, changedFile{Path: f.Path, Operation: f.Op, From: f.From, InScope: true, Build: true})
+	}
+	slices.SortStableFunc(files, func(a, b changedFile) int {
+		switch {
+		case a.InScope == b.InScope && a.Build == b.Build:
+			return 0
+		case !a.InScope || b.InScope && !a.Build:
+			return -1
+		}
+		return 1
+	})
+	if more := len(files) - maxShown; more > 0 {
+		warnings = append(warnings, fmt.Sprintf("The command changed %d files; %d of them are not listed here (query_trace has the record).", len(files), more))
+		files = files[:maxShown]
+	}
+	return files, warnings
+}
+
+// inText bounds the changed files in the text of a result.
+const inText = 20
+
+func listChanges(b *strings.Builder, files []changedFile) {
+	for i, f := range files {
+		if i == inText {
+			fmt.Fprintf(b, "\n[changed: and %d more]", len(files)-inText)
+			return
+		}
+		fmt.Fprintf(b, "\n[%s: %s]", f.Operation, f.Path)
+	}
+}
+
+// violationView is a violation as the agent sees it.
+type violationView struct {
+	Path      string   `json:"path"`
+	Operation hooks.Op `json:"operation"`
+	Reason    string   `json:"reason"`
+	Reverted  bool     `json:"reverted"`
+}
+
+// outOfScope is the answer to a command that changed what it should not have:
+// a refusal that has the fields of the result too, as the command did run.
+func (c *commandCall) outOfScope(o *hooks.Outcome, result commandResult) (hooks.Result, error) {
+	r := violated(c.call, o)
+	object, err := hooks.EncodeJSON(r.Object(string(c.call.Class)))
+	if err != nil {
+		return hooks.Result{}, err
+	}
+	fields, err := hooks.EncodeJSON(result)
+	if err != nil {
+		return hooks.Result{}, err
+	}
+	var all, own map[string]json.RawMessage
+	if err := json.Unmarshal(fields, &all); err != nil {
+		return hooks.Result{}, err
+	}
+	if err := json.Unmarshal(object, &own); err != nil {
+		return hooks.Result{}, err
+	}
+	maps.Copy(all, own)
+	whole, err := hooks.EncodeJSON(all)
+	if err != nil {
+		return hooks.Result{}, err
+	}
+	return hooks.Result{Text: string(whole), Structured: whole, IsError: true, Refusal: r}, nil
+}
+
+func violated(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
+	var views []violationView
+	var standing []string
+	for _, v := range o.Violations {
+		if len(views) < maxShown {
+			views = append(views, violationView{v.Path, v.Op, v.Reason, v.Reverted})
+		}
+		if !v.Reverted {
+			standing = append(standing, v.Path)
+		}
+	}
+	first := o.Violations[0]
+	r := refusal.Newf(refusal.CommandOutOfScope, "The command ran and changed %d paths that it may not change, among them [%s]: %s.", len(o.Violations), first.Path, first.Reason).
+		With("violations", views).With("violations_total", len(o.Violations)).With("record_id", o.RecordID)
+	if call.Intent != nil {
+		r = r.With("intent_id", call.Intent.ID).With("owned_scope", call.Intent.OwnedScope)
+	}
+	if len(standing) == 0 {
+		return r.Suggest("All of these changes were undone. Run the command so that it changes only files in the scope, or call request_scope_expansion with the paths that it needs.")
+	}
+	return r.Suggest("Tell the user: these changes stand (%d paths, first %q), and the ledger has them as violations. Undo them, or call request_scope_expansion with the paths that the command needs.", len(standing), standing[0])
+}
