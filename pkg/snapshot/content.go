@@ -52,7 +52,9 @@ func (r *reader) look(at *handle, name string, st *stat) (*digest, []byte, error
 		if err != nil {
 			return nil, nil, err
 		}
-		return r.digest(text), text, nil
+		d := r.digest(text)
+		d.text = string(text)
+		return d, text, nil
 	case File:
 		return r.file(at, name, st)
 	}

@@ -68,13 +68,17 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending, shared map[string
 	var found []Change
 	for _, p := range mine {
 		c := Change{Path: p.path, Before: content(p.before), After: content(p.after), Shared: shared[p.path]}
+		if becameAnother(p) {
+			found = append(found, Change{Path: p.path, Op: Deleted, Before: c.Before, Shared: c.Shared})
+			c.Before = nil
+		}
 		switch from, is := moved[p]; {
 		case is && from == nil:
 			continue // its other end tells
 		case is:
 			c.Op, c.From, c.Before = Moved, from.path, content(from.before)
 			c.Shared = c.Shared || shared[from.path]
-		case p.before == nil:
+		case c.Before == nil:
 			c.Op = Created
 		case p.after == nil:
 			c.Op = Deleted
@@ -83,10 +87,15 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending, shared map[string
 		}
 		found = append(found, c)
 	}
-	slices.SortFunc(found, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(found, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 	k.fetchAfter(found)
 	k.fetch(ctx, found)
 	return found
+}
+
+// becameAnother: a directory where something else was, or the other way about, is two changes.
+func becameAnother(p *pending) bool {
+	return p.before != nil && p.after != nil && (p.before.stat.kind() == Directory) != (p.after.stat.kind() == Directory)
 }
 
 func content(v *version) *Content {
@@ -96,6 +105,9 @@ func content(v *version) *Content {
 	c := &Content{Kind: v.stat.kind(), Mode: v.stat.mode, Size: v.stat.size, Bytes: v.bytes, Known: v.bytes != nil}
 	if v.digest != nil {
 		c.Hash, c.OID, c.Size = v.digest.hash, v.digest.oid, v.digest.size
+		if c.Kind == Link {
+			c.Bytes, c.Known = []byte(v.digest.text), true
+		}
 	}
 	return c
 }
@@ -176,7 +188,7 @@ func (k *Keeper) fetch(ctx context.Context, changes []Change) {
 	var wanted []*Content
 	for i := range changes {
 		c := &changes[i]
-		if c.Before == nil || c.Before.Hash == "" || c.Before.Kind == Special || c.Before.Size > k.options.Largest {
+		if c.Before == nil || c.Before.Hash == "" || c.Before.Kind != File || c.Before.Size > k.options.Largest {
 			continue
 		}
 		if c.After != nil && c.After.Hash == c.Before.Hash && c.After.Known {

@@ -22,6 +22,7 @@ type digest struct {
 	hash string // "sha256:" and 64 hexadecimal digits
 	oid  string // git's id of the blob; "" for what is too large to be one that is kept
 	size int64
+	text string // of a link
 }
 
 func (d *digest) same(other *digest) bool { return d != nil && other != nil && d.hash == other.hash }

@@ -17,31 +17,71 @@ import (
 // revert undoes violations where the settings ask for it, and at the level full
 // always takes new files away: they stand where the boundary had to be wider
 // than the scope. What somebody else may have done is left alone, and so is
-// what has changed since.
+// what has changed since. What is new goes first, then directories come back,
+// then what stood in them.
 func (a *account) revert(ctx context.Context) {
 	full := a.outcome.Command.Sandbox == string(sandbox.Full)
+	if !a.deps.RevertViolations && !full || len(a.wrong) == 0 {
+		return
+	}
+	created := func(c *snapshot.Change) bool { return c.Op == snapshot.Created }
+	a.revertFiles(ctx, created)
+	a.revertDirectories(snapshot.Created)
+	if a.deps.RevertViolations {
+		a.revertDirectories(snapshot.Deleted)
+		a.revertFiles(ctx, func(c *snapshot.Change) bool { return !created(c) })
+		a.revertDirectories(snapshot.Modified)
+	}
 	var undone []string
-	problems := 0
-	for i := len(a.wrong) - 1; i >= 0; i-- { // what is in a directory goes before it
-		c, v := a.wrong[i], &a.outcome.Violations[i]
-		if !a.deps.RevertViolations && !(full && c.Op == snapshot.Created) {
-			continue
+	for _, v := range a.outcome.Violations {
+		if v.Reverted {
+			undone = append(undone, v.Path)
 		}
-		err := errShared
-		if !c.Shared {
-			err = a.takeBack(ctx, c)
-		}
-		if err != nil {
-			problems++
-			a.note(detailKept, fmt.Sprintf("%s: %v", shown(c.Path), err))
-			continue
-		}
-		v.Reverted = true
-		undone = append(undone, v.Path)
 	}
 	a.outcome.Files = slices.DeleteFunc(a.outcome.Files, func(f hooks.FileOutcome) bool { return !f.InScope && slices.Contains(undone, f.Path) })
-	if problems > 0 {
-		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("%d changes that the command should not have made could not be taken back; the record says why.", problems))
+	if _, some := a.detail[detailKept]; some {
+		a.outcome.Warnings = append(a.outcome.Warnings, "Not all changes that the command should not have made could be taken back; the record says why.")
+	}
+}
+
+func (a *account) revertFiles(ctx context.Context, which func(c *snapshot.Change) bool) {
+	for i, c := range a.wrong {
+		if kindOf(c) != snapshot.Directory && which(c) {
+			a.reverted(i, func() error { return a.takeBack(ctx, c) })
+		}
+	}
+}
+
+// reverted takes one violation back, and says so or why not.
+func (a *account) reverted(i int, back func() error) {
+	err := errShared
+	if !a.wrong[i].Shared {
+		err = back()
+	}
+	if err != nil {
+		a.note(detailKept, fmt.Sprintf("%s: %v", a.outcome.Violations[i].Path, err))
+		return
+	}
+	a.outcome.Violations[i].Reverted = true
+}
+
+// revertDirectories undoes what became of directories out of scope, also of
+// those that are no violation of their own because a file in them is: those
+// that were made, the deepest first, others the other way about.
+func (a *account) revertDirectories(op snapshot.Op) {
+	dirs := slices.Clone(a.dirs)
+	if op == snapshot.Created {
+		slices.Reverse(dirs)
+	}
+	for _, c := range dirs {
+		if c.Op != op || c.Shared || a.objection(c.Path) == "" || a.objection(c.Path+"/x") == "" {
+			continue
+		}
+		if i := slices.Index(a.wrong, c); i >= 0 {
+			a.reverted(i, func() error { return a.directoryBack(c) })
+		} else {
+			_ = a.directoryBack(c) // as far as it is empty again
+		}
 	}
 }
 
@@ -58,9 +98,6 @@ var (
 func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
 	if shown(c.Path) != c.Path || shown(c.From) != c.From {
 		return errors.New("its name is not UTF-8")
-	}
-	if kindOf(c) == snapshot.Directory || c.Before != nil && c.Before.Kind == snapshot.Directory {
-		return a.directoryBack(c)
 	}
 	if c.Before != nil && c.Before.Kind == snapshot.File && !c.Before.Known && (c.Op != snapshot.Moved && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "")) {
 		return errNoBefore
@@ -85,11 +122,11 @@ func (a *account) directoryBack(c *snapshot.Change) error {
 	case c.Before == nil:
 		return root.Remove(name(c.Path)) // only where nothing is in it
 	case c.After == nil:
-		return root.Mkdir(name(c.Path), c.Before.Mode.Perm())
-	case c.After.Kind == snapshot.Directory && c.Before.Kind == snapshot.Directory:
-		return root.Chmod(name(c.Path), c.Before.Mode)
+		if err := root.Mkdir(name(c.Path), c.Before.Mode.Perm()); err != nil {
+			return err
+		}
 	}
-	return errors.New("a directory became something else")
+	return root.Chmod(name(c.Path), c.Before.Mode)
 }
 
 // moveBack gives a file its old name; its content is what it was.

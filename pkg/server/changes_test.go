@@ -1,0 +1,277 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+)
+
+// lastRecord gives the newest record of a kind.
+func (b *bench) lastRecord(kind ledger.Kind) ledger.Entry {
+	b.t.Helper()
+	found, err := b.server.Ledger().Query(context.Background(), ledger.Filter{Kinds: []ledger.Kind{kind}, Limit: 1, Newest: true})
+	if err != nil || len(found.Entries) == 0 {
+		b.t.Fatalf("no record of kind %s: %v", kind, err)
+	}
+	return found.Entries[0]
+}
+
+// changesOf is what a record says of files, a line each.
+func changesOf(e ledger.Entry) []string {
+	var lines []string
+	for _, c := range e.Changes {
+		line := fmt.Sprintf("%s %s", c.Op, c.Path)
+		if c.From != "" {
+			line += " from " + c.From
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (b *bench) wantChanges(e ledger.Entry, want ...string) {
+	b.t.Helper()
+	if got := changesOf(e); !slices.Equal(got, want) {
+		b.t.Errorf("the record says\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func violationsOf(e ledger.Entry) []string {
+	var lines []string
+	for _, v := range e.Violations {
+		line := fmt.Sprintf("%s %s", v.Op, v.Path)
+		if v.Reverted {
+			line += " (reverted)"
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// What a command changed is in its record, as for writes: hashes, blob ids,
+// hunks, ranges, class.
+func TestCommandIsRecordedWithItsChanges(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	r := b.ok("execute_command", args{"session": s, "mutation_class": "INTENT_EVOLUTION",
+		"command": "sed -i s/two/2/ src/a.txt && mkdir -p src/sub && echo new > src/sub/n.txt && chmod 755 src/sub/n.txt"})
+	if got := fmt.Sprint(r.Object["changed_files"]); got != "[map[in_scope:true operation:modified path:src/a.txt] map[in_scope:true operation:created path:src/sub/n.txt]]" {
+		t.Errorf("changed_files: %s", got)
+	}
+	e := b.lastRecord(ledger.KindCommand)
+	b.wantChanges(e, "created src/sub/n.txt", "modified src/a.txt")
+	c := e.Changes[0]
+	if c.Path != "src/a.txt" || fmt.Sprint(c.Hunks) != "[[2 1 2 1]]" || len(c.Ranges) != 1 || c.Ranges[0].StartLine != 2 || c.BeforeOID == "" || c.AfterOID == "" || e.MutationClass != "INTENT_EVOLUTION" {
+		t.Errorf("%+v, class %s", c, e.MutationClass)
+	}
+	b.ok("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -r src/sub; ln -s b.txt src/link; mkfifo src/pipe; chmod 600 src/b.txt"})
+	e = b.lastRecord(ledger.KindCommand)
+	b.wantChanges(e, "created src/link", "created src/pipe", "deleted src/sub/n.txt", "moved src/b.txt from src/a.txt")
+	if fmt.Sprint(e.Detail["links"]) != "[src/link]" || fmt.Sprint(e.Detail["special"]) != "[src/pipe]" || fmt.Sprint(e.Detail["modes"]) != "map[src/b.txt:[0644 0600]]" {
+		t.Errorf("%v", e.Detail)
+	}
+	b.ok("execute_command", args{"session": s, "command": "cat src/b.txt; touch src/b.txt"})
+	if e = b.lastRecord(ledger.KindCommand); len(e.Changes) > 0 || e.MutationClass != "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A change that the intent does not own is a violation, by whatever way it was
+// made; nothing of the result is missing.
+func TestCommandOutOfScope(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".intentignore", "secret:keys/\nsrc/frozen\nunscoped:tmp/**\n")
+	write(t, dir, "src/frozen", "x\n")
+	write(t, dir, "keys/a", "secret\n")
+	write(t, dir, ".git/hooks/post-commit", "true\n")
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	for line, want := range map[string][]string{
+		"cp src/a.txt docs/other.md; echo fine > src/fine.txt": {"modified docs/other.md"},
+		"rm docs/other.md":              {"deleted docs/other.md"},
+		"mv docs/other.md src/taken.md": {"moved src/taken.md"},
+		"mv src/a.txt a.txt":            {"moved a.txt"},
+		"chmod 600 docs/other.md":       {"modified docs/other.md"},
+		"ln docs/other.md src/linked; printf x | tee -a src/linked":     {"modified docs/other.md"},
+		"ln -s ../docs src/out; printf x | tee src/out/new.md":          {"created docs/new.md"},
+		"touch src/frozen; cp src/a.txt src/frozen; cp src/a.txt keys/": {"created keys/a.txt", "modified src/frozen"},
+		"mkdir -p .vscode; cp src/a.txt .vscode/tasks.json":             {"created .vscode/tasks.json"},
+		"rm .git/hooks/post-commit; git config alias.x '!true'":         {"deleted .git/hooks/post-commit", "modified .git/config"},
+		"cp src/a.txt .orchestration/config.yaml":                       {"created .orchestration/config.yaml"},
+		"mkdir empty": {"created empty"},
+		"cd docs && cp other.md \"$(printf 'bad\\377name')\"": {`created docs/bad\xffname`},
+	} {
+		t.Run(line, func(t *testing.T) {
+			dir := newWorkspace(t)
+			for _, name := range []string{".intentignore", "src/frozen", "keys/a", ".git/hooks/post-commit"} {
+				content, err := os.ReadFile(filepath.Join(b.dir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				write(t, dir, name, string(content))
+			}
+			b := start(t, dir, withoutSandbox).connect()
+			s := b.selects("INT-001")
+			r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
+			if r.Object["exit_code"] != 0.0 || r.Object["record_id"] == "" || r.Object["changed_files"] == nil || r.str("action_hint") != "request_scope_expansion" {
+				t.Errorf("%v", r.Object)
+			}
+			e := b.lastRecord(ledger.KindCommand)
+			if got := violationsOf(e); !slices.Equal(got, want) {
+				t.Errorf("violations %q, want %q", got, want)
+			}
+			b.ok("execute_command", args{"session": s, "command": "true"})
+		})
+	}
+	b.ok("execute_command", args{"session": s, "command": "ls"})
+}
+
+func withoutSandbox(o *server.Options) {
+	o.Settings.Sandbox = "off"
+	o.Settings.Commands.Unjudged = "allow"
+}
+
+// With revert_violations the workspace is as it was, byte for byte, mode for
+// mode; what was in scope stays.
+func TestViolationsAreReverted(t *testing.T) {
+	for line, left := range map[string][]string{
+		"mkdir -p docs/new/deep; echo x | tee docs/other.md docs/new/deep/er.md; echo fine | tee src/fine.txt": nil,
+		"chmod 750 docs; rm -r docs; chmod 700 src/a.txt":                                                      nil,
+		"mv docs/other.md src/taken.md; ln -s x docs/link; mkfifo pipe; mkdir -p e/f":                          nil,
+		"mv src/a.txt a.txt": nil,
+		"rm docs/link2; ln -s elsewhere docs/link2; chmod 600 docs/other.md":                  nil,
+		"rm docs/other.md; mkdir docs/other.md; echo x | tee docs/other.md/in":                nil,
+		"chmod 700 docs; git config alias.x '!true'; echo x | tee .orchestration/config.yaml": nil,
+		"ln docs/other.md src/hard; echo more | tee -a src/hard":                              nil,
+		"rm -f docs/link2; cp src/a.txt docs/link2":                                           nil,
+	} {
+		t.Run(line, func(t *testing.T) {
+			dir := newWorkspace(t)
+			if err := os.Symlink("other.md", filepath.Join(dir, "docs/link2")); err != nil {
+				t.Fatal(err)
+			}
+			before := treeOf(t, dir)
+			b := start(t, dir, withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).connect()
+			s := b.selects("INT-001")
+			r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
+			e := b.lastRecord(ledger.KindCommand)
+			for _, v := range e.Violations {
+				if !v.Reverted && !slices.Contains(left, v.Path) {
+					t.Errorf("%s was not reverted: %s", v.Path, r.Text)
+				}
+			}
+			after := treeOf(t, dir)
+			for _, name := range slices.Sorted(maps.Keys(after)) {
+				if !strings.HasPrefix(name, "src/") && after[name] != before[name] {
+					t.Errorf("%s: %q, before %q", name, after[name], before[name])
+				}
+			}
+			for name := range before {
+				if !strings.HasPrefix(name, "src/") && after[name] == "" {
+					t.Errorf("%s is gone", name)
+				}
+			}
+			b.ok("execute_command", args{"session": s, "command": "true"})
+			if e := b.lastRecord(ledger.KindCommand); len(e.Changes) > 0 || len(e.Violations) > 0 {
+				t.Errorf("the next command is charged with %v %v", changesOf(e), violationsOf(e))
+			}
+		})
+	}
+}
+
+// treeOf describes every entry of a workspace but what the server writes.
+func treeOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		if err != nil || name == "." {
+			return err
+		}
+		for _, own := range []string{".orchestration/state", ".orchestration/cache", ".orchestration/agent_trace.jsonl", ".orchestration/intent_map.md", ".git/index"} {
+			if name == own {
+				if d.IsDir() {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		what := info.Mode().String()
+		switch {
+		case info.Mode().IsRegular():
+			content, _ := os.ReadFile(path)
+			what += " " + string(content)
+		case info.Mode()&os.ModeSymlink != 0:
+			text, _ := os.Readlink(path)
+			what += " " + text
+		}
+		found[filepath.ToSlash(name)] = what
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// What an editor writes between two commands is nobody's; the command's own
+// changes of that file are told from it.
+func TestOutsideEditorIsNotCharged(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	b.ok("execute_command", args{"session": s, "command": "true"})
+	edited := exec.Command("sh", "-c", "echo from outside >> src/a.txt; echo x > docs/other.md; echo x > outside.txt; rm -f go.mod")
+	edited.Dir = dir
+	if out, err := edited.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	b.ok("execute_command", args{"session": s, "command": "true"})
+	if e := b.lastRecord(ledger.KindCommand); len(e.Changes) > 0 {
+		t.Errorf("charged with %v", changesOf(e))
+	}
+	b.ok("execute_command", args{"session": s, "command": "echo from the command >> src/a.txt"})
+	e := b.lastRecord(ledger.KindCommand)
+	b.wantChanges(e, "modified src/a.txt")
+	if fmt.Sprint(e.Changes[0].Hunks) != "[[4 0 5 1]]" {
+		t.Errorf("%v", e.Changes[0].Hunks)
+	}
+}
+
+// What a session's command changed is not what the session has seen.
+func TestCommandMakesViewsStale(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	b.ok("read_file", args{"session": s, "path": "src/a.txt"})
+	b.ok("execute_command", args{"session": s, "command": "sed -i s/two/2/ src/a.txt"})
+	stale := b.refused("STALE_FILE", "write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
+	if !strings.Contains(stale.Text, `one\n2\nthree`) {
+		t.Errorf("the content is not shown: %s", stale.Text)
+	}
+	b.ok("write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
+	e := b.lastRecord(ledger.KindMutation)
+	if e.Changes[0].ExternalBefore {
+		t.Error("the command's change was recorded, so it is not external")
+	}
+	b.ok("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -f src/c.txt"})
+	b.ok("write_to_file", args{"session": s, "path": "src/b.txt", "content": "mine too\n"})
+	b.ok("execute_command", args{"session": s, "command": "rm src/b.txt"})
+	b.ok("write_to_file", args{"session": s, "path": "src/b.txt", "content": "again\n"})
+}
