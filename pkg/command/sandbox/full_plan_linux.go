@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -28,13 +27,17 @@ func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
 	for _, device := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		p.Devices = append(p.Devices, "/dev/"+device)
 	}
-	for _, path := range l.covered {
-		p.Covers = append(p.Covers, helper.Cover{Path: path, Tree: uint32(len(p.Trees))})
-		p.Trees = append(p.Trees, l.box.Temp)
+	l.cover(p)
+	if !l.box.DenyNetwork { // else there are no Unix sockets at all
+		l.hideSockets(p)
 	}
-	p.Kept = l.kept(p.Dir, p.Env)
+	l.addAnchors()
+	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
 	for _, e := range l.entries {
-		mask := helper.Mask{Kind: e.kind, Path: e.path}
+		if !p.Sees(e.path) {
+			continue
+		}
+		mask := helper.Mask{Kind: e.kind, Path: e.path, Content: e.content}
 		if e.kind == helper.Writable {
 			mask.Tree = uint32(len(p.Trees))
 			p.Trees = append(p.Trees, e.path)
@@ -72,39 +75,6 @@ func startIn(p *helper.Plan, dir string) error {
 	return err
 }
 
-// kept are the outermost of the paths that must be seen although a cover lies
-// over their place.
-func (l *layout) kept(dir string, env []string) []string {
-	candidates := []string{l.box.Workspace, dir}
-	for _, e := range l.entries {
-		if e.kind == helper.Writable {
-			candidates = append(candidates, e.path)
-		}
-	}
-	for _, variable := range env {
-		switch name, value, _ := strings.Cut(variable, "="); name {
-		case "HOME", "PATH":
-			candidates = append(candidates, filepath.SplitList(value)...)
-		}
-	}
-	var kept []string
-	slices.Sort(candidates)
-	for _, path := range slices.Compact(candidates) {
-		inCover := slices.ContainsFunc(l.covered, func(cover string) bool { return isBelow(path, cover) })
-		inKept := slices.ContainsFunc(kept, func(other string) bool { return isBelow(path, other) })
-		if inCover && !inKept && isPlain(path) {
-			kept = append(kept, path)
-		}
-	}
-	return kept
-}
-
-// isPlain reports whether a path exists and has no link in it.
-func isPlain(path string) bool {
-	real, err := resolved(path)
-	return err == nil && real == path
-}
-
 // secondWall is Landlock, which allows writing where the masks do. It knows
 // nothing of what is frozen below.
 func (l *layout) secondWall(p *helper.Plan) error {
@@ -127,16 +97,16 @@ func (l *layout) secondWall(p *helper.Plan) error {
 
 // entry is a path with its own rule.
 type entry struct {
-	path string
-	kind helper.Kind
+	path    string
+	kind    helper.Kind
+	content string // for helper.Content
 }
 
 // layout is a box as the entries that make it, and what was put into the file
 // system for them.
 type layout struct {
 	box     *Box
-	entries []entry // the outer ones first
-	covered []string
+	entries []entry
 
 	placeholders []*placeholder
 }
@@ -148,13 +118,6 @@ func layOut(box *Box) (*layout, error) {
 	if err := l.addPaths(); err != nil {
 		l.release()
 		return nil, err
-	}
-	l.addAnchors()
-	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
-	for _, dir := range []string{"/tmp", "/var/tmp"} {
-		if box.Temp != "" && !slices.Contains(box.Writable, dir) && isPlain(dir) {
-			l.covered = append(l.covered, dir)
-		}
 	}
 	return l, nil
 }
@@ -195,7 +158,7 @@ func (l *layout) addEach(kinds map[string]helper.Kind) error {
 	add := func(path string, kind helper.Kind) {
 		if path != "" && !added[path] {
 			added[path] = true
-			l.entries = append(l.entries, entry{path, kind})
+			l.entries = append(l.entries, entry{path: path, kind: kind})
 		}
 	}
 	for path, kind := range kinds {
@@ -207,11 +170,19 @@ func (l *layout) addEach(kinds map[string]helper.Kind) error {
 		if kinds[frozen.Path] != helper.Frozen || holder(frozen.Path, kinds) != helper.Writable {
 			continue // hidden, or where nothing can be written anyway
 		}
-		path, kind, err := l.standIn(frozen)
+		path, err := l.standIn(frozen)
 		if err != nil {
 			return fmt.Errorf("freeze %s: %w", frozen.Path, err)
 		}
-		add(path, kind)
+		add(path, helper.Frozen)
+	}
+	for _, p := range l.placeholders {
+		if p.directory || inGit(p.path) {
+			continue // which git does not add
+		}
+		if err := l.exclude(p.path); err != nil {
+			return fmt.Errorf("keep git from adding %s: %w", p.path, err)
+		}
 	}
 	return nil
 }
@@ -225,7 +196,7 @@ func (l *layout) addAnchors() {
 	for _, e := range slices.Clone(l.entries) {
 		for dir := filepath.Dir(e.path); kinds[dir] == 0 && holder(dir, kinds) == helper.Writable; dir = filepath.Dir(dir) {
 			kinds[dir] = helper.Anchor
-			l.entries = append(l.entries, entry{dir, helper.Anchor})
+			l.entries = append(l.entries, entry{path: dir, kind: helper.Anchor})
 		}
 	}
 }
@@ -254,14 +225,10 @@ func above(path string, kinds map[string]helper.Kind, kind helper.Kind) bool {
 	}
 }
 
-func isBelow(path, dir string) bool { return strings.HasPrefix(path, dir+"/") }
-
 // isAbsent: also below something that is no directory there is nothing.
 func isAbsent(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }
-
-func resolved(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
 func (l *layout) release() {
 	for _, p := range l.placeholders {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
 // placeholder is one that this process holds. Everybody who relies on one has a
@@ -18,6 +16,9 @@ import (
 // takes the locks of the dead back, so that after a kill the next command, or
 // Sweep, removes what was left.
 type placeholder struct {
+	path      string
+	directory bool
+
 	parent int // descriptor: the directory may be renamed meanwhile
 	name   string
 	fd     int
@@ -25,35 +26,32 @@ type placeholder struct {
 
 // standIn returns the path to freeze so that what stands at the path of f, or
 // nothing, stays. Where nothing is, the outermost absent directory gets a
-// placeholder; the path is "" where nothing can come into being.
-func (l *layout) standIn(f Frozen) (path string, kind helper.Kind, err error) {
+// placeholder; a file in the way of a directory is frozen itself.
+func (l *layout) standIn(f Frozen) (path string, err error) {
 	path, directory := f.Path, f.Directory
 	for dir := f.Path; ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(dir)
 		switch {
 		case err != nil && !isAbsent(err):
-			return "", 0, err
+			return "", err
 		case err != nil || IsPlaceholder(info):
 			if path = dir; dir != f.Path || err == nil {
 				directory = err != nil || info.IsDir()
 			}
 			continue
 		case info.Mode()&os.ModeSymlink != 0:
-			return "", 0, errors.New("a link cannot be held in its place")
+			return "", errors.New("a link cannot be held in its place")
 		case dir == f.Path || !info.IsDir():
-			return dir, helper.Frozen, nil
+			return dir, nil
 		}
 		break
 	}
 	p, err := placeAt(path, directory)
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
 	l.placeholders = append(l.placeholders, p)
-	if directory || inGit(path) {
-		return path, helper.Frozen, nil
-	}
-	return path, helper.Absent, nil
+	return path, nil
 }
 
 // placeAt makes a placeholder, or shares the one that is there.
@@ -64,7 +62,7 @@ func placeAt(path string, directory bool) (*placeholder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", filepath.Dir(path), err)
 	}
-	p := &placeholder{parent: parent, name: filepath.Base(path), fd: -1}
+	p := &placeholder{path: path, directory: directory, parent: parent, name: filepath.Base(path), fd: -1}
 	for attempt := range 200 {
 		var done bool
 		if done, err = p.share(); !done && err == nil {

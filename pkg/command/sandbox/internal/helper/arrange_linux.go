@@ -25,6 +25,16 @@ func arrange(plan *Plan) {
 	for i, path := range plan.Kept {
 		putKept(path, kept[i], plan.Covers)
 	}
+	for _, link := range plan.Links {
+		if err := syscall.Symlink(link.Target, link.Path); err != nil && err != syscall.EEXIST {
+			must(err.(syscall.Errno), "make the link", link.Path)
+		}
+	}
+	for _, cover := range plan.Covers {
+		if cover.Tree == Empty {
+			mount("tmpfs", cover.Path, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
+		}
+	}
 	for _, mask := range plan.Masks {
 		putMask(mask, trees)
 	}
@@ -82,15 +92,11 @@ func putKept(path string, tree int, covers []Cover) {
 		must(err.(syscall.Errno), "look at", path)
 	}
 	for _, cover := range covers {
-		if below(path, cover.Path) {
+		if Below(path, cover.Path) {
 			makePlace(path, len(cover.Path), info.Mode&syscall.S_IFMT == syscall.S_IFDIR)
 		}
 	}
 	put(tree, path)
-}
-
-func below(path, dir string) bool {
-	return len(path) > len(dir) && path[:len(dir)] == dir && path[len(dir)] == '/'
 }
 
 // makePlace makes the directories, or the file, on which something is mounted.
@@ -126,8 +132,8 @@ func putMask(mask Mask, trees []int) {
 	switch mask.Kind {
 	case Hidden:
 		tree = takeBlank(target, mask.Path)
-	case Absent:
-		tree = take("/dev/null")
+	case Content:
+		tree = takeContent(mask.Content, mask.Path)
 	default:
 		tree, errno = cloneTree(target, true)
 		must(errno, "take", mask.Path)
@@ -136,6 +142,9 @@ func putMask(mask Mask, trees []int) {
 		must(setAttributes(tree, attrRdonly|attrNodev, 0), "make read-only", mask.Path)
 	}
 	must(attach(tree, target), "mount on", mask.Path)
+	if mask.Kind == Content {
+		removeContent()
+	}
 	syscall.Close(tree)
 	syscall.Close(target)
 }

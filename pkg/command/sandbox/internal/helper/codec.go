@@ -28,10 +28,15 @@ func (p *Plan) walk(w walker) {
 		w.text(&c.Path)
 		small(w, &c.Tree)
 	})
+	list(w, &p.Links, func(l *Link) {
+		w.text(&l.Path)
+		w.text(&l.Target)
+	})
 	list(w, &p.Masks, func(m *Mask) {
 		small(w, &m.Kind)
 		w.text(&m.Path)
 		small(w, &m.Tree)
+		w.text(&m.Content)
 	})
 	small(w, &p.Loopback)
 	w.number(&p.Landlock.Tree)

@@ -6,6 +6,7 @@ import "syscall"
 const (
 	blankFile      = "/dev/.blank-file"
 	blankDirectory = "/dev/.blank-directory"
+	otherContent   = "/dev/.other-content"
 )
 
 // takeDevices takes the devices while they can still be used as such; -1 is
@@ -29,7 +30,7 @@ func takeDevices(paths []string) []int {
 // makeDev makes a /dev of its own: a read-only mount does not keep anybody
 // from writing to a disk.
 func makeDev(paths []string, devices []int) {
-	mount("tmpfs", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=64k")
+	mount("tmpfs", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=4m")
 	for i, path := range paths {
 		if devices[i] < 0 {
 			continue
@@ -75,5 +76,30 @@ func makeFile(path string, mode uint32) {
 func makeDirectory(path string, mode uint32) {
 	if err := syscall.Mkdir(path, mode); err != nil {
 		must(err.(syscall.Errno), "make", path)
+	}
+}
+
+// takeContent is a file that says something else.
+func takeContent(content, path string) int {
+	fd, err := syscall.Open(otherContent, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, 0o644)
+	if err != nil {
+		must(err.(syscall.Errno), "make another", path)
+	}
+	for rest := []byte(content); len(rest) > 0; {
+		n, err := syscall.Write(fd, rest)
+		if err != nil {
+			must(err.(syscall.Errno), "write another", path)
+		}
+		rest = rest[n:]
+	}
+	syscall.Close(fd)
+	return take(otherContent)
+}
+
+// removeContent takes the name away when the file has its place: what has no
+// name cannot be mounted.
+func removeContent() {
+	if err := syscall.Unlink(otherContent); err != nil {
+		must(err.(syscall.Errno), "tidy", "/dev")
 	}
 }

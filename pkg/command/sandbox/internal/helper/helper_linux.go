@@ -117,6 +117,7 @@ func enter(plan *Plan) syscall.Errno {
 
 // start starts the command with what this thread has given up.
 func start(plan *Plan) int {
+	ignoreSignals()
 	pid, err := syscall.ForkExec(plan.Path, plan.Args, &syscall.ProcAttr{Env: plan.Env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		errno, ok := err.(syscall.Errno)
@@ -136,7 +137,6 @@ func start(plan *Plan) int {
 // status. It is process 1 here: all orphans are its children. How long it may
 // wait for them is the server's to say.
 func watch(command int) (code int) {
-	ignoreSignals()
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)

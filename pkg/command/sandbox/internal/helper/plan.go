@@ -14,6 +14,8 @@ type Plan struct {
 	Kept []string
 	// Covers replace whole directories.
 	Covers []Cover
+	// Links are made in covers.
+	Links []Link
 	// Masks are put in place one after the other, so the outer ones come first.
 	Masks []Mask
 	// Loopback is 1 to bring up the only interface of a network namespace.
@@ -40,6 +42,30 @@ type Cover struct {
 	Tree uint32
 }
 
+// Link is a symbolic link to be made.
+type Link struct{ Path, Target string }
+
+// Sees reports whether a path is what it is outside: no cover lies over it, or
+// it was kept.
+func (p *Plan) Sees(path string) bool {
+	for _, kept := range p.Kept {
+		if path == kept || Below(path, kept) {
+			return true
+		}
+	}
+	for _, cover := range p.Covers {
+		if Below(path, cover.Path) {
+			return false
+		}
+	}
+	return true
+}
+
+// Below reports whether a path is below a directory, by their names.
+func Below(path, dir string) bool {
+	return len(path) > len(dir) && path[:len(dir)] == dir && (path[len(dir)] == '/' || dir == "/")
+}
+
 // Empty stands for a directory of its own with nothing in it.
 const Empty = ^uint32(0)
 
@@ -49,6 +75,8 @@ type Mask struct {
 	Path string
 	// Tree is for Writable.
 	Tree uint32
+	// Content is for the kind of that name.
+	Content string
 }
 
 // Kind says what a mask does.
@@ -65,9 +93,8 @@ const (
 	Anchor
 	// Hidden puts something there that cannot be opened.
 	Hidden
-	// Absent puts a device there that cannot be opened, where a placeholder
-	// stands for nothing: git does not add a device.
-	Absent
+	// Content puts a file there that says something else.
+	Content
 )
 
 // Landlock has the rights that are handled, and where they are allowed.

@@ -77,22 +77,28 @@ func allow(set int, path string, rules *Landlock) syscall.Errno {
 }
 
 // ignoreSignals keeps the helper alive when its process group is asked to end:
-// it has to see how the command ends. It comes after the start, because what is
-// ignored stays so in a new program.
+// it has to see how the command ends. It ignores those for which Go's runtime
+// has a handler, because these the runtime gives back to the kernel in what it
+// starts; the others do nothing to process 1.
 func ignoreSignals() {
-	type action struct {
-		handler, flags, restorer uintptr
-		mask                     uint64
-	}
 	const ignore = 1
 	for signal := uintptr(1); signal <= 64; signal++ {
 		switch syscall.Signal(signal) {
 		case syscall.SIGCHLD, syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL:
 			continue
 		}
-		act := action{handler: ignore}
-		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, signal, uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0)
+		var now action
+		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, signal, 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
+		if now.handler > ignore {
+			syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, signal, uintptr(unsafe.Pointer(&action{handler: ignore})), 0, 8, 0, 0)
+		}
 	}
+}
+
+// action is the kernel's struct sigaction, as long as the longest of them.
+type action struct {
+	handler, flags, restorer uintptr
+	mask, spare              uint64
 }
 
 // try is a command that finds out whether it is held: neither /proc nor a

@@ -1,0 +1,133 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
+)
+
+// cover puts the private directory in the place of the system's temporary ones,
+// and nothing in that of the directories where daemons listen: whoever can talk
+// to one of Docker, or of the user's session, can have anything done outside.
+func (l *layout) cover(p *helper.Plan) {
+	for _, dir := range []string{"/tmp", "/var/tmp"} {
+		if l.box.Temp != "" && l.coverable(dir) {
+			p.Covers = append(p.Covers, helper.Cover{Path: dir, Tree: uint32(len(p.Trees))})
+			p.Trees = append(p.Trees, l.box.Temp)
+		}
+	}
+	for _, dir := range []string{"/run", "/var/run"} {
+		if l.coverable(dir) {
+			p.Covers = append(p.Covers, helper.Cover{Path: dir, Tree: helper.Empty})
+			p.Links = append(p.Links, linksIn(dir)...)
+		}
+	}
+	p.Kept = l.kept(p)
+}
+
+func (l *layout) coverable(dir string) bool {
+	return isPlain(dir) && !slices.Contains(l.box.Writable, dir) && l.box.Workspace != dir
+}
+
+// linksIn are the links that stand in a directory itself: some systems find
+// their programs by one in /run.
+func linksIn(dir string) (links []helper.Link) {
+	entries, _ := os.ReadDir(dir) // what cannot be read is not there
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		if target, err := os.Readlink(path); err == nil {
+			links = append(links, helper.Link{Path: path, Target: target})
+		}
+	}
+	return links
+}
+
+// kept are the outermost of the paths that must be seen although a cover lies
+// over their place: the workspace, what is writable, the programs, and what
+// names are resolved by.
+func (l *layout) kept(p *helper.Plan) []string {
+	candidates := []string{l.box.Workspace, p.Dir}
+	for _, e := range l.entries {
+		if e.kind == helper.Writable {
+			candidates = append(candidates, e.path)
+		}
+	}
+	for _, variable := range p.Env {
+		switch name, value, _ := strings.Cut(variable, "="); name {
+		case "HOME", "PATH":
+			candidates = append(candidates, filepath.SplitList(value)...)
+		}
+	}
+	if path, err := resolved("/etc/resolv.conf"); err == nil {
+		candidates = append(candidates, path)
+	}
+	slices.Sort(candidates)
+	var kept []string
+	for _, path := range slices.Compact(candidates) {
+		inKept := slices.ContainsFunc(kept, func(outer string) bool { return helper.Below(path, outer) })
+		if !inKept && !p.Sees(path) && isPlain(path) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}
+
+// isPlain reports whether a path exists and has no link in it.
+func isPlain(path string) bool {
+	real, err := resolved(path)
+	return err == nil && real == path
+}
+
+func resolved(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// hideSockets hides the Unix sockets that somebody listens on, wherever they
+// are: those of this network namespace by the kernel's list, those that a
+// container was given from another by the list of mounts.
+func (l *layout) hideSockets(p *helper.Plan) {
+	known := map[string]helper.Kind{}
+	for _, e := range l.entries {
+		known[e.path] = e.kind
+	}
+	for _, path := range append(boundSockets(), mountPoints()...) {
+		path, err := resolved(path)
+		if err != nil || known[path] != 0 || above(path, known, helper.Hidden) || !p.Sees(path) {
+			continue
+		}
+		var info unix.Stat_t
+		if unix.Lstat(path, &info) == nil && info.Mode&unix.S_IFMT == unix.S_IFSOCK {
+			known[path] = helper.Hidden
+			l.entries = append(l.entries, entry{path: path, kind: helper.Hidden})
+		}
+	}
+}
+
+// boundSockets are the paths in /proc/net/unix (proc_net(5)): the eighth field,
+// where it is one.
+func boundSockets() (paths []string) {
+	table, _ := os.ReadFile("/proc/self/net/unix")
+	for line := range strings.Lines(string(table)) {
+		if start := strings.Index(line, " /"); start >= 0 {
+			paths = append(paths, strings.TrimSuffix(line[start+1:], "\n"))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// mountPoints are those in /proc/self/mountinfo, the fifth field.
+func mountPoints() (paths []string) {
+	table, _ := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(table)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			paths = append(paths, unescape.Replace(fields[4]))
+		}
+	}
+	return paths
+}
+
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

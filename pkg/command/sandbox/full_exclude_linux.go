@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
+)
+
+// maxExclude bounds what is read of a repository's list of excluded files.
+const maxExclude = 256 << 10
+
+// exclude keeps git inside the box from adding the placeholder of a file: the
+// repository's own list of what it leaves out has it as well, in there. Where
+// there is no such list, git adds an empty file.
+func (l *layout) exclude(placeholder string) error {
+	top, list := excludeList(placeholder)
+	if list == "" {
+		return nil
+	}
+	content, err := os.ReadFile(list)
+	if err != nil || len(content) > maxExclude {
+		return fmt.Errorf("read %s: %d bytes, %w", list, len(content), err)
+	}
+	relative, err := filepath.Rel(top, placeholder)
+	if err != nil {
+		return err
+	}
+	line := "\n/" + gitignoreQuote.Replace(filepath.ToSlash(relative)) + "\n"
+	for i, e := range l.entries {
+		if e.path == list && e.kind == helper.Content {
+			l.entries[i].content += line
+			return nil
+		}
+	}
+	l.entries = append(l.entries, entry{path: list, kind: helper.Content, content: string(content) + line})
+	return nil
+}
+
+var gitignoreQuote = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
+
+// excludeList finds the work tree that a path is in, and the list; "" if there
+// is none that can be relied on.
+func excludeList(path string) (top, list string) {
+	for top = filepath.Dir(path); ; top = filepath.Dir(top) {
+		if dir := gitDirectory(filepath.Join(top, ".git")); dir != "" {
+			list = filepath.Join(dir, "info", "exclude")
+			info, err := os.Lstat(list)
+			if err != nil || !info.Mode().IsRegular() || IsPlaceholder(info) || !isPlain(list) {
+				return top, ""
+			}
+			return top, list
+		}
+		if top == filepath.Dir(top) {
+			return "", ""
+		}
+	}
+}
+
+// gitDirectory is the directory that all work trees of the repository share.
+func gitDirectory(dot string) string {
+	dir := dot
+	info, err := os.Lstat(dot)
+	switch {
+	case err != nil:
+		return ""
+	case info.Mode().IsRegular():
+		dir = pointer(dot, "gitdir: ", filepath.Dir(dot))
+	case !info.IsDir():
+		return ""
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); dir == "" || err != nil {
+		return ""
+	}
+	if common := pointer(filepath.Join(dir, "commondir"), "", dir); common != "" {
+		return common
+	}
+	return dir
+}
+
+// pointer reads a file that has one path in it.
+func pointer(file, prefix, from string) string {
+	content, err := os.ReadFile(file)
+	target, ok := strings.CutPrefix(strings.TrimRight(string(content), "\r\n"), prefix)
+	if err != nil || !ok || target == "" {
+		return ""
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(from, target)
+	}
+	return filepath.Clean(target)
+}

@@ -1,0 +1,327 @@
+package sandbox_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// running is a command in a box that the test ends.
+type running struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	held *sandbox.Held
+	out  *bufio.Reader
+	end  chan struct{}
+	done chan struct{}
+}
+
+// begin starts a line and waits until it has printed its first line.
+func (w *workspace) begin(line string) *running {
+	w.t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r := &running{t: w.t, cmd: exec.Command("/bin/sh", "-c", line), out: bufio.NewReader(read), end: make(chan struct{}), done: make(chan struct{})}
+	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = w.root, write, write
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	sandbox.Go(func() {
+		defer close(r.done)
+		held, err := sandbox.Start(r.cmd, sandbox.Full, w.box)
+		r.held = held
+		started <- err
+		if err == nil {
+			<-r.end
+			r.cmd.Wait()
+			held.Close()
+		}
+	})
+	if err := <-started; err != nil {
+		w.t.Fatal(err)
+	}
+	write.Close()
+	w.t.Cleanup(func() { read.Close() })
+	if first, err := r.out.ReadString('\n'); err != nil {
+		w.t.Fatalf("%q %v", first, err)
+	}
+	return r
+}
+
+// finish kills what is left, and returns when nothing holds the output open.
+func (r *running) finish() {
+	r.t.Helper()
+	r.cmd.Process.Kill()
+	close(r.end)
+	<-r.done
+	if _, err := io.Copy(io.Discard, r.out); err != nil {
+		r.t.Error(err)
+	}
+}
+
+func TestFullTellsHowACommandEnded(t *testing.T) {
+	w := newWorkspace(t)
+	w.inScope("src")
+	for _, c := range []struct {
+		line   string
+		code   int
+		signal syscall.Signal
+	}{
+		{"echo; exit 0", 0, 0},
+		{"echo; exit 7", 7, 0},
+		{"echo; exit 255", 255, 0},
+		{"echo; kill -TERM $$; sleep 1000", 0, syscall.SIGTERM},
+		{"echo; kill -KILL $$; sleep 1000", 0, syscall.SIGKILL},
+		{"echo; kill -SEGV $$; sleep 1000", 0, syscall.SIGSEGV},
+		{"echo; kill -TERM 1; kill -KILL 1; kill -STOP 1; kill -INT 1; exit 5", 5, 0},
+		{"echo; sleep 1000 & exit 3", 3, 0},
+		{"echo; (setsid setsid sleep 1000 &) ; exit 4", 4, 0},
+	} {
+		r := w.begin(c.line)
+		<-r.held.Ended()
+		status, known := r.held.Status()
+		if !known || c.signal == 0 && (!status.Exited() || status.ExitStatus() != c.code) ||
+			c.signal != 0 && (!status.Signaled() || status.Signal() != c.signal) {
+			t.Errorf("%s: %v %#x", c.line, known, status)
+		}
+		r.finish()
+	}
+}
+
+func TestFullCommandIsAskedToEnd(t *testing.T) {
+	w := newWorkspace(t)
+	w.inScope("src")
+	r := w.begin(`trap 'exit 9' TERM; echo; while :; do sleep 0.01; done`)
+	if err := syscall.Kill(-r.cmd.Process.Pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if status, known := r.held.Status(); !known || status.ExitStatus() != 9 {
+		t.Errorf("%v %#x", known, status)
+	}
+	r.finish()
+}
+
+// TestFullSaysWhichStepFailed: nothing runs without its boundary.
+func TestFullSaysWhichStepFailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*workspace)
+		want   string
+	}{
+		"no such place":  {func(w *workspace) { w.inScope("absent") }, "absent"},
+		"a link":         {func(w *workspace) { os.Symlink("docs", w.path("l")); w.inScope("l") }, "/l"},
+		"a link between": {func(w *workspace) { os.Symlink("src", w.path("l")); w.inScope("l/deep") }, "/l/deep"},
+		"a frozen link": {func(w *workspace) {
+			w.everything()
+			os.Remove(w.path(".git/config"))
+			os.Symlink("x", w.path(".git/config"))
+		}, "link"},
+		"a relative path": {func(w *workspace) { w.box.Writable = []string{"src"} }, "absolute"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			space := newWorkspace(t)
+			c.change(space)
+			cmd := exec.Command("/bin/sh", "-c", "echo x > "+space.path("src/ran"))
+			cmd.Dir = space.root
+			failed := make(chan error)
+			sandbox.Go(func() {
+				_, err := sandbox.Start(cmd, sandbox.Full, space.box)
+				failed <- err
+			})
+			if err := <-failed; !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
+				t.Error(err)
+			}
+			absent(t, space.path("src/ran"))
+			noPlaceholders(t, space.root)
+		})
+	}
+}
+
+func absent(t *testing.T, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is there (%v)", path, err)
+		}
+	}
+}
+
+func noPlaceholders(t *testing.T, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err != nil || sandbox.IsPlaceholder(info) || strings.HasPrefix(d.Name(), ".orchestra-") {
+			t.Errorf("%s stayed (%v)", path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func isPlaceholder(t *testing.T, path string) {
+	t.Helper()
+	if info, err := os.Lstat(path); err != nil || !sandbox.IsPlaceholder(info) {
+		t.Errorf("%s: %v %v", path, info, err)
+	}
+}
+
+func TestFullPlaceholdersGoWithTheLastCommand(t *testing.T) {
+	space := newWorkspace(t)
+	space.everything()
+	first := space.begin("echo; sleep 1000")
+	second := space.begin("echo; sleep 1000")
+	for _, name := range []string{".intentignore", ".git/commondir", ".git/modules", ".git/info", ".git/objects", ".git/config.worktree"} {
+		isPlaceholder(t, space.path(name))
+	}
+	first.finish()
+	for _, line := range []string{`echo x > .intentignore`, `mkdir .git/modules/x`, `echo x > .git/commondir`} {
+		if out, code := space.run(line); code == 0 {
+			t.Errorf("%s: %s", line, out)
+		}
+	}
+	isPlaceholder(t, space.path(".intentignore"))
+	second.finish()
+	noPlaceholders(t, space.root)
+	absent(t, space.path(".intentignore"), space.path(".git/commondir"), space.path(".git/modules"))
+}
+
+// TestFullPlaceholdersAreTheOperators: what the operator makes of one stays.
+func TestFullPlaceholdersAreTheOperators(t *testing.T) {
+	space := newWorkspace(t)
+	space.everything()
+	r := space.begin("echo; sleep 1000")
+	if err := os.WriteFile(space.path(".intentignore"), []byte("*.lock\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	files(t, space.path(".git/modules"), "a/config")
+	if err := os.WriteFile(space.path("c"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(space.path("c"), space.path(".git/config.worktree")); err != nil {
+		t.Fatal(err)
+	}
+	r.finish()
+	noPlaceholders(t, space.root)
+	for _, name := range []string{".intentignore", ".git/modules/a/config", ".git/config.worktree"} {
+		if _, err := os.Lstat(space.path(name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// serve is a server with one command in a box, for a test that kills it.
+func serve(arguments []string) error {
+	var box sandbox.Box
+	if err := json.Unmarshal([]byte(arguments[0]), &box); err != nil {
+		return err
+	}
+	cmd := exec.Command("/bin/sh", "-c", "echo running; sleep 1000 & (setsid sleep 1000 &); wait")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = box.Workspace, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	failed := make(chan error)
+	sandbox.Go(func() {
+		_, err := sandbox.Start(cmd, sandbox.Full, &box)
+		if err == nil {
+			cmd.Wait()
+		}
+		failed <- err
+	})
+	return <-failed
+}
+
+// TestFullDiesWithTheServer: nothing survives a kill, and what it left in the
+// file system goes with the next command or the sweep.
+func TestFullDiesWithTheServer(t *testing.T) {
+	for name, clean := range map[string]func(*workspace){
+		"next command": func(space *workspace) { space.run("true") },
+		"sweep":        func(space *workspace) { sandbox.Sweep(space.box.Frozen) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			space := newWorkspace(t)
+			space.everything()
+			box, err := json.Marshal(space.box)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := exec.Command("attack", "serve", string(box))
+			pipe, err := server.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			out := bufio.NewReader(pipe)
+			if line, err := out.ReadString('\n'); err != nil || line != "running\n" {
+				t.Fatalf("%q %v", line, err)
+			}
+			isPlaceholder(t, space.path(".intentignore"))
+			server.Process.Kill()
+			if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // the end: nobody holds it open
+				t.Errorf("%q %v", rest, err)
+			}
+			server.Wait()
+			isPlaceholder(t, space.path(".intentignore"))
+			clean(space)
+			noPlaceholders(t, space.root)
+			absent(t, space.path(".intentignore"), space.path(".git/modules"))
+		})
+	}
+}
+
+// TestFullPlaceholdersDoNoHarm: git outside takes them for nothing while the
+// command runs.
+func TestFullPlaceholdersDoNoHarm(t *testing.T) {
+	space := newWorkspace(t)
+	space.everything()
+	os.RemoveAll(space.path(".git"))
+	git := func(arguments ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", arguments...)
+		cmd.Dir = space.root
+		cmd.Env = append(os.Environ(), "HOME="+space.outside, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(space.root))
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("git %v: %v\n%s", arguments, err, out)
+		}
+		return string(out)
+	}
+	git("init", "-q")
+	git("config", "user.email", "a@example.com")
+	git("config", "user.name", "a")
+	git("add", "src")
+	git("commit", "-qm", "one")
+	r := space.begin("echo; sleep 1000")
+	git("status")
+	git("add", "docs")
+	git("commit", "-qm", "two")
+	git("branch", "side")
+	git("checkout", "-q", "side")
+	git("log", "--oneline")
+	git("stash", "list")
+	git("gc", "-q")
+	git("fsck")
+	r.finish()
+	noPlaceholders(t, space.root)
+	if out, code := space.run(fmt.Sprintf("export HOME=%s GIT_CONFIG_NOSYSTEM=1; echo x > new && git add -A && git commit -qm three && git status --porcelain && git log --stat -1", space.outside)); code != 0 ||
+		!strings.Contains(out, "new") || strings.Contains(out, ".intentignore") {
+		t.Errorf("%d %s", code, out)
+	}
+	git("fsck")
+	noPlaceholders(t, space.root)
+}
