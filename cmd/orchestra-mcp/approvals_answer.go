@@ -113,14 +113,14 @@ func (b *inbox) recordAnswer(ctx context.Context, r approval.Request, given appr
 // onlyOnce says why a request cannot be approved for its intent; "" if it can.
 func onlyOnce(r approval.Request) string {
 	switch {
+	case r.OnceWhy != "":
+		return printable(r.OnceWhy)
 	case r.Kind != approval.Call:
 		return "it is no call"
 	case r.IntentID == "":
 		return "it belongs to no intent"
-	case r.Once && r.OnceWhy == "":
-		return "it must be looked at each time"
 	case r.Once:
-		return printable(r.OnceWhy)
+		return "it must be looked at each time"
 	}
 	return ""
 }

@@ -1,0 +1,246 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// operator answers for a workspace in one way, beside an agent at a client.
+type operator struct {
+	agent
+	w   *workspace
+	way way
+	// sessions are the handles of the intents that are selected.
+	sessions map[string]string
+}
+
+// subjects are one for each answer.
+func subjects() []string {
+	return []string{"left", "denied", "declined", "once", "granted", "first", "beside"}
+}
+
+// TestEveryAskableRefusalIsAnsweredInEachWay is the table of SPEC 9: each row is
+// a refusal that the operator can lift, each column a client and the way in
+// which its operator is asked, and each field has all answers. With
+// ORCHESTRA_LONG=1 every column is tried and has every row.
+func TestEveryAskableRefusalIsAnsweredInEachWay(t *testing.T) {
+	long := os.Getenv("ORCHESTRA_LONG") == "1"
+	for _, column := range []struct {
+		client string
+		way    way
+		rows   rows
+	}{
+		// The form as a request of the server, in the middle of the call.
+		{"typescript1/stdio", newInForm(), every},
+		{"typescript1/http", newInForm(), some},
+		{"typescript1/sse", newInForm(), none},
+		{"typescript2/stdio", newInForm(), none},
+		{"go/http", newInForm(), none},
+		// The form as the call's result, and the answer with the same call again.
+		{"typescript2/stdio/modern", newInForm(), every},
+		{"typescript2/http/modern", newInForm(), some},
+		{"go/http/modern", newInForm(), none},
+		// Another terminal, for a client without forms, when the call has come back.
+		{"typescript1/stdio", inInbox{}, every},
+		{"typescript2/stdio/modern", inInbox{}, none},
+		{"typescript1/http", inInbox{resume: true}, none},
+		{"typescript2/http/modern", inInbox{resume: true}, every},
+		// The same while the call waits.
+		{"typescript1/stdio", inInboxMeanwhile{}, none},
+		{"typescript2/http/modern", inInboxMeanwhile{}, some},
+	} {
+		if column.rows == none && !long {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s/%s", column.client, column.way.name()), func(t *testing.T) {
+			t.Parallel()
+			w := newWorkspace(t)
+			w.askAboutEverything()
+			o := w.operator(column.client, column.way)
+			for _, row := range askables() {
+				if long || column.rows == every || row.brief {
+					t.Run(row.name, func(t *testing.T) { o.on(t).answersAll(row) })
+				}
+			}
+		})
+	}
+}
+
+// rows are those of a column that need no ORCHESTRA_LONG=1.
+type rows int
+
+const (
+	none rows = iota
+	some      // one row of each kind: a path, a command, a governance tool
+	every
+)
+
+// operator connects an agent whose operator answers in a way.
+func (w *workspace) operator(client string, by way, env ...string) *operator {
+	w.t.Helper()
+	for _, c := range connectionsFor(by.user(), nil) {
+		if c.name == client {
+			o := &operator{agent{w.t, c.connect(w, append(env, by.settings())...)}, w, by, map[string]string{}}
+			var tools any
+			o.get("listTools", nil, &tools) // the clients learn here what to validate against
+			return o
+		}
+	}
+	w.t.Fatalf("no client %s", client)
+	return nil
+}
+
+// on lets a subtest fail in its own name.
+func (o *operator) on(t *testing.T) *operator {
+	return &operator{o.agent.on(t), o.w.on(t), o.way, o.sessions}
+}
+
+// answersAll gives each answer that there is to calls that one thing stops.
+func (o *operator) answersAll(row askable) {
+	if row.intent != "" && o.sessions[row.intent] == "" {
+		r, _ := o.way.put(o, "select_active_intent", args{"intent_id": row.intent}, accepts(args{"decision": decisionOnce}))
+		o.sessions[row.intent] = r.str("session")
+	}
+	o.leaves(row)
+	o.denies(row)
+	o.approvesOnce(row)
+	o.approvesForIntent(row)
+	o.way.unasked(o.t)
+}
+
+func (o *operator) arguments(row askable, subject string, round int) args {
+	arguments := row.call(subject, round)
+	if row.intent != "" {
+		arguments["session"] = o.sessions[row.intent]
+	}
+	return arguments
+}
+
+// put has a reply be given to the row's call, and looks at what was shown.
+func (o *operator) put(row askable, subject string, round int, r reply) (answer, asked) {
+	o.t.Helper()
+	result, shown := o.way.put(o, row.tool, o.arguments(row, subject, round), r)
+	for _, text := range row.shows {
+		text = strings.ReplaceAll(text, "%s", subject)
+		if !strings.Contains(shown.text, text) {
+			o.t.Errorf("the operator is not shown %q:\n%s", text, shown.text)
+		}
+	}
+	if shown.forIntent != (row.once == "") {
+		o.t.Errorf("the answer for the intent is offered: %v\n%s", shown.forIntent, shown.text)
+	}
+	return result, shown
+}
+
+// demand holds a result to a code, "" for success, and to its effect.
+func (o *operator) demand(row askable, r answer, code, subject string, round int) {
+	o.t.Helper()
+	if got, _ := r.Fields["error_type"].(string); r.IsError != (code != "") || got != code {
+		o.t.Fatalf("%s: want %q, got %s", subject, code, r.text())
+	}
+	if took := row.took(o.w, subject, round); took != (code == "") {
+		o.t.Fatalf("%s ended with %q, and took effect: %v\n%s", subject, code, took, r.text())
+	}
+}
+
+// recorded demands one more decision in the ledger while something is done.
+func (o *operator) recorded(outcome string, do func()) {
+	o.t.Helper()
+	parts := []string{`"kind":"decision"`, `"outcome":"` + outcome + `"`, `"way":"` + o.way.via() + `"`}
+	before := len(o.w.records(parts...))
+	do()
+	if got := len(o.w.records(parts...)) - before; got != 1 {
+		o.t.Errorf("%d records of %q by %s, want 1", got, outcome, o.way.via())
+	}
+}
+
+// leaves: a question that is put away leaves the call refused, and is in the
+// inbox still.
+func (o *operator) leaves(row askable) {
+	if _, waits := o.way.(inInboxMeanwhile); waits {
+		return // see TestTimeOut
+	}
+	r, shown := o.put(row, "left", 1, reply{Action: "cancel"})
+	o.demand(row, r, "APPROVAL_REQUIRED", "left", 1)
+	id, _ := r.details()["approval_id"].(string)
+	if title, _, _ := strings.Cut(shown.text, "\n"); !strings.Contains(o.w.commands("approvals", "show", id), title) {
+		o.t.Errorf("approvals show does not say %q", title)
+	}
+	o.w.answers(id, accepts(args{"decision": decisionOnce}))
+	o.demand(row, o.call(row.tool, o.arguments(row, "left", 1)), "", "left", 1)
+	o.way.unasked(o.t)
+}
+
+// denies: a no refuses, with the operator's words if there are any.
+func (o *operator) denies(row askable) {
+	o.recorded("denied", func() {
+		r, _ := o.put(row, "denied", 1, accepts(args{"decision": decisionDeny, "reason": "not in this release"}))
+		o.demand(row, r, "APPROVAL_REJECTED", "denied", 1)
+		if r.details()["operator_reason"] != "not in this release" || !strings.Contains(r.str("error"), "not in this release") {
+			o.t.Errorf("the reason did not reach the agent: %s", r.text())
+		}
+	})
+	o.demand(row, o.call(row.tool, o.arguments(row, "denied", 1)), "APPROVAL_REJECTED", "denied", 1)
+	o.way.unasked(o.t)
+	if o.way.user() != nil {
+		r, _ := o.put(row, "declined", 1, reply{Action: "decline"})
+		o.demand(row, r, "APPROVAL_REJECTED", "declined", 1)
+	}
+}
+
+// approvesOnce: a yes lets the call pass, and the next one is asked about.
+func (o *operator) approvesOnce(row askable) {
+	o.recorded("approved", func() {
+		r, _ := o.put(row, "once", 1, accepts(args{"decision": decisionOnce}))
+		o.demand(row, r, "", "once", 1)
+	})
+	if row.intent == "" {
+		return // a step of an intent's life is taken, and who has no session has seen no file
+	}
+	r, _ := o.put(row, "once", 2, accepts(args{"decision": decisionDeny}))
+	o.demand(row, r, "APPROVAL_REJECTED", "once", 2)
+}
+
+// approvesForIntent: the same check passes at the same path or line, and at no
+// other, until the operator withdraws that.
+func (o *operator) approvesForIntent(row askable) {
+	if row.once != "" {
+		o.offersNoGrant(row)
+		return
+	}
+	r, _ := o.put(row, "granted", 1, accepts(args{"decision": decisionIntent}))
+	o.demand(row, r, "", "granted", 1)
+	o.demand(row, o.call(row.tool, o.arguments(row, "granted", 2)), "", "granted", 2)
+	o.way.unasked(o.t)
+	r, _ = o.put(row, "beside", 1, accepts(args{"decision": decisionDeny}))
+	o.demand(row, r, "APPROVAL_REJECTED", "beside", 1)
+	grants := o.w.grants("granted")
+	if len(grants) == 0 {
+		o.t.Fatal("approvals list shows no grant")
+	}
+	for _, id := range grants {
+		o.w.commands("approvals", "revoke", id)
+	}
+	r, _ = o.put(row, "granted", 3, accepts(args{"decision": decisionDeny}))
+	o.demand(row, r, "APPROVAL_REJECTED", "granted", 3)
+}
+
+// offersNoGrant: an answer that is not offered is none, in the inbox with a
+// reason.
+func (o *operator) offersNoGrant(row askable) {
+	if _, at := o.way.(inInbox); !at {
+		return // a client lets no answer pass that the form does not have: TestAnswersThatDoNotFit
+	}
+	stopped := o.refused("APPROVAL_REQUIRED", row.tool, o.arguments(row, "first", 1))
+	id, _ := stopped.details()["approval_id"].(string)
+	out, code := o.w.command("approvals", "approve", "--yes", "--for-intent", id)
+	if code != 2 || !strings.Contains(out, row.once) {
+		o.t.Errorf("ended with %d: %s", code, out)
+	}
+	if slices.Contains(o.w.grants(""), id) || row.took(o.w, "first", 1) {
+		o.t.Error("it had an effect")
+	}
+}
