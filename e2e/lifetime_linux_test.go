@@ -44,6 +44,22 @@ func TestEndWithCommandRunning(t *testing.T) {
 	}
 }
 
+// A client that is killed takes the command of its call with it, although the
+// server finds nobody to write to any more.
+func TestCommandEndsWithKilledClient(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	a := w.dialed("typescript1/stdio", nil)
+	a.begin("execute_command", args{"session": a.selects("INT-001"), "timeout": 60,
+		"command": "echo $$ > src/pid; while sleep 0.05; do echo on; done"})
+	eventually(t, "the command runs", func() bool { return strings.HasSuffix(w.content("src/pid"), "\n") })
+	a.client.(*typescript).kill()
+	eventually(t, "the command is recorded", func() bool { return len(w.records(`"kind":"command"`)) == 1 })
+	if state := processState(strings.TrimSpace(w.read("src/pid"))); state != "" && state != "Z" {
+		t.Errorf("the command goes on, in state %s", state)
+	}
+}
+
 // processState is the letter in /proc/PID/stat, "" if there is no process.
 func processState(pid string) string {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")

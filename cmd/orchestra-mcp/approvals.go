@@ -107,15 +107,22 @@ func nothingToAnswer(format string, args ...any) error {
 	return &exitError{exitFound, fmt.Errorf(format, args...)}
 }
 
-// request finds a request, mostly one that waits.
+// request finds a request that waits, or whose answer does.
 func (b *inbox) request(text string) (approval.Request, error) {
 	pending, err := b.store.Pending()
 	if err != nil {
 		return approval.Request{}, err
 	}
-	ids := make([]string, 0, len(pending))
+	answered, err := b.store.Answered()
+	if err != nil {
+		return approval.Request{}, err
+	}
+	var ids []string
 	for _, r := range pending {
 		ids = append(ids, r.ID)
+	}
+	for _, one := range answered {
+		ids = append(ids, one.Request.ID)
 	}
 	id, err := find(text, ids)
 	if err != nil {
@@ -139,11 +146,13 @@ func (b *inbox) whyNot(id string) string {
 	return fmt.Sprintf("no request %s waits: it has expired, or it is of another workspace or user", id)
 }
 
+var decisionText = map[approval.Decision]string{
+	approval.Once: "approved once", approval.ForIntent: "approved for the intent", approval.Deny: "denied",
+}
+
 // answerText tells an answer in a few words.
 func answerText(answer approval.Answer) string {
-	text := map[approval.Decision]string{
-		approval.Once: "approved once", approval.ForIntent: "approved for the intent", approval.Deny: "denied",
-	}[answer.Decision]
+	text := decisionText[answer.Decision]
 	if answer.By != "" {
 		text += " by " + printable(answer.By)
 	}

@@ -193,9 +193,16 @@ func (b *inbox) revoke(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ids := make([]string, 0, len(grants))
+	answered, err := b.store.Answered()
+	if err != nil {
+		return "", err
+	}
+	ids := make([]string, 0, len(grants)+len(answered))
 	for _, g := range grants {
 		ids = append(ids, g.ID)
+	}
+	for _, one := range answered {
+		ids = append(ids, one.Request.ID)
 	}
 	id, err := find(text, ids)
 	if err != nil {
@@ -236,7 +243,7 @@ func (b *inbox) revoked(id string, grants []approval.Grant) approval.Request {
 	return r
 }
 
-// completeGrant offers the ids of the grants.
+// completeGrant offers the ids of the grants, and of the answers that no call has used.
 func (a *app) completeGrant(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
 	if len(args) == 0 {
@@ -245,7 +252,11 @@ func (a *app) completeGrant(cmd *cobra.Command, args []string, _ string) ([]stri
 			for _, g := range grants {
 				ids = append(ids, g.ID+"\t"+tableCell(grantSubject(g), maxCompletion))
 			}
-			return err
+			answered, errAnswered := b.store.Answered()
+			for _, one := range answered {
+				ids = append(ids, one.Request.ID+"\t"+decisionText[one.Answer.Decision]+": "+tableCell(subjectOf(one.Request), maxCompletion))
+			}
+			return errors.Join(err, errAnswered)
 		})
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -10,21 +10,38 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
-// changedMeanwhile are the paths whose content is not what it was when the agent asked. The server looks again, and lets
-// nothing pass then; this is to tell the operator before they answer.
+// changedMeanwhile are the paths whose content is not what it was when the agent asked, and the intent if it is another
+// by now. The server looks again, and lets nothing pass then; this is to tell the operator before they answer.
 func (b *inbox) changedMeanwhile(r approval.Request) []string {
 	var changed []string
 	for _, e := range r.Effects {
-		if e.Path == "" || e.Line != "" {
+		if e.Path == "" || e.Line != "" || e.Kind == "select" {
 			continue
 		}
 		if now, known := hashNow(b.root, e.Path); known && now != e.Before && !slices.Contains(changed, e.Path) {
 			changed = append(changed, e.Path)
 		}
 	}
+	if b.intentChanged(r) {
+		changed = append(changed, "the intent "+r.IntentID)
+	}
 	return changed
+}
+
+// intentChanged: the intent says something else than when the agent asked, or is gone. What cannot be read is not known.
+func (b *inbox) intentChanged(r approval.Request) bool {
+	if r.IntentVersion == "" {
+		return false
+	}
+	set, err := intent.Open(b.root).Load()
+	if err != nil {
+		return false
+	}
+	in, found := set.Get(r.IntentID)
+	return !found || in.Version() != r.IntentVersion
 }
 
 // hashNow is the hash of a file as it is, "" if there is none. What cannot be read is not known.

@@ -13,17 +13,21 @@ import (
 func (a *app) newApprovalsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what waits for an answer, and what you have granted",
-		Long: "List the requests that wait for an answer, oldest first, then the grants that stand.\n\n" +
+		Short: "List what waits for an answer, and what you have answered and granted",
+		Long: "List the requests that wait for an answer, oldest first, then your answers that no call has used yet, then the grants\n" +
+			"that stand.\n\n" +
 			"With --json the requests are a list of {id, tool, intent_id, error_type, path, command, created_at, expires_at}; with\n" +
-			"--grants --json the grants are a list of {id, request_id, intent_id, error_type, check, rule, path, command, cwd, by,\n" +
-			"via, created_at}.",
+			"--answered --json the answers are a list of the same and {decision, reason, by, via, answered_at}, where expires_at is\n" +
+			"when the answer does; with --grants --json the grants are a list of {id, request_id, intent_id, error_type, check, rule,\n" +
+			"path, command, cwd, by, via, created_at}.",
 		Args: cobra.NoArgs,
 	}
 	grants := cmd.Flags().Bool("grants", false, "list the grants only")
+	answered := cmd.Flags().Bool("answered", false, "list the unused answers only")
+	cmd.MarkFlagsMutuallyExclusive("grants", "answered")
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.list(*grants, *asJSON) })
+		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.list(!*grants && !*answered, *answered, *asJSON) })
 	})
 	return cmd
 }
@@ -42,6 +46,22 @@ type pendingRecord struct {
 
 func newPendingRecord(r approval.Request) pendingRecord {
 	return pendingRecord{r.ID, r.Tool, r.IntentID, r.ErrorType(), r.Path(), r.CommandLine(), r.CreatedAt, r.ExpiresAt}
+}
+
+// answeredRecord is an unused answer in `approvals list --answered --json`.
+type answeredRecord struct {
+	pendingRecord
+	Decision   approval.Decision `json:"decision"`
+	Reason     string            `json:"reason"`
+	By         string            `json:"by"`
+	Via        string            `json:"via"`
+	AnsweredAt time.Time         `json:"answered_at"`
+}
+
+func newAnsweredRecord(answered approval.Answered) answeredRecord {
+	record, answer := newPendingRecord(answered.Request), answered.Answer
+	record.ExpiresAt = answer.ExpiresAt
+	return answeredRecord{record, answer.Decision, answer.Reason, answer.By, answer.Via, answer.AnsweredAt}
 }
 
 // grantRecord is a grant in `approvals list --grants --json`.
@@ -64,40 +84,45 @@ func newGrantRecord(g approval.Grant) grantRecord {
 	return grantRecord{g.ID, g.Request, g.IntentID, g.ErrorType, g.Hook, g.Rule, g.Path, g.Line, g.Cwd, g.By, g.Via, g.CreatedAt}
 }
 
-func (b *inbox) list(grantsOnly, asJSON bool) error {
+// list lists all, or the answers only, or the grants only.
+func (b *inbox) list(all, answeredOnly, asJSON bool) error {
 	pending, err := b.store.Pending()
 	if err != nil {
 		return err
 	}
-	grants, err := b.store.Grants()
+	answered, err := b.store.Answered()
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return b.listJSON(pending, grants, grantsOnly)
-	}
-	if !grantsOnly {
+	grants, err := b.store.Grants()
+	switch {
+	case err != nil:
+		return err
+	case asJSON && all:
+		return printJSON(b.out, records(pending, newPendingRecord))
+	case asJSON && answeredOnly:
+		return printJSON(b.out, records(answered, newAnsweredRecord))
+	case asJSON:
+		return printJSON(b.out, records(grants, newGrantRecord))
+	case all:
 		err = b.printPending(pending)
 	}
-	if grantsOnly || len(grants) > 0 {
+	if answeredOnly || all && len(answered) > 0 {
+		err = errors.Join(err, b.printAnswered(answered))
+	}
+	if !answeredOnly && (!all || len(grants) > 0) {
 		err = errors.Join(err, b.printGrants(grants))
 	}
 	return err
 }
 
-func (b *inbox) listJSON(pending []approval.Request, grants []approval.Grant, grantsOnly bool) error {
-	if grantsOnly {
-		records := make([]grantRecord, 0, len(grants))
-		for _, g := range grants {
-			records = append(records, newGrantRecord(g))
-		}
-		return printJSON(b.out, records)
+// records are never null in JSON.
+func records[T, R any](list []T, record func(T) R) []R {
+	made := make([]R, 0, len(list))
+	for _, one := range list {
+		made = append(made, record(one))
 	}
-	records := make([]pendingRecord, 0, len(pending))
-	for _, r := range pending {
-		records = append(records, newPendingRecord(r))
-	}
-	return printJSON(b.out, records)
+	return made
 }
 
 const (
@@ -118,6 +143,25 @@ func (b *inbox) printPending(pending []approval.Request) error {
 		rows = append(rows, []string{
 			r.ID[:idLength], b.age(r.CreatedAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
 			tableCell(whyOf(r), maxCell), tableCell(subjectOf(r), maxSubject), roughly(r.ExpiresAt.Sub(b.now())),
+		})
+	}
+	return printTable(b.out, rows)
+}
+
+func (b *inbox) printAnswered(answered []approval.Answered) error {
+	if len(answered) == 0 {
+		_, err := fmt.Fprintln(b.out, "No answer waits to be used.")
+		return err
+	}
+	if _, err := fmt.Fprintln(b.out, "\nAnswered, and used by no call yet; orchestra-mcp approvals revoke takes an answer back:"); err != nil {
+		return err
+	}
+	rows := [][]string{{"ID", "AGE", "TOOL", "INTENT", "ANSWER", "ABOUT", "HOLDS FOR"}}
+	for _, one := range answered {
+		r, answer := one.Request, one.Answer
+		rows = append(rows, []string{
+			r.ID[:idLength], b.age(answer.AnsweredAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
+			decisionText[answer.Decision], tableCell(subjectOf(r), maxSubject), roughly(answer.ExpiresAt.Sub(b.now())),
 		})
 	}
 	return printTable(b.out, rows)

@@ -109,7 +109,7 @@ func TestApprovalsCannotBeForged(t *testing.T) {
 	if _, _, err := w.store.Answer(w.put(callTo(hostileText)), approval.Answer{Decision: approval.ForIntent, By: hostileText, Via: hostileText}); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"list"}, {"list", "--json"}, {"list", "--grants"}, {"list", "--grants", "--json"}, {"show", id}, {"show", id, "--json"}, {"deny", id, "--reason", hostileText}, {"deny", id}} {
+	for _, args := range [][]string{{"list"}, {"list", "--json"}, {"list", "--grants"}, {"list", "--grants", "--json"}, {"list", "--answered"}, {"list", "--answered", "--json"}, {"show", id}, {"show", id, "--json"}, {"deny", id, "--reason", hostileText}, {"deny", id}} {
 		out, errs, _ := run(t, w.dir, append([]string{"approvals"}, args...)...)
 		for line := range strings.Lines(out + errs) {
 			line = strings.TrimSuffix(line, "\n")

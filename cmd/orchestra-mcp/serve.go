@@ -80,6 +80,11 @@ func (a *app) serve(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A client that is killed leaves broken pipes. To write to one has to fail: by default it would kill the server, with
+	// calls in flight and commands that nobody ends.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 	return errors.Join(a.serveOn(ctx, srv, loaded.Settings), srv.Close())
 }
 

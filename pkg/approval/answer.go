@@ -36,6 +36,9 @@ type Answer struct {
 	By  string `json:"by,omitempty"`
 	Via string `json:"via"`
 
+	// Grants are the ids of what a ForIntent leaves; filled in by the store.
+	Grants []string `json:"grants,omitempty"`
+
 	// AnsweredAt and ExpiresAt are filled in by the store.
 	AnsweredAt time.Time `json:"answered_at"`
 	ExpiresAt  time.Time `json:"expires_at"`

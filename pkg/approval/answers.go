@@ -1,10 +1,12 @@
 package approval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -35,14 +37,19 @@ func (s *Store) Answer(id string, a Answer) (Answer, []Grant, error) {
 	}
 	a.ID, a.Digest, a.AnsweredAt = r.ID, r.Digest, s.now()
 	a.ExpiresAt = a.AnsweredAt.Add(s.lifetime)
+	var grants []Grant
+	if a.Decision == ForIntent {
+		if grants, err = s.newGrants(grantsOf(r, a)); err != nil {
+			return Answer{}, nil, err
+		}
+		for _, g := range grants {
+			a.Grants = append(a.Grants, g.ID)
+		}
+	}
 	if err := s.putAnswer(a); err != nil {
 		return Answer{}, nil, err
 	}
-	if a.Decision != ForIntent {
-		return a, nil, nil
-	}
-	grants, err := s.putGrants(grantsOf(r, a))
-	return a, grants, err
+	return a, grants, s.putGrants(grants)
 }
 
 // putAnswer writes an answer unless there is one; what stands in its place and is none is removed.
@@ -85,7 +92,10 @@ func (s *Store) AnswerOf(id string) (Answer, error) {
 	}
 	defer dir.Close()
 	a, err := s.answer(dir, id)
-	if err == nil {
+	switch {
+	case err == nil && s.beingGranted(a):
+		return Answer{}, ErrPending
+	case err == nil:
 		return a, nil
 	}
 	r, err := s.known(dir, id)
@@ -179,6 +189,47 @@ func (s *Store) Standing(digest string) (Standing, error) {
 			found.Denied = &a
 		}
 	}
+	return found, nil
+}
+
+// Answered is a request with an answer that no call has used.
+type Answered struct {
+	Request Request
+	Answer  Answer
+}
+
+// Answered lists the answers that a call can use now, denials among them, by when they were given. What was approved for
+// an intent is not there: see [Store.Grants].
+func (s *Store) Answered() ([]Answered, error) {
+	dir, err := s.open(requestsDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	defer dir.Close()
+	entries, err := names(dir)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	var found []Answered
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), answerSuffix)
+		if !ok || !requestID.MatchString(id) {
+			continue
+		}
+		a, err := s.answer(dir, id)
+		if err != nil || a.Decision == ForIntent || !s.valid(a) {
+			continue
+		}
+		if r, err := s.Get(id); err == nil {
+			found = append(found, Answered{r, a})
+		}
+	}
+	slices.SortFunc(found, func(a, b Answered) int {
+		return cmp.Or(a.Answer.AnsweredAt.Compare(b.Answer.AnsweredAt), strings.Compare(a.Answer.ID, b.Answer.ID))
+	})
 	return found, nil
 }
 

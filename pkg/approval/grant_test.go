@@ -2,7 +2,9 @@ package approval_test
 
 import (
 	"errors"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
@@ -46,6 +48,78 @@ func TestGrantCoversTheSameCheckOnTheSamePath(t *testing.T) {
 	if found := standing(t, later, r.Digest, false, false); found.Approved != nil {
 		t.Error("a grant is no approval of one call")
 	}
+}
+
+// Who waits for an answer sees a yes for the intent once its grants can let the call pass, unless whoever gave it was
+// stopped before they were written.
+func TestAnswerForTheIntentWaitsForItsGrants(t *testing.T) {
+	d := newDesk(t)
+	s := d.process()
+	r := d.put(s, outOfScope("docs/a.md"))
+	_, grants, err := s.Answer(r.ID, approval.Answer{Decision: approval.ForIntent, Via: approval.Inbox})
+	if err != nil || len(grants) != 1 {
+		t.Fatalf("%+v %v", grants, err)
+	}
+	demand := func(when string, want error) {
+		t.Helper()
+		if a, err := d.process().AnswerOf(r.ID); !errors.Is(err, want) || err == nil && a.Decision != approval.ForIntent {
+			t.Errorf("%s: %+v %v", when, a, err)
+		}
+	}
+	demand("granted", nil)
+	file := d.file("grants", grants[0].ID+".json")
+	kept := d.read(file)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	demand("not written yet", approval.ErrPending)
+	d.now = d.now.Add(10 * time.Second)
+	demand("never written", nil)
+	d.now = d.now.Add(-10 * time.Second)
+	d.write(file, kept)
+	if err := s.Revoke(grants[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	demand("revoked", nil)
+}
+
+// An answer that no call has used is listed until one has, or it expires.
+func TestAnsweredListsUnusedAnswers(t *testing.T) {
+	d := newDesk(t)
+	s := d.process()
+	demand := func(want ...string) {
+		t.Helper()
+		found, err := d.process().Answered()
+		if err != nil || len(found) != len(want) {
+			t.Fatalf("%+v %v, want %v", found, err, want)
+		}
+		for i, one := range found {
+			if one.Request.ID != want[i] || one.Answer.ID != want[i] {
+				t.Errorf("%d: %+v, want %s", i, one, want[i])
+			}
+		}
+	}
+	demand()
+	var ids []string
+	for i, decision := range []approval.Decision{approval.Once, approval.Deny, approval.ForIntent, approval.Once} {
+		id := d.put(s, outOfScope(string(rune('a'+i)))).ID
+		d.answer(s, id, decision)
+		d.now = d.now.Add(time.Second)
+		ids = append(ids, id)
+	}
+	d.put(s, outOfScope("pending"))
+	demand(ids[0], ids[1], ids[3])
+	a, err := s.AnswerOf(ids[0])
+	if used, useErr := s.Use(a); err != nil || useErr != nil || !used {
+		t.Fatal(err, useErr)
+	}
+	demand(ids[1], ids[3])
+	if err := s.Revoke(ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	demand(ids[3])
+	d.now = d.now.Add(15 * time.Minute)
+	demand()
 }
 
 // A check without paths is about the command, or about everything that the call changes.

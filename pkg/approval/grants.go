@@ -11,37 +11,70 @@ import (
 // maxGrants bounds the directory of grants.
 const maxGrants = 2000
 
-func (s *Store) putGrants(grants []Grant) ([]Grant, error) {
+// newGrants gives ids to those that do not stand already.
+func (s *Store) newGrants(grants []Grant) ([]Grant, error) {
 	standing, err := s.Grants()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := s.open(grantsDir, true)
-	if err != nil {
-		return nil, wrap(err)
-	}
-	defer dir.Close()
-	var put []Grant
+	var fresh []Grant
 	for _, g := range grants {
 		if slices.ContainsFunc(standing, g.sameAs) {
 			continue
 		}
 		if len(standing) >= maxGrants {
-			return put, ErrFull
+			return nil, ErrFull
 		}
 		if g.ID, err = newID("grt_"); err != nil {
-			return put, err
+			return nil, err
 		}
+		fresh, standing = append(fresh, g), append(standing, g)
+	}
+	return fresh, nil
+}
+
+func (s *Store) putGrants(grants []Grant) error {
+	if len(grants) == 0 {
+		return nil
+	}
+	dir, err := s.open(grantsDir, true)
+	if err != nil {
+		return wrap(err)
+	}
+	defer dir.Close()
+	for _, g := range grants {
 		file, err := s.seal("grant", g)
 		if err != nil {
-			return put, wrap(err)
+			return wrap(err)
 		}
 		if err := s.put(dir, g.ID+requestSuffix, file); err != nil {
-			return put, wrap(err)
+			return wrap(err)
 		}
-		put, standing = append(put, g), append(standing, g)
 	}
-	return put, nil
+	return nil
+}
+
+// grantingTime is how long an answer waits for its grants, which are written behind it. If they are not there by then,
+// whoever answered was stopped in between.
+const grantingTime = 10 * time.Second
+
+// beingGranted: grants of an answer are not written yet. A call that went on with it would be asked about anew.
+func (s *Store) beingGranted(a Answer) bool {
+	if len(a.Grants) == 0 || s.clock().Sub(a.AnsweredAt) >= grantingTime {
+		return false
+	}
+	dir, err := s.open(grantsDir, false)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer dir.Close()
+	return slices.ContainsFunc(a.Grants, func(id string) bool {
+		if !grantID.MatchString(id) || s.marks.has(id) {
+			return false
+		}
+		_, err := dir.Lstat(id + requestSuffix)
+		return errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // sameAs: two grants let the same calls pass.
