@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,10 @@ func TestClientGoesWhileAsked(t *testing.T) {
 	for _, client := range []string{"typescript1/stdio", "typescript1/http", "typescript2/stdio/modern", "typescript2/http/modern"} {
 		for name, goes := range map[string]func(*typescript){"leaves": (*typescript).leave, "killed": (*typescript).kill} {
 			t.Run(client+"/"+name, func(t *testing.T) {
+				if name == "leaves" && client != "typescript1/stdio" && os.Getenv("ORCHESTRA_LONG") != "1" {
+					t.Log("left to ORCHESTRA_LONG=1")
+					return
+				}
 				t.Parallel()
 				w := newWorkspace(t)
 				w.asksForCommands()
@@ -317,7 +322,7 @@ func TestFiftyAskedWhileReadsAreServed(t *testing.T) {
 // A client that did not declare forms is never sent one (typescript.show holds
 // it to that), and where only it could be asked the refusal stands.
 func TestWithoutFormsNobodyIsAsked(t *testing.T) {
-	for _, c := range []string{"typescript1/stdio", "typescript1/http", "typescript2/stdio/modern", "typescript2/http/modern"} {
+	for _, c := range []string{"typescript1/stdio", "typescript2/http/modern"} {
 		for _, elicitation := range []any{nil, args{"url": args{}}} {
 			t.Run(fmt.Sprintf("%s/%v", c, elicitation), func(t *testing.T) {
 				t.Parallel()

@@ -34,25 +34,25 @@ func TestEveryAskableRefusalIsAnsweredInEachWay(t *testing.T) {
 		rows   rows
 	}{
 		// The form as a request of the server, in the middle of the call.
-		{"typescript1/stdio", newInForm(), every},
-		{"typescript1/http", newInForm(), some},
-		{"typescript1/sse", newInForm(), none},
-		{"typescript2/stdio", newInForm(), none},
-		{"go/http", newInForm(), none},
+		{"typescript1/stdio", newInForm(), everyRow},
+		{"typescript1/http", newInForm(), briefRows},
+		{"typescript1/sse", newInForm(), longOnly},
+		{"typescript2/stdio", newInForm(), longOnly},
+		{"go/http", newInForm(), longOnly},
 		// The form as the call's result, and the answer with the same call again.
-		{"typescript2/stdio/modern", newInForm(), every},
-		{"typescript2/http/modern", newInForm(), some},
-		{"go/http/modern", newInForm(), none},
+		{"typescript2/stdio/modern", newInForm(), everyRow},
+		{"typescript2/http/modern", newInForm(), briefRows},
+		{"go/http/modern", newInForm(), longOnly},
 		// Another terminal, for a client without forms, when the call has come back.
-		{"typescript1/stdio", inInbox{}, every},
-		{"typescript2/stdio/modern", inInbox{}, none},
-		{"typescript1/http", inInbox{resume: true}, none},
-		{"typescript2/http/modern", inInbox{resume: true}, every},
+		{"typescript1/stdio", inInbox{}, briefRows},
+		{"typescript2/stdio/modern", inInbox{}, longOnly},
+		{"typescript1/http", inInbox{resume: true}, longOnly},
+		{"typescript2/http/modern", inInbox{resume: true}, everyRow},
 		// The same while the call waits.
-		{"typescript1/stdio", inInboxMeanwhile{}, none},
-		{"typescript2/http/modern", inInboxMeanwhile{}, some},
+		{"typescript1/stdio", inInboxMeanwhile{}, longOnly},
+		{"typescript2/http/modern", inInboxMeanwhile{}, briefRows},
 	} {
-		if column.rows == none && !long {
+		if column.rows == longOnly && !long {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s/%s", column.client, column.way.name()), func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestEveryAskableRefusalIsAnsweredInEachWay(t *testing.T) {
 			w.askAboutEverything()
 			o := w.operator(column.client, column.way)
 			for _, row := range askables() {
-				if long || column.rows == every || row.brief {
+				if long || column.rows == everyRow || row.brief {
 					t.Run(row.name, func(t *testing.T) { o.on(t).answersAll(row) })
 				}
 			}
@@ -73,9 +73,9 @@ func TestEveryAskableRefusalIsAnsweredInEachWay(t *testing.T) {
 type rows int
 
 const (
-	none rows = iota
-	some      // one row of each kind: a path, a command, a governance tool
-	every
+	longOnly  rows = iota
+	briefRows      // one of each kind: a path, a command, a governance tool
+	everyRow
 )
 
 // operator connects an agent whose operator answers in a way.
@@ -120,7 +120,7 @@ func (o *operator) arguments(row askable, subject string, round int) args {
 }
 
 // put has a reply be given to the row's call, and looks at what was shown.
-func (o *operator) put(row askable, subject string, round int, r reply) (answer, asked) {
+func (o *operator) put(row askable, subject string, round int, r reply) (answer, displayed) {
 	o.t.Helper()
 	result, shown := o.way.put(o, row.tool, o.arguments(row, subject, round), r)
 	for _, text := range row.shows {

@@ -101,8 +101,8 @@ func (w *workspace) grants(subject string) (ids []string) {
 	return ids
 }
 
-// asked is what the operator was shown.
-type asked struct {
+// displayed is what the operator was shown.
+type displayed struct {
 	text      string
 	forIntent bool   // the answer could be given
 	id        string // where it is known
@@ -119,7 +119,7 @@ type way interface {
 	via() string
 	// put makes a call, which is asked about, has the reply be given, and
 	// returns what came of the call in the end.
-	put(o *operator, tool string, arguments args, r reply) (answer, asked)
+	put(o *operator, tool string, arguments args, r reply) (answer, displayed)
 	// unasked fails the test if somebody was asked about a call that was made.
 	unasked(t *testing.T)
 }
@@ -154,18 +154,18 @@ func (f *inForm) name() string     { return "form" }
 func (f *inForm) settings() string { return "ORCHESTRA_APPROVALS_WAIT=1m" }
 func (f *inForm) via() string      { return approval.Elicitation }
 
-func (f *inForm) put(o *operator, tool string, arguments args, r reply) (answer, asked) {
+func (f *inForm) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
 	o.t.Helper()
 	f.told <- r
 	result := o.call(tool, arguments)
 	select {
 	case shown := <-f.shown:
 		f.unasked(o.t)
-		return result, asked{text: shown.message, forIntent: strings.Contains(string(shown.schema), decisionIntent)}
+		return result, displayed{text: shown.message, forIntent: strings.Contains(string(shown.schema), decisionIntent)}
 	case <-f.told:
 	}
 	o.t.Fatalf("%s %v: nobody was asked: %s", tool, arguments, result.text())
-	return answer{}, asked{}
+	return answer{}, displayed{}
 }
 
 func (f *inForm) unasked(t *testing.T) {
@@ -196,7 +196,7 @@ func (inInbox) settings() string     { return "ORCHESTRA_APPROVALS_WAIT=0s" }
 func (inInbox) via() string          { return approval.Inbox }
 func (inInbox) unasked(t *testing.T) {}
 
-func (i inInbox) put(o *operator, tool string, arguments args, r reply) (answer, asked) {
+func (i inInbox) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
 	o.t.Helper()
 	stopped := o.refused("APPROVAL_REQUIRED", tool, arguments)
 	id, _ := stopped.details()["approval_id"].(string)
@@ -220,14 +220,14 @@ func (i inInbox) put(o *operator, tool string, arguments args, r reply) (answer,
 }
 
 // looksAt is a request as it is shown at the terminal.
-func (w *workspace) looksAt(id string) asked {
+func (w *workspace) looksAt(id string) displayed {
 	w.t.Helper()
 	r, err := w.inbox().Get(id)
 	if err != nil {
 		w.t.Fatalf("%s is not in the inbox: %v", id, err)
 	}
 	text := approval.FullViewOf(r).Message(1 << 20)
-	return asked{text, strings.Contains(text, decisionIntent), id}
+	return displayed{text, strings.Contains(text, decisionIntent), id}
 }
 
 // answers answers a request at the terminal.
@@ -252,7 +252,7 @@ type inInboxMeanwhile struct{ inInbox }
 func (inInboxMeanwhile) name() string     { return "inbox, while the call waits" }
 func (inInboxMeanwhile) settings() string { return "ORCHESTRA_APPROVALS_WAIT=1m" }
 
-func (i inInboxMeanwhile) put(o *operator, tool string, arguments args, r reply) (answer, asked) {
+func (i inInboxMeanwhile) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
 	o.t.Helper()
 	inbox := o.w.inbox()
 	before, err := inbox.Pending()
