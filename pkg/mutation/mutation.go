@@ -8,7 +8,6 @@
 package mutation
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
@@ -40,14 +39,6 @@ const (
 	Unproven    = verdict.Unproven
 	Unsupported = verdict.Unsupported
 )
-
-// Judge compares the files of one call together.
-func Judge(_ context.Context, files []File) Verdict {
-	if len(files) == 0 {
-		return Verdict{Evidence: Unsupported, Reason: "no file changed"}
-	}
-	return Verdict{Evidence: Unsupported, Reason: "this version has no parser for " + files[0].Path}
-}
 
 // Resolved is a call's class for the ledger.
 type Resolved struct {

@@ -1,0 +1,459 @@
+package golang
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
+)
+
+// converter makes trees of one file's declarations.
+type converter struct {
+	*side
+	src   *source
+	file  int
+	scope *scope
+	// labels are those of the function that is being converted.
+	labels map[string]*tree.Object
+	// decl gathers the members of the top-level declaration at hand; nil
+	// within functions.
+	decl   *tree.Decl
+	outer  *literal
+	nested int
+}
+
+// patience is after how many nodes the clock is looked at.
+const patience = 4096
+
+// enter counts nesting and work; false ends the conversion.
+func (c *converter) enter() bool {
+	c.nested++
+	c.count++
+	if c.nested > c.depth && c.err == nil {
+		c.err = errDeep
+	}
+	if c.count%patience == 0 && c.err == nil {
+		c.err = c.ctx.Err()
+	}
+	return c.err == nil
+}
+
+func (c *converter) leave() { c.nested-- }
+
+func (c *converter) node(at token.Pos, kind, text string, kids ...*tree.Node) *tree.Node {
+	return &tree.Node{Kind: kind, Text: text, Line: c.src.line(at), Kids: kids}
+}
+
+// in runs body in a block of its own.
+func (c *converter) in(body func()) {
+	saved := c.scope
+	c.scope = saved.open()
+	body()
+	c.scope = saved
+}
+
+// imports compares what is imported, under which name. Their order means
+// nothing: packages are initialised in an order of their own.
+func (c *converter) imports() {
+	for _, d := range c.src.ast.Decls {
+		gen, ok := d.(*ast.GenDecl)
+		if !ok || gen.Tok != token.IMPORT {
+			continue
+		}
+		for _, spec := range gen.Specs {
+			spec := spec.(*ast.ImportSpec)
+			name := ""
+			if spec.Name != nil {
+				name = spec.Name.Name
+			}
+			text := name + " " + strconv.Quote(unquote(spec.Path.Value))
+			if unquote(spec.Path.Value) == "C" {
+				c.src.cgo = true
+				text += preamble(spec.Doc) + preamble(gen.Doc)
+			}
+			c.src.imports = append(c.src.imports, text)
+		}
+	}
+	slices.Sort(c.src.imports)
+}
+
+// preamble is the C code above import "C", as it stands.
+func preamble(doc *ast.CommentGroup) string {
+	if doc == nil {
+		return ""
+	}
+	var all strings.Builder
+	for _, comment := range doc.List {
+		all.WriteString("\n" + comment.Text)
+	}
+	return all.String()
+}
+
+// declarations converts all but the imports, each spec of a group on its own.
+func (c *converter) declarations() {
+	for _, d := range c.src.ast.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			c.add(d.End(), func(decl *tree.Decl) { c.funcDecl(decl, d) })
+		case *ast.GenDecl:
+			c.genDecl(d)
+		}
+	}
+	if rest := c.src.takeMarks(token.Pos(1 << 60)); len(rest) > 0 {
+		c.decls = append(c.decls, &tree.Decl{Label: "directives at the end", File: c.file, Node: &tree.Node{Kind: "directives at the end", Kids: rest}})
+	}
+}
+
+// add converts one declaration that ends at end, with the directives that
+// stand before and in it.
+func (c *converter) add(end token.Pos, fill func(*tree.Decl)) {
+	decl := &tree.Decl{File: c.file}
+	c.decl = decl
+	fill(decl)
+	c.decl = nil
+	if c.err != nil {
+		return
+	}
+	decl.Node.Kids = append(decl.Node.Kids, c.src.takeMarks(end)...)
+	c.decls = append(c.decls, decl)
+}
+
+func (c *converter) genDecl(d *ast.GenDecl) {
+	switch d.Tok {
+	case token.IMPORT:
+		for _, n := range c.src.takeMarks(d.End()) {
+			c.src.header = append(c.src.header, "among imports: "+n.Text)
+		}
+	case token.TYPE:
+		for _, spec := range d.Specs {
+			spec := spec.(*ast.TypeSpec)
+			c.add(spec.End(), func(decl *tree.Decl) {
+				decl.Label = "type " + spec.Name.Name
+				decl.Node = c.typeSpec(spec, c.pkg.lookup(spec.Name.Name))
+			})
+		}
+	case token.CONST:
+		c.eachConst(d, func(spec *ast.ValueSpec, from *ast.ValueSpec, iota int) {
+			c.add(spec.End(), func(decl *tree.Decl) {
+				decl.Label = "const " + spec.Names[0].Name
+				decl.Node = c.constSpec(spec, from, iota, func(n *ast.Ident) *tree.Node { return c.global(decl, n) })
+			})
+		})
+	case token.VAR:
+		for _, spec := range d.Specs {
+			c.varDecls(spec.(*ast.ValueSpec))
+		}
+	}
+}
+
+// eachConst gives each spec of a group with the one whose expressions it
+// repeats.
+func (c *converter) eachConst(d *ast.GenDecl, each func(spec, from *ast.ValueSpec, iota int)) {
+	var from *ast.ValueSpec
+	for i, spec := range d.Specs {
+		spec := spec.(*ast.ValueSpec)
+		if from == nil || len(spec.Values) > 0 || spec.Type != nil {
+			from = spec
+		}
+		each(spec, from, i)
+	}
+}
+
+func (c *converter) constSpec(spec, from *ast.ValueSpec, iota int, name func(*ast.Ident) *tree.Node) *tree.Node {
+	n := c.node(spec.Pos(), "constant declaration", "")
+	var kids []*tree.Node
+	if from.Type != nil {
+		kids = append(kids, c.node(spec.Pos(), "of type", "", c.typ(from.Type)))
+	}
+	usesIota := false
+	for _, v := range from.Values {
+		e := c.expr(v)
+		e.Walk(func(k *tree.Node) bool {
+			usesIota = usesIota || k.Kind == "name" && k.Text == "iota"
+			return true
+		})
+		kids = append(kids, e)
+	}
+	if usesIota {
+		n.Text = "iota " + strconv.Itoa(iota)
+	}
+	for _, id := range spec.Names {
+		n.Kids = append(n.Kids, name(id))
+	}
+	n.Kids = append(n.Kids, kids...)
+	return n
+}
+
+// global is the name of a package-level declaration where it is declared.
+func (c *converter) global(decl *tree.Decl, id *ast.Ident) *tree.Node {
+	if id.Name == "_" {
+		return c.node(id.Pos(), "name", "_")
+	}
+	o := c.pkg.lookup(id.Name)
+	if decl != nil && o != nil && !slices.Contains(decl.Objects, o) {
+		decl.Objects = append(decl.Objects, o)
+	}
+	return &tree.Node{Kind: "name", Object: o, Line: c.src.line(id.Pos())}
+}
+
+// varDecls converts a var spec, one declaration for each variable where each
+// has a value of its own.
+func (c *converter) varDecls(spec *ast.ValueSpec) {
+	if len(spec.Values) != 0 && len(spec.Values) != len(spec.Names) {
+		c.add(spec.End(), func(decl *tree.Decl) { c.varDecl(decl, spec, spec.Names, spec.Values) })
+		return
+	}
+	for i, name := range spec.Names {
+		end := spec.Pos() // directives behind it go to the last
+		if i == len(spec.Names)-1 {
+			end = spec.End()
+		}
+		c.add(end, func(decl *tree.Decl) {
+			var values []ast.Expr
+			if len(spec.Values) > 0 {
+				values = spec.Values[i : i+1]
+			}
+			c.varDecl(decl, spec, spec.Names[i:i+1], values)
+			decl.Node.Line = c.src.line(name.Pos())
+		})
+	}
+}
+
+func (c *converter) varDecl(decl *tree.Decl, spec *ast.ValueSpec, names []*ast.Ident, values []ast.Expr) {
+	decl.Label = "var " + names[0].Name
+	n := c.node(spec.Pos(), "variable declaration", strconv.Itoa(len(names)))
+	for _, id := range names {
+		n.Kids = append(n.Kids, c.global(decl, id))
+	}
+	var typ *tree.Node
+	if spec.Type != nil {
+		typ = c.typ(spec.Type)
+		n.Kids = append(n.Kids, c.node(spec.Pos(), "of type", "", typ))
+	}
+	var inits []*tree.Node
+	for _, v := range values {
+		inits = append(inits, c.expr(v))
+	}
+	n.Kids = append(n.Kids, inits...)
+	c.note(n.Kids[:len(names)], typ, inits)
+	decl.Node, decl.Order = n, c.orderOf(inits)
+}
+
+// note keeps how the types of variables can be found.
+func (c *converter) note(names []*tree.Node, typ *tree.Node, inits []*tree.Node) {
+	for i, n := range names {
+		assigned := n.Kind == "name" && n.Object != nil && n.Object.Reach == tree.Local
+		if n.Object == nil || assigned || c.values[n.Object] != nil {
+			continue
+		}
+		v := &value{typ: typ}
+		if len(inits) == len(names) {
+			v.init = inits[i]
+		}
+		c.values[n.Object] = v
+	}
+}
+
+func (c *converter) funcDecl(decl *tree.Decl, d *ast.FuncDecl) {
+	n := c.node(d.Pos(), "function", "")
+	decl.Label = "func " + d.Name.Name
+	if d.Recv != nil {
+		n.Kind = "method"
+		decl.Label = "method " + d.Name.Name
+	}
+	c.labels = map[string]*tree.Object{}
+	c.in(func() {
+		var receiver *typeInfo
+		var after []func()
+		if d.Recv != nil {
+			var recv *tree.Node
+			recv, receiver, after = c.receiver(d.Recv)
+			n.Kids = append(n.Kids, recv)
+			if id := receiverBase(receiverType(d.Recv)); id != nil {
+				decl.Label = "method " + id.Name + "." + d.Name.Name
+			}
+		}
+		n.Kids = append(n.Kids, c.funcName(decl, d, receiver))
+		if d.Type.TypeParams != nil {
+			n.Kids = append(n.Kids, c.typeParams(d.Type.TypeParams))
+		}
+		signature, declare := c.signature(d.Type)
+		n.Kids = append(n.Kids, signature)
+		for _, f := range append(after, declare...) {
+			f()
+		}
+		c.noteFunction(d, n, signature, receiver)
+		if d.Body != nil {
+			n.Kids = append(n.Kids, c.body(d.Body))
+		}
+	})
+	c.labels = nil
+	decl.Node = n
+	if d.Recv == nil && (d.Name.Name == "init" || c.src.isTest() && testKind(d.Name.Name) != "") {
+		decl.Order = tree.Effect
+	}
+	if d.Recv == nil && d.Body == nil {
+		c.pin(d.Name, "its body is in another file")
+	}
+}
+
+func (c *converter) pin(name *ast.Ident, why string) {
+	if o := c.pkg.lookup(name.Name); o != nil {
+		o.Pinned = why
+	}
+}
+
+// body converts a function's outermost block, whose names are in one block
+// with the parameters.
+func (c *converter) body(b *ast.BlockStmt) *tree.Node {
+	saved := c.decl
+	c.decl = nil
+	n := c.node(b.Pos(), "body", "", c.stmts(b.List)...)
+	c.decl = saved
+	return n
+}
+
+func (c *converter) funcName(decl *tree.Decl, d *ast.FuncDecl, receiver *typeInfo) *tree.Node {
+	switch {
+	case d.Recv == nil && d.Name.Name == "init":
+		return c.node(d.Name.Pos(), "name", "init")
+	case d.Recv == nil:
+		if d.Name.Name == "main" {
+			c.pin(d.Name, "programs start there")
+		}
+		return c.global(decl, d.Name)
+	case receiver == nil || d.Name.Name == "_":
+		c.fixed[d.Name.Name] = true
+		return c.node(d.Name.Pos(), "member", d.Name.Name)
+	}
+	m := receiver.methods[d.Name.Name]
+	if m == nil {
+		m = &member{
+			object: &tree.Object{Name: d.Name.Name, Kind: "method", Line: c.src.line(d.Name.Pos()), Reach: tree.Member},
+			owner:  receiver, method: true,
+		}
+		receiver.methods[d.Name.Name] = m
+	} else {
+		m.object.Pinned = "it is declared twice"
+	}
+	decl.Objects = append(decl.Objects, m.object)
+	return &tree.Node{Kind: "member", Object: m.object, Line: c.src.line(d.Name.Pos())}
+}
+
+// receiver converts the receiver of a method. Its name is declared by what it
+// returns, together with the parameters.
+func (c *converter) receiver(list *ast.FieldList) (n *tree.Node, owner *typeInfo, declare []func()) {
+	n = c.node(list.Pos(), "receiver", strconv.Itoa(list.NumFields()))
+	for _, f := range list.List {
+		base := plainType(f.Type)
+		for _, p := range receiverParams(base) {
+			if id, ok := ast.Unparen(p).(*ast.Ident); ok {
+				c.scope.declare(&tree.Object{Name: id.Name, Kind: "type parameter", Line: c.src.line(id.Pos())})
+			}
+		}
+		if id := receiverBase(base); id != nil {
+			owner = c.receiverType(id)
+		}
+		typ := c.typ(f.Type)
+		name := c.node(f.Pos(), "name", "_")
+		if len(f.Names) > 0 {
+			name = c.parameter(f.Names[0], "receiver", typ, &declare)
+		}
+		n.Kids = append(n.Kids, name, typ)
+	}
+	return n, owner, declare
+}
+
+func plainType(e ast.Expr) ast.Expr {
+	e = ast.Unparen(e)
+	if star, ok := e.(*ast.StarExpr); ok {
+		return ast.Unparen(star.X)
+	}
+	return e
+}
+
+func receiverType(list *ast.FieldList) ast.Expr {
+	if len(list.List) == 0 {
+		return nil
+	}
+	return plainType(list.List[0].Type)
+}
+
+func (c *converter) receiverType(id *ast.Ident) *typeInfo {
+	switch o := c.pkg.lookup(id.Name); {
+	case o == nil && c.elsewhere[id.Name] == nil:
+		c.elsewhere[id.Name] = newTypeInfo(nil)
+		return c.elsewhere[id.Name]
+	case o == nil:
+		return c.elsewhere[id.Name]
+	case o.Kind == "type":
+		return c.typeInfo(o)
+	}
+	return nil
+}
+
+func receiverBase(e ast.Expr) *ast.Ident {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.IndexExpr:
+		return receiverBase(ast.Unparen(e.X))
+	case *ast.IndexListExpr:
+		return receiverBase(ast.Unparen(e.X))
+	}
+	return nil
+}
+
+func receiverParams(e ast.Expr) []ast.Expr {
+	switch e := e.(type) {
+	case *ast.IndexExpr:
+		return []ast.Expr{e.Index}
+	case *ast.IndexListExpr:
+		return e.Indices
+	}
+	return nil
+}
+
+// noteFunction keeps what calls of a function or method give.
+func (c *converter) noteFunction(d *ast.FuncDecl, n, signature *tree.Node, receiver *typeInfo) {
+	fn := &function{decl: d, node: n, generic: d.Type.TypeParams != nil}
+	if r := signature.Kids[1]; d.Type.Results.NumFields() == 1 {
+		fn.result = r.Kids[0].Kids[len(r.Kids[0].Kids)-1]
+	}
+	switch {
+	case receiver != nil:
+		if m := receiver.methods[d.Name.Name]; m != nil {
+			m.result = fn.result
+		}
+	case d.Recv == nil:
+		if o := c.pkg.lookup(d.Name.Name); o != nil {
+			c.functions[o] = fn
+		}
+	}
+}
+
+func (c *converter) typeInfo(o *tree.Object) *typeInfo {
+	info := c.types[o]
+	if info == nil {
+		info = newTypeInfo(o)
+		c.types[o] = info
+	}
+	return info
+}
+
+func newTypeInfo(o *tree.Object) *typeInfo {
+	return &typeInfo{object: o, fields: map[string]*member{}, methods: map[string]*member{}}
+}
+
+// testKind is the prefix by which go test finds a function, or "".
+func testKind(name string) string {
+	for _, prefix := range []string{"Test", "Benchmark", "Fuzz", "Example"} {
+		if strings.HasPrefix(name, prefix) {
+			return prefix
+		}
+	}
+	return ""
+}

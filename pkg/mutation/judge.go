@@ -1,0 +1,137 @@
+package mutation
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/golang"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
+)
+
+// DefaultLimits are those of Judge. Within them a comparison takes well under
+// a second on a present-day machine.
+func DefaultLimits() Limits {
+	return Limits{Size: 2 << 20, Total: 8 << 20, Time: 2 * time.Second, Depth: 2000}
+}
+
+// Judge compares the files of one call together, within DefaultLimits. It
+// keeps nothing and may be called concurrently.
+func Judge(ctx context.Context, files []File) Verdict {
+	return JudgeWithin(ctx, files, DefaultLimits())
+}
+
+// JudgeWithin compares the files of one call together. Reaching a limit is
+// Unproven, and so is the end of ctx.
+func JudgeWithin(ctx context.Context, files []File, limits Limits) Verdict {
+	ctx, cancel := context.WithTimeout(ctx, limits.Time)
+	defer cancel()
+	changed, total := make([]File, 0, len(files)), 0
+	for _, f := range files {
+		if bytes.Equal(f.Before, f.After) && !f.Created() && !f.Deleted() && !f.Moved() {
+			continue
+		}
+		changed = append(changed, f)
+		total += len(f.Before) + len(f.After)
+	}
+	switch {
+	case len(files) == 0:
+		return Verdict{Evidence: Unsupported, Reason: "no file changed"}
+	case len(changed) == 0:
+		return Verdict{Evidence: Proven, Reason: "the content is the same as before"}
+	case total > limits.Total:
+		return verdict.Unprovenf(changed[0].Path, 0, "%d bytes are more than are compared together (%d)", total, limits.Total)
+	}
+	return combine(ctx, changed, limits)
+}
+
+// combine judges the files of each language together.
+func combine(ctx context.Context, files []File, limits Limits) Verdict {
+	var order []string
+	groups := map[string][]File{}
+	for _, f := range files {
+		name := languageOf(f)
+		if groups[name] == nil {
+			order = append(order, name)
+		}
+		groups[name] = append(groups[name], f)
+	}
+	total := Verdict{Evidence: Proven}
+	for _, name := range order {
+		v := judgeLanguage(ctx, name, groups[name], limits)
+		total.Renames, total.Moves = append(total.Renames, v.Renames...), append(total.Moves, v.Moves...)
+		if v.Evidence.Outranks(total.Evidence) {
+			total.Evidence, total.Reason = v.Evidence, v.Reason
+		}
+	}
+	switch total.Evidence {
+	case Proven, ProvenLocal:
+		total.Reason = verdict.Summary(total)
+	default:
+		total.Renames, total.Moves = nil, nil
+	}
+	return total
+}
+
+func judgeLanguage(ctx context.Context, name string, files []File, limits Limits) (v Verdict) {
+	judge := judges[name]
+	if judge == nil {
+		return Verdict{Evidence: Unsupported, Reason: "there is no parser for " + files[0].Path}
+	}
+	for _, f := range files {
+		for _, side := range [][]byte{f.Before, f.After} {
+			switch {
+			case len(side) > limits.Size:
+				return verdict.Unprovenf(f.Path, 0, "%d bytes are more than are compared (%d)", len(side), limits.Size)
+			case !utf8.Valid(side) || bytes.IndexByte(side, 0) >= 0:
+				return verdict.Unprovenf(f.Path, 0, "it is not UTF-8 text")
+			}
+		}
+	}
+	defer func() {
+		// A fault of a parser is a fault of this program, but the input is
+		// somebody else's, and the server must go on.
+		if fault := recover(); fault != nil {
+			v = verdict.Unprovenf(files[0].Path, 0, "the parser failed: %v", fault)
+		}
+	}()
+	v = judge(ctx, files, limits)
+	if err := ctx.Err(); err != nil && v.Evidence != Unproven {
+		return verdict.Unprovenf(files[0].Path, 0, "%v", tooLong(err))
+	}
+	return v
+}
+
+func tooLong(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("the comparison took too long and was given up")
+	}
+	return fmt.Errorf("the comparison was given up: %w", err)
+}
+
+// judges are the languages by name.
+var judges = map[string]verdict.Judge{
+	"go": golang.Judge,
+}
+
+// extensions give the language of a file by the end of its name, in lower
+// case.
+var extensions = map[string]string{
+	".go": "go",
+}
+
+// languageOf is the language of a file; one that changed its extension has
+// none that both sides could be compared in.
+func languageOf(f File) string {
+	after := extensions[strings.ToLower(path.Ext(f.Path))]
+	if before := extensions[strings.ToLower(path.Ext(cmp.Or(f.From, f.Path)))]; before != after {
+		return ""
+	}
+	return after
+}
