@@ -11,7 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/data"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/golang"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/prose"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
@@ -117,18 +119,27 @@ func tooLong(err error) error {
 
 // judges are the languages by name.
 var judges = map[string]verdict.Judge{
-	"go": golang.Judge,
+	"go":       golang.Judge,
+	"json":     data.JSON,
+	"yaml":     data.YAML,
+	"toml":     data.TOML,
+	"markdown": prose.Markdown,
+	"text":     prose.Text,
 }
 
 // extensions give the language of a file by the end of its name, in lower
 // case.
 var extensions = map[string]string{
-	".go": "go",
+	".go": "go", ".json": "json", ".jsonc": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml",
+	".md": "markdown", ".markdown": "markdown", ".txt": "text",
 }
 
 // languageOf is the language of a file; one that changed its extension has
 // none that both sides could be compared in.
 func languageOf(f File) string {
+	if path.Base(f.Path) == "CMakeLists.txt" {
+		return "" // a program, whatever its name says
+	}
 	after := extensions[strings.ToLower(path.Ext(f.Path))]
 	if before := extensions[strings.ToLower(path.Ext(cmp.Or(f.From, f.Path)))]; before != after {
 		return ""

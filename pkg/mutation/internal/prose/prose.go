@@ -1,0 +1,182 @@
+// Package prose judges changes of Markdown and plain text.
+//
+// Text is its own meaning, so that only white space that the format ignores
+// may change: line endings, the end of the file, white space at the end of
+// lines, and in Markdown the number of blank lines between paragraphs. In
+// Markdown, code, front matter, raw HTML and quotations that hold code keep
+// every character, and so do the two spaces at the end of a line that break
+// it.
+package prose
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
+)
+
+// Text is a verdict.Judge for plain text.
+func Text(_ context.Context, files []verdict.File, _ verdict.Limits) verdict.Verdict {
+	return judge(files, func(lines []line) []line {
+		for i := range lines {
+			lines[i].text = strings.TrimRight(lines[i].text, " \t")
+		}
+		return lines
+	})
+}
+
+// Markdown is a verdict.Judge for CommonMark and its dialects.
+func Markdown(_ context.Context, files []verdict.File, _ verdict.Limits) verdict.Verdict {
+	return judge(files, plain)
+}
+
+type line struct {
+	number int
+	text   string
+}
+
+func judge(files []verdict.File, normal func([]line) []line) verdict.Verdict {
+	for _, f := range files {
+		switch {
+		case f.Created():
+			return verdict.Unprovenf(f.Path, 0, "the file is new")
+		case f.Deleted():
+			return verdict.Unprovenf(f.Path, 0, "the file was deleted")
+		case f.Moved():
+			return verdict.Unprovenf(f.Path, 0, "the file moved, and what links to %s is not known", f.From)
+		}
+		before, after := normal(split(f.Before)), normal(split(f.After))
+		for i := range max(len(before), len(after)) {
+			switch {
+			case i >= len(after):
+				return verdict.Unprovenf(f.Path, 0, "text was removed at the end")
+			case i >= len(before):
+				return verdict.Unprovenf(f.Path, after[i].number, "text was added at the end")
+			case before[i].text != after[i].text:
+				return verdict.Unprovenf(f.Path, after[i].number, "%s", change(before[i].text, after[i].text))
+			}
+		}
+	}
+	return verdict.Verdict{Evidence: verdict.Proven}
+}
+
+func change(before, after string) string {
+	if strings.TrimSpace(before) == strings.TrimSpace(after) {
+		return "white space changed where it means something"
+	}
+	return fmt.Sprintf("the text changed to %q", short(after))
+}
+
+const shown = 40
+
+func short(text string) string {
+	if runes := []rune(text); len(runes) > shown {
+		return string(runes[:shown]) + "…"
+	}
+	return text
+}
+
+// split gives the lines without their endings, and without the empty ones at
+// the end.
+func split(content []byte) (lines []line) {
+	for i, text := range strings.Split(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n") {
+		lines = append(lines, line{i + 1, text})
+	}
+	for len(lines) > 0 && strings.Trim(lines[len(lines)-1].text, " \t") == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+var (
+	fence = regexp.MustCompile("^([ ]{0,3}|[ ]*)(`{3,}|~{3,})")
+	// opaque lines hold what is not followed here: raw HTML, code in
+	// quotations or directly behind the mark of a list.
+	opaque = regexp.MustCompile("^[ \t]*<|^[ \t]*(>|[-+*]|[0-9]+[.)]).*(```|~~~)")
+)
+
+// plain drops the white space that Markdown ignores.
+func plain(lines []line) (kept []line) {
+	if slices.ContainsFunc(lines, func(l line) bool { return opaque.MatchString(l.text) }) || !balanced(lines) {
+		return lines
+	}
+	closing, near := "", nearCode(lines)
+	for i, l := range lines {
+		switch {
+		case closing != "":
+			if strings.HasPrefix(strings.TrimLeft(l.text, " "), closing) && strings.Trim(l.text, " \t"+closing[:1]) == "" {
+				closing = ""
+			}
+		case i == 0 && (l.text == "---" || l.text == "+++"):
+			return lines // front matter
+		case fence.MatchString(l.text):
+			closing = fence.FindStringSubmatch(l.text)[2]
+		case isBlank(l.text):
+			if !near[i] {
+				if i > 0 && isBlank(lines[i-1].text) {
+					continue
+				}
+				l.text = ""
+			}
+		case !isIndented(l.text):
+			l.text = ended(l.text)
+		}
+		kept = append(kept, l)
+	}
+	return kept
+}
+
+// balanced tells whether every fence is closed.
+func balanced(lines []line) bool {
+	closing := ""
+	for _, l := range lines {
+		if closing == "" {
+			if m := fence.FindStringSubmatch(l.text); m != nil {
+				closing = m[2]
+			}
+		} else if strings.HasPrefix(strings.TrimLeft(l.text, " "), closing) && strings.Trim(l.text, " \t"+closing[:1]) == "" {
+			closing = ""
+		}
+	}
+	return closing == ""
+}
+
+func isBlank(text string) bool { return strings.Trim(text, " \t") == "" }
+
+// isIndented lines may be code, or belong to a list.
+func isIndented(text string) bool {
+	return strings.HasPrefix(text, "  ") || strings.HasPrefix(text, "\t") || strings.HasPrefix(text, " \t")
+}
+
+// nearCode marks the blank lines where the next line with text, on either
+// side, could be code.
+func nearCode(lines []line) []bool {
+	near := make([]bool, len(lines))
+	indented := false
+	for i, l := range lines {
+		if !isBlank(l.text) {
+			indented = isIndented(l.text)
+		}
+		near[i] = indented
+	}
+	indented = false
+	for i, l := range slices.Backward(lines) {
+		if !isBlank(l.text) {
+			indented = isIndented(l.text)
+		}
+		near[i] = near[i] || indented
+	}
+	return near
+}
+
+// ended drops one space at the end of a line. Two break the line, and within
+// a code span even one counts.
+func ended(text string) string {
+	if strings.HasSuffix(text, " ") && !strings.HasSuffix(text, "  ") && !strings.HasSuffix(text, "\t ") && strings.Count(text, "`")%2 == 0 {
+		return text[:len(text)-1]
+	}
+	return text
+}
