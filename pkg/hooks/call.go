@@ -75,6 +75,7 @@ type Call struct {
 
 	progress func(string, float64, float64)
 	leave    func()
+	judged   *judged
 	request  Request
 }
 
@@ -110,6 +111,7 @@ func (c *Call) Release() {
 	for _, f := range c.Effects.Files {
 		f.Before, f.After = nil, nil
 	}
+	c.judged = nil
 }
 
 // UntrackedIntent is the intent id that records carry in a workspace without

@@ -38,9 +38,10 @@ type Engine struct {
 	pre   [stages][]preEntry
 	post  []PostHook
 	// programs run behind post.
-	programs  []PostHook
-	onRefusal func(context.Context, *Call, *refusal.Refusal)
-	fresh     Freshness
+	programs   []PostHook
+	onRefusal  func(context.Context, *Call, *refusal.Refusal)
+	fresh      Freshness
+	quietClass bool
 	// addToRefusal may be nil.
 	addToRefusal func(*refusal.Refusal) *refusal.Refusal
 	// timeout is for hooks that are added from now on.

@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -183,36 +182,6 @@ func (u unwritten) Record(ctx context.Context, outcome *Outcome) (string, error)
 }
 func (unwritten) Done()                         {}
 func (unwritten) Abort(back func() error) error { return back() }
-
-// classify resolves the class of what changed, before the record is drafted.
-func (e *Engine) classify(ctx context.Context, call *Call, outcome *Outcome) {
-	if outcome.Class.Class != "" {
-		return
-	}
-	outcome.Class = mutation.Resolve(call.Declared, verdictOn(ctx, outcome.Changed()))
-	if outcome.Class.Warning != "" {
-		outcome.Warnings = append(outcome.Warnings, outcome.Class.Warning)
-	}
-}
-
-// verdictOn judges what is known of the changed files; of what was not read
-// nothing is proven.
-func verdictOn(ctx context.Context, changed []FileOutcome) mutation.Verdict {
-	for _, f := range changed {
-		if f.Unread {
-			return mutation.Verdict{Evidence: mutation.Unproven, Reason: "the content of " + f.Path + " is not known"}
-		}
-	}
-	return mutation.Judge(ctx, judged(changed))
-}
-
-func judged(changed []FileOutcome) []mutation.File {
-	files := make([]mutation.File, 0, len(changed))
-	for _, f := range changed {
-		files = append(files, mutation.File{Path: f.Path, Before: f.Before, After: f.After})
-	}
-	return files
-}
 
 // record writes the ledger record of an outcome that needs one. The change has
 // happened: a caller that goes away now must not keep it out of the ledger.

@@ -109,6 +109,7 @@ type Class struct {
 	Declared string `json:"declared,omitzero"`
 	Computed string `json:"computed,omitzero"`
 	Evidence string `json:"evidence,omitzero"` // proven, proven-local, unproven, unsupported
+	Reason   string `json:"reason,omitzero"`   // one line, without what the files say
 }
 
 // Contributor is who made a change.

@@ -47,6 +47,8 @@ type Resolved struct {
 	// Declared is empty when the agent declared nothing.
 	Declared Class
 	Evidence Evidence
+	// Reason is the verdict's.
+	Reason string
 	// Warning is set when a declared refactor was recorded as an evolution.
 	Warning string
 }
@@ -54,7 +56,7 @@ type Resolved struct {
 // Resolve applies SPEC 11: AST_REFACTOR only when proven or proven-local, or
 // when declared and the language is unsupported.
 func Resolve(declared Class, v Verdict) Resolved {
-	r := Resolved{Class: Evolution, Declared: declared, Evidence: v.Evidence}
+	r := Resolved{Class: Evolution, Declared: declared, Evidence: v.Evidence, Reason: v.Reason}
 	switch v.Evidence {
 	case Proven, ProvenLocal:
 		r.Class = Refactor

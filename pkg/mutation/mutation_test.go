@@ -28,4 +28,3 @@ func TestResolve(t *testing.T) {
 		}
 	}
 }
-

@@ -79,7 +79,7 @@ func (r *review) contentsOf(call []*record) (files []mutation.File, complete boo
 			if c.Op == ledger.OpUnchanged || c.Before == c.After {
 				continue
 			}
-			f := mutation.File{Path: c.Path}
+			f := mutation.File{Path: c.Path, From: c.From}
 			var before, after bool
 			f.Before, before = r.blob(c.BeforeOID)
 			f.After, after = r.blob(c.AfterOID)

@@ -492,7 +492,9 @@ func TestClassClaims(t *testing.T) {
 			if got := file(t, report, "src/a.txt").Evidence; got != c.evidence {
 				t.Errorf("evidence %s", got)
 			}
-			unsupported := r.review(review.Options{})
+			unsupported := r.review(review.Options{Judge: func(context.Context, []mutation.File) mutation.Verdict {
+				return mutation.Verdict{Evidence: mutation.Unsupported}
+			}})
 			want(t, unsupported, review.Error)
 			if !strings.Contains(strings.Join(unsupported.Unproven, "\n"), "claim a refactor that could not be checked again") {
 				t.Errorf("%q", unsupported.Unproven)

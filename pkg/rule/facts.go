@@ -40,7 +40,8 @@ type Session struct {
 	Client, ClientVersion, Model string
 }
 
-// Class is the mutation class.
+// Class is the mutation class. The functions are called only by conditions that ask; a nil one stands for nothing.
 type Class struct {
-	Declared, Computed string
+	Declared           string
+	Computed, Evidence func() string
 }

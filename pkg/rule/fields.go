@@ -58,7 +58,8 @@ func catalogue() []Field {
 		{Name: "session.model", kind: text, get: func(f *Facts) any { return f.Session.Model }, Doc: "The model's id, where the client says it; else empty."},
 
 		{Name: "class.declared", kind: text, get: func(f *Facts) any { return f.Class.Declared }, Doc: "`AST_REFACTOR` or `INTENT_EVOLUTION` as the agent declared it, else empty."},
-		{Name: "class.computed", kind: text, get: func(f *Facts) any { return f.Class.Computed }, Doc: "The class as computed. Empty in this version: classes are not computed yet."},
+		{Name: "class.computed", kind: text, get: func(f *Facts) any { return lazy(f.Class.Computed) }, Doc: "The class that the record will have. Empty for a command, which changes what it changes."},
+		{Name: "class.evidence", kind: text, get: func(f *Facts) any { return lazy(f.Class.Evidence) }, Doc: "`proven`, `proven-local`, `unproven` or `unsupported` ([classes](classes.md)). Empty for a command."},
 	}
 }
 

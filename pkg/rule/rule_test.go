@@ -31,7 +31,7 @@ func TestFieldsHaveTheirValues(t *testing.T) {
 		Command: rule.Command{Line: "go test", Cwd: "sub", Background: true, Programs: [][]string{{"go", "test"}}},
 		Intent:  rule.Intent{ID: "INT-1", Name: "n", Status: "IN_PROGRESS", Agent: "ag", OwnedScope: []string{"src/**"}},
 		Session: rule.Session{Client: "c", ClientVersion: "1", Model: "m"},
-		Class:   rule.Class{Declared: "AST_REFACTOR", Computed: "INTENT_EVOLUTION"},
+		Class:   rule.Class{Declared: "AST_REFACTOR", Computed: func() string { return "INTENT_EVOLUTION" }, Evidence: func() string { return "unproven" }},
 	}
 	values := map[string]string{
 		"tool": `"apply_patch"`, "paths": `["a", "b"]`,

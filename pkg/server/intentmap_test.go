@@ -20,7 +20,7 @@ func TestIntentMap(t *testing.T) {
 	b.ok("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"})
 	b.ok("apply_diff", args{"session": five, "path": "docs/other.md", "diff": "<<<<<<< SEARCH\n# Other\n=======\n# Its\n>>>>>>> REPLACE"})
 	b.ok("apply_patch", args{"session": five, "patch": patch("*** Add File: p.txt", "+x")})
-	b.ok("write_to_file", args{"session": five, "path": "refactored.txt", "content": "x", "mutation_class": "AST_REFACTOR"})
+	b.ok("write_to_file", args{"session": five, "path": "refactored.zig", "content": "x", "mutation_class": "AST_REFACTOR"})
 	b.hangUp()
 	b.close() // writes what is pending
 	text := b.read(".orchestration/intent_map.md")
@@ -34,7 +34,7 @@ func TestIntentMap(t *testing.T) {
 			t.Errorf("%s is not in the map with its date:\n%s", path, text)
 		}
 	}
-	if strings.Contains(text, "refactored.txt") {
+	if strings.Contains(text, "refactored.zig") {
 		t.Errorf("a refactor is in the map:\n%s", text)
 	}
 
@@ -52,12 +52,12 @@ func TestIntentMap(t *testing.T) {
 	}
 }
 
-// The class of a record is the declared one where nothing contradicts it; a
+// The class of a record is the declared one where there is no parser; a
 // session's declaration holds for calls that make none.
 func TestMutationClassOfRecords(t *testing.T) {
 	b := start(t, newWorkspace(t)).connect()
 	s := b.ok("select_active_intent", args{"intent_id": "INT-005", "mutation_class": "AST_REFACTOR"}).str("session")
-	for path, c := range map[string]struct{ declared, want string }{"a.txt": {"", "AST_REFACTOR"}, "b.txt": {"INTENT_EVOLUTION", "INTENT_EVOLUTION"}, "c.txt": {"AST_REFACTOR", "AST_REFACTOR"}} {
+	for path, c := range map[string]struct{ declared, want string }{"a.zig": {"", "AST_REFACTOR"}, "b.zig": {"INTENT_EVOLUTION", "INTENT_EVOLUTION"}, "c.zig": {"AST_REFACTOR", "AST_REFACTOR"}, "new.txt": {"AST_REFACTOR", "INTENT_EVOLUTION"}} {
 		arguments := args{"session": s, "path": path, "content": "x"}
 		if c.declared != "" {
 			arguments["mutation_class"] = c.declared
@@ -102,7 +102,7 @@ func TestIntentMapFromTheLedger(t *testing.T) {
 	one, five := b.selects("INT-001"), b.selects("INT-005")
 	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
 	b.ok("apply_patch", args{"session": five, "patch": patch("*** Add File: p`q.txt", "+x")})
-	b.ok("write_to_file", args{"session": five, "path": "refactored.txt", "content": "x", "mutation_class": "AST_REFACTOR"})
+	b.ok("write_to_file", args{"session": five, "path": "refactored.zig", "content": "x", "mutation_class": "AST_REFACTOR"})
 	b.ok("update_intent", args{"session": five, "intent_id": "INT-005", "status": "DONE"})
 	b.hangUp()
 	b.close()

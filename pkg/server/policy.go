@@ -34,6 +34,7 @@ func policyOf(s settings.Settings) (gate.Policy, error) {
 		AllowUninitialized: s.Uninitialized == settings.Allow,
 		ScopeRequired:      s.Scope.Required,
 		EnforceClass:       s.MutationClass == settings.Enforce,
+		QuietClass:         s.MutationClass == settings.Record,
 		Commands:           commands,
 		NetworkDenied:      s.Commands.Network == settings.Deny,
 		Rules:              rules,

@@ -34,8 +34,9 @@ type Policy struct {
 	AllowUninitialized bool
 	// ScopeRequired refuses intents without owned_scope.
 	ScopeRequired bool
-	// EnforceClass refuses a declared refactor that is not proven.
-	EnforceClass bool
+	// EnforceClass refuses a declared refactor that is not proven; QuietClass
+	// leaves out the warning.
+	EnforceClass, QuietClass bool
 	// Commands are the settings' rules for commands; those of the intent are
 	// added for each call.
 	Commands policy.Policy
@@ -66,6 +67,7 @@ type Ledger interface {
 
 // Register adds the shipped gate to the engine, in order.
 func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Policy) {
+	e.SetQuietClass(p.QuietClass)
 	at := func(stage hooks.Stage, name string, check func(*hooks.Call) hooks.Decision) {
 		e.AddGate(stage, hooks.PreFunc(name, func(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
 			return check(call), nil

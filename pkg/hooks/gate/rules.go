@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -31,7 +32,7 @@ func rules(ctx context.Context, c *hooks.Call, p Policy) hooks.Decision {
 	ctx, cancel := context.WithTimeout(ctx, rulesTime)
 	defer cancel()
 	var asks []hooks.Check
-	facts := factsOf(c)
+	facts := factsOf(ctx, c)
 	for _, r := range all {
 		for _, f := range facts {
 			holds, err := r.Holds(ctx, f)
@@ -103,11 +104,11 @@ const kindCommand = "command"
 // factsOf returns what a rule is evaluated over: one for each file that the
 // call changes, one for its command, and one without an effect for a call that
 // has none.
-func factsOf(c *hooks.Call) []*rule.Facts {
+func factsOf(ctx context.Context, c *hooks.Call) []*rule.Facts {
 	base := rule.Facts{
 		Tool: c.Tool, Paths: mutated(c), Intent: intentFacts(c),
 		Session: rule.Session{Client: c.Caller.ClientName, ClientVersion: c.Caller.ClientVersion, Model: c.Caller.ModelID},
-		Class:   rule.Class{Declared: string(c.Declared)},
+		Class:   classFacts(ctx, c),
 	}
 	if command := c.Effects.Command; command != nil {
 		base.Command = commandFacts(command)
@@ -130,6 +131,23 @@ func factsOf(c *hooks.Call) []*rule.Facts {
 		add(rule.Effect{})
 	}
 	return all
+}
+
+func classFacts(ctx context.Context, c *hooks.Call) rule.Class {
+	ask := func(tell func(mutation.Resolved) string) func() string {
+		return func() string {
+			v, ok := c.Planned(ctx)
+			if !ok {
+				return ""
+			}
+			return tell(mutation.Resolve(c.Declared, v))
+		}
+	}
+	return rule.Class{
+		Declared: string(c.Declared),
+		Computed: ask(func(r mutation.Resolved) string { return string(r.Class) }),
+		Evidence: ask(func(r mutation.Resolved) string { return string(r.Evidence) }),
+	}
 }
 
 func intentFacts(c *hooks.Call) rule.Intent {

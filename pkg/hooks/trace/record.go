@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -257,6 +259,7 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 			Declared: string(outcome.Class.Declared),
 			Computed: string(outcome.Class.Class),
 			Evidence: string(outcome.Class.Evidence),
+			Reason:   reasonOf(outcome.Class),
 		}
 	}
 	if cmd := outcome.Command; cmd != nil {
@@ -279,6 +282,20 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		}
 	}
 	return rec
+}
+
+// maxReason bounds the reason of a class in a record, in bytes.
+const maxReason = 400
+
+// reasonOf is why a change has its class, where something was compared.
+func reasonOf(class mutation.Resolved) string {
+	switch {
+	case class.Evidence == mutation.Unsupported:
+		return ""
+	case len(class.Reason) <= maxReason:
+		return class.Reason
+	}
+	return strings.ToValidUTF8(class.Reason[:maxReason], "") + "…"
 }
 
 // commandOf is a command without what looks like a secret: a record cannot be

@@ -102,13 +102,15 @@ func (c *converter) unknown(n ast.Node) {
 }
 
 func (c *converter) basicLit(e *ast.BasicLit) *tree.Node {
-	if e.Kind == token.STRING {
-		return c.node(e.Pos(), "string", unquote(e.Value))
+	n := c.node(e.Pos(), "number", e.Value)
+	n.Literal = true
+	switch e.Kind {
+	case token.STRING:
+		n.Kind, n.Text = "string", unquote(e.Value)
+	case token.CHAR:
+		n.Kind, n.Text = "character", unquote(e.Value)
 	}
-	if e.Kind == token.CHAR {
-		return c.node(e.Pos(), "character", unquote(e.Value))
-	}
-	return c.node(e.Pos(), "number", e.Value)
+	return n
 }
 
 func (c *converter) arrayType(e *ast.ArrayType) *tree.Node {

@@ -123,7 +123,7 @@ func (f *source) examples() (bodies []*ast.BlockStmt) {
 func (f *source) takeMarks(end token.Pos) (nodes []*tree.Node) {
 	for f.next < len(f.marks) && f.marks[f.next].at < end {
 		m := f.marks[f.next]
-		nodes = append(nodes, &tree.Node{Kind: "directive", Text: m.text, Line: f.line(m.at)})
+		nodes = append(nodes, &tree.Node{Kind: "directive", Text: m.text, Literal: true, Line: f.line(m.at)})
 		f.next++
 	}
 	return nodes

@@ -15,7 +15,10 @@
 // renamings matter to somebody else, is for the judge to say.
 package tree
 
-import "fmt"
+import (
+	"fmt"
+	"unicode"
+)
 
 // Reach says who else can use a name.
 type Reach int
@@ -53,8 +56,10 @@ type Node struct {
 	// Object is what a name stands for; nil for all other nodes, and for names
 	// that the program does not declare, which are Text.
 	Object *Object
-	Line   int
-	Kids   []*Node
+	// Literal text is not quoted in reasons.
+	Literal bool
+	Line    int
+	Kids    []*Node
 }
 
 // Difference is the first place where two trees are not the same.
@@ -112,6 +117,9 @@ func (p *Pairing) Compare(before, after *Node) *Difference {
 		return d
 	}
 	if before.Text != after.Text {
+		if before.String() == after.String() {
+			return &Difference{before, after, fmt.Sprintf("%s is another one", after)}
+		}
 		return &Difference{before, after, fmt.Sprintf("%s became %s", before, after)}
 	}
 	for i := range min(len(before.Kids), len(after.Kids)) {
@@ -158,18 +166,36 @@ func (p *Pairing) compareNames(before, after *Node) *Difference {
 // quoted is how much of a node's text a reason shows.
 const quoted = 40
 
+// String names a node for a reason. Reasons stand in records that cannot be
+// taken back, so they quote names and operators, but not literals, which may
+// be secrets.
 func (n *Node) String() string {
 	text := n.Text
 	if n.Object != nil {
 		text = n.Object.Name
 	}
+	if !isWord(text) && len(text) > longestOperator {
+		text = ""
+	}
 	if runes := []rune(text); len(runes) > quoted {
 		text = string(runes[:quoted]) + "…"
 	}
-	if text == "" {
+	if text == "" || n.Literal {
 		return "the " + n.Kind
 	}
 	return fmt.Sprintf("the %s %q", n.Kind, text)
+}
+
+// longestOperator of any language, in bytes.
+const longestOperator = 4
+
+func isWord(text string) bool {
+	for _, r := range text {
+		if r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return true
 }
 
 // Walk calls visit for each node, parents first, until it returns false, which

@@ -1,0 +1,103 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+)
+
+// emptyHash is that of a file without content.
+var emptyHash = func() string {
+	sum := sha256.Sum256(nil)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}()
+
+// judged is a verdict with what it is about.
+type judged struct {
+	files   []mutation.File
+	verdict mutation.Verdict
+}
+
+// Verdict judges changes of this call. The gate, rules and the record ask for
+// the same ones, which are compared once. It is for the call's own goroutine.
+func (c *Call) Verdict(ctx context.Context, files []mutation.File) mutation.Verdict {
+	if c.judged != nil && slices.EqualFunc(c.judged.files, files, sameFile) {
+		return c.judged.verdict
+	}
+	v := mutation.Judge(ctx, files)
+	if ctx.Err() == nil {
+		c.judged = &judged{files, v}
+	}
+	return v
+}
+
+func sameFile(x, y mutation.File) bool {
+	return x.Path == y.Path && x.From == y.From && (x.Before == nil) == (y.Before == nil) && (x.After == nil) == (y.After == nil) &&
+		bytes.Equal(x.Before, y.Before) && bytes.Equal(x.After, y.After)
+}
+
+// Planned judges what the call means to change, from AtPlan on. ok is false
+// where that is not known yet: a command writes what it writes.
+func (c *Call) Planned(ctx context.Context) (v mutation.Verdict, ok bool) {
+	if c.Effects.Command != nil {
+		return mutation.Verdict{}, false
+	}
+	var files []mutation.File
+	for _, f := range c.Effects.Files {
+		if !f.Mutates() {
+			continue
+		}
+		file := mutation.File{Path: f.Path, Before: present(f.Before, f.BeforeHash), After: present(f.After, f.AfterHash)}
+		if f.Kind == Move && f.To != "" {
+			file.Path, file.From = f.To, f.Path
+		}
+		files = append(files, file)
+	}
+	return c.Verdict(ctx, files), len(files) > 0
+}
+
+// present is the content of a file that exists if it has a hash.
+func present(content []byte, hash string) []byte {
+	switch {
+	case hash == "":
+		return nil
+	case content == nil:
+		return []byte{}
+	}
+	return content
+}
+
+// classify resolves the class of what changed, before the record is drafted.
+func (e *Engine) classify(ctx context.Context, call *Call, outcome *Outcome) {
+	if outcome.Class.Class != "" {
+		return
+	}
+	outcome.Class = mutation.Resolve(call.Declared, verdictOf(ctx, call, outcome.Changed()))
+	if outcome.Class.Warning != "" && !e.quietClass {
+		outcome.Warnings = append(outcome.Warnings, outcome.Class.Warning)
+	}
+}
+
+func verdictOf(ctx context.Context, call *Call, changed []FileOutcome) mutation.Verdict {
+	files := make([]mutation.File, 0, len(changed))
+	for _, f := range changed {
+		if f.Unread || !hasContent(f.Before, f.BeforeHash) || !hasContent(f.After, f.AfterHash) {
+			return mutation.Verdict{Evidence: mutation.Unproven, Reason: f.Path + ": its content is not known any more"}
+		}
+		files = append(files, mutation.File{Path: f.Path, From: f.From, Before: present(f.Before, f.BeforeHash), After: present(f.After, f.AfterHash)})
+	}
+	return call.Verdict(ctx, files)
+}
+
+// hasContent tells whether the content that a hash stands for is there.
+func hasContent(content []byte, hash string) bool {
+	return hash == "" || content != nil || hash == emptyHash
+}
+
+// SetQuietClass has declared refactors that are not proven recorded as
+// evolutions without a warning in the result.
+func (e *Engine) SetQuietClass(quiet bool) { e.quietClass = quiet }
