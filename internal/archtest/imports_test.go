@@ -36,6 +36,8 @@ const (
 func layers() [][]string {
 	return [][]string{
 		{"internal"},
+		{"pkg/mutation/internal/verdict", "pkg/mutation/internal/tree", "pkg/mutation/internal/treesitter"},
+		{"pkg/mutation/internal"},
 		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell"},
 		{"pkg/workspace", "pkg/command/policy"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/images", "pkg/snapshot"},
