@@ -123,6 +123,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		a.newExportCommand(),
 		a.newVerifyCommand(),
 		a.newGateCommand(),
+		a.newClassifyCommand(),
 		a.newSealCommand(),
 		a.newLedgerCommand(),
 		a.newGitCommand(),

@@ -224,7 +224,7 @@ func (c *converter) varDecls(spec *ast.ValueSpec) {
 
 func (c *converter) varDecl(decl *tree.Decl, spec *ast.ValueSpec, names []*ast.Ident, values []ast.Expr) {
 	decl.Label = "var " + names[0].Name
-	n := c.node(spec.Pos(), "variable declaration", strconv.Itoa(len(names)))
+	n := c.node(spec.Pos(), "variable declaration", "")
 	for _, id := range names {
 		n.Kids = append(n.Kids, c.global(decl, id))
 	}
@@ -237,7 +237,7 @@ func (c *converter) varDecl(decl *tree.Decl, spec *ast.ValueSpec, names []*ast.I
 	for _, v := range values {
 		inits = append(inits, c.expr(v))
 	}
-	n.Kids = append(n.Kids, inits...)
+	n.Kids = append(n.Kids, c.node(spec.Pos(), "values", "", inits...))
 	c.note(n.Kids[:len(names)], typ, inits)
 	decl.Node, decl.Order = n, c.orderOf(inits)
 }

@@ -3,7 +3,6 @@ package golang
 import (
 	"go/ast"
 	"go/token"
-	"strconv"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
 )
@@ -185,7 +184,7 @@ func (c *converter) local(id *ast.Ident, kind string) *tree.Object {
 // assign converts assignments and short declarations, whose new names are
 // declared behind them.
 func (c *converter) assign(s *ast.AssignStmt) *tree.Node {
-	n := c.node(s.TokPos, "assignment", s.Tok.String()+strconv.Itoa(len(s.Lhs)))
+	n := c.node(s.TokPos, "assignment", s.Tok.String())
 	right := c.exprs(s.Rhs)
 	if s.Tok == token.DEFINE {
 		n.Kids = c.define(s.Lhs)
@@ -193,7 +192,7 @@ func (c *converter) assign(s *ast.AssignStmt) *tree.Node {
 	} else {
 		n.Kids = c.exprs(s.Lhs)
 	}
-	n.Kids = append(n.Kids, right...)
+	n.Kids = append(n.Kids, c.node(s.TokPos, "values", "", right...))
 	return n
 }
 
@@ -229,16 +228,16 @@ func (c *converter) rangeStmt(s *ast.RangeStmt) *tree.Node {
 			left = append(left, e)
 		}
 	}
-	n.Text += strconv.Itoa(len(left))
+	targets := c.node(s.Pos(), "targets", "")
 	if s.Tok == token.DEFINE {
-		n.Kids = c.define(left)
-		if len(n.Kids) == 2 && n.Kids[1].Object != nil {
-			c.values[n.Kids[1].Object] = &value{init: over, element: true}
+		targets.Kids = c.define(left)
+		if len(left) == 2 && targets.Kids[1].Kind == "new name" {
+			c.values[targets.Kids[1].Object] = &value{init: over, element: true}
 		}
 	} else {
-		n.Kids = c.exprs(left)
+		targets.Kids = c.exprs(left)
 	}
-	n.Kids = append(n.Kids, over, c.block(s.Body))
+	n.Kids = []*tree.Node{targets, over, c.block(s.Body)}
 	return n
 }
 
@@ -298,7 +297,7 @@ func (c *converter) localVars(spec *ast.ValueSpec) (nodes []*tree.Node) {
 	}
 	var later []*tree.Object
 	for _, names := range groups {
-		n := c.node(names[0].Pos(), "variable declaration", strconv.Itoa(len(names)))
+		n := c.node(names[0].Pos(), "variable declaration", "")
 		for _, id := range names {
 			n.Kids = append(n.Kids, c.newName(id, "local variable", &later))
 		}
@@ -309,7 +308,7 @@ func (c *converter) localVars(spec *ast.ValueSpec) (nodes []*tree.Node) {
 		}
 		inits := c.exprs(spec.Values)
 		c.note(n.Kids[:len(names)], typ, inits)
-		n.Kids = append(n.Kids, inits...)
+		n.Kids = append(n.Kids, c.node(names[0].Pos(), "values", "", inits...))
 		nodes = append(nodes, n)
 	}
 	c.declareAll(later)
