@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -118,6 +119,22 @@ func boundSockets() (paths []string) {
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
+
+// abstractSockets reports whether anybody has a Unix socket with a name that is
+// in no directory, such as the X server's; five hexadecimal digits are the name
+// of one that asked for none. Before Linux 6.12 nothing keeps a command from it
+// but having no Unix sockets.
+func abstractSockets() bool {
+	table, err := os.ReadFile("/proc/self/net/unix")
+	for line := range strings.Lines(string(table)) {
+		if _, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " @"); ok && !automatic.MatchString(name) {
+			return true
+		}
+	}
+	return err != nil
+}
+
+var automatic = regexp.MustCompile(`^[0-9a-f]{5}$`)
 
 // mountPoints are those in /proc/self/mountinfo, the fifth field.
 func mountPoints() (paths []string) {

@@ -15,8 +15,8 @@ const maxExclude = 256 << 10
 // exclude keeps git inside the box from adding the placeholder of a file: the
 // repository's own list of what it leaves out has it as well, in there. Where
 // there is no such list, git adds an empty file.
-func (l *layout) exclude(placeholder string) error {
-	top, list := excludeList(placeholder)
+func (l *layout) exclude(path string) error {
+	top, list := excludeList(path)
 	if list == "" {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (l *layout) exclude(placeholder string) error {
 	if err != nil || len(content) > maxExclude {
 		return fmt.Errorf("read %s: %d bytes, %w", list, len(content), err)
 	}
-	relative, err := filepath.Rel(top, placeholder)
+	relative, err := filepath.Rel(top, path)
 	if err != nil {
 		return err
 	}

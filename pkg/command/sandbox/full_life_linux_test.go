@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -163,7 +164,7 @@ func noPlaceholders(t *testing.T, root string) {
 		if err != nil {
 			return err
 		}
-		if info, err := d.Info(); err != nil || sandbox.IsPlaceholder(info) || strings.HasPrefix(d.Name(), ".orchestra-") {
+		if info, err := d.Info(); err != nil || placeholder.Marked(info.Mode(), info.Size(), info.ModTime()) || strings.HasPrefix(d.Name(), ".orchestra-") {
 			t.Errorf("%s stayed (%v)", path, err)
 		}
 		return nil
@@ -175,7 +176,7 @@ func noPlaceholders(t *testing.T, root string) {
 
 func isPlaceholder(t *testing.T, path string) {
 	t.Helper()
-	if info, err := os.Lstat(path); err != nil || !sandbox.IsPlaceholder(info) {
+	if info, err := os.Lstat(path); err != nil || !placeholder.Marked(info.Mode(), info.Size(), info.ModTime()) {
 		t.Errorf("%s: %v %v", path, info, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
@@ -47,11 +48,15 @@ func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
 	if l.box.DenyNetwork {
 		p.Loopback = 1
 	}
-	if err := l.secondWall(p); err != nil {
-		return nil, err
+	abi, err := syscall.LandlockGetABIVersion()
+	if err != nil {
+		return nil, fmt.Errorf("Landlock: %w", explained(err))
 	}
-	filter, err := seccompFilter(l.box.DenyNetwork)
-	p.Filter = filter
+	l.secondWall(p, abi)
+	p.Filter, err = seccompFilter(sockets{
+		unix:         !l.box.DenyNetwork && (abi >= abiScope || !abstractSockets()),
+		datagramPair: !l.box.DenyNetwork,
+	})
 	return p, err
 }
 
@@ -77,11 +82,7 @@ func startIn(p *helper.Plan, dir string) error {
 
 // secondWall is Landlock, which allows writing where the masks do. It knows
 // nothing of what is frozen below.
-func (l *layout) secondWall(p *helper.Plan) error {
-	abi, err := syscall.LandlockGetABIVersion()
-	if err != nil {
-		return fmt.Errorf("Landlock: %w", explained(err))
-	}
+func (l *layout) secondWall(p *helper.Plan, abi int) {
 	p.Landlock.Tree, p.Landlock.File = known(treeRights, abi), known(fileRights, abi)
 	if abi >= abiScope {
 		p.Landlock.Scoped = syscall.ScopeAbstractUnixSocket
@@ -92,7 +93,6 @@ func (l *layout) secondWall(p *helper.Plan) error {
 			p.Landlock.Allowed = append(p.Landlock.Allowed, e.path)
 		}
 	}
-	return nil
 }
 
 // entry is a path with its own rule.
@@ -108,7 +108,7 @@ type layout struct {
 	box     *Box
 	entries []entry
 
-	placeholders []*placeholder
+	placeholders []*standing
 }
 
 // layOut finds what a box needs here. What stands in for absent paths is there
@@ -177,7 +177,7 @@ func (l *layout) addEach(kinds map[string]helper.Kind) error {
 		add(path, helper.Frozen)
 	}
 	for _, p := range l.placeholders {
-		if p.directory || inGit(p.path) {
+		if p.directory || placeholder.InGit(p.path) {
 			continue // which git does not add
 		}
 		if err := l.exclude(p.path); err != nil {

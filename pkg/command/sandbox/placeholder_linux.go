@@ -4,18 +4,21 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 )
 
-// placeholder is one that this process holds. Everybody who relies on one has a
+// standing is a placeholder that this process holds. Everybody who relies on one has a
 // shared flock on it, and it is removed by who gets an exclusive one: the kernel
 // takes the locks of the dead back, so that after a kill the next command, or
 // Sweep, removes what was left.
-type placeholder struct {
+type standing struct {
 	path      string
 	directory bool
 
@@ -55,18 +58,18 @@ func (l *layout) standIn(f Frozen) (path string, err error) {
 }
 
 // placeAt makes a placeholder, or shares the one that is there.
-func placeAt(path string, directory bool) (*placeholder, error) {
+func placeAt(path string, directory bool) (*standing, error) {
 	parent, err := unix.Openat2(unix.AT_FDCWD, filepath.Dir(path), &unix.OpenHow{
 		Flags: unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_RDONLY, Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", filepath.Dir(path), err)
 	}
-	p := &placeholder{path: path, directory: directory, parent: parent, name: filepath.Base(path), fd: -1}
+	p := &standing{path: path, directory: directory, parent: parent, name: filepath.Base(path), fd: -1}
 	for attempt := range 200 {
 		var done bool
 		if done, err = p.share(); !done && err == nil {
-			done, err = p.make(placeholderContent(path), directory)
+			done, err = p.make(placeholder.Content(path), directory)
 		}
 		if done {
 			return p, nil
@@ -84,7 +87,7 @@ func placeAt(path string, directory bool) (*placeholder, error) {
 }
 
 // share locks a placeholder that is there already.
-func (p *placeholder) share() (done bool, err error) {
+func (p *standing) share() (done bool, err error) {
 	fd, err := unix.Openat(p.parent, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
 		return false, nil
@@ -105,7 +108,7 @@ func (p *placeholder) share() (done bool, err error) {
 
 // make makes one under another name, so that it never stands there without its
 // mark and its lock.
-func (p *placeholder) make(content string, directory bool) (done bool, err error) {
+func (p *standing) make(content string, directory bool) (done bool, err error) {
 	temporary := ".orchestra-" + rand.Text() + ".tmp"
 	fd, err := makeAt(p.parent, temporary, content, directory)
 	if err != nil {
@@ -149,8 +152,8 @@ func makeAt(parent int, name, content string, directory bool) (fd int, err error
 	return fd, nil
 }
 
-func (p *placeholder) mark() error {
-	stamp := unix.NsecToTimeval(placeholderTime.UnixNano())
+func (p *standing) mark() error {
+	stamp := unix.NsecToTimeval(placeholder.Time.UnixNano())
 	if err := unix.Futimes(p.fd, []unix.Timeval{stamp, stamp}); err != nil {
 		return err
 	}
@@ -158,30 +161,36 @@ func (p *placeholder) mark() error {
 }
 
 // stands reports whether what is open is still a placeholder, and under its
-// name.
-func (p *placeholder) stands() bool {
+// name. That a directory is empty is seen when it is removed.
+func (p *standing) stands() bool {
 	var open, named unix.Stat_t
 	return unix.Fstat(p.fd, &open) == nil &&
 		unix.Fstatat(p.parent, p.name, &named, unix.AT_SYMLINK_NOFOLLOW) == nil &&
-		open.Ino == named.Ino && open.Dev == named.Dev && isMarked(&open)
+		open.Ino == named.Ino && open.Dev == named.Dev && p.untouched()
 }
 
-func isMarked(info *unix.Stat_t) bool {
-	if seconds, _ := info.Mtim.Unix(); seconds != placeholderTime.Unix() {
+// untouched reports whether what is open says what a placeholder says.
+func (p *standing) untouched() bool {
+	var info unix.Stat_t
+	if unix.Fstat(p.fd, &info) != nil {
 		return false
 	}
-	switch info.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return info.Size <= int64(len(placeholderOfCommondir))
-	case unix.S_IFDIR:
+	kind := map[uint32]fs.FileMode{unix.S_IFREG: 0, unix.S_IFDIR: fs.ModeDir}
+	mode, ok := kind[info.Mode&unix.S_IFMT]
+	if !ok || !placeholder.Marked(mode, info.Size, time.Unix(info.Mtim.Unix())) {
+		return false
+	}
+	if mode.IsDir() {
 		return true
 	}
-	return false
+	content := make([]byte, placeholder.MaxSize)
+	n, err := unix.Pread(p.fd, content, 0)
+	return err == nil && string(content[:n]) == placeholder.Content(p.path)
 }
 
 // release removes the placeholder if nobody else needs it and nobody has made
 // something of it.
-func (p *placeholder) release() {
+func (p *standing) release() {
 	defer unix.Close(p.parent)
 	defer unix.Close(p.fd)
 	if unix.Flock(p.fd, unix.LOCK_EX|unix.LOCK_NB) != nil || !p.stands() {
@@ -199,7 +208,7 @@ func (p *placeholder) release() {
 	}
 	var open, taken unix.Stat_t
 	if unix.Fstat(p.fd, &open) == nil && unix.Fstatat(p.parent, aside, &taken, unix.AT_SYMLINK_NOFOLLOW) == nil &&
-		open.Ino == taken.Ino && isMarked(&open) {
+		open.Ino == taken.Ino && p.untouched() {
 		unix.Unlinkat(p.parent, aside, 0)
 		return
 	}
@@ -223,7 +232,7 @@ func sweepAt(path string) {
 	if err != nil {
 		return
 	}
-	p := &placeholder{parent: parent, name: filepath.Base(path)}
+	p := &standing{path: path, parent: parent, name: filepath.Base(path)}
 	if done, _ := p.share(); !done {
 		unix.Close(parent)
 		return

@@ -29,7 +29,7 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 // what it does not name: the boundary is the view of the file system. What it
 // names would change that view, reach into other processes, or is a part of the
 // kernel that no build needs and attacks begin with.
-func seccompFilter(denyNetwork bool) ([]byte, error) {
+func seccompFilter(allowed sockets) ([]byte, error) {
 	p := program{
 		bpf.LoadAbsolute{Off: dataArchitecture, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArchitecture, SkipTrue: 1},
@@ -51,8 +51,8 @@ func seccompFilter(denyNetwork bool) ([]byte, error) {
 		answer(unix.EPERM),
 	})
 	p.only(unix.SYS_IOCTL, terminalInjection())
-	p.only(unix.SYS_SOCKET, sockets(denyNetwork))
-	if denyNetwork {
+	p.only(unix.SYS_SOCKET, allowed.made())
+	if !allowed.datagramPair {
 		p.only(unix.SYS_SOCKETPAIR, pairs())
 	}
 	p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
@@ -99,14 +99,16 @@ func terminalInjection() program {
 
 const tiocLinux = 0x541c
 
-// sockets allows the families that a network namespace holds: the Internet's,
-// the kernel's own account of interfaces, and, where the network is not denied,
-// Unix sockets. Others, such as those to a virtual machine's host, reach around
+// sockets are what a command may have of them beside those of the Internet,
+// which the network namespace holds, and the kernel's own account of
+// interfaces. Others, such as those to a virtual machine's host, reach around
 // the namespace.
-func sockets(denyNetwork bool) program {
+type sockets struct{ unix, datagramPair bool }
+
+func (s sockets) made() program {
 	p := program{argument(0)}
 	families := []uint32{unix.AF_INET, unix.AF_INET6}
-	if !denyNetwork {
+	if s.unix {
 		families = append(families, unix.AF_UNIX)
 	}
 	for _, family := range families {

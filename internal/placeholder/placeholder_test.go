@@ -1,0 +1,42 @@
+package placeholder_test
+
+import (
+	"io/fs"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/placeholder"
+)
+
+func TestContentFitsItsLimit(t *testing.T) {
+	for name, want := range map[string]string{
+		".git/commondir": ".", "/w/.git/commondir": ".", "commondir": "", "/w/.mcp.json": `{"mcpServers":{}}`,
+		".roomodes": "customModes: []\n", ".intentignore": "", "/w/.git/config.worktree": "", "x.git/commondir": "",
+	} {
+		if got := placeholder.Content(name); got != want || len(got) > placeholder.MaxSize {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestMarked(t *testing.T) {
+	at := placeholder.Time
+	for _, c := range []struct {
+		mode fs.FileMode
+		size int64
+		time time.Time
+		want bool
+	}{
+		{0o644, 0, at, true},
+		{0o644, placeholder.MaxSize, at.In(time.FixedZone("x", 3600)), true},
+		{0o644, placeholder.MaxSize + 1, at, false},
+		{fs.ModeDir | 0o755, 4096, at, true},
+		{0o644, 0, at.Add(time.Second), false},
+		{fs.ModeSymlink | 0o777, 1, at, false},
+		{fs.ModeNamedPipe, 0, at, false},
+	} {
+		if got := placeholder.Marked(c.mode, c.size, c.time); got != c.want {
+			t.Errorf("%v %d %v: %v", c.mode, c.size, c.time, got)
+		}
+	}
+}
