@@ -5,9 +5,12 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/cgroup"
 )
 
 func newFamily(adopt bool) (*family, error) {
@@ -16,7 +19,7 @@ func newFamily(adopt bool) (*family, error) {
 			return nil, fmt.Errorf("adopt orphaned processes: %w", err)
 		}
 	}
-	return &family{adopt: adopt, live: map[int]*process{}}, nil
+	return &family{adopt: adopt, live: map[int]*process{}, limits: limits{place: sync.OnceValues(cgroup.Find)}}, nil
 }
 
 // processAttributes: with the session come the missing terminal and a process group; the signal is for the case that

@@ -19,6 +19,12 @@ func (f *family) start(string, *Spec, streams) (*process, error) { return nil, E
 
 func (p *process) interrupt() {}
 
+func (p *process) bounded(*Result) {}
+
+func (p *process) tooMany() <-chan struct{} { return nil }
+
+func (f *family) endAbandoned() []int { return nil }
+
 func (p *process) sweep(time.Duration) []int { return nil }
 
 func (p *process) reap() (code int, signal string) { return -1, "" }

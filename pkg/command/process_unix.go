@@ -5,6 +5,7 @@ package command
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -18,7 +19,8 @@ import (
 // family is the processes that one Runner has started. Where orphans are adopted, its lock is held while one is started
 // and while the process table is read: a shell that is not known yet would look like an orphan.
 type family struct {
-	adopt bool
+	adopt  bool
+	limits limits
 
 	mu   sync.Mutex
 	live map[int]*process // by the shell's process id
@@ -32,6 +34,7 @@ type process struct {
 	marker string
 	tree   tree
 	held   *sandbox.Held
+	limit  limit
 
 	ended   chan struct{} // closed when the shell has ended; its process id stays taken until release
 	release chan struct{} // closed when the process id is not needed any more
@@ -51,6 +54,7 @@ func (f *family) start(shell string, spec *Spec, theirs streams) (*process, erro
 		ended:   make(chan struct{}),
 		release: make(chan struct{}),
 		reaped:  make(chan struct{}),
+		limit:   newLimit(spec.maxProcesses()),
 	}
 	p.cmd.Dir = dir
 	p.cmd.Env = environment(spec.Env, p.marker)
@@ -95,14 +99,17 @@ func (f *family) launch(p *process, spec *Spec) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	closeInherited()
+	leave := f.limits.enter(p)
 	held, err := sandbox.Start(p.cmd, spec.Level, spec.Box)
-	if err != nil {
-		return err
+	if left := leave(); err != nil {
+		p.limit.drop()
+		return errors.Join(err, left)
 	}
 	p.held = held
 	p.pid = p.cmd.Process.Pid
 	p.plant()
 	f.live[p.pid] = p
+	f.guard()
 	return nil
 }
 
@@ -135,5 +142,5 @@ func (p *process) reap() (code int, signal string) {
 func newMarker() string {
 	var random [16]byte
 	rand.Read(random[:]) // never fails, as documented
-	return hex.EncodeToString(random[:])
+	return makerName() + "." + hex.EncodeToString(random[:])
 }

@@ -5,6 +5,7 @@ package command
 import (
 	"errors"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -33,6 +34,28 @@ func startDirectory(dir *os.File) (string, error) {
 	}
 	return dir.Name(), nil
 }
+
+// limits are none on these systems.
+type limits struct{}
+
+type limit struct{ over chan struct{} }
+
+func newLimit(int) limit { return limit{} }
+
+func (limit) drop() {}
+
+func (limits) enter(*process) (leave func() error) { return func() error { return nil } }
+
+func (f *family) guard() {}
+
+func (p *process) bounded(*Result) {}
+
+func (p *process) tooMany() <-chan struct{} { return nil }
+
+// makerName is of no use where nobody looks for what a dead server left.
+func makerName() string { return strconv.Itoa(os.Getpid()) }
+
+func (f *family) endAbandoned() []int { return nil }
 
 func closeInherited() { closeInheritedOneByOne() }
 

@@ -110,10 +110,11 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 	drained := ours.drain(out, apart)
 
 	await(ctx, spec.timeout(), shell, result)
-	if !result.TimedOut && !result.Cancelled {
-		within(drainGrace, drained)
+	if !result.TimedOut && !result.Cancelled && !result.Limit.Reached {
+		result.Limit.Reached = drains(drained, shell)
 	}
 	result.Survivors = shell.sweep(killGrace)
+	shell.bounded(result)
 	if !within(drainGrace, drained) {
 		ours.hurry()
 		<-drained
@@ -137,9 +138,31 @@ func await(ctx context.Context, timeout time.Duration, shell *process, result *R
 		result.TimedOut = true
 	case <-ctx.Done():
 		result.Cancelled = true
+	case <-shell.tooMany():
+		result.Limit.Reached = true
+		return // it is not asked: each moment makes more of them
 	}
 	shell.interrupt()
 	within(termGrace, shell.ended)
+}
+
+// EndAbandoned ends what commands of servers left that died without ending them (SIGKILL), and returns the process ids.
+// It is for a server that has its process to itself, and takes some milliseconds. A server that lives is left alone, and
+// so is one in another container.
+func (r *Runner) EndAbandoned() []int { return r.family.endAbandoned() }
+
+// drains waits for what a shell left running to go on printing for a moment, and reports whether it is ended before because
+// there are too many of them.
+func drains(drained <-chan struct{}, shell *process) (tooMany bool) {
+	timer := time.NewTimer(drainGrace)
+	defer timer.Stop()
+	select {
+	case <-drained:
+	case <-timer.C:
+	case <-shell.tooMany():
+		return true
+	}
+	return false
 }
 
 // within reports whether done is closed before the grace is over.

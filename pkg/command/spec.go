@@ -15,6 +15,8 @@ const (
 	DefaultTimeout = 120 * time.Second
 	// DefaultOutputCap is how many bytes of output are kept as an artifact.
 	DefaultOutputCap = 64 << 20
+	// DefaultMaxProcesses is how many processes a command can have at a time.
+	DefaultMaxProcesses = 2048
 	// OutputLimit is how many characters Result.Output has at most, the note about what was left out included.
 	OutputLimit = 30_000
 	// maxCommandBytes is one less than Linux takes for a single argument with its final NUL.
@@ -54,6 +56,10 @@ type Spec struct {
 	// Started, if set, is called once the shell runs, with the id of the artifact, which can be read from then on; "" if
 	// none is kept.
 	Started func(artifactID string)
+
+	// MaxProcesses is how many processes the command can have at a time; 0 is DefaultMaxProcesses. Result.Limit says how it
+	// was held to it.
+	MaxProcesses int
 
 	// OutputCap is how many bytes the artifact keeps; 0 is DefaultOutputCap. More is read, counted, hashed and shown
 	// in the tail, but not kept.
@@ -95,12 +101,31 @@ type Result struct {
 	// ArtifactBytes is how much is kept there; less than OutputBytes when a cap was reached.
 	ArtifactBytes int64
 
+	// Limit is how the command was held to Spec.MaxProcesses.
+	Limit Limit
 	// Survivors are the process ids that could not be killed, because they run under another user or in a state that
 	// takes no signal. Empty is the rule.
 	Survivors []int
 	// Warnings are sentences for the agent about what did not go as promised.
 	Warnings []string
 }
+
+// Limit is a bound on the processes of a command.
+type Limit struct {
+	// Processes is the bound. With a control group threads count as well.
+	Processes int
+	// By is what holds it: "cgroup" (the kernel refuses more), "watchdog" (they are looked for, and more end the command)
+	// or "" (nothing).
+	By string
+	// Reached: the command wanted more.
+	Reached bool
+}
+
+// What holds a Limit.
+const (
+	ByControlGroup = "cgroup"
+	ByWatchdog     = "watchdog"
+)
 
 // validate refuses what the shell or the system call would refuse later and less clearly.
 func (s *Spec) validate() error {
@@ -116,6 +141,8 @@ func (s *Spec) validate() error {
 		return fmt.Errorf("%w: no directory to start in", ErrInvalidSpec)
 	case s.Timeout < 0:
 		return fmt.Errorf("%w: the timeout %v is negative", ErrInvalidSpec, s.Timeout)
+	case s.MaxProcesses < 0:
+		return fmt.Errorf("%w: the number of processes %d is negative", ErrInvalidSpec, s.MaxProcesses)
 	case s.OutputCap < 0:
 		return fmt.Errorf("%w: the output cap %d is negative", ErrInvalidSpec, s.OutputCap)
 	}
@@ -138,6 +165,13 @@ func (s *Spec) timeout() time.Duration {
 		return DefaultTimeout
 	}
 	return s.Timeout
+}
+
+func (s *Spec) maxProcesses() int {
+	if s.MaxProcesses == 0 {
+		return DefaultMaxProcesses
+	}
+	return s.MaxProcesses
 }
 
 func (s *Spec) outputCap() int64 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,7 @@ type identity struct {
 
 // tree is what is known of a command's processes.
 type tree struct {
+	mu       sync.Mutex        // one walk at a time
 	start    uint64            // of the shell
 	known    map[identity]bool // found once: it stays a member when its parent dies
 	frozen   map[identity]bool
@@ -27,12 +29,8 @@ type tree struct {
 
 // plant begins the tree with the shell.
 func (p *process) plant() {
-	p.tree = tree{
-		known:    map[identity]bool{},
-		frozen:   map[identity]bool{},
-		strange:  map[identity]bool{},
-		sessions: map[int]bool{p.pid: true},
-	}
+	p.tree.known, p.tree.frozen, p.tree.strange = map[identity]bool{}, map[identity]bool{}, map[identity]bool{}
+	p.tree.sessions = map[int]bool{p.pid: true}
 	if shell, err := readStat(p.pid); err == nil {
 		p.tree.start = shell.start
 	}
@@ -63,13 +61,25 @@ func (p *process) sweep(grace time.Duration) []int {
 	return pids(members)
 }
 
+// sealRound is when processes that go on forking are no longer given the time for it, where their group can be closed:
+// then they say so on their output, so the others are spared it.
+const sealRound = 3
+
+// quietRounds is how many walks must find nothing new while processes are made, by this command or by others.
+const quietRounds = 4
+
 // maxRounds ends a race with processes that may not be stopped and go on forking. All others lose it in the first rounds.
 const maxRounds = 50
 
 // freeze stops every process of the command and returns them when no walk finds another one. A stopped process cannot
 // fork, and a process that was not killed yet does not lose its children to somebody else.
 func (p *process) freeze() (members []stat) {
-	for range maxRounds {
+	quiet := 0
+	for round := range maxRounds {
+		if round == sealRound {
+			p.limit.seal()
+		}
+		before := lastPID()
 		members = p.members()
 		fresh := false
 		for _, member := range members {
@@ -80,7 +90,13 @@ func (p *process) freeze() (members []stat) {
 			fresh = true
 			p.signal(member, unix.SIGSTOP)
 		}
-		if !fresh {
+		if fresh {
+			quiet = 0
+			continue
+		}
+		// The table is not read in one moment: a process that was made meanwhile is not in it, and the one that made it can
+		// have ended before its turn.
+		if quiet++; quiet == quietRounds || lastPID() == before {
 			break
 		}
 	}
@@ -133,8 +149,16 @@ func (p *process) signal(member stat, signal unix.Signal) error {
 
 // members returns the living processes of the command.
 func (p *process) members() []stat {
+	p.tree.mu.Lock()
+	defer p.tree.mu.Unlock()
+	grouped := p.limit.processes() // first: who is in the group is found in the table, or has ended
 	all, orphans := p.family.survey(p)
 	self, found := os.Getpid(), map[int]bool{}
+	for _, pid := range grouped {
+		if _, alive := all[pid]; alive && pid > 1 && pid != self {
+			found[pid] = true
+		}
+	}
 	for pid, process := range all {
 		if pid > 1 && pid != self && (orphans[pid] || p.owns(process)) {
 			found[pid] = true

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -258,13 +259,22 @@ func TestDeletedDirectory(t *testing.T) {
 	}
 }
 
-// TestKilledServer kills a process that runs a command: at least the shell dies with it.
+// TestKilledServer kills a process that runs a command: the shell dies with it, and the next server ends what the command
+// has left, by the marker or by the control group.
 func TestKilledServer(t *testing.T) {
 	if seconds := os.Getenv("COMMAND_TEST_SERVER"); seconds != "" {
 		b := newBench(t)
-		b.run("exec sleep " + seconds)
+		b.run("setsid -f sleep 7" + seconds + "; (sleep 7" + seconds + " &); exec sleep " + seconds)
 		return
 	}
+	b := newBench(t)
+	other := exec.Command("setsid", "sleep", "8"+sleepSeconds(t)) // somebody else's, with a marker that means nothing here
+	other.Env = append(os.Environ(), command.MarkerVariable+"=1.2.3.4")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Wait()
+	defer other.Process.Kill()
 	seconds := sleepSeconds(t)
 	server := exec.Command(os.Args[0], "-test.run=^TestKilledServer$")
 	server.Env = append(os.Environ(), "COMMAND_TEST_SERVER="+seconds)
@@ -277,6 +287,21 @@ func TestKilledServer(t *testing.T) {
 	}
 	server.Wait()
 	waitUntil(t, "the command is dead", func() bool { return len(sleeping(t, "sleep\x00"+seconds)) == 0 })
+	if left := sleeping(t, "sleep\x007"+seconds); len(left) != 2 {
+		t.Fatalf("the test shows nothing: %q", left)
+	}
+	if ended := b.runner.EndAbandoned(); len(ended) < 2 {
+		t.Errorf("ended: %v", ended)
+	}
+	if left := sleeping(t, "sleep\x007"+seconds); len(left) > 0 {
+		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
+	}
+	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("somebody else's process is gone: %v", err)
+	}
+	if result := b.run("echo goes on"); result.Output != "goes on\n" {
+		t.Errorf("%+v", result)
+	}
 }
 
 func waitUntil(t *testing.T, what string, holds func() bool) {

@@ -1,0 +1,136 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/cgroup"
+)
+
+// makerName names this process in the markers and control groups of its commands: the namespace of its process id, the
+// id, and its start. A marker is the name, a dot and random digits.
+var makerName = sync.OnceValue(func() string {
+	self, err := readStat(os.Getpid())
+	if err != nil {
+		return "0.0.0"
+	}
+	return fmt.Sprintf("%s.%d.%d", pidNamespace(), self.pid, self.start)
+})
+
+func pidNamespace() string {
+	name, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return "0"
+	}
+	return strings.Trim(name, "pid:[]")
+}
+
+// makerIsGone reports whether a marker is of a process that has died. What was marked in another namespace, or by anything
+// else, cannot be told, and is left alone.
+func makerIsGone(marker string) bool {
+	parts := strings.Split(marker, ".")
+	if len(parts) != 4 || parts[0] == "0" || parts[0] != pidNamespace() {
+		return false
+	}
+	pid, err := strconv.Atoi(parts[1])
+	if err != nil || pid <= 0 {
+		return false
+	}
+	start, err := strconv.ParseUint(parts[2], 10, 64)
+	if err != nil {
+		return false
+	}
+	maker, err := readStat(pid)
+	if err != nil {
+		return os.IsNotExist(err) || err == unix.ESRCH || err == unix.ENOENT
+	}
+	return maker.dead || maker.start != start
+}
+
+// endAbandoned kills what carries the marker of a dead maker or is in its group, with all that belongs to it. This
+// process, and what it descends from, may carry one too: they are left alone.
+func (f *family) endAbandoned() (ended []int) {
+	groups := map[string]*cgroup.Group{}
+	if parent, err := f.limits.place(); err == nil {
+		for name, group := range parent.Abandoned(makerIsGone) {
+			groups[name] = group
+		}
+	}
+	markers := abandonedMarkers()
+	for name := range groups {
+		markers[name] = true
+	}
+	for _, own := range ancestralMarkers() {
+		delete(markers, own)
+	}
+	for marker := range markers {
+		p := &process{family: f, marker: marker, limit: limit{group: groups[marker]}}
+		p.plant()
+		p.tree.sessions = map[int]bool{}
+		ended = append(ended, pids(p.members())...)
+		p.sweep(killGrace)
+		if group := groups[marker]; group != nil {
+			group.Remove()
+		}
+	}
+	slices.Sort(ended)
+	return ended
+}
+
+// abandonedMarkers are the markers of dead makers on the processes that can be read.
+func abandonedMarkers() map[string]bool {
+	found, judged := map[string]bool{}, map[string]bool{}
+	for pid := range readAllStats() {
+		marker := markerOf(pid)
+		if marker == "" || judged[marker] {
+			continue
+		}
+		judged[marker] = true
+		if makerIsGone(marker) {
+			found[marker] = true
+		}
+	}
+	return found
+}
+
+// ancestralMarkers are those of this process and of what it descends from.
+func ancestralMarkers() (markers []string) {
+	for pid, left := os.Getpid(), 256; pid > 1 && left > 0; left-- {
+		if marker := markerOf(pid); marker != "" {
+			markers = append(markers, marker)
+		}
+		process, err := readStat(pid)
+		if err != nil {
+			break
+		}
+		pid = process.parent
+	}
+	return markers
+}
+
+// markerOf is the marker in the environment that a process was started with; "" if it has none or cannot be read.
+func markerOf(pid int) string {
+	file, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	environ, err := io.ReadAll(io.LimitReader(file, maxEnviron))
+	if err != nil {
+		return ""
+	}
+	for variable := range bytes.SplitSeq(environ, []byte{0}) {
+		if marker, ok := bytes.CutPrefix(variable, []byte(MarkerVariable+"=")); ok {
+			return string(marker)
+		}
+	}
+	return ""
+}
