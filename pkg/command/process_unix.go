@@ -54,7 +54,7 @@ func (f *family) start(shell string, spec *Spec, theirs streams) (*process, erro
 		ended:   make(chan struct{}),
 		release: make(chan struct{}),
 		reaped:  make(chan struct{}),
-		limit:   newLimit(spec.maxProcesses()),
+		limit:   newLimit(spec.MaxProcesses),
 	}
 	p.cmd.Dir = dir
 	p.cmd.Env = environment(spec.Env, p.marker)

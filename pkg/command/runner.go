@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -14,12 +15,18 @@ const (
 	drainGrace = 500 * time.Millisecond
 	// killGrace is how long processes may take to die.
 	killGrace = 5 * time.Second
+	// maxRunning is how many commands run at a time, those in the background included; the others wait for their turn, in
+	// which no timeout passes.
+	maxRunning = 64 + MaxJobs
 )
 
 // Options are what a Runner needs from its server.
 type Options struct {
 	// Artifacts keeps the outputs; nil keeps none.
 	Artifacts *Artifacts
+
+	// MaxProcesses bounds the processes of a command whose Spec gives no bound; 0 is DefaultMaxProcesses.
+	MaxProcesses int
 
 	// AdoptOrphans makes the whole process the parent of processes that lose theirs (Linux: PR_SET_CHILD_SUBREAPER), so
 	// that a command's daemon cannot hide by losing its parent. It is for a server that has its process to itself:
@@ -30,10 +37,12 @@ type Options struct {
 
 // Runner runs commands. It is for concurrent use.
 type Runner struct {
-	artifacts *Artifacts
-	shell     string
-	dialect   string
-	family    *family
+	artifacts    *Artifacts
+	maxProcesses int
+	shell        string
+	dialect      string
+	family       *family
+	running      chan struct{} // holds one token for each command
 }
 
 // NewRunner returns a Runner, or ErrUnsupported or ErrNoShell.
@@ -46,7 +55,10 @@ func NewRunner(options Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{artifacts: options.Artifacts, shell: shell, dialect: dialect, family: family}, nil
+	return &Runner{
+		artifacts: options.Artifacts, maxProcesses: cmp.Or(options.MaxProcesses, DefaultMaxProcesses), shell: shell, dialect: dialect, family: family,
+		running: make(chan struct{}, maxRunning),
+	}, nil
 }
 
 // Shell returns the program that runs the commands and its dialect, as the function Shell does.
@@ -57,6 +69,14 @@ func (r *Runner) Shell() (path, dialect string) { return r.shell, r.dialect }
 func (r *Runner) Run(ctx context.Context, spec Spec) (Result, error) {
 	if err := spec.validate(); err != nil {
 		return Result{}, err
+	}
+	if spec.MaxProcesses == 0 {
+		spec.MaxProcesses = r.maxProcesses
+	}
+	select {
+	case r.running <- struct{}{}:
+		defer func() { <-r.running }()
+	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
 		return Result{}, fmt.Errorf("%w: %w", ErrNotStarted, context.Cause(ctx))

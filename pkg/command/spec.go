@@ -57,7 +57,7 @@ type Spec struct {
 	// none is kept.
 	Started func(artifactID string)
 
-	// MaxProcesses is how many processes the command can have at a time; 0 is DefaultMaxProcesses. Result.Limit says how it
+	// MaxProcesses is how many processes the command can have at a time; 0 is what the Options say. Result.Limit says how it
 	// was held to it.
 	MaxProcesses int
 
@@ -165,13 +165,6 @@ func (s *Spec) timeout() time.Duration {
 		return DefaultTimeout
 	}
 	return s.Timeout
-}
-
-func (s *Spec) maxProcesses() int {
-	if s.MaxProcesses == 0 {
-		return DefaultMaxProcesses
-	}
-	return s.MaxProcesses
 }
 
 func (s *Spec) outputCap() int64 {

@@ -75,6 +75,7 @@ type Server struct {
 	maps      *trace.MapKeeper
 	asks      *ask.Service
 	jobs      *command.Jobs
+	abandoned sync.WaitGroup
 	engine    *hooks.Engine
 	deps      *tools.Deps
 	policy    gate.Policy
@@ -166,9 +167,14 @@ func (s *Server) assemble() error {
 	if err != nil {
 		return err
 	}
-	runner, err := command.NewRunner(command.Options{Artifacts: artifacts, AdoptOrphans: o.AdoptOrphans})
+	runner, err := command.NewRunner(command.Options{
+		Artifacts: artifacts, MaxProcesses: o.Settings.Commands.MaxProcesses, AdoptOrphans: o.AdoptOrphans,
+	})
 	if err != nil {
 		s.log.Warn().Err(err).Msg("execute_command is not available")
+	}
+	if runner != nil && o.AdoptOrphans {
+		s.abandoned.Go(func() { s.endAbandoned(runner) })
 	}
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
@@ -207,6 +213,14 @@ func (s *Server) assemble() error {
 		}
 	}
 	return nil
+}
+
+// endAbandoned ends what a server that was killed has left of its commands. It
+// does not hold up the start.
+func (s *Server) endAbandoned(runner *command.Runner) {
+	if ended := runner.EndAbandoned(); len(ended) > 0 {
+		s.log.Warn().Ints("pids", ended).Msg("ended what a server that was killed had left of its commands")
+	}
 }
 
 // requestExpired records that nobody answered a request in time.
@@ -262,6 +276,7 @@ func (s *Server) Close() error {
 		defer cancel()
 		errs = append(errs, s.jobs.Close(ctx))
 	}
+	s.abandoned.Wait()
 	if s.maps != nil {
 		s.maps.Close()
 	}

@@ -137,6 +137,9 @@ func commandLimitKeys() []key {
 		{name: "commands.output_total", order: lessIsStricter(), check: sizeBetween(1<<20, 1<<40),
 			field: func(s *Settings) any { return &s.Commands.OutputTotal },
 			doc:   "How much output is kept in all; the oldest goes first."},
+		{name: "commands.max_processes", order: lessIsStricter(), check: atLeastOne,
+			field: func(s *Settings) any { return &s.Commands.MaxProcesses },
+			doc:   "How many processes one command can have at a time. Where the kernel counts them, threads count too."},
 	}
 }
 

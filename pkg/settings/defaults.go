@@ -30,6 +30,8 @@ func Defaults() Settings {
 			MaxTimeout:  30 * time.Minute,
 			OutputCap:   64 << 20,
 			OutputTotal: 512 << 20,
+
+			MaxProcesses: 2048,
 		},
 		Ledger:  Ledger{Layout: Single, SegmentSize: 16 << 20, OnFailure: Refuse},
 		Undo:    Undo{KeepSize: 256 << 20, KeepAge: 720 * time.Hour},

@@ -124,6 +124,7 @@ type Commands struct {
 	Env              []string // names or globs of variables that pass although they look like secrets
 	OutputCap        Size
 	OutputTotal      Size
+	MaxProcesses     int // of one command at a time
 }
 
 // Ledger is how the record is kept.

@@ -34,6 +34,7 @@ commands:
   max_timeout: 24h
   output_cap: 1GiB
   output_total: 100GiB
+  max_processes: 1000000
 ledger.on_failure: degraded
 session.idle: 8760h
 undo: {keep_size: 0, keep_age: 1h}

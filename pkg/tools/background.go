@@ -168,6 +168,7 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 	var b strings.Builder
 	if r := state.Result; r != nil {
 		c.result = *r
+		result.ProcessLimit = limitOf(r.Limit)
 		result.ExitCode, result.TimedOut, result.Truncated = &r.ExitCode, r.TimedOut, r.Truncated
 		fmt.Fprintf(&b, "The command has ended already, with exit code %d.\n", r.ExitCode)
 		result.Output = r.Output

@@ -60,6 +60,7 @@ func executeCommand(d *Deps) hooks.Tool {
 			"sandbox":       text("What held the command: none in this version."),
 			"record_id":     text("The ledger record."),
 			"warnings":      list("What to know beside it.", schema{"type": "string"}),
+			"process_limit": limitSchema(),
 			"command_id":    text("Of a command in the background, for stop_command."),
 			"running":       flag("Whether it runs in the background now."),
 		})),
@@ -230,6 +231,7 @@ type commandResult struct {
 	RecordID     string        `json:"record_id"`
 	Warnings     []string      `json:"warnings"`
 	CommandID    string        `json:"command_id,omitempty"`
+	ProcessLimit *processLimit `json:"process_limit,omitempty"`
 	Running      bool          `json:"running,omitempty"`
 }
 
@@ -249,7 +251,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	result := commandResult{
 		ExitCode: &r.ExitCode, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Output: r.Output,
 		ArtifactID: r.ArtifactID, Truncated: r.Truncated, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
-		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...),
+		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), ProcessLimit: limitOf(r.Limit),
 	}
 	result.ChangedFiles, result.Warnings = changedFiles(o, result.Warnings)
 	var b strings.Builder
