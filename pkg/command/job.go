@@ -28,6 +28,7 @@ type Job struct {
 	artifact string
 	result   *Result
 	record   string
+	report   any
 	took     time.Duration
 }
 
@@ -43,6 +44,7 @@ type JobState struct {
 	Result *Result
 	// RecordID is the ledger's record of the end, as Ended was told.
 	RecordID string
+	Report   any
 	// EndedBy says why it was ended before it ended by itself; "" if it was not.
 	EndedBy string
 }
@@ -67,11 +69,11 @@ func (b *Job) Running() <-chan struct{} { return b.started }
 // Done is closed by Close.
 func (b *Job) Done() <-chan struct{} { return b.done }
 
-// Ended says how the command ended, and which record of the ledger tells of it.
-func (b *Job) Ended(result Result, record string) {
+// Ended says how the command ended, and which record of the ledger tells of it. The report is for whoever lists jobs.
+func (b *Job) Ended(result Result, record string, report any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.result, b.record = &result, record
+	b.result, b.record, b.report = &result, record, report
 }
 
 // Stop has the job end; Done tells when it has.
@@ -116,7 +118,7 @@ func (b *Job) State() JobState {
 	defer b.mu.Unlock()
 	s := JobState{
 		ID: b.id, Line: b.spec.Line, Cwd: b.spec.Cwd, Intent: b.spec.Intent, Running: b.running(), Began: b.began,
-		Duration: b.took, ArtifactID: b.artifact, Result: b.result, RecordID: b.record,
+		Duration: b.took, ArtifactID: b.artifact, Result: b.result, RecordID: b.record, Report: b.report,
 	}
 	if s.Running {
 		s.Duration = b.jobs.clock().Sub(b.began)

@@ -23,7 +23,7 @@ func runJob(job *command.Job) {
 	job.Started("out_of_" + job.ID())
 	go func() {
 		<-job.Context().Done()
-		job.Ended(command.Result{Cancelled: true, ExitCode: 143}, "record of "+job.ID())
+		job.Ended(command.Result{Cancelled: true, ExitCode: 143}, "record of "+job.ID(), nil)
 		job.Close()
 	}()
 }

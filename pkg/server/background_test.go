@@ -22,7 +22,7 @@ func (b *bench) commands(session string) []map[string]any {
 func TestBackground(t *testing.T) {
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
-	r := b.ok("execute_command", args{"session": s, "command": "echo begun; trap 'echo asked; exit 3' TERM; while :; do sleep 0.1; done", "background": true})
+	r := b.ok("execute_command", args{"session": s, "command": "echo begun; echo x > src/by.txt; trap 'echo asked; exit 3' TERM; while :; do sleep 0.1; done", "background": true})
 	id, artifact := r.str("command_id"), r.str("artifact_id")
 	if r.Object["running"] != true || r.Object["exit_code"] != nil || !strings.Contains(r.str("output"), "begun") {
 		t.Fatalf("%v", r.Object)
@@ -39,6 +39,10 @@ func TestBackground(t *testing.T) {
 	if stopped.Object["exit_code"] != 3.0 || stopped.Object["running"] != false || stopped.str("ended_by") != "stopped by its session" {
 		t.Errorf("%v", stopped.Object)
 	}
+	if changed, _ := stopped.Object["changed_files"].([]any); len(changed) != 1 || changed[0].(map[string]any)["path"] != "src/by.txt" {
+		t.Errorf("%v", stopped.Object)
+	}
+	b.wantRecord(`"path":"src/by.txt"`, `"op":"created"`, stopped.str("record_id"))
 	b.wantRecord(`"exit_code":3`, id, `"ended_by":"stopped by its session"`, stopped.str("record_id"), `"output_hash":"sha256:`)
 	if again := b.ok("stop_command", args{"session": s, "command_id": id}); again.str("record_id") != stopped.str("record_id") {
 		t.Errorf("%v", again.Object)

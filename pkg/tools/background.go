@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func (b *behindCall) run(ctx context.Context, ended chan<- hooks.Result) {
 	defer b.job.Close()
 	result := b.tool.deps.Continue(ctx, b.call, b)
 	if result.IsError && b.result.OutputHash != "" {
-		b.job.Ended(b.result, "") // it ran, and there is no record of its end
+		b.job.Ended(b.result, "", nil) // it ran, and there is no record of its end
 	}
 	b.job.Close()
 	ended <- result
@@ -154,7 +155,8 @@ func (b *behindCall) run(ctx context.Context, ended chan<- hooks.Result) {
 
 // Result is for nobody: who wants to know asks list_commands.
 func (b *behindCall) Result(o *hooks.Outcome) (hooks.Result, error) {
-	b.job.Ended(b.result, o.RecordID)
+	changed, _ := changedFiles(o, nil)
+	b.job.Ended(b.result, o.RecordID, changed)
 	return hooks.Result{}, nil
 }
 
@@ -171,7 +173,8 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 		result.ProcessLimit = limitOf(r.Limit)
 		result.ExitCode, result.TimedOut, result.Truncated = &r.ExitCode, r.TimedOut, r.Truncated
 		fmt.Fprintf(&b, "The command has ended already, with exit code %d.\n", r.ExitCode)
-		result.Output = r.Output
+		result.Output, result.RecordID = r.Output, cmp.Or(state.RecordID, o.RecordID)
+		result.ChangedFiles = changedOf(state)
 	} else {
 		if chunk, err := c.tool.deps.Artifacts.ReadBytes(state.ArtifactID, 0, 0); err == nil {
 			result.Output, result.Truncated = chunk.Text, chunk.Next > 0

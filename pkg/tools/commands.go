@@ -27,6 +27,8 @@ type jobView struct {
 	EndedBy    string `json:"ended_by"`
 	ArtifactID string `json:"artifact_id"`
 	RecordID   string `json:"record_id"`
+	// ChangedFiles are known at the end.
+	ChangedFiles []changedFile `json:"changed_files"`
 }
 
 // lineLimit bounds a command line in a list, in bytes.
@@ -36,7 +38,7 @@ func viewOf(s command.JobState) jobView {
 	v := jobView{
 		CommandID: s.ID, Command: clip(s.Line, lineLimit), Cwd: s.Cwd, IntentID: s.Intent, Running: s.Running,
 		StartedAt: s.Began.UTC().Format(time.RFC3339), DurationMS: s.Duration.Milliseconds(),
-		EndedBy: s.EndedBy, ArtifactID: s.ArtifactID, RecordID: s.RecordID,
+		EndedBy: s.EndedBy, ArtifactID: s.ArtifactID, RecordID: s.RecordID, ChangedFiles: changedOf(s),
 	}
 	if s.Result != nil {
 		v.ExitCode, v.TimedOut = &s.Result.ExitCode, s.Result.TimedOut
@@ -55,23 +57,32 @@ func (v jobView) String() string {
 	if v.EndedBy != "" {
 		state += " (" + v.EndedBy + ")"
 	}
-	return fmt.Sprintf("%s  %s, %d ms, started %s, output %s\n  %q in %s", v.CommandID, state, v.DurationMS, v.StartedAt, v.ArtifactID, v.Command, v.Cwd)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s, %d ms, started %s, output %s\n  %q in %s", v.CommandID, state, v.DurationMS, v.StartedAt, v.ArtifactID, v.Command, v.Cwd)
+	listChanges(&b, v.ChangedFiles)
+	return b.String()
+}
+
+func changedOf(s command.JobState) []changedFile {
+	changed, _ := s.Report.([]changedFile)
+	return append([]changedFile{}, changed...)
 }
 
 func jobSchema() schema {
-	return open([]string{"command_id", "command", "cwd", "intent_id", "running", "started_at", "duration_ms", "exit_code", "timed_out", "ended_by", "artifact_id", "record_id"}, schema{
-		"command_id":  text("For stop_command."),
-		"command":     text("The line."),
-		"cwd":         text("Where it runs, relative to the workspace root."),
-		"intent_id":   text("The intent that it runs under."),
-		"running":     flag("Whether it runs now."),
-		"started_at":  text("UTC."),
-		"duration_ms": number("Until now, or until its end.", 0),
-		"exit_code":   schema{"type": []string{"integer", "null"}, "description": "null while it runs, and where it could not be started."},
-		"timed_out":   flag("Whether its timeout ended it."),
-		"ended_by":    text("Why it was ended before it ended by itself; empty if it was not."),
-		"artifact_id": text("For read_command_output, also while it runs."),
-		"record_id":   text("The ledger record of its end."),
+	return open([]string{"command_id", "command", "cwd", "intent_id", "running", "started_at", "duration_ms", "exit_code", "timed_out", "ended_by", "artifact_id", "record_id", "changed_files"}, schema{
+		"command_id":    text("For stop_command."),
+		"command":       text("The line."),
+		"cwd":           text("Where it runs, relative to the workspace root."),
+		"intent_id":     text("The intent that it runs under."),
+		"running":       flag("Whether it runs now."),
+		"started_at":    text("UTC."),
+		"duration_ms":   number("Until now, or until its end.", 0),
+		"exit_code":     schema{"type": []string{"integer", "null"}, "description": "null while it runs, and where it could not be started."},
+		"timed_out":     flag("Whether its timeout ended it."),
+		"ended_by":      text("Why it was ended before it ended by itself; empty if it was not."),
+		"artifact_id":   text("For read_command_output, also while it runs."),
+		"record_id":     text("The ledger record of its end."),
+		"changed_files": list("What it changed in the workspace; known at its end.", changedSchema()),
 	})
 }
 

@@ -30,13 +30,6 @@ type commandTool struct {
 }
 
 func executeCommand(d *Deps) hooks.Tool {
-	changed := open([]string{"path", "operation", "in_scope"}, schema{
-		"path":      text("Workspace-relative."),
-		"operation": oneOf("What became of the file.", "created", "modified", "deleted", "moved"),
-		"in_scope":  flag("Whether the command may change it under the selected intent."),
-		"from":      text("Of a moved file: where it was."),
-		"build":     flag("Build output, in a place that is meant for it."),
-	})
 	spec := hooks.Spec{
 		Name: "execute_command", Title: "Run a shell command", Class: hooks.Destructive, OpenWorld: true,
 		Description: "Run a command line in a shell, in the workspace root or in cwd. Needs a selected intent. Standard input is empty. " +
@@ -56,7 +49,7 @@ func executeCommand(d *Deps) hooks.Tool {
 			"output":        text("Standard output and error, head and tail if long."),
 			"artifact_id":   text("For read_command_output; empty if nothing was kept."),
 			"truncated":     flag("Whether output is not the whole."),
-			"changed_files": list("What the command changed in the workspace, as far as it was attributed.", changed),
+			"changed_files": list("What the command changed in the workspace, as far as it was attributed.", changedSchema()),
 			"sandbox":       text("What held the command: none in this version."),
 			"record_id":     text("The ledger record."),
 			"warnings":      list("What to know beside it.", schema{"type": "string"}),
@@ -205,7 +198,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		o.EndedBy = c.job.EndedBy()
 	}
 	outcome := &hooks.Outcome{Warnings: r.Warnings, Command: o}
-	p.watch.finish(ctx, outcome)
+	p.watch.finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
 	return outcome, nil
 }
 
@@ -241,6 +234,16 @@ type changedFile struct {
 	InScope   bool     `json:"in_scope"`
 	From      string   `json:"from,omitempty"`
 	Build     bool     `json:"build,omitempty"`
+}
+
+func changedSchema() schema {
+	return open([]string{"path", "operation", "in_scope"}, schema{
+		"path":      text("Workspace-relative."),
+		"operation": oneOf("What became of the file.", "created", "modified", "deleted", "moved"),
+		"in_scope":  flag("Whether the command may change it under the selected intent."),
+		"from":      text("Of a moved file: where it was."),
+		"build":     flag("Build output, in a place that is meant for it."),
+	})
 }
 
 func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
