@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
 // addFlags describe a new intent.
@@ -52,21 +53,21 @@ func (a *app) addIntent(ctx context.Context, flags addFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.withIntents(func(store *intent.Store) error {
-		if in.ID != "" {
-			_, err = store.Add(ctx, in)
-		} else {
-			_, in.ID, err = store.AddNext(ctx, in)
-		}
-		if err != nil {
-			return fmt.Errorf("add the intent: %w", explainIntentError(err))
-		}
-		fmt.Fprintf(a.out, "Added %s: %s (%s)\n", in.ID, printable(in.Name), in.Status)
-		if len(in.OwnedScope) == 0 {
-			fmt.Fprintf(a.err, "warning: %s has no scope, so an agent may change everything under it; give one with --scope\n", in.ID)
-		}
-		return nil
+	if err := a.withIntents(func(store *intent.Store) error { _, _, err := store.PlanAdd(in); return err }); err != nil {
+		return fmt.Errorf("add the intent: %w", explainIntentError(err))
+	}
+	err = a.withServer(func(srv *server.Server) error {
+		in.ID, err = srv.AddIntent(ctx, in)
+		return err
 	})
+	if err != nil {
+		return fmt.Errorf("add the intent: %w", err)
+	}
+	fmt.Fprintf(a.out, "Added %s: %s (%s)\n", in.ID, printable(in.Name), in.Status)
+	if len(in.OwnedScope) == 0 {
+		fmt.Fprintf(a.err, "warning: %s has no scope, so an agent may change everything under it; give one with --scope\n", in.ID)
+	}
+	return nil
 }
 
 // askIntent asks for what the flags do not say. What they say wrong is told before anything is asked.
@@ -169,18 +170,22 @@ func (a *app) addScope(ctx context.Context, id string, globs []string, asJSON bo
 	if _, err := intent.CompileScope(globs); err != nil {
 		return usageErrorf("--add: %w", err)
 	}
-	return a.withIntents(func(store *intent.Store) error {
-		set, err := store.AddScope(ctx, id, globs)
+	err := a.withIntents(func(store *intent.Store) error {
+		_, err := store.PlanScope(id, globs)
 		if errors.Is(err, intent.ErrUnknownIntent) {
 			if known, loadErr := store.Load(); loadErr == nil {
 				return unknownIntent(id, known)
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("add to the scope of %s: %w", printable(id), explainIntentError(err))
-		}
-		return a.printScope(set, id, asJSON)
+		return explainIntentError(err)
 	})
+	if err == nil {
+		err = a.withServer(func(srv *server.Server) error { return srv.AddScope(ctx, id, globs) })
+	}
+	if err != nil {
+		return fmt.Errorf("add to the scope of %s: %w", printable(id), err)
+	}
+	return a.showScope(id, asJSON)
 }
 
 // printScope prints one glob a line, or everything for an intent without a scope.

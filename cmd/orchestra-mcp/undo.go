@@ -48,11 +48,9 @@ func (a *app) undo(ctx context.Context, records []string, f undoFlags) error {
 	case *f.json && !f.yes && !f.dryRun:
 		return usageErrorf("undo --json does not ask: add --yes to undo, or --dry-run to see what would be done")
 	}
-	srv, err := a.openServer()
-	if err != nil {
-		return err
-	}
-	return errors.Join(a.undoWith(ctx, srv, undo.Request{Records: records, IntentID: f.intent}, f), srv.Close())
+	return a.withServer(func(srv *server.Server) error {
+		return a.undoWith(ctx, srv, undo.Request{Records: records, IntentID: f.intent}, f)
+	})
 }
 
 // openServer opens the workspace as a server does, next to those that run. Only errors are logged: what a server
@@ -73,6 +71,15 @@ func (a *app) openServer() (*server.Server, error) {
 		return nil, fmt.Errorf("open the workspace %s: %w", dir, err)
 	}
 	return srv, nil
+}
+
+// withServer opens the workspace as a server does, for a body.
+func (a *app) withServer(body func(*server.Server) error) error {
+	srv, err := a.openServer()
+	if err != nil {
+		return err
+	}
+	return errors.Join(body(srv), srv.Close())
 }
 
 func (a *app) undoWith(ctx context.Context, srv *server.Server, r undo.Request, f undoFlags) error {

@@ -61,6 +61,19 @@ func (d Decision) About(paths ...string) Decision {
 	return d
 }
 
+// Seen is the decision about a call of the operator, who has seen what it does:
+// what would be put to them is a note. Everything else stands.
+func (d Decision) Seen() Decision {
+	if d.verdict != asked || d.incomplete() {
+		return d
+	}
+	var notes []string
+	for _, q := range d.questions("") {
+		notes = append(notes, q.Refusal.Reason()+" The operator let it through.")
+	}
+	return Allow(notes...)
+}
+
 // Check is one of several failures of one hook.
 type Check struct {
 	// Name tells it from the hook's others.

@@ -83,8 +83,9 @@ func (e *Engine) Continue(ctx context.Context, call *Call, planned Planned) (res
 // call that changes nothing.
 func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepared, Inflight, error) {
 	var err error
+	changes := call.Class != Safe
 	for range prepareAttempts {
-		if call.Class != Safe {
+		if changes {
 			if err := e.recorder.Settle(ctx); err != nil {
 				return nil, nil, unsettled(err)
 			}
@@ -108,6 +109,7 @@ func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepar
 		if !errors.Is(err, ErrUnsettled) {
 			break
 		}
+		changes = true
 	}
 	return nil, nil, unsettled(err)
 }

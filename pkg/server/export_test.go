@@ -12,6 +12,21 @@ import (
 // Do runs a call without a transport.
 func (s *Server) Do(ctx context.Context, r hooks.Request) hooks.Result { return s.engine.Do(ctx, r) }
 
+// SelectWith selects an intent with a recorder around the server's.
+func (s *Server) SelectWith(ctx context.Context, intentID string, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
+	engine := hooks.NewEngine(s.sessions, around(s.recorder), nil, s.log)
+	for _, tool := range tools.All(s.deps) {
+		if err := engine.AddTool(tool); err != nil {
+			panic(err)
+		}
+	}
+	arguments, err := json.Marshal(map[string]string{"intent_id": intentID})
+	if err != nil {
+		panic(err)
+	}
+	return engine.Do(ctx, hooks.Request{Tool: "select_active_intent", Arguments: arguments})
+}
+
 // StepWith is UpdateIntent with a recorder around the server's.
 func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
 	engine := hooks.NewEngine(s.sessions, around(s.recorder), nil, s.log)

@@ -40,7 +40,7 @@ type StepTaken struct {
 // *refusal.Refusal where the step was refused: VERIFY_FAILED has the output of
 // the command that did not pass.
 func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepTaken, err error) {
-	engine := s.operatorEngine()
+	engine := s.intentsEngine()
 	deps := *s.deps
 	deps.Do = engine.Do
 	for _, tool := range tools.Operator(&deps, step.SkipVerify) {
@@ -48,8 +48,6 @@ func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepT
 			return taken, err
 		}
 	}
-	engine.AddPostHook(s.maps)
-	engine.AddPostHook(s.asks)
 	arguments := map[string]string{"intent_id": step.IntentID, "status": string(step.Status)}
 	if step.Note != "" {
 		arguments["note"] = step.Note
@@ -69,9 +67,46 @@ func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepT
 	return taken, json.Unmarshal(result.Structured, &taken)
 }
 
+// AddIntent adds an intent as a call of the operator, and gives its id: the
+// intent's own, or the next free one. An error is a *refusal.Refusal where it
+// was refused.
+func (s *Server) AddIntent(ctx context.Context, in intent.Intent) (id string, err error) {
+	return s.editIntents(ctx, tools.AddIntent(s.deps, in))
+}
+
+// AddScope adds globs to the scope of an intent, as AddIntent adds one.
+func (s *Server) AddScope(ctx context.Context, id string, globs []string) error {
+	_, err := s.editIntents(ctx, tools.AddScope(s.deps, id, globs))
+	return err
+}
+
+func (s *Server) editIntents(ctx context.Context, tool hooks.Tool) (id string, err error) {
+	result := s.intentsEngine().Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: json.RawMessage("{}"), Operator: true})
+	if result.Refusal != nil {
+		return "", result.Refusal
+	}
+	var edited struct {
+		IntentID string `json:"intent_id"`
+	}
+	err = json.Unmarshal(result.Structured, &edited)
+	return edited.IntentID, err
+}
+
 // operatorEngine judges calls of the operator, who has seen what they do.
 func (s *Server) operatorEngine() *hooks.Engine {
 	engine := hooks.NewEngine(s.sessions, s.recorder, nil, s.log)
 	gate.RegisterOperator(engine, s.intents, s.ledger, s.policy)
+	for _, judge := range s.judges {
+		engine.AddGate(hooks.AtPlan, gate.OfCommands(judge))
+	}
+	return engine
+}
+
+// intentsEngine is operatorEngine for what changes the intents: the map and the
+// grants follow.
+func (s *Server) intentsEngine() *hooks.Engine {
+	engine := s.operatorEngine()
+	engine.AddPostHook(s.maps)
+	engine.AddPostHook(s.asks)
 	return engine
 }

@@ -24,6 +24,8 @@ import (
 const (
 	stepEnv      = "ORCHESTRA_TEST_STEP"
 	stepPointEnv = "ORCHESTRA_TEST_STEP_DIES"
+	// stepKindEnv is "selection" where the step is that of a selection.
+	stepKindEnv = "ORCHESTRA_TEST_STEP_KIND"
 )
 
 func stepAsChild(dir string) error {
@@ -32,9 +34,13 @@ func stepAsChild(dir string) error {
 		return err
 	}
 	point := os.Getenv(stepPointEnv)
-	result := srv.StepWith(context.Background(), server.IntentStep{IntentID: "INT-002", Status: intent.InProgress}, func(r hooks.Recorder) hooks.Recorder {
-		return mortal{r, point}
-	})
+	around := func(r hooks.Recorder) hooks.Recorder { return mortal{r, point} }
+	var result hooks.Result
+	if os.Getenv(stepKindEnv) == "selection" {
+		result = srv.SelectWith(context.Background(), "INT-002", around)
+	} else {
+		result = srv.StepWith(context.Background(), server.IntentStep{IntentID: "INT-002", Status: intent.InProgress}, around)
+	}
 	text, _ := json.Marshal(result.Structured)
 	_, err = os.Stderr.Write(text)
 	return err
@@ -75,6 +81,12 @@ func (m mortalFlight) Record(ctx context.Context, o *hooks.Outcome) (string, err
 // A process that is killed anywhere between the edit of the intents file and
 // its record leaves an edit with one record, or none without.
 func TestKilledBetweenEditAndRecord(t *testing.T) {
+	for _, kind := range []string{"lifecycle", "selection"} {
+		t.Run(kind, func(t *testing.T) { killedBetweenEditAndRecord(t, kind) })
+	}
+}
+
+func killedBetweenEditAndRecord(t *testing.T, kind string) {
 	for _, c := range []struct {
 		point  string
 		edited bool
@@ -83,14 +95,14 @@ func TestKilledBetweenEditAndRecord(t *testing.T) {
 	}{
 		{point: "planned"},
 		{point: "journaled"},
-		{"edited", true, "", []string{`"kind":"recovered"`, `"of":"lifecycle"`}},
+		{"edited", true, "", []string{`"kind":"recovered"`, `"of":"` + kind + `"`}},
 		{"edited", true, "# by hand\n", []string{`"kind":"recovered"`, `"certainty":"probable"`}},
-		{"recorded", true, "", []string{`"kind":"lifecycle"`}},
+		{"recorded", true, "", []string{`"kind":"` + kind + `"`}},
 	} {
 		t.Run(c.point+c.touch, func(t *testing.T) {
 			dir := newWorkspace(t)
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), stepEnv+"="+dir, stepPointEnv+"="+c.point)
+			cmd.Env = append(os.Environ(), stepEnv+"="+dir, stepPointEnv+"="+c.point, stepKindEnv+"="+kind)
 			out, err := cmd.CombinedOutput()
 			if state := cmd.ProcessState; err == nil || state == nil || state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 				t.Fatalf("it did not die: %v %s", err, out)

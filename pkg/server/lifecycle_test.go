@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // verifyYAML are intents whose end depends on commands.
@@ -168,6 +169,41 @@ func TestOperatorUpdatesIntent(t *testing.T) {
 	}
 	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": agent, "path": "src/x", "content": "x"})
 	b.ok("write_to_file", args{"session": b.selects("V-1"), "path": "src/x", "content": "x"})
+}
+
+// What a rule or a program of the operator's refuses does not run to verify an
+// intent, whoever makes it done; what they would ask about is noted.
+func TestOperatorsVerifyIsUnderTheLaw(t *testing.T) {
+	for name, c := range map[string]struct{ rule, hook, want string }{
+		"rule refuses": {rule: "refuse", want: "RULE_VIOLATION"},
+		"hook refuses": {hook: "echo no >&2; exit 2", want: "HOOK_BLOCKED"},
+		"rule asks":    {rule: "ask"},
+		"hook asks":    {hook: `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"sure?"}}'`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newWorkspace(t)
+			text := "active_intents:\n  - id: V-1\n    name: V\n    status: IN_PROGRESS\n    verify: [\"touch ran\"]\n"
+			if c.rule != "" {
+				text += `    rules: [{name: no-touch, when: 'command.line.contains("touch")', action: ` + c.rule + "}]\n"
+			}
+			write(t, dir, ".orchestration/active_intents.yaml", text)
+			b := start(t, dir, func(o *server.Options) {
+				if c.hook != "" {
+					o.Settings.Hooks = []settings.Hook{{Event: settings.EventPre, Command: c.hook, Tools: []string{"Bash"}}}
+				}
+			}).connect()
+			_, err := b.server.UpdateIntent(t.Context(), server.IntentStep{IntentID: "V-1", Status: intent.Done})
+			_, missing := os.Stat(filepath.Join(dir, "ran"))
+			switch {
+			case c.want == "" && (err != nil || missing != nil):
+				t.Fatalf("%v, %v", err, missing)
+			case c.want == "":
+				b.wantRecord(`"kind":"command"`, "The operator let it through.")
+			case err == nil || !strings.Contains(err.Error(), c.want) || missing == nil:
+				t.Fatalf("want %s: %v, ran: %v", c.want, err, missing == nil)
+			}
+		})
+	}
 }
 
 // Steps of two processes on one file are both in the file and in the ledger.

@@ -66,6 +66,7 @@ func (s *Server) addHooks(with external.Options) error {
 			return err
 		}
 		s.engine.AddGate(hooks.AtPlan, pre)
+		s.judges = append(s.judges, pre)
 	}
 	return nil
 }

@@ -77,6 +77,7 @@ type Server struct {
 	jobs      *command.Jobs
 	abandoned sync.WaitGroup
 	engine    *hooks.Engine
+	judges    []hooks.PreHook // the operator's programs
 	deps      *tools.Deps
 	policy    gate.Policy
 	log       zerolog.Logger

@@ -17,7 +17,7 @@ import (
 type proposal struct {
 	plan *intent.Plan
 	note *hooks.Note
-	// asks says what the operator is asked.
+	// asks says what the operator is asked, if an agent makes the call.
 	asks string
 	// done renders the answer; set is what the file says afterwards.
 	intentID, done string
@@ -77,7 +77,9 @@ func (p *proposed[A]) Plan(context.Context) (hooks.Planned, error) {
 	if found.plan.Changes() {
 		edit.note = found.note
 		p.effects.Files = []*hooks.FileEffect{edit.effect()}
-		p.effects.Asks = refusal.New(refusal.ApprovalRequired, found.asks).With("intent_id", found.intentID)
+		if !p.call.Operator {
+			p.effects.Asks = refusal.New(refusal.ApprovalRequired, found.asks).With("intent_id", found.intentID)
+		}
 	} else {
 		p.effects.Files = nil
 	}

@@ -58,9 +58,11 @@ func selectActiveIntent(d *Deps) hooks.Tool {
 		}),
 		OutputSchema: output(sessionSchema()),
 	}
-	return newSimple(spec, func(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
+	tool := newSimple(spec, func(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
 		return d.selectIntent(ctx, call, a)
 	}).selecting(func(a selectArgs) string { return a.IntentID })
+	tool.prepare = d.start
+	return tool
 }
 
 func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
@@ -83,13 +85,6 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 		// A selection that could not be recorded must not be made either.
 		return nil, refusal.Newf(refusal.LedgerUnavailable, "The ledger cannot take a record: %v. Nothing was selected.", err)
 	}
-	started := in.Status == intent.Todo
-	if started {
-		if set, err = d.Intents.SetStatus(ctx, in.ID, intent.InProgress, d.Clock()); err != nil {
-			return nil, lifecycleProblem(fmt.Errorf("setting %s in progress: %w", in.ID, err))
-		}
-		in, _ = set.Get(in.ID)
-	}
 	s, handle, err := d.Sessions.Select(ctx, call.Caller, a.Session, in.ID, a.MutationClass)
 	if errors.Is(err, session.ErrExpired) {
 		return nil, expired()
@@ -98,7 +93,7 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 		return nil, err
 	}
 	call.Session = s
-	return d.selected(ctx, set, in, s, handle, started), nil
+	return d.selected(ctx, set, in, s, handle), nil
 }
 
 func expired() *refusal.Refusal {
@@ -106,14 +101,11 @@ func expired() *refusal.Refusal {
 		Suggest("Call select_active_intent without `session` to get a new one.")
 }
 
-func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string, started bool) *reply {
+func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) *reply {
 	view := d.view(ctx, set, in, s, handle)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, in.Name, handle, d.Lifetime, view.Context)
 	detail := map[string]any{"mutation_class": view.MutationClass, "owned_scope": in.OwnedScope}
-	if started {
-		detail["started"] = true
-	}
 	return &reply{
 		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(ledger.KindSelection), IntentID: in.ID, Detail: detail}},
 		text:    b.String(), structured: view,

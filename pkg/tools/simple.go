@@ -22,6 +22,8 @@ type simple[A any] struct {
 	run  func(ctx context.Context, call *hooks.Call, args A) (*reply, error)
 	// selects gives the intent that a call selects; nil for tools that select none.
 	selects func(args A) string
+	// prepare gives another way than run itself, or nil for run; it may be nil.
+	prepare func(args A, run func(context.Context) (*hooks.Outcome, error)) (hooks.Prepared, error)
 }
 
 func newSimple[A any](spec hooks.Spec, run func(context.Context, *hooks.Call, A) (*reply, error)) *simple[A] {
@@ -63,6 +65,11 @@ func (s *simpleCall[A]) Result(o *hooks.Outcome) (hooks.Result, error) {
 }
 
 func (s *simpleCall[A]) Prepare(context.Context) (hooks.Prepared, error) {
+	if s.tool.prepare != nil {
+		if prepared, err := s.tool.prepare(s.args, s.run); prepared != nil || err != nil {
+			return prepared, err
+		}
+	}
 	return hooks.Immediate(s.run), nil
 }
 

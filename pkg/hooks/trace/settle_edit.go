@@ -13,7 +13,7 @@ import (
 // editOf reads the edit of a governance file back from its record.
 func editOf(rec ledger.Record) (hooks.Edit, bool) {
 	detail, ok := rec.Detail[hooks.DetailEdit].(map[string]any)
-	if !ok || rec.Kind != ledger.KindLifecycle {
+	if !ok || rec.Kind != ledger.KindLifecycle && rec.Kind != ledger.KindSelection {
 		return hooks.Edit{}, false
 	}
 	word := func(key string) string {

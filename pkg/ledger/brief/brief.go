@@ -28,6 +28,10 @@ func Line(e ledger.Entry) string {
 		parts = append(parts, decision(e))
 	case e.Command != nil:
 		parts = append(parts, command(*e.Command))
+	case e.Kind == ledger.KindLifecycle:
+		if step := lifecycle(e); step != "" {
+			parts = append(parts, step)
+		}
 	}
 	if len(e.Changes) > 0 {
 		parts = append(parts, changes(e.Changes))

@@ -48,3 +48,18 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+func TestLifecycleIsToldByItsStep(t *testing.T) {
+	for want, detail := range map[string]map[string]any{
+		`update_intent TODO -> IN_PROGRESS (as agreed)`: {"from": "TODO", "status": "IN_PROGRESS", "note": "as agreed"},
+		`update_intent "Weather\u202e" TODO a, b`:       {"proposed": "Weather\u202e", "owned_scope": []any{"a", "b"}, "status": "TODO"},
+		`update_intent x/** (why\n)`:                    {"scope_added": []string{"x/**"}, "reason": "why\n"},
+		`update_intent decision: use UTC`:               {"lesson": "decision", "text": "use UTC"},
+		`update_intent`:                                 {"status": 7},
+	} {
+		e := ledger.Entry{Record: ledger.Record{Kind: ledger.KindLifecycle, Call: "update_intent", Detail: detail}}
+		if got := brief.Line(e); got != want {
+			t.Errorf("%v is told as %q, want %q", detail, got, want)
+		}
+	}
+}
