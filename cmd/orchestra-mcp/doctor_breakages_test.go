@@ -46,6 +46,8 @@ func brokenWorkspaces() map[string]breakage {
 			".orchestration/state is not a directory", "mv .orchestration/state ", nil},
 		"a link for the map": {func(p *patient) { p.sh("ln -s ../src/a.go .orchestration/intent_map.md") }, "workspace", doctor.Warn,
 			".orchestration/intent_map.md is not a regular file", "mv .orchestration/intent_map.md ", nil},
+		"a schema of an earlier version": {func(p *patient) { p.write(".orchestration/schema/intents.json", "{}") }, "workspace", doctor.Warn,
+			"schema/intents.json is not the schema of this version", "orchestra-mcp schema intents", nil},
 		"a rule that is none": {func(p *patient) {
 			p.write(".orchestration/config.yaml", "rules:\n  - {name: x, when: \"size(\", action: refuse, message: m}\n")
 		}, "settings", doctor.Fail, `config.yaml:2:21: rules: rule "x"`, "", func(p *patient) { p.write(".orchestration/config.yaml", "") }},

@@ -28,7 +28,7 @@ func (e *examination) checkWorkspace() {
 		return
 	}
 	e.initialized = true
-	if e.checkParts() {
+	if parts, schemas := e.checkParts(), e.checkSchemas(); parts && schemas {
 		e.ok("%s", e.Dir)
 	}
 }

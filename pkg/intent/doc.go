@@ -9,6 +9,11 @@
 // the operator wrote them, and every result is parsed and compared with what was meant before it replaces the file.
 // Writers in several processes are serialised; an editor that saves in between is not overwritten.
 //
+// What these files say can come with a cloned repository. What in them weakens a default (`unscoped:` rules,
+// `commands.allow`, `network: allow`) has no effect before the operator has trusted it: a Store asks by hash
+// ([Store.TrustedBy], and trusts nothing without it), [Store.Weakenings] lists what there is, and [Ignore.Unscoped] and
+// [Set.Commands] leave out what is not trusted. Everything else in them tightens, or declares, and needs no trust.
+//
 // # Non-promise
 //
 // The package does not decide: it knows nothing of sessions, calls or approvals. It compares paths as text; resolving
