@@ -12,9 +12,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 )
 
-// maxReason is the store's bound of a reason, in characters.
-const maxReason = 1000
-
 func (a *app) newApprovalsApproveCommand() *cobra.Command {
 	var forIntent, yes bool
 	cmd := &cobra.Command{
@@ -150,8 +147,8 @@ func (a *app) newApprovalsDenyCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that reaches the agent as yours")
 	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
-		if n := utf8.RuneCountInString(reason); n > maxReason {
-			return usageErrorf("--reason has %d characters; at most %d can be kept", n, maxReason)
+		if n := utf8.RuneCountInString(reason); n > approval.MaxReason {
+			return usageErrorf("--reason has %d characters; at most %d can be kept", n, approval.MaxReason)
 		}
 		return a.withInbox(cmd.Context(), func(b *inbox) error {
 			r, err := b.request(args[0])

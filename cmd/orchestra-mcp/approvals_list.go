@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -142,7 +143,7 @@ func (b *inbox) printPending(pending []approval.Request) error {
 	for _, r := range pending {
 		rows = append(rows, []string{
 			r.ID[:idLength], b.age(r.CreatedAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
-			tableCell(whyOf(r), maxCell), tableCell(subjectOf(r), maxSubject), roughly(r.ExpiresAt.Sub(b.now())),
+			tableCell(whyOf(r), maxCell), tableCell(subjectOf(r), maxSubject), watch.Age(r.ExpiresAt.Sub(b.now())),
 		})
 	}
 	return printTable(b.out, rows)
@@ -198,20 +199,7 @@ func tableCell(text string, n int) string {
 	return string(shown[:head]) + "…" + string(shown[len(shown)-(n-1-head):])
 }
 
-func (b *inbox) age(t time.Time) string { return roughly(b.now().Sub(t)) }
-
-// roughly is a duration in its largest unit.
-func roughly(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, d)/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	}
-	return fmt.Sprintf("%dd", d/(24*time.Hour))
-}
+func (b *inbox) age(t time.Time) string { return watch.Age(b.now().Sub(t)) }
 
 // whyOf is the code of what stopped a call, or what is asked for besides calls.
 func whyOf(r approval.Request) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -115,5 +116,5 @@ func (b *inbox) diffStyled(line approval.DiffLine) string {
 
 // until says how long an answer can be used.
 func (b *inbox) until(t time.Time) string {
-	return fmt.Sprintf("until %s (%s)", t.Local().Format("15:04"), roughly(t.Sub(b.now())))
+	return fmt.Sprintf("until %s (%s)", t.Local().Format("15:04"), watch.Age(t.Sub(b.now())))
 }

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	maxReason = 1000
+	// MaxReason bounds an answer's reason, in characters.
+	MaxReason = 1000
 	// answerAttempts bounds how often something that is no answer is taken out of an answer's place.
 	answerAttempts = 3
 )
@@ -30,8 +31,8 @@ func (s *Store) Answer(id string, a Answer) (Answer, []Grant, error) {
 		return Answer{}, nil, fmt.Errorf("%q is no decision", a.Decision)
 	case a.Decision == ForIntent && (r.Once || r.Kind != Call || r.IntentID == ""):
 		return Answer{}, nil, ErrNotGrantable
-	case utf8.RuneCountInString(a.Reason) > maxReason:
-		return Answer{}, nil, fmt.Errorf("the reason is longer than %d characters", maxReason)
+	case utf8.RuneCountInString(a.Reason) > MaxReason:
+		return Answer{}, nil, fmt.Errorf("the reason is longer than %d characters", MaxReason)
 	case s.marks.has(id):
 		return Answer{}, nil, ErrAnswered
 	}

@@ -103,8 +103,8 @@ func visible(text string) string {
 
 func wrap(text string, width int) string { return ansi.Hardwrap(text, max(1, width), true) }
 
-// age is how long ago something was, in at most four characters.
-func age(d time.Duration) string {
+// Age is a duration in its largest unit, in at most four characters; what is over counts as nothing.
+func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", max(0, d)/time.Second)

@@ -105,7 +105,7 @@ func (m Model) listRow(item Item, width int) string {
 	if item.ID == m.busy {
 		mark = "… "
 	}
-	head := fmt.Sprintf("%s%-4s ", mark, age(m.opts.Now().Sub(item.Created)))
+	head := fmt.Sprintf("%s%-4s ", mark, Age(m.opts.Now().Sub(item.Created)))
 	return m.paint(style, cell(head, 7)+cell(what+" "+item.Subject, width-7))
 }
 
