@@ -162,7 +162,7 @@ func (b *inbox) printAnswered(answered []approval.Answered) error {
 		r, answer := one.Request, one.Answer
 		rows = append(rows, []string{
 			r.ID[:idLength], b.age(answer.AnsweredAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
-			decisionText[answer.Decision], tableCell(subjectOf(r), maxSubject), roughly(answer.ExpiresAt.Sub(b.now())),
+			decisionText[answer.Decision], tableCell(subjectOf(r), maxSubject), watch.Age(answer.ExpiresAt.Sub(b.now())),
 		})
 	}
 	return printTable(b.out, rows)
