@@ -160,21 +160,25 @@ func (c *comparison) movable(p tree.Pair) (why string) {
 // explain says what a reviewer should look at where declarations have no
 // counterpart.
 func (c *comparison) explain(gone, added []*tree.Decl) verdict.Verdict {
+	var user *tree.Decl
 	for _, a := range added {
-		for _, b := range gone {
-			if a.Label == b.Label && a.File == b.File {
-				if d := tree.NewPairing().Compare(b.Node, a.Node); d != nil {
-					return c.different(a, d)
-				}
-				return c.unproven(a, "%s uses something that changed", a.Label)
-			}
+		i := slices.IndexFunc(gone, func(b *tree.Decl) bool { return a.Label == b.Label && a.File == b.File })
+		if i < 0 {
+			continue
 		}
+		if d := tree.NewPairing().Compare(gone[i].Node, a.Node); d != nil {
+			return c.different(a, d)
+		}
+		user = cmp.Or(user, a)
 	}
-	switch {
-	case len(gone) == len(added) && len(gone) == 1:
+	if len(gone) == 1 && len(added) == 1 {
 		if d := tree.NewPairing().Compare(gone[0].Node, added[0].Node); d != nil {
 			return c.different(added[0], d)
 		}
+	}
+	switch {
+	case user != nil:
+		return c.unproven(user, "%s uses something that changed", user.Label)
 	case len(added) > 0:
 		return c.unproven(added[0], "%s is new or changed", added[0].Label)
 	}

@@ -231,14 +231,18 @@ func (u *unit) checkTogether(odd pair) *verdict.Verdict {
 }
 
 func importChange(p pair) string {
+	firstLine := func(imported string) string {
+		line, _, _ := strings.Cut(strings.TrimSpace(imported), "\n")
+		return line
+	}
 	for _, imported := range p.after.imports {
 		if !slices.Contains(p.before.imports, imported) {
-			return strings.TrimSpace(imported) + " was added"
+			return firstLine(imported) + " was added"
 		}
 	}
 	for _, imported := range p.before.imports {
 		if !slices.Contains(p.after.imports, imported) {
-			return strings.TrimSpace(imported) + " was removed"
+			return firstLine(imported) + " was removed"
 		}
 	}
 	return "one stands more often"

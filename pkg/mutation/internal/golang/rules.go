@@ -108,6 +108,11 @@ func (r *rules) global(b, a *tree.Object) string {
 			return fmt.Sprintf("%q is predeclared, and means something else in the other files", o.Name)
 		}
 	}
+	// Where names change hands, other files go on to compile and mean something
+	// else.
+	if r.before.pkg.names[a.Name] != nil || r.after.pkg.names[b.Name] != nil {
+		return "the name stood for something else before, or does so now"
+	}
 	for _, f := range r.before.files {
 		if f.isTest() && b.Kind == "function" && (testKind(b.Name) != testKind(a.Name) || testKind(b.Name) == "Example" || b.Name == "TestMain" || a.Name == "TestMain") {
 			return "go test finds functions by their names"
@@ -136,16 +141,19 @@ func (r *rules) member(b, a *tree.Object) string {
 	if token.IsExported(b.Name) != token.IsExported(a.Name) {
 		return "exported members are found by packages that read them at run time"
 	}
-	embeds := r.mixes(b) || r.mixes(a)
-	if exported && embeds {
+	if isMethod(b) && (wellKnown[b.Name] || wellKnown[a.Name]) {
+		return "the standard library looks for methods of such a name"
+	}
+	if has(r.owners[b], a.Name) || has(r.owners[a], b.Name) {
+		return "the name stood for another member before, or does so now"
+	}
+	if exported && (r.mixes(r.before, b) || r.mixes(r.after, a)) {
 		return "its type is embedded or embeds others, whose members it can hide"
 	}
 	if !isMethod(b) {
 		return ""
 	}
 	switch {
-	case wellKnown[b.Name] || wellKnown[a.Name]:
-		return "the standard library looks for methods of such a name"
 	case exported && b.Kind == "interface method":
 		return "types in other files can have it"
 	case len(r.methods[b.Name]) > 1:
@@ -156,14 +164,32 @@ func (r *rules) member(b, a *tree.Object) string {
 	return ""
 }
 
+func has(info *typeInfo, name string) bool {
+	return info != nil && (info.fields[name] != nil || info.methods[name] != nil)
+}
+
 // mixes tells whether members of other types can stand beside this one.
-func (r *rules) mixes(o *tree.Object) bool {
+func (r *rules) mixes(s *side, o *tree.Object) bool {
 	info := r.owners[o]
-	if info == nil || info.object == nil || info.embedded || len(info.embeds) > 0 {
+	if info == nil || info.object == nil || info.embedded {
 		return true
 	}
-	// What a type is declared as can embed, too.
-	return info.expr == nil || info.expr.Kind == "name" || info.expr.Kind == "selector" || info.expr.Kind == "index" || info.expr.Kind == "pointer"
+	for range maxHops {
+		switch expr := info.expr; {
+		case expr == nil:
+			return true
+		case expr.Kind == "struct" || expr.Kind == "interface":
+			return len(info.embeds) > 0
+		case expr.Kind == "slice type" || expr.Kind == "array type" || expr.Kind == "map type" || expr.Kind == "function type" || expr.Kind == "channel type":
+			return false
+		case expr.Kind == "name" && expr.Object == nil && predeclaredTypes[expr.Text]:
+			return false
+		}
+		if info = s.declared(info.expr); info == nil {
+			return true
+		}
+	}
+	return true
 }
 
 // shared tells whether something that other files could use was renamed.

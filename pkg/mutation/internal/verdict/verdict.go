@@ -6,6 +6,7 @@ package verdict
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -106,8 +107,12 @@ type Verdict struct {
 
 // Unprovenf is the verdict over a difference. A line of 0 names none.
 func Unprovenf(path string, line int, format string, args ...any) Verdict {
-	return Verdict{Evidence: Unproven, Reason: At(path, line) + ": " + fmt.Sprintf(format, args...)}
+	reason := At(path, line) + ": " + fmt.Sprintf(format, args...)
+	return Verdict{Evidence: Unproven, Reason: strings.Join(strings.FieldsFunc(reason, isBreak), " ")}
 }
+
+// isBreak tells what would make a reason more than a line.
+func isBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 
 // At names a place as compilers do.
 func At(path string, line int) string {

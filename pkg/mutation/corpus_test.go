@@ -1,0 +1,141 @@
+package mutation_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+)
+
+// labelled is one case of the corpus: what a change is, by the judgement of a
+// person. The corpus is testdata/corpus/LANGUAGE.txtar or
+// LANGUAGE-TOPIC.txtar; its sections are
+//
+//	-- EVIDENCE/CASE/before/PATH --
+//	-- EVIDENCE/CASE/after/PATH --
+//	-- EVIDENCE/CASE/reason --      optional: a regular expression for the reason
+//
+// A case may have several files, which are judged together; one that is
+// missing on a side was created or deleted.
+type labelled struct {
+	want   mutation.Evidence
+	name   string
+	files  map[string]*mutation.File
+	reason string
+}
+
+func readCorpus(t *testing.T, name string) (cases []*labelled) {
+	t.Helper()
+	archive, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]*labelled{}
+	for _, section := range archive.Files {
+		part := strings.SplitN(section.Name, "/", 4)
+		if len(part) < 3 || len(part) == 3 && part[2] != "reason" {
+			t.Fatalf("%s: section %q: want EVIDENCE/CASE/before/PATH", name, section.Name)
+		}
+		c := byName[part[1]]
+		if c == nil {
+			c = &labelled{want: mutation.Evidence(part[0]), name: part[1], files: map[string]*mutation.File{}}
+			byName[part[1]] = c
+			cases = append(cases, c)
+		}
+		if c.want != mutation.Evidence(part[0]) {
+			t.Fatalf("%s: the case %s has two labels", name, part[1])
+		}
+		c.add(t, part, section.Data)
+	}
+	return cases
+}
+
+func (c *labelled) add(t *testing.T, part []string, data []byte) {
+	t.Helper()
+	if part[2] == "reason" {
+		c.reason = strings.TrimSpace(string(data))
+		return
+	}
+	f := c.files[part[3]]
+	if f == nil {
+		f = &mutation.File{Path: part[3]}
+		c.files[part[3]] = f
+	}
+	content := append([]byte{}, data...)
+	switch part[2] {
+	case "before":
+		f.Before = content
+	case "after":
+		f.After = content
+	default:
+		t.Fatalf("the case %s has a side %q", c.name, part[2])
+	}
+}
+
+func (c *labelled) judge(t *testing.T) mutation.Verdict {
+	var files []mutation.File
+	for _, name := range slices.Sorted(mapsKeys(c.files)) {
+		files = append(files, *c.files[name])
+	}
+	return mutation.Judge(t.Context(), files)
+}
+
+// TestCorpus holds every label, and says how many of the pairs are refactors.
+func TestCorpus(t *testing.T) {
+	names, err := filepath.Glob("testdata/corpus/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	pairs, refactors := 0, 0
+	for _, name := range names {
+		language := strings.TrimSuffix(filepath.Base(name), ".txtar")
+		t.Run(language, func(t *testing.T) {
+			cases := readCorpus(t, name)
+			seen := map[mutation.Evidence]int{}
+			for _, c := range cases {
+				seen[c.want]++
+				t.Run(c.name, func(t *testing.T) { c.check(t) })
+			}
+			pairs += len(cases)
+			refactors += seen[mutation.Proven] + seen[mutation.ProvenLocal]
+			t.Logf("%d pairs: %v", len(cases), seen)
+		})
+	}
+	t.Logf("%d pairs, %d refactors", pairs, refactors)
+	if 4*refactors < pairs {
+		t.Errorf("%d of %d pairs are refactors: a third is wanted", refactors, pairs)
+	}
+}
+
+func (c *labelled) check(t *testing.T) {
+	v := c.judge(t)
+	if v.Evidence != c.want {
+		t.Errorf("%s (%s), want %s", v.Evidence, v.Reason, c.want)
+	}
+	if v.Reason == "" || strings.ContainsAny(v.Reason, "\n\r") {
+		t.Errorf("the reason is not one line: %q", v.Reason)
+	}
+	if c.reason != "" && !regexp.MustCompile(c.reason).MatchString(v.Reason) {
+		t.Errorf("the reason %q is not %q", v.Reason, c.reason)
+	}
+	if isRefactor(v) {
+		c.checkBack(t)
+	}
+}
+
+// checkBack judges the change the other way round: what is the same is the
+// same in both directions.
+func (c *labelled) checkBack(t *testing.T) {
+	turned := &labelled{files: map[string]*mutation.File{}}
+	for name, f := range c.files {
+		turned.files[name] = &mutation.File{Path: f.Path, Before: f.After, After: f.Before}
+	}
+	if v := turned.judge(t); !isRefactor(v) {
+		t.Errorf("backwards it is %s (%s)", v.Evidence, v.Reason)
+	}
+}
