@@ -190,6 +190,11 @@ func renameable(c *checked, o types.Object, file string, kind renameKind) bool {
 	if o.Pkg() != c.pkg || o.Name() == "_" || o.Name() == "init" || o.Name() == "main" || c.fset.Position(o.Pos()).Filename != file {
 		return false
 	}
+	for _, implicit := range c.info.Implicits {
+		if o == implicit {
+			return false // of a type switch: one name, several objects
+		}
+	}
 	switch o := o.(type) {
 	case *types.PkgName:
 		return false
