@@ -191,3 +191,23 @@ func checkText(pattern string) error {
 	}
 	return nil
 }
+
+// Covers reports whether everything below is a match, whatever its segments are.
+func (p *Pattern) Covers(s State) bool {
+	last := len(p.segments) - 1
+	return last >= 0 && p.segments[last].kind == treeSegment && s&(1<<last) != 0
+}
+
+// Next returns what a next segment on the way to a match can be: one of the names, or with open any that fits a wildcard.
+func (p *Pattern) Next(s State) (names []string, open bool) {
+	for i, seg := range p.segments {
+		switch {
+		case s&(1<<i) == 0:
+		case seg.kind == literalSegment:
+			names = append(names, seg.text)
+		default:
+			open = true
+		}
+	}
+	return names, open
+}

@@ -1,0 +1,38 @@
+// Package reach works out what a command may reach: the box for package
+// sandbox, from the scope of the intent, the workspace as it stands, the rules
+// of .intentignore, and the toolchains that it is built with.
+//
+// # What may be written
+//
+// The smallest existing directories that hold what the scope can match: what
+// is wholly in scope, or where the scope has room for something that does not
+// exist yet. Elsewhere the existing files that match, one by one. Beside the
+// scope, where build tools of the workspace put their output ([Place]), a
+// private temporary directory, and private caches below the user's own cache
+// directory, which stand in for the user's.
+//
+// # What may not
+//
+// What exists out of scope, what .intentignore forbids, and what
+// [workspace.Protect] names, program configuration included: an approval is
+// given for a file that is known beforehand, and of a command it is not. Where
+// nothing is yet, this holds for names at the top of the workspace only. For
+// the level full these are Frozen inside of what may be written; a box for the
+// level landlock has no directory above one, and never the workspace itself.
+//
+// .git is closed, except to a line in which a git command stands, where the
+// settings let it: then all of it but what makes git run programs or look
+// elsewhere. At the level landlock, which cannot tell these apart, only
+// GitTrusted opens it. A .git that is a file points out of the workspace, as in
+// a linked worktree or a submodule: that place stays closed, because a file of
+// the workspace must not say what is writable outside of it.
+//
+// # What is not promised
+//
+// A name is judged when the box is made. What a directory that may be written
+// gets later, out of scope or under a protected name, is for the comparison
+// after the command. Below node_modules and virtual environments nothing is
+// looked for where no rule of .intentignore can concern it. The number of
+// Frozen and Writable paths is bounded, and so is how many entries are looked
+// at: beyond, less may be written, and a warning says so.
+package reach

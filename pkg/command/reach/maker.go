@@ -1,0 +1,274 @@
+package reach
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// maxWritable bounds how many places one command may write.
+const maxWritable = 4000
+
+// Maker makes the boxes of one workspace. It is for concurrent use.
+type Maker struct {
+	root    string
+	environ []string
+
+	mu   sync.Mutex
+	made map[string]int // build places that commands hold and that were made for them, by how many
+}
+
+// New returns a Maker for the workspace at root, an absolute path without
+// links. The environment is the server's: it says where the user's caches are.
+func New(root string, environ []string) *Maker {
+	return &Maker{root: root, environ: environ, made: map[string]int{}}
+}
+
+// Make works out what a command may reach, and makes the directories that it
+// needs. An error means that no box could be made: the command must not run.
+func (m *Maker) Make(req Request) (_ *Reach, err error) {
+	r := &Reach{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	temp, err := makeTemp()
+	if err != nil {
+		return nil, fmt.Errorf("private temporary directory: %w", err)
+	}
+	r.close = append(r.close, func() error { return removeTemp(temp) })
+	r.env = []string{"TMPDIR=" + temp, "TMP=" + temp, "TEMP=" + temp}
+	if req.Level == sandbox.None || req.Level == "" {
+		return r, nil
+	}
+	r.Box = &sandbox.Box{Workspace: m.root, Temp: temp, DenyNetwork: req.DenyNetwork}
+	s, err := m.survey(req)
+	if err != nil {
+		return nil, err
+	}
+	m.prepare(r, s, req)
+	shape(r, s, req)
+	r.openGit(req)
+	r.openPlaces(m.root)
+	r.operatorPlaces(req)
+	if req.Level == sandbox.Full {
+		r.hide(s, req)
+	}
+	if s.short {
+		r.warn("The workspace has more than %d entries; the command cannot write what was not looked at.", maxEntries)
+	}
+	return r, nil
+}
+
+func (m *Maker) survey(req Request) (*survey, error) {
+	patterns, err := compile(req.Scope)
+	if err != nil {
+		return nil, err
+	}
+	return &survey{root: m.root, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}}, nil
+}
+
+// prepare makes the build places and the private caches.
+func (m *Maker) prepare(r *Reach, s *survey, req Request) {
+	for _, place := range s.buildPlaces(req.Dir) {
+		if m.hold(place, r) {
+			s.places[place.path] = true
+			r.Places = append(r.Places, place.path)
+		}
+	}
+	private, err := openCaches(m.root, m.environ)
+	if err != nil {
+		r.warn("Build tools have no caches in this command: %v.", err)
+		return
+	}
+	r.Box.Writable = append(r.Box.Writable, private.dir)
+	r.env = append(r.env, private.environment(m.environ)...)
+}
+
+// hold makes a missing build place for as long as commands use it. What is
+// still empty then is removed.
+func (m *Maker) hold(place buildPlace, r *Reach) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if place.exists && m.made[place.path] == 0 {
+		return true
+	}
+	dir := filepath.Join(m.root, filepath.FromSlash(place.path))
+	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return false
+	}
+	m.made[place.path]++
+	r.close = append(r.close, func() error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.made[place.path]--; m.made[place.path] == 0 {
+			delete(m.made, place.path)
+			_ = os.Remove(dir) // which fails if it is used
+		}
+		return nil
+	})
+	return true
+}
+
+// shape finds what of the scope may be written, in the way of the level.
+func shape(r *Reach, s *survey, req Request) {
+	if req.Level == sandbox.Full {
+		m := &masked{survey: s}
+		if err := m.visit(".", s.start(), false); err == nil {
+			r.addScope(m.writable)
+			if slices.Contains(m.writable, ".") {
+				m.frozen = append(m.frozen, absent(s.root)...)
+			}
+			r.freeze(m.frozen)
+			return
+		}
+		r.warn("So much in the directories of the scope is out of scope that new files can be made only where nothing is.")
+		s.seen, s.short = 0, false
+	}
+	p := &pieces{survey: s}
+	_, writable := p.visit(".", s.start())
+	r.addScope(writable)
+	if len(p.narrowed) > 0 && req.Level == sandbox.Landlock {
+		r.warn("At sandbox level landlock a command cannot make, rename or remove entries directly in %s, though the scope has room for them: "+
+			"something there must not change, and this level cannot tell them apart.", named(p.narrowed))
+	}
+}
+
+// named lists a few directories.
+func named(dirs []string) string {
+	const most = 3
+	slices.Sort(dirs)
+	var names []string
+	for _, dir := range dirs[:min(most, len(dirs))] {
+		if dir == "." {
+			dir = "the top of the workspace"
+		}
+		names = append(names, dir)
+	}
+	text := strings.Join(names, ", ")
+	if len(dirs) > most {
+		text += fmt.Sprintf(" and %d more directories", len(dirs)-most)
+	}
+	return text
+}
+
+func (r *Reach) openGit(req Request) {
+	if req.Git == GitClosed {
+		return
+	}
+	open, why := gitDir(r.Box.Workspace)
+	switch {
+	case why != "":
+		r.warn("The command cannot write .git: %s.", why)
+	case !open:
+	case req.Level == sandbox.Full:
+		r.Box.Frozen = slices.DeleteFunc(r.Box.Frozen, func(f sandbox.Frozen) bool { return f.Path == r.path(".git") })
+		r.add([]string{".git"})
+		r.freeze(guarded(r.Box.Workspace))
+	case req.Git == GitTrusted:
+		r.add([]string{".git"})
+	default:
+		r.warn("At sandbox level landlock git can read the repository and not change it (add, commit), because hooks and configuration " +
+			"cannot be told apart there. The operator can set commands.git: trust.")
+	}
+}
+
+// openPlaces adds the build places that the walk did not come to.
+func (r *Reach) openPlaces(root string) {
+	for _, place := range r.Places {
+		if !r.writable(r.path(place)) {
+			r.add([]string{place})
+		}
+	}
+}
+
+// operatorPlaces adds what commands.writable names. Of the workspace's own,
+// what is protected stays closed.
+func (r *Reach) operatorPlaces(req Request) {
+	for _, name := range req.Writable {
+		p := filepath.Clean(filepath.FromSlash(name))
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(r.Box.Workspace, p)
+		}
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil {
+			continue // it is not there
+		}
+		if inside, ok := below(r.Box.Workspace, real); ok {
+			if inside == "." || is(req.Rules.Ignored, inside+"/") || protected(inside) {
+				r.warn("commands.writable names %s, which stays closed to commands.", name)
+				continue
+			}
+			r.Places = append(r.Places, inside)
+		}
+		if !r.writable(real) {
+			r.Box.Writable = append(r.Box.Writable, real)
+		}
+	}
+}
+
+// hide adds what must not be read.
+func (r *Reach) hide(s *survey, req Request) {
+	for _, p := range req.Hidden {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			r.Box.Hidden = append(r.Box.Hidden, real)
+		}
+	}
+	if req.Rules.Secret == nil {
+		return
+	}
+	for _, p := range s.secrets() {
+		r.Box.Hidden = append(r.Box.Hidden, r.path(p))
+	}
+}
+
+// Environment is what the command gets: env with the private directories in
+// place of the user's.
+func (r *Reach) Environment(env []string) []string { return replaced(env, r.env) }
+
+// Close removes what was made for the command.
+func (r *Reach) Close() error {
+	var errs []error
+	for _, f := range slices.Backward(r.close) {
+		errs = append(errs, f())
+	}
+	r.close = nil
+	return errors.Join(errs...)
+}
+
+func (r *Reach) path(name string) string {
+	return filepath.Join(r.Box.Workspace, filepath.FromSlash(name))
+}
+
+// addScope adds what the scope lets be written, up to the bound.
+func (r *Reach) addScope(names []string) {
+	if left := len(names) - maxWritable; left > 0 {
+		names = names[:maxWritable]
+		r.warn("The scope is in so many pieces that %d of them cannot be written by commands; file tools can.", left)
+	}
+	r.add(names)
+}
+
+func (r *Reach) add(names []string) {
+	for _, name := range names {
+		r.Box.Writable = append(r.Box.Writable, r.path(name))
+	}
+}
+
+func (r *Reach) freeze(frozen []sandbox.Frozen) {
+	for _, f := range frozen {
+		r.Box.Frozen = append(r.Box.Frozen, sandbox.Frozen{Path: r.path(f.Path), Directory: f.Directory})
+	}
+}
+
+func (r *Reach) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,75 @@
+package reach
+
+import (
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// Git says what of .git a command may write.
+type Git int
+
+// The choices.
+const (
+	// GitClosed: nothing.
+	GitClosed Git = iota
+	// GitOpen: what git's own commands need, at a level that can tell it apart.
+	GitOpen
+	// GitTrusted: the same, and all of .git at a level that cannot.
+	GitTrusted
+)
+
+// Rules are what .intentignore says. Paths are workspace-relative, directories
+// with a slash at their end. A nil function is a rule that nothing matches.
+type Rules struct {
+	// Ignored reports what nobody may change.
+	Ignored func(path string) bool
+	// Secret reports what nobody may read.
+	Secret func(path string) bool
+	// Unscoped reports what any intent may change.
+	Unscoped func(path string) bool
+}
+
+// Request is one command.
+type Request struct {
+	Level sandbox.Level
+	// Scope has the globs of the intent; none is the whole workspace.
+	Scope []string
+	Rules Rules
+	// Dir is where the command starts, workspace-relative, "." for the root.
+	Dir string
+	// Git is for a line in which a git command stands.
+	Git Git
+	// Writable are more places: workspace-relative directories or files, or
+	// absolute ones, which must exist.
+	Writable []string
+	// Hidden are absolute paths outside the workspace that must not be read.
+	Hidden      []string
+	DenyNetwork bool
+}
+
+// Reach is what a command may reach. It must be closed when the command has
+// ended.
+type Reach struct {
+	// Box is for package sandbox; nil where the level holds nothing.
+	Box *sandbox.Box
+	// Places are where builds write in the workspace, workspace-relative.
+	Places []string
+	// Warnings are sentences for the agent about what it cannot write though
+	// the scope has it.
+	Warnings []string
+
+	env   []string
+	close []func() error
+}
+
+func compile(scope []string) ([]*pathglob.Pattern, error) {
+	var patterns []*pathglob.Pattern
+	for _, glob := range scope {
+		some, err := pathglob.CompileAll(glob)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, some...)
+	}
+	return patterns, nil
+}
