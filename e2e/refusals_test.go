@@ -50,10 +50,13 @@ func TestRefusals(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			provokeAll(t, c, false)
-			provokeAll(t, c, true, "ORCHESTRA_SANDBOX=require", "ORCHESTRA_LIMITS_FILE_SIZE=4KiB")
+			provokeAll(t, c, true, "ORCHESTRA_SANDBOX=require", noFullLevel, "ORCHESTRA_LIMITS_FILE_SIZE=4KiB")
 		})
 	}
 }
+
+// noFullLevel keeps a server from finding out whether the level full works.
+const noFullLevel = "TMPDIR=/no/such/directory"
 
 // provokeAll runs the provocations that need these settings against one
 // server.

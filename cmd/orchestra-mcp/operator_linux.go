@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // maxAncestors bounds the walk, in case the process table changes under it.
@@ -20,7 +23,7 @@ func belowGovernedServer() bool {
 	pid := os.Getppid()
 	for range maxAncestors {
 		if pid <= 1 {
-			return false
+			return isSandbox(pid)
 		}
 		if carriesMarker(pid) || isServer(pid) {
 			return true
@@ -44,18 +47,30 @@ func carriesMarker(pid int) bool {
 	})
 }
 
+// isSandbox recognises the first process of a sandbox's own process table, in which the server cannot be seen.
+func isSandbox(pid int) bool {
+	line, err := os.ReadFile(procFile(pid, "cmdline"))
+	name, _, _ := strings.Cut(string(line), "\x00")
+	return err == nil && name == sandbox.HelperName
+}
+
 // isServer recognises a running `orchestra-mcp serve` of the same binary.
 func isServer(pid int) bool {
 	ours, err := os.Stat("/proc/self/exe")
 	if err != nil {
 		return false
 	}
-	theirs, err := os.Stat(procFile(pid, "exe"))
-	if err != nil || !os.SameFile(ours, theirs) {
+	line, err := os.ReadFile(procFile(pid, "cmdline"))
+	if err != nil {
 		return false
 	}
-	line, err := os.ReadFile(procFile(pid, "cmdline"))
-	return err == nil && slices.ContainsFunc(bytes.Split(line, []byte{0}), func(arg []byte) bool { return string(arg) == "serve" })
+	args := strings.Split(string(line), "\x00")
+	theirs, err := os.Stat(procFile(pid, "exe"))
+	if errors.Is(err, fs.ErrPermission) {
+		// A sandbox hides it; then the name has to do.
+		return filepath.Base(args[0]) == filepath.Base(os.Args[0]) && slices.Contains(args, "serve")
+	}
+	return err == nil && os.SameFile(ours, theirs) && slices.Contains(args, "serve")
 }
 
 // parentOf reads the fourth field of stat; the second, a name in parentheses, can hold anything.

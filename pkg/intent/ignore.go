@@ -142,3 +142,25 @@ func (g *Ignore) unknownIDs(known map[string]*Intent) []Warning {
 	}
 	return out
 }
+
+// IgnoreKinds says which rules about paths there are.
+type IgnoreKinds struct {
+	Paths    bool // PathBlocked can find one
+	Secrets  bool // Secret can
+	Unscoped bool // Unscoped can
+}
+
+// Kinds reports which rules about paths there are, for who would have to ask for each path of a workspace.
+func (g *Ignore) Kinds() IgnoreKinds {
+	var kinds IgnoreKinds
+	if g == nil {
+		return kinds
+	}
+	for i := range g.files {
+		f := &g.files[i]
+		kinds.Secrets = kinds.Secrets || len(f.secrets) > 0
+		kinds.Paths = kinds.Paths || kinds.Secrets || len(f.paths) > 0
+		kinds.Unscoped = kinds.Unscoped || len(f.unscopedIf(true)) > 0
+	}
+	return kinds
+}

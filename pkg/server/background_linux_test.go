@@ -3,6 +3,7 @@ package server_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,18 +25,14 @@ func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
 	one, two := b.selects("INT-001"), b.selects("INT-005")
+	mark := filepath.Base(dir) + strconv.Itoa(os.Getpid())
 	gone := func(name string) func() bool {
-		return func() bool {
-			pid, err := os.ReadFile(filepath.Join(dir, "src", name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = os.Stat("/proc/" + strings.TrimSpace(string(pid)) + "/cwd")
-			return err != nil
-		}
+		return func() bool { return running(mark+name) == "" }
 	}
-	b.ok("execute_command", args{"session": one, "command": "echo $$ > src/one; sleep 100; :", "background": true})
-	b.ok("execute_command", args{"session": two, "command": "echo $$ > src/two; sleep 100; :", "background": true})
+	for name, session := range map[string]string{"one": one, "two": two} {
+		b.ok("execute_command", args{"session": session, "command": ": " + mark + name + "; sleep 100; :", "background": true})
+		b.eventually("the command runs", func() bool { return !gone(name)() })
+	}
 	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "IN_PROGRESS", "BLOCKED", 1))
 	b.eventually("the command of the blocked intent ends", gone("one"))
 	if gone("two")() {

@@ -27,7 +27,7 @@ func TestCommandRules(t *testing.T) {
 	b := start(t, dir, func(o *server.Options) {
 		o.Settings.Commands.Deny = []settings.CommandRule{{Prefix: "rm -rf"}}
 		o.Settings.Commands.Ask = []settings.CommandRule{{Prefix: "mkdir"}}
-	}).connect()
+	}, unsandboxed).connect()
 	s := b.selects("A")
 	run := func(line string) args { return args{"session": s, "command": line} }
 	for _, line := range []string{"git push", "true && /usr/bin/git -C src push", `g""it \push`, "sh -c 'echo $(git push)'", "env A=1 git push origin"} {
@@ -54,7 +54,7 @@ func TestCommandRules(t *testing.T) {
 func TestRedirectionsArePaths(t *testing.T) {
 	dir := newWorkspace(t)
 	write(t, dir, ".intentignore", "secret:keys/\nsrc/frozen\n")
-	b := start(t, dir).connect()
+	b := start(t, dir, unsandboxed).connect()
 	s := b.selects("INT-001")
 	for line, code := range map[string]string{
 		"echo x > out.txt":                          "SCOPE_VIOLATION",

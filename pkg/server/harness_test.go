@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -114,6 +116,12 @@ func (b *bench) read(name string) string {
 }
 
 // start serves the workspace to a client of the official Go SDK over stdio.
+// unsandboxed makes the machine one that can hold no command.
+func unsandboxed(o *server.Options) {
+	no := errors.New("not on this machine")
+	o.Ability = func() sandbox.Ability { return sandbox.Ability{Level: sandbox.None, NoFull: no, NoLandlock: no} }
+}
+
 func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
 	t.Helper()
 	options := server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}

@@ -2,11 +2,12 @@ package server
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
+	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
@@ -38,7 +39,7 @@ func policyOf(s settings.Settings) (gate.Policy, error) {
 		Commands:           commands,
 		NetworkDenied:      s.Commands.Network == settings.Deny,
 		Rules:              rules,
-		SandboxRequired:    s.Sandbox == settings.Require || s.Sandbox == settings.RequireLandlock,
+		UnjudgedAuto:       s.Commands.Unjudged == settings.Auto,
 		AskSelection:       s.Approvals.SelectIntent == settings.Ask,
 		MissingIntent:      hooks.Policy(s.Approvals.MissingIntent),
 		ScopeViolation:     hooks.Policy(s.Approvals.ScopeViolation),
@@ -65,7 +66,19 @@ func commandPolicy(s settings.Commands) (policy.Policy, error) {
 	return policy.Policy{Sources: []policy.Source{rules}, Default: commandAction(s.Default), Unjudged: commandAction(s.Unjudged)}, nil
 }
 
-// commandAction: auto asks, as this version has no sandbox that could hold
+// sandboxOf is what the settings want of the sandbox.
+func sandboxOf(s settings.Settings, ability func() sandbox.Ability) sandbox.Want {
+	want := sandbox.Want{Off: s.Sandbox == settings.Off, AtLeast: sandbox.None, Ability: ability}
+	switch s.Sandbox {
+	case settings.Require:
+		want.AtLeast = sandbox.Full
+	case settings.RequireLandlock:
+		want.AtLeast = sandbox.Landlock
+	}
+	return want
+}
+
+// commandAction: auto asks, where the gate does not find that a sandbox holds
 // what cannot be judged. So does what nobody set.
 func commandAction(choice settings.Choice) policy.Action {
 	switch choice {
@@ -77,28 +90,24 @@ func commandAction(choice settings.Choice) policy.Action {
 	return policy.Ask
 }
 
-// withoutEffect names the settings that were changed from their default and
-// that this version accepts but does not follow. What would let somebody down
-// who counts on it (hooks, a sandbox) refuses calls instead.
-func withoutEffect(s settings.Settings) []string {
-	d := settings.Defaults()
-	changed := map[string]bool{
-		"commands.git":      s.Commands.Git != d.Commands.Git,
-		"commands.writable": len(s.Commands.Writable) > 0,
+// gitOf is what of .git a git command may write.
+func gitOf(choice settings.Choice) reach.Git {
+	switch choice {
+	case settings.Allow:
+		return reach.GitOpen
+	case settings.Trust:
+		return reach.GitTrusted
 	}
-	keys := []string{}
-	for key, is := range changed {
-		if is {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
+	return reach.GitClosed
 }
 
 func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts, approvals *approval.Store, asks *ask.Service) *tools.Deps {
 	o := s.options.Settings
 	return &tools.Deps{
+		Confine: tools.Confine{
+			Want: s.policy.Sandbox, Reach: s.reach, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
+			Hidden: []string{s.options.UserDir}, Policy: s.policy,
+		},
 		Workspace: s.workspace, Intents: s.intents, Sessions: s.sessions, Fresh: fresh, Trace: s.recorder,
 		Runner: runner, Artifacts: artifacts, Approvals: approvals, Ask: asks, Snapshots: s.snapshots, RevertViolations: o.Commands.RevertViolations, Clock: s.options.Clock,
 		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -135,12 +136,11 @@ func TestOtherServerSettles(t *testing.T) {
 func TestKilledCommand(t *testing.T) {
 	f := newFaulty(t)
 	c, session := f.server("at the start")
-	pidFile := filepath.Join(t.TempDir(), "pid")
-	go c.call("execute_command", args{"session": session, "command": "echo $$ | tee " + pidFile + ".new; mv " + pidFile + ".new " + pidFile + "; while :; do sleep 0.01; done"})
+	mark := filepath.Base(t.TempDir()) + fmt.Sprint(os.Getpid())
+	go c.call("execute_command", args{"session": session, "command": ": " + mark + "; while :; do sleep 0.01; done"})
 	var pid string
 	for deadline := time.Now().Add(answerTime); pid == "" && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		text, _ := os.ReadFile(pidFile)
-		pid = strings.TrimSpace(string(text))
+		pid = running(mark)
 	}
 	if pid == "" {
 		t.Fatalf("the command did not start\n%s", c.said())
@@ -162,4 +162,15 @@ func TestKilledCommand(t *testing.T) {
 func runs(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// running returns the process with a mark in its command line, "" for none.
+func running(mark string) string {
+	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range names {
+		if line, err := os.ReadFile(name); err == nil && strings.Contains(string(line), mark) {
+			return filepath.Base(filepath.Dir(name))
+		}
+	}
+	return ""
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
@@ -59,6 +61,9 @@ type Options struct {
 	// AdoptOrphans lets the server be the parent of what a command leaves
 	// behind. It is for a process that does nothing else.
 	AdoptOrphans bool
+	// Ability is what the sandbox can do here; nil finds it out when the first
+	// command comes. It is for tests of levels below the machine's.
+	Ability func() sandbox.Ability
 }
 
 // Server governs one workspace.
@@ -80,6 +85,7 @@ type Server struct {
 	judges    []hooks.PreHook // the operator's programs
 	deps      *tools.Deps
 	policy    gate.Policy
+	reach     *reach.Maker
 	log       zerolog.Logger
 
 	bridgeOnce sync.Once
@@ -100,9 +106,6 @@ func New(o Options) (*Server, error) {
 		o.UserDir = settings.UserDir(os.Environ())
 	}
 	s := &Server{options: o, log: o.Logger}
-	for _, key := range withoutEffect(o.Settings) {
-		s.log.Warn().Str("key", key).Msg("this setting has no effect yet")
-	}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -164,6 +167,8 @@ func (s *Server) assemble() error {
 	if s.policy, err = policyOf(o.Settings); err != nil {
 		return err
 	}
+	s.policy.Sandbox = sandboxOf(o.Settings, o.Ability)
+	s.reach = reach.New(s.workspace.Dir(), os.Environ())
 	artifacts, err := command.OpenArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func TestGuardsThatCannotStandRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)
 			write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
-			b := start(t, dir, func(o *server.Options) { c.set(&o.Settings) }).connect()
+			b := start(t, dir, unsandboxed, func(o *server.Options) { c.set(&o.Settings) }).connect()
 			session := b.selects("A")
 			switch c.tool {
 			case "write_to_file":

@@ -63,7 +63,7 @@ func (s *startedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	c.job = job
 	o := c.outcome(-1)
 	o.Started = true
-	return &hooks.Outcome{Command: o, Settlement: &runningJob{job}}, nil
+	return &hooks.Outcome{Command: o, Warnings: behind.box.reach.Warnings, Settlement: &runningJob{job}}, nil
 }
 
 // await returns when the command has run for a moment, or has ended. A call

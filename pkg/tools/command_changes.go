@@ -34,10 +34,7 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 	if d.Snapshots == nil {
 		return nil, nil
 	}
-	w := &watch{deps: d, call: c.call, build: func(string) bool { return false }}
-	if d.BuildPlaces != nil {
-		w.build = d.BuildPlaces()
-	}
+	w := &watch{deps: d, call: c.call, build: c.box.reach.InPlace}
 	for _, f := range c.targets {
 		if f.Mutates() {
 			w.named = append(w.named, f.Path)

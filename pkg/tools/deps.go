@@ -45,11 +45,9 @@ type Deps struct {
 	Runner    *command.Runner
 	Artifacts *command.Artifacts
 	Approvals *approval.Store
-	// Snapshots find what commands changed; nil finds nothing. BuildPlaces gives,
-	// anew for each command, which paths are meant for the output of builds; nil
-	// is none. RevertViolations takes back what a command should not have changed.
+	// Snapshots find what commands changed; nil finds nothing. RevertViolations
+	// takes back what a command should not have changed.
 	Snapshots        *snapshot.Keeper
-	BuildPlaces      func() func(path string) bool
 	RevertViolations bool
 	Ask              Asks
 	Clock            func() time.Time
@@ -60,6 +58,9 @@ type Deps struct {
 	// Continue is the engine's.
 	Jobs     *command.Jobs
 	Continue func(ctx context.Context, call *hooks.Call, planned hooks.Planned) hooks.Result
+
+	// Confine is what holds commands.
+	Confine Confine
 
 	// Lifetime is how long a session handle lives unused.
 	Lifetime time.Duration

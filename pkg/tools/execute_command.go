@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -50,7 +52,7 @@ func executeCommand(d *Deps) hooks.Tool {
 			"artifact_id":   text("For read_command_output; empty if nothing was kept."),
 			"truncated":     flag("Whether output is not the whole."),
 			"changed_files": list("What the command changed in the workspace, as far as it was attributed.", changedSchema()),
-			"sandbox":       text("What held the command: none in this version."),
+			"sandbox":       text("What held the command: full, landlock or none."),
 			"record_id":     text("The ledger record."),
 			"warnings":      list("What to know beside it.", schema{"type": "string"}),
 			"process_limit": limitSchema(),
@@ -99,6 +101,7 @@ type commandCall struct {
 	targets []*hooks.FileEffect // of redirections
 	effect  *hooks.CommandEffect
 	result  command.Result
+	box     *confined
 	job     *command.Job // of a command in the background that runs
 }
 
@@ -138,10 +141,12 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if c.args.Background && c.job == nil {
 		return &startedCommand{c, dir}, nil
 	}
+	if c.box, err = c.confine(); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
 	watched, err := c.watch(ctx)
 	if err != nil {
-		_ = dir.Close()
-		return nil, err
+		return nil, errors.Join(err, c.box.reach.Close(), dir.Close())
 	}
 	return &preparedCommand{c, dir, watched}, nil
 }
@@ -160,7 +165,7 @@ func (p *preparedCommand) Pending() *hooks.Pending {
 // outcome is what is known of the command before it has ended.
 func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
 	o := &hooks.CommandOutcome{
-		Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: exitCode, Sandbox: "none", Programs: c.programs(), Unjudged: len(c.effect.Unjudged) > 0,
+		Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: exitCode, Sandbox: string(c.level()), Programs: c.programs(), Unjudged: len(c.effect.Unjudged) > 0,
 	}
 	if c.job != nil {
 		o.Job = c.job.ID()
@@ -170,17 +175,20 @@ func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
 
 func (p *preparedCommand) Discard() error {
 	p.watch.discard()
-	return p.dir.Close()
+	return errors.Join(p.dir.Close(), p.call.box.reach.Close())
 }
 
 func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer p.dir.Close()
 	defer p.watch.discard() // of no effect after finish
 	c := p.call
+	defer c.box.reach.Close() // of no effect the second time
 	d := c.tool.deps
 	progress := 0.0
 	spec := command.Spec{
-		Command: c.args.Command, Dir: p.dir, Env: command.FilterEnv(os.Environ(), d.KeepEnv...), OutputCap: d.OutputCap, Timeout: p.call.timeout(),
+		Command: c.args.Command, Dir: p.dir, OutputCap: d.OutputCap, Timeout: p.call.timeout(),
+		Env:   c.box.reach.Environment(command.FilterEnv(os.Environ(), d.KeepEnv...)),
+		Level: c.box.level, Box: c.box.reach.Box,
 		Progress: func(chunk string) { progress++; c.call.Progress(chunk, progress, 0) },
 	}
 	if c.job != nil {
@@ -197,7 +205,10 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	if c.job != nil && r.Cancelled {
 		o.EndedBy = c.job.EndedBy()
 	}
-	outcome := &hooks.Outcome{Warnings: r.Warnings, Command: o}
+	outcome := &hooks.Outcome{Warnings: slices.Concat(c.box.reach.Warnings, r.Warnings), Command: o}
+	if err := c.box.reach.Close(); err != nil { // before the look at what changed: it removes what was made for the command
+		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
+	}
 	p.watch.finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
 	return outcome, nil
 }
@@ -208,6 +219,9 @@ func commandProblem(err error) error {
 		return refusal.Newf(refusal.InvalidArguments, "%v.", err)
 	case errors.Is(err, command.ErrNotStarted):
 		return refusal.New(refusal.Cancelled, "The call was cancelled; the command was not started.")
+	}
+	if errors.Is(err, sandbox.ErrUnavailable) {
+		return refusal.Newf(refusal.SandboxUnavailable, "The command was not started: %v.", err)
 	}
 	return fmt.Errorf("the command did not start: %w", err)
 }

@@ -30,6 +30,9 @@ type Policy struct {
 	Default Action
 	// Unjudged is for what cannot be judged.
 	Unjudged Action
+	// Doubtful, if stricter than Unjudged, is for a line of which cannot be judged whether a rule that asks or denies
+	// concerns it.
+	Doubtful Action
 }
 
 // Verdict is what a line comes to, and why.
@@ -90,7 +93,7 @@ func (p Policy) strict(rule Rule, action Action, program shell.Program) (Verdict
 	case yes:
 		return verdict, true
 	case perhaps:
-		verdict.Action = min(action, p.Unjudged)
+		verdict.Action = min(action, max(p.Unjudged, p.Doubtful))
 		verdict.Unjudged = []string{"an argument that the rule names is not literal"}
 		return verdict, verdict.Action > Allow
 	}

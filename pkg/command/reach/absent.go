@@ -19,6 +19,16 @@ func guardedNames() []sandbox.Frozen {
 	}
 }
 
+// Sweep removes what commands left standing where guarded files were to stay
+// absent, when they and their server were killed.
+func (m *Maker) Sweep() {
+	frozen := append(guardedNames(), guarded(m.root)...)
+	for i := range frozen {
+		frozen[i].Path = filepath.Join(m.root, filepath.FromSlash(frozen[i].Path))
+	}
+	sandbox.Sweep(frozen)
+}
+
 // absent are the guarded names that do not exist. Those that do are found by
 // the walk.
 func absent(root string) []sandbox.Frozen {

@@ -137,25 +137,26 @@ func shape(r *Reach, s *survey, req Request) {
 	_, writable := p.visit(".", s.start())
 	r.addScope(writable)
 	if len(p.narrowed) > 0 && req.Level == sandbox.Landlock {
-		r.warn("At sandbox level landlock a command cannot make, rename or remove entries directly in %s, though the scope has room for them: "+
+		r.warn("At sandbox level landlock a command cannot make, rename or remove entries directly %s, though the scope has room for them: "+
 			"something there must not change, and this level cannot tell them apart.", named(p.narrowed))
 	}
 }
 
-// named lists a few directories.
+// named says where, for a few directories.
 func named(dirs []string) string {
 	const most = 3
 	slices.Sort(dirs)
 	var names []string
 	for _, dir := range dirs[:min(most, len(dirs))] {
 		if dir == "." {
-			dir = "the top of the workspace"
+			names = append(names, "at the top of the workspace")
+			continue
 		}
-		names = append(names, dir)
+		names = append(names, "in "+dir)
 	}
 	text := strings.Join(names, ", ")
 	if len(dirs) > most {
-		text += fmt.Sprintf(" and %d more directories", len(dirs)-most)
+		text += fmt.Sprintf(" and in %d more directories", len(dirs)-most)
 	}
 	return text
 }
@@ -233,6 +234,14 @@ func (r *Reach) hide(s *survey, req Request) {
 // Environment is what the command gets: env with the private directories in
 // place of the user's.
 func (r *Reach) Environment(env []string) []string { return replaced(env, r.env) }
+
+// InPlace reports whether a workspace-relative path is build output.
+func (r *Reach) InPlace(path string) bool {
+	return slices.ContainsFunc(r.Places, func(place string) bool {
+		_, is := below(filepath.FromSlash(place), filepath.FromSlash(path))
+		return is
+	})
+}
 
 // Close removes what was made for the command.
 func (r *Reach) Close() error {

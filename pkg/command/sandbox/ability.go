@@ -12,6 +12,9 @@ type Ability struct {
 	ABI int
 }
 
+// DeniesNetwork reports whether the level can keep a command from the network.
+func (a Ability) DeniesNetwork() bool { return a.Level == Full }
+
 // Probe finds what works here by trying it, once in the life of the process.
 // It takes some milliseconds the first time.
 func Probe() Ability { return probe() }

@@ -79,7 +79,7 @@ func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, ownNetwork bool) error {
 // nothing of the command's environment: it must not be steered from there.
 func become(cmd *exec.Cmd, conversation *os.File, ownNetwork bool) {
 	cmd.Path, cmd.Err = "/proc/self/exe", nil
-	cmd.Args = []string{"orchestra-mcp sandbox"}
+	cmd.Args = []string{HelperName}
 	cmd.Env = []string{helper.Variable + "=" + helper.Run}
 	cmd.Dir = ""
 	cmd.ExtraFiles = []*os.File{conversation}

@@ -5,6 +5,10 @@ import (
 	"os/exec"
 )
 
+// HelperName is how the first process of a command at Full is called in the
+// process table.
+const HelperName = "orchestra-mcp sandbox"
+
 // Start starts cmd, complete but for its boundary, and returns when it runs
 // inside the box or does not run at all. With None, or no level, the box may
 // be nil.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
@@ -39,27 +40,37 @@ func operatorCommand(c *hooks.Call, p Policy) hooks.Decision {
 	return command(c, p)
 }
 
-// unenforceable is the refusal where somebody counts on a boundary that this
-// version does not have.
+// unenforceable is the refusal where somebody counts on a boundary that is not
+// to be had here.
 func unenforceable(c *hooks.Call, p Policy) *refusal.Refusal {
-	if p.SandboxRequired {
-		return refusal.New(refusal.SandboxUnavailable,
-			"The settings require a sandbox for commands, and this version has none.")
+	level, err := p.Sandbox.Level()
+	if err != nil {
+		return refusal.Newf(refusal.SandboxUnavailable, "No command runs: %v.", err).
+			With("required", p.Sandbox.AtLeast).With("sandbox", level)
 	}
-	if p.NetworkDenied {
-		return refusal.New(refusal.CommandBlocked,
-			"The settings deny the network to commands, and this version cannot keep them from it, so no command runs.")
+	if !NetworkDenied(c, p) || p.Sandbox.DeniesNetwork() {
+		return nil
 	}
-	if in := c.Intent; in != nil && in.Commands.Network == "deny" {
-		return refusal.Newf(refusal.CommandBlocked,
-			"%s denies the network to commands, and this version cannot keep them from it, so no command runs under it.", in.ID).
+	r := refusal.Newf(refusal.CommandBlocked,
+		"The settings deny the network to commands, and at sandbox level %s nothing keeps them from it, so no command runs.", level)
+	if in := c.Intent; !p.NetworkDenied {
+		r = refusal.Newf(refusal.CommandBlocked,
+			"%s denies the network to commands, and at sandbox level %s nothing keeps them from it, so no command runs under it.", in.ID, level).
 			With("intent_id", in.ID)
 	}
-	return nil
+	return r.With("sandbox", level)
+}
+
+// NetworkDenied reports whether the command of a call may not connect.
+func NetworkDenied(c *hooks.Call, p Policy) bool {
+	return p.NetworkDenied || c.Intent != nil && c.Intent.Commands.Network == "deny"
 }
 
 func judge(c *hooks.Call, p Policy) policy.Verdict {
 	all := p.Commands
+	if level, err := p.Sandbox.Level(); p.UnjudgedAuto && err == nil && level != sandbox.None {
+		all.Unjudged, all.Doubtful = policy.Allow, policy.Ask
+	}
 	if c.Effects.Command.Reading == nil {
 		return policy.Verdict{Action: max(all.Unjudged, policy.Ask), Unjudged: []string{"nothing has read the line"}}
 	}

@@ -20,6 +20,7 @@ import (
 	"errors"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -40,13 +41,15 @@ type Policy struct {
 	// Commands are the settings' rules for commands; those of the intent are
 	// added for each call.
 	Commands policy.Policy
-	// NetworkDenied says that commands may not connect, which nothing enforces
-	// yet.
+	// NetworkDenied says that commands may not connect.
 	NetworkDenied bool
 	// Rules are those of the settings; they hold under every intent.
 	Rules []*rule.Rule
-	// SandboxRequired says that commands may run only sandboxed.
-	SandboxRequired bool
+	// Sandbox is what has to hold commands.
+	Sandbox sandbox.Want
+	// UnjudgedAuto lets commands that cannot be judged through where the sandbox
+	// holds them; elsewhere Commands.Unjudged holds for them.
+	UnjudgedAuto bool
 
 	// AskSelection puts each selection of an intent to the operator.
 	AskSelection bool

@@ -1,0 +1,87 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// Confine is what holds commands.
+type Confine struct {
+	Want  sandbox.Want
+	Reach *reach.Maker
+	// Git is for lines in which a git command stands.
+	Git reach.Git
+	// Writable are the places of commands.writable, Hidden those outside of the
+	// workspace that nobody's command may read.
+	Writable, Hidden []string
+	// Policy is the gate's.
+	Policy gate.Policy
+}
+
+// confined is what one command may reach, and how it is held to that.
+type confined struct {
+	level sandbox.Level
+	reach *reach.Reach
+}
+
+// confine works out what the command may reach now.
+func (c *commandCall) confine() (*confined, error) {
+	d := c.tool.deps
+	level, err := d.Confine.Want.Level()
+	if err != nil {
+		return nil, refusal.Newf(refusal.SandboxUnavailable, "No command runs: %v.", err)
+	}
+	req := reach.Request{
+		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: d.Confine.Writable, Hidden: d.Confine.Hidden,
+		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy),
+	}
+	if c.call.Intent != nil {
+		req.Scope = c.call.Intent.Scope().Globs()
+	}
+	if runsGit(c.effect.Reading) {
+		req.Git = d.Confine.Git
+	}
+	made, err := d.Confine.Reach.Make(req)
+	if err != nil {
+		return nil, fmt.Errorf("confine the command: %w", err)
+	}
+	return &confined{level, made}, nil
+}
+
+// level is what the command is held to, or would be.
+func (c *commandCall) level() sandbox.Level {
+	if c.box != nil {
+		return c.box.level
+	}
+	level, _ := c.tool.deps.Confine.Want.Level() // confine refuses
+	return level
+}
+
+// rules are those of .intentignore, as far as there are any: each costs a look
+// at the whole workspace.
+func (c *commandCall) rules() reach.Rules {
+	ignore := c.call.Ignore
+	var rules reach.Rules
+	kinds := ignore.Kinds()
+	if kinds.Paths {
+		rules.Ignored = func(path string) bool { _, is := ignore.PathBlocked(path); return is }
+	}
+	if kinds.Secrets {
+		rules.Secret = func(path string) bool { _, is := ignore.Secret(path); return is }
+	}
+	if kinds.Unscoped {
+		rules.Unscoped = func(path string) bool { _, is := ignore.Unscoped(path); return is }
+	}
+	return rules
+}
+
+// runsGit reports whether a git command stands in the line.
+func runsGit(reading *shell.Reading) bool {
+	return reading != nil && slices.ContainsFunc(reading.Programs, func(p shell.Program) bool { return p.Name == "git" })
+}
