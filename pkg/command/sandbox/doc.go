@@ -17,4 +17,26 @@
 // files; truncate(2) before Linux 6.2; UDP; Unix sockets with a name, and with
 // them every daemon that takes orders there; what else is shared in /dev/pts
 // and /dev/shm.
+//
+// # The level full
+//
+// The program starts itself once more as a helper (internal/helper), in user,
+// mount, process, IPC and UTS namespaces, and in a network namespace where the
+// network is denied. The ids outside are those inside, so files get the owner
+// that they would get without it. The helper makes everything read-only but the
+// box, puts a mount over each path that must stay, gives up every right, adds
+// Landlock and a seccomp filter, and starts the command. docs/threat-model.md
+// says what that holds and what it does not.
+//
+// It replaces /tmp and /var/tmp by Temp, /run by nothing, /dev by the devices
+// that tools need and /proc by that of the command alone. The workspace, what is
+// Writable, and the directories that HOME and PATH name stay where they are.
+//
+// What is Frozen and absent gets a placeholder in the real file system (package
+// internal/placeholder) from Start until Close, with a shared flock on it by
+// each process that relies on it. After a kill, whoever freezes the same path
+// next takes it over, and [Sweep] removes it.
+//
+// A command that is started costs two to three milliseconds more than without a
+// box, and about 15 microseconds for each mask.
 package sandbox
