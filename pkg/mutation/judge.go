@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/data"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/golang"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/languages"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/prose"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
@@ -84,6 +85,9 @@ func combine(ctx context.Context, files []File, limits Limits) Verdict {
 func judgeLanguage(ctx context.Context, name string, files []File, limits Limits) (v Verdict) {
 	judge := judges[name]
 	if judge == nil {
+		judge = languages.Judge(name)
+	}
+	if judge == nil {
 		return Verdict{Evidence: Unsupported, Reason: "there is no parser for " + files[0].Path}
 	}
 	for _, f := range files {
@@ -117,7 +121,8 @@ func tooLong(err error) error {
 	return fmt.Errorf("the comparison was given up: %w", err)
 }
 
-// judges are the languages by name.
+// judges are the languages by name that have a judge of their own; the others
+// are those of internal/languages.
 var judges = map[string]verdict.Judge{
 	"go":       golang.Judge,
 	"json":     data.JSON,
@@ -132,6 +137,8 @@ var judges = map[string]verdict.Judge{
 var extensions = map[string]string{
 	".go": "go", ".json": "json", ".jsonc": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml",
 	".md": "markdown", ".markdown": "markdown", ".txt": "text",
+	".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascript",
+	".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx", ".py": "python", ".pyi": "python",
 }
 
 // languageOf is the language of a file; one that changed its extension has

@@ -1,0 +1,51 @@
+package languages
+
+import (
+	"context"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+)
+
+// Token is a leaf of a tree, for tests that change texts.
+type Token struct {
+	Start, End int
+	Kind       string
+	Named      bool
+	// Exact says that the space before the token has meaning.
+	Exact bool
+	// Name says that the token can be a reference where it stands, Declares that
+	// it declares something whose name may change, Comment that it is one.
+	Name, Declares, Pinned, Comment bool
+}
+
+// Tokens are the leaves of a text; nil if the parser does not understand it.
+func Tokens(name string, text []byte) []Token {
+	l := languages[treesitter.Language(name)]
+	t, err := parsers.Parse(context.Background(), l.grammar, text)
+	if err != nil {
+		return nil
+	}
+	if _, faulty := t.Fault(); faulty {
+		return nil
+	}
+	s := newSide(l, t)
+	var tokens []Token
+	for n := 0; n < len(t.Nodes); n++ {
+		kind, comment := s.kind(n), l.comments[s.kind(n)]
+		if !comment && int(t.Nodes[n].Next) != n+1 && !l.whole[kind] {
+			continue
+		}
+		token := Token{Start: int(t.Nodes[n].Start), End: int(t.Nodes[n].End), Kind: kind, Named: s.named(n), Comment: comment, Exact: s.parent(n) >= 0 && l.exact[s.parentKind(n)]}
+		if l.names[kind] && token.Named {
+			o := s.declared[n]
+			token.Name = o != nil || !l.fixed(s, n)
+			token.Declares = o != nil && o.Pinned == ""
+			token.Pinned = o != nil && o.Pinned != ""
+		}
+		if token.End > token.Start {
+			tokens = append(tokens, token)
+		}
+		n = int(t.Nodes[n].Next) - 1
+	}
+	return tokens
+}

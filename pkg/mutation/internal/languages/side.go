@@ -1,0 +1,182 @@
+package languages
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+)
+
+// side is one of the two programs.
+type side struct {
+	language *language
+	tree     *treesitter.Tree
+	parents  []int32
+	lines    []int
+
+	scopes   map[int]*scope
+	declared map[int]*object
+	// free are the names that the program uses and does not declare, opaque the
+	// texts that may hold names, and quoted the literals that could be one.
+	free, opaque, quoted []freeText
+	// resolved are the leaves that stand for an object.
+	resolved []resolvedLeaf
+	// others has the name on the other side of each object.
+	others map[*tree.Object]string
+	// unsafeFor says why no name of the file may change.
+	unsafeFor string
+	// elsewhere are Python's global and nonlocal names, matches its match
+	// statements.
+	elsewhere, matches []int
+}
+
+type freeText struct {
+	text string
+	at   uint32
+	// region is the function or file around it.
+	region *scope
+}
+
+type resolvedLeaf struct {
+	object *object
+	at     uint32
+}
+
+func newSide(l *language, t *treesitter.Tree) *side {
+	s := &side{language: l, tree: t, scopes: map[int]*scope{}, declared: map[int]*object{}}
+	s.parents = make([]int32, len(t.Nodes))
+	s.parents[0] = -1
+	for n := range t.Nodes {
+		for child := range t.Children(n) {
+			s.parents[child] = int32(n)
+		}
+	}
+	s.lines = append(s.lines, 0)
+	for i, c := range t.Text {
+		if c == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	s.declareAll()
+	return s
+}
+
+// depth is how deeply the tree is nested.
+func (s *side) depth() int {
+	depths, deepest := make([]int32, len(s.parents)), int32(0)
+	for n := 1; n < len(depths); n++ {
+		depths[n] = depths[s.parents[n]] + 1
+		deepest = max(deepest, depths[n])
+	}
+	return int(deepest)
+}
+
+func (s *side) line(node int) int { return s.lineAt(s.tree.Nodes[node].Start) }
+
+func (s *side) lineAt(offset uint32) int {
+	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > int(offset) })
+}
+
+// declareAll opens the scopes and lets the language declare its names, parents
+// first.
+func (s *side) declareAll() {
+	root := &scope{kind: module, node: 0, names: map[string][]*entry{}}
+	s.scopes[0] = root
+	around := make([]*scope, len(s.tree.Nodes))
+	around[0] = root
+	for n := 1; n < len(s.tree.Nodes); n++ {
+		in := around[s.parents[n]]
+		s.language.declare(s, n, in)
+		if kind, ok := s.language.scopes[s.kind(n)]; ok && s.named(n) {
+			in = &scope{kind: kind, node: n, parent: in, names: map[string][]*entry{}}
+			s.scopes[n] = in
+		}
+		around[n] = in
+	}
+	if s.language.finish != nil {
+		s.language.finish(s)
+	}
+}
+
+func (s *side) kind(n int) string {
+	if n < 0 {
+		return ""
+	}
+	return s.tree.Kind(n)
+}
+
+func (s *side) named(n int) bool { return s.tree.Nodes[n].Flags&treesitter.Named != 0 }
+
+func (s *side) parent(n int) int { return int(s.parents[n]) }
+
+func (s *side) parentKind(n int) string { return s.kind(s.parent(n)) }
+
+func (s *side) field(n int) string { return s.tree.FieldName(n) }
+
+// place is "kind.field" of a node in its parent.
+func (s *side) place(n int) string { return s.parentKind(n) + "." + s.field(n) }
+
+// child is the first child under a field, or -1.
+func (s *side) child(n int, field string) int {
+	for c := range s.tree.Children(n) {
+		if s.field(c) == field {
+			return c
+		}
+	}
+	return -1
+}
+
+// has says whether a node has a child of a kind.
+func (s *side) has(n int, kind string) bool { return s.first(n, kind) >= 0 }
+
+// first is the first child of a kind, or -1.
+func (s *side) first(n int, kind string) int {
+	for c := range s.tree.Children(n) {
+		if s.kind(c) == kind {
+			return c
+		}
+	}
+	return -1
+}
+
+// above is the nearest node above n of one of the kinds, or -1.
+func (s *side) above(n int, kinds set) int {
+	for n = s.parent(n); n >= 0 && !kinds[s.kind(n)]; n = s.parent(n) {
+	}
+	return n
+}
+
+// siblings are the nodes beside n that are no comments; -1 where there is none.
+func (s *side) siblings(n int) (before, after int) {
+	before, after = -1, -1
+	passed := false
+	for c := range s.tree.Children(s.parent(n)) {
+		switch {
+		case s.language.comments[s.kind(c)]:
+		case c == n:
+			passed = true
+		case !passed:
+			before = c
+		default:
+			return before, c
+		}
+	}
+	return before, after
+}
+
+// within tells whether a place is in a scope's text.
+func (s *side) within(sc *scope, at uint32) bool {
+	n := s.tree.Nodes[sc.node]
+	return sc.parent == nil || n.Start <= at && at < n.End
+}
+
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return r != '_' && r != '$' && !isLetter(r)
+	})
+}
+
+func isLetter(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 127
+}
