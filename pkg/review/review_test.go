@@ -180,6 +180,28 @@ func TestIgnoredPathsAndApprovals(t *testing.T) {
 	}
 }
 
+// An agent leaves lessons without an intent, in a file that no scope has. What only calls itself one is judged as all else.
+func TestLessonsPass(t *testing.T) {
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	lesson := func(rec *ledger.Record) {
+		rec.Kind, rec.Call, rec.Detail = ledger.KindLifecycle, "record_lesson", map[string]any{"lesson": "lesson", "text": "x"}
+	}
+	r.traced("", ".orchestration/AGENT.md", "# Notes\n", lesson)
+	r.commit("a lesson")
+	report := r.review(review.Options{})
+	want(t, report, review.Error)
+	want(t, report, review.Warning)
+
+	r.traced("", "CLAUDE.md", "# Notes\n", lesson)
+	r.traced("", ".orchestration/config.yaml", "hooks: []\n", lesson)
+	r.traced("INT-001", "lib/x.txt", "x\n", lesson)
+	r.commit("others")
+	report = r.review(review.Options{})
+	want(t, report, review.Error, "config.yaml\" was changed, which no tool may write", "lib/x.txt\" is not in the scope of INT-001")
+	want(t, report, review.Warning, "a lesson was written into \"CLAUDE.md\"", "governance .orchestration/config.yaml")
+}
+
 func TestDroppedAndForgedLines(t *testing.T) {
 	r := newRepo(t, "")
 	r.traced("INT-001", "src/a.txt", lines(2, 20))

@@ -22,6 +22,14 @@ func (r *review) checkRecords() {
 		if len(rec.Changes) == 0 {
 			continue
 		}
+		if isLesson(rec) {
+			for _, c := range rec.Changes {
+				for _, p := range changedPaths(c) {
+					r.checkLesson(rec, p)
+				}
+			}
+			continue
+		}
 		known := r.checkIntentOf(rec)
 		if paths[rec.IntentID] == nil {
 			paths[rec.IntentID] = map[string]bool{}
