@@ -203,10 +203,10 @@ func (b *inbox) age(t time.Time) string { return watch.Age(b.now().Sub(t)) }
 
 // whyOf is the code of what stopped a call, or what is asked for besides calls.
 func whyOf(r approval.Request) string {
-	switch r.Kind {
-	case approval.NewIntent:
+	switch {
+	case r.Kind == approval.NewIntent, r.Tool == "propose_intent":
 		return "new intent"
-	case approval.ScopeExpansion:
+	case r.Kind == approval.ScopeExpansion, r.Tool == "request_scope_expansion":
 		return "wider scope"
 	}
 	if more := len(r.Checks) - 1; more > 0 {

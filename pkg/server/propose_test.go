@@ -98,7 +98,7 @@ func TestScopeExpansionIsAnswered(t *testing.T) {
 	wider := args{"session": s, "paths": []string{"lib/**"}, "reason": "needed"}
 	b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "lib/x", "content": "x"})
 	r := b.asks(inbox, "request_scope_expansion", wider)
-	if !strings.Contains(r.Diffs[0].Hunks, `+    owned_scope: ["src/**", "go.mod", "lib/**"]`) || !strings.Contains(r.Checks[0].Reason, "needed") {
+	if !strings.Contains(r.Diffs[0].Hunks, `+    owned_scope: ["src/**", "go.mod", "lib/**"]`) || !strings.Contains(r.Checks[0].Reason, "needed") || r.IntentID != "INT-001" {
 		t.Errorf("%+v", r)
 	}
 	answers(t, inbox, r, approval.Once, "")

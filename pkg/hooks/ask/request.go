@@ -43,9 +43,32 @@ func requestOf(call *hooks.Call, questions []hooks.Question) approval.Request {
 			r.IntentID, r.IntentName, r.IntentVersion = in.ID, in.Name, in.Version()
 		}
 	}
+	if r.IntentID == "" {
+		r.IntentID, r.IntentName = aboutIntent(call, questions)
+	}
 	r.OnceWhy = onlyOnce(call)
 	r.Once = r.OnceWhy != ""
 	return r
+}
+
+// aboutIntent is the intent that a call would have changed, which works under
+// none: the people who look at their requests want to know which it is.
+func aboutIntent(call *hooks.Call, questions []hooks.Question) (id, name string) {
+	if call.Class != hooks.Governance {
+		return "", ""
+	}
+	for _, q := range questions {
+		if id, _ = q.Refusal.Detail("intent_id").(string); id == "" {
+			continue
+		}
+		if call.Intents != nil {
+			if in, ok := call.Intents.Get(id); ok {
+				name = in.Name
+			}
+		}
+		return id, name
+	}
+	return "", ""
 }
 
 // onlyOnce says why a call can be approved once only; "" if it can be for the
