@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -325,4 +326,54 @@ func TestFullPlaceholdersDoNoHarm(t *testing.T) {
 	}
 	git("fsck")
 	noPlaceholders(t, space.root)
+}
+
+// TestFullManyAtOnce: commands that start and end at the same time share their
+// placeholders, and the last one takes them away.
+func TestFullManyAtOnce(t *testing.T) {
+	space := newWorkspace(t)
+	space.everything()
+	var all sync.WaitGroup
+	for i := range 24 {
+		all.Go(func() {
+			cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf(`echo x > made%d; test -f .intentignore && ! echo x > .intentignore`, i))
+			cmd.Dir = space.root
+			ended := make(chan error)
+			sandbox.Go(func() {
+				held, err := sandbox.Start(cmd, sandbox.Full, space.box)
+				if err == nil {
+					err = cmd.Wait()
+					held.Close()
+				}
+				ended <- err
+			})
+			if err := <-ended; err != nil {
+				t.Errorf("command %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	noPlaceholders(t, space.root)
+	absent(t, space.path(".intentignore"), space.path(".git/modules"))
+	for i := range 24 {
+		if _, err := os.Stat(space.path(fmt.Sprintf("made%d", i))); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestFullLeavesNoRights: what a setuid program would need is not to be had.
+func TestFullLeavesNoRights(t *testing.T) {
+	w := newWorkspace(t)
+	w.inScope("src")
+	out, code := w.run(`grep -E '^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t'; su -c true nobody < /dev/null`)
+	for _, want := range []string{"CapInh:0000000000000000", "CapPrm:0000000000000000", "CapEff:0000000000000000",
+		"CapBnd:0000000000000000", "CapAmb:0000000000000000", "NoNewPrivs:1", "Seccomp:2"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in %s", want, out)
+		}
+	}
+	if code == 0 {
+		t.Error("su worked")
+	}
 }
