@@ -111,7 +111,7 @@ func TestComingBackWaitsForATurn(t *testing.T) {
 	h := asker(t)
 	running, ended := make(chan string, 100), make(chan string, 100)
 	release := make(chan struct{})
-	h.tools["echo"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+	h.tools["rich"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
 		running <- string(call.Arguments)
 		select {
 		case <-release:
@@ -130,10 +130,10 @@ func TestComingBackWaitsForATurn(t *testing.T) {
 	d.send(callLine(2, "wait", `{"n":2}`))
 	second := d.question()
 	for i := range 64 {
-		d.send(callLine(100+i, "echo", "{}"))
+		d.send(callLine(100+i, "rich", "{}"))
 		receive(t, running, "{}")
 	}
-	d.send(callLine(200, "echo", `{"last":true}`))
+	d.send(callLine(200, "rich", `{"last":true}`))
 	d.reply(first, yes)
 	d.reply(second, yes)
 	nothing(t, ended)

@@ -12,8 +12,9 @@ const (
 	// maxReserved those that run or wait.
 	maxRunning  = 64
 	maxReserved = 4096
-	// maxRunningReads bounds the other requests, so that calls that hang do
-	// not keep a client from listing tools or reading resources.
+	// maxRunningReads bounds the calls of tools that only read, so that commands
+	// that take long do not keep a client from reading; and the other requests,
+	// so that calls that hang do not keep it from listing tools.
 	maxRunningReads = 16
 )
 
@@ -26,6 +27,7 @@ type conn struct {
 	ctx       context.Context // of everything in flight
 	cancel    context.CancelFunc
 	calls     *pool
+	looks     *pool // calls of tools that only read
 	reads     *pool
 
 	readMu  sync.Mutex
@@ -43,6 +45,7 @@ func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, w
 	c := &conn{server: s, peer: newPeer(), principal: principal, write: write, broken: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.calls = newPool(poolLimit{running: maxRunning, reserved: maxReserved, bytes: heldBytes})
+	c.looks = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes / heldMessages})
 	c.reads = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes / heldMessages})
 	return c
 }
@@ -109,7 +112,10 @@ func (c *conn) begin(r *request, size int) *rpcError {
 		return nil
 	}
 	p := c.reads
-	if r.call != nil {
+	switch {
+	case r.call != nil && c.server.onlyReads(r.call.call.Tool):
+		p = c.looks
+	case r.call != nil:
 		p = c.calls
 	}
 	if !p.reserve(size) {
@@ -160,10 +166,11 @@ func (c *conn) stop() error {
 // channel is closed when everything in flight has ended.
 func (c *conn) close() <-chan struct{} {
 	c.peer.silence()
-	calls, reads := c.calls.close(), c.reads.close()
+	calls, looks, reads := c.calls.close(), c.looks.close(), c.reads.close()
 	done := make(chan struct{})
 	go func() {
 		<-calls
+		<-looks
 		<-reads
 		close(done)
 	}()

@@ -50,6 +50,7 @@ type Server struct {
 
 	mu        sync.RWMutex
 	toolOrder map[string]int
+	readers   map[string]bool // tools that only read
 }
 
 // New makes a server, or says what is wrong with its configuration.
@@ -57,7 +58,7 @@ func New(config Config) (*Server, error) {
 	if config.Name == "" || config.Version == "" {
 		return nil, errors.New("mcpbridge: the server needs a name and a version")
 	}
-	s := &Server{config: config, log: config.Logger, toolOrder: make(map[string]int)}
+	s := &Server{config: config, log: config.Logger, toolOrder: make(map[string]int), readers: make(map[string]bool)}
 	s.engine = s.newEngine()
 	for _, tool := range config.Tools {
 		if err := s.AddTool(tool); err != nil {
@@ -76,6 +77,12 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
+func (s *Server) onlyReads(tool string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.readers[tool]
+}
+
 // AddTool adds a tool behind those that are there. It is for embedders, before
 // serving starts: clients are promised a list that does not change.
 func (s *Server) AddTool(tool Tool) error {
@@ -87,6 +94,7 @@ func (s *Server) AddTool(tool Tool) error {
 	if _, taken := s.toolOrder[tool.Name]; taken {
 		return fmt.Errorf("mcpbridge: tool %q is there already; tool names must be unique", tool.Name)
 	}
+	s.readers[tool.Name] = tool.ReadOnly
 	s.toolOrder[tool.Name] = len(s.toolOrder)
 	s.engine.AddTool(engineTool(tool), s.callTool)
 	return nil

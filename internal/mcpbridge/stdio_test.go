@@ -70,6 +70,32 @@ func TestCancelRunningCall(t *testing.T) {
 	}
 }
 
+// Calls that take long leave room for those that only read.
+func TestReadsAreServedBesideLongCalls(t *testing.T) {
+	h := newHandler(t)
+	var started atomic.Int64
+	release := make(chan struct{})
+	h.tools["wait"] = func(context.Context, mcpbridge.Call) mcpbridge.Result {
+		started.Add(1)
+		<-release
+		return mcpbridge.Result{}
+	}
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	c.initialize()
+	for i := range 100 {
+		c.send(callLine(i, "wait", "{}"))
+	}
+	eventually(t, "64 calls run", func() bool { return started.Load() == 64 })
+	c.send(callLine(1000, "echo", "{}"))
+	if a := c.read(); string(a.ID) != "1000" {
+		t.Fatalf("got %s, want the answer of the tool that only reads", a.Raw)
+	}
+	close(release)
+	for range 100 {
+		c.read()
+	}
+}
+
 // A cancelled call that waits for a place never starts; cancellation and ping
 // are read although every place is taken.
 func TestCancelQueuedCall(t *testing.T) {
@@ -85,7 +111,7 @@ func TestCancelQueuedCall(t *testing.T) {
 		return mcpbridge.Result{}
 	}
 	queued := make(chan error, 1)
-	h.tools["echo"] = func(ctx context.Context, _ mcpbridge.Call) mcpbridge.Result {
+	h.tools["rich"] = func(ctx context.Context, _ mcpbridge.Call) mcpbridge.Result {
 		queued <- ctx.Err()
 		return mcpbridge.Result{}
 	}
@@ -95,7 +121,7 @@ func TestCancelQueuedCall(t *testing.T) {
 		c.send(callLine(i, "wait", "{}"))
 	}
 	eventually(t, "64 calls run", func() bool { return started.Load() == 64 })
-	c.send(callLine(1000, "echo", "{}"), cancelLine(1000), `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+	c.send(callLine(1000, "rich", "{}"), cancelLine(1000), `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
 	if a := c.read(); string(a.ID) != `"p"` {
 		t.Fatalf("got %s, want the ping's answer", a.Raw)
 	}
