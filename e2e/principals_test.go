@@ -57,6 +57,37 @@ func TestPrincipalsShareNothing(t *testing.T) {
 	}
 }
 
+// Commands in the background, and what commands print, are their principal's.
+func TestCommandsOfPrincipals(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	e := w.embed(func(*server.Server) {})
+	for _, version := range []string{"", modern} {
+		alice, bob := agent{t, w.dialGo(endpoint{e.url, "token of alice"}, version)}, agent{t, w.dialGo(endpoint{e.url, "token of bob"}, version)}
+		session, own := alice.selects("INT-001"), bob.selects("INT-001")
+		r := alice.ok("execute_command", args{"session": session, "command": "echo hers; exec sleep 100", "background": true})
+		id, artifact := r.str("command_id"), r.str("artifact_id")
+		for _, stolen := range []string{"list_commands", "stop_command"} {
+			arguments := args{"session": session}
+			if stolen == "stop_command" {
+				arguments["command_id"] = id
+			}
+			bob.refused("SESSION_EXPIRED", stolen, arguments)
+		}
+		bob.refused("FILE_NOT_FOUND", "stop_command", args{"session": own, "command_id": id})
+		bob.refused("FILE_NOT_FOUND", "read_command_output", args{"session": own, "artifact_id": artifact})
+		if listed, _ := bob.ok("list_commands", args{"session": own}).Fields["commands"].([]any); len(listed) != 0 {
+			t.Errorf("bob sees %v", listed)
+		}
+		if read := alice.ok("read_command_output", args{"session": session, "artifact_id": artifact}); read.str("content") != "1 | hers\n" {
+			t.Errorf("%v", read.Fields)
+		}
+		if stopped := alice.ok("stop_command", args{"session": session, "command_id": id}); stopped.Fields["running"] != false {
+			t.Errorf("%v", stopped.Fields)
+		}
+	}
+}
+
 // A hook or a tool that breaks refuses, in words that its client accepts.
 func TestEmbeddedFaults(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package command
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"errors"
 	"fmt"
@@ -65,27 +66,54 @@ type ArtifactWriter struct {
 	store *Artifacts
 	file  *os.File
 	id    string
+	name  string // of the file
 	cap   int64
 	kept  int64
 	err   error
 }
 
-// Create starts a new output of at most capacity bytes.
+// Outputs are the artifacts of one owner. Who has the id of another's output cannot read it by this: the file is named by
+// the id and the owner together.
+type Outputs struct {
+	store *Artifacts
+	owner string
+}
+
+// For returns the outputs of an owner, such as the principal whom a transport has authenticated; "" is an owner too.
+func (a *Artifacts) For(owner string) Outputs { return Outputs{a, owner} }
+
+// fileName is the id itself where there is nobody to tell apart.
+func fileName(owner, id string) string {
+	if owner == "" {
+		return id
+	}
+	sum := sha256.Sum256([]byte(owner + "\x00" + id))
+	return idPrefix + idEncoding().EncodeToString(sum[:16])
+}
+
+// Create starts a new output of at most capacity bytes, whose owner is "".
 func (a *Artifacts) Create(capacity int64) (*ArtifactWriter, error) {
+	return a.For("").Create(capacity)
+}
+
+// Create starts a new output of at most capacity bytes.
+func (o Outputs) Create(capacity int64) (*ArtifactWriter, error) {
+	a := o.store
 	dir, err := a.directory(true)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	id := newID()
-	file, err := dir.OpenFile(id, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	name := fileName(o.owner, id)
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("keep command output: %w", err)
 	}
 	a.mu.Lock()
-	a.open[id] = true
+	a.open[name] = true
 	a.mu.Unlock()
-	return &ArtifactWriter{store: a, file: file, id: id, cap: capacity}, nil
+	return &ArtifactWriter{store: a, file: file, id: id, name: name, cap: capacity}, nil
 }
 
 // ID names the output for Read.
@@ -114,7 +142,7 @@ func (w *ArtifactWriter) Write(p []byte) (int, error) {
 // Close ends the output and removes the oldest ones over the limit. It returns the first failure of a Write.
 func (w *ArtifactWriter) Close() error {
 	err := errors.Join(w.err, w.file.Close())
-	if w.store.finished(w.id, w.kept) {
+	if w.store.finished(w.name, w.kept) {
 		err = errors.Join(err, w.store.prune())
 	}
 	return err
@@ -132,10 +160,11 @@ func (a *Artifacts) reserve(n int64) bool {
 }
 
 // openFile opens a kept output for reading, only if it is the regular file that its name says.
-func (a *Artifacts) openFile(id string) (*os.File, error) {
+func (o Outputs) openFile(id string) (*os.File, error) {
 	if !validID(id) {
 		return nil, fmt.Errorf("%w: %q is not an id of one", ErrNoArtifact, id)
 	}
+	a, name := o.store, fileName(o.owner, id)
 	dir, err := a.directory(false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing(id)
@@ -144,18 +173,18 @@ func (a *Artifacts) openFile(id string) (*os.File, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	if named, err := dir.Lstat(id); err == nil && !named.Mode().IsRegular() {
+	if named, err := dir.Lstat(name); err == nil && !named.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNoArtifact, id)
 	}
 	// Without O_NONBLOCK a planted FIFO would hold the call for ever.
-	file, err := dir.OpenFile(id, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing(id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read command output %s: %w", id, err)
 	}
-	if err := sameRegularFile(dir, id, file); err != nil {
+	if err := sameRegularFile(dir, name, file); err != nil {
 		file.Close()
 		return nil, err
 	}

@@ -62,11 +62,11 @@ type Chunk struct {
 // Read returns lines of an output from the 1-based line offset on (0 is the first), at most limit (0 is
 // DefaultPageLines) and at most OutputLimit characters. With a search only lines that match are returned and counted:
 // a regular expression in RE2 syntax that ignores letter case, or the text itself if it is no valid expression.
-func (a *Artifacts) Read(id string, offset, limit int, search string) (Page, error) {
+func (o Outputs) Read(id string, offset, limit int, search string) (Page, error) {
 	if offset < 0 || limit < 0 {
 		return Page{}, fmt.Errorf("read command output: offset %d and limit %d must not be negative", offset, limit)
 	}
-	file, err := a.openFile(id)
+	file, err := o.openFile(id)
 	if err != nil {
 		return Page{}, err
 	}
@@ -88,13 +88,23 @@ func readPage(file io.Reader, id string, offset, limit int, search string) (Page
 	return builder.page, nil
 }
 
+// Read is that of the Outputs of nobody in particular.
+func (a *Artifacts) Read(id string, offset, limit int, search string) (Page, error) {
+	return a.For("").Read(id, offset, limit, search)
+}
+
+// ReadBytes is that of the Outputs of nobody in particular.
+func (a *Artifacts) ReadBytes(id string, offset int64, limit int) (Chunk, error) {
+	return a.For("").ReadBytes(id, offset, limit)
+}
+
 // Tail is Read from the last lines on. The output may grow meanwhile: what comes behind the end that it found at first is
 // not read.
-func (a *Artifacts) Tail(id string, lines, limit int, search string) (Page, error) {
+func (o Outputs) Tail(id string, lines, limit int, search string) (Page, error) {
 	if lines < 1 || limit < 0 {
 		return Page{}, fmt.Errorf("read command output: the last %d lines and limit %d must be positive", lines, limit)
 	}
-	file, err := a.openFile(id)
+	file, err := o.openFile(id)
 	if err != nil {
 		return Page{}, err
 	}
@@ -127,14 +137,14 @@ func countLines(file io.Reader) (lines int, err error) {
 }
 
 // ReadBytes returns at most limit bytes from offset on (0 is as many as fit in OutputLimit characters), cleaned.
-func (a *Artifacts) ReadBytes(id string, offset int64, limit int) (Chunk, error) {
+func (o Outputs) ReadBytes(id string, offset int64, limit int) (Chunk, error) {
 	if offset < 0 || limit < 0 {
 		return Chunk{}, fmt.Errorf("read command output: offset %d and limit %d must not be negative", offset, limit)
 	}
 	if limit == 0 || limit > OutputLimit {
 		limit = OutputLimit
 	}
-	file, err := a.openFile(id)
+	file, err := o.openFile(id)
 	if err != nil {
 		return Chunk{}, err
 	}

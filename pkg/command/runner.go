@@ -103,7 +103,7 @@ func (r *Runner) createArtifact(spec *Spec, result *Result) *ArtifactWriter {
 	if r.artifacts == nil || spec.Unkept {
 		return nil
 	}
-	artifact, err := r.artifacts.Create(spec.outputCap())
+	artifact, err := r.artifacts.For(spec.Owner).Create(spec.outputCap())
 	if err != nil {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("The output is not kept: %v", err))
 		return nil

@@ -47,6 +47,9 @@ type Spec struct {
 	// Apart keeps standard error out of Output and gives it in Result.Errors.
 	Apart bool
 
+	// Owner is whose output the artifact is, see Artifacts.For.
+	Owner string
+
 	// Unkept makes no artifact.
 	Unkept bool
 

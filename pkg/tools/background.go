@@ -176,7 +176,7 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 		result.Output, result.RecordID = r.Output, cmp.Or(state.RecordID, o.RecordID)
 		result.ChangedFiles = changedOf(state)
 	} else {
-		if chunk, err := c.tool.deps.Artifacts.ReadBytes(state.ArtifactID, 0, 0); err == nil {
+		if chunk, err := c.tool.deps.Artifacts.For(c.call.Caller.Principal).ReadBytes(state.ArtifactID, 0, 0); err == nil {
 			result.Output, result.Truncated = chunk.Text, chunk.Next > 0
 		}
 		fmt.Fprintf(&b, "The command runs in the background as %s. list_commands and stop_command manage it, read_command_output with artifact_id: %q reads what it prints.\n", state.ID, state.ArtifactID)

@@ -186,7 +186,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	d := c.tool.deps
 	progress := 0.0
 	spec := command.Spec{
-		Command: c.args.Command, Dir: p.dir, OutputCap: d.OutputCap, Timeout: p.call.timeout(),
+		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, OutputCap: d.OutputCap, Timeout: p.call.timeout(),
 		Env:   c.box.reach.Environment(command.FilterEnv(os.Environ(), d.KeepEnv...)),
 		Level: c.box.level, Box: c.box.reach.Box,
 		Progress: func(chunk string) { progress++; c.call.Progress(chunk, progress, 0) },

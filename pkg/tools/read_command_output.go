@@ -64,16 +64,16 @@ func readCommandOutput(d *Deps) hooks.Tool {
 			"running":     flag("Whether the command runs in the background now, so that more may come."),
 		})),
 	}
-	return newSimple(spec, func(_ context.Context, _ *hooks.Call, a outputArgs) (*reply, error) {
+	return newSimple(spec, func(_ context.Context, call *hooks.Call, a outputArgs) (*reply, error) {
 		if err := a.check(); err != nil {
 			return nil, err
 		}
 		running := d.Jobs != nil && d.Jobs.Writes(a.ArtifactID) // before it is read: what ends meanwhile is read to its end
-		read := d.outputLines
+		read := outputLines
 		if a.ByteOffset != nil {
-			read = d.outputBytes
+			read = outputBytes
 		}
-		text, result, err := read(a)
+		text, result, err := read(d.Artifacts.For(call.Caller.Principal), a)
 		if errors.Is(err, command.ErrNoArtifact) {
 			return nil, refusal.Newf(refusal.FileNotFound, "There is no kept output %q; it may have been pruned.", clip(a.ArtifactID, 100)).
 				WithHint(refusal.HintFixArguments).Suggest("Use the artifact_id of a recent execute_command, or run the command again.")
@@ -88,10 +88,10 @@ func readCommandOutput(d *Deps) hooks.Tool {
 	})
 }
 
-func (d *Deps) outputLines(a outputArgs) (string, outputResult, error) {
-	read := d.Artifacts.Read
+func outputLines(from command.Outputs, a outputArgs) (string, outputResult, error) {
+	read := from.Read
 	if a.Tail > 0 {
-		read = d.Artifacts.Tail
+		read = from.Tail
 		a.Offset = a.Tail
 	}
 	page, err := read(a.ArtifactID, a.Offset, a.Limit, a.Search)
@@ -124,8 +124,8 @@ func (d *Deps) outputLines(a outputArgs) (string, outputResult, error) {
 	return b.String(), result, nil
 }
 
-func (d *Deps) outputBytes(a outputArgs) (string, outputResult, error) {
-	chunk, err := d.Artifacts.ReadBytes(a.ArtifactID, *a.ByteOffset, a.Limit)
+func outputBytes(from command.Outputs, a outputArgs) (string, outputResult, error) {
+	chunk, err := from.ReadBytes(a.ArtifactID, *a.ByteOffset, a.Limit)
 	if err != nil {
 		return "", outputResult{}, err
 	}
