@@ -34,6 +34,16 @@ func (w *workspace) pids() []string {
 	return pids
 }
 
+// processState is the letter in /proc/PID/stat, "" if there is no process.
+func processState(pid string) string {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return rest[:1]
+}
+
 // living are those that have not ended.
 func living(pids []string) (left []string) {
 	for _, pid := range pids {

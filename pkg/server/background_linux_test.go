@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // eventually waits for something that another process brings about.
@@ -23,7 +26,7 @@ func (b *bench) eventually(what string, is func() bool) {
 // are recorded.
 func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
 	dir := newWorkspace(t)
-	b := start(t, dir).connect()
+	b := start(t, dir, func(o *server.Options) { o.Settings.Sandbox = settings.Off }).connect() // process ids are those of the test
 	one, two := b.selects("INT-001"), b.selects("INT-005")
 	mark := filepath.Base(dir) + strconv.Itoa(os.Getpid())
 	gone := func(name string) func() bool {
