@@ -2,7 +2,6 @@ package mutation_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -116,27 +115,58 @@ func (c *checked) bindings(file string) (names []string, meant []types.Object) {
 }
 
 // sameMeaning says why a file that differs from the program's own only in
-// names does not mean the same, by the type checker. Errors in other files are
-// left to those who say that they did not look.
+// names does not mean the same, by the type checker. Where the verdict is local
+// only, the other files are made to use the new names.
 func (p *program) sameMeaning(file string, after []byte, local bool) error {
 	b, err := p.check(nil)
 	if err != nil {
 		return err
 	}
-	a, err := p.check(map[string][]byte{file: after})
+	changed := map[string][]byte{file: after}
+	if local {
+		names := renamedObjects(b, file, after)
+		for _, other := range p.names {
+			if other != file {
+				changed[other] = applyNames(b, other, p.contents[other], names)
+			}
+		}
+	}
+	a, err := p.check(changed)
 	if err != nil {
 		return err
 	}
 	if len(b.errs) > 0 {
 		return fmt.Errorf("the program did not compile before: %w", b.errs[0])
 	}
-	for _, err := range a.errs {
-		var at types.Error
-		if errors.As(err, &at) && (!local || a.fset.Position(at.Pos).Filename == file) {
-			return fmt.Errorf("it does not compile any more: %w", err)
+	if len(a.errs) > 0 {
+		return fmt.Errorf("it does not compile any more: %w", a.errs[0])
+	}
+	for _, name := range p.names {
+		if err := sameBindings(b, a, name); err != nil {
+			return err
 		}
 	}
-	return sameBindings(b, a, file)
+	return nil
+}
+
+// renamedObjects are those that a file declares, with their new names.
+func renamedObjects(b *checked, file string, after []byte) map[types.Object]string {
+	names, meant := b.bindings(file)
+	f, err := parser.ParseFile(token.NewFileSet(), file, after, parser.SkipObjectResolution)
+	if err != nil {
+		return nil
+	}
+	renamed, i := map[types.Object]string{}, 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if i < len(names) && meant[i] != nil && id.Name != names[i] && meant[i].Pkg() == b.pkg {
+				renamed[meant[i]] = id.Name
+			}
+			i++
+		}
+		return true
+	})
+	return renamed
 }
 
 func sameBindings(b, a *checked, file string) error {

@@ -134,7 +134,7 @@ func (s *goSweep) file(name string) {
 }
 
 func hasDirectives(content []byte) bool {
-	return bytes.Contains(content, []byte("//go:")) || bytes.Contains(content, []byte("Code generated")) || bytes.Contains(content, []byte("//nolint"))
+	return bytes.Contains(content, []byte("//go:")) || bytes.Contains(content, []byte("Code generated")) || bytes.Contains(content, []byte("//line"))
 }
 
 // mutant judges a change that keeps the meaning only by accident; then the

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"slices"
@@ -53,6 +54,13 @@ func (c *converter) in(body func()) {
 	c.scope = saved.open()
 	body()
 	c.scope = saved
+}
+
+// declare adds an object to the block at hand.
+func (c *converter) declare(o *tree.Object) {
+	if twice := c.scope.declare(o); twice != nil && c.err == nil {
+		c.err = fmt.Errorf("%q is declared in line %d and again in line %d", o.Name, twice.Line, o.Line)
+	}
 }
 
 // imports compares what is imported, under which name. Their order means
@@ -351,7 +359,7 @@ func (c *converter) receiver(list *ast.FieldList) (n *tree.Node, owner *typeInfo
 		base := plainType(f.Type)
 		for _, p := range receiverParams(base) {
 			if id, ok := ast.Unparen(p).(*ast.Ident); ok {
-				c.scope.declare(&tree.Object{Name: id.Name, Kind: "type parameter", Line: c.src.line(id.Pos())})
+				c.declare(&tree.Object{Name: id.Name, Kind: "type parameter", Line: c.src.line(id.Pos())})
 			}
 		}
 		if id := receiverBase(base); id != nil {

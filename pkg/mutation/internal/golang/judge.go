@@ -35,7 +35,7 @@ const maxDecls = 20_000
 func Judge(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
 	units := map[string]*unit{}
 	for _, f := range files {
-		if v := enter(units, f); v != nil {
+		if v := enter(units, f, limits); v != nil {
 			return *v
 		}
 	}
@@ -68,7 +68,7 @@ type pair struct {
 func (p pair) name() string { return p.file.Path }
 
 // enter parses both sides of a file and puts it to its package.
-func enter(units map[string]*unit, f verdict.File) *verdict.Verdict {
+func enter(units map[string]*unit, f verdict.File, limits verdict.Limits) *verdict.Verdict {
 	from := cmp.Or(f.From, f.Path)
 	if path.Dir(from) != path.Dir(f.Path) {
 		v := verdict.Unprovenf(f.Path, 0, "moved to another directory, which is another package")
@@ -77,13 +77,13 @@ func enter(units map[string]*unit, f verdict.File) *verdict.Verdict {
 	p := pair{file: f}
 	var err error
 	if f.Before != nil {
-		if p.before, err = parse(from, f.Before); err != nil {
+		if p.before, err = parse(from, f.Before, limits.Depth); err != nil {
 			v := verdict.Unprovenf(f.Path, 0, "before the change it does not parse: %v", err)
 			return &v
 		}
 	}
 	if f.After != nil {
-		if p.after, err = parse(f.Path, f.After); err != nil {
+		if p.after, err = parse(f.Path, f.After, limits.Depth); err != nil {
 			v := verdict.Unprovenf(f.Path, 0, "it does not parse: %v", err)
 			return &v
 		}

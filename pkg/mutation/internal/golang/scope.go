@@ -10,15 +10,18 @@ type scope struct {
 
 func (s *scope) open() *scope { return &scope{parent: s} }
 
-// declare adds an object. The blank identifier declares nothing.
-func (s *scope) declare(o *tree.Object) {
+// declare adds an object. The blank identifier declares nothing. It returns
+// what the block has of that name already, which no program that compiles has.
+func (s *scope) declare(o *tree.Object) (twice *tree.Object) {
 	if o.Name == "_" {
-		return
+		return nil
 	}
+	twice = s.names[o.Name]
 	if s.names == nil {
 		s.names = map[string]*tree.Object{}
 	}
 	s.names[o.Name] = o
+	return twice
 }
 
 // lookup finds what a name stands for here; nil for names that the program

@@ -42,7 +42,12 @@ func (f *source) line(at token.Pos) int { return f.fset.PositionFor(at, false).L
 
 func (f *source) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
-func parse(name string, content []byte) (*source, error) {
+// parse reads a file, up to a nesting of depth. The parser recurses much
+// deeper, and cannot be stopped; so what is clearly too deep never gets there.
+func parse(name string, content []byte, depth int) (*source, error) {
+	if opened(content) > 10*depth {
+		return nil, errDeep
+	}
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, "", content, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -51,6 +56,22 @@ func parse(name string, content []byte) (*source, error) {
 	f := &source{path: name, fset: fset, ast: tree, nameLimits: nameLimits(name)}
 	f.findMarks(content)
 	return f, nil
+}
+
+// opened is how many brackets are open at once, those in strings and comments
+// counted as well.
+func opened(content []byte) (most int) {
+	open := 0
+	for _, b := range content {
+		switch b {
+		case '(', '[', '{':
+			open++
+			most = max(most, open)
+		case ')', ']', '}':
+			open--
+		}
+	}
+	return most
 }
 
 func parseError(err error) error {

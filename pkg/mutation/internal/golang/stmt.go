@@ -118,7 +118,7 @@ func (c *converter) clauses(body *ast.BlockStmt, symbol *tree.Object) (nodes []*
 					n.Text = "default"
 				}
 				if symbol != nil {
-					c.scope.declare(symbol)
+					c.declare(symbol)
 				}
 				n.Kids = append(n.Kids, c.node(s.Colon, "body", "", c.stmts(s.Body)...))
 				nodes = append(nodes, n)
@@ -177,7 +177,7 @@ func (c *converter) label(id *ast.Ident) *tree.Node {
 
 func (c *converter) local(id *ast.Ident, kind string) *tree.Object {
 	o := &tree.Object{Name: id.Name, Kind: kind, Line: c.src.line(id.Pos())}
-	c.scope.declare(o)
+	c.declare(o)
 	return o
 }
 
@@ -283,7 +283,7 @@ func (c *converter) newName(id *ast.Ident, kind string, later *[]*tree.Object) *
 
 func (c *converter) declareAll(objects []*tree.Object) {
 	for _, o := range objects {
-		c.scope.declare(o)
+		c.declare(o)
 	}
 }
 

@@ -63,7 +63,7 @@ func (c *converter) typeParams(list *ast.FieldList) *tree.Node {
 	for _, f := range list.List {
 		for _, id := range f.Names {
 			o := &tree.Object{Name: id.Name, Kind: "type parameter", Line: c.src.line(id.Pos())}
-			c.scope.declare(o)
+			c.declare(o)
 		}
 	}
 	for _, f := range list.List {
@@ -134,7 +134,7 @@ func (c *converter) parameter(id *ast.Ident, kind string, typ *tree.Node, declar
 	}
 	o := &tree.Object{Name: id.Name, Kind: kind, Line: c.src.line(id.Pos())}
 	c.values[o] = &value{typ: typ}
-	*declare = append(*declare, func() { c.scope.declare(o) })
+	*declare = append(*declare, func() { c.declare(o) })
 	return &tree.Node{Kind: "name", Object: o, Line: o.Line}
 }
 
