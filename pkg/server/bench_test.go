@@ -49,17 +49,29 @@ func benchEngine(b *testing.B, files map[string]string) func(b *testing.B, tool 
 	}
 }
 
+// goContent is 4 KiB of Go.
+func goContent(i int) string {
+	function := "func f%d(list []int) (total int) {\n\tfor _, n := range list {\n\t\tif n > 0 {\n\t\t\ttotal += n\n\t\t}\n\t}\n\treturn total\n}\n\n"
+	var text strings.Builder
+	fmt.Fprintf(&text, "package a\n\n// Version %08d.\n", i)
+	for n := 0; text.Len() < 4000; n++ {
+		fmt.Fprintf(&text, function, n)
+	}
+	return text.String()
+}
+
 // BenchmarkGate is the way of a call through the engine, without a transport
 // and without flushes: what is allocated, and where the time goes that is not
 // the disk's.
 func BenchmarkGate(b *testing.B) {
 	content := strings.Repeat("a line of sixty-four bytes, with its newline, for the benchmark\n", 64)
 	do := benchEngine(b, map[string]string{
-		".orchestration/active_intents.yaml": intentsYAML, "src/a.txt": content, "src/b.txt": "00000000\n" + content,
+		".orchestration/active_intents.yaml": intentsYAML, "src/a.txt": content, "src/a.go": goContent(-1), "src/b.txt": "00000000\n" + content,
 	})
 	do(b, "select_active_intent", args{"intent_id": "INT-001"})
 	do(b, "read_file", args{"path": "src/a.txt"})
 	do(b, "read_file", args{"path": "src/b.txt"})
+	do(b, "read_file", args{"path": "src/a.go"})
 	edits := 0
 	for _, c := range []struct {
 		name, tool string
@@ -72,6 +84,8 @@ func BenchmarkGate(b *testing.B) {
 			edits++
 			return args{"path": "src/b.txt", "old_string": fmt.Sprintf("%08d\n", edits-1), "new_string": fmt.Sprintf("%08d\n", edits)}
 		}},
+		// A class is computed for Go: what that adds to a write of the same size.
+		{"write Go", "write_to_file", func(i int) args { return args{"path": "src/a.go", "content": goContent(i)} }},
 		{"select", "select_active_intent", func(int) args { return args{"intent_id": "INT-001"} }},
 	} {
 		b.Run(c.name, func(b *testing.B) {

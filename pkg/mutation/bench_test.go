@@ -1,0 +1,55 @@
+package mutation_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+)
+
+// BenchmarkJudge is what a class costs: a renamed name in a file of 4 KiB, and
+// in one of 1,000 lines.
+func BenchmarkJudge(b *testing.B) {
+	goFunction := func(n int) string {
+		return fmt.Sprintf("// f%d adds.\nfunc f%d(list []int) (total int) {\n\tfor _, n := range list {\n\t\tif n > 0 {\n\t\t\ttotal += n\n\t\t}\n\t}\n\treturn total\n}\n\n", n, n)
+	}
+	jsonLine := func(n int) string { return fmt.Sprintf("\"key %d\": {\"name\": [%d, true, null]},\n", n, n) }
+	yamlLine := func(n int) string { return fmt.Sprintf("key%d: {name: [%d, true, text]}\n", n, n) }
+	tomlLine := func(n int) string { return fmt.Sprintf("key%d = {name = [%d, 1, 2]}\n", n, n) }
+	for _, c := range []struct {
+		path, head, tail string
+		piece            func(int) string
+		from, to         string
+	}{
+		{"a.go", "package a\n\n", "", goFunction, "total", "sum"},
+		{"a.json", "{", "\"end\": 1}", jsonLine, ": ", ":  "},
+		{"a.yaml", "", "", yamlLine, "[", "[ "},
+		{"a.toml", "", "", tomlLine, "[", "[ "},
+	} {
+		for _, lines := range []int{0, 1000} {
+			var text strings.Builder
+			text.WriteString(c.head)
+			for n := 0; lines == 0 && text.Len() < 4096 || strings.Count(text.String(), "\n") < lines; n++ {
+				text.WriteString(c.piece(n))
+			}
+			text.WriteString(c.tail)
+			before := []byte(text.String())
+			after := bytes.ReplaceAll(before, []byte(c.from), []byte(c.to))
+			name := c.path + "/4KiB"
+			if lines > 0 {
+				name = c.path + "/1000lines"
+			}
+			b.Run(name, func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(int64(len(before)))
+				for b.Loop() {
+					if v := mutation.Judge(b.Context(), []mutation.File{{Path: c.path, Before: before, After: after}}); v.Evidence != mutation.Proven {
+						b.Fatal(v.Reason)
+					}
+				}
+			})
+		}
+	}
+}
