@@ -69,6 +69,7 @@ func combine(ctx context.Context, files []File, limits Limits) Verdict {
 	for _, name := range order {
 		v := judgeLanguage(ctx, name, groups[name], limits)
 		total.Renames, total.Moves = append(total.Renames, v.Renames...), append(total.Moves, v.Moves...)
+		total.Steps = append(total.Steps, v.Steps...)
 		if v.Evidence.Outranks(total.Evidence) {
 			total.Evidence, total.Reason = v.Evidence, v.Reason
 		}
@@ -77,7 +78,7 @@ func combine(ctx context.Context, files []File, limits Limits) Verdict {
 	case Proven, ProvenLocal:
 		total.Reason = verdict.Summary(total)
 	default:
-		total.Renames, total.Moves = nil, nil
+		total.Renames, total.Moves, total.Steps = nil, nil, nil
 	}
 	return total
 }

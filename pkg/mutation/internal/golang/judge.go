@@ -50,6 +50,7 @@ func Judge(ctx context.Context, files []verdict.File, limits verdict.Limits) ver
 		}
 		total.Renames = append(total.Renames, v.Renames...)
 		total.Moves = append(total.Moves, v.Moves...)
+		total.Steps = append(total.Steps, v.Steps...)
 	}
 	return total
 }

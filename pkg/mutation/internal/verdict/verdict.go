@@ -103,6 +103,8 @@ type Verdict struct {
 	// Renames and Moves are those of a change that is proven or proven-local.
 	Renames []Rename
 	Moves   []Move
+	// Steps say in words what else was done: "extracted func half of line 7".
+	Steps []string
 }
 
 // Unprovenf is the verdict over a difference. A line of 0 names none.
