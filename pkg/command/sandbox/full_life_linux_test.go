@@ -377,3 +377,36 @@ func TestFullLeavesNoRights(t *testing.T) {
 		t.Error("su worked")
 	}
 }
+
+// TestFullHoldsWhatTheOperatorReplaces: a file that is saved by renaming takes
+// its mask away, which comes back.
+func TestFullHoldsWhatTheOperatorReplaces(t *testing.T) {
+	space := newWorkspace(t)
+	space.everything()
+	space.box.Hidden = []string{space.path("secret.env")}
+	r := space.begin(`echo
+		until grep -q operator .git/config && grep -q '/\.git/config ' /proc/self/mountinfo; do :; done
+		echo x > .git/config
+		until grep -q operator .intentignore && grep -q '/\.intentignore ' /proc/self/mountinfo; do :; done
+		echo x > .intentignore
+		until [ -e src/replaced ] && grep -q '/secret\.env ' /proc/self/mountinfo && ! cat secret.env; do :; done
+		echo done`)
+	for _, name := range []string{".git/config", ".intentignore", "secret.env"} {
+		if err := os.WriteFile(space.path("c"), []byte("# operator\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(space.path("c"), space.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files(t, space.path("src"), "replaced")
+	if status, known := r.held.Status(); !known || status.ExitStatus() != 0 {
+		t.Errorf("%v %#x", known, status)
+	}
+	r.finish()
+	for _, name := range []string{".git/config", ".intentignore", "secret.env"} {
+		if content, err := os.ReadFile(space.path(name)); err != nil || string(content) != "# operator\n" {
+			t.Errorf("%s: %q %v", name, content, err)
+		}
+	}
+}

@@ -16,6 +16,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
+// maxMasks is half of the mounts that a namespace may have (fs.mount-max), and
+// takes a second to put in place.
+const maxMasks = 50_000
+
 // plan is what the helper does for a command in this layout.
 func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
 	p := &helper.Plan{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ()}
@@ -44,6 +48,9 @@ func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
 			p.Trees = append(p.Trees, e.path)
 		}
 		p.Masks = append(p.Masks, mask)
+	}
+	if len(p.Masks) > maxMasks {
+		return nil, fmt.Errorf("%d paths inside of what is writable need a rule of their own, at most %d can have one; a narrower scope needs fewer", len(p.Masks), maxMasks)
 	}
 	if l.box.DenyNetwork {
 		p.Loopback = 1

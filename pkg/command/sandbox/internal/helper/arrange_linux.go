@@ -126,27 +126,36 @@ func putMask(mask Mask, trees []int) {
 		put(trees[mask.Tree], mask.Path)
 		return
 	}
+	step, errno := lay(mask)
+	must(errno, step, mask.Path)
+}
+
+// lay puts a mask on what is there, or says which step failed.
+func lay(mask Mask) (step string, errno syscall.Errno) {
 	target, errno := openat2(mask.Path, oPath)
-	must(errno, "open", mask.Path)
+	if errno != 0 {
+		return "open", errno
+	}
+	defer syscall.Close(target)
 	var tree int
 	switch mask.Kind {
 	case Hidden:
 		tree = takeBlank(target, mask.Path)
 	case Content:
 		tree = takeContent(mask.Content, mask.Path)
+		defer removeContent()
 	default:
-		tree, errno = cloneTree(target, true)
-		must(errno, "take", mask.Path)
+		if tree, errno = cloneTree(target, true); errno != 0 {
+			return "take", errno
+		}
 	}
+	defer syscall.Close(tree)
 	if mask.Kind != Anchor {
-		must(setAttributes(tree, attrRdonly|attrNodev, 0), "make read-only", mask.Path)
+		if errno := setAttributes(tree, attrRdonly|attrNodev, 0); errno != 0 {
+			return "make read-only", errno
+		}
 	}
-	must(attach(tree, target), "mount on", mask.Path)
-	if mask.Kind == Content {
-		removeContent()
-	}
-	syscall.Close(tree)
-	syscall.Close(target)
+	return "mount on", attach(tree, target)
 }
 
 // takeBlank is what stands in for something hidden: nobody may open it, and

@@ -2,7 +2,7 @@ package helper
 
 import "syscall"
 
-// What stands in for hidden files and directories while they are put in place.
+// What stands in for hidden files and directories, and for a file's content.
 const (
 	blankFile      = "/dev/.blank-file"
 	blankDirectory = "/dev/.blank-directory"
@@ -57,11 +57,6 @@ func makeDev(paths []string, devices []int) {
 
 // finishDev leaves nothing to be made in /dev.
 func finishDev() {
-	for _, remove := range []error{syscall.Unlink(blankFile), syscall.Rmdir(blankDirectory)} {
-		if remove != nil {
-			must(remove.(syscall.Errno), "tidy", "/dev")
-		}
-	}
 	mount("tmpfs", "/dev", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
 }
 

@@ -33,6 +33,7 @@ func run() {
 		raiseLoopback()
 	}
 	must(enter(&plan), "enter the directory", plan.Dir)
+	keepMasks(&plan)
 	surrender(&plan)
 	syscall.Exit(watch(start(&plan)))
 }

@@ -1,0 +1,92 @@
+package helper
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// Values of linux/stat.h and poll.h.
+const (
+	sysStatxMountRoot = 0x2000 // STATX_ATTR_MOUNT_ROOT
+	statxAttributes   = 8      // where struct statx has them
+	atNoFollow        = 0x100
+	pollPriority      = 0x2
+	// again is how long a path may be absent before it is looked for again.
+	again = 50_000_000 // nanoseconds
+)
+
+// keepMasks puts masks back for as long as the command runs. The kernel takes a
+// mount away when somebody outside of the namespace replaces or removes what it
+// lies on, which an editor or git does to save a file. Until a mask is back, for
+// a moment, the new file can be written.
+//
+// It has a thread of its own, with the rights of before the surrender, and
+// returns when that waits.
+func keepMasks(plan *Plan) {
+	var masks []Mask
+	for _, mask := range plan.Masks {
+		switch mask.Kind {
+		case Content:
+			mask.Kind = Frozen // the new content is the operator's
+		case Writable:
+			continue // what replaces it is read-only
+		}
+		masks = append(masks, mask)
+	}
+	if len(masks) == 0 {
+		return
+	}
+	table, err := syscall.Open("/proc/self/mountinfo", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		must(err.(syscall.Errno), "watch the mounts", "")
+	}
+	ready := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(ready)
+		for missing := false; ; {
+			awaitMounts(table, missing)
+			missing = false
+			for _, mask := range masks {
+				if !isMounted(mask.Path) && !restore(mask) {
+					missing = true
+				}
+			}
+		}
+	}()
+	<-ready
+}
+
+// awaitMounts returns when the mounts have changed, or after a while where it
+// is to look again.
+func awaitMounts(table int, soon bool) {
+	watched := struct {
+		fd              int32
+		wanted, happens int16
+	}{fd: int32(table), wanted: pollPriority}
+	var timeout *syscall.Timespec
+	if soon {
+		timeout = &syscall.Timespec{Nsec: again}
+	}
+	syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&watched)), 1, uintptr(unsafe.Pointer(timeout)), 0, 0, 0)
+}
+
+// isMounted reports whether a path is the root of a mount.
+func isMounted(path string) bool {
+	var info [256]byte
+	_, errno := at(sysStatx, path, atNoFollow, 0, uintptr(unsafe.Pointer(&info)))
+	return errno == 0 && *(*uint64)(unsafe.Pointer(&info[statxAttributes]))&sysStatxMountRoot != 0
+}
+
+// restore puts a mask on what is there now; false if nothing is. Where it
+// cannot, the command ends with the helper.
+func restore(mask Mask) bool {
+	step, errno := lay(mask)
+	switch errno {
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP: // a link leads nowhere that could be written
+		return false
+	}
+	must(errno, step, mask.Path)
+	return true
+}
