@@ -95,12 +95,12 @@ func (l *layout) hideSockets(p *helper.Plan) {
 		known[e.path] = e.kind
 	}
 	for _, path := range append(boundSockets(), mountPoints()...) {
-		path, err := resolved(path)
-		if err != nil || known[path] != 0 || above(path, known, helper.Hidden) || !p.Sees(path) {
+		var info unix.Stat_t
+		if unix.Stat(path, &info) != nil || info.Mode&unix.S_IFMT != unix.S_IFSOCK {
 			continue
 		}
-		var info unix.Stat_t
-		if unix.Lstat(path, &info) == nil && info.Mode&unix.S_IFMT == unix.S_IFSOCK {
+		path, err := resolved(path)
+		if err == nil && known[path] == 0 && !above(path, known, helper.Hidden) && p.Sees(path) {
 			known[path] = helper.Hidden
 			l.entries = append(l.entries, entry{path: path, kind: helper.Hidden})
 		}
