@@ -5,6 +5,7 @@ package shell_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,6 +69,7 @@ func standIns() []string { return []string{"p0", "p1", "p2", "p3", "p4", "[x", "
 func newStage(t *testing.T, program string, dialect shell.Dialect) *stage {
 	t.Helper()
 	dir := t.TempDir()
+	t.Cleanup(func() { endBelow(dir) }) // also after a failure; before the directory is removed
 	s := &stage{program, dialect, dir, filepath.Join(dir, "bin"), 0}
 	if err := os.Mkdir(s.bin, 0o755); err != nil {
 		t.Fatal(err)
@@ -119,7 +122,8 @@ func (s *stage) run(t *testing.T, line string) (started, written []string) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	// Some lines loop for ever. What a line did until it is ended has to be in its reading all the same.
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.shell, "-c", " "+line)
 	cmd.Dir, cmd.Env = at, []string{"PATH=" + bin, "HOME=" + at, "LC_ALL=C.UTF-8"}
@@ -128,12 +132,35 @@ func (s *stage) run(t *testing.T, line string) (started, written []string) {
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer // read to its end, so that what runs in the background has ended
 	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = cmd.Run()
+	if err := cmd.Run(); errors.Is(err, exec.ErrWaitDelay) || ctx.Err() != nil {
+		endBelow(own)
+	}
 	log, err := os.ReadFile(filepath.Join(own, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.FieldsFunc(string(log), func(c rune) bool { return c == '\n' }), files(t, at)
+}
+
+// endBelow kills what works in a directory or knows it from its environment: a line can leave processes behind that have
+// left its process group and hold none of its streams, and run for ever.
+func endBelow(dir string) {
+	for range 20 {
+		found := false
+		processes, _ := filepath.Glob("/proc/[0-9]*") // none where there is no /proc: the process group is gone in any case
+		for _, process := range processes {
+			cwd, _ := os.Readlink(filepath.Join(process, "cwd"))
+			environ, _ := os.ReadFile(filepath.Join(process, "environ"))
+			pid, err := strconv.Atoi(filepath.Base(process))
+			if err != nil || pid == os.Getpid() || !strings.HasPrefix(cwd+"/", dir+"/") && !bytes.Contains(environ, []byte(dir+"/")) {
+				continue
+			}
+			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
+		}
+		if !found {
+			return
+		}
+	}
 }
 
 func files(t *testing.T, at string) []string {
