@@ -18,7 +18,16 @@
 // processes of a command are those in the shell's session, those that carry the marker, every descendant of these, and
 // everything in the sessions that these have opened. They are stopped first, until a walk over /proc finds no new one,
 // and killed then, so that killing a parent cannot hide a child. Signals go through pid descriptors: a reused process
-// id is never hit.
+// id is never hit. A process that is made while the table is read can be missed, so a walk counts only if none was made.
+//
+// A command is also held to a number of processes, in a control group where one can be made (package cgroup), else by a
+// watchdog. Who is in the group belongs to the command.
+//
+// # The marker
+//
+//	ORCHESTRA_RUN=<pid namespace>.<pid of the server>.<its start time>.<32 hex digits>
+//
+// By it a later server finds what one left that was killed. [Jobs] is the table of commands in the background.
 //
 // # What is not promised
 //
@@ -26,7 +35,7 @@
 // double fork, env -i). [Options.AdoptOrphans] closes this for a server that may choose it for its whole process. What
 // asks another daemon to run something (systemd-run, at, docker) is out of reach of both, a setuid program cannot be
 // signalled by an ordinary user (see [Result.Survivors]), and when the server itself is killed only the shell dies with
-// it. A pid namespace of the sandbox ends all of these. On other Unix systems only the process group is killed.
+// it, until [Runner.EndAbandoned] of the next one ends the rest. A pid namespace of the sandbox ends all of these. On other Unix systems only the process group is killed.
 // On Windows commands are refused with [ErrUnsupported].
 //
 // The package does not judge a command: scope, policy and sandbox are decided before Run is called.

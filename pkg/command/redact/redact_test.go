@@ -1,9 +1,11 @@
 package redact_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 )
 
@@ -49,11 +51,20 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Each rule that is documented takes part in some line.
-func TestEachRuleHasAName(t *testing.T) {
+// Each rule is named on the page about commands, and each variable that is filtered.
+func TestRulesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range redact.Rules() {
-		if r.Name == "" || len(r.Patterns) == 0 {
-			t.Errorf("%+v", r)
+		if !strings.Contains(string(page), "\n- "+r.Name+"\n") {
+			t.Errorf("docs/commands.md does not have the rule %q", r.Name)
+		}
+	}
+	for _, pattern := range command.SecretPatterns() {
+		if !strings.Contains(string(page), "`"+pattern+"`") {
+			t.Errorf("docs/commands.md does not have the variables %s", pattern)
 		}
 	}
 }
