@@ -136,11 +136,13 @@ func abstractSockets() bool {
 
 var automatic = regexp.MustCompile(`^[0-9a-f]{5}$`)
 
-// mountPoints are those in /proc/self/mountinfo, the fifth field.
+// mountPoints are those in /proc/self/mountinfo, the fifth field, of what is a
+// part of a file system (the fourth): a whole one is no socket, and one of a
+// server that is gone must not be asked.
 func mountPoints() (paths []string) {
 	table, _ := os.ReadFile("/proc/self/mountinfo")
 	for line := range strings.Lines(string(table)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
+		if fields := strings.Fields(line); len(fields) > 4 && fields[3] != "/" {
 			paths = append(paths, unescape.Replace(fields[4]))
 		}
 	}
