@@ -1,0 +1,138 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// terminal is a terminal with the program in it.
+type terminal struct {
+	t *testing.T
+	*os.File
+	rows   uint16
+	mu     sync.Mutex
+	screen bytes.Buffer
+}
+
+func (w *workspace) terminal(arguments ...string) *terminal {
+	w.t.Helper()
+	cmd := exec.Command(program, append(arguments, "--workspace", w.dir)...)
+	cmd.Env = w.env("TERM=xterm-256color", "NO_COLOR=1")
+	file, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	screen := &terminal{t: w.t, File: file, rows: 40}
+	go screen.read()
+	w.t.Cleanup(func() {
+		screen.press("q")
+		w.ends(cmd)
+		file.Close()
+	})
+	return screen
+}
+
+func (s *terminal) read() {
+	chunk := make([]byte, 4096)
+	for {
+		n, err := s.Read(chunk)
+		s.mu.Lock()
+		s.screen.Write(chunk[:n])
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *terminal) has(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(s.screen.String(), text)
+}
+
+func (s *terminal) press(keys string) { _, _ = s.WriteString(keys) }
+
+// insist presses a key until a text comes: it is heard once what it answers
+// was on the screen for a while.
+func (s *terminal) insist(key, text string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !s.has(text); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%s did not bring %q", key, text)
+		}
+		s.press(key)
+	}
+}
+
+// repaint has the program draw the whole screen: it writes what changed only.
+func (s *terminal) repaint() {
+	s.rows = 81 - s.rows
+	_ = pty.Setsize(s.File, &pty.Winsize{Rows: s.rows, Cols: 120})
+}
+
+// forget takes what was shown away, so that what comes next is looked for.
+func (s *terminal) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.screen.Reset()
+}
+
+// An operator who watches answers with a key, while the calls wait: once, no with
+// a reason, and for the intent.
+func TestWatchAnswersWaitingCalls(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	a := w.dialed("typescript1/stdio", nil, asksOutside, "ORCHESTRA_APPROVALS_WAIT=1m")
+	session := a.selects("INT-001")
+	screen := w.terminal("approvals", "watch")
+	inbox := w.inbox()
+	put := func(name string, content string) func() (answer, error) {
+		screen.forget()
+		end := a.begin("write_to_file", args{"session": session, "path": "docs/" + name + ".md", "content": content})
+		w.pending(inbox, 1)
+		eventually(t, name+" is on the screen", func() bool {
+			screen.repaint()
+			return screen.has("docs/"+name+".md") && screen.has("+"+strings.TrimSpace(content))
+		})
+		return end
+	}
+	ends := func(end func() (answer, error), code string) answer {
+		t.Helper()
+		r, err := end()
+		if got, _ := r.Fields["error_type"].(string); err != nil || got != code {
+			t.Fatalf("want %q: %v %+v", code, err, r)
+		}
+		return r
+	}
+	end := put("once", "first line\n")
+	screen.insist("a", "y yes")
+	screen.press("y")
+	ends(end, "")
+	w.want("docs/once.md", "first line\n")
+
+	end = put("denied", "third line\n")
+	screen.insist("d", "Why?")
+	screen.press("not like this\r")
+	if r := ends(end, "APPROVAL_REJECTED"); r.details()["operator_reason"] != "not like this" {
+		t.Errorf("%s", r.text())
+	}
+
+	end = put("granted", "second line\n")
+	screen.insist("i", "y yes")
+	screen.press("y")
+	ends(end, "")
+	a.ok("write_to_file", args{"session": session, "path": "docs/granted.md", "content": "again\n"})
+	if len(w.grants("docs/granted.md")) != 1 {
+		t.Error("approvals list shows no grant")
+	}
+}
