@@ -159,6 +159,7 @@ func TestServerKilledAfterTheAnswer(t *testing.T) {
 		<-answered
 		next := w.dialed("typescript1/stdio", nil, asksOutside)
 		session := next.selects("INT-001")
+		next.ok("write_to_file", args{"session": session, "path": "src/" + name + ".txt", "content": "x"}) // settles what was in flight
 		written := w.content("docs/" + name + ".md")
 		switch {
 		case written != "" && written != name+"\n":

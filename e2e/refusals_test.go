@@ -25,7 +25,6 @@ type provocation struct {
 func unprovoked() map[refusal.Code]string {
 	return map[refusal.Code]string{
 		refusal.CommandOutOfScope:     "changes of commands are not attributed yet",
-		refusal.ApprovalRejected:      "an operator cannot answer yet",
 		refusal.Cancelled:             "who cancels a call gets no answer",
 		refusal.MutationClassMismatch: "no language has a parser yet",
 		refusal.HookBlocked:           "see TestEmbeddedFaults",
@@ -123,6 +122,15 @@ func intentProvocations() []provocation {
 			defer w.remove(".orchestration/.intentignore")
 			r := a.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "src/n", "content": "", "session": session})
 			a.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"], "session": session})
+		}},
+		{refusal.ApprovalRejected, "the operator's no", false, func(w *workspace, a agent) {
+			call := args{"path": ".envrc", "content": "x", "session": a.selects("INT-005")}
+			id, _ := a.refused("APPROVAL_REQUIRED", "write_to_file", call).details()["approval_id"].(string)
+			w.commands("approvals", "deny", "--reason", "not here", id)
+			if r := a.refused("APPROVAL_REJECTED", "write_to_file", call); r.details()["operator_reason"] != "not here" {
+				a.t.Errorf("%s", r.text())
+			}
+			a.refused("APPROVAL_REJECTED", "resume_approval", args{"approval_id": id, "session": call["session"]})
 		}},
 		{refusal.RuleViolation, "rule of the intent", false, func(_ *workspace, a agent) {
 			a.refused("RULE_VIOLATION", "write_to_file", args{"path": "src/eval.js", "content": "eval(x)\n", "session": a.selects("INT-006")})
