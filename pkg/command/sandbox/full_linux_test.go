@@ -72,6 +72,9 @@ func TestFullAsAnOrdinaryUser(t *testing.T) {
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
+	if bytes.Contains(out, []byte("--- SKIP: TestFullHolds")) {
+		t.Skipf("only root has namespaces here:\n%s", out)
+	}
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestFullHolds/")) {
 		t.Errorf("as user %d: %v\n%s", nobody, err, out)
 	}
