@@ -47,7 +47,7 @@ func TestFullAsAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
 	}
-	newWorkspace(t) // where root has no namespaces, nobody has
+	newWorkspace(t)                      // where root has no namespaces, nobody has
 	dir, err := os.MkdirTemp("", "user") // a short name: there will be sockets in it
 	if err != nil {
 		t.Fatal(err)

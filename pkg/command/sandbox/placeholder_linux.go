@@ -29,7 +29,8 @@ type standing struct {
 
 // standIn returns the path to freeze so that what stands at the path of f, or
 // nothing, stays. Where nothing is, the outermost absent directory gets a
-// placeholder; a file in the way of a directory is frozen itself.
+// placeholder; a file in the way of a directory is frozen itself. The
+// path is "" where nothing can come into being.
 func (l *layout) standIn(f Frozen) (path string, err error) {
 	path, directory := f.Path, f.Directory
 	for dir := f.Path; ; dir = filepath.Dir(dir) {
@@ -50,11 +51,25 @@ func (l *layout) standIn(f Frozen) (path string, err error) {
 		break
 	}
 	p, err := placeAt(path, directory)
+	if err != nil && closed(filepath.Dir(path), err) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
 	l.placeholders = append(l.placeholders, p)
 	return path, nil
+}
+
+// closed reports whether nothing was put into a directory because nobody here
+// can: the command, which has no more rights, cannot either, nor give itself
+// the right, as the owner could.
+func closed(dir string, err error) bool {
+	if errors.Is(err, unix.EROFS) {
+		return true
+	}
+	var info unix.Stat_t
+	return errors.Is(err, unix.EACCES) && unix.Stat(dir, &info) == nil && int(info.Uid) != os.Geteuid()
 }
 
 // placeAt makes a placeholder, or shares the one that is there.
