@@ -178,3 +178,18 @@ func TestMemoryIsThatOfTheNames(t *testing.T) {
 		t.Error("not all were counted")
 	}
 }
+
+// A command in the background has two records and counts once; one that was
+// ended on purpose did not fail.
+func TestBackgroundCountsOnce(t *testing.T) {
+	c := stats.New(stats.Options{})
+	for _, command := range []ledger.Command{
+		{ExitCode: -1, Background: true, Started: true}, {ExitCode: 143, Background: true, EndedBy: "stopped by its session"},
+		{ExitCode: -1, Background: true, Started: true}, {ExitCode: 1, Background: true},
+	} {
+		c.Add(ledger.Entry{Record: ledger.Record{Kind: ledger.KindCommand, IntentID: "INT-1", Command: &command}})
+	}
+	if r := c.Report(); r.Commands != (stats.Commands{Runs: 2, Failed: 1}) || r.Intents[0].Commands != 2 {
+		t.Errorf("%+v %+v", r.Commands, r.Intents)
+	}
+}
