@@ -126,6 +126,11 @@ func (p *program) sameMeaning(file string, after []byte, local bool) error {
 	if local {
 		names := renamedObjects(b, file, after)
 		for _, other := range p.names {
+			if other != file && p.uses(other, names) {
+				return sameInFile(p, b, file, after) // a rename there takes more than this name
+			}
+		}
+		for _, other := range p.names {
 			if other != file {
 				changed[other] = applyNames(b, other, p.contents[other], names)
 			}
@@ -147,6 +152,27 @@ func (p *program) sameMeaning(file string, after []byte, local bool) error {
 		}
 	}
 	return nil
+}
+
+// uses tells whether a file has one of the new names already.
+func (p *program) uses(file string, names map[types.Object]string) bool {
+	for _, l := range lexemes(p.contents[file]) {
+		for _, name := range names {
+			if l.token == token.IDENT && l.text == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameInFile compares one file only.
+func sameInFile(p *program, b *checked, file string, after []byte) error {
+	a, err := p.check(map[string][]byte{file: after})
+	if err != nil {
+		return err
+	}
+	return sameBindings(b, a, file)
 }
 
 // renamedObjects are those that a file declares, with their new names.

@@ -86,7 +86,7 @@ func TestRatesGo(t *testing.T) {
 		}
 		total.mutants, total.falsely, total.unused = total.mutants+s.mutants, total.falsely+s.falsely, total.unused+s.unused
 	}
-	t.Logf("go: %d mutations, %d falsely proven, %d of them renames of names that nothing else uses, %.1f s", total.mutants, total.falsely, total.unused, time.Since(start).Seconds())
+	t.Logf("go: %d mutations, %d falsely proven, %d renames that the type checker takes for the same, %.1f s", total.mutants, total.falsely, total.unused, time.Since(start).Seconds())
 	for _, kind := range slices.Sorted(mapsKeys(total.rates)) {
 		t.Logf("go: %s: %s", kind, total.rates[kind])
 	}

@@ -258,8 +258,11 @@ func (c *converter) note(names []*tree.Node, typ *tree.Node, inits []*tree.Node)
 			continue
 		}
 		v := &value{typ: typ}
-		if len(inits) == len(names) {
+		switch len(inits) {
+		case len(names):
 			v.init = inits[i]
+		case 1:
+			v.init, v.index, v.of = inits[0], i, len(names)
 		}
 		c.values[n.Object] = v
 	}
@@ -293,7 +296,7 @@ func (c *converter) funcDecl(decl *tree.Decl, d *ast.FuncDecl) {
 		for _, f := range append(after, declare...) {
 			f()
 		}
-		c.noteFunction(d, n, signature, receiver)
+		c.noteFunction(d, signature, receiver)
 		if d.Body != nil {
 			n.Kids = append(n.Kids, c.body(d.Body))
 		}
@@ -426,15 +429,15 @@ func receiverParams(e ast.Expr) []ast.Expr {
 }
 
 // noteFunction keeps what calls of a function or method give.
-func (c *converter) noteFunction(d *ast.FuncDecl, n, signature *tree.Node, receiver *typeInfo) {
-	fn := &function{decl: d, node: n, generic: d.Type.TypeParams != nil}
-	if r := signature.Kids[1]; d.Type.Results.NumFields() == 1 {
-		fn.result = r.Kids[0].Kids[len(r.Kids[0].Kids)-1]
+func (c *converter) noteFunction(d *ast.FuncDecl, signature *tree.Node, receiver *typeInfo) {
+	fn := &function{generic: d.Type.TypeParams != nil}
+	for _, r := range signature.Kids[1].Kids {
+		fn.results = append(fn.results, r.Kids[len(r.Kids)-1])
 	}
 	switch {
 	case receiver != nil:
 		if m := receiver.methods[d.Name.Name]; m != nil {
-			m.result = fn.result
+			m.results = fn.results
 		}
 	case d.Recv == nil:
 		if o := c.pkg.lookup(d.Name.Name); o != nil {

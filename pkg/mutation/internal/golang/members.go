@@ -10,9 +10,10 @@ import (
 type literalKind int
 
 const (
-	unknownLiteral literalKind = iota
-	structLiteral              // names of fields
-	elementLiteral             // expressions
+	unknownLiteral   literalKind = iota
+	structLiteral                // names of fields
+	elementLiteral               // expressions
+	anonymousLiteral             // names of fields of a struct without a name
 )
 
 // resolveMembers finds the field or method that a selector or a key names,
@@ -74,6 +75,9 @@ func (s *side) resolveKeys(l *literal) {
 			s.fixed[key.Text] = true
 		case elementLiteral:
 			key.Text = ""
+		case anonymousLiteral:
+			key.Kind, key.Kids = "field key", nil
+			s.fixed[key.Text] = true
 		default:
 			// A field of another package's type has an upper-case name; this
 			// one can only be an expression.
@@ -128,6 +132,8 @@ func (s *side) kindOf(typ *tree.Node, hops int) (literalKind, *typeInfo) {
 	switch typ.Kind {
 	case "slice type", "array type", "map type":
 		return elementLiteral, nil
+	case "struct":
+		return anonymousLiteral, nil
 	}
 	info := s.declared(typ)
 	if info == nil || info.expr == nil {

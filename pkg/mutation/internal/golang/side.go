@@ -58,23 +58,23 @@ type member struct {
 	owner  *typeInfo
 	method bool
 	typ    *tree.Node // of a field
-	result *tree.Node // of a method with one result
+	// results are the types of what a method gives.
+	results []*tree.Node
 }
 
 // value is how the type of a variable can be found.
 type value struct {
 	typ, init *tree.Node
 	// element: the variable runs over the elements of init.
-	element  bool
-	constant bool
+	element bool
+	// index is which of the values of init the variable has, of several.
+	index, of int
 }
 
 // function is a declared function.
 type function struct {
-	decl    *ast.FuncDecl
-	node    *tree.Node
 	generic bool
-	result  *tree.Node // if there is exactly one
+	results []*tree.Node
 }
 
 // literal is a composite literal, whose keys mean different things for

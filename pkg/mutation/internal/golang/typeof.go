@@ -78,8 +78,28 @@ func (s *side) typeOfName(n *tree.Node, depth int) *tree.Node {
 		return v.typ
 	case v.element:
 		return s.elementOf(v.init, depth)
+	case v.of > 1:
+		return s.typeOfOne(v, depth)
 	}
 	return s.typing(v.init, depth)
+}
+
+// typeOfOne is the type of one of the variables that share a value.
+func (s *side) typeOfOne(v *value, depth int) *tree.Node {
+	if v.init == nil {
+		return nil
+	}
+	switch v.init.Kind {
+	case "call":
+		if results := s.resultsOf(v.init, depth); len(results) == v.of {
+			return results[v.index]
+		}
+	case "type assertion", "index":
+		if v.of == 2 && v.index == 0 {
+			return s.typing(v.init, depth)
+		}
+	}
+	return nil
 }
 
 // isType tells whether an expression is a type that these files declare, or a
@@ -151,23 +171,34 @@ func (s *side) typeOfCall(n *tree.Node, depth int) *tree.Node {
 	if s.isType(callee) {
 		return callee // a conversion
 	}
-	switch callee.Kind {
-	case "name":
-		if callee.Object != nil {
-			if f := s.functions[callee.Object]; f != nil && !f.generic {
-				return f.result
-			}
-			return nil
-		}
+	if callee.Kind == "name" && callee.Object == nil {
 		if callee.Text == "new" && len(n.Kids) == 2 && s.isType(n.Kids[1]) {
 			return &tree.Node{Kind: "pointer", Kids: []*tree.Node{n.Kids[1]}}
 		}
 		if callee.Text == "make" && len(n.Kids) > 1 {
 			return n.Kids[1]
 		}
-	case "selector":
+	}
+	if results := s.resultsOf(n, depth); len(results) == 1 {
+		return results[0]
+	}
+	return nil
+}
+
+// resultsOf are the types that a call of a declared function or method gives.
+func (s *side) resultsOf(n *tree.Node, depth int) []*tree.Node {
+	callee := n.Kids[0]
+	if callee == nil {
+		return nil
+	}
+	switch {
+	case callee.Kind == "name" && callee.Object != nil:
+		if f := s.functions[callee.Object]; f != nil && !f.generic {
+			return f.results
+		}
+	case callee.Kind == "selector":
 		if m := s.memberOf(callee, depth); m != nil {
-			return m.result
+			return m.results
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"strconv"
@@ -145,8 +146,16 @@ func (c *converter) funcType(t *ast.FuncType) *tree.Node {
 		n.Kids = append(n.Kids, c.typeParams(t.TypeParams))
 	}
 	results := c.node(t.Pos(), "results", "")
-	c.fields(t.Params, func(_ *ast.Ident, typ ast.Expr) { n.Kids = append(n.Kids, c.typ(typ)) })
-	c.fields(t.Results, func(_ *ast.Ident, typ ast.Expr) { results.Kids = append(results.Kids, c.typ(typ)) })
+	names := map[string]bool{}
+	once := func(id *ast.Ident) {
+		if id != nil && id.Name != "_" && names[id.Name] && c.err == nil {
+			c.err = fmt.Errorf("%q is declared twice in line %d", id.Name, c.src.line(id.Pos()))
+		} else if id != nil {
+			names[id.Name] = true
+		}
+	}
+	c.fields(t.Params, func(id *ast.Ident, typ ast.Expr) { once(id); n.Kids = append(n.Kids, c.typ(typ)) })
+	c.fields(t.Results, func(id *ast.Ident, typ ast.Expr) { once(id); results.Kids = append(results.Kids, c.typ(typ)) })
 	n.Kids = append(n.Kids, results)
 	return n
 }
@@ -197,10 +206,9 @@ func (c *converter) interfaceType(t *ast.InterfaceType, owner *typeInfo) *tree.N
 		for _, id := range f.Names {
 			name := c.memberName(id.Name, id.Pos(), "interface method", nil, owner)
 			n.Kids = append(n.Kids, c.node(id.Pos(), "interface method", "", name, c.typ(f.Type)))
-			if ft, ok := f.Type.(*ast.FuncType); ok && owner != nil && ft.Results.NumFields() == 1 {
+			if _, ok := f.Type.(*ast.FuncType); ok && owner != nil && owner.fields[id.Name] != nil {
 				signature := n.Kids[len(n.Kids)-1].Kids[1]
-				results := signature.Kids[len(signature.Kids)-1]
-				owner.fields[id.Name].result = results.Kids[0]
+				owner.fields[id.Name].results = signature.Kids[len(signature.Kids)-1].Kids
 			}
 		}
 	}
