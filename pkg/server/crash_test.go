@@ -24,14 +24,14 @@ const (
 	shortKills      = 30
 	longKills       = 300
 	killsEnv        = "ORCHESTRA_KILLS"
-	longestLife     = 60 * time.Millisecond
+	longestLife     = 150 * time.Millisecond
 	killedAtStart   = 4 // one in so many is killed while it settles
 	startupLifetime = 25 * time.Millisecond
 )
 
 // TestKilledServerLosesNothing kills a server with SIGKILL at random moments
-// while eight callers create, overwrite, edit, delete and move files and patch
-// several at once. After each kill the next server settles, and the ledger
+// while eight callers create, overwrite, edit, delete and move files, patch
+// several at once, and run commands that do the like. After each kill the next server settles, and the ledger
 // must tell exactly what the disk shows.
 //
 // ORCHESTRA_LONG=1 kills 300 times; ORCHESTRA_KILLS says another number.
@@ -74,7 +74,7 @@ func crashWorkspace(t *testing.T) string {
 	intents := "active_intents:\n"
 	shared := ""
 	for k := range crashCallers {
-		intents += fmt.Sprintf("  - {id: W-%d, name: Caller %d, status: IN_PROGRESS, owned_scope: [\"**\"]}\n", k, k)
+		intents += fmt.Sprintf("  - {id: W-%d, name: Caller %d, status: IN_PROGRESS, owned_scope: [\"w%d/**\", shared.txt, \"begin/**\"]}\n", k, k, k)
 		shared += fmt.Sprintf("caller %d: 0.\n", k)
 		write(t, dir, fmt.Sprintf("w%d/first.txt", k), "first\n")
 	}
@@ -189,7 +189,7 @@ func (w *caller) step(name string) error {
 	if i := slices.IndexFunc(files, func(f string) bool { return f != one }); i >= 0 {
 		other = files[i]
 	}
-	switch kind := rand.N(7); {
+	switch kind := rand.N(10); {
 	case kind == 0 || one == "" || other == "":
 		return w.call("write_to_file", args{"path": fresh, "content": content})
 	case kind == 1:
@@ -200,6 +200,8 @@ func (w *caller) step(name string) error {
 		return w.call("apply_patch", args{"patch": patch("*** Delete File: " + one)})
 	case kind == 4:
 		return w.call("apply_patch", args{"patch": patch("*** Update File: "+one, "*** Move to: "+fresh, "@@", "-"+w.firstLine(one), "+moved in "+name)})
+	case kind >= 7:
+		return w.call("execute_command", args{"command": commandLine(rand.N(6), name, home, fresh, one, other)})
 	case kind == 5:
 		line := w.line("shared.txt", w.k)
 		return w.call("edit_file", args{"path": "shared.txt", "old_string": line, "new_string": fmt.Sprintf("caller %d: %s.", w.k, name)})
@@ -209,6 +211,24 @@ func (w *caller) step(name string) error {
 		"*** Update File: "+one, "@@", "-"+w.firstLine(one), "+patched in "+name,
 		"*** Delete File: "+other,
 	)})
+}
+
+// commandLine is a command of a random kind. No process of it outlives its
+// shell, which dies with its server.
+func commandLine(kind int, name, home, fresh, one, other string) string {
+	switch kind {
+	case 0:
+		return fmt.Sprintf("printf 'by command %s\\n' >> %s", name, one)
+	case 1:
+		return fmt.Sprintf("exec sed -i '1s/^/s %s /' %s", name, one)
+	case 2:
+		return fmt.Sprintf("exec mv %s %s", one, fresh)
+	case 3:
+		return fmt.Sprintf("exec rm %s %s", one, other)
+	case 4:
+		return fmt.Sprintf("for i in 1 2 3 4 5; do echo \"loop %s $i\" > %s/%s.$i; done", name, home, name)
+	}
+	return fmt.Sprintf("echo new > %s; echo changed by %s > %s; exec mv %s %s.moved", fresh, name, one, other, fresh)
 }
 
 // call notes what is acknowledged. Refusals are fine where callers meet, but
@@ -225,6 +245,8 @@ func (w *caller) call(tool string, arguments args) error {
 		w.mu.Lock()
 		w.acknowledged[s.RecordID] = true
 		w.mu.Unlock()
+	case s.ErrorType == "COMMAND_OUT_OF_SCOPE":
+		return fmt.Errorf("%v: %s", arguments, s.Error)
 	case !slices.Contains([]string{"STALE_FILE", "READ_REQUIRED", "BUSY", "DIFF_NOT_APPLIED", "AMBIGUOUS_MATCH"}, s.ErrorType):
 		return fmt.Errorf("%s %v: %s: %s", tool, arguments, s.ErrorType, s.Error)
 	}

@@ -185,10 +185,14 @@ func (s *Server) assemble() error {
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
 	s.recorder.KeepImages(s.images)
-	s.snapshots = snapshot.Open(snapshot.Options{
+	watched := snapshot.Options{
 		Root: root, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Images: s.images,
-		Largest: min(int64(o.Settings.Limits.FileSize), maxCompared), Mark: s.recorder.Others, Logger: s.log,
-	})
+		Largest: min(int64(o.Settings.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Settings.Durability != settings.OS,
+		Placeholder: sandbox.IsPlaceholder, Logger: s.log,
+	}
+	s.recorder.FindChanges(watched)
+	watched.Mark = s.recorder.Others
+	s.snapshots = snapshot.Open(watched)
 	s.recorder.Tell(s.snapshots)
 	if o.Settings.Ledger.OnFailure == settings.Degraded {
 		s.recorder.Degrade()
@@ -288,6 +292,9 @@ func (s *Server) Close() error {
 	}
 	if s.recorder != nil {
 		s.recorder.Close()
+	}
+	if s.snapshots != nil {
+		s.snapshots.Close()
 	}
 	if s.sessions != nil {
 		errs = append(errs, s.sessions.Close())

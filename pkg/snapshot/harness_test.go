@@ -22,6 +22,8 @@ type bench struct {
 	dir    string
 	images *images.Store
 	keeper *snapshot.Keeper
+	// options are the keeper's.
+	options snapshot.Options
 }
 
 func newBench(t testing.TB) *bench {
@@ -37,14 +39,22 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	b.images = images.Open(root, images.Options{Size: 1 << 30})
-	b.keeper = snapshot.Open(snapshot.Options{
-		Root: root, NewBlobHash: ledger.NewGit(dir).NewBlobHash, Images: b.images, Largest: 8 << 20,
-	})
+	b.options = snapshot.Options{
+		Root: root, NewBlobHash: ledger.NewGit(dir).NewBlobHash, Images: b.images, Largest: 8 << 20, State: b.state,
+	}
+	b.keeper = snapshot.Open(b.options)
 	t.Cleanup(func() {
 		_ = b.images.Close(context.Background())
 		root.Close()
 	})
 	return b
+}
+
+func (b *bench) state() (*os.Root, error) {
+	if err := os.MkdirAll(filepath.Join(b.dir, ".orchestration/state"), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(filepath.Join(b.dir, ".orchestration/state"))
 }
 
 func (b *bench) write(name, content string) {

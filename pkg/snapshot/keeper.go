@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash"
+	"io/fs"
 	"os"
 	"path"
 	"sync"
@@ -18,6 +19,8 @@ import (
 type Images interface {
 	Put(oid string, content []byte)
 	Get(oid string) ([]byte, bool)
+	// Wait returns when what was put outlives this process.
+	Wait(ctx context.Context)
 }
 
 // Options are what a Keeper works with.
@@ -32,8 +35,13 @@ type Options struct {
 	Largest int64
 	// Mark is called when a window opens, and what it gives at its end, to tell what other processes on this workspace
 	// recorded of paths meanwhile; nil asks nobody. The second may wait for those that are about to.
-	Mark   func(ctx context.Context) (Others, error)
-	Logger zerolog.Logger
+	Mark func(ctx context.Context) (Others, error)
+	// State opens .orchestration/state, where the state before a command is saved; nil saves none. Durable flushes it.
+	State   func() (*os.Root, error)
+	Durable bool
+	// Placeholder tells what the sandbox stands in for governance files that do not exist: it is nothing.
+	Placeholder func(fs.FileInfo) bool
+	Logger      zerolog.Logger
 }
 
 // Others tells what other processes recorded of some paths.
@@ -51,6 +59,9 @@ const (
 	keepImages = 48 << 20
 )
 
+// imagesTime bounds what a command waits for contents to be written down.
+const imagesTime = 250 * time.Millisecond
+
 // Keeper keeps the state of one workspace. It is for concurrent use.
 type Keeper struct {
 	options Options
@@ -66,6 +77,9 @@ type Keeper struct {
 	walked   bool
 	last     time.Time // when the last walk began
 	keepLeft int64
+	base     *base
+	older    []*base             // guarded by the lock
+	since    map[string]*version // what has changed since the base; nil is gone
 }
 
 // request is somebody who waits for a walk that begins after it.
@@ -106,6 +120,11 @@ func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Wi
 		w.Discard()
 		return nil, err
 	}
+	if k.options.Images != nil {
+		bounded, cancel := context.WithTimeout(ctx, imagesTime)
+		defer cancel()
+		k.options.Images.Wait(bounded) // else a kill loses what the command may be about to overwrite
+	}
 	return w, nil
 }
 
@@ -137,6 +156,9 @@ func (k *Keeper) walkAll() {
 		}
 		k.mu.Unlock()
 		deltas, gaps, err := k.walk()
+		if err == nil {
+			err = k.saveFor(beginning(served))
+		}
 		k.deliver(served, deltas, gaps)
 		for _, r := range served {
 			r.err = err
@@ -171,6 +193,12 @@ func (k *Keeper) walk() ([]delta, []Gap, error) {
 	deltas, err := w.run(k.root)
 	if err != nil {
 		return nil, nil, err
+	}
+	deltas = k.without(deltas)
+	for i := range deltas {
+		if k.base != nil {
+			k.since[deltas[i].path] = deltas[i].after
+		}
 	}
 	first := !k.walked
 	k.walked, k.last = true, began
@@ -215,6 +243,16 @@ func (k *Keeper) deliver(served []*request, deltas []delta, gaps []Gap) {
 			w.merge(deltas[i], running, ends(served, w))
 		}
 	}
+}
+
+func beginning(served []*request) []*Window {
+	var windows []*Window
+	for _, r := range served {
+		if r.begins != nil {
+			windows = append(windows, r.begins)
+		}
+	}
+	return windows
 }
 
 func begins(served []*request, w *Window) bool {

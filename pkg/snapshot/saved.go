@@ -1,4 +1,378 @@
 package snapshot
 
-// Saved is what finds the changes of a command whose server died.
-func (w *Window) Saved() []byte { return nil }
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// The state that a command began from outlives its server, so that the changes of a command that was running at a kill can
+// be told. It is a base, a file of its own that is written seldom, and what has changed since it was written, which goes
+// with the command's entry in the journal and is flushed with that.
+//
+// .orchestration/state/snapshots/NAME.base: a line "snapshot 1 <sha256 of the rest, hex>\n", then a gob stream of saved
+// values, one an entry of the tree, until its end. The process that made it holds a lock on it (flock) for its life; one
+// that nobody holds and no journal entry names is removed.
+const (
+	savedDir    = "snapshots"
+	savedSuffix = ".base"
+	savedMagic  = "snapshot 1 "
+	// maxSince is how many entries may have changed since the base before there is a new one.
+	maxSince = 1500
+	// maxSaved bounds a base that is read, in bytes.
+	maxSaved = 512 << 20
+)
+
+// saved is an entry of the tree on disk.
+type saved struct {
+	Path         string
+	Gone         bool // since the base
+	Mode         fs.FileMode
+	UID, GID     uint32
+	Size         int64
+	Mtime, Ctime int64
+	Dev, Ino     uint64
+	Read         bool
+	Hash         []byte
+	OID          []byte
+	Length       int64
+	Text         string
+}
+
+// savedState is what goes into the journal.
+type savedState struct {
+	Base  string
+	Since []saved
+}
+
+func save(path string, s *stat, d *digest) saved {
+	out := saved{
+		Path: path, Mode: s.mode, UID: s.uid, GID: s.gid, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Ino: s.ino,
+	}
+	if d != nil {
+		out.Read, out.Length, out.Text = true, d.size, d.text
+		out.Hash, _ = hex.DecodeString(strings.TrimPrefix(d.hash, "sha256:"))
+		out.OID, _ = hex.DecodeString(d.oid)
+	}
+	return out
+}
+
+func (s *saved) stat() stat {
+	return stat{mode: s.Mode, uid: s.UID, gid: s.GID, size: s.Size, mtime: s.Mtime, ctime: s.Ctime, dev: s.Dev, ino: s.Ino}
+}
+
+func (s *saved) digest() *digest {
+	if !s.Read {
+		return nil
+	}
+	return &digest{hash: "sha256:" + hex.EncodeToString(s.Hash), oid: hex.EncodeToString(s.OID), size: s.Length, text: s.Text}
+}
+
+// base is one such file of this process.
+type base struct {
+	name string
+	file *os.File // its lock
+	uses int      // windows that need it
+}
+
+// Saved is what finds the changes of the command if the server dies (Recover); nil where nothing is saved.
+func (w *Window) Saved() []byte { return w.saved }
+
+// saveFor is called after a walk for the windows that begin with it.
+func (k *Keeper) saveFor(begin []*Window) error {
+	if len(begin) == 0 || k.options.State == nil {
+		return nil
+	}
+	if k.base == nil || len(k.since) > maxSince {
+		err := k.newBase()
+		if errors.Is(err, fs.ErrNotExist) && k.base == nil {
+			return nil // a workspace that is not initialised has no journal either
+		}
+		if err != nil {
+			return fmt.Errorf("the state before the command could not be saved: %w", err)
+		}
+	}
+	state := savedState{Base: k.base.name}
+	for path, v := range k.since {
+		if v == nil {
+			state.Since = append(state.Since, saved{Path: path, Gone: true})
+			continue
+		}
+		state.Since = append(state.Since, save(path, &v.stat, v.digest))
+	}
+	var out bytes.Buffer
+	if err := gob.NewEncoder(&out).Encode(state); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, w := range begin {
+		w.saved, w.base = out.Bytes(), k.base
+		k.base.uses++
+	}
+	return nil
+}
+
+// newBase writes the whole state. Only the walker calls it.
+func (k *Keeper) newBase() error {
+	state, err := k.options.State()
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	dir, err := durable.OpenOwn(state, savedDir, 0o700)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	b := &base{name: rand.Text()[:16] + savedSuffix}
+	if b.file, err = dir.OpenFile(b.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return err
+	}
+	_, err = durable.TryLock(b.file)
+	if errors.Is(err, durable.ErrUnsupported) {
+		err = nil
+	}
+	if err == nil {
+		err = writeBase(b.file, k.root, k.options.Durable)
+	}
+	if err == nil && k.options.Durable {
+		err = flushNames(dir)
+	}
+	if err != nil {
+		_ = dir.Remove(b.name)
+		_ = b.file.Close()
+		return err
+	}
+	k.mu.Lock()
+	older := k.older
+	if k.older = nil; k.base != nil {
+		k.older = []*base{k.base} // the last to end with it may not be recorded yet
+	}
+	k.base, k.since = b, map[string]*version{}
+	var unused []*base
+	for _, o := range older {
+		if o.uses == 0 {
+			unused = append(unused, o)
+		} else {
+			k.older = append(k.older, o)
+		}
+	}
+	k.mu.Unlock()
+	for _, o := range unused {
+		k.dropBase(o)
+	}
+	return nil
+}
+
+func flushNames(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) {
+		return err // Windows cannot flush directories, and says that it must not
+	}
+	return nil
+}
+
+// writeBase writes the tree behind a header of a known length, which is filled in at the end.
+func writeBase(f *os.File, root *node, flush bool) error {
+	header := savedMagic + strings.Repeat("0", 2*sha256.Size) + "\n"
+	if _, err := io.WriteString(f, header); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	out := bufio.NewWriterSize(f, 256<<10)
+	encoder := gob.NewEncoder(io.MultiWriter(out, sum))
+	if err := root.each("", func(path string, e *entry) error {
+		return encoder.Encode(save(path, &e.stat, e.content))
+	}); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt([]byte(hex.EncodeToString(sum.Sum(nil))), int64(len(savedMagic))); err != nil {
+		return err
+	}
+	if flush {
+		return f.Sync()
+	}
+	return nil
+}
+
+// each visits every entry, a directory before what is in it.
+func (n *node) each(at string, visit func(path string, e *entry) error) error {
+	for i := range n.entries {
+		e := &n.entries[i]
+		path := join(at, e.name)
+		if err := visit(path, e); err != nil {
+			return err
+		}
+		if e.dir != nil {
+			if err := e.dir.each(path, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropBase removes a base that nothing needs any more.
+func (k *Keeper) dropBase(b *base) {
+	defer b.file.Close()
+	state, err := k.options.State()
+	if err != nil {
+		return
+	}
+	defer state.Close()
+	if dir, err := durable.OpenOwn(state, savedDir, 0); err == nil {
+		_ = dir.Remove(b.name)
+		_ = dir.Close()
+	}
+}
+
+// Close removes what was saved. It is called when all windows have ended and are recorded; what one that has not needs is
+// left for who settles it.
+func (k *Keeper) Close() {
+	k.mu.Lock()
+	all := k.older
+	if k.base != nil {
+		all = append(all, k.base)
+	}
+	k.base, k.older = nil, nil
+	k.mu.Unlock()
+	for _, b := range all {
+		if b.uses > 0 {
+			_ = b.file.Close()
+			continue
+		}
+		k.dropBase(b)
+	}
+}
+
+// Sweep removes the states that processes which are gone had saved. It is called when nothing of theirs is left to settle.
+func Sweep(state *os.Root) {
+	dir, err := durable.OpenOwn(state, savedDir, 0)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	f, err := dir.Open(".")
+	if err != nil {
+		return
+	}
+	names, _ := f.Readdirnames(-1)
+	_ = f.Close()
+	for _, name := range names {
+		sweepOne(dir, name)
+	}
+}
+
+func sweepOne(dir *os.Root, name string) {
+	if info, err := dir.Lstat(name); !strings.HasSuffix(name, savedSuffix) || err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if free, err := durable.TryLock(f); err == nil && free {
+		_ = dir.Remove(name)
+	}
+}
+
+var errSaved = errors.New("the state before the command was not saved whole")
+
+// load rebuilds a tree.
+func load(state *os.Root, content []byte) (*node, error) {
+	var s savedState
+	if err := gob.NewDecoder(bytes.NewReader(content)).Decode(&s); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSaved, err)
+	}
+	entries, err := readBase(state, s.Base)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range s.Since {
+		entries[one.Path] = one
+	}
+	return planted(entries), nil
+}
+
+func readBase(state *os.Root, name string) (map[string]saved, error) {
+	if strings.ContainsAny(name, `/\`) || !strings.HasSuffix(name, savedSuffix) {
+		return nil, errSaved
+	}
+	dir, err := durable.OpenOwn(state, savedDir, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errSaved, err)
+	}
+	defer dir.Close()
+	info, err := dir.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSaved {
+		return nil, fmt.Errorf("%w: %w", errSaved, errors.Join(err, fs.ErrInvalid))
+	}
+	content, err := dir.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errSaved, err)
+	}
+	header, rest, _ := bytes.Cut(content, []byte("\n"))
+	sum := sha256.Sum256(rest)
+	if string(header) != savedMagic+hex.EncodeToString(sum[:]) {
+		return nil, errSaved
+	}
+	entries := map[string]saved{}
+	for decoder := gob.NewDecoder(bytes.NewReader(rest)); ; {
+		var one saved
+		switch err := decoder.Decode(&one); {
+		case errors.Is(err, io.EOF):
+			return entries, nil
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", errSaved, err)
+		}
+		entries[one.Path] = one
+	}
+}
+
+// planted makes a tree of its entries.
+func planted(entries map[string]saved) *node {
+	root := &node{}
+	dirs := map[string]*node{"": root}
+	children := map[string][]entry{}
+	for path, s := range entries {
+		if s.Gone {
+			continue
+		}
+		at, name := "", path
+		if i := strings.LastIndexByte(path, '/'); i >= 0 {
+			at, name = path[:i], path[i+1:]
+		}
+		e := entry{name: name, stat: s.stat(), content: s.digest()}
+		if e.stat.kind() == Directory {
+			e.dir = &node{}
+			dirs[path] = e.dir
+		}
+		children[at] = append(children[at], e)
+	}
+	for at, entries := range children {
+		if dir := dirs[at]; dir != nil {
+			dir.entries = entries
+		}
+	}
+	return root
+}

@@ -18,6 +18,8 @@ type Window struct {
 
 	// Guarded by the keeper's lock.
 	begun  bool
+	saved  []byte
+	base   *base
 	deltas map[string]*pending
 	writes map[string][]*Write
 	gaps   []Gap
@@ -68,6 +70,10 @@ func (w *Window) Discard() {
 	defer w.keeper.mu.Unlock()
 	w.ended = true
 	delete(w.keeper.open, w)
+	if w.base != nil {
+		w.base.uses--
+		w.base = nil
+	}
 }
 
 // End finds what changed since Begin. All processes of the command are gone. It is brought to its end although ctx is

@@ -3,14 +3,11 @@ package tools
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -69,11 +66,11 @@ func (w *watch) finish(ctx context.Context, o *hooks.Outcome) {
 	}
 	found, err := w.window.End(context.WithoutCancel(ctx))
 	if err != nil {
-		o.Command.Detail = map[string]any{detailUnseen: err.Error()}
+		o.Command.Detail = map[string]any{trace.DetailUnseen: err.Error()}
 		o.Warnings = append(o.Warnings, fmt.Sprintf("What the command changed could not be found out (%v). Tell the user.", err))
 		return
 	}
-	a := &account{watch: w, outcome: o, left: hunkBudget, detail: map[string]any{}}
+	a := &account{watch: w, outcome: o, Account: trace.NewAccount()}
 	for i := range found.Changes {
 		a.add(&found.Changes[i])
 	}
@@ -116,41 +113,15 @@ func (w *watch) objection(path string) string {
 	return "it is out of the scope of " + w.call.Intent.ID
 }
 
-// The keys of what a command's record says of its changes beside the list.
-const (
-	detailUnseen    = "changes_unknown" // why nothing is known of the changes
-	detailGaps      = "not_looked_into" // parts of the workspace
-	detailShared    = "shared"          // paths that changed while another command ran too
-	detailCertainty = "certainty"       // "shared" where there are such
-	detailGiven     = "left_to_others"  // paths whose change is in the record of another command
-	detailModes     = "modes"           // path to permissions before and after, where these changed
-	detailLinks     = "links"           // paths that are or were symbolic links: their content is their text
-	detailSpecial   = "special"         // paths that are or were FIFOs, sockets, devices
-	detailNoImage   = "no_before_image" // paths whose content before is not kept: the change cannot be undone
-	detailMore      = "more"            // how many changes the record leaves out
-)
-
-const (
-	// hunkBudget bounds the contents of one command that are compared line by
-	// line, in bytes.
-	hunkBudget = 32 << 20
-	// maxRecorded bounds the changes that the record of one command names.
-	maxRecorded = 20_000
-	// maxNamed bounds the paths in a detail.
-	maxNamed = 200
-)
-
 // account is made of the changes of one command.
 type account struct {
 	*watch
 	outcome *hooks.Outcome
-	detail  map[string]any
-	left    int64 // of the hunkBudget
+	*trace.Account
 
-	more    int
-	dirs    []*snapshot.Change
-	wrong   []*snapshot.Change // violations, one to one with the outcome's
-	allowed []string           // paths of files that changed, whoever may
+	more  int
+	dirs  []*snapshot.Change
+	wrong []*snapshot.Change // violations, one to one with the outcome's
 }
 
 // add accounts for one change.
@@ -159,7 +130,7 @@ func (a *account) add(c *snapshot.Change) {
 		a.dirs = append(a.dirs, c)
 		return
 	}
-	f := a.file(c)
+	f := a.File(c)
 	reason := a.reason(c)
 	f.InScope = reason == ""
 	switch {
@@ -171,12 +142,12 @@ func (a *account) add(c *snapshot.Change) {
 		})
 		return
 	}
-	if len(a.outcome.Files) == maxRecorded {
+	if len(a.outcome.Files) == trace.MaxRecorded {
 		a.more++
 		return
 	}
 	a.outcome.Files = append(a.outcome.Files, f)
-	a.describe(c, &f)
+	a.Describe(c, &f)
 }
 
 func (a *account) reason(c *snapshot.Change) string {
@@ -184,7 +155,7 @@ func (a *account) reason(c *snapshot.Change) string {
 		return reason
 	}
 	if reason := a.objection(c.From); reason != "" {
-		return "of " + shown(c.From) + ": " + reason
+		return "of " + trace.Shown(c.From) + ": " + reason
 	}
 	return ""
 }
@@ -192,98 +163,6 @@ func (a *account) reason(c *snapshot.Change) string {
 func (a *account) violation(c *snapshot.Change, v hooks.Violation) {
 	a.wrong = append(a.wrong, c)
 	a.outcome.Violations = append(a.outcome.Violations, v)
-}
-
-// file is the outcome of one change. Of what has no name that a record can
-// have, there is only that.
-func (a *account) file(c *snapshot.Change) hooks.FileOutcome {
-	f := hooks.FileOutcome{Path: shown(c.Path), From: shown(c.From), Op: hooks.Op(c.Op), Knowledge: hooks.KnowsBySearch}
-	if f.Path != c.Path || f.From != c.From {
-		f.Unread = true
-		return f
-	}
-	if c.Before != nil {
-		f.BeforeHash, f.BeforeOID, f.Before = c.Before.Hash, c.Before.OID, c.Before.Bytes
-		f.Unread = f.Unread || !c.Before.Known
-	}
-	if c.After != nil {
-		f.AfterHash, f.AfterOID, f.After = c.After.Hash, c.After.OID, c.After.Bytes
-		f.Unread = f.Unread || !c.After.Known
-	}
-	if !f.Unread && c.Op != snapshot.Moved {
-		f.Hunks = a.hunks(c)
-	}
-	return f
-}
-
-// hunks compares two texts. Those of binary contents, and of links, are not
-// known.
-func (a *account) hunks(c *snapshot.Change) [][4]int {
-	var texts [2]string
-	for i, content := range []*snapshot.Content{c.Before, c.After} {
-		if content == nil {
-			continue
-		}
-		if a.left -= content.Size; a.left < 0 || content.Kind != snapshot.File {
-			return nil
-		}
-		text, err := workspace.Decode(content.Bytes)
-		if err != nil {
-			return nil
-		}
-		texts[i] = text.String
-	}
-	return edit.Hunks(texts[0], texts[1])
-}
-
-// describe notes what the list of changes cannot say.
-func (a *account) describe(c *snapshot.Change, f *hooks.FileOutcome) {
-	if c.Shared {
-		a.note(detailShared, f.Path)
-	}
-	for _, content := range []*snapshot.Content{c.Before, c.After} {
-		switch {
-		case content == nil:
-		case content.Kind == snapshot.Link:
-			a.note(detailLinks, f.Path)
-		case content.Kind == snapshot.Special:
-			a.note(detailSpecial, f.Path)
-		}
-	}
-	if c.Before == nil {
-		return
-	}
-	if c.Before.Kind == snapshot.File && !c.Before.Known && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "") {
-		a.note(detailNoImage, f.Path)
-	}
-	if c.After != nil && c.Before.Kind == c.After.Kind && c.Before.Kind != snapshot.Link && c.Before.Mode != c.After.Mode {
-		modes, _ := a.detail[detailModes].(map[string]any)
-		if modes == nil {
-			modes = map[string]any{}
-			a.detail[detailModes] = modes
-		}
-		if len(modes) < maxNamed {
-			modes[f.Path] = []string{octal(c.Before.Mode), octal(c.After.Mode)}
-		}
-	}
-}
-
-func (a *account) note(key, path string) {
-	paths, _ := a.detail[key].([]string)
-	if len(paths) < maxNamed && !slices.Contains(paths, path) {
-		a.detail[key] = append(paths, path)
-	}
-}
-
-// octal writes permissions as chmod takes them.
-func octal(mode fs.FileMode) string {
-	bits := uint64(mode.Perm())
-	for i, special := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
-		if mode&special != 0 {
-			bits |= 1 << (9 + i)
-		}
-	}
-	return "0" + strconv.FormatUint(bits, 8)
 }
 
 // directories finds those out of scope of which no changed file tells.
@@ -297,7 +176,7 @@ func (a *account) directories() {
 		if reason == "" || a.objection(c.Path+"/x") == "" || a.fileBelow(c.Path) {
 			continue
 		}
-		a.violation(c, hooks.Violation{Path: shown(c.Path), Op: hooks.Op(c.Op), Reason: "a directory; " + reason})
+		a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Op(c.Op), Reason: "a directory; " + reason})
 	}
 }
 
@@ -311,27 +190,27 @@ func (a *account) fileBelow(dir string) bool {
 func (a *account) tell(found *snapshot.Difference) {
 	o := a.outcome
 	if a.more > 0 {
-		a.detail[detailMore] = a.more
+		a.Detail[trace.DetailMore] = a.more
 		o.Warnings = append(o.Warnings, fmt.Sprintf("The command changed %d more files than a record can name.", a.more))
 	}
-	if _, is := a.detail[detailShared]; is {
-		a.detail[detailCertainty] = "shared"
+	if _, is := a.Detail[trace.DetailShared]; is {
+		a.Detail[trace.DetailCertainty] = "shared"
 		o.Warnings = append(o.Warnings, "Another command ran at the same time; some of the changes may be its own (the record marks them).")
 	}
 	for _, path := range found.Given {
-		a.note(detailGiven, shown(path))
+		a.Note(trace.DetailGiven, trace.Shown(path))
 	}
 	for _, gap := range found.Gaps {
-		a.note(detailGaps, shown(gap.String()))
+		a.Note(trace.DetailGaps, trace.Shown(gap.String()))
 	}
 	if len(found.Gaps) > 0 {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("Parts of the workspace could not be looked into, so changes there are not known (%s).", shown(found.Gaps[0].String())))
+		o.Warnings = append(o.Warnings, fmt.Sprintf("Parts of the workspace could not be looked into, so changes there are not known (%s).", trace.Shown(found.Gaps[0].String())))
 	}
-	if none, is := a.detail[detailNoImage].([]string); is {
+	if none, is := a.Detail[trace.DetailNoImage].([]string); is {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("The content before the change is not kept of %d files (%s); undo cannot bring it back.", len(none), none[0]))
 	}
-	if len(a.detail) > 0 {
-		o.Command.Detail = a.detail
+	if len(a.Detail) > 0 {
+		o.Command.Detail = a.Detail
 	}
 }
 
@@ -340,23 +219,4 @@ func kindOf(c *snapshot.Change) snapshot.Kind {
 		return c.After.Kind
 	}
 	return c.Before.Kind
-}
-
-// shown is a path as records and results can hold it: what is not UTF-8 is
-// written as \xNN.
-func shown(path string) string {
-	if utf8.ValidString(path) {
-		return path
-	}
-	var b strings.Builder
-	for i := 0; i < len(path); {
-		r, size := utf8.DecodeRuneInString(path[i:])
-		if r == utf8.RuneError && size == 1 {
-			fmt.Fprintf(&b, "\\x%02x", path[i])
-		} else {
-			b.WriteString(path[i : i+size])
-		}
-		i += size
-	}
-	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -39,7 +40,7 @@ func (a *account) revert(ctx context.Context) {
 		}
 	}
 	a.outcome.Files = slices.DeleteFunc(a.outcome.Files, func(f hooks.FileOutcome) bool { return !f.InScope && slices.Contains(undone, f.Path) })
-	if _, some := a.detail[detailKept]; some {
+	if _, some := a.Detail[detailKept]; some {
 		a.outcome.Warnings = append(a.outcome.Warnings, "Not all changes that the command should not have made could be taken back; the record says why.")
 	}
 }
@@ -59,7 +60,7 @@ func (a *account) reverted(i int, back func() error) {
 		err = back()
 	}
 	if err != nil {
-		a.note(detailKept, fmt.Sprintf("%s: %v", a.outcome.Violations[i].Path, err))
+		a.Note(detailKept, fmt.Sprintf("%s: %v", a.outcome.Violations[i].Path, err))
 		return
 	}
 	a.outcome.Violations[i].Reverted = true
@@ -96,7 +97,7 @@ var (
 
 // takeBack undoes one change, if everything is as the command left it.
 func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
-	if shown(c.Path) != c.Path || shown(c.From) != c.From {
+	if trace.Shown(c.Path) != c.Path || trace.Shown(c.From) != c.From {
 		return errors.New("its name is not UTF-8")
 	}
 	if c.Before != nil && c.Before.Kind == snapshot.File && !c.Before.Known && (c.Op != snapshot.Moved && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "")) {

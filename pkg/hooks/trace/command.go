@@ -85,11 +85,9 @@ func violations(found []hooks.Violation) []ledger.Violation {
 // maxBuild bounds the files that one record of kind build names.
 const maxBuild = 1000
 
-// The keys of a build record's detail.
-const (
-	detailCommand = "command"
-	detailMore    = "more"
-)
+// detailCommand is the key of a build record's detail that names the record of
+// the command.
+const detailCommand = "command"
 
 // build records what a command changed in places for build output, before its
 // own record: a crash in between leaves an account too many, not one too few.
@@ -100,7 +98,7 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 	rec := base(call)
 	rec.Kind, rec.Detail = ledger.KindBuild, map[string]any{detailCommand: command}
 	if more := len(outcome.Build) - maxBuild; more > 0 {
-		rec.Detail[detailMore] = more
+		rec.Detail[DetailMore] = more
 	}
 	for _, f := range outcome.Build[:min(len(outcome.Build), maxBuild)] {
 		rec.Changes = append(rec.Changes, ledger.Change{

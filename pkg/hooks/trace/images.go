@@ -32,13 +32,20 @@ func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) {
 		if i == len(rec.Changes) {
 			return
 		}
-		c := rec.Changes[i]
-		if c.BeforeOID != "" {
-			r.images.Put(c.BeforeOID, f.Before)
-		}
-		if c.AfterOID != "" && c.AfterOID != c.BeforeOID {
-			r.images.Put(c.AfterOID, f.After)
-		}
+		r.keepChange(rec.Changes[i], f)
+	}
+}
+
+// keepChange keeps the contents of one file, as far as they are there.
+func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) {
+	if r.images == nil {
+		return
+	}
+	if c.BeforeOID != "" && (f.Before != nil || !f.Unread) {
+		r.images.Put(c.BeforeOID, f.Before)
+	}
+	if c.AfterOID != "" && c.AfterOID != c.BeforeOID && (f.After != nil || !f.Unread) {
+		r.images.Put(c.AfterOID, f.After)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -44,6 +45,7 @@ type Recorder struct {
 	settled  atomic.Bool // once, by this process
 
 	tracker Tracker // nil tells nobody
+	changed *snapshot.Options
 
 	degraded bool
 	behind   atomic.Bool // what a crash left is unsettled, and calls go through
@@ -74,7 +76,7 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 		return nil, err
 	}
 	var entry entry = noEntry{}
-	begun, err := r.journal.Begin(journal.Entry{Began: draft.Time(), Files: filesOf(pending.Files), Lines: draft.Lines()})
+	begun, err := r.journal.Begin(journal.Entry{Began: draft.Time(), Files: filesOf(pending.Files), Before: pending.Before, Lines: draft.Lines()})
 	switch {
 	case err == nil:
 		entry = begun

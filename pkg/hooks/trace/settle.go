@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -75,6 +76,8 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 			ids = append(ids, d.ID(), retractionID(d))
 		}
 	}
+	// What a command changed is told when all others have accounted for theirs.
+	slices.SortStableFunc(orphans, func(a, b *journal.Orphan) int { return min(len(a.Before), 1) - min(len(b.Before), 1) })
 	recorded, err := r.has(ctx, ids)
 	for _, o := range orphans {
 		if err == nil {
@@ -89,6 +92,7 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 	}
 	if others == nil { // else a before-image could be in another process's care
 		abandoned.Sweep(plans)
+		r.sweepSaved()
 	}
 	return others
 }
@@ -142,6 +146,9 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 	}
 	if edit, ok := editOf(draft.Record()); ok {
 		return r.editVerdict(o, draft, edit, known)
+	}
+	if len(o.Before) > 0 && !known {
+		return r.commandVerdict(ctx, o, draft)
 	}
 	look := r.files.Recover
 	if o.Stands {

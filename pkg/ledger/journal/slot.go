@@ -18,6 +18,8 @@ type Entry struct {
 	Began time.Time `json:"began"`
 	// Files is empty for a command, of which nobody knows beforehand what it will change.
 	Files []File `json:"files,omitempty"`
+	// Before is what the changes of a command are told from after a crash. It means nothing here.
+	Before []byte `json:"before,omitempty"`
 	// Lines are those of the record, as ledger.Draft gives them.
 	Lines [][]byte `json:"-"`
 }

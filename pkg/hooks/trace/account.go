@@ -1,0 +1,161 @@
+package trace
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// The keys of what a command's record says of its changes beside the list.
+const (
+	DetailUnseen    = "changes_unknown" // why nothing is known of the changes
+	DetailGaps      = "not_looked_into" // parts of the workspace
+	DetailShared    = "shared"          // paths that changed while another command ran too
+	DetailCertainty = "certainty"       // "shared" where there are such
+	DetailGiven     = "left_to_others"  // paths whose change is in the record of another command
+	DetailModes     = "modes"           // path to permissions before and after, where these changed
+	DetailLinks     = "links"           // paths that are or were symbolic links: their content is their text
+	DetailSpecial   = "special"         // paths that are or were FIFOs, sockets, devices
+	DetailNoImage   = "no_before_image" // paths whose content before is not kept: the change cannot be undone
+	DetailMore      = "more"            // how many changes the record leaves out
+)
+
+const (
+	// hunkBudget bounds the contents of one command that are compared line by
+	// line, in bytes.
+	hunkBudget = 32 << 20
+	// MaxRecorded bounds the changes that the record of one command names.
+	MaxRecorded = 20_000
+	// maxNamed bounds the paths in a detail.
+	maxNamed = 200
+)
+
+// Account makes records' changes of what a snapshot found. Detail is what the
+// list of changes cannot say.
+type Account struct {
+	Detail map[string]any
+	left   int64 // of the hunkBudget
+}
+
+// NewAccount begins the account of one command.
+func NewAccount() *Account { return &Account{Detail: map[string]any{}, left: hunkBudget} }
+
+// File is the outcome of one change. Of what has no name that a record can
+// have, there is only that.
+func (a *Account) File(c *snapshot.Change) hooks.FileOutcome {
+	f := hooks.FileOutcome{Path: Shown(c.Path), From: Shown(c.From), Op: hooks.Op(c.Op), Knowledge: hooks.KnowsBySearch}
+	if f.Path != c.Path || f.From != c.From {
+		f.Unread = true
+		return f
+	}
+	if c.Before != nil {
+		f.BeforeHash, f.BeforeOID, f.Before = c.Before.Hash, c.Before.OID, c.Before.Bytes
+		f.Unread = f.Unread || !c.Before.Known
+	}
+	if c.After != nil {
+		f.AfterHash, f.AfterOID, f.After = c.After.Hash, c.After.OID, c.After.Bytes
+		f.Unread = f.Unread || !c.After.Known
+	}
+	if !f.Unread && c.Op != snapshot.Moved {
+		f.Hunks = a.hunks(c)
+	}
+	return f
+}
+
+// hunks compares two texts. Those of binary contents, and of links, are not
+// known.
+func (a *Account) hunks(c *snapshot.Change) [][4]int {
+	var texts [2]string
+	for i, content := range []*snapshot.Content{c.Before, c.After} {
+		if content == nil {
+			continue
+		}
+		if a.left -= content.Size; a.left < 0 || content.Kind != snapshot.File {
+			return nil
+		}
+		text, err := workspace.Decode(content.Bytes)
+		if err != nil {
+			return nil
+		}
+		texts[i] = text.String
+	}
+	return edit.Hunks(texts[0], texts[1])
+}
+
+// Describe notes what the list of changes cannot say.
+func (a *Account) Describe(c *snapshot.Change, f *hooks.FileOutcome) {
+	if c.Shared {
+		a.Note(DetailShared, f.Path)
+	}
+	for _, content := range []*snapshot.Content{c.Before, c.After} {
+		switch {
+		case content == nil:
+		case content.Kind == snapshot.Link:
+			a.Note(DetailLinks, f.Path)
+		case content.Kind == snapshot.Special:
+			a.Note(DetailSpecial, f.Path)
+		}
+	}
+	if c.Before == nil {
+		return
+	}
+	if c.Before.Kind == snapshot.File && !c.Before.Known && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "") {
+		a.Note(DetailNoImage, f.Path)
+	}
+	if c.After != nil && c.Before.Kind == c.After.Kind && c.Before.Kind != snapshot.Link && c.Before.Mode != c.After.Mode {
+		modes, _ := a.Detail[DetailModes].(map[string]any)
+		if modes == nil {
+			modes = map[string]any{}
+			a.Detail[DetailModes] = modes
+		}
+		if len(modes) < maxNamed {
+			modes[f.Path] = []string{octal(c.Before.Mode), octal(c.After.Mode)}
+		}
+	}
+}
+
+// Note adds a path to one of the details.
+func (a *Account) Note(key, path string) {
+	paths, _ := a.Detail[key].([]string)
+	if len(paths) < maxNamed && !slices.Contains(paths, path) {
+		a.Detail[key] = append(paths, path)
+	}
+}
+
+// octal writes permissions as chmod takes them.
+func octal(mode fs.FileMode) string {
+	bits := uint64(mode.Perm())
+	for i, special := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
+		if mode&special != 0 {
+			bits |= 1 << (9 + i)
+		}
+	}
+	return "0" + strconv.FormatUint(bits, 8)
+}
+
+// Shown is a path as records and results can hold it: what is not UTF-8 is
+// written as \xNN.
+func Shown(path string) string {
+	if utf8.ValidString(path) {
+		return path
+	}
+	var b strings.Builder
+	for i := 0; i < len(path); {
+		r, size := utf8.DecodeRuneInString(path[i:])
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, "\\x%02x", path[i])
+		} else {
+			b.WriteString(path[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}

@@ -1,0 +1,58 @@
+package snapshot_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+)
+
+// TestRecover finds the changes of a command whose server is gone, from what it had saved.
+func TestRecover(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "one\n")
+	b.write("dir/b", "two\n")
+	b.write("dir/c", "three\n")
+	b.end(b.begin())
+	b.write("a", "edited between\n") // in no base, but in what goes with the entry
+	b.run("rm dir/c; mkdir new; echo x > new/d")
+	w := b.begin()
+	saved := w.Saved()
+	b.run("echo four >> a; mv dir/b b; rm new/d; echo y > new/e; chmod 600 .orchestration/active_intents.yaml")
+	state, err := b.state()
+	b.must(err)
+	defer state.Close()
+	recover := func() (*snapshot.Difference, error) {
+		return snapshot.Recover(context.Background(), b.options, state, saved, w.Began, nil)
+	}
+	d, err := recover()
+	b.must(err)
+	b.want(d, "modified .orchestration/active_intents.yaml -rw-r--r-- to -rw-------", "modified a", "moved b from dir/b", "deleted new/d", "created new/e")
+	if c := b.find(d, "a"); !c.Before.Known || string(c.Before.Bytes) != "edited between\n" {
+		t.Errorf("%+v", c.Before)
+	}
+	// One that is in use is kept; one that nobody holds goes.
+	bases, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/snapshots/*.base"))
+	if len(bases) != 1 {
+		t.Fatalf("%v", bases)
+	}
+	snapshot.Sweep(state)
+	if _, err := recover(); err != nil {
+		t.Error(err)
+	}
+	content, err := os.ReadFile(bases[0])
+	b.must(err)
+	for name, spoilt := range map[string][]byte{"cut": content[:len(content)-1], "changed": append(content[:len(content)-1:len(content)-1], 'x'), "empty": nil} {
+		b.must(os.WriteFile(bases[0], spoilt, 0o600))
+		if d, err := recover(); err == nil {
+			t.Errorf("%s: %v", name, told(d))
+		}
+	}
+	w.Discard()
+	b.keeper.Close()
+	if left, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/snapshots/*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
