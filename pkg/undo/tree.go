@@ -65,6 +65,10 @@ func (t *tree) undo(c change, f fileChange) error {
 	if at.failed {
 		return nil
 	}
+	if why := c.irreversible(f); why != "" {
+		t.refuse(at, c, path, why)
+		return nil
+	}
 	if err := t.undoContent(at, c, f, path); err != nil || at.failed {
 		return err
 	}

@@ -1,0 +1,46 @@
+package undo
+
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// The keys by which the record of a command tells of files that have no
+// content of their own; see pkg/hooks/trace.
+const (
+	detailLinks   = "links"
+	detailSpecial = "special"
+)
+
+// irreversible says why a change that a command made cannot be taken back; "" if nothing stands against it.
+func (c change) irreversible(f fileChange) string {
+	switch {
+	case c.names(detailLinks, f.Path):
+		return "it is or was a symbolic link, which undo does not make or remove"
+	case c.names(detailSpecial, f.Path):
+		return "it is or was a FIFO, a socket or a device, which undo does not make or remove"
+	case f.rightsOnly() && !slices.ContainsFunc(c.files, func(f fileChange) bool { return !f.rightsOnly() }):
+		return "only its permissions or its owner changed, which undo does not set; the record says what they were"
+	case f.Before == "" && f.Op != ledger.OpCreated:
+		return "its content before the change is not known: nothing had read it before the command changed it"
+	case f.After == "" && f.Op != ledger.OpDeleted:
+		return "its content after the change is not known, so nobody can tell whether it has changed since"
+	}
+	return ""
+}
+
+// rightsOnly: the content is what it was. Beside other changes such a one is passed over.
+func (f fileChange) rightsOnly() bool {
+	return f.Op == ledger.OpModified && f.Before == f.After && f.Before != ""
+}
+
+func (c change) names(key, path string) bool {
+	switch paths := c.Detail[key].(type) {
+	case []any:
+		return slices.Contains(paths, any(path))
+	case []string:
+		return slices.Contains(paths, path)
+	}
+	return false
+}
