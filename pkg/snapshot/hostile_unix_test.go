@@ -1,0 +1,172 @@
+//go:build unix
+
+package snapshot_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestHostileTree puts into the tree what could hold a walk up, or lead it out.
+func TestHostileTree(t *testing.T) {
+	b := newBench(t)
+	outside := t.TempDir()
+	b.must(os.WriteFile(filepath.Join(outside, "secret"), []byte("x"), 0o600))
+	b.must(os.Symlink(outside, filepath.Join(b.dir, "link")))
+	b.must(os.Symlink(".", filepath.Join(b.dir, "loop")))
+	b.must(os.Symlink("/dev/zero", filepath.Join(b.dir, "zero")))
+	b.must(syscall.Mkfifo(filepath.Join(b.dir, "pipe"), 0o600))
+	b.run(`mkdir -p "$(printf 'bad\377dir')" && echo x > "$(printf 'bad\377dir/\nname')"`)
+	d := b.changed(`echo y >> "$(printf 'bad\377dir/\nname')"; echo z > link/secret; truncate -s 900G sparse`)
+	b.want(d, "modified bad\xffdir/\nname", "created sparse")
+	if c := b.find(d, "sparse"); c.After.Hash != "" || c.After.Known {
+		t.Errorf("900 GB were read: %+v", c.After)
+	}
+}
+
+// TestDeepTree: what is too deep to be looked into is said, and a path longer than the system takes is no matter.
+func TestDeepTree(t *testing.T) {
+	b := newBench(t)
+	at, err := os.OpenRoot(b.dir)
+	b.must(err)
+	for range 300 {
+		b.must(at.Mkdir(strings.Repeat("d", 30), 0o755))
+		next, err := at.OpenRoot(strings.Repeat("d", 30))
+		b.must(err)
+		at.Close()
+		at = next
+	}
+	b.must(at.WriteFile("bottom", []byte("x"), 0o644))
+	at.Close()
+	d := b.changed("echo x > top")
+	b.want(d, "created top")
+	if len(d.Gaps) != 1 || !strings.Contains(d.Gaps[0].Reason, "256 directories deep") {
+		t.Errorf("%v", d.Gaps)
+	}
+}
+
+// TestUnreadable: an ordinary user's closed directory is said not to be looked into; that it was closed is a change.
+func TestUnreadable(t *testing.T) {
+	if os.Getuid() == 0 {
+		again(t)
+		return
+	}
+	b := newBench(t)
+	b.write("closed/in", "x\n")
+	b.write("file", "x\n")
+	b.end(b.begin())
+	d := b.changed("echo y > closed/in; chmod 0 closed file")
+	b.must(os.Chmod(filepath.Join(b.dir, "closed"), 0o755))
+	if !strings.Contains(fmt.Sprint(d.Gaps), "closed: permission denied") {
+		t.Errorf("%v", d.Gaps)
+	}
+	if c := b.find(d, "closed"); c.Before.Mode == c.After.Mode {
+		t.Errorf("%+v", c)
+	}
+	b.find(d, "file")
+	b.want(b.changed("true"))
+}
+
+// again runs this test once more as an ordinary user.
+func again(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "test")
+	content, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(binary, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for at := dir; len(at) > 1 && strings.HasPrefix(at, os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {
+		if err := os.Chmod(at, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(binary, "-test.run", "^"+t.Name()+"$", "-test.v")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestTreeChangesWhileItIsLookedAt swaps directories for links and files come and go, under walks: none leaves the tree,
+// none hangs, and when it rests the account is right.
+func TestTreeChangesWhileItIsLookedAt(t *testing.T) {
+	b := newBench(t)
+	outside := t.TempDir()
+	for i := range 50 {
+		b.must(os.WriteFile(filepath.Join(outside, fmt.Sprint("outside", i)), []byte("x"), 0o600))
+		b.write(fmt.Sprintf("dir/sub/f%d", i), "x\n")
+	}
+	b.end(b.begin())
+	stop := make(chan struct{})
+	var swapping sync.WaitGroup
+	swapping.Go(func() {
+		sub, aside := filepath.Join(b.dir, "dir/sub"), filepath.Join(b.dir, "aside")
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Rename(sub, aside)
+			_ = os.Symlink(outside, sub)
+			_ = os.Remove(sub)
+			_ = os.Rename(aside, sub)
+			_ = os.WriteFile(filepath.Join(sub, "comes"), fmt.Append(nil, i), 0o600)
+			_ = os.Remove(filepath.Join(sub, "comes"))
+		}
+	})
+	for range 30 {
+		d := b.end(b.begin())
+		for _, c := range d.Changes {
+			if strings.Contains(c.Path, "outside") {
+				t.Fatalf("the walk left the tree: %s", c.Path)
+			}
+		}
+	}
+	close(stop)
+	swapping.Wait()
+	b.end(b.begin())
+	b.want(b.changed("echo y > dir/sub/f7"), "modified dir/sub/f7")
+}
+
+// TestMappedWrite finds a write through a shared mapping.
+func TestMappedWrite(t *testing.T) {
+	b := newBench(t)
+	b.write("file", strings.Repeat("x", 8192))
+	w := b.begin()
+	f, err := os.OpenFile(filepath.Join(b.dir, "file"), os.O_RDWR, 0)
+	b.must(err)
+	mapped, err := syscall.Mmap(int(f.Fd()), 0, 8192, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	b.must(err)
+	mapped[5000] = 'y'
+	b.must(syscall.Munmap(mapped))
+	b.must(f.Close())
+	b.want(b.end(w), "modified file")
+}
+
+// TestTimesSetBack: times that a program sets hide nothing.
+func TestTimesSetBack(t *testing.T) {
+	b := newBench(t)
+	b.write("file", "one\n")
+	info, err := os.Stat(filepath.Join(b.dir, "file"))
+	b.must(err)
+	w := b.begin()
+	b.write("file", "two\n")
+	b.must(os.Chtimes(filepath.Join(b.dir, "file"), info.ModTime(), info.ModTime()))
+	b.must(os.Chtimes(b.dir, time.Unix(0, 0), time.Unix(0, 0)))
+	b.want(b.end(w), "modified file")
+}
