@@ -74,7 +74,7 @@ func crashWorkspace(t *testing.T) string {
 	intents := "active_intents:\n"
 	shared := ""
 	for k := range crashCallers {
-		intents += fmt.Sprintf("  - {id: W-%d, name: Caller %d, status: IN_PROGRESS, owned_scope: [\"w%d/**\", shared.txt, \"begin/**\"]}\n", k, k, k)
+		intents += fmt.Sprintf("  - {id: W-%d, name: Caller %d, status: IN_PROGRESS, owned_scope: [\"**\"]}\n", k, k)
 		shared += fmt.Sprintf("caller %d: 0.\n", k)
 		write(t, dir, fmt.Sprintf("w%d/first.txt", k), "first\n")
 	}
@@ -84,9 +84,21 @@ func crashWorkspace(t *testing.T) string {
 	return dir
 }
 
+// apart gives each intent a scope of its own: of what two commands could both
+// have changed nobody can tell which one did.
+func apart(t *testing.T, dir string) {
+	t.Helper()
+	intents := "active_intents:\n"
+	for k := range crashCallers {
+		intents += fmt.Sprintf("  - {id: W-%d, name: Caller %d, status: IN_PROGRESS, owned_scope: [\"w%d/**\", shared.txt, \"begin/**\"]}\n", k, k, k)
+	}
+	write(t, dir, ".orchestration/active_intents.yaml", intents)
+}
+
 // killServers kills servers of one workspace one after the other.
 func killServers(t *testing.T, kills int) *audit {
 	dir := crashWorkspace(t)
+	apart(t, dir)
 	a := newAudit(t, dir)
 	for kill := 0; kill < kills; kill++ {
 		c := startChild(t, dir)

@@ -280,6 +280,8 @@ type Write struct {
 	Before, After string
 	// AfterOID is the blob id of the content after it, "" if it is not known.
 	AfterOID string
+	// Since: it is known to have been made after the window opened, so it counts whatever was found then.
+	Since bool
 }
 
 // Writing is a change that the server itself is about to make.
@@ -303,11 +305,26 @@ func (k *Keeper) Writing(writes []Write) *Writing {
 	return w
 }
 
-// Done is called when the files have their end, whatever it is.
+// Done is called when the change stands. A nil Writing is one that nobody is told of.
 func (w *Writing) Done() {
+	w.end(func(one *Write) { one.Since = true })
+}
+
+// Undone is called when the change did not happen, or was taken back.
+func (w *Writing) Undone() {
+	w.end(func(one *Write) { one.After, one.AfterOID = one.Before, "" })
+}
+
+func (w *Writing) end(each func(*Write)) {
+	if w == nil {
+		return
+	}
 	w.keeper.mu.Lock()
 	defer w.keeper.mu.Unlock()
 	delete(w.keeper.active, w)
+	for _, one := range w.writes {
+		each(one)
+	}
 }
 
 func (g Gap) String() string {

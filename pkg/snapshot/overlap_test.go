@@ -51,7 +51,7 @@ func TestToolsWriteMeanwhile(t *testing.T) {
 	b.run("rm removed")
 	b.run("echo alone > alone")
 	d := b.end(w)
-	b.want(d, "created alone", "modified both", "modified covered", "deleted removed")
+	b.want(d, "created alone", "modified both", "deleted removed")
 	if c := b.find(d, "both"); c.Before.Hash != hash("tool\n") || c.After.Hash != hash("tool\ncommand\n") {
 		t.Errorf("%+v", c)
 	}

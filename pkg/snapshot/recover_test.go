@@ -25,7 +25,7 @@ func TestRecover(t *testing.T) {
 	b.must(err)
 	defer state.Close()
 	recover := func() (*snapshot.Difference, error) {
-		return snapshot.Recover(context.Background(), b.options, state, saved, w.Began, nil)
+		return snapshot.Recover(context.Background(), b.options, state, saved, nil)
 	}
 	d, err := recover()
 	b.must(err)

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -52,7 +53,9 @@ type saved struct {
 
 // savedState is what goes into the journal.
 type savedState struct {
-	Base  string
+	Base string
+	// Began is when the walk began that found this state.
+	Began time.Time
 	Since []saved
 }
 
@@ -103,7 +106,7 @@ func (k *Keeper) saveFor(begin []*Window) error {
 			return fmt.Errorf("the state before the command could not be saved: %w", err)
 		}
 	}
-	state := savedState{Base: k.base.name}
+	state := savedState{Base: k.base.name, Began: k.last}
 	for path, v := range k.since {
 		if v == nil {
 			state.Since = append(state.Since, saved{Path: path, Gone: true})
@@ -299,19 +302,19 @@ func sweepOne(dir *os.Root, name string) {
 var errSaved = errors.New("the state before the command was not saved whole")
 
 // load rebuilds a tree.
-func load(state *os.Root, content []byte) (*node, error) {
+func load(state *os.Root, content []byte) (root *node, began time.Time, err error) {
 	var s savedState
 	if err := gob.NewDecoder(bytes.NewReader(content)).Decode(&s); err != nil {
-		return nil, fmt.Errorf("%w: %w", errSaved, err)
+		return nil, began, fmt.Errorf("%w: %w", errSaved, err)
 	}
 	entries, err := readBase(state, s.Base)
 	if err != nil {
-		return nil, err
+		return nil, began, err
 	}
 	for _, one := range s.Since {
 		entries[one.Path] = one
 	}
-	return planted(entries), nil
+	return planted(entries), s.Began, nil
 }
 
 func readBase(state *os.Root, name string) (map[string]saved, error) {

@@ -167,8 +167,9 @@ func (w *Window) taken(path string, now *version) {
 	}
 }
 
-// explained reports whether the writes of others lead from the content before to the one after. If they do not, last is
-// the write that the command's change came on top of, nil if it came on top of none.
+// explained reports whether what is there now was left by a write of others. If it was not, last is the write that the
+// command's change came on top of, nil if it came on top of none: the last that follows from the content before, or that
+// was made since. A window can have opened in the middle of somebody's change, so not every chain is whole.
 func explained(d *delta, writes []*Write) (last *Write, ok bool) {
 	if len(writes) == 0 {
 		return nil, false
@@ -176,7 +177,7 @@ func explained(d *delta, writes []*Write) (last *Write, ok bool) {
 	known := d.before == nil || d.before.digest != nil
 	reached := map[string]bool{hashOf(d.before): true}
 	for _, one := range writes {
-		if reached[one.Before] || !known {
+		if reached[one.Before] || !known || one.Since {
 			reached[one.After] = true
 			known, last = true, one
 		}

@@ -24,11 +24,10 @@ type Tracker interface {
 // before the first call.
 func (r *Recorder) Tell(t Tracker) { r.tracker = t }
 
-// writing tells what a call is about to change; the function says that it is
-// over.
-func (r *Recorder) writing(outcome *hooks.Outcome) func() {
+// writing tells what a call is about to change.
+func (r *Recorder) writing(outcome *hooks.Outcome) *snapshot.Writing {
 	if r.tracker == nil || outcome.Command != nil {
-		return func() {}
+		return nil
 	}
 	var writes []snapshot.Write
 	for _, f := range outcome.Changed() {
@@ -43,9 +42,9 @@ func (r *Recorder) writing(outcome *hooks.Outcome) func() {
 		writes = append(writes, snapshot.Write{Path: note.Edit.Path, Before: note.Edit.Before, After: note.Edit.After})
 	}
 	if len(writes) == 0 {
-		return func() {}
+		return nil
 	}
-	return r.tracker.Writing(writes).Done
+	return r.tracker.Writing(writes)
 }
 
 // blobID names a content in git's way; "" for none, and for one that is not
@@ -136,17 +135,19 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, error) {
 		r.awaitWriters(ctx, paths)
 		var writes []snapshot.Write
 		err := tail.Next(context.WithoutCancel(ctx), ledger.Filter{}, func(e ledger.Entry) error {
-			writes = append(writes, writesOf(e, paths)...)
+			writes = append(writes, writesOf(e, paths, true)...)
 			return nil
 		})
 		return writes, err
 	}, nil
 }
 
-// writesOf are the changes of some files that a record tells of.
-func writesOf(e ledger.Entry, paths []string) []snapshot.Write {
+// writesOf are the changes of some files that a record tells of; since says
+// whether they were made after a command began.
+func writesOf(e ledger.Entry, paths []string, since bool) []snapshot.Write {
 	var writes []snapshot.Write
 	add := func(w snapshot.Write) {
+		w.Since = since
 		if _, asked := slices.BinarySearch(paths, w.Path); asked {
 			writes = append(writes, w)
 		}

@@ -125,8 +125,8 @@ type inflight struct {
 	entry    entry
 	// doubt: the append failed, and what of it is in the file is not known.
 	doubt bool
-	// written ends what the tracker was told.
-	written func()
+	// writing is what the tracker was told.
+	writing *snapshot.Writing
 }
 
 func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, error) {
@@ -156,17 +156,21 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 }
 
 func (i *inflight) Done() {
-	i.written()
+	i.writing.Done()
 	i.entry.Done()
 }
 
 func (i *inflight) Abort(back func() error) error {
-	defer i.written()
 	var noted error
 	if i.doubt {
 		noted = i.entry.Doubt()
 	}
 	err := back()
+	if err == nil {
+		i.writing.Undone()
+	} else {
+		i.writing.Done()
+	}
 	if half := new(workspace.RollbackError); errors.As(err, &half) {
 		noted = errors.Join(noted, i.entry.Stands(i.doubt))
 	}

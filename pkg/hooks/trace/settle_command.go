@@ -17,9 +17,28 @@ import (
 // before the first call.
 func (r *Recorder) FindChanges(o snapshot.Options) { r.changed = &o }
 
-// alreadyTold is how long before a command a record may have been begun that
-// was still to be carried out when the command began.
-const alreadyTold = time.Second
+const (
+	// alreadyTold is how long before a command a record may have been begun that
+	// was still to be carried out when the command began.
+	alreadyTold = 5 * time.Second
+	// longest is more than a command can run. Its record has the time of its
+	// beginning.
+	longest = 25 * time.Hour
+	// recoveredTime is how long a command is taken to have run whose end nobody
+	// saw.
+	recoveredTime = time.Hour
+)
+
+// duration is how long after its record's time a change can have been made.
+func duration(e ledger.Entry) time.Duration {
+	if e.Kind == ledger.KindRecovered && e.Detail["of"] == string(ledger.KindCommand) {
+		return recoveredTime // when it ended nobody knows
+	}
+	if e.Command == nil {
+		return 0
+	}
+	return time.Duration(e.Command.DurationMS) * time.Millisecond
+}
 
 // commandVerdict makes the record of a command whose server died: with what has
 // changed since it began, as far as nobody else accounts for it. Programs that
@@ -68,15 +87,17 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan) (*snapsh
 		return nil, err
 	}
 	defer state.Close()
-	return snapshot.Recover(ctx, *r.changed, state, o.Before, o.Began, func(ctx context.Context, paths []string) ([]snapshot.Write, error) {
+	return snapshot.Recover(ctx, *r.changed, state, o.Before, func(ctx context.Context, since time.Time, paths []string) ([]snapshot.Write, error) {
 		r.awaitWriters(ctx, paths)
-		result, err := r.ledger.Query(ctx, ledger.Filter{Since: o.Began.Add(-alreadyTold)})
+		result, err := r.ledger.Query(ctx, ledger.Filter{Since: since.Add(-longest)})
 		if err != nil {
 			return nil, fmt.Errorf("ask the ledger: %w", err)
 		}
 		var writes []snapshot.Write
 		for _, e := range result.Entries {
-			writes = append(writes, writesOf(e, paths)...)
+			if ended := e.Time.Add(duration(e)); ended.Add(alreadyTold).After(since) {
+				writes = append(writes, writesOf(e, paths, ended.After(since))...)
+			}
 		}
 		return writes, nil
 	})
