@@ -45,5 +45,5 @@ func measureCommand(ctx context.Context, s *suite) ([]Row, error) {
 	}
 	added := ms(taken[0].p50() - taken[1].p50())
 	return []Row{atMost(name, added, 25, milliseconds,
-		fmt.Sprintf("governed %s; plain %s; with the ledger's flush, without sandbox and snapshots, which do not exist yet", taken[0], taken[1]))}, nil
+		fmt.Sprintf("governed %s; plain %s; with the ledger's flush, the sandbox, and a look at all files before and after", taken[0], taken[1]))}, nil
 }
