@@ -1,3 +1,5 @@
+//go:build unix
+
 package server_test
 
 import (
@@ -9,7 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -274,4 +278,48 @@ func TestCommandMakesViewsStale(t *testing.T) {
 	b.ok("write_to_file", args{"session": s, "path": "src/b.txt", "content": "mine too\n"})
 	b.ok("execute_command", args{"session": s, "command": "rm src/b.txt"})
 	b.ok("write_to_file", args{"session": s, "path": "src/b.txt", "content": "again\n"})
+}
+
+// What tools write while a command runs, of this server and of another on the
+// workspace, is theirs; an editor's writes meanwhile cannot be told from the
+// command's, and are charged to it.
+func TestWritesWhileACommandRuns(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, "src/ours", "0\n")
+	write(t, dir, "src/theirs", "0\n")
+	if err := syscall.Mkfifo(filepath.Join(dir, "src/go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := start(t, dir, withoutSandbox).connect()
+	other := start(t, dir, withoutSandbox).connect()
+	first, second, third := b.selects("INT-001"), b.another(legacy), other.selects("INT-005")
+	session := second.selects("INT-005")
+	b.ok("execute_command", args{"session": first, "command": "true"})
+	ended := make(chan reply)
+	go func() {
+		ended <- b.call("execute_command", args{"session": first, "command": "echo running > src/running; cat < src/go > src/got; echo more >> src/theirs"})
+	}()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "src/running")); err == nil || time.Now().After(deadline) {
+			break
+		}
+	}
+	second.ok("read_file", args{"session": session, "path": "src/ours"})
+	second.ok("write_to_file", args{"session": session, "path": "src/ours", "content": "by this server\n"})
+	other.ok("read_file", args{"session": third, "path": "src/theirs"})
+	other.ok("write_to_file", args{"session": third, "path": "src/theirs", "content": "by another server\n"})
+	other.ok("write_to_file", args{"session": third, "path": "docs/theirs", "content": "by another server\n"})
+	write(t, dir, "src/editor", "by an editor\n")
+	write(t, dir, "src/go", "go\n") // lets the command go on
+	r := <-ended
+	if r.Error {
+		t.Fatal(r.Text)
+	}
+	e := b.entry(r.str("record_id"))
+	b.wantChanges(e, "created src/editor", "created src/got", "created src/running", "modified src/theirs")
+	for _, c := range e.Changes {
+		if c.Path == "src/theirs" && fmt.Sprint(c.Hunks) != "[[1 0 2 1]]" {
+			t.Errorf("the command's change of src/theirs: %v", c.Hunks)
+		}
+	}
 }
