@@ -1,10 +1,13 @@
 package snapshot
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"path"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -28,15 +31,15 @@ func (k *Keeper) without(deltas []delta) []delta {
 	return kept
 }
 
-// hashOfDot is the SHA-256 of ".", which a placeholder may say.
-const hashOfDot = "sha256:cdb4ee2aea69cc6a83331bbe96dc2caa9a299d21329efb0336fc02a82e1839a8"
-
-// placeholder: there are such only where nobody but the operator may write. What is in a directory is told by itself.
+// placeholder: there are such only where nobody but the operator may write. It says what the package of that name has it
+// say; what is in a directory is told by itself.
 func (k *Keeper) placeholder(at string, v *version) bool {
-	if v == nil || workspace.Protect(at) != workspace.ProtectNever || !k.options.Placeholder(info{path.Base(at), v.stat}) {
+	if v == nil || workspace.Protect(at) == workspace.ProtectNone || !k.options.Placeholder(info{path.Base(at), v.stat}) {
 		return false
 	}
-	return v.stat.kind() == Directory || v.stat.size == 0 || v.digest != nil && v.digest.hash == hashOfDot
+	content := placeholder.Content(at)
+	said := sha256.Sum256([]byte(content))
+	return v.stat.kind() == Directory || v.stat.size == 0 && content == "" || v.digest != nil && v.digest.hash == "sha256:"+hex.EncodeToString(said[:])
 }
 
 // info is a stat for others.
