@@ -9,14 +9,19 @@ import (
 // Token is a leaf of a tree, for tests that change texts.
 type Token struct {
 	Start, End int
-	Kind       string
-	Named      bool
+	// RegionStart and RegionEnd bound the function or file around a declaration.
+	RegionStart, RegionEnd int
+	Kind                   string
+	Named                  bool
 	// Exact says that the space before the token has meaning.
 	Exact bool
 	// Name says that the token can be a reference where it stands, Declares that
 	// it declares something whose name may change, Comment that it is one.
 	Name, Declares, Pinned, Comment bool
 }
+
+// spaced are kinds of nodes that a test which changes layout leaves alone.
+var spaced = setOf("string_array", "symbol_array", "heredoc_body", "uninterpreted")
 
 // Tokens are the leaves of a text; nil if the parser does not understand it.
 func Tokens(name string, text []byte) []Token {
@@ -29,17 +34,22 @@ func Tokens(name string, text []byte) []Token {
 		return nil
 	}
 	s := newSide(l, t)
+	s.declareAll()
 	var tokens []Token
 	for n := 0; n < len(t.Nodes); n++ {
 		kind, comment := s.kind(n), l.comments[s.kind(n)]
-		if !comment && int(t.Nodes[n].Next) != n+1 && !l.whole[kind] {
+		if !comment && int(t.Nodes[n].Next) != n+1 && !l.whole[kind] && !l.names[kind] {
 			continue
 		}
-		token := Token{Start: int(t.Nodes[n].Start), End: int(t.Nodes[n].End), Kind: kind, Named: s.named(n), Comment: comment, Exact: s.parent(n) >= 0 && l.exact[s.parentKind(n)]}
+		token := Token{Start: int(t.Nodes[n].Start), End: int(t.Nodes[n].End), Kind: kind, Named: s.named(n), Comment: comment, Exact: s.parent(n) >= 0 && (l.exact[s.parentKind(n)] || spaced[s.parentKind(n)]) || spaced[kind]}
 		if l.names[kind] && token.Named {
 			o := s.declared[n]
 			token.Name = o != nil || !l.fixed(s, n)
 			token.Declares = o != nil && o.Pinned == ""
+			if o != nil {
+				region := t.Nodes[o.region.node]
+				token.RegionStart, token.RegionEnd = int(region.Start), int(region.End)
+			}
 			token.Pinned = o != nil && o.Pinned != ""
 		}
 		if token.End > token.Start {

@@ -85,6 +85,7 @@ func (l *language) side(ctx context.Context, path, when string, text []byte, lim
 	if depth := s.depth(); limits.Depth > 0 && depth > limits.Depth {
 		return nil, verdict.Unprovenf(path, 0, "%s it is nested %d deep, the limit is %d", when, depth, limits.Depth)
 	}
+	s.declareAll()
 	return s, verdict.Verdict{}
 }
 

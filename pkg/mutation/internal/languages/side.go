@@ -29,6 +29,8 @@ type side struct {
 	// elsewhere are Python's global and nonlocal names, matches its match
 	// statements.
 	elsewhere, matches []int
+	// defined are the macros of a C file.
+	defined set
 }
 
 type freeText struct {
@@ -43,6 +45,7 @@ type resolvedLeaf struct {
 	at     uint32
 }
 
+// newSide reads no names yet: that is for declareAll, on a text without faults.
 func newSide(l *language, t *treesitter.Tree) *side {
 	s := &side{language: l, tree: t, scopes: map[int]*scope{}, declared: map[int]*object{}}
 	s.parents = make([]int32, len(t.Nodes))
@@ -58,7 +61,6 @@ func newSide(l *language, t *treesitter.Tree) *side {
 			s.lines = append(s.lines, i+1)
 		}
 	}
-	s.declareAll()
 	return s
 }
 

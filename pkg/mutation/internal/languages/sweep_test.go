@@ -31,7 +31,11 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
+	only := os.Getenv("ORCHESTRA_LANGUAGES")
 	for _, language := range languages.Names() {
+		if only != "" && !strings.Contains(only, language) {
+			continue
+		}
 		texts := collect(t, roots, extensions[language], files)
 		if len(texts) == 0 {
 			continue
@@ -173,6 +177,9 @@ func rename(random *rand.Rand, text string, tokens []languages.Token) (renamed, 
 	old := text[chosen.Start:chosen.End]
 	for _, token := range tokens {
 		quoted := !token.Name && strings.Trim(text[token.Start:token.End], "\"'") == old
+		if outside(token, chosen) {
+			continue
+		}
 		if quoted || token.Pinned && text[token.Start:token.End] == old {
 			return "", "" // to rename it takes more than its own tokens
 		}
@@ -184,7 +191,7 @@ func rename(random *rand.Rand, text string, tokens []languages.Token) (renamed, 
 	var out strings.Builder
 	at := 0
 	for _, token := range tokens {
-		if text[token.Start:token.End] != old || token.Comment || !token.Named {
+		if text[token.Start:token.End] != old || token.Comment || !token.Named || outside(token, chosen) {
 			continue
 		}
 		switch {
@@ -198,6 +205,11 @@ func rename(random *rand.Rand, text string, tokens []languages.Token) (renamed, 
 		at = token.End
 	}
 	return out.String() + text[at:], fmt.Sprintf("%s%s", old, where(text, chosen))
+}
+
+// outside tells whether a token is outside of where a name could be seen.
+func outside(token, declared languages.Token) bool {
+	return token.Start < declared.RegionStart || token.Start >= declared.RegionEnd
 }
 
 // relayout changes white space where there is some already, and takes comments

@@ -8,4 +8,12 @@ var languages = map[treesitter.Language]*language{
 	treesitter.TypeScript: script(treesitter.TypeScript),
 	treesitter.TSX:        script(treesitter.TSX),
 	treesitter.Python:     python(),
+	treesitter.Java:       java(),
+	treesitter.C:          clang(treesitter.C),
+	treesitter.CPlusPlus:  clang(treesitter.CPlusPlus),
+	treesitter.CSharp:     csharp(),
+	treesitter.Rust:       rust(),
+	treesitter.PHP:        php(),
+	treesitter.Ruby:       ruby(),
+	treesitter.Kotlin:     kotlin(),
 }
