@@ -40,6 +40,19 @@
 // seems to have are not kept; others go to [Options.Images], within a budget. What git or the images give back is believed
 // only by its SHA-256.
 //
+// # After a kill
+//
+// The state that a command began from is saved ([Window.Saved], [Recover]): a base, which is written seldom, and what has
+// changed since it was written, which goes with the command's entry in the journal and is flushed with that. What
+// [Recover] finds may be the work of anybody who changed files since.
+//
+// # Files
+//
+// .orchestration/state/snapshots/NAME.base: a line "snapshot 1 <sha256 of the rest, hex>\n", then a gob stream of one value
+// for each entry of the tree (path, mode, owner, size, times, device, inode, and of what was read the SHA-256, git's blob
+// id, the length, and a link's text), until its end. The process that made it holds a lock on it (flock) for its life; one
+// that nobody holds is removed when nothing is left to settle.
+//
 // # Non-promise
 //
 // Extended attributes are not compared. On file systems that do not note writes through a shared mapping (tmpfs, where the

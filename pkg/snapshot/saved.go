@@ -18,13 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// The state that a command began from outlives its server, so that the changes of a command that was running at a kill can
-// be told. It is a base, a file of its own that is written seldom, and what has changed since it was written, which goes
-// with the command's entry in the journal and is flushed with that.
-//
-// .orchestration/state/snapshots/NAME.base: a line "snapshot 1 <sha256 of the rest, hex>\n", then a gob stream of saved
-// values, one an entry of the tree, until its end. The process that made it holds a lock on it (flock) for its life; one
-// that nobody holds and no journal entry names is removed.
+// What the files of the saved state are made of; see the package's documentation.
 const (
 	savedDir    = "snapshots"
 	savedSuffix = ".base"

@@ -22,7 +22,7 @@
 // gives it back however the process ends.
 //
 //	inflight 1 <state><care> <length> <sha256>\n   length: of the body, ten digits; sha256: of the body, hex
-//	<one JSON object: pid, began, files>\n          the body
+//	<one JSON object: pid, began, files, before>\n          the body
 //	<the record's lines, with an empty prev>\n
 //
 // state is P (in flight), D (in doubt: a record may be in the ledger although its mutation is being taken back), R (it
