@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -144,14 +145,41 @@ func TestDirectoryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestSandboxRequired: who requires what there is not must not be told that commands run free.
-func TestSandboxRequired(t *testing.T) {
-	wrong, _ := fresh(t)
-	right := wrong
-	right.Environ = append(right.Environ, "ORCHESTRA_SANDBOX=require")
-	wrongAndRight(t, wrong, right, "sandbox", doctor.Warn, "not confined in this version")
-	if _, found := find(doctor.Run(context.Background(), right), "sandbox", "no command of an agent runs"); !found {
-		t.Error("it is not said that no command runs")
+// TestSandbox: what is said of the sandbox is what commands will meet.
+func TestSandbox(t *testing.T) {
+	machine := func(level sandbox.Level) func() sandbox.Ability {
+		a := sandbox.Ability{Level: level, ABI: 4}
+		if level != sandbox.Full {
+			a.NoFull = errors.New("no namespaces")
+		}
+		if level == sandbox.None {
+			a.NoLandlock = errors.New("no Landlock")
+		}
+		return func() sandbox.Ability { return a }
+	}
+	for _, test := range []struct {
+		ability func() sandbox.Ability
+		setting string
+		status  doctor.Status
+		text    string
+	}{
+		{machine(sandbox.Full), "best", doctor.OK, "level full"},
+		{machine(sandbox.Landlock), "best", doctor.Warn, "no namespaces"},
+		{machine(sandbox.Landlock), "require-landlock", doctor.Warn, "level landlock (ABI 4)"},
+		{machine(sandbox.None), "best", doctor.Warn, "not confined on this machine"},
+		{machine(sandbox.Full), "off", doctor.Warn, "turn the sandbox off"},
+		{machine(sandbox.Landlock), "require", doctor.Warn, "no command of an agent runs: no namespaces"},
+		{machine(sandbox.None), "require-landlock", doctor.Warn, "no command of an agent runs: level full: no namespaces; level landlock: no Landlock"},
+	} {
+		o, _ := fresh(t)
+		o.Ability, o.Environ = test.ability, append(o.Environ, "ORCHESTRA_SANDBOX="+test.setting)
+		if f, found := find(doctor.Run(context.Background(), o), "sandbox", test.text); !found || f.Status != test.status {
+			t.Errorf("%s: %q is not said: %+v", test.setting, test.text, f)
+		}
+	}
+	o, _ := fresh(t)
+	if _, found := find(doctor.Run(context.Background(), o), "sandbox", string(sandbox.Probe().Level)); runtime.GOOS == "linux" && !found {
+		t.Errorf("the level of this machine is not said")
 	}
 }
 

@@ -6,6 +6,9 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // Status says how a check came out.
@@ -59,6 +62,8 @@ type Options struct {
 	Now  func() time.Time
 	// MinFree is how many bytes must be free on the workspace's disk; default 128 MiB.
 	MinFree int64
+	// Ability is what the sandbox can do here; nil finds it out.
+	Ability func() sandbox.Ability
 }
 
 // examination collects findings.
@@ -70,7 +75,7 @@ type examination struct {
 	area   string
 
 	initialized bool // there is a directory to look into
-	sandboxed   bool // the settings require a sandbox
+	sandbox     sandbox.Want
 }
 
 // Run looks at everything. The checks that a new user needs come first.
@@ -78,7 +83,7 @@ func Run(ctx context.Context, opts Options) Report {
 	if opts.MinFree == 0 {
 		opts.MinFree = 128 << 20
 	}
-	e := &examination{Options: opts, ctx: ctx, report: Report{Workspace: opts.Dir, Version: opts.Version}}
+	e := &examination{Options: opts, ctx: ctx, sandbox: settings.Defaults().Confinement(opts.Ability), report: Report{Workspace: opts.Dir, Version: opts.Version}}
 	e.in("program", e.checkProgram)
 	root, err := os.OpenRoot(opts.Dir)
 	if err != nil {

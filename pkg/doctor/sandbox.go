@@ -1,59 +1,53 @@
 package doctor
 
-import "fmt"
+import (
+	"fmt"
 
-// ability is what this machine could confine commands with.
-type ability struct {
-	namespaces error // nil: user and mount namespaces can be had
-	landlock   int   // ABI version, 0 if there is none
-	seccomp    bool
-	cgroup     string // the delegated cgroup, empty if there is none
-}
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
 
-// checkSandbox says what could be, and that nothing is: an operator must not count on it.
+// checkSandbox says at which level agents' commands run here, and why not at a
+// higher one.
 func (e *examination) checkSandbox() {
-	if e.sandboxed {
-		e.ok("the settings require a sandbox, and this version has none: no command of an agent runs")
-	} else {
-		e.warn("Agents' commands are not confined in this version: a command can read and write whatever you can.",
-			"Set `sandbox: require` in your own settings, which refuses every command, or look at the record of what they changed.", "")
-	}
-	if e.OS != "linux" {
-		e.ok("this system has none of the means by which a later version will confine commands")
+	level, err := e.sandbox.Level()
+	if e.sandbox.Off {
+		e.warn("The settings turn the sandbox off: a command of an agent can read and write whatever you can.",
+			"Leave `sandbox` out of the settings; `best`, the default, takes the highest level that works here.", "")
 		return
 	}
-	found := probe(e.ctx)
-	e.ok("a later version could confine commands here at level %s: %s", found.level(), found)
+	ability := e.ability()
+	if err != nil {
+		e.warn(fmt.Sprintf("The settings require sandbox level %s, and this machine has %s, so no command of an agent runs: %s.",
+			e.sandbox.AtLeast, level, whyNot(ability)), "Set `sandbox: best` in your own settings, or give the machine what it lacks.", "")
+		return
+	}
+	switch level {
+	case sandbox.Full:
+		e.ok("agents' commands run at sandbox level full (Landlock ABI %d)", ability.ABI)
+	case sandbox.Landlock:
+		e.warn(fmt.Sprintf("Agents' commands run at sandbox level landlock (ABI %d): they can write only what their intent allows, but read everything, "+
+			"change modes and times, and reach daemons. There is no level full: %s.", ability.ABI, whyNot(ability)),
+			"See docs/threat-model.md for what each level holds; `sandbox: require` refuses commands below the level full.", "")
+	default:
+		e.warn("Agents' commands are not confined on this machine: a command can read and write whatever you can. "+whyNot(ability)+".",
+			"Set `sandbox: require` in your own settings, which refuses every command, or look at the record of what they changed.", "")
+	}
 }
 
-// level is that of the setting sandbox which this machine could reach.
-func (a ability) level() string {
-	switch {
-	case a.namespaces == nil && a.landlock > 0 && a.seccomp:
-		return "full"
-	case a.landlock > 0 && a.seccomp:
-		return "landlock"
+func (e *examination) ability() sandbox.Ability {
+	if e.sandbox.Ability != nil {
+		return e.sandbox.Ability()
 	}
-	return "none"
+	return sandbox.Probe()
 }
 
-func (a ability) String() string {
-	text := "user namespaces yes"
-	if a.namespaces != nil {
-		text = fmt.Sprintf("user namespaces no (%v)", a.namespaces)
+// whyNot is why there is no higher level.
+func whyNot(a sandbox.Ability) string {
+	if a.NoLandlock != nil && a.NoFull != nil && a.NoFull.Error() != a.NoLandlock.Error() {
+		return fmt.Sprintf("level full: %v; level landlock: %v", a.NoFull, a.NoLandlock)
 	}
-	if a.landlock > 0 {
-		text += fmt.Sprintf(", Landlock ABI %d", a.landlock)
-	} else {
-		text += ", Landlock no"
+	if a.NoFull != nil {
+		return a.NoFull.Error()
 	}
-	if a.seccomp {
-		text += ", seccomp yes"
-	} else {
-		text += ", seccomp no"
-	}
-	if a.cgroup != "" {
-		return text + ", cgroup delegated"
-	}
-	return text + ", no cgroup delegated"
+	return "nothing is missing"
 }

@@ -21,7 +21,7 @@ func (e *examination) checkSettings() {
 		e.brokenSettings(err)
 		return
 	}
-	e.sandboxed = loaded.Settings.Sandbox == settings.Require || loaded.Settings.Sandbox == settings.RequireLandlock
+	e.sandbox = loaded.Settings.Confinement(e.Ability)
 	before := len(e.report.Findings)
 	for _, text := range loaded.Warnings {
 		remedy, command := remedyOfWarning(text)

@@ -7,7 +7,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
@@ -64,18 +63,6 @@ func commandPolicy(s settings.Commands) (policy.Policy, error) {
 		}
 	}
 	return policy.Policy{Sources: []policy.Source{rules}, Default: commandAction(s.Default), Unjudged: commandAction(s.Unjudged)}, nil
-}
-
-// sandboxOf is what the settings want of the sandbox.
-func sandboxOf(s settings.Settings, ability func() sandbox.Ability) sandbox.Want {
-	want := sandbox.Want{Off: s.Sandbox == settings.Off, AtLeast: sandbox.None, Ability: ability}
-	switch s.Sandbox {
-	case settings.Require:
-		want.AtLeast = sandbox.Full
-	case settings.RequireLandlock:
-		want.AtLeast = sandbox.Landlock
-	}
-	return want
 }
 
 // commandAction: auto asks, where the gate does not find that a sandbox holds

@@ -167,7 +167,7 @@ func (s *Server) assemble() error {
 	if s.policy, err = policyOf(o.Settings); err != nil {
 		return err
 	}
-	s.policy.Sandbox = sandboxOf(o.Settings, o.Ability)
+	s.policy.Sandbox = o.Settings.Confinement(o.Ability)
 	s.reach = reach.New(s.workspace.Dir(), os.Environ())
 	artifacts, err := command.OpenArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
@@ -36,6 +37,18 @@ type Settings struct {
 	Rules  []Rule
 	Checks []Check
 	Hooks  []Hook
+}
+
+// Confinement is what the settings want of the sandbox, of a machine with the ability; nil is this one.
+func (s Settings) Confinement(ability func() sandbox.Ability) sandbox.Want {
+	want := sandbox.Want{Off: s.Sandbox == Off, AtLeast: sandbox.None, Ability: ability}
+	switch s.Sandbox {
+	case Require:
+		want.AtLeast = sandbox.Full
+	case RequireLandlock:
+		want.AtLeast = sandbox.Landlock
+	}
+	return want
 }
 
 // Choice is a value of a fixed set; which ones a key takes stands in Keys.

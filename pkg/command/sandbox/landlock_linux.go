@@ -63,6 +63,9 @@ func restrict(box *Box) error {
 	if err := syscall.LandlockRestrictSelf(rules, 0); err != nil {
 		return fmt.Errorf("restrict: %w", err)
 	}
+	if box.DenyNetwork {
+		return denySockets()
+	}
 	return nil
 }
 

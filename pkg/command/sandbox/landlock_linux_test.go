@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,6 +110,34 @@ func TestLandlockHolds(t *testing.T) {
 			os.RemoveAll(filepath.Join(dir, "src"))
 			files(t, dir, "src/a", "src/b")
 		})
+	}
+}
+
+// TestLandlockDeniesSockets: with the network denied there is none of any kind,
+// and pairs of a program and its child stay.
+func TestLandlockDeniesSockets(t *testing.T) {
+	if a := landlockHere(t); !a.Sockets {
+		t.Fatal("sockets cannot be denied here")
+	}
+	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for program, passes := range map[string]bool{
+		"import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM)":                         false,
+		"import socket; socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)":                         false,
+		"import socket; socket.socket(socket.AF_UNIX).connect('" + listener.Addr().String() + "')": false,
+		"import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)":                      false,
+		"import socket; a, b = socket.socketpair(); a.send(b'x')":                                  true,
+	} {
+		for _, deny := range []bool{true, false} {
+			box := &sandbox.Box{Workspace: t.TempDir(), Temp: t.TempDir(), DenyNetwork: deny}
+			output, code := held(t, sandbox.Landlock, box, "python3 -c \""+program+"\"")
+			if (code == 0) != (passes || !deny) {
+				t.Errorf("%s, denied: %v: code %d\n%s", program, deny, code, output)
+			}
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ func tryLandlock() (abi int, err error) { return 0, unsupported() }
 
 func startLandlock(*exec.Cmd, *Box) error { return unsupported() }
 
+func trySockets() bool { return false }
+
 func tryFull() error { return unsupported() }
 
 func startFull(*exec.Cmd, *Box) (*Held, error) { return nil, unsupported() }
