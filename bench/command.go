@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // measureCommand lets execute_command and a plain shell run the same line in
@@ -45,5 +47,5 @@ func measureCommand(ctx context.Context, s *suite) ([]Row, error) {
 	}
 	added := ms(taken[0].p50() - taken[1].p50())
 	return []Row{atMost(name, added, 25, milliseconds,
-		fmt.Sprintf("governed %s; plain %s; with the ledger's flush, the sandbox, and a look at all files before and after", taken[0], taken[1]))}, nil
+		fmt.Sprintf("governed %s; plain %s; at sandbox level %s, with both snapshots and the ledger's flush", taken[0], taken[1], sandbox.Probe().Level))}, nil
 }
