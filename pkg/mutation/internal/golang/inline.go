@@ -141,6 +141,9 @@ func (h *helper) replaceCalls(decls []*tree.Decl) ([]*tree.Decl, bool) {
 			continue
 		}
 		if uses := h.uses(d.Node); uses > 0 {
+			if d.File != h.decl.File {
+				return nil, false // its names could be imported from elsewhere there
+			}
 			r := &replacement{helper: h, stable: stableLocals(d.Node)}
 			node := r.statement(d.Node)
 			if r.done != uses {

@@ -114,7 +114,7 @@ func (r *rules) global(b, a *tree.Object) string {
 		return "the name stood for something else before, or does so now"
 	}
 	for _, f := range r.before.files {
-		if f.isTest() && b.Kind == "function" && (testKind(b.Name) != testKind(a.Name) || testKind(b.Name) == "Example" || b.Name == "TestMain" || a.Name == "TestMain") {
+		if f.isTest() && b.Kind == "function" && (testKind(b.Name) != testKind(a.Name) || testKind(b.Name) == "Example" || testKind(b.Name) == "Fuzz" || b.Name == "TestMain" || a.Name == "TestMain") {
 			return "go test finds functions by their names"
 		}
 	}
@@ -150,8 +150,8 @@ func (r *rules) member(b, a *tree.Object) string {
 	if exported && (r.mixes(r.before, b) || r.mixes(r.after, a)) {
 		return "its type is embedded or embeds others, whose members it can hide"
 	}
-	if !isMethod(b) {
-		return ""
+	if why := r.mentioned(b, a); why != "" || !isMethod(b) {
+		return why
 	}
 	switch {
 	case exported && b.Kind == "interface method":
