@@ -1,6 +1,7 @@
 package languages
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
@@ -57,9 +58,22 @@ func pythonKept(s *side, n int, text string) bool {
 	if s.kind(n) != "comment" {
 		return false
 	}
-	line := s.line(n)
+	line, said := s.line(n), strings.TrimLeft(text, "# \t")
 	return line == 1 && strings.HasPrefix(text, "#!") || line <= 2 && strings.Contains(text, "coding") ||
-		strings.HasPrefix(strings.TrimLeft(text, "# \t"), "type:")
+		slices.ContainsFunc(pythonMarks, func(mark string) bool { return strings.HasPrefix(said, mark) }) || pythonScript(s, n)
+}
+
+var pythonMarks = []string{"type:", "mypy:", "pyright:", "cython:", "distutils:"}
+
+// pythonScript tells whether a comment is in a block that says what the script
+// needs (PEP 723).
+func pythonScript(s *side, n int) bool {
+	for line := s.line(n); n > 0 && s.kind(n) == "comment" && s.parent(n) == 0 && s.line(n) == line; n, line = n-1, line-1 {
+		if strings.HasPrefix(s.tree.Source(n), "# /// ") {
+			return true
+		}
+	}
+	return false
 }
 
 // pythonSpelling writes texts with one kind of quotes.

@@ -75,17 +75,40 @@ var scriptLists = setOf("arguments", "formal_parameters", "array", "object", "ar
 func scriptOptional(s *side, n int) bool {
 	switch kind := s.kind(n); kind {
 	case ";":
-		return s.parentKind(n) != "for_statement" && s.parentKind(n) != "empty_statement"
+		return s.parentKind(n) != "for_statement" && s.parentKind(n) != "empty_statement" && !scriptModifies(s, n)
 	case ",":
 		parent := s.parentKind(n)
 		return parent == "object_type" || parent == "interface_body" || s.trailing(n, scriptLists)
 	case "jsx_text":
-		return jsxText(s.tree.Source(n)) == ""
+		return jsxText(s.tree.Source(n)) == "" && !besideEntity(s, n)
 	case "empty_statement":
 		parent := s.parentKind(n)
 		return parent == "program" || parent == "statement_block"
 	}
 	return false
+}
+
+// scriptModifies tells whether the semicolon n keeps a field from being a
+// modifier of what follows: get; is a field, and get before a method is not.
+func scriptModifies(s *side, n int) bool {
+	if s.parentKind(n) != "class_body" {
+		return false
+	}
+	before, _ := s.siblings(n)
+	if before < 0 {
+		return false
+	}
+	parts := words(s.tree.Source(before))
+	return len(parts) > 0 && scriptModifiers[parts[len(parts)-1]]
+}
+
+var scriptModifiers = setOf("get", "set", "static", "async", "accessor", "readonly", "declare", "abstract", "override", "public", "private", "protected")
+
+// besideEntity tells whether a text goes on in an entity: it is one text for
+// JSX, whose line breaks are a space.
+func besideEntity(s *side, n int) bool {
+	before, after := s.siblings(n)
+	return s.kind(before) == "html_character_reference" || s.kind(after) == "html_character_reference"
 }
 
 // scriptInner takes parentheses off where they only group: what they hold is
@@ -170,6 +193,9 @@ func scriptSpelling(s *side, n int, text string) string {
 func scriptRewrite(b *builder, n int, field string) *tree.Node {
 	switch kind := b.kind(n); kind {
 	case "shorthand_property_identifier":
+		if b.tree.Source(n) == "__proto__" {
+			return nil // in the long form it is the prototype
+		}
 		return b.longhand(n, "pair", "identifier")
 	case "shorthand_property_identifier_pattern":
 		if b.parentKind(n) == "object_assignment_pattern" {
@@ -179,10 +205,13 @@ func scriptRewrite(b *builder, n int, field string) *tree.Node {
 	case "object_assignment_pattern":
 		return b.defaulted(n)
 	case "string":
-		if key := strings.Trim(b.tree.Source(n), `"'`); b.place(n) == "pair.key" && isPlainName(key) {
-			return b.leaf(n, label("property_identifier", field), key)
+		if text := b.tree.Source(n); b.place(n) == "pair.key" && len(text) > 2 && isPlainName(text[1:len(text)-1]) {
+			return b.leaf(n, label("property_identifier", field), text[1:len(text)-1])
 		}
 	case "jsx_text":
+		if besideEntity(b.side, n) {
+			return nil
+		}
 		return &tree.Node{Kind: "jsx text", Text: jsxText(b.tree.Source(n)), Literal: true, Line: b.line(n)}
 	case "identifier":
 		if b.place(n) == "arrow_function.parameter" {

@@ -1,10 +1,5 @@
 package languages
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
-
 // scriptFixed leaves name no variable.
 func scriptFixed(s *side, n int) bool {
 	switch parent := s.parentKind(n); parent {
@@ -20,8 +15,8 @@ func scriptFixed(s *side, n int) bool {
 	case "nested_identifier":
 		return s.field(n) == "property"
 	case "jsx_opening_element", "jsx_closing_element", "jsx_self_closing_element":
-		first, _ := utf8.DecodeRuneInString(s.tree.Source(n))
-		return !unicode.IsUpper(first) && first != '_' && first != '$'
+		first := s.tree.Source(n)[0]
+		return first >= 'a' && first <= 'z'
 	}
 	return false
 }
