@@ -96,6 +96,9 @@ func classOf(e ledger.Entry) string {
 		default:
 			text += ", declared as " + c.Declared
 		}
+		if c.Reason != "" {
+			text += ": " + c.Reason
+		}
 	}
 	return text
 }

@@ -3,10 +3,11 @@ package data
 import (
 	"bytes"
 	"regexp"
+	"sync"
 )
 
 // shortTime is a time without seconds, which TOML 1.0 does not have.
-var shortTime = regexp.MustCompile(`^\d\d:\d\d([^:\d]|$)`)
+var shortTime = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d\d:\d\d([^:\d]|$)`) })
 
 // newerTOML is the first line that uses what TOML 1.1 added: line breaks,
 // comments and a last comma in inline tables, the escapes \e and \x, times
@@ -45,7 +46,7 @@ func newerTOML(content []byte) int {
 				return line
 			}
 			open = open[:len(open)-1]
-		case c >= 0x80 || shortTime.Match(rest[:min(len(rest), 6)]) && (i == 0 || !isDigit(content[i-1])):
+		case c >= 0x80 || shortTime().Match(rest[:min(len(rest), 6)]) && (i == 0 || !isDigit(content[i-1])):
 			return line
 		}
 		comma = c == ','

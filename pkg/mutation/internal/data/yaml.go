@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -26,26 +27,30 @@ func YAML(ctx context.Context, files []verdict.File, limits verdict.Limits) verd
 
 // dialects are spellings that YAML 1.1 and 1.2 do not read alike. They must
 // stand equally often on both sides.
-var dialects = []struct {
+var dialects = sync.OnceValue(func() []dialect {
+	return []dialect{
+		{regexp.MustCompile("[\u0085\u2028\u2029]"), "a character that is a line break in YAML 1.1 only"},
+		{regexp.MustCompile(`["'\]}]:[^\s,\]}]`), "a colon without a space behind a quoted key"},
+		{regexp.MustCompile(`\\/`), `the escape "\/", which is known in YAML 1.2 only`},
+		{regexp.MustCompile("\uFEFF"), "a byte order mark"},
+		{regexp.MustCompile(`\r[^\n]|\r$`), "a carriage return without a line feed"},
+		{regexp.MustCompile(`(?m)^[ \t]*\t`), "a tab in the indentation"},
+	}
+})
+
+type dialect struct {
 	pattern *regexp.Regexp
 	what    string
-}{
-	{regexp.MustCompile("[\u0085\u2028\u2029]"), "a character that is a line break in YAML 1.1 only"},
-	{regexp.MustCompile(`["'\]}]:[^\s,\]}]`), "a colon without a space behind a quoted key"},
-	{regexp.MustCompile(`\\/`), `the escape "\/", which is known in YAML 1.2 only`},
-	{regexp.MustCompile("\uFEFF"), "a byte order mark"},
-	{regexp.MustCompile(`\r[^\n]|\r$`), "a carriage return without a line feed"},
-	{regexp.MustCompile(`(?m)^[ \t]*\t`), "a tab in the indentation"},
 }
 
 // magic is a first line by which programs know a file, such as
 // "#cloud-config".
-var magic = regexp.MustCompile(`\A#[^\s#].*`)
+var magic = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A#[^\s#].*`) })
 
-var yamlDirective = regexp.MustCompile(`(?m)^%`)
+var yamlDirective = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^%`) })
 
 func checkDialect(f verdict.File) *verdict.Verdict {
-	for _, d := range dialects {
+	for _, d := range dialects() {
 		b, a := d.pattern.FindAllIndex(f.Before, -1), d.pattern.FindAllIndex(f.After, -1)
 		if len(b) != len(a) {
 			line := 0
@@ -56,11 +61,11 @@ func checkDialect(f verdict.File) *verdict.Verdict {
 			return &v
 		}
 	}
-	if !bytes.Equal(magic.Find(f.Before), magic.Find(f.After)) {
+	if !bytes.Equal(magic().Find(f.Before), magic().Find(f.After)) {
 		v := verdict.Unprovenf(f.Path, 1, "the comment in the first line changed, by which programs know such files")
 		return &v
 	}
-	if yamlDirective.Match(f.Before) || yamlDirective.Match(f.After) {
+	if yamlDirective().Match(f.Before) || yamlDirective().Match(f.After) {
 		v := verdict.Unprovenf(f.Path, 0, "a line begins with %%, which can change how the rest is read")
 		return &v
 	}
@@ -210,7 +215,7 @@ func (r *yamlReader) mapping(n *yaml.Node, nested int) (value, error) {
 // plainString are plain scalars that every version and schema reads as
 // strings, but for the words below: they begin as no number, date, merge or
 // null does.
-var plainString = regexp.MustCompile(`^[A-Za-z_/]`)
+var plainString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_/]`) })
 
 // reserved words are booleans, nulls or numbers to some reader, in any case of
 // letters.
@@ -227,7 +232,7 @@ func scalarText(n *yaml.Node) string {
 		return fmt.Sprintf("tagged %s %d %s", n.Tag, n.Style&^yaml.TaggedStyle, n.Value)
 	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		return "string " + n.Value
-	case plainString.MatchString(n.Value) && !reserved[strings.ToLower(n.Value)]:
+	case plainString().MatchString(n.Value) && !reserved[strings.ToLower(n.Value)]:
 		return "string " + n.Value
 	}
 	return "plain " + n.Value

@@ -49,7 +49,7 @@ func (s *side) helperOf(d *tree.Decl) *helper {
 		return nil
 	}
 	o := d.Objects[0]
-	if token.IsExported(o.Name) || o.Pinned != "" || predeclared[o.Name] || slices.ContainsFunc(s.files, func(f *source) bool { return f.mentions(o.Name) }) {
+	if token.IsExported(o.Name) || o.Pinned != "" || predeclared()[o.Name] || slices.ContainsFunc(s.files, func(f *source) bool { return f.mentions(o.Name) }) {
 		return nil
 	}
 	in, out, body := n.Kids[1].Kids[0], n.Kids[1].Kids[1], n.Kids[2]
@@ -112,7 +112,7 @@ func (h *helper) varies(n *tree.Node, truth bool) bool {
 
 func (h *helper) callVaries(n *tree.Node, truth bool) bool {
 	callee := n.Kids[0]
-	if callee == nil || callee.Kind == "name" && callee.Object == nil && predeclared[callee.Text] && !exactTypes[callee.Text] {
+	if callee == nil || callee.Kind == "name" && callee.Object == nil && predeclared()[callee.Text] && !exactTypes[callee.Text] {
 		return false
 	}
 	// What has one argument may be a conversion.

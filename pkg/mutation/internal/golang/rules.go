@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
 )
@@ -28,12 +29,14 @@ var wellKnown = words(`Add After Alignment AppendBinary AppendText As Async At B
 	UnmarshalXMLAttr UnreadByte UnreadRune Unwrap Valid Value Visit Walk Write WriteAt WriteByte WriteContext WriteHeader WriteRune
 	WriteString WriteTo`)
 
-func words(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		set[w] = true
-	}
-	return set
+func words(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for _, w := range strings.Fields(list) {
+			set[w] = true
+		}
+		return set
+	})
 }
 
 // rules say which renamings keep what a program does.
@@ -104,7 +107,7 @@ func (r *rules) object(b, a *tree.Object) string {
 
 func (r *rules) global(b, a *tree.Object) string {
 	for _, o := range []*tree.Object{b, a} {
-		if predeclared[o.Name] {
+		if predeclared()[o.Name] {
 			return fmt.Sprintf("%q is predeclared, and means something else in the other files", o.Name)
 		}
 	}
@@ -141,7 +144,7 @@ func (r *rules) member(b, a *tree.Object) string {
 	if token.IsExported(b.Name) != token.IsExported(a.Name) {
 		return "exported members are found by packages that read them at run time"
 	}
-	if isMethod(b) && (wellKnown[b.Name] || wellKnown[a.Name]) {
+	if isMethod(b) && (wellKnown()[b.Name] || wellKnown()[a.Name]) {
 		return "the standard library looks for methods of such a name"
 	}
 	if has(r.owners[b], a.Name) || has(r.owners[a], b.Name) {

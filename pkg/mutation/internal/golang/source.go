@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
 )
@@ -83,7 +84,9 @@ func parseError(err error) error {
 
 // directive is the form that Go's tools obey: no space behind the slashes, a
 // word, a colon, a word. The older ones have forms of their own.
-var directive = regexp.MustCompile(`^//([a-z0-9]+:[a-z0-9]|line |export |extern |sys(nb)?\s|nolint\b)|^/\*line |^//\s*(\+build\b|#nosec)|^// Code generated .* DO NOT EDIT\.$`)
+var directive = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^//([a-z0-9]+:[a-z0-9]|line |export |extern |sys(nb)?\s|nolint\b)|^/\*line |^//\s*(\+build\b|#nosec)|^// Code generated .* DO NOT EDIT\.$`)
+})
 
 // findMarks keeps the comments that are directives, and those of examples,
 // whose last one says what the example must print.
@@ -93,7 +96,7 @@ func (f *source) findMarks(content []byte) {
 		for _, c := range group.List {
 			inExample := slices.ContainsFunc(examples, func(body *ast.BlockStmt) bool { return body.Pos() <= c.Pos() && c.End() <= body.End() })
 			isImportComment := f.line(c.Pos()) == f.line(f.ast.Name.End()) && c.Pos() > f.ast.Name.End() && strings.Contains(c.Text, "import")
-			if !inExample && !isImportComment && !directive.MatchString(c.Text) {
+			if !inExample && !isImportComment && !directive().MatchString(c.Text) {
 				continue
 			}
 			text := c.Text

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
@@ -82,15 +83,15 @@ func split(content []byte) (lines []line) {
 }
 
 var (
-	fence = regexp.MustCompile("^([ ]{0,3}|[ ]*)(`{3,}|~{3,})")
+	fence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^([ ]{0,3}|[ ]*)(`{3,}|~{3,})") })
 	// opaque lines hold what is not followed here: raw HTML, code in
 	// quotations or directly behind the mark of a list.
-	opaque = regexp.MustCompile("^[ \t]*<|^[ \t]*(>|[-+*]|[0-9]+[.)]).*(```|~~~)")
+	opaque = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[ \t]*<|^[ \t]*(>|[-+*]|[0-9]+[.)]).*(```|~~~)") })
 )
 
 // plain drops the white space that Markdown ignores.
 func plain(lines []line) (kept []line) {
-	if slices.ContainsFunc(lines, func(l line) bool { return opaque.MatchString(l.text) }) || !balanced(lines) {
+	if slices.ContainsFunc(lines, func(l line) bool { return opaque().MatchString(l.text) }) || !balanced(lines) {
 		return lines
 	}
 	closing, near := "", nearCode(lines)
@@ -102,8 +103,8 @@ func plain(lines []line) (kept []line) {
 			}
 		case i == 0 && (l.text == "---" || l.text == "+++"):
 			return lines // front matter
-		case fence.MatchString(l.text):
-			closing = fence.FindStringSubmatch(l.text)[2]
+		case fence().MatchString(l.text):
+			closing = fence().FindStringSubmatch(l.text)[2]
 		case isBlank(l.text):
 			if !near[i] {
 				if i > 0 && isBlank(lines[i-1].text) {
@@ -124,7 +125,7 @@ func balanced(lines []line) bool {
 	closing := ""
 	for _, l := range lines {
 		if closing == "" {
-			if m := fence.FindStringSubmatch(l.text); m != nil {
+			if m := fence().FindStringSubmatch(l.text); m != nil {
 				closing = m[2]
 			}
 		} else if strings.HasPrefix(strings.TrimLeft(l.text, " "), closing) && strings.Trim(l.text, " \t"+closing[:1]) == "" {
