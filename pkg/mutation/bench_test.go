@@ -45,7 +45,7 @@ func BenchmarkJudge(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(int64(len(before)))
 				for b.Loop() {
-					if v := mutation.Judge(b.Context(), []mutation.File{{Path: c.path, Before: before, After: after}}); v.Evidence != mutation.Proven {
+					if v := mutation.JudgeWithin(b.Context(), []mutation.File{{Path: c.path, Before: before, After: after}}, patient()); v.Evidence != mutation.Proven {
 						b.Fatal(v.Reason)
 					}
 				}

@@ -82,7 +82,7 @@ func (c *labelled) judge(t *testing.T) mutation.Verdict {
 	for _, name := range slices.Sorted(mapsKeys(c.files)) {
 		files = append(files, *c.files[name])
 	}
-	return mutation.Judge(t.Context(), files)
+	return mutation.JudgeWithin(t.Context(), files, patient())
 }
 
 // TestCorpus holds every label, and says how many of the pairs are refactors.

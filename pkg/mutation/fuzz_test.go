@@ -20,7 +20,7 @@ import (
 // fuzzLimits keep one input short; what a judge says within them holds for
 // larger ones.
 func fuzzLimits() mutation.Limits {
-	return mutation.Limits{Size: 1 << 16, Total: 1 << 17, Time: 5 * time.Second, Depth: 200}
+	return mutation.Limits{Size: 1 << 16, Total: 1 << 17, Time: time.Minute, Depth: 200}
 }
 
 // FuzzJudge gives any two texts as versions of a file of each kind. No judge

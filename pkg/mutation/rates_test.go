@@ -50,7 +50,14 @@ func goPackages() []string {
 }
 
 func judgeOne(t testing.TB, name string, before, after []byte) mutation.Verdict {
-	return mutation.Judge(t.Context(), []mutation.File{{Path: name, Before: before, After: after}})
+	return mutation.JudgeWithin(t.Context(), []mutation.File{{Path: name, Before: before, After: after}}, patient())
+}
+
+// patient limits do not depend on how busy the machine is.
+func patient() mutation.Limits {
+	limits := mutation.DefaultLimits()
+	limits.Time = 10 * time.Minute
+	return limits
 }
 
 func isRefactor(v mutation.Verdict) bool {

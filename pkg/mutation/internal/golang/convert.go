@@ -45,7 +45,21 @@ func (c *converter) enter() bool {
 func (c *converter) leave() { c.nested-- }
 
 func (c *converter) node(at token.Pos, kind, text string, kids ...*tree.Node) *tree.Node {
-	return &tree.Node{Kind: kind, Text: text, Line: c.src.line(at), Kids: kids}
+	n := c.fresh()
+	n.Kind, n.Text, n.Line, n.Kids = kind, text, c.src.line(at), kids
+	return n
+}
+
+// slabSize is how many nodes are allocated at once.
+const slabSize = 128
+
+func (s *side) fresh() *tree.Node {
+	if len(s.slab) == 0 {
+		s.slab = make([]tree.Node, slabSize)
+	}
+	n := &s.slab[0]
+	s.slab = s.slab[1:]
+	return n
 }
 
 // in runs body in a block of its own.

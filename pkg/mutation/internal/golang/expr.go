@@ -13,7 +13,9 @@ import (
 func (c *converter) use(id *ast.Ident) *tree.Node {
 	if id.Name != "_" {
 		if o := c.scope.lookup(id.Name); o != nil {
-			return &tree.Node{Kind: "name", Object: o, Line: c.src.line(id.Pos())}
+			n := c.node(id.Pos(), "name", "")
+			n.Object = o
+			return n
 		}
 	}
 	return c.node(id.Pos(), "name", id.Name)

@@ -34,6 +34,7 @@ type side struct {
 	// whose they are.
 	fixed map[string]bool
 
+	slab       []tree.Node
 	typeOfNode map[*tree.Node]*tree.Node
 	count      int
 	err        error
