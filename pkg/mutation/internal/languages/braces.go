@@ -45,7 +45,7 @@ func (s *side) bodyOf(n int, field string) uint32 {
 
 // conceal makes a node's names unusable for renames.
 func (s *side) conceal(n int) {
-	s.opaque = append(s.opaque, freeText{s.tree.Source(n), s.tree.Nodes[n].Start, s.scopeAt(n).region()})
+	s.opaque = append(s.opaque, freeText{s.tree.Source(n), s.tree.Nodes[n].Start, s.scopeAt(n).region(), false})
 }
 
 // lists makes a comma at the end of lists optional.

@@ -48,11 +48,11 @@ func (b *builder) node(n int, field string) *tree.Node {
 	case b.named(n) && b.language.names[kind]:
 		return b.name(n, field)
 	case b.language.opaque != nil && b.language.opaque(b.side, n):
-		b.opaque = append(b.opaque, freeText{b.tree.Source(n), b.tree.Nodes[n].Start, b.scope.region()})
+		b.opaque = append(b.opaque, freeText{b.tree.Source(n), b.tree.Nodes[n].Start, b.scope.region(), strings.HasPrefix(kind, "preproc")})
 		return b.leaf(n, label(kind, field), b.literal(n))
 	case b.isLeaf(n) || b.language.whole[kind]:
 		if b.language.whole[kind] || strings.Contains(kind, "content") || strings.Contains(kind, "fragment") {
-			b.quoted = append(b.quoted, freeText{quotedWord(b.tree.Source(n)), b.tree.Nodes[n].Start, b.scope.region()})
+			b.quoted = append(b.quoted, freeText{quotedWord(b.tree.Source(n)), b.tree.Nodes[n].Start, b.scope.region(), false})
 		}
 		return b.leaf(n, label(kind, field), b.literal(n))
 	}
@@ -156,7 +156,7 @@ func (b *builder) gap(made *tree.Node, n int, from, to uint32) {
 			return
 		}
 	}
-	b.opaque = append(b.opaque, freeText{text, from, b.scope.region()})
+	b.opaque = append(b.opaque, freeText{text, from, b.scope.region(), false})
 	made.Kids = append(made.Kids, &tree.Node{Kind: "text", Text: text, Line: b.lineAt(from), Literal: true})
 }
 
@@ -173,7 +173,7 @@ func (b *builder) name(n int, field string) *tree.Node {
 		o = b.lookup(b.scope, text, at)
 	}
 	if o == nil {
-		b.free = append(b.free, freeText{text, at, b.scope.region()})
+		b.free = append(b.free, freeText{text, at, b.scope.region(), false})
 		made.Text = text
 		return made
 	}

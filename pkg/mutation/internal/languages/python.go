@@ -365,7 +365,7 @@ func pythonMatch(s *side, match int) {
 			if o := s.lookup(s.scopeAt(n), name, 0); o != nil {
 				o.pin("a pattern has that name")
 			}
-			s.opaque = append(s.opaque, freeText{name, s.tree.Nodes[n].Start, s.scopeAt(n).region()})
+			s.opaque = append(s.opaque, freeText{name, s.tree.Nodes[n].Start, s.scopeAt(n).region(), false})
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (s *side) disturbs(o *object, old, new string) string {
 		}
 	}
 	for _, f := range s.opaque {
-		if s.within(o.region, f.at) && mentions(f.text, old, new) {
+		if (f.anywhere || s.within(o.region, f.at)) && mentions(f.text, old, new) {
 			return fmt.Sprintf("the text in line %d may use the name", s.lineAt(f.at))
 		}
 	}

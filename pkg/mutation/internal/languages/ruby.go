@@ -47,7 +47,7 @@ func ruby() *language {
 				}
 				// Also with a receiver: it is a method then, and gets the block's text.
 				sc := s.scopeAt(n)
-				s.free = append(s.free, freeText{s.tree.Source(n), s.tree.Nodes[n].Start, sc.region()})
+				s.free = append(s.free, freeText{s.tree.Source(n), s.tree.Nodes[n].Start, sc.region(), false})
 			}
 		}
 	}

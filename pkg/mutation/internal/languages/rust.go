@@ -98,7 +98,7 @@ func rustMacro(s *side, n int) {
 					break
 				}
 				name, tail, _ := strings.Cut(after, "}")
-				s.opaque = append(s.opaque, freeText{name, s.tree.Nodes[c].Start, s.scopeAt(c).region()})
+				s.opaque = append(s.opaque, freeText{name, s.tree.Nodes[c].Start, s.scopeAt(c).region(), false})
 				rest = tail
 			}
 		case "identifier":

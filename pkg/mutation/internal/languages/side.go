@@ -38,6 +38,8 @@ type freeText struct {
 	at   uint32
 	// region is the function or file around it.
 	region *scope
+	// anywhere is set for text that is put elsewhere: the body of a macro.
+	anywhere bool
 }
 
 type resolvedLeaf struct {
