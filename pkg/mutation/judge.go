@@ -33,8 +33,6 @@ func Judge(ctx context.Context, files []File) Verdict {
 // JudgeWithin compares the files of one call together. Reaching a limit is
 // Unproven, and so is the end of ctx.
 func JudgeWithin(ctx context.Context, files []File, limits Limits) Verdict {
-	ctx, cancel := context.WithTimeout(ctx, limits.Time)
-	defer cancel()
 	changed, total := make([]File, 0, len(files)), 0
 	for _, f := range files {
 		if bytes.Equal(f.Before, f.After) && !f.Created() && !f.Deleted() && !f.Moved() {
@@ -51,6 +49,12 @@ func JudgeWithin(ctx context.Context, files []File, limits Limits) Verdict {
 	case total > limits.Total:
 		return verdict.Unprovenf(changed[0].Path, 0, "%d bytes are more than are compared together (%d)", total, limits.Total)
 	}
+	// What a language needs once is not part of the time of a comparison.
+	for _, f := range changed {
+		languages.Prepare(ctx, languageOf(f))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limits.Time)
+	defer cancel()
 	return combine(ctx, changed, limits)
 }
 

@@ -27,7 +27,7 @@ func (b *builder) node(n int, field string) *tree.Node {
 		if text = b.tree.Source(n); b.language.kept == nil || !b.language.kept(b.side, n, text) {
 			return nil
 		}
-		return b.leaf(n, "comment", strings.TrimRight(text, space))
+		return b.leaf(n, "comment", folded(text))
 	}
 	if b.language.optional(b.side, n) {
 		return nil
@@ -57,6 +57,15 @@ func (b *builder) node(n int, field string) *tree.Node {
 		return b.leaf(n, label(kind, field), b.literal(n))
 	}
 	return b.branch(n, field)
+}
+
+// folded is a comment without the indentation of its lines.
+func folded(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.Trim(line, space)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (b *builder) isLeaf(n int) bool { return int(b.tree.Nodes[n].Next) == n+1 }
@@ -98,7 +107,11 @@ func label(kind, field string) string {
 // branch builds a node that has parts. What stands between them is layout only
 // if it is white space.
 func (b *builder) branch(n int, field string) *tree.Node {
-	made := &tree.Node{Kind: label(b.kind(n), field), Line: b.line(n), Literal: true}
+	kind := b.kind(n)
+	if other := b.language.same[kind]; other != "" {
+		kind = other
+	}
+	made := &tree.Node{Kind: label(kind, field), Line: b.line(n), Literal: true}
 	if sc := b.scopes[n]; sc != nil {
 		defer func(outer *scope) { b.scope = outer }(b.scope)
 		b.scope = sc

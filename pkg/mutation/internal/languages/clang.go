@@ -25,7 +25,10 @@ func clang(grammar treesitter.Language) *language {
 	}
 	l.spelling = func(s *side, n int, text string) string {
 		if strings.HasPrefix(s.kind(n), "preproc") {
-			return preprocessed(text)
+			if text = preprocessed(text); strings.HasPrefix(text, "# ") {
+				text = "#" + text[2:]
+			}
+			return text
 		}
 		return text
 	}

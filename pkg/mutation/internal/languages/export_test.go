@@ -25,7 +25,7 @@ var spaced = setOf("string_array", "symbol_array", "heredoc_body", "uninterprete
 
 // Tokens are the leaves of a text; nil if the parser does not understand it.
 func Tokens(name string, text []byte) []Token {
-	l := languages[treesitter.Language(name)]
+	l := tables()[treesitter.Language(name)]
 	t, err := parsers.Parse(context.Background(), l.grammar, text)
 	if err != nil {
 		return nil

@@ -12,9 +12,9 @@ import (
 
 // Names are the languages that Judge compares.
 func Names() []string {
-	names := make([]string, 0, len(languages))
+	names := make([]string, 0, len(treesitter.Languages()))
 	for _, language := range treesitter.Languages() {
-		if languages[language] != nil {
+		if tables()[language] != nil {
 			names = append(names, string(language))
 		}
 	}
@@ -24,9 +24,17 @@ func Names() []string {
 // parsers are shared by all comparisons of the process.
 var parsers treesitter.Parsers
 
+// Prepare loads what the judge of a language needs, which is not to be counted
+// as time of a comparison. What goes wrong is reported by the judge.
+func Prepare(ctx context.Context, name string) {
+	if l := tables()[treesitter.Language(name)]; l != nil {
+		_ = parsers.Prepare(ctx, l.grammar)
+	}
+}
+
 // Judge returns the judge of a language; nil if there is none.
 func Judge(name string) verdict.Judge {
-	l := languages[treesitter.Language(name)]
+	l := tables()[treesitter.Language(name)]
 	if l == nil {
 		return nil
 	}

@@ -36,6 +36,8 @@ type language struct {
 	optional func(s *side, node int) bool
 	// inner is the node that stands for this one (redundant parentheses), or -1.
 	inner func(s *side, node int) int
+	// same has kinds of nodes that are others in parentheses.
+	same map[string]string
 	// rewrite builds a node in another form; nil leaves it to the general one.
 	rewrite func(b *builder, node int, field string) *tree.Node
 	// newlines are the kinds of nodes in which a line break after the first

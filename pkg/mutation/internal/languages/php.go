@@ -3,6 +3,7 @@ package languages
 import (
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
@@ -18,6 +19,7 @@ func php() *language {
 	l.exact = setOf("string", "encapsed_string", "heredoc", "heredoc_body", "nowdoc", "nowdoc_body", "nowdoc_string", "shell_command_expression",
 		"text", "text_interpolation", "string_content")
 	l.optional = lists("array_creation_expression", "arguments", "formal_parameters", "match_block")
+	l.rewrite = phpRewrite
 	l.fixed = func(s *side, n int) bool {
 		return s.place(n) == "scoped_property_access_expression.name" || s.parentKind(n) == "property_element" || s.tree.Source(n) == "$this"
 	}
@@ -88,4 +90,17 @@ func phpVariable(s *side, n int, in *scope) {
 	case kind == "parameter" && s.above(n, setOf("anonymous_function", "arrow_function")) < 0:
 		o.share() // callers can name it
 	}
+}
+
+// phpRewrite builds texts in which both kinds of quotes mean the same.
+func phpRewrite(b *builder, n int, field string) *tree.Node {
+	if k := b.kind(n); k != "string" && k != "encapsed_string" {
+		return nil
+	}
+	text := b.tree.Source(n)
+	if len(text) < 2 || strings.ContainsAny(text[1:len(text)-1], "'\"\\$") || text[0] != '\'' && text[0] != '"' {
+		return nil
+	}
+	b.quoted = append(b.quoted, freeText{quotedWord(text), b.tree.Nodes[n].Start, b.scope.region(), false})
+	return b.leaf(n, label("string", field), "="+text[1:len(text)-1])
 }

@@ -17,6 +17,7 @@ func python() *language {
 		exact:         setOf("string", "string_content", "interpolation", "format_specifier"),
 		opaque:        pythonOpaque,
 		optional:      pythonOptional,
+		same:          map[string]string{"tuple": "expression_list", "tuple_pattern": "pattern_list"},
 		inner:         pythonInner,
 		foldsLineEnds: true,
 		names:         setOf("identifier"),
@@ -81,13 +82,12 @@ func pythonSpelling(s *side, n int, text string) string {
 	switch s.kind(n) {
 	case "string_start", "string_end":
 		whole := s.parent(n)
-		if body := s.tree.Source(whole); strings.ContainsAny(strings.TrimRight(strings.TrimLeft(body, "rRbBuUfF'\""), "'\""), "'\"\\") {
+		start, end := s.first(whole, "string_start"), s.first(whole, "string_end")
+		if start < 0 || end < 0 || strings.ContainsAny(string(s.tree.Text[s.tree.Nodes[start].End:s.tree.Nodes[end].Start]), "'\"") {
 			return text
 		}
 		prefix := strings.TrimRight(text, "'\"")
-		if quotes := text[len(prefix):]; len(quotes) == 1 {
-			return strings.TrimPrefix(strings.ToLower(prefix), "u") + `"`
-		}
+		return strings.TrimPrefix(strings.ToLower(prefix), "u") + strings.ReplaceAll(text[len(prefix):], "'", `"`)
 	}
 	return text
 }
@@ -111,14 +111,14 @@ func pythonOptional(s *side, n int) bool {
 	case ";":
 		return true
 	case "(", ")":
-		return parent == "import_from_statement"
+		return parent == "import_from_statement" || parent == "tuple" || parent == "tuple_pattern"
 	case ",":
 		before, after := s.siblings(n)
 		if parent == "import_from_statement" {
 			return before >= 0 && s.named(before) && (after < 0 || s.kind(after) == ")")
 		}
-		if parent == "tuple" || parent == "tuple_pattern" {
-			return before >= 0 && after >= 0 && s.kind(after) == ")" && s.parts(s.parent(n)) > 1
+		if parent == "tuple" || parent == "tuple_pattern" || parent == "expression_list" || parent == "pattern_list" {
+			return before >= 0 && (after < 0 || s.kind(after) == ")") && s.parts(s.parent(n)) > 1
 		}
 		return s.trailing(n, pythonLists)
 	}

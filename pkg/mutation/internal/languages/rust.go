@@ -18,11 +18,28 @@ func rust() *language {
 	l.exact = setOf("string_literal", "raw_string_literal", "char_literal")
 	l.foldsLineEnds = true
 	l.optional = func(s *side, n int) bool {
-		if s.kind(n) == "," && s.parentKind(n) == "tuple_expression" {
+		if s.kind(n) != "," {
 			return false
 		}
-		return s.trailing(n, setOf("arguments", "parameters", "field_initializer_list", "field_declaration_list", "enum_variant_list", "array_expression",
-			"use_list", "type_parameters", "type_arguments", "ordered_field_declaration_list"))
+		before, after := s.siblings(n)
+		switch s.parentKind(n) {
+		case "match_arm":
+			return true
+		case "where_clause":
+			return after < 0
+		case "tuple_expression", "tuple_type", "tuple_pattern":
+			return before >= 0 && after >= 0 && s.kind(after) == ")" && s.parts(s.parent(n)) > 1
+		}
+		return s.trailing(n, rustLists)
+	}
+	// A jump has no value: a semicolon after it changes nothing.
+	l.inner = func(s *side, n int) int {
+		if s.kind(n) == "expression_statement" {
+			if k := s.kind(n + 1); k == "return_expression" || k == "break_expression" || k == "continue_expression" {
+				return n + 1
+			}
+		}
+		return -1
 	}
 	l.fixed = rustFixed
 	l.rewrite = rustRewrite
@@ -42,6 +59,9 @@ func rust() *language {
 	}
 	return l
 }
+
+var rustLists = setOf("arguments", "parameters", "field_initializer_list", "field_declaration_list", "enum_variant_list", "array_expression", "use_list",
+	"type_parameters", "type_arguments", "ordered_field_declaration_list", "struct_pattern", "slice_pattern", "tuple_struct_pattern")
 
 func rustFixed(s *side, n int) bool {
 	switch s.parentKind(n) {

@@ -79,6 +79,8 @@ func scriptOptional(s *side, n int) bool {
 	case ",":
 		parent := s.parentKind(n)
 		return parent == "object_type" || parent == "interface_body" || s.trailing(n, scriptLists)
+	case "arguments":
+		return s.parentKind(n) == "new_expression" && s.parts(n) == 0
 	case "jsx_text":
 		return jsxText(s.tree.Source(n)) == "" && !besideEntity(s, n)
 	case "empty_statement":
@@ -152,10 +154,23 @@ func scriptGroups(s *side, n, inner int) bool {
 	if field == "left" && (parent == "assignment_expression" || parent == "augmented_assignment_expression") {
 		return false
 	}
-	if parent == "update_expression" || s.contains(inner, setOf("in", "yield_expression", "arrow_function", "sequence_expression")) && parent != "arguments" && parent != "arrow_function" && parent != "variable_declarator" {
+	// Parsers of the language refuse what this one takes without them.
+	if parent == "update_expression" || mixesNullish(s, n, inner) {
 		return false
 	}
-	return s.above(n, setOf("for_statement")) < 0 || !s.contains(inner, setOf("in"))
+	return !s.contains(inner, setOf("in")) || s.above(n, setOf("for_statement", "for_in_statement")) < 0
+}
+
+// mixesNullish tells whether ?? and another operator of logic meet.
+func mixesNullish(s *side, n, inner int) bool {
+	operator := func(node int) string {
+		if s.kind(node) != "binary_expression" {
+			return ""
+		}
+		return s.tree.Source(s.child(node, "operator"))
+	}
+	outside, within := operator(s.parent(n)), operator(inner)
+	return outside != "" && within != "" && outside != within && (outside == "??" || within == "??")
 }
 
 // scriptSpelling writes texts with one kind of quotes, and keys without.
@@ -205,7 +220,7 @@ func scriptRewrite(b *builder, n int, field string) *tree.Node {
 	case "object_assignment_pattern":
 		return b.defaulted(n)
 	case "string":
-		if text := b.tree.Source(n); b.place(n) == "pair.key" && len(text) > 2 && isPlainName(text[1:len(text)-1]) {
+		if text := b.tree.Source(n); (b.place(n) == "pair.key" || b.place(n) == "pair_pattern.key") && len(text) > 2 && isPlainName(text[1:len(text)-1]) {
 			return b.leaf(n, label("property_identifier", field), text[1:len(text)-1])
 		}
 	case "jsx_text":

@@ -87,6 +87,16 @@ func (p *Parsers) Parse(ctx context.Context, language Language, text []byte) (*T
 	return tree, nil
 }
 
+// Prepare compiles the module of a language, if that was not done yet. It takes
+// longer than most texts do, on a busy machine seconds: who limits the time of
+// Parse should not count it.
+func (p *Parsers) Prepare(ctx context.Context, language Language) error {
+	p.start()
+	defer p.guard.RUnlock()
+	_, err := p.compile(ctx, language)
+	return err
+}
+
 func (p *Parsers) takeSlot(ctx context.Context) error {
 	p.makeSlots.Do(func() { p.slots = make(chan struct{}, atOnce) })
 	if ctx.Err() != nil {
