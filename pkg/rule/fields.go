@@ -45,7 +45,7 @@ func catalogue() []Field {
 		{Name: "command.line", kind: text, get: func(f *Facts) any { return f.Command.Line }, Doc: "The command line as the shell gets it. Empty where the call runs none; so are the other `command` fields."},
 		{Name: "command.cwd", kind: text, get: func(f *Facts) any { return f.Command.Cwd }, Doc: "The directory that it runs in, `.` for the workspace's root."},
 		{Name: "command.background", kind: truth, get: func(f *Facts) any { return f.Command.Background }, Doc: "It goes on behind the call."},
-		{Name: "command.programs", kind: cel.ListType(texts), get: func(f *Facts) any { return f.Command.Programs }, Doc: "The programs of the line, each a list of its name and arguments. Empty in this version: lines are not parsed yet."},
+		{Name: "command.programs", kind: cel.ListType(texts), get: func(f *Facts) any { return f.Command.Programs }, Doc: "The programs that the line can run, each a list of its name and its arguments as far as they are literal."},
 
 		{Name: "intent.id", kind: text, get: func(f *Facts) any { return f.Intent.ID }, Doc: "The selected intent. `UNTRACKED` where the operator lets calls pass without one."},
 		{Name: "intent.name", kind: text, get: func(f *Facts) any { return f.Intent.Name }, Doc: "Its name."},

@@ -40,7 +40,7 @@ func TestFieldsHaveTheirValues(t *testing.T) {
 		"command.line": `"go test"`, "command.cwd": `"sub"`, "command.background": "true", "command.programs": `[["go", "test"]]`,
 		"intent.id": `"INT-1"`, "intent.name": `"n"`, "intent.status": `"IN_PROGRESS"`, "intent.agent": `"ag"`, "intent.owned_scope": `["src/**"]`,
 		"session.client": `"c"`, "session.client_version": `"1"`, "session.model": `"m"`,
-		"class.declared": `"AST_REFACTOR"`, "class.computed": `"INTENT_EVOLUTION"`,
+		"class.declared": `"AST_REFACTOR"`, "class.computed": `"INTENT_EVOLUTION"`, "class.evidence": `"unproven"`,
 	}
 	for _, f := range rule.Fields() {
 		want, ok := values[f.Name]

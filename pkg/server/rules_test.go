@@ -172,6 +172,16 @@ func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
 	}
 }
 
+// A rule sees what a line runs, however it is written.
+func TestRulesSeePrograms(t *testing.T) {
+	b := ruledBench(t, `rules: [{name: no-curl, when: 'command.programs.exists(p, p.size() > 0 && p[0] == "curl")'}, {name: no-force, when: '["git", "push", "--force"] in command.programs'}]`)
+	s := b.selects("INT-001")
+	for _, line := range []string{`true && "cu"rl x`, `env A=1 curl x`, `sh -c 'curl x'`, `git push --for"ce"`} {
+		b.refused("RULE_VIOLATION", "execute_command", args{"session": s, "command": line})
+	}
+	b.ok("execute_command", args{"session": s, "command": "echo curl git push --force"})
+}
+
 // A rule sees text in any encoding, and empty text for what is none.
 func TestRulesSeeDecodedText(t *testing.T) {
 	b := ruledBench(t, `rules: [{name: word, when: 'effect.after.contains("größer")'}, {name: binary, when: 'effect.binary && effect.kind != "delete"'}]`)
