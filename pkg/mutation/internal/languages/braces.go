@@ -1,6 +1,10 @@
 package languages
 
-import "github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+import (
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+)
 
 // places says what a name declares by where it stands: "kind.field" of the leaf
 // in its parent, to the kind of object.
@@ -41,6 +45,24 @@ func (s *side) bodyOf(n int, field string) uint32 {
 		return s.tree.Nodes[body].Start
 	}
 	return s.tree.Nodes[n].End
+}
+
+// pinNamed pins the parameters that a call in the file names: the name of an
+// argument stands in a node of the given kind, before the given sign.
+func (s *side) pinNamed(argument, sign string) {
+	named := set{}
+	for n := range s.tree.Nodes {
+		if s.named(n) && s.parentKind(n) == argument {
+			if before, after := s.siblings(n); before < 0 && after >= 0 && s.kind(after) == sign {
+				named["$"+s.tree.Source(n)] = true
+			}
+		}
+	}
+	for _, o := range s.declared {
+		if o.Kind == "parameter" && named["$"+strings.TrimPrefix(o.Name, "$")] {
+			o.pin("a call names it")
+		}
+	}
 }
 
 // conceal makes a node's names unusable for renames.

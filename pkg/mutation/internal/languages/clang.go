@@ -45,6 +45,9 @@ func clang(grammar treesitter.Language) *language {
 		"if_statement": block, "while_statement": block, "switch_statement": block, "catch_clause": block, "do_statement": block,
 		"parameter_list": block, "case_statement": block, "template_declaration": block, "requires_expression": block,
 	}
+	if grammar == treesitter.CPlusPlus {
+		l.scopes["field_declaration_list"] = class
+	}
 	l.declare = clangDeclare
 	l.finish = clangFinish
 	l.reserved = setOf(clangKeywords...)
@@ -199,11 +202,39 @@ func (s *side) macros() set {
 }
 
 func clangFinish(s *side) {
+	used := s.macroWords()
 	for _, o := range s.declared {
-		if s.macros()[o.Name] {
+		switch {
+		case s.macros()[o.Name]:
 			o.pin("it is a macro, too")
+		case used[o.Name]:
+			o.pin("a macro has that name in it")
 		}
 	}
+}
+
+// macroWords are the names in the macros of the file, but for their parameters.
+func (s *side) macroWords() set {
+	used := set{}
+	for n := range s.tree.Nodes {
+		value := -1
+		if k := s.kind(n); k == "preproc_def" || k == "preproc_function_def" {
+			value = s.child(n, "value")
+		}
+		if value < 0 {
+			continue
+		}
+		own := set{}
+		if parameters := s.child(n, "parameters"); parameters >= 0 {
+			own = setOf(words(s.tree.Source(parameters))...)
+		}
+		for _, word := range words(s.tree.Source(value)) {
+			if !own[word] {
+				used[word] = true
+			}
+		}
+	}
+	return used
 }
 
 var clangKeywords = strings.Fields(`auto break case char const continue default do double else enum extern float for goto if inline int long

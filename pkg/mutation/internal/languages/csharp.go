@@ -36,7 +36,14 @@ func csharp() *language {
 		locals(s, n, in)
 	}
 	l.finish = func(s *side) {
+		s.pinNamed("argument", ":")
+		if strings.Contains(string(s.tree.Text), "CallerArgumentExpression") {
+			s.unsafe("a method that reads the text of its arguments")
+		}
 		for leaf, o := range s.declared {
+			if s.unsafeFor != "" {
+				o.pin("the file has " + s.unsafeFor)
+			}
 			if o.Kind == "parameter" && s.above(leaf, setOf("lambda_expression", "anonymous_method_expression")) < 0 {
 				o.share() // callers can name it
 			}

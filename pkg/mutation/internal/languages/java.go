@@ -59,7 +59,7 @@ func java() *language {
 		"method_declaration": function, "constructor_declaration": function, "compact_constructor_declaration": function, "lambda_expression": function,
 		"static_initializer": function, "block": block, "constructor_body": block, "for_statement": block, "enhanced_for_statement": block,
 		"try_with_resources_statement": block, "catch_clause": block, "switch_block_statement_group": block, "switch_block": block, "switch_rule": block,
-		"class_body": block,
+		"class_body": class, "enum_body": class,
 	}
 	l.reserved = setOf(javaKeywords...)
 	return l

@@ -33,10 +33,11 @@ func kotlin() *language {
 	}
 	l.scopes = map[string]scopeKind{"function_declaration": function, "anonymous_function": function, "lambda_literal": function, "secondary_constructor": function,
 		"anonymous_initializer": function, "getter": function, "setter": function, "block": block, "for_statement": block, "catch_block": block,
-		"when_expression": block, "when_entry": block, "class_body": block, "control_structure_body": block, "function_body": block, "while_statement": block,
+		"when_expression": block, "when_entry": block, "class_body": class, "control_structure_body": block, "function_body": block, "while_statement": block,
 		"do_while_statement": block}
 	l.declare = kotlinDeclare
 	l.finish = func(s *side) {
+		s.pinNamed("value_argument", "=")
 		for leaf, o := range s.declared {
 			if o.Kind == "parameter" && s.above(leaf, setOf("lambda_literal", "anonymous_function")) < 0 {
 				o.share() // callers can name it

@@ -28,7 +28,12 @@ func php() *language {
 	l.scopes = map[string]scopeKind{"function_definition": function, "method_declaration": function}
 	l.declare = phpDeclare
 	l.finish = func(s *side) {
+		s.pinNamed("argument", ":")
+		byName := strings.Contains(string(s.tree.Text), "$GLOBALS")
 		for _, o := range s.declared {
+			if byName && o.region.parent == nil {
+				o.pin("the file finds variables by their names")
+			}
 			if s.unsafeFor != "" {
 				o.pin("the file has " + s.unsafeFor)
 			}

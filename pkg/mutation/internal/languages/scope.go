@@ -93,18 +93,25 @@ func (o *object) share() {
 	}
 }
 
-// lookup finds what a name stands for at a place, or nil.
+// lookup finds what a name stands for at a place, or nil. A class between the
+// name and its declaration could have, or inherit, a member of any name.
 func (s *side) lookup(from *scope, name string, at uint32) *object {
+	crossed := false
 	for sc := from; sc != nil; sc = sc.parent {
 		if sc.kind == class && sc != from && s.language.closed {
 			continue
 		}
 		entries := sc.names[name]
 		for i := len(entries) - 1; i >= 0; i-- {
-			if entries[i].from <= at {
-				return entries[i].object
+			if entries[i].from > at {
+				continue
 			}
+			if crossed {
+				entries[i].object.pin("a class uses it that could inherit a member of that name")
+			}
+			return entries[i].object
 		}
+		crossed = crossed || sc.kind == class && !s.language.closed
 	}
 	return nil
 }
