@@ -107,5 +107,8 @@ func kotlinVariable(s *side, n, declaration int, in *scope) {
 	default:
 		return
 	}
-	s.addNamed(in, n, s.tree.Source(n), kind, from)
+	o := s.addNamed(in, n, s.tree.Source(n), kind, from)
+	if s.has(owner, "property_delegate") {
+		o.pin("what it is delegated to gets its name")
+	}
 }

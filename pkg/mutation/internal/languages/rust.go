@@ -267,7 +267,17 @@ func rustFinish(s *side) {
 			}
 		}
 	}
+	values := set{}
+	for n := range s.tree.Nodes {
+		switch s.place(n) {
+		case "const_item.name", "static_item.name", "struct_item.name":
+			values[s.tree.Source(n)] = true
+		}
+	}
 	for leaf, o := range s.declared {
+		if values[o.Name] {
+			o.pin("in a pattern it is a constant")
+		}
 		for n := leaf; n > 0; n = s.parent(n) {
 			if seen[n] {
 				o.pin("an attribute may look at the name")

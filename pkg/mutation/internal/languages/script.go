@@ -78,14 +78,17 @@ func scriptOptional(s *side, n int) bool {
 		return s.parentKind(n) != "for_statement" && s.parentKind(n) != "empty_statement" && !scriptModifies(s, n)
 	case ",":
 		parent := s.parentKind(n)
-		return parent == "object_type" || parent == "interface_body" || s.trailing(n, scriptLists)
+		return (parent == "object_type" || parent == "interface_body") && !scriptModifies(s, n) || s.trailing(n, scriptLists)
 	case "arguments":
 		return s.parentKind(n) == "new_expression" && s.parts(n) == 0
 	case "jsx_text":
 		return jsxText(s.tree.Source(n)) == "" && !besideEntity(s, n)
 	case "empty_statement":
 		parent := s.parentKind(n)
-		return parent == "program" || parent == "statement_block"
+		// After an empty statement a text is no directive.
+		_, after := s.siblings(n)
+		text := after >= 0 && s.kind(after) == "expression_statement" && s.kind(after+1) == "string"
+		return !text && (parent == "program" || parent == "statement_block")
 	}
 	return false
 }
@@ -93,12 +96,16 @@ func scriptOptional(s *side, n int) bool {
 // scriptModifies tells whether the semicolon n keeps a field from being a
 // modifier of what follows: get; is a field, and get before a method is not.
 func scriptModifies(s *side, n int) bool {
-	if s.parentKind(n) != "class_body" {
+	parent := s.parentKind(n)
+	if parent != "class_body" && parent != "interface_body" && parent != "object_type" {
 		return false
 	}
-	before, _ := s.siblings(n)
+	before, after := s.siblings(n)
 	if before < 0 {
 		return false
+	}
+	if after >= 0 && s.kind(after) == "call_signature" {
+		return true // or it is a method
 	}
 	parts := words(s.tree.Source(before))
 	return len(parts) > 0 && scriptModifiers[parts[len(parts)-1]]
