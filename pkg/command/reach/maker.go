@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -21,6 +22,8 @@ type Maker struct {
 	root    string
 	environ []string
 
+	listings listings
+
 	mu   sync.Mutex
 	made map[string]int // build places that commands hold and that were made for them, by how many
 }
@@ -28,7 +31,7 @@ type Maker struct {
 // New returns a Maker for the workspace at root, an absolute path without
 // links. The environment is the server's: it says where the user's caches are.
 func New(root string, environ []string) *Maker {
-	return &Maker{root: root, environ: environ, made: map[string]int{}}
+	return &Maker{root: root, environ: environ, made: map[string]int{}, listings: listings{now: time.Now}}
 }
 
 // Make works out what a command may reach, and makes the directories that it
@@ -73,7 +76,7 @@ func (m *Maker) survey(req Request) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &survey{root: m.root, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}}, nil
+	return &survey{root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}}, nil
 }
 
 // prepare makes the build places and the private caches.

@@ -23,8 +23,12 @@ type masked struct {
 // visit goes down the workspace. Inside says whether the directory lies in
 // something writable.
 func (m *masked) visit(dir string, at states, inside bool) error {
-	entries, known := m.list(dir)
-	open := known && m.roomy(at, entries) && !m.heldByLink(dir, entries, at)
+	found, known := m.list(dir)
+	entries := found.entries
+	open := known && m.roomy(at, entries) && !m.heldByLink(dir, m.undecided(found, at), at)
+	if open {
+		entries = m.undecided(found, at)
+	}
 	switch {
 	case open && !inside:
 		m.writable = append(m.writable, dir)

@@ -16,10 +16,10 @@ type pieces struct {
 // visit returns whether the directory, with all that is in it, may be written,
 // and if not, what in it may be.
 func (p *pieces) visit(dir string, at states) (whole bool, writable []string) {
-	entries, known := p.list(dir)
-	roomy := p.roomy(at, entries)
+	found, known := p.list(dir)
+	roomy := p.roomy(at, found.entries)
 	whole = known && roomy
-	for _, e := range entries {
+	for _, e := range found.entries {
 		name := path.Join(dir, e.name)
 		clean, inner := p.entry(dir, e, p.step(at, e.name))
 		switch {

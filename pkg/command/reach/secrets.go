@@ -11,8 +11,8 @@ func (s *survey) secrets() []string {
 	for len(todo) > 0 {
 		dir := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		entries, _ := s.list(dir)
-		for _, e := range entries {
+		listed, _ := s.list(dir)
+		for _, e := range listed.entries {
 			p := path.Join(dir, e.name)
 			switch isDir := e.kind.IsDir(); {
 			case isDir && s.rules.Secret(p+"/"), !isDir && s.rules.Secret(p):

@@ -2,14 +2,12 @@ package reach
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // maxEntries bounds how many entries of the workspace are looked at for one
@@ -19,6 +17,7 @@ const maxEntries = 200_000
 // survey looks at the workspace with the eyes of one request.
 type survey struct {
 	root     string
+	listings *listings
 	patterns []*pathglob.Pattern
 	all      bool // there is no scope: everything is in it
 	rules    Rules
@@ -121,45 +120,46 @@ type entry struct {
 	closed bool
 }
 
-// list reads a directory and judges the names in it. It reports false if that
-// cannot be known: then nothing in it may be written.
-func (s *survey) list(dir string) ([]entry, bool) {
+// list gives what a directory holds, with the names in it judged. It reports
+// false if that cannot be known: then nothing in it may be written.
+func (s *survey) list(dir string) (*listing, bool) {
 	if s.seen >= maxEntries {
 		s.short = true
-		return nil, false
+		return &listing{}, false
 	}
-	file, err := os.Open(filepath.Join(s.root, filepath.FromSlash(dir)))
-	if err != nil {
-		return nil, false
+	found, ok := s.listings.read(filepath.Join(s.root, filepath.FromSlash(dir)), dir)
+	if !ok {
+		return &listing{}, false
 	}
-	defer file.Close()
-	found, err := file.ReadDir(-1)
-	if err != nil {
-		return nil, false
+	s.seen += len(found.entries)
+	if !s.ruled() {
+		return found, true
 	}
-	s.seen += len(found)
-	entries := make([]entry, 0, len(found))
-	for _, e := range found {
-		one := entry{name: e.Name(), kind: e.Type()}
-		one.closed = s.closed(dir, one)
-		entries = append(entries, one)
+	judged := &listing{entries: slices.Clone(found.entries)}
+	for i := range judged.entries {
+		e := &judged.entries[i]
+		e.closed = e.closed || s.ignored(path.Join(dir, e.name), e.kind)
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
-	return entries, true
+	return judged, true
 }
 
-func (s *survey) closed(dir string, e entry) bool {
-	if suspicious(dir, e.name) && workspace.Protect(lastNames(dir, e.name)) != workspace.ProtectNone {
-		return true
-	}
-	if s.rules.Ignored == nil && s.rules.Secret == nil {
-		return false
-	}
-	p := path.Join(dir, e.name)
-	if e.kind.IsDir() {
+// ruled reports whether any name can be closed by a rule.
+func (s *survey) ruled() bool { return s.rules.Ignored != nil || s.rules.Secret != nil }
+
+func (s *survey) ignored(p string, kind fs.FileMode) bool {
+	if kind.IsDir() {
 		p += "/"
 	}
 	return is(s.rules.Ignored, p) || is(s.rules.Secret, p)
+}
+
+// undecided are the entries of a directory, to be written as a whole, that
+// need a look each: where the scope has all and there are no rules, few.
+func (s *survey) undecided(l *listing, at states) []entry {
+	if at.all && !s.ruled() {
+		return l.notable
+	}
+	return l.entries
 }
 
 func is(rule func(string) bool, path string) bool { return rule != nil && rule(path) }
@@ -189,7 +189,7 @@ func (s *survey) unexamined(dir string) bool {
 	if s.places[dir] {
 		return true
 	}
-	if s.rules.Ignored != nil || s.rules.Secret != nil {
+	if s.ruled() {
 		return false
 	}
 	switch path.Base(dir) {

@@ -76,7 +76,7 @@ func attacks() map[string]func([]string) error {
 		"kexec":          raw(unix.SYS_KEXEC_LOAD),
 		"module":         raw(unix.SYS_INIT_MODULE),
 		"tiocsti":        raw(unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&ring[0]))),
-		"tiocsti-high":   raw(unix.SYS_IOCTL, 0, 0x7f00000000|unix.TIOCSTI, uintptr(unsafe.Pointer(&ring[0]))),
+		"tiocsti-high":   raw(unix.SYS_IOCTL, 0, high(0x7f)|unix.TIOCSTI, uintptr(unsafe.Pointer(&ring[0]))),
 		"tioclinux":      raw(unix.SYS_IOCTL, 0, 0x541c, uintptr(unsafe.Pointer(&ring[0]))),
 		"x32":            x32,
 		"i386":           i386,
@@ -85,7 +85,7 @@ func attacks() map[string]func([]string) error {
 		"packets":        socket(unix.AF_PACKET, unix.SOCK_RAW, 0),
 		"crypto":         socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0),
 		"unix":           socket(unix.AF_UNIX, unix.SOCK_STREAM, 0),
-		"unix-high":      socket(unix.AF_UNIX|1<<32, unix.SOCK_STREAM, 0),
+		"unix-high":      socket(unix.AF_UNIX|int(high(1)), unix.SOCK_STREAM, 0),
 		"unix-datagrams": socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0),
 		"datagram-pair":  pair(unix.SOCK_DGRAM),
 		"raw-pair":       pair(unix.SOCK_RAW),
@@ -195,3 +195,7 @@ func connectUnix(a []string) error {
 	}
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: a[0]})
 }
+
+// high puts bits where only a 64-bit kernel has some: a filter must not be
+// fooled by what it does not compare.
+func high(bits uint64) uintptr { return uintptr(bits << 32) }
