@@ -149,7 +149,7 @@ func harmless(what string, v verdict.Verdict, text string, tokens []languages.To
 		}
 		return uses == 1 || os.Getenv("ORCHESTRA_SWEEP") != "" // there by hand: the name may be another's, too
 	}
-	for _, empty := range []string{`";"`, `","`, `"|"`, `"&"`, `"\n"`} {
+	for _, empty := range []string{`";"`, `","`, `"|"`, `"&"`, `"\n"`, `"# define"`, `"#define"`} {
 		if strings.HasPrefix(what, empty) || strings.HasPrefix(what, "swapped "+empty) {
 			return true
 		}
