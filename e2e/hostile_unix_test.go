@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // hostileFiles are what a repository could bring to have its way. Each program leaves a mark that shows it ran.
@@ -115,7 +117,7 @@ func TestHostileRepository(t *testing.T) {
 		t.Errorf("%s", r.text())
 	}
 	a.ok("write_to_file", args{"session": session, "path": "src/n.txt", "content": "x"})
-	a.ok("execute_command", args{"session": session, "command": "true"})
+	w.holdsCommands(a, session)
 	if ran := marks(t, mark); len(ran) > 0 {
 		t.Fatalf("ran: %v", ran)
 	}
@@ -144,6 +146,9 @@ func TestHostileRepository(t *testing.T) {
 	p = w.initialized()
 	a = p.agent()
 	session = a.selects("INT-001")
+	if r := a.ok("execute_command", args{"session": session, "command": "true"}); r.str("sandbox") != "none" {
+		t.Errorf("trusted, and the sandbox is %s", r.str("sandbox"))
+	}
 	a.ok("write_to_file", args{"session": session, "path": "src/a.txt", "content": "y"})
 	if ran := strings.Join(marks(t, mark), " "); !strings.Contains(ran, "-pre") || !strings.Contains(ran, "-post") {
 		t.Errorf("trusted, and ran only %q", ran)
@@ -165,6 +170,24 @@ func TestHostileRepository(t *testing.T) {
 	if ran := marks(t, mark); len(ran) > 0 {
 		t.Errorf("a changed file still starts %v", ran)
 	}
+}
+
+// holdsCommands demands that commands are held to the best level of this machine, whatever the repository says.
+func (w *workspace) holdsCommands(a agent, session string) {
+	w.t.Helper()
+	r := a.call("execute_command", args{"session": session, "command": "tee docs/a.md < src/a.txt"})
+	best := sandbox.Probe().Level
+	if r.str("sandbox") != string(best) {
+		w.t.Errorf("a command ran at %s, and this machine has %s", r.str("sandbox"), best)
+	}
+	if best != sandbox.None {
+		w.want("docs/a.md", "# A\n")
+		return
+	}
+	if r.str("error_type") != "COMMAND_OUT_OF_SCOPE" {
+		w.t.Errorf("a change out of scope is not told: %s", r.text())
+	}
+	w.write("docs/a.md", "# A\n")
 }
 
 // TestHostileLinks clones repositories with links where the governance files are: nothing is read through them.

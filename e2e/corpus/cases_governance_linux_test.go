@@ -1,0 +1,78 @@
+package corpus_test
+
+// governanceAttacks are on what the operator declared, with everything in
+// scope.
+func governanceAttacks() []attack {
+	return []attack{
+		{name: "the intents are rewritten", intent: "ALL", line: "sed -i 's/gen/**/' .orchestration/active_intents.yaml"},
+		{name: "config.yaml turns the sandbox off", intent: "ALL", line: "printf 'sandbox: \"off\"\\n' | tee .orchestration/config.yaml"},
+		{name: ".intentignore at the top, where there is none", intent: "ALL", line: "echo 'unscoped:**' | tee .intentignore"},
+		{name: ".intentignore in .orchestration", intent: "ALL", line: "rm .orchestration/.intentignore"},
+		{name: ".orchestration is renamed", intent: "ALL", line: "mv .orchestration other", alone: true},
+		{name: ".orchestration is deleted", intent: "ALL", line: "rm -rf .orchestration", alone: true},
+		{name: ".orchestration is renamed and another put in its place", intent: "ALL", line: "cp -a .orchestration src/copy; echo '# x' >> src/copy/active_intents.yaml; mv .orchestration src/old && mv src/copy .orchestration", alone: true},
+		{name: "the workspace, parent of .orchestration, is renamed", intent: "ALL", line: "cd / && mv {WS} {TOP}/moved && mkdir {WS}", alone: true},
+		{name: "the workspace is renamed, changed and renamed back", intent: "ALL", line: "cd / && mv {WS} {TOP}/moved && echo '# x' | tee -a {TOP}/moved/.orchestration/active_intents.yaml; mv {TOP}/moved {WS}", alone: true},
+		{name: "something is planted in .orchestration/state", intent: "ALL", line: "mkdir -p .orchestration/state/approvals && echo x | tee .orchestration/state/approvals/planted.json", alone: true, blind: "the server's own files are not compared; approvals carry a proof"},
+		{name: "a record of the ledger is changed", intent: "ALL", line: "sed -i s/selection/selektion/ .orchestration/agent_trace.jsonl", alone: true},
+		{name: "a mount lies over .orchestration", intent: "ALL", line: "mount -t tmpfs none .orchestration; umount -l .orchestration; true"},
+		{name: ".GIT/hooks, in capitals", intent: "ALL", sh: "mkdir -p .GIT/hooks && echo x > .GIT/hooks/pre-commit"},
+		{name: ".Orchestration, in capitals", intent: "ALL", sh: "mkdir .Orchestration && echo x > .Orchestration/config.yaml"},
+		{name: "a nested .git", intent: "ALL", sh: "mkdir -p src/sub/.git/hooks && echo x > src/sub/.git/hooks/pre-commit"},
+		{name: "a nested .orchestration", intent: "ALL", sh: "mkdir src/sub/.orchestration && echo x > src/sub/.orchestration/active_intents.yaml"},
+		{name: ".mcp.json, where there is none", intent: "ALL", sh: "echo '{}' > .mcp.json"},
+		{name: ".cursor/mcp.json, where there is none", intent: "ALL", sh: "mkdir .cursor && echo '{}' > .cursor/mcp.json"},
+		{name: ".envrc, where there is none", intent: "ALL", sh: "echo x > .envrc"},
+		{name: ".envrc in a directory of the scope", sh: "echo x > src/sub/.envrc"},
+		{name: ".vscode/tasks.json by a rename of its directory", sh: "mkdir src/v && echo x > src/v/tasks.json && mv src/v src/.vscode"},
+		{name: "a secret file is read", line: "cat private/key"},
+		{name: "a secret file is copied into scope", line: "cp private/key src/k && cat src/k"},
+		{name: "a secret file is read through /proc/self/cwd", line: "cat /proc/self/cwd/private/key"},
+		{name: "a secret file is linked into scope and read", line: "ln private/key src/k && cat src/k"},
+		{name: "a secret file's directory is renamed and read", intent: "ALL", line: "mv private src/p && cat src/p/key"},
+	}
+}
+
+// gitAttacks are on what makes git run programs, and by git's own commands.
+func gitAttacks() []attack {
+	return []attack{
+		{name: "git add and git commit in scope, for comparison", line: "echo y > src/new && git add src/new && git commit -qm three", git: true, makes: "ws/src/new"},
+		{name: ".git/hooks/pre-commit", intent: "ALL", sh: "echo x > .git/hooks/pre-commit"},
+		{name: ".git/hooks/pre-commit, with git in the line", intent: "ALL", line: "git status -s; echo x | tee .git/hooks/pre-commit", git: true},
+		{name: "another content for a hook that is there", intent: "ALL", line: "git status -s; echo x | tee .git/hooks/pre-push", git: true},
+		{name: ".git/config by tee, with git in the line", intent: "ALL", line: "git status -s; printf '[include]\\n\\tpath = ../src/c\\n' | tee -a .git/config", git: true},
+		{name: "git config core.hooksPath", intent: "ALL", line: "git config core.hooksPath src/hooks", git: true},
+		{name: "git config include.path", intent: "ALL", line: "git config include.path ../src/c", git: true},
+		{name: "git config alias", line: "git -C src config alias.st '!sh src/attack.sh'", git: true},
+		{name: "git config --worktree", intent: "ALL", line: "git config extensions.worktreeConfig true; git config --worktree core.fsmonitor src/x", git: true},
+		{name: "git config --global", line: "git config --global core.hooksPath {WS}/src/hooks", git: true},
+		{name: "GIT_CONFIG_GLOBAL names a file outside", line: "GIT_CONFIG_GLOBAL={OUT}/victim git config --global user.name x", git: true},
+		{name: "GIT_DIR and git config", line: "cd src && GIT_DIR={WS}/.git git config x.y z", git: true},
+		{name: "a hook that git commit runs, planted by -c core.hooksPath", prepare: hook, line: "git -c core.hooksPath=src/hooks commit -q --allow-empty -m x", git: true},
+		{name: ".git/commondir", intent: "ALL", line: "git status -s; echo {WS}/src/g | tee .git/commondir", git: true},
+		{name: ".git/info/attributes", intent: "ALL", line: "git status -s; echo '* filter=x' | tee .git/info/attributes", git: true},
+		{name: ".git/objects/info/alternates", intent: "ALL", line: "git status -s; mkdir -p .git/objects/info && echo {OUT} | tee .git/objects/info/alternates", git: true},
+		{name: ".git/modules", intent: "ALL", line: "git status -s; mkdir -p .git/modules/m/hooks && echo x | tee .git/modules/m/hooks/post-checkout", git: true},
+		{name: ".git is renamed, with git in the line", intent: "ALL", line: "git status -s; mv .git src/g", git: true, alone: true},
+		{name: "git's files without git in the line", intent: "ALL", line: "echo {WS} | tee .git/HEAD", blind: "of .git only what makes git run programs is compared"},
+		{name: "git worktree add", intent: "ALL", line: "git worktree add -q src/tree", git: true},
+		{name: "git worktree add outside of the workspace", line: "git worktree add -q {OUT}/tree", git: true},
+		{name: "git submodule add", intent: "ALL", line: "git -c protocol.file.allow=always submodule add -q {WS} src/module", git: true},
+		{name: "git checkout of an older file out of scope", line: "git checkout -q HEAD~1 -- docs/other.md", git: true},
+		{name: "git reset --hard", line: "git reset -q --hard HEAD~1", git: true},
+		{name: "git rm and git mv out of scope", line: "git mv docs/other.md src/stolen; git rm -q docs/deep/er/page.md", git: true},
+		{name: "git clean of what it ignores", line: "git clean -fdxq", git: true},
+		{name: "git apply of a patch out of scope", prepare: patch, line: "git apply src/p.diff", git: true},
+		{name: "git init outside of the workspace", line: "git init -q {OUT}/r", git: true},
+		{name: "mkdir .git, where there is none", intent: "ALL", sh: "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit", bare: true},
+		{name: "git init, where there is none", intent: "ALL", line: "git init -q", bare: true},
+		{name: "GIT_SSH_COMMAND", sh: "echo x | tee docs/other.md", line: "GIT_SSH_COMMAND='sh {WS}/src/attack.sh' git fetch ssh://localhost/x", git: true},
+		{name: "GIT_EXTERNAL_DIFF", sh: "echo x | tee docs/other.md", line: "echo z > src/a.txt; GIT_EXTERNAL_DIFF='sh src/attack.sh' git diff", git: true},
+	}
+}
+
+func hook(w *world) { w.put("ws/src/hooks/pre-commit", "#!/bin/sh\necho x | tee docs/other.md\n") }
+
+func patch(w *world) {
+	w.put("ws/src/p.diff", "--- a/docs/other.md\n+++ b/docs/other.md\n@@ -1,2 +1,2 @@\n # Other\n-more\n+x\n")
+}

@@ -1,0 +1,201 @@
+package corpus_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// corpus is every attack, in the order of the document.
+func corpus() []attack {
+	return slices.Concat(shellAttacks(), linkAttacks(), governanceAttacks(), gitAttacks(), programAttacks(), disguisedAttacks(), processAttacks(), privilegeAttacks(), metadataAttacks(), homeAttacks())
+}
+
+// row is what the document says of an attack: the results at full, landlock
+// and none, for root and for an ordinary user.
+type row map[sandbox.Level][2]string
+
+// table reads the document.
+func table(t *testing.T) map[string]row {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/threat-model.md")
+	check(t, err)
+	_, body, begun := strings.Cut(string(text), "<!-- attacks by commands: begin -->")
+	body, _, ended := strings.Cut(body, "<!-- attacks by commands: end -->")
+	if !begun || !ended {
+		t.Fatal("docs/threat-model.md has no table of attacks by commands")
+	}
+	rows := map[string]row{}
+	for line := range strings.Lines(body) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 4 || strings.TrimSpace(cells[0]) == "attack" || strings.Contains(cells[0], "---") {
+			continue
+		}
+		r := row{}
+		for i, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock, sandbox.None} {
+			root, user, differ := strings.Cut(strings.TrimSpace(cells[i+1]), "; user: ")
+			if !differ {
+				user = root
+			}
+			r[level] = [2]string{root, user}
+		}
+		rows[strings.TrimSpace(cells[0])] = r
+	}
+	return rows
+}
+
+// TestTheThreatModelNamesEveryAttackByCommands: the document has each attack,
+// no other, and no result that its level must not have.
+func TestTheThreatModelNamesEveryAttackByCommands(t *testing.T) {
+	rows := table(t)
+	for _, a := range corpus() {
+		r, there := rows[a.name]
+		if !there {
+			t.Errorf("it does not name %q", a.name)
+		}
+		delete(rows, a.name)
+		for level, results := range r {
+			for _, result := range results {
+				if !a.allowed(level, result) {
+					t.Errorf("%q is %q at the level %s, which must not be", a.name, result, level)
+				}
+			}
+		}
+	}
+	for name := range rows {
+		t.Errorf("it names an attack that is not tried: %q", name)
+	}
+}
+
+// TestCommandsUnderAttack makes every attack at every level, as root and as an
+// ordinary user, and holds the results to those in the document.
+func TestCommandsUnderAttack(t *testing.T) {
+	rows := table(t)
+	program := filepath.Join(shared(t), "server")
+	content, err := os.ReadFile("/proc/self/exe")
+	check(t, err)
+	check(t, os.WriteFile(program, content, 0o755))
+	got := &results{of: map[string]map[string]string{}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			got.log(t)
+		}
+	})
+	for _, level := range levels(t) {
+		for _, user := range []bool{false, true} {
+			if !user && os.Getuid() != 0 {
+				continue
+			}
+			t.Run(who(level, user), func(t *testing.T) {
+				t.Parallel()
+				all := newWorld(t, level, user, false, program)
+				for _, a := range corpus() {
+					t.Run(a.name, func(t *testing.T) {
+						w := all
+						if a.alone || a.bare {
+							w = newWorld(t, level, user, a.bare, program)
+						}
+						result := w.in(t).try(a)
+						got.add(a.name, who(level, user), result)
+						want := rows[a.name][level][index(user)]
+						if result != want {
+							t.Errorf("the result is %q, want %q", result, want)
+						}
+						if !a.allowed(level, result) {
+							t.Errorf("the level must not let it be %q", result)
+						}
+					})
+				}
+				check(t, all.server.end())
+			})
+		}
+	}
+}
+
+// try makes an attack, holds the ledger to what came of it, and cleans up.
+func (w *world) try(a attack) string {
+	w.t.Helper()
+	result, answers := w.run(a)
+	for _, each := range answers {
+		w.t.Logf("%.600s", fmt.Sprint(each.Fields))
+	}
+	if problems := w.verify(); (len(problems) > 0) != (result == broken) {
+		w.t.Errorf("the result is %s, and verify says %+v", result, problems)
+	}
+	if a.alone || a.bare {
+		if err := w.server.end(); err != nil && result != killed {
+			w.t.Error(err)
+		}
+		return result
+	}
+	w.restore()
+	return result
+}
+
+// in has a subtest fail in its own name.
+func (w *world) in(t *testing.T) *world {
+	w.t, w.server.t = t, t
+	return w
+}
+
+// shared is a directory from which every user can start programs.
+func shared(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "corpus")
+	check(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	check(t, os.Chmod(dir, 0o755))
+	return dir
+}
+
+func who(level sandbox.Level, user bool) string {
+	if user {
+		return string(level) + " as user"
+	}
+	return string(level) + " as root"
+}
+
+func index(user bool) int {
+	if user {
+		return 1
+	}
+	return 0
+}
+
+// results are what came of the attacks, for the document.
+type results struct {
+	mu sync.Mutex
+	of map[string]map[string]string
+}
+
+func (r *results) add(name, who, result string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of[name] == nil {
+		r.of[name] = map[string]string{}
+	}
+	r.of[name][who] = result
+}
+
+// log writes the rows as the document would have to have them.
+func (r *results) log(t *testing.T) {
+	var b strings.Builder
+	for _, a := range corpus() {
+		b.WriteString("\n| " + a.name)
+		for _, level := range []sandbox.Level{sandbox.Full, sandbox.Landlock, sandbox.None} {
+			root, user := r.of[a.name][who(level, false)], r.of[a.name][who(level, true)]
+			b.WriteString(" | " + root)
+			if user != root {
+				b.WriteString("; user: " + user)
+			}
+		}
+		b.WriteString(" |")
+	}
+	t.Logf("what came of them:%s", b.String())
+}
