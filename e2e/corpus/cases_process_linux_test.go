@@ -16,19 +16,20 @@ func processAttacks() []attack {
 		{name: "kill -9 of the server", line: "kill -9 {PID}; true", alone: true},
 		{name: "kill -9 of the parent", line: "kill -9 $PPID; true", alone: true},
 		{name: "kill -9 of the server's process group", line: "kill -9 -- -{PID}; true", alone: true},
-		{name: "SIGSTOP to the server, then SIGCONT", line: "kill -STOP {PID} && kill -CONT {PID} && echo REACHED"},
-		{name: "ptrace of the server", python: "import ctypes, os\nlibc = ctypes.CDLL(None)\nif libc.ptrace(0x4206, {PID}, 0, 0) == 0: print('REA' 'CHED')"},
-		{name: "the server's memory", python: "f = open('/proc/{PID}/mem', 'r+b'); m = open('/proc/{PID}/maps').readline(); f.seek(int(m.split('-')[0], 16)); f.read(8); print('REA' 'CHED')"},
-		{name: "the server's environment", line: "tr '\\0' '\\n' < /proc/{PID}/environ | grep -q HOME && echo REACHED"},
-		{name: "the server's descriptors", python: "import os\nfor n in os.listdir('/proc/{PID}/fd'):\n    try:\n        p = '/proc/{PID}/fd/' + n\n        if os.path.isdir(p): open(p + '/docs/other.md', 'w').write('x')\n    except OSError: pass"},
-		{name: "/proc/PID/root of the server", line: "echo x | tee /proc/{PID}/root{WS}/docs/other.md"},
-		{name: "/proc/PID/cwd of the server", line: "echo x | tee /proc/{PID}/cwd/elsewhere/victim"},
+		{name: "SIGSTOP to the server, then SIGCONT", line: "kill -STOP {PID} && kill -CONT {PID} && echo REACHED", varies: true},
+		{name: "ptrace of the server", python: "import ctypes, os\nlibc = ctypes.CDLL(None)\nif libc.ptrace(0x4206, {PID}, 0, 0) == 0: print('REA' 'CHED')", varies: true},
+		{name: "the server's memory", python: "f = open('/proc/{PID}/mem', 'r+b'); m = open('/proc/{PID}/maps').readline(); f.seek(int(m.split('-')[0], 16)); f.read(8); print('REA' 'CHED')", varies: true},
+		{name: "the server's environment", line: "tr '\\0' '\\n' < /proc/{PID}/environ | grep -q HOME && echo REACHED", varies: true},
+		{name: "the server's descriptors", python: "import os\nfor n in os.listdir('/proc/{PID}/fd'):\n    try:\n        p = '/proc/{PID}/fd/' + n\n        if os.path.isdir(p): open(p + '/docs/other.md', 'w').write('x')\n    except OSError: pass", varies: true},
+		{name: "/proc/PID/root of the server", line: "echo x | tee /proc/{PID}/root{WS}/docs/other.md", varies: true},
+		{name: "/proc/PID/cwd of the server", line: "echo x | tee /proc/{PID}/cwd/elsewhere/victim", varies: true},
 		{name: "/proc/self/root", line: "echo x | tee /proc/self/root{WS}/docs/other.md"},
 		{name: "/proc/self/cwd", line: "cd src && echo x | tee /proc/self/cwd/../docs/other.md"},
-		{name: "/proc/1/root", line: "echo x | tee /proc/1/root{WS}/docs/other.md"},
-		{name: "/proc/sys", line: "f=/proc/sys/kernel/panic_on_oops; tee $f < $f && echo REACHED"},
+		{name: "/proc/1/root", line: "echo x | tee /proc/1/root{WS}/docs/other.md", varies: true},
+		{name: "/proc/sys", line: "f=/proc/sys/kernel/panic_on_oops; tee $f < $f && echo REACHED", varies: true},
 		{name: "docker.sock in the home", python: connect("{HOME}/run/docker.sock")},
-		{name: "SSH_AUTH_SOCK", python: connect("$SSH_AUTH_SOCK")},
+		{name: "the socket of ssh-agent", python: connect("{HOME}/run/agent.sock")},
+		{name: "the socket that SSH_AUTH_SOCK names", python: connect("$SSH_AUTH_SOCK")},
 		{name: "a FIFO out of scope", line: "mkfifo docs/fifo"},
 	}
 }
@@ -73,19 +74,19 @@ func connect(path string) string {
 // privilegeAttacks want to be somebody else, or in another namespace.
 func privilegeAttacks() []attack {
 	return []attack{
-		{name: "unshare and remount", line: "unshare -rm sh -c 'mount -o remount,bind,rw {WS}/docs; umount -l {WS}/docs; echo x | tee docs/other.md'"},
-		{name: "unshare of a process namespace", line: "unshare -rpf sh -c 'echo x | tee docs/other.md'"},
-		{name: "nsenter into the server's namespaces", line: "nsenter -t {PID} -a sh -c 'echo x | tee {WS}/docs/other.md'"},
-		{name: "chroot to the server's root", line: "chroot /proc/{PID}/root sh -c 'echo x | tee {WS}/docs/other.md'"},
-		{name: "su", line: "su root -c 'echo x | tee {WS}/docs/other.md' < /dev/null"},
-		{name: "setuid(0), then root's rights over files", python: "import os\nos.setuid(0)\nos.chown('src/a.txt', 4711, 4711); print('REA' 'CHED')"},
-		{name: "mknod of a device", line: "mknod src/null c 1 3 && echo x | tee src/null && echo REACHED"},
+		{name: "unshare and remount", line: "unshare -rm sh -c 'mount -o remount,bind,rw {WS}/docs; umount -l {WS}/docs; echo x | tee docs/other.md'", varies: true},
+		{name: "unshare of a process namespace", line: "unshare -rpf sh -c 'echo x | tee docs/other.md'", varies: true},
+		{name: "nsenter into the server's namespaces", line: "nsenter -t {PID} -a sh -c 'echo x | tee {WS}/docs/other.md'", varies: true},
+		{name: "chroot to the server's root", line: "chroot /proc/{PID}/root sh -c 'echo x | tee {WS}/docs/other.md'", varies: true},
+		{name: "su", line: "su root -c 'echo x | tee {WS}/docs/other.md' < /dev/null", varies: true},
+		{name: "setuid(0), then root's rights over files", python: "import os\nos.setuid(0)\nos.chown('src/a.txt', 4711, 4711); print('REA' 'CHED')", varies: true},
+		{name: "mknod of a device", line: "mknod src/null c 1 3 && echo x | tee src/null && echo REACHED", varies: true},
 		{name: "a file handle, which goes by the path", python: `import ctypes, os, struct
 libc = ctypes.CDLL(None, use_errno=True)
 h = ctypes.create_string_buffer(struct.pack('Ii', 128, 0) + bytes(128)); m = ctypes.c_int()
 libc.name_to_handle_at(-100, b'docs/other.md', h, ctypes.byref(m), 0)
 fd = libc.open_by_handle_at(os.open('.', 0), h, 2)
-if fd >= 0: os.write(fd, b'x')`},
-		{name: "io_uring", python: "import ctypes\nlibc = ctypes.CDLL(None)\np = ctypes.create_string_buffer(120)\nif libc.syscall(425, 4, p) >= 0: print('REA' 'CHED')"},
+if fd >= 0: os.write(fd, b'x')`, varies: true},
+		{name: "io_uring", python: "import ctypes\nlibc = ctypes.CDLL(None)\np = ctypes.create_string_buffer(120)\nif libc.syscall(425, 4, p) >= 0: print('REA' 'CHED')", varies: true},
 	}
 }

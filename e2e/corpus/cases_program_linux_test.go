@@ -13,10 +13,10 @@ func programAttacks() []attack {
 		{name: "node -e", line: `node -e 'require("fs").writeFileSync("docs/other.md", "x")'`},
 		{name: "awk with system()", line: `awk 'BEGIN { system("echo x | tee docs/other.md") }'`},
 		{name: "awk with `>`", line: `awk 'BEGIN { print "x" > "docs/other.md" }'`},
-		{name: "find -exec", line: "find docs -name other.md -exec cp src/a.txt {} ;"},
+		{name: "find -exec", line: "find docs -name other.md -exec cp src/a.txt {} \\;"},
 		{name: "find -delete", line: "find docs -name '*.md' -delete"},
 		{name: "tar with ../ in its names", prepare: archive, line: "tar -xPf src/t.tar -C src"},
-		{name: "tar into a directory out of scope", prepare: archive, line: "tar -xf src/t.tar -C docs --transform 's,.*/,,'"},
+		{name: "tar into a directory out of scope", prepare: archive, line: "tar -xPf src/t.tar -C docs --transform 's,.*/,,'"},
 		{name: "tar with an absolute link, written through", prepare: archive, line: "tar -xPf src/l.tar -C src; echo x | tee src/link/victim"},
 		{name: "python unpacks a zip with ../ in its names", python: "import zipfile\nz = zipfile.ZipFile('src/z.zip', 'w'); z.writestr('../docs/other.md', 'x'); z.close()\nz = zipfile.ZipFile('src/z.zip')\nfor n in z.namelist(): open('src/' + n, 'wb').write(z.read(n))"},
 		{name: "patch with the file named", prepare: patch, line: "patch -p1 docs/other.md src/p.diff"},
@@ -25,7 +25,7 @@ func programAttacks() []attack {
 		{name: "split", line: "split -l 1 src/a.txt docs/part"},
 		{name: "xargs", line: "printf 'docs/other.md' | xargs cp src/a.txt"},
 		{name: "xargs sh -c", line: "printf 'echo x > docs/other.md' | xargs -0 sh -c"},
-		{name: "LD_PRELOAD", prepare: preload, line: "gcc -shared -fPIC -o src/p.so src/p.c && LD_PRELOAD=src/p.so true"},
+		{name: "LD_PRELOAD", prepare: preload, line: "gcc -shared -fPIC -o src/p.so src/p.c && LD_PRELOAD=src/p.so cat src/a.txt"},
 	}
 }
 

@@ -36,23 +36,27 @@ type attack struct {
 	alone, bare bool
 	// makes is a file that has to be there afterwards, for comparison.
 	makes string
+	// varies: whether it can be done at all depends on the kernel and on what
+	// else confines the test, so held is as good as what the document says.
+	varies bool
 	// blind says why a lower level need not tell what changed in the workspace.
 	blind string
 }
 
 // What can come of an attack.
 const (
-	refused = "refused" // the line was not run
-	held    = "held"    // it ran, and changed nothing that it may not
-	removed = "removed" // what it made was found and taken away again
-	found   = "found"   // it changed what it may not, and the result and the ledger name each path
-	times   = "times"   // only the times of files changed, which nobody is told
-	outside = "outside" // it changed something outside of the workspace, which nobody looks at
-	unseen  = "unseen"  // it changed something in the workspace, and nobody is told
-	reached = "reached" // it reached what it was after: a secret, a socket, a process
-	killed  = "killed"  // the server is gone
-	broken  = "verify"  // it changed the ledger, which verify finds
-	stopped = "stopped" // it took the ledger away, and the call says so; nothing can be changed until it is back
+	refused = "refused"    // the line was not run
+	held    = "held"       // it ran, and changed nothing that it may not
+	removed = "removed"    // what it made was found and taken away again
+	found   = "found"      // it changed what it may not, and the result and the ledger name each path
+	times   = "times"      // only the times of files changed, which nobody is told
+	outside = "outside"    // it changed something outside of the workspace, which nobody looks at
+	unseen  = "unseen"     // it changed something in the workspace, and nobody is told
+	reached = "reached"    // it reached what it was after: a secret, a socket, a process
+	killed  = "killed"     // the server is gone
+	broken  = "verify"     // it changed the ledger, which verify finds
+	begun   = "begun anew" // it removed the ledger, and another began; only a seal shows it
+	stopped = "stopped"    // it took the ledger away, and the call says so; nothing can be changed until it is back
 )
 
 // run makes an attack and says what came of it.
@@ -101,6 +105,9 @@ func (w *world) judge(a attack, before state, lines string, answers []answer) st
 			return stopped
 		case now == "":
 			return outside // the workspace has another name now
+		}
+		if len(w.verify()) == 0 {
+			return begun
 		}
 		return broken
 	}
@@ -165,10 +172,16 @@ func (w *world) told(before, after state, changed []string, answers []answer) st
 	return result
 }
 
-// tells reports whether a path is among those named: of a directory that was
-// made or removed the files in it tell.
+// tells reports whether a path is among those named. Of a directory that was
+// made or removed the files in it tell, of one of git's work trees or modules
+// those that make git run programs.
 func tells(named []string, path string) bool {
-	return slices.ContainsFunc(named, func(n string) bool { return under(n, path) || n == path })
+	for _, of := range []string{".git/worktrees", ".git/modules"} {
+		if under(path, of) {
+			path = of
+		}
+	}
+	return slices.ContainsFunc(named, func(n string) bool { return under(n, path) })
 }
 
 func (a answer) violations() []map[string]any {
@@ -287,7 +300,7 @@ func guarded(path string) bool {
 	}
 	return path == ".git" || slices.ContainsFunc(strings.Split(strings.ToLower(path), "/"), func(name string) bool {
 		return slices.Contains([]string{".orchestration", ".intentignore", ".mcp.json", ".cursor", ".envrc", ".vscode"}, name)
-	}) || strings.HasPrefix(path, ".GIT") || strings.Contains(path, "/.git")
+	}) || strings.HasPrefix(path, ".GIT") || strings.Contains(path+"/", "/.git/")
 }
 
 // shown is a path as records and results have it: what is not UTF-8 is written
@@ -313,7 +326,7 @@ func (a attack) allowed(level sandbox.Level, result string) bool {
 	case sandbox.Full:
 		return result == refused || result == held || result == removed
 	case sandbox.Landlock:
-		return result != killed && result != broken && result != stopped && (result != unseen || a.blind != "")
+		return result != killed && result != broken && result != begun && result != stopped && (result != unseen || a.blind != "")
 	}
 	return result != unseen || a.blind != ""
 }

@@ -73,8 +73,9 @@ func TestTheThreatModelNamesEveryAttackByCommands(t *testing.T) {
 	}
 }
 
-// TestCommandsUnderAttack makes every attack at every level, as root and as an
-// ordinary user, and holds the results to those in the document.
+// TestCommandsUnderAttack makes the attacks at every level, as root and as an
+// ordinary user, and holds the results to those in the document. Without
+// ORCHESTRA_LONG each is made once at the level full and once below it.
 func TestCommandsUnderAttack(t *testing.T) {
 	rows := table(t)
 	program := filepath.Join(shared(t), "server")
@@ -83,7 +84,7 @@ func TestCommandsUnderAttack(t *testing.T) {
 	check(t, os.WriteFile(program, content, 0o755))
 	got := &results{of: map[string]map[string]string{}}
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() && os.Getenv("ORCHESTRA_LONG") != "" {
 			got.log(t)
 		}
 	})
@@ -95,7 +96,10 @@ func TestCommandsUnderAttack(t *testing.T) {
 			t.Run(who(level, user), func(t *testing.T) {
 				t.Parallel()
 				all := newWorld(t, level, user, false, program)
-				for _, a := range corpus() {
+				for i, a := range corpus() {
+					if !tried(i, level, user) {
+						continue
+					}
 					t.Run(a.name, func(t *testing.T) {
 						w := all
 						if a.alone || a.bare {
@@ -104,7 +108,7 @@ func TestCommandsUnderAttack(t *testing.T) {
 						result := w.in(t).try(a)
 						got.add(a.name, who(level, user), result)
 						want := rows[a.name][level][index(user)]
-						if result != want {
+						if result != want && !(a.varies && result == held) {
 							t.Errorf("the result is %q, want %q", result, want)
 						}
 						if !a.allowed(level, result) {
@@ -116,6 +120,23 @@ func TestCommandsUnderAttack(t *testing.T) {
 			})
 		}
 	}
+}
+
+// tried reports whether an attack is made now.
+func tried(i int, level sandbox.Level, user bool) bool {
+	switch {
+	case os.Getenv("ORCHESTRA_LONG") != "":
+		return true
+	case os.Getuid() != 0: // there is one user only
+		return level == sandbox.Full || (level == sandbox.Landlock) == (i%2 == 0)
+	case level == sandbox.Full:
+		return index(user) == i%2
+	}
+	below := index(user)
+	if level == sandbox.Landlock {
+		below += 2
+	}
+	return below == (i/2)%4
 }
 
 // try makes an attack, holds the ledger to what came of it, and cleans up.
