@@ -25,7 +25,7 @@ import (
 func TestSweep(t *testing.T) {
 	roots, perFile, files := []string{"testdata"}, 40, 1000
 	if dirs := os.Getenv("ORCHESTRA_SWEEP"); dirs != "" {
-		roots, files = filepath.SplitList(dirs), 150
+		roots, perFile, files = filepath.SplitList(dirs), 6, 100
 		if os.Getenv("ORCHESTRA_LONG") == "1" {
 			perFile, files = 30, 600
 		}
