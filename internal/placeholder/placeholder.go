@@ -12,6 +12,7 @@
 package placeholder
 
 import (
+	"crypto/rand"
 	"io/fs"
 	"path"
 	"strings"
@@ -42,6 +43,26 @@ func Content(name string) string {
 	}
 	return ""
 }
+
+// Contents are all that Content can say.
+func Contents() []string {
+	return []string{"", Content(".git/commondir"), Content(".mcp.json"), Content(".roomodes")}
+}
+
+const temporaryPrefix, temporarySuffix = ".orchestra-", ".tmp"
+
+// NewTemporary names a placeholder on the way to its place, or away from it.
+func NewTemporary() string { return temporaryPrefix + rand.Text() + temporarySuffix }
+
+// Temporary reports whether a name can be one of NewTemporary.
+func Temporary(name string) bool {
+	random, begins := strings.CutPrefix(name, temporaryPrefix)
+	random, ends := strings.CutSuffix(random, temporarySuffix)
+	return begins && ends && len(random) == randomLength && strings.Trim(random, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
+// randomLength is that of crypto/rand.Text.
+const randomLength = 26
 
 // InGit reports whether a path is inside of a directory .git.
 func InGit(name string) bool {

@@ -40,3 +40,16 @@ func TestMarked(t *testing.T) {
 		}
 	}
 }
+
+func TestTemporary(t *testing.T) {
+	for range 100 {
+		if name := placeholder.NewTemporary(); !placeholder.Temporary(name) {
+			t.Error(name)
+		}
+	}
+	for _, name := range []string{"", ".orchestra-.tmp", ".orchestra-abc.tmp", ".orchestra-ABCDEFGHIJKLMNOPQRSTUVWXYa.tmp", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
+		if placeholder.Temporary(name) {
+			t.Error(name)
+		}
+	}
+}

@@ -3,8 +3,10 @@ package snapshot
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
@@ -34,12 +36,30 @@ func (k *Keeper) without(deltas []delta) []delta {
 // placeholder: there are such only where nobody but the operator may write. It says what the package of that name has it
 // say; what is in a directory is told by itself.
 func (k *Keeper) placeholder(at string, v *version) bool {
-	if v == nil || workspace.Protect(at) == workspace.ProtectNone || !k.options.Placeholder(info{path.Base(at), v.stat}) {
+	if v == nil || v.stat.kind() != File && v.stat.kind() != Directory {
+		return false
+	}
+	if placeholder.Temporary(path.Base(at)) {
+		return v.stat.kind() == Directory || v.stat.size == 0 || v.stat.size <= placeholder.MaxSize && k.says(at, v, placeholder.Contents()...)
+	}
+	if workspace.Protect(at) == workspace.ProtectNone || !k.options.Placeholder(info{path.Base(at), v.stat}) {
 		return false
 	}
 	content := placeholder.Content(at)
-	said := sha256.Sum256([]byte(content))
-	return v.stat.kind() == Directory || v.stat.size == 0 && content == "" || v.digest != nil && v.digest.hash == "sha256:"+hex.EncodeToString(said[:])
+	return v.stat.kind() == Directory || v.stat.size == 0 && content == "" || k.says(at, v, content)
+}
+
+// says reports whether a file has one of the contents. What went away before it could be read had one: those of commands
+// that run at the same time come and go.
+func (k *Keeper) says(at string, v *version, contents ...string) bool {
+	if v.digest == nil {
+		_, err := k.options.Root.Lstat(at)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return slices.ContainsFunc(contents, func(content string) bool {
+		said := sha256.Sum256([]byte(content))
+		return v.digest.hash == "sha256:"+hex.EncodeToString(said[:])
+	})
 }
 
 // info is a stat for others.

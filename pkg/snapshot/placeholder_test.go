@@ -33,3 +33,30 @@ func TestPlaceholdersOfAllNames(t *testing.T) {
 		t.Errorf("%q", paths)
 	}
 }
+
+// TestPlaceholdersOnTheirWay: a command is not charged with what the sandbox of another makes and takes away at the same
+// time; what it says itself under such a name is told.
+func TestPlaceholdersOnTheirWay(t *testing.T) {
+	b := newBench(t)
+	o := b.options
+	o.Placeholder = sandbox.IsPlaceholder
+	b.keeper = snapshot.Open(o)
+	w := b.begin()
+	b.must(os.Mkdir(filepath.Join(b.dir, placeholder.NewTemporary()), 0o755))
+	going := ""
+	for _, content := range placeholder.Contents() {
+		going = placeholder.NewTemporary()
+		b.write(going, content)
+	}
+	other := placeholder.NewTemporary()
+	b.write(other, "something else")
+	found := b.end(w).Changes
+	if len(found) != 1 || found[0].Path != other {
+		t.Errorf("%+v", found)
+	}
+	w = b.begin()
+	b.must(os.Remove(filepath.Join(b.dir, going)))
+	if found := b.end(w).Changes; len(found) != 0 {
+		t.Errorf("%+v", found)
+	}
+}

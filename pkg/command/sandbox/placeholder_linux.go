@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,7 +123,7 @@ func (p *standing) share() (done bool, err error) {
 // make makes one under another name, so that it never stands there without its
 // mark and its lock.
 func (p *standing) make(content string, directory bool) (done bool, err error) {
-	temporary := ".orchestra-" + rand.Text() + ".tmp"
+	temporary := placeholder.NewTemporary()
 	fd, err := makeAt(p.parent, temporary, content, directory)
 	if err != nil {
 		return false, err
@@ -217,7 +216,7 @@ func (p *standing) release() {
 	}
 	// A file is taken aside first: what is written into it at this moment must
 	// not be lost.
-	aside := ".orchestra-" + rand.Text() + ".tmp"
+	aside := placeholder.NewTemporary()
 	if unix.Renameat2(p.parent, p.name, p.parent, aside, unix.RENAME_NOREPLACE) != nil {
 		return
 	}
