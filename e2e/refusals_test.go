@@ -24,11 +24,9 @@ type provocation struct {
 // why.
 func unprovoked() map[refusal.Code]string {
 	return map[refusal.Code]string{
-		refusal.CommandOutOfScope:     "changes of commands are not attributed yet",
-		refusal.Cancelled:             "who cancels a call gets no answer",
-		refusal.MutationClassMismatch: "no language has a parser yet",
-		refusal.HookBlocked:           "see TestEmbeddedFaults",
-		refusal.InternalError:         "see TestEmbeddedFaults",
+		refusal.Cancelled:     "who cancels a call gets no answer",
+		refusal.HookBlocked:   "see TestEmbeddedFaults",
+		refusal.InternalError: "see TestEmbeddedFaults",
 	}
 }
 
@@ -48,8 +46,8 @@ func TestRefusals(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			provokeAll(t, c, false)
-			provokeAll(t, c, true, "ORCHESTRA_SANDBOX=require", noFullLevel, "ORCHESTRA_LIMITS_FILE_SIZE=4KiB")
+			provokeAll(t, c, false, "ORCHESTRA_SANDBOX=off") // else the kernel keeps a command from what is out of scope
+			provokeAll(t, c, true, "ORCHESTRA_SANDBOX=require", noFullLevel, "ORCHESTRA_LIMITS_FILE_SIZE=4KiB", "ORCHESTRA_MUTATION_CLASS=enforce")
 		})
 	}
 }
@@ -143,6 +141,23 @@ func intentProvocations() []provocation {
 			if r.details()["exit_code"] != 3.0 {
 				a.t.Errorf("%v", r.Fields)
 			}
+		}},
+		{refusal.CommandOutOfScope, "a program writes elsewhere", false, func(w *workspace, a agent) {
+			defer w.remove("elsewhere.txt")
+			r := a.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"command": "touch elsewhere.txt", "session": a.selects("INT-001")})
+			if r.str("action_hint") != "request_scope_expansion" || !strings.Contains(r.text(), "elsewhere.txt") || r.Fields["exit_code"] != 0.0 {
+				a.t.Errorf("%v", r.Fields)
+			}
+		}},
+		{refusal.MutationClassMismatch, "no refactor", true, func(w *workspace, a agent) {
+			w.write("src/sum.go", "package src\n\nfunc sum(a, b int) int { return a + b }\n")
+			r := a.refused("MUTATION_CLASS_MISMATCH", "edit_file", args{"path": "src/sum.go", "old_string": "a + b", "new_string": "a - b",
+				"mutation_class": "AST_REFACTOR", "session": a.selects("INT-001")})
+			if r.str("action_hint") != "correct_mutation_class" || !strings.Contains(r.text(), "line 3") {
+				a.t.Errorf("%s", r.text())
+			}
+			a.ok("edit_file", args{"path": "src/sum.go", "old_string": "a, b int) int { return a + b", "new_string": "x, b int) int { return x + b",
+				"mutation_class": "AST_REFACTOR", "session": a.selects("INT-001")})
 		}},
 		{refusal.SandboxUnavailable, "required", true, func(_ *workspace, a agent) {
 			a.refused("SANDBOX_UNAVAILABLE", "execute_command", args{"command": "true", "session": a.selects("INT-001")})
