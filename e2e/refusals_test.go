@@ -153,7 +153,7 @@ func intentProvocations() []provocation {
 			w.write("src/sum.go", "package src\n\nfunc sum(a, b int) int { return a + b }\n")
 			r := a.refused("MUTATION_CLASS_MISMATCH", "edit_file", args{"path": "src/sum.go", "old_string": "a + b", "new_string": "a - b",
 				"mutation_class": "AST_REFACTOR", "session": a.selects("INT-001")})
-			if r.str("action_hint") != "correct_mutation_class" || !strings.Contains(r.text(), "line 3") {
+			if r.str("action_hint") != "correct_mutation_class" || !strings.Contains(r.text(), "src/sum.go:3:") {
 				a.t.Errorf("%s", r.text())
 			}
 			a.ok("edit_file", args{"path": "src/sum.go", "old_string": "a, b int) int { return a + b", "new_string": "x, b int) int { return x + b",
