@@ -78,42 +78,65 @@ func (c caches) goModules(environ []string) []string {
 	}
 	env := []string{"GOMODCACHE=" + filepath.Join(c.dir, "go", "pkg", "mod")}
 	proxy := settings("GOPROXY")
-	if proxy == "" {
-		proxy = "https://proxy.golang.org,direct"
-	}
 	download := filepath.Join(modules, "cache", "download")
-	if info, err := os.Stat(download); err == nil && info.IsDir() {
+	if info, err := os.Stat(download); proxy != "" && err == nil && info.IsDir() {
 		env = append(env, "GOPROXY="+(&url.URL{Scheme: "file", Path: filepath.ToSlash(download)}).String()+","+proxy)
 	}
 	return env
 }
 
 // goSettings looks a variable up as the go command does: the environment, then
-// the user's file. go env itself takes some milliseconds a call.
+// the user's file, then that of the Go installation. go env itself takes some
+// milliseconds a call.
 func goSettings(environ []string) func(name string) string {
-	file := map[string]string{}
 	config := lookup(environ, "XDG_CONFIG_HOME")
 	if config == "" {
 		config = filepath.Join(lookup(environ, "HOME"), ".config")
 	}
-	name := lookup(environ, "GOENV")
-	if name == "" {
-		name = filepath.Join(config, "go", "env")
+	user := lookup(environ, "GOENV")
+	if user == "" {
+		user = filepath.Join(config, "go", "env")
 	}
-	if opened, err := os.Open(name); err == nil {
-		defer opened.Close()
-		for lines := bufio.NewScanner(opened); lines.Scan(); {
-			if key, value, ok := strings.Cut(lines.Text(), "="); ok {
-				file[key] = value
+	files := []map[string]string{readAssignments(user), readAssignments(filepath.Join(goRoot(environ), "go.env"))}
+	return func(name string) string {
+		value := lookup(environ, name)
+		for _, file := range files {
+			if value == "" {
+				value = file[name]
 			}
 		}
+		return value
 	}
-	return func(name string) string {
-		if value := lookup(environ, name); value != "" {
-			return value
+}
+
+// goRoot is where the Go installation on PATH stands; empty if there is none.
+func goRoot(environ []string) string {
+	if root := lookup(environ, "GOROOT"); root != "" {
+		return root
+	}
+	for _, dir := range filepath.SplitList(lookup(environ, "PATH")) {
+		if program, err := filepath.EvalSymlinks(filepath.Join(dir, "go")); err == nil && filepath.IsAbs(dir) {
+			return filepath.Dir(filepath.Dir(program))
 		}
-		return file[name]
 	}
+	return ""
+}
+
+// readAssignments reads lines of the form NAME=value; a file that cannot be
+// read has none.
+func readAssignments(name string) map[string]string {
+	values := map[string]string{}
+	opened, err := os.Open(name)
+	if err != nil {
+		return values
+	}
+	defer opened.Close()
+	for lines := bufio.NewScanner(opened); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), "="); ok {
+			values[key] = value
+		}
+	}
+	return values
 }
 
 // maven has a private repository with the user's own behind it.

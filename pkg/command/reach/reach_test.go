@@ -322,13 +322,18 @@ func TestGuardedNamesAreProtected(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	root, home := tree(t, "go.mod"), t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(home, "go/pkg/mod/cache/download"), 0o755))
-	environ := []string{"HOME=" + home, "GOCACHE=/users/own", "MAVEN_ARGS=-q", "PATH=/bin"}
+	// As an installation of Go says what it uses where nobody has said otherwise.
+	must(t, os.MkdirAll(filepath.Join(home, "sdk/bin"), 0o755))
+	must(t, os.WriteFile(filepath.Join(home, "sdk/bin/go"), nil, 0o755))
+	must(t, os.WriteFile(filepath.Join(home, "sdk/go.env"), []byte("# comment\nGOPROXY=https://proxy.example,direct\n"), 0o644))
+	path := filepath.Join(home, "sdk/bin") + ":/bin"
+	environ := []string{"HOME=" + home, "GOCACHE=/users/own", "MAVEN_ARGS=-q", "PATH=" + path}
 	r, err := reach.New(root, environ).Make(reach.Request{Level: sandbox.Landlock, Dir: "."})
 	must(t, err)
 	env := r.Environment(environ)
 	cache := filepath.Join(home, ".cache", "orchestra-mcp", "build")
 	for name, want := range map[string]string{"GOCACHE": cache, "npm_config_cache": cache, "PIP_CACHE_DIR": cache, "CARGO_HOME": cache,
-		"GOMODCACHE": cache, "GOPROXY": "file://" + home + "/go/pkg/mod/cache/download,https", "PATH": "/bin", "MAVEN_ARGS": "-q -D", "TMPDIR": r.Box.Temp} {
+		"GOMODCACHE": cache, "GOPROXY": "file://" + home + "/go/pkg/mod/cache/download,https://proxy.example,direct", "PATH": path, "MAVEN_ARGS": "-q -D", "TMPDIR": r.Box.Temp} {
 		var values []string
 		for _, entry := range env {
 			if value, ok := strings.CutPrefix(entry, name+"="); ok {
