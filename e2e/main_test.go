@@ -9,11 +9,14 @@
 package e2e_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -23,6 +26,12 @@ var program string
 func TestMain(m *testing.M) {
 	if os.Getenv(serveExample) != "" {
 		os.Exit(serveExampleStdio())
+	}
+	// A test mostly waits for other processes, so more run at once than there are processors. A -parallel that was
+	// given is parsed later, and stands.
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	os.Exit(run(m))
 }
