@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 
@@ -95,20 +95,9 @@ func landlocked(ctx context.Context, dir string, best sandbox.Ability) (*peer, e
 	if err != nil {
 		return nil, err
 	}
-	toServer, fromClient := io.Pipe()
-	toClient, fromServer := io.Pipe()
-	p := newPeer(fromClient, toClient)
-	served := make(chan error, 1)
-	go func() {
-		served <- srv.ServeStdio(ctx, toServer, fromServer)
-		fromServer.Close()
-	}()
-	p.ended = func() error {
-		<-served
-		return srv.Close()
-	}
+	p := servedHere(ctx, srv)
 	if _, err := p.initialize(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }

@@ -63,6 +63,11 @@ func probeServer(ctx context.Context, dir string) (*peer, error) {
 			return nil, err
 		}
 	}
+	return servedHere(ctx, srv), nil
+}
+
+// servedHere is a client of a server in this process.
+func servedHere(ctx context.Context, srv *server.Server) *peer {
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	p := newPeer(fromClient, toClient)
@@ -75,7 +80,7 @@ func probeServer(ctx context.Context, dir string) (*peer, error) {
 		<-served
 		return srv.Close()
 	}
-	return p, nil
+	return p
 }
 
 // probeTool goes the way of a call and leaves everything as it is. Without

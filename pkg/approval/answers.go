@@ -162,18 +162,11 @@ func (s *Store) Standing(digest string) (Standing, error) {
 	if digest == "" {
 		return found, nil
 	}
-	dir, err := s.open(requestsDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return found, nil
-	}
-	if err != nil {
+	dir, entries, err := s.list(requestsDir)
+	if dir == nil {
 		return found, wrap(err)
 	}
 	defer dir.Close()
-	entries, err := names(dir)
-	if err != nil {
-		return found, wrap(err)
-	}
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), answerSuffix)
 		if !ok || !requestID.MatchString(id) {
@@ -202,18 +195,11 @@ type Answered struct {
 // Answered lists the answers that a call can use now, denials among them, by when they were given. What was approved for
 // an intent is not there: see [Store.Grants].
 func (s *Store) Answered() ([]Answered, error) {
-	dir, err := s.open(requestsDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	dir, entries, err := s.list(requestsDir)
+	if dir == nil {
 		return nil, wrap(err)
 	}
 	defer dir.Close()
-	entries, err := names(dir)
-	if err != nil {
-		return nil, wrap(err)
-	}
 	var found []Answered
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), answerSuffix)

@@ -40,7 +40,23 @@ func (s *Store) open(name string, create bool) (*os.Root, error) {
 	return dir, err
 }
 
-// names lists a directory; nil where there is none.
+// list opens a directory and lists it. Where there is none, all that it gives is nil.
+func (s *Store) list(name string) (*os.Root, []fs.DirEntry, error) {
+	dir, err := s.open(name, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := names(dir)
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return dir, entries, nil
+}
+
 func names(dir *os.Root) ([]fs.DirEntry, error) {
 	f, err := dir.Open(".")
 	if err != nil {

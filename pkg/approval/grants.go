@@ -85,18 +85,11 @@ func (g Grant) sameAs(as Grant) bool {
 
 // Grants lists the grants that stand, oldest first.
 func (s *Store) Grants() ([]Grant, error) {
-	dir, err := s.open(grantsDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	dir, entries, err := s.list(grantsDir)
+	if dir == nil {
 		return nil, wrap(err)
 	}
 	defer dir.Close()
-	entries, err := names(dir)
-	if err != nil {
-		return nil, wrap(err)
-	}
 	var grants []Grant
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), requestSuffix)

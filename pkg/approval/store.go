@@ -205,18 +205,11 @@ func (s *Store) Pending() ([]Request, error) {
 // prune removes what has expired, and gives the requests that wait for an answer, without what is large of them, and
 // how much room all files take, where each counts as no less than its share of the entries that may be.
 func (s *Store) prune() (pending []Request, size int64, err error) {
-	dir, err := s.open(requestsDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
-	if err != nil {
+	dir, entries, err := s.list(requestsDir)
+	if dir == nil {
 		return nil, 0, err
 	}
 	defer dir.Close()
-	entries, err := names(dir)
-	if err != nil {
-		return nil, 0, err
-	}
 	answered := map[string]bool{}
 	for _, e := range entries {
 		if id, ok := strings.CutSuffix(e.Name(), answerSuffix); ok {

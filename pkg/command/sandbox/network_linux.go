@@ -46,15 +46,7 @@ func socketFilter() ([]byte, error) {
 	if auditArchitecture == 0 {
 		return nil, errors.New("there is no filter of system calls for this architecture")
 	}
-	p := program{
-		bpf.LoadAbsolute{Off: dataArchitecture, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArchitecture, SkipTrue: 1},
-		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
-		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
-	}
-	if auditArchitecture == unix.AUDIT_ARCH_X86_64 {
-		p = append(p, bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32Bit, SkipTrue: 1}, answer(unix.ENOSYS))
-	}
+	p := native()
 	for _, number := range []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER} {
 		p.deny(number, answer(unix.ENOSYS)) // it makes sockets too
 	}

@@ -30,15 +30,7 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 // names would change that view, reach into other processes, or is a part of the
 // kernel that no build needs and attacks begin with.
 func seccompFilter(allowed sockets) ([]byte, error) {
-	p := program{
-		bpf.LoadAbsolute{Off: dataArchitecture, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArchitecture, SkipTrue: 1},
-		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
-		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
-	}
-	if auditArchitecture == unix.AUDIT_ARCH_X86_64 {
-		p = append(p, bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32Bit, SkipTrue: 1}, answer(unix.ENOSYS))
-	}
+	p := native()
 	for _, number := range missing() {
 		p.deny(number, answer(unix.ENOSYS))
 	}
@@ -57,6 +49,21 @@ func seccompFilter(allowed sockets) ([]byte, error) {
 	}
 	p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 	return p.assemble()
+}
+
+// native begins a filter: it lets only calls of this architecture's own
+// interface come further, and leaves the call's number to be looked at.
+func native() program {
+	p := program{
+		bpf.LoadAbsolute{Off: dataArchitecture, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArchitecture, SkipTrue: 1},
+		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
+		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
+	}
+	if auditArchitecture == unix.AUDIT_ARCH_X86_64 {
+		p = append(p, bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32Bit, SkipTrue: 1}, answer(unix.ENOSYS))
+	}
+	return p
 }
 
 // missing are calls for which programs have another way, which they take where

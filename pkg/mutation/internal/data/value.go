@@ -149,13 +149,8 @@ type reader func(ctx context.Context, path string, content []byte, limits verdic
 // judge compares each file by itself.
 func judge(ctx context.Context, files []verdict.File, limits verdict.Limits, read reader) verdict.Verdict {
 	for _, f := range files {
-		switch {
-		case f.Created():
-			return verdict.Unprovenf(f.Path, 0, "the file is new")
-		case f.Deleted():
-			return verdict.Unprovenf(f.Path, 0, "the file was deleted")
-		case f.Moved():
-			return verdict.Unprovenf(f.Path, 0, "the file moved, and who reads it at %s is not known", f.From)
+		if v, unpaired := f.Unpaired("who reads it at"); unpaired {
+			return v
 		}
 		before, err := read(ctx, f.Path, f.Before, limits)
 		if err != nil {

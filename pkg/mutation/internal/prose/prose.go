@@ -40,13 +40,8 @@ type line struct {
 
 func judge(files []verdict.File, normal func([]line) []line) verdict.Verdict {
 	for _, f := range files {
-		switch {
-		case f.Created():
-			return verdict.Unprovenf(f.Path, 0, "the file is new")
-		case f.Deleted():
-			return verdict.Unprovenf(f.Path, 0, "the file was deleted")
-		case f.Moved():
-			return verdict.Unprovenf(f.Path, 0, "the file moved, and what links to %s is not known", f.From)
+		if v, unpaired := f.Unpaired("what links to"); unpaired {
+			return v
 		}
 		before, after := normal(split(f.Before)), normal(split(f.After))
 		for i := range max(len(before), len(after)) {

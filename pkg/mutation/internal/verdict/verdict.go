@@ -64,6 +64,21 @@ func (f File) Deleted() bool { return f.Before != nil && f.After == nil }
 // Moved tells whether the file has another path than before.
 func (f File) Moved() bool { return f.From != "" && f.From != f.Path }
 
+// Unpaired is the verdict over a file that does not stand on both sides under
+// one path; there is none over one that does. whom says who can know it by its
+// path: "what links to".
+func (f File) Unpaired(whom string) (Verdict, bool) {
+	switch {
+	case f.Created():
+		return Unprovenf(f.Path, 0, "the file is new"), true
+	case f.Deleted():
+		return Unprovenf(f.Path, 0, "the file was deleted"), true
+	case f.Moved():
+		return Unprovenf(f.Path, 0, "the file moved, and %s %s is not known", whom, f.From), true
+	}
+	return Verdict{}, false
+}
+
 // Limits bound one comparison. A limit that is reached is Unproven.
 type Limits struct {
 	// Size is the most bytes that one side of one file may have.
