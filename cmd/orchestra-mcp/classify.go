@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,9 +30,10 @@ func (a *app) newClassifyCommand() *cobra.Command {
 		Long: "Compare two files, or all files of two directories together, as the server compares the two sides of a change, and\n" +
 			"say whether it is a refactor (AST_REFACTOR): the same program up to renaming, layout, comments and order.\n\n" +
 			"  proven        it is\n" +
-			"  proven-local  it is, but names changed that other files could use\n" +
+			"  proven-local  it is, but names changed that other files could use; the reason names the first that does\n" +
 			"  unproven      it is not, or that could not be shown; the reason names the line\n" +
 			"  unsupported   there is no parser for the language\n\n" +
+			"Other files are those of the second directory, or of the workspace that AFTER (or --path) is in.\n\n" +
 			"The language is told by the name of AFTER, or by --path. " + os.DevNull + " stands for a file that does not exist.\n\n" +
 			"The exit code is 0 for proven and proven-local, 1 for the others, 3 if the files could not be read.",
 		Args: cobra.ExactArgs(2),
@@ -41,6 +43,9 @@ func (a *app) newClassifyCommand() *cobra.Command {
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error { return a.classify(cmd.Context(), args[0], args[1], f) })
 	return cmd
 }
+
+// searchTime is how long a person waits for what other files have.
+const searchTime = 10 * time.Second
 
 // classification is what classify prints for programs.
 type classification struct {
@@ -56,7 +61,14 @@ func (a *app) classify(ctx context.Context, before, after string, f classifyFlag
 	if err != nil {
 		return err
 	}
-	v := mutation.Judge(ctx, files)
+	around, done, err := a.among(before, after, f.path)
+	if err != nil {
+		return err
+	}
+	defer done()
+	limits := mutation.DefaultLimits()
+	limits.Search = searchTime
+	v := mutation.JudgeAmong(ctx, files, around, limits)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

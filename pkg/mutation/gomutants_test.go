@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"go/types"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -112,118 +111,6 @@ func replaceTokens(content []byte, tokens []lexeme, text func(int, lexeme) strin
 	}
 	b.Write(content[at:])
 	return []byte(b.String())
-}
-
-// renameKind is what a generated rename is about.
-type renameKind string
-
-const (
-	renameLocals  renameKind = "rename locals"
-	renameGlobals renameKind = "rename package-level names"
-	renameMembers renameKind = "rename fields and methods"
-)
-
-// rename renames objects of one file as the type checker knows them, to names
-// that do not occur; all of the file or a few. nil if there is none.
-func rename(r *rand.Rand, c *checked, file string, content []byte, kind renameKind) []byte {
-	_, meant := c.bindings(file)
-	var candidates []types.Object
-	seen := map[types.Object]bool{}
-	for _, o := range meant {
-		if o != nil && !seen[o] && renameable(c, o, file, kind) {
-			candidates = append(candidates, o)
-		}
-		seen[o] = true
-	}
-	if len(candidates) == 0 {
-		return nil
-	}
-	count := len(candidates)
-	if r.IntN(2) == 0 {
-		count = 1 + r.IntN(min(3, count))
-	}
-	names := map[types.Object]string{}
-	for n, i := range r.Perm(len(candidates))[:count] {
-		names[candidates[i]] = freshName(candidates[i].Name(), n)
-	}
-	return applyNames(c, file, content, names)
-}
-
-func freshName(old string, n int) string {
-	if ast.IsExported(old) {
-		return "Zq" + strconv.Itoa(n) + "x"
-	}
-	return "zq" + strconv.Itoa(n) + "x"
-}
-
-func applyNames(c *checked, file string, content []byte, names map[types.Object]string) []byte {
-	type edit struct {
-		from, to int
-		text     string
-	}
-	var edits []edit
-	_, meant := c.bindings(file)
-	i := 0
-	ast.Inspect(c.files[file], func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if name, ok := names[meant[i]]; ok && meant[i] != nil {
-				from := c.fset.PositionFor(id.Pos(), false).Offset
-				edits = append(edits, edit{from, from + len(id.Name), name})
-			}
-			i++
-		}
-		return true
-	})
-	slices.SortFunc(edits, func(x, y edit) int { return x.from - y.from })
-	var b strings.Builder
-	at := 0
-	for _, e := range edits {
-		b.Write(content[at:e.from])
-		b.WriteString(e.text)
-		at = e.to
-	}
-	b.Write(content[at:])
-	return []byte(b.String())
-}
-
-func renameable(c *checked, o types.Object, file string, kind renameKind) bool {
-	if o.Pkg() != c.pkg || o.Name() == "_" || o.Name() == "init" || o.Name() == "main" || c.fset.Position(o.Pos()).Filename != file {
-		return false
-	}
-	for _, implicit := range c.info.Implicits {
-		if o == implicit {
-			return false // of a type switch: one name, several objects
-		}
-	}
-	switch o := o.(type) {
-	case *types.PkgName:
-		return false
-	case *types.Var:
-		if o.IsField() {
-			return kind == renameMembers && !o.Embedded()
-		}
-	case *types.Func:
-		if o.Signature().Recv() != nil {
-			return kind == renameMembers
-		}
-	case *types.TypeName:
-		if isEmbedded(c, o) {
-			return false // its name is a field's, too
-		}
-	}
-	if o.Parent() == c.pkg.Scope() {
-		return kind == renameGlobals
-	}
-	return kind == renameLocals
-}
-
-func isEmbedded(c *checked, name *types.TypeName) bool {
-	for _, o := range c.info.Defs {
-		if v, ok := o.(*types.Var); ok && v.Embedded() && v.Name() == name.Name() {
-			return true
-		}
-	}
-	return false
 }
 
 // reformat writes the tokens of a file in another layout, with other comments.

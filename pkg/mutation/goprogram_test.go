@@ -2,6 +2,8 @@ package mutation_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -17,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
 // program is a package of Go's own tree, which is the ground truth for what a
@@ -26,6 +30,7 @@ type program struct {
 	dir, path string
 	contents  map[string][]byte
 	names     []string
+	around    *packageOnly
 }
 
 // checked is a program after type checking, with its tokens.
@@ -35,6 +40,8 @@ type checked struct {
 	info  *types.Info
 	pkg   *types.Package
 	errs  []error
+	// relations are worked out when first asked for.
+	relations *kin
 }
 
 func loadProgram(t testing.TB, importPath string) *program {
@@ -57,6 +64,26 @@ func loadProgram(t testing.TB, importPath string) *program {
 	return p
 }
 
+// packageOnly shows the other files of a package, and nothing that has a name.
+type packageOnly struct{ memory }
+
+func (packageOnly) Mention(context.Context, *mutation.Words, func(string) bool) (*mutation.Mention, error) {
+	return nil, errors.New("nothing is looked for")
+}
+
+// others are the files of the program's directory, also those of other builds.
+func (p *program) others(t testing.TB) mutation.Surroundings {
+	if p.around == nil {
+		p.around = &packageOnly{directory(t, p.dir)}
+	}
+	return p.around
+}
+
+// judge compares two versions of a file among the others.
+func (p *program) judge(t testing.TB, name string, before, after []byte) mutation.Verdict {
+	return mutation.JudgeAmong(t.Context(), []mutation.File{{Path: name, Before: before, After: after}}, p.others(t), patient())
+}
+
 var (
 	imports     types.Importer
 	importsOnce sync.Once
@@ -73,6 +100,7 @@ func (p *program) check(replaced map[string][]byte) (*checked, error) {
 	defer importsLock.Unlock()
 	c := &checked{fset: token.NewFileSet(), files: map[string]*ast.File{}, info: &types.Info{
 		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
+		Types: map[ast.Expr]types.TypeAndValue{},
 	}}
 	var list []*ast.File
 	for _, name := range p.names {

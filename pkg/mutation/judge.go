@@ -21,21 +21,39 @@ import (
 // DefaultLimits are those of Judge. Within them a comparison takes well under
 // a second on a present-day machine.
 func DefaultLimits() Limits {
-	return Limits{Size: 2 << 20, Total: 8 << 20, Time: 2 * time.Second, Depth: 2000}
+	return Limits{Size: 2 << 20, Total: 8 << 20, Time: 2 * time.Second, Search: 250 * time.Millisecond, Depth: 2000}
 }
 
-// Judge compares the files of one call together, within DefaultLimits. It
-// keeps nothing and may be called concurrently.
+// Judge compares the files of one call together, within DefaultLimits, and
+// knows nothing of other files. It keeps nothing and may be called concurrently.
 func Judge(ctx context.Context, files []File) Verdict {
-	return JudgeWithin(ctx, files, DefaultLimits())
+	return JudgeAmong(ctx, files, nil, DefaultLimits())
 }
 
-// JudgeWithin compares the files of one call together. Reaching a limit is
-// Unproven, and so is the end of ctx.
+// JudgeWithin is Judge within other limits.
 func JudgeWithin(ctx context.Context, files []File, limits Limits) Verdict {
+	return JudgeAmong(ctx, files, nil, limits)
+}
+
+// JudgeAmong compares the files of one call together, among those around them;
+// nil for none. Reaching a limit of the comparison is Unproven, and so is the
+// end of ctx; reaching that of the search is ProvenLocal.
+func JudgeAmong(ctx context.Context, files []File, around Surroundings, limits Limits) Verdict {
+	v := compare(ctx, files, around, limits)
+	if v.Evidence == ProvenLocal {
+		settle(ctx, &v, files, around, limits)
+	}
+	if v.Evidence == Proven && len(v.Inside) > 0 {
+		settleInside(ctx, &v, files, around, limits)
+	}
+	return v
+}
+
+// compare judges the files by themselves.
+func compare(ctx context.Context, files []File, around Surroundings, limits Limits) Verdict {
 	changed, total := make([]File, 0, len(files)), 0
 	for _, f := range files {
-		if bytes.Equal(f.Before, f.After) && !f.Created() && !f.Deleted() && !f.Moved() {
+		if !changes(f) {
 			continue
 		}
 		changed = append(changed, f)
@@ -55,42 +73,61 @@ func JudgeWithin(ctx context.Context, files []File, limits Limits) Verdict {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
-	return combine(ctx, changed, limits)
+	return combine(ctx, changed, around, limits)
+}
+
+func changes(f File) bool {
+	return !bytes.Equal(f.Before, f.After) || f.Created() || f.Deleted() || f.Moved()
 }
 
 // combine judges the files of each language together.
-func combine(ctx context.Context, files []File, limits Limits) Verdict {
+func combine(ctx context.Context, files []File, around Surroundings, limits Limits) Verdict {
 	var order []string
 	groups := map[string][]File{}
 	for _, f := range files {
-		name := languageOf(f)
+		name := languages.Family(languageOf(f))
 		if groups[name] == nil {
 			order = append(order, name)
 		}
 		groups[name] = append(groups[name], f)
 	}
-	total := Verdict{Evidence: Proven}
+	total, failed := Verdict{Evidence: Proven}, Verdict{Evidence: Proven}
+	verdicts := make(map[string]Verdict, len(order))
 	for _, name := range order {
-		v := judgeLanguage(ctx, name, groups[name], limits)
-		total.Renames, total.Moves = append(total.Renames, v.Renames...), append(total.Moves, v.Moves...)
-		total.Steps = append(total.Steps, v.Steps...)
-		if v.Evidence.Outranks(total.Evidence) {
-			total.Evidence, total.Reason = v.Evidence, v.Reason
+		verdicts[name] = judgeLanguage(ctx, name, groups[name], around, limits)
+	}
+	order = joinHeaders(ctx, order, groups, verdicts, around, limits)
+	for _, name := range order {
+		v := verdicts[name]
+		switch v.Evidence {
+		case Proven, ProvenLocal:
+			total.Add(outside(v, files, groups[name]))
+			continue
+		}
+		if v.Evidence.Outranks(failed.Evidence) {
+			failed = Verdict{Evidence: v.Evidence, Reason: v.Reason}
 		}
 	}
-	switch total.Evidence {
-	case Proven, ProvenLocal:
-		total.Reason = verdict.Summary(total)
-	default:
-		total.Renames, total.Moves, total.Steps = nil, nil, nil
+	if failed.Evidence != Proven {
+		return failed
 	}
+	total.Reason = verdict.Summary(total)
 	return total
 }
 
-func judgeLanguage(ctx context.Context, name string, files []File, limits Limits) (v Verdict) {
+func judgeLanguage(ctx context.Context, name string, files []File, around Surroundings, limits Limits) (v Verdict) {
+	return judgeAs(ctx, name, languageOf, files, around, limits)
+}
+
+// judgeAs judges files of which of tells the language.
+func judgeAs(ctx context.Context, name string, of func(File) string, files []File, around Surroundings, limits Limits) (v Verdict) {
 	judge := judges[name]
-	if judge == nil {
-		judge = languages.Judge(name)
+	switch {
+	case judge != nil:
+	case name == "go":
+		judge = golang.Judge(aroundOf(around))
+	default:
+		judge = languages.Together(of, name, aroundOf(around))
 	}
 	if judge == nil {
 		return Verdict{Evidence: Unsupported, Reason: "there is no parser for " + files[0].Path}
@@ -126,10 +163,16 @@ func tooLong(err error) error {
 	return fmt.Errorf("the comparison was given up: %w", err)
 }
 
-// judges are the languages by name that have a judge of their own; the others
-// are those of internal/languages.
+func aroundOf(around Surroundings) verdict.Around {
+	if around == nil {
+		return verdict.Around{}
+	}
+	return verdict.Around{Read: around.Read, List: around.List}
+}
+
+// judges are the languages by name whose files are judged without others; the
+// others are Go and those of internal/languages.
 var judges = map[string]verdict.Judge{
-	"go":       golang.Judge,
 	"json":     data.JSON,
 	"yaml":     data.YAML,
 	"toml":     data.TOML,

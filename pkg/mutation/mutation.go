@@ -49,7 +49,8 @@ type Resolved struct {
 	Evidence Evidence
 	// Reason is the verdict's.
 	Reason string
-	// Warning is set when a declared refactor was recorded as an evolution.
+	// Warning is set when a declared refactor was recorded as an evolution, or
+	// as one that other files may have to follow.
 	Warning string
 }
 
@@ -58,8 +59,13 @@ type Resolved struct {
 func Resolve(declared Class, v Verdict) Resolved {
 	r := Resolved{Class: Evolution, Declared: declared, Evidence: v.Evidence, Reason: v.Reason}
 	switch v.Evidence {
-	case Proven, ProvenLocal:
+	case Proven:
 		r.Class = Refactor
+	case ProvenLocal:
+		r.Class = Refactor
+		if declared == Refactor {
+			r.Warning = fmt.Sprintf("recorded as %s, but that other files go along is not proven: %s", Refactor, v.Reason)
+		}
 	case Unsupported:
 		if declared == Refactor {
 			r.Class = Refactor

@@ -166,6 +166,6 @@ type Options struct {
 	Strict bool
 	// Seals say whose signatures to believe, and to require.
 	Seals seal.VerifyOptions
-	// Judge compares the two contents of files; default mutation.Judge.
+	// Judge compares the two contents of files; default mutation.JudgeAmong those of HEAD.
 	Judge func(context.Context, []mutation.File) mutation.Verdict
 }

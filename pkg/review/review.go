@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
-	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
 // review is one run.
@@ -48,7 +47,7 @@ func Run(ctx context.Context, root *os.Root, opts Options) (*Report, error) {
 		report: &Report{MinTraced: opts.MinTraced, strict: opts.Strict, Findings: []Finding{}, Files: []File{}, Outside: []string{}, Unproven: []string{}},
 	}
 	if r.opts.Judge == nil {
-		r.opts.Judge = mutation.Judge
+		r.opts.Judge = r.judge
 	}
 	defer r.close()
 	if err := r.open(); err != nil {

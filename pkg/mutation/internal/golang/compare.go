@@ -17,7 +17,8 @@ type comparison struct {
 	before, after *side
 	pairing       *tree.Pairing
 	// steps are what was done beside renaming and moving.
-	steps []string
+	steps   []string
+	helpers []*helper
 }
 
 func (c *comparison) run(ctx context.Context) verdict.Verdict {
@@ -97,7 +98,7 @@ func (c *comparison) bySubstitution(ctx context.Context) []tree.Pair {
 		return nil
 	}
 	c.before.decls, c.after.decls = before, after
-	c.steps = append(steps("inlined", gone), steps("extracted", come)...)
+	c.steps, c.helpers = append(steps("inlined", gone), steps("extracted", come)...), append(gone, come...)
 	pairs, v := c.byShape(ctx)
 	if v != nil {
 		return nil
@@ -107,19 +108,14 @@ func (c *comparison) bySubstitution(ctx context.Context) []tree.Pair {
 
 func (c *comparison) proven(pairs []tree.Pair) verdict.Verdict {
 	v := verdict.Verdict{Evidence: verdict.Proven, Steps: c.steps}
-	if len(c.steps) > 0 {
-		v.Evidence = verdict.ProvenLocal // other files could call the function
-	}
 	for b, a := range c.pairing.Each {
 		if b.Name == a.Name {
 			continue
 		}
 		v.Renames = append(v.Renames, verdict.Rename{From: b.Name, To: a.Name, Kind: b.Kind, Line: a.Line})
-		if shared(b) {
-			v.Evidence = verdict.ProvenLocal
-		}
 	}
 	slices.SortStableFunc(v.Renames, func(x, y verdict.Rename) int { return cmp.Compare(x.Line, y.Line) })
+	c.widen(&v)
 	for _, p := range tree.Moved(pairs) {
 		v.Moves = append(v.Moves, verdict.Move{Declaration: p.After.Label, FromLine: p.Before.Line(), ToLine: p.After.Line()})
 	}

@@ -19,10 +19,14 @@ type converter struct {
 	scope *scope
 	// labels are those of the function that is being converted.
 	labels map[string]*tree.Object
+	// receiverParams are the type parameters of the method at hand.
+	receiverParams []*tree.Object
 	// decl gathers the members of the top-level declaration at hand; nil
 	// within functions.
-	decl   *tree.Decl
-	outer  *literal
+	decl  *tree.Decl
+	outer *literal
+	// symbol gives the types of type switches' symbols in the clause at hand.
+	symbol map[*tree.Object]*tree.Node
 	nested int
 }
 
@@ -204,6 +208,11 @@ func (c *converter) constSpec(spec, from *ast.ValueSpec, iota int, name func(*as
 	}
 	for _, id := range spec.Names {
 		n.Kids = append(n.Kids, name(id))
+	}
+	if from.Type != nil {
+		c.note(n.Kids, kids[0].Kids[0], nil)
+	} else {
+		c.note(n.Kids, nil, kids)
 	}
 	n.Kids = append(n.Kids, kids...)
 	return n

@@ -15,6 +15,9 @@ func (c *converter) use(id *ast.Ident) *tree.Node {
 		if o := c.scope.lookup(id.Name); o != nil {
 			n := c.node(id.Pos(), "name", "")
 			n.Object = o
+			if typ := c.symbol[o]; typ != nil {
+				c.symbols[n] = typ
+			}
 			return n
 		}
 	}
@@ -52,6 +55,9 @@ func (c *converter) expr(e ast.Expr) *tree.Node {
 	case *ast.SelectorExpr:
 		n := c.node(e.Sel.Pos(), "selector", "", c.expr(e.X), c.node(e.Sel.Pos(), "member", e.Sel.Name))
 		c.selectors = append(c.selectors, n)
+		if base := n.Kids[0]; base != nil && base.Kind == "name" && base.Object == nil {
+			c.src.bases = append(c.src.bases, base)
+		}
 		return n
 	case *ast.CallExpr:
 		return c.call(e)
@@ -80,9 +86,9 @@ func (c *converter) lesserExpr(e ast.Expr) *tree.Node {
 	case *ast.ArrayType:
 		return c.arrayType(e)
 	case *ast.StructType:
-		return c.structType(e, nil)
+		return c.unnamedType(func(owner *typeInfo) *tree.Node { return c.structType(e, owner) })
 	case *ast.InterfaceType:
-		return c.interfaceType(e, nil)
+		return c.unnamedType(func(owner *typeInfo) *tree.Node { return c.interfaceType(e, owner) })
 	case *ast.FuncType:
 		return c.funcType(e)
 	case *ast.MapType:
@@ -109,6 +115,7 @@ func (c *converter) basicLit(e *ast.BasicLit) *tree.Node {
 	switch e.Kind {
 	case token.STRING:
 		n.Kind, n.Text = "string", unquote(e.Value)
+		c.src.strings = append(c.src.strings, n.Text)
 	case token.CHAR:
 		n.Kind, n.Text = "character", unquote(e.Value)
 	}

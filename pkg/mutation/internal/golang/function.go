@@ -28,7 +28,8 @@ func (c *converter) funcDecl(decl *tree.Decl, d *ast.FuncDecl) {
 		}
 		n.Kids = append(n.Kids, c.funcName(decl, d, receiver))
 		if d.Type.TypeParams != nil {
-			n.Kids = append(n.Kids, c.typeParams(d.Type.TypeParams))
+			list, _ := c.typeParams(d.Type.TypeParams)
+			n.Kids = append(n.Kids, list)
 		}
 		signature, declare := c.signature(d.Type)
 		n.Kids = append(n.Kids, signature)
@@ -97,12 +98,16 @@ func (c *converter) funcName(decl *tree.Decl, d *ast.FuncDecl, receiver *typeInf
 // returns, together with the parameters.
 func (c *converter) receiver(list *ast.FieldList) (n *tree.Node, owner *typeInfo, declare []func()) {
 	n = c.node(list.Pos(), "receiver", strconv.Itoa(list.NumFields()))
+	c.receiverParams = nil
 	for _, f := range list.List {
 		base := plainType(f.Type)
 		for _, p := range receiverParams(base) {
+			o := &tree.Object{Name: "_", Kind: "type parameter", Line: c.src.line(p.Pos())}
 			if id, ok := ast.Unparen(p).(*ast.Ident); ok {
-				c.declare(&tree.Object{Name: id.Name, Kind: "type parameter", Line: c.src.line(id.Pos())})
+				o.Name = id.Name
+				c.declare(o)
 			}
+			c.receiverParams = append(c.receiverParams, o)
 		}
 		if id := receiverBase(base); id != nil {
 			owner = c.receiverType(id)
@@ -169,18 +174,18 @@ func receiverParams(e ast.Expr) []ast.Expr {
 
 // noteFunction keeps what calls of a function or method give.
 func (c *converter) noteFunction(d *ast.FuncDecl, signature *tree.Node, receiver *typeInfo) {
-	fn := &function{generic: d.Type.TypeParams != nil}
+	var results []*tree.Node
 	for _, r := range signature.Kids[1].Kids {
-		fn.results = append(fn.results, r.Kids[len(r.Kids)-1])
+		results = append(results, r.Kids[len(r.Kids)-1])
 	}
 	switch {
 	case receiver != nil:
 		if m := receiver.methods[d.Name.Name]; m != nil {
-			m.results = fn.results
+			m.results, m.signature, m.params = results, signature, c.receiverParams
 		}
 	case d.Recv == nil:
 		if o := c.pkg.lookup(d.Name.Name); o != nil {
-			c.functions[o] = fn
+			c.functions[o] = results
 		}
 	}
 }

@@ -112,11 +112,29 @@ func (h *helper) varies(n *tree.Node, truth bool) bool {
 
 func (h *helper) callVaries(n *tree.Node, truth bool) bool {
 	callee := n.Kids[0]
-	if callee == nil || callee.Kind == "name" && callee.Object == nil && predeclared()[callee.Text] && !exactTypes[callee.Text] {
+	if callee == nil {
+		return false
+	}
+	if callee.Kind == "name" && callee.Object == nil && predeclared()[callee.Text] && !exactTypes[callee.Text] {
+		switch callee.Text {
+		case "len":
+			return len(n.Kids) == 2 && h.isText(n.Kids[1])
+		case "min", "max":
+			return slices.ContainsFunc(n.Kids[1:], func(k *tree.Node) bool { return h.varies(k, false) })
+		}
 		return false
 	}
 	// What has one argument may be a conversion.
 	return len(n.Kids) != 2 || h.varies(n.Kids[1], truth)
+}
+
+// isText tells whether an expression is surely a string that is no constant, as
+// a parameter is of which there is a length, or a part of one.
+func (h *helper) isText(n *tree.Node) bool {
+	if n != nil && n.Kind == "slice" {
+		n = n.Kids[0]
+	}
+	return n != nil && n.Kind == "name" && n.Object != nil && slices.Contains(h.params, n.Object)
 }
 
 func (h *helper) operatorVaries(n *tree.Node, truth bool) bool {

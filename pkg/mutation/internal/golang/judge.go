@@ -5,10 +5,13 @@
 // of names that they declare, the layout, comments that no tool obeys,
 // parentheses, the spelling of strings, and the order of declarations and
 // imports that do nothing when the program starts. Names are resolved by the
-// scope rules of the language, from the syntax alone: other files are not read,
-// so fields and methods can be renamed only where the files at hand tell the
-// type. It reads no imported package and checks no types: whether the program
-// compiles is not its business.
+// scope rules of the language, from the syntax alone: fields and methods can be
+// renamed only where the files at hand tell the type, and where nothing that they
+// tell could look for the name, hide it or be hidden by it. At hand are those of
+// the call and, where these do not suffice, others of their packages; that there
+// are more is never ruled out. Packages of one call are compared with each other where go.mod
+// ties an import to its directory. It reads no imported package and checks no
+// types: whether the program compiles is not its business.
 package golang
 
 import (
@@ -25,45 +28,54 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-var _ verdict.Judge = Judge
-
 // maxDecls bounds how many declarations a package may have on one side.
 const maxDecls = 20_000
 
-// Judge is a verdict.Judge for .go files. Files of one package are compared
-// together.
-func Judge(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
+// Judge compares .go files. Those of one package are compared together, and
+// packages of one module with each other, where around has the go.mod files.
+func Judge(around verdict.Around) verdict.Judge {
+	return func(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
+		v := together(ctx, files, nil, around, limits)
+		if v.Evidence == verdict.Unproven && onlyNames(files) {
+			return among(ctx, v, files, around, limits)
+		}
+		return v
+	}
+}
+
+// together compares the files of a call; still are others, which stay as they
+// are.
+func together(ctx context.Context, files []verdict.File, still []neighbour, around verdict.Around, limits verdict.Limits) verdict.Verdict {
 	units := map[string]*unit{}
 	for _, f := range files {
 		if v := enter(units, f, limits); v != nil {
 			return *v
 		}
 	}
-	total := verdict.Verdict{Evidence: verdict.Proven}
-	for _, name := range slices.Sorted(maps.Keys(units)) {
-		v := units[name].judge(ctx, limits)
-		if v.Evidence == verdict.Unproven {
-			return v
-		}
-		if v.Evidence.Outranks(total.Evidence) {
-			total.Evidence = v.Evidence
-		}
-		total.Renames = append(total.Renames, v.Renames...)
-		total.Moves = append(total.Moves, v.Moves...)
-		total.Steps = append(total.Steps, v.Steps...)
+	for _, n := range still {
+		n.enter(units)
 	}
-	return total
+	return newJoint(units, around.Read).judge(ctx, limits)
 }
 
 // unit is one package in one directory.
 type unit struct {
-	files []pair
+	files         []pair
+	before, after *side
+	comparison    *comparison
 }
+
+// name is what the package clause says, the same on both sides.
+func (u *unit) name() string { return cmp.Or(u.files[0].after, u.files[0].before).ast.Name.Name }
+
+func (u *unit) dir() string { return path.Dir(u.files[0].name()) }
 
 // pair is a file on both sides; either may be missing.
 type pair struct {
 	file          verdict.File
 	before, after *source
+	// still: the file is no part of the call.
+	still bool
 }
 
 func (p pair) name() string { return p.file.Path }
@@ -95,13 +107,16 @@ func enter(units map[string]*unit, f verdict.File, limits verdict.Limits) *verdi
 	if v := p.checkFrame(); v != nil {
 		return v
 	}
-	name := cmp.Or(p.after, p.before).ast.Name.Name
-	key := path.Dir(f.Path) + " " + name
+	key := p.unitKey()
 	if units[key] == nil {
 		units[key] = &unit{}
 	}
 	units[key].files = append(units[key].files, p)
 	return nil
+}
+
+func (p pair) unitKey() string {
+	return path.Dir(p.file.Path) + " " + cmp.Or(p.after, p.before).ast.Name.Name
 }
 
 // checkFrame compares what stands around a file's declarations.
@@ -121,21 +136,16 @@ func (p pair) checkFrame() *verdict.Verdict {
 	return &v
 }
 
-func (u *unit) judge(ctx context.Context, limits verdict.Limits) verdict.Verdict {
+// build makes both sides; a verdict if they cannot be compared.
+func (u *unit) build(ctx context.Context, limits verdict.Limits) (v *verdict.Verdict) {
 	slices.SortFunc(u.files, func(x, y pair) int { return strings.Compare(x.name(), y.name()) })
-	before, v := u.side(ctx, limits, func(p pair) *source { return p.before }, "before the change")
-	if v != nil {
-		return *v
+	if u.before, v = u.side(ctx, limits, func(p pair) *source { return p.before }, "before the change"); v != nil {
+		return v
 	}
-	after, v := u.side(ctx, limits, func(p pair) *source { return p.after }, "now")
-	if v != nil {
-		return *v
+	if u.after, v = u.side(ctx, limits, func(p pair) *source { return p.after }, "now"); v != nil {
+		return v
 	}
-	if v := u.checkFiles(); v != nil {
-		return *v
-	}
-	c := &comparison{unit: u, before: before, after: after}
-	return c.run(ctx)
+	return u.checkFiles()
 }
 
 // side builds one side. Files are numbered alike on both.
@@ -170,19 +180,20 @@ func timed(err error) error {
 // declarations may have gone from one file to another, all files must be built
 // under the same conditions and import the same.
 func (u *unit) checkFiles() *verdict.Verdict {
-	for _, p := range u.files {
+	changed := slices.DeleteFunc(slices.Clone(u.files), func(p pair) bool { return p.still })
+	for _, p := range changed {
 		b, a := p.before, p.after
 		if b == nil || a == nil {
-			return u.checkTogether(p)
+			return checkTogether(changed, p)
 		}
 		if !slices.Equal(b.header, a.header) {
 			v := verdict.Unprovenf(p.name(), 1, "build constraints or directives at the top of the file changed")
 			return &v
 		}
 	}
-	for _, p := range u.files {
+	for _, p := range changed {
 		if !slices.Equal(p.before.imports, p.after.imports) {
-			if v := u.checkTogether(p); v != nil {
+			if v := checkTogether(changed, p); v != nil {
 				return v
 			}
 		}
@@ -192,8 +203,8 @@ func (u *unit) checkFiles() *verdict.Verdict {
 
 // checkTogether compares files that were split, joined or exchanged
 // declarations.
-func (u *unit) checkTogether(odd pair) *verdict.Verdict {
-	if len(u.files) == 1 {
+func checkTogether(files []pair, odd pair) *verdict.Verdict {
+	if len(files) == 1 {
 		var v verdict.Verdict
 		switch {
 		case odd.before == nil:
@@ -207,7 +218,7 @@ func (u *unit) checkTogether(odd pair) *verdict.Verdict {
 	}
 	var first *source
 	union := [2]map[string]bool{{}, {}}
-	for _, p := range u.files {
+	for _, p := range files {
 		for i, f := range []*source{p.before, p.after} {
 			if f == nil {
 				continue

@@ -10,28 +10,38 @@ import (
 type literalKind int
 
 const (
-	unknownLiteral   literalKind = iota
-	structLiteral                // names of fields
-	elementLiteral               // expressions
-	anonymousLiteral             // names of fields of a struct without a name
+	unknownLiteral literalKind = iota
+	structLiteral              // names of fields
+	elementLiteral             // expressions
 )
 
 // resolveMembers finds the field or method that a selector or a key names,
-// where the types in these files tell. All others keep their spelling, and are
-// remembered as fixed.
+// where the types in these files tell. All others keep their spelling, and it
+// is remembered whose they could be.
 func (s *side) resolveMembers() {
 	s.joinAliases()
-	s.markEmbedded()
+	s.findFieldUses()
 	for _, n := range s.selectors {
 		m := n.Kids[1]
-		if found := s.find(s.typeOf(n.Kids[0]), m.Text); found != nil {
-			m.Object, m.Text = found.object, ""
-		} else {
+		switch f := s.memberOf(n, 0); f.place {
+		case resolved:
+			m.Object, m.Text = f.member.object, ""
+		case unknown:
 			s.fixed[m.Text] = true
+		case doubtful:
+			s.remember(f.among, m.Text, possible)
+		case another:
+			s.remember(f.among, m.Text, present)
 		}
 	}
 	for _, l := range s.literals {
 		s.resolveKeys(l)
+	}
+}
+
+func (s *side) remember(among []*typeInfo, name string, c certainty) {
+	for _, t := range among {
+		s.unseen[use{t, name}] = max(s.unseen[use{t, name}], c)
 	}
 }
 
@@ -53,38 +63,22 @@ func (s *side) joinAliases() {
 	}
 }
 
-func (s *side) markEmbedded() {
-	for _, info := range s.types {
-		for _, e := range info.embeds {
-			if inner := s.named(e); inner != nil {
-				inner.embedded = true
-			}
-		}
-	}
-}
-
 func (s *side) resolveKeys(l *literal) {
 	typ := s.literalType(l)
+	kind, info := s.kindOf(typ, 0)
 	for _, key := range l.keys {
-		switch kind, info := s.kindOf(typ, 0); kind {
-		case structLiteral:
-			if m := info.fields[key.Text]; m != nil {
-				key.Kind, key.Object, key.Text, key.Kids = "field key", m.object, "", nil
-				continue
-			}
-			s.fixed[key.Text] = true
-		case elementLiteral:
+		switch {
+		case kind == structLiteral && info.fields[key.Text] != nil:
+			key.Kind, key.Object, key.Text, key.Kids = "field key", info.fields[key.Text].object, "", nil
+		case kind == elementLiteral:
 			key.Text = ""
-		case anonymousLiteral:
-			key.Kind, key.Kids = "field key", nil
-			s.fixed[key.Text] = true
-		default:
+		case kind == unknownLiteral && s.membersElsewhere(typ):
 			// A field of another package's type has an upper-case name; this
 			// one can only be an expression.
-			if typ != nil && typ.Kind == "selector" && !token.IsExported(key.Text) {
+			if !token.IsExported(key.Text) {
 				key.Text = ""
-				continue
 			}
+		default:
 			// A field, or an expression: the name keeps its spelling and what
 			// it stands for.
 			s.fixed[key.Text] = true
@@ -133,13 +127,16 @@ func (s *side) kindOf(typ *tree.Node, hops int) (literalKind, *typeInfo) {
 	case "slice type", "array type", "map type":
 		return elementLiteral, nil
 	case "struct":
-		return anonymousLiteral, nil
+		if info := s.unnamed[typ]; info != nil {
+			return structLiteral, info
+		}
+		return unknownLiteral, nil
 	}
 	info := s.declared(typ)
 	if info == nil || info.expr == nil {
 		return unknownLiteral, nil
 	}
-	if info.expr.Kind == "struct" && !info.alias {
+	if info.expr.Kind == "struct" && s.unnamed[info.expr] == nil {
 		return structLiteral, info
 	}
 	return s.kindOf(info.expr, hops+1)
@@ -148,11 +145,14 @@ func (s *side) kindOf(typ *tree.Node, hops int) (literalKind, *typeInfo) {
 // maxHops bounds how far declarations of types are followed.
 const maxHops = 20
 
-// declared is the type that a type's expression names, if these files declare
-// it or methods of it; nil for all others.
+// declared is the type that a type's expression names or is, if these files
+// declare it or methods of it; nil for all others.
 func (s *side) declared(typ *tree.Node) *typeInfo {
 	if typ == nil {
 		return nil
+	}
+	if typ.Kind == "struct" || typ.Kind == "interface" {
+		return s.unnamed[typ]
 	}
 	if typ.Kind == "index" { // of a generic type
 		typ = typ.Kids[0]
@@ -188,31 +188,8 @@ func (s *side) named(typ *tree.Node) *typeInfo {
 // underlying follows names of types to what they are declared as.
 func (s *side) underlying(typ *tree.Node, hops int) *tree.Node {
 	info := s.declared(typ)
-	if info == nil || info.expr == nil || hops > maxHops {
+	if info == nil || info.expr == nil || info.expr == typ || hops > maxHops {
 		return typ
 	}
-	return s.underlying(info.expr, hops+1)
-}
-
-// find is the member that a selector on a value of a type means; nil if that
-// is not certain. What embedded types give is never certain: a method of the
-// outer type may be declared in another file, and comes first.
-func (s *side) find(typ *tree.Node, name string) *member {
-	info := s.named(typ)
-	if info == nil {
-		return nil
-	}
-	if m := info.methods[name]; m != nil {
-		return m
-	}
-	for range maxHops {
-		if m := info.fields[name]; m != nil {
-			return m
-		}
-		// Fields come from what the type is declared as, methods do not.
-		if info = s.declared(info.expr); info == nil {
-			return nil
-		}
-	}
-	return nil
+	return s.underlying(s.instantiated(info, typ), hops+1)
 }

@@ -2,7 +2,6 @@ package golang
 
 import (
 	"fmt"
-	"go/token"
 	"slices"
 	"strings"
 	"sync"
@@ -15,19 +14,6 @@ import (
 var predeclared = words(`any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string
 	uint uint8 uint16 uint32 uint64 uintptr true false iota nil append cap clear close complex copy delete imag len make max min new
 	panic print println real recover`)
-
-// wellKnown are methods that packages of the standard library look for in
-// values of any type, and so call without naming them in these files.
-var wellKnown = words(`Add After Alignment AppendBinary AppendText As Async At BinaryAppender Bounds Cause CheckNamedValue Clone Close
-	CloseWrite ColorModel Columns Commit ConvertAssign Convert Count Deadline Decode Done Draw Driver DriverContext Encode Err Error Exec
-	ExecContext Flush Format FormatError FprintTo Generate Get Glob GoString GobDecode GobEncode Handle HandleFunc Hijack Info Init Int63
-	Is IsBoolFlag IsDir IsValid IsZero Len Less Level LocalAddr LogValue Lookup MarshalBinary MarshalJSON MarshalJSONTo MarshalText
-	MarshalXML MarshalXMLAttr ModTime Mode Name Network Next Open Opt Peek Ping Pop Prepare Push Put Quick Raw Read ReadAt ReadByte
-	ReadContext ReadDir ReadFile ReadFrom ReadLink ReadRune ReadString RemoteAddr Reset ResetSession Rollback RoundTrip Run Scan
-	Seed Seek ServeHTTP Set SetDeadline SetReadDeadline SetWriteDeadline Setenv Size Source Stat Stop String Sub Sum Swap Sync Sys
-	SyscallConn Temporary Timeout Tick Type Uint64 UnmarshalBinary UnmarshalJSON UnmarshalJSONFrom UnmarshalText UnmarshalXML
-	UnmarshalXMLAttr UnreadByte UnreadRune Unwrap Valid Value Visit Walk Write WriteAt WriteByte WriteContext WriteHeader WriteRune
-	WriteString WriteTo`)
 
 func words(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
@@ -42,40 +28,51 @@ func words(list string) func() map[string]bool {
 // rules say which renamings keep what a program does.
 type rules struct {
 	before, after *side
-	owners        map[*tree.Object]*typeInfo
-	// methods gives for each name of a method before what it became.
-	methods map[string]map[string]bool
+	// members are the fields and methods of both sides.
+	members map[*tree.Object]*member
+	became  map[*tree.Object]*tree.Object
+	// methods gives for each name of a method before what it became, and
+	// unnamed the same, both ways, for the shapes of types without a name.
+	methods, unnamed map[string]map[string]bool
+	// required are the names of the methods of interfaces, on either side.
+	required map[string]bool
+	// users are the types that a type is a part of.
+	users map[*side]map[*typeInfo][]*typeInfo
 }
 
 func newRules(before, after *side) *rules {
-	r := &rules{before: before, after: after, owners: map[*tree.Object]*typeInfo{}, methods: map[string]map[string]bool{}}
+	r := &rules{
+		before: before, after: after, members: map[*tree.Object]*member{}, became: map[*tree.Object]*tree.Object{},
+		methods: map[string]map[string]bool{}, unnamed: map[string]map[string]bool{}, required: map[string]bool{}, users: map[*side]map[*typeInfo][]*typeInfo{},
+	}
 	for _, s := range []*side{before, after} {
-		for _, info := range s.types {
-			r.own(info)
+		users := map[*typeInfo][]*typeInfo{}
+		for _, info := range s.allTypes() {
+			for _, members := range []map[string]*member{info.fields, info.methods} {
+				for _, m := range members {
+					r.members[m.object] = m
+					r.required[m.object.Name] = r.required[m.object.Name] || m.object.Kind == "interface method"
+				}
+			}
+			list, _ := s.parts(info)
+			for _, part := range list {
+				users[part] = append(users[part], info)
+			}
 		}
-		for _, info := range s.elsewhere {
-			r.own(info)
-		}
+		r.users[s] = users
 	}
 	return r
-}
-
-func (r *rules) own(info *typeInfo) {
-	for _, members := range []map[string]*member{info.fields, info.methods} {
-		for _, m := range members {
-			r.owners[m.object] = info
-		}
-	}
 }
 
 // check returns why a renaming is not one that keeps the meaning, or "".
 func (r *rules) check(p *tree.Pairing) (why string, at *tree.Object) {
 	for b, a := range p.Each {
+		r.became[b] = a
 		if isMethod(b) {
-			if r.methods[b.Name] == nil {
-				r.methods[b.Name] = map[string]bool{}
-			}
-			r.methods[b.Name][a.Name] = true
+			note(r.methods, b.Name, a.Name)
+		} else if mb, ma := r.members[b], r.members[a]; mb != nil && ma != nil && mb.owner.unnamed {
+			note(r.unnamed, "was "+mb.owner.shape(), ma.owner.shape())
+			note(r.unnamed, "is "+ma.owner.shape(), mb.owner.shape())
 		}
 	}
 	for b, a := range p.Each {
@@ -87,6 +84,29 @@ func (r *rules) check(p *tree.Pairing) (why string, at *tree.Object) {
 		}
 	}
 	return "", nil
+}
+
+func note(names map[string]map[string]bool, from, to string) {
+	if names[from] == nil {
+		names[from] = map[string]bool{}
+	}
+	names[from][to] = true
+}
+
+// shape is what two types without a name must share to be one type.
+func (info *typeInfo) shape() string {
+	if info.expr == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, field := range info.expr.Kids {
+		name := field.Kids[0].Text
+		if o := field.Kids[0].Object; o != nil {
+			name = o.Name
+		}
+		b.WriteString(field.Kind + " " + name + field.Text + "\n")
+	}
+	return b.String()
 }
 
 func isMethod(o *tree.Object) bool { return o.Kind == "method" || o.Kind == "interface method" }
@@ -131,68 +151,6 @@ func (r *rules) mentioned(b, a *tree.Object) string {
 		}
 	}
 	return ""
-}
-
-// member judges the renaming of a field or a method.
-func (r *rules) member(b, a *tree.Object) string {
-	exported := token.IsExported(b.Name) || token.IsExported(a.Name)
-	for _, name := range []string{b.Name, a.Name} {
-		if r.before.fixed[name] || r.after.fixed[name] {
-			return fmt.Sprintf("%q also stands where these files do not tell of which type it is", name)
-		}
-	}
-	if token.IsExported(b.Name) != token.IsExported(a.Name) {
-		return "exported members are found by packages that read them at run time"
-	}
-	if isMethod(b) && (wellKnown()[b.Name] || wellKnown()[a.Name]) {
-		return "the standard library looks for methods of such a name"
-	}
-	if has(r.owners[b], a.Name) || has(r.owners[a], b.Name) {
-		return "the name stood for another member before, or does so now"
-	}
-	if exported && (r.mixes(r.before, b) || r.mixes(r.after, a)) {
-		return "its type is embedded or embeds others, whose members it can hide"
-	}
-	if why := r.mentioned(b, a); why != "" || !isMethod(b) {
-		return why
-	}
-	switch {
-	case exported && b.Kind == "interface method":
-		return "types in other files can have it"
-	case len(r.methods[b.Name]) > 1:
-		return fmt.Sprintf("other methods %q were not", b.Name)
-	case r.methods[a.Name] != nil:
-		return fmt.Sprintf("there was a method %q before", a.Name)
-	}
-	return ""
-}
-
-func has(info *typeInfo, name string) bool {
-	return info != nil && (info.fields[name] != nil || info.methods[name] != nil)
-}
-
-// mixes tells whether members of other types can stand beside this one.
-func (r *rules) mixes(s *side, o *tree.Object) bool {
-	info := r.owners[o]
-	if info == nil || info.object == nil || info.embedded {
-		return true
-	}
-	for range maxHops {
-		switch expr := info.expr; {
-		case expr == nil:
-			return true
-		case expr.Kind == "struct" || expr.Kind == "interface":
-			return len(info.embeds) > 0
-		case expr.Kind == "slice type" || expr.Kind == "array type" || expr.Kind == "map type" || expr.Kind == "function type" || expr.Kind == "channel type":
-			return false
-		case expr.Kind == "name" && expr.Object == nil && predeclaredTypes[expr.Text]:
-			return false
-		}
-		if info = s.declared(info.expr); info == nil {
-			return true
-		}
-	}
-	return true
 }
 
 // shared tells whether something that other files could use was renamed.

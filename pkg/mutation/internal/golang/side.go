@@ -1,11 +1,14 @@
 package golang
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
@@ -26,16 +29,29 @@ type side struct {
 	// elsewhere are the types of the package that other files declare, and
 	// these give methods to.
 	elsewhere map[string]*typeInfo
+	// unnamed are the literals of structs and interfaces.
+	unnamed   map[*tree.Node]*typeInfo
 	values    map[*tree.Object]*value
-	functions map[*tree.Object]*function
+	functions map[*tree.Object][]*tree.Node // what they give
 	selectors []*tree.Node
 	literals  []*literal
 	// fixed are the member names that stand somewhere without it being known
 	// whose they are.
 	fixed map[string]bool
+	// unseen are the members that types of these files have, or could have, in
+	// files that are not at hand.
+	unseen map[use]certainty
+	// asField are the members that are used as only fields can be.
+	asField map[use]bool
+	// packages are the names that surely stand for an imported package, with
+	// its path.
+	packages map[*tree.Node]string
+	// symbols are the uses of a type switch's symbol, with their types.
+	symbols map[*tree.Node]*tree.Node
 
 	slab       []tree.Node
 	typeOfNode map[*tree.Node]*tree.Node
+	partsOf    map[*typeInfo]parts
 	count      int
 	err        error
 }
@@ -49,9 +65,21 @@ type typeInfo struct {
 	fields  map[string]*member
 	methods map[string]*member
 	embeds  []*tree.Node
-	// embedded: another type embeds this one.
-	embedded bool
+	// params are the type parameters.
+	params []*tree.Object
+	// unnamed: it is a literal.
+	unnamed bool
+	tags    bool // of fields
 }
+
+// certainty says whether a type has a member that is not at hand.
+type certainty int
+
+const (
+	absent certainty = iota
+	present
+	possible
+)
 
 // member is a field or a method.
 type member struct {
@@ -59,6 +87,11 @@ type member struct {
 	owner  *typeInfo
 	method bool
 	typ    *tree.Node // of a field
+	tag    string
+	// params are the names that the method's receiver gives to the type's
+	// parameters.
+	params    []*tree.Object
+	signature *tree.Node
 	// results are the types of what a method gives.
 	results []*tree.Node
 }
@@ -66,16 +99,10 @@ type member struct {
 // value is how the type of a variable can be found.
 type value struct {
 	typ, init *tree.Node
-	// element: the variable runs over the elements of init.
-	element bool
+	// over: the variable runs over init; index says as what.
+	over bool
 	// index is which of the values of init the variable has, of several.
 	index, of int
-}
-
-// function is a declared function.
-type function struct {
-	generic bool
-	results []*tree.Node
 }
 
 // literal is a composite literal, whose keys mean different things for
@@ -85,9 +112,6 @@ type literal struct {
 	outer *literal
 	asKey bool // the key of a map literal
 	keys  []*tree.Node
-	kind  literalKind
-	known *tree.Node
-	done  bool
 }
 
 var (
@@ -97,7 +121,9 @@ var (
 func newSide(ctx context.Context, depth int) *side {
 	return &side{
 		ctx: ctx, depth: depth, pkg: &scope{}, types: map[*tree.Object]*typeInfo{}, elsewhere: map[string]*typeInfo{}, values: map[*tree.Object]*value{},
-		functions: map[*tree.Object]*function{}, fixed: map[string]bool{}, typeOfNode: map[*tree.Node]*tree.Node{},
+		unnamed: map[*tree.Node]*typeInfo{}, functions: map[*tree.Object][]*tree.Node{}, fixed: map[string]bool{}, unseen: map[use]certainty{},
+		asField: map[use]bool{}, packages: map[*tree.Node]string{}, symbols: map[*tree.Node]*tree.Node{},
+		typeOfNode: map[*tree.Node]*tree.Node{}, partsOf: map[*typeInfo]parts{},
 	}
 }
 
@@ -109,9 +135,10 @@ func (s *side) build() error {
 		}
 	}
 	for _, f := range s.files {
-		c := &converter{side: s, src: f, file: f.index, scope: s.pkg.open()}
+		c := &converter{side: s, src: f, file: f.index, scope: s.pkg.open(), symbol: map[*tree.Object]*tree.Node{}}
 		c.imports()
 		c.declarations()
+		s.findPackages(f)
 	}
 	if s.err != nil {
 		return s.err
@@ -182,6 +209,38 @@ func valueKind(tok token.Token) string {
 		return "constant"
 	}
 	return "variable"
+}
+
+// allTypes are those of which something is known, as they stand in the files.
+func (s *side) allTypes() []*typeInfo {
+	list := slices.Concat(slices.Collect(maps.Values(s.types)), slices.Collect(maps.Values(s.elsewhere)), slices.Collect(maps.Values(s.unnamed)))
+	slices.SortFunc(list, func(x, y *typeInfo) int {
+		xLine, xName := x.stands()
+		yLine, yName := y.stands()
+		return cmp.Or(cmp.Compare(xLine, yLine), cmp.Compare(xName, yName))
+	})
+	return list
+}
+
+func (info *typeInfo) stands() (line int, name string) {
+	switch {
+	case info.object != nil:
+		return info.object.Line, info.object.Name
+	case info.expr != nil:
+		return info.expr.Line, ""
+	}
+	return 0, ""
+}
+
+// tag keeps what stands behind a field.
+func (info *typeInfo) tag(name, tag string) {
+	if info == nil || tag == "" {
+		return
+	}
+	info.tags = true
+	if m := info.fields[name]; m != nil {
+		m.tag = tag
+	}
 }
 
 // unquote gives the value of a string literal, so that a raw and an

@@ -30,7 +30,11 @@ type source struct {
 	nameLimits string
 	imports    []string
 	cgo        bool
-	index      int // among the files of the package
+	// strings are the values of its string literals.
+	strings []string
+	// bases are the undeclared names in front of selectors.
+	bases []*tree.Node
+	index int // among the files of the package
 }
 
 // mark is a comment that a compiler or a tool obeys.

@@ -119,6 +119,10 @@ func (c *converter) clauses(body *ast.BlockStmt, symbol *tree.Object) (nodes []*
 				}
 				if symbol != nil {
 					c.declare(symbol)
+					c.symbol[symbol] = nil
+					if len(n.Kids) == 1 {
+						c.symbol[symbol] = n.Kids[0]
+					}
 				}
 				n.Kids = append(n.Kids, c.node(s.Colon, "body", "", c.stmts(s.Body)...))
 				nodes = append(nodes, n)
@@ -150,6 +154,9 @@ func (c *converter) typeSwitch(s *ast.TypeSwitchStmt) *tree.Node {
 		name := c.node(id.Pos(), "name", "_")
 		if id.Name != "_" {
 			symbol = &tree.Object{Name: id.Name, Kind: "local variable", Line: c.src.line(id.Pos())}
+			if of != nil && of.Kind == "type assertion" {
+				c.values[symbol] = &value{init: of.Kids[0]}
+			}
 			name = &tree.Node{Kind: "name", Object: symbol, Line: symbol.Line}
 		}
 		n.Kids = append(n.Kids, name, of)
@@ -231,8 +238,10 @@ func (c *converter) rangeStmt(s *ast.RangeStmt) *tree.Node {
 	targets := c.node(s.Pos(), "targets", "")
 	if s.Tok == token.DEFINE {
 		targets.Kids = c.define(left)
-		if len(left) == 2 && targets.Kids[1].Kind == "new name" {
-			c.values[targets.Kids[1].Object] = &value{init: over, element: true}
+		for i, t := range targets.Kids {
+			if t.Kind == "new name" {
+				c.values[t.Object] = &value{init: over, over: true, index: i}
+			}
 		}
 	} else {
 		targets.Kids = c.exprs(left)

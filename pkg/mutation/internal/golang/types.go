@@ -26,7 +26,11 @@ func (c *converter) typeSpec(spec *ast.TypeSpec, o *tree.Object) *tree.Node {
 	}
 	c.in(func() {
 		if spec.TypeParams != nil {
-			n.Kids = append(n.Kids, c.typeParams(spec.TypeParams))
+			list, params := c.typeParams(spec.TypeParams)
+			n.Kids = append(n.Kids, list)
+			if o != nil {
+				c.typeInfo(o).params = params
+			}
 		}
 		n.Kids = append(n.Kids, c.declaredType(spec, o))
 	})
@@ -41,17 +45,35 @@ func (c *converter) declaredType(spec *ast.TypeSpec, o *tree.Object) *tree.Node 
 	}
 	info := c.typeInfo(o)
 	info.alias = spec.Assign.IsValid()
-	if !info.alias && info.expr == nil {
-		switch t := ast.Unparen(spec.Type).(type) {
+	owner := info
+	if info.expr != nil {
+		owner = nil // of another file, which has the type in another build
+	}
+	expr := c.declaredAs(ast.Unparen(spec.Type), owner, info.alias)
+	if owner != nil {
+		info.expr = expr
+	}
+	return expr
+}
+
+func (c *converter) declaredAs(e ast.Expr, owner *typeInfo, alias bool) *tree.Node {
+	if !alias {
+		switch t := e.(type) {
 		case *ast.StructType:
-			info.expr = c.structType(t, info)
+			return c.structType(t, owner)
 		case *ast.InterfaceType:
-			info.expr = c.interfaceType(t, info)
+			return c.interfaceType(t, owner)
 		}
 	}
-	if info.expr == nil {
-		info.expr = c.typ(spec.Type)
-	}
+	return c.typ(e)
+}
+
+// unnamedType converts the literal of a struct or interface.
+func (c *converter) unnamedType(convert func(*typeInfo) *tree.Node) *tree.Node {
+	info := newTypeInfo(nil)
+	info.unnamed = true
+	info.expr = convert(info)
+	c.unnamed[info.expr] = info
 	return info.expr
 }
 
@@ -59,12 +81,13 @@ func (c *converter) declaredType(spec *ast.TypeSpec, o *tree.Object) *tree.Node 
 // their syntax, and need not be.
 func (c *converter) typ(e ast.Expr) *tree.Node { return c.expr(e) }
 
-func (c *converter) typeParams(list *ast.FieldList) *tree.Node {
-	n := c.node(list.Pos(), "type parameters", "")
+func (c *converter) typeParams(list *ast.FieldList) (n *tree.Node, params []*tree.Object) {
+	n = c.node(list.Pos(), "type parameters", "")
 	for _, f := range list.List {
 		for _, id := range f.Names {
 			o := &tree.Object{Name: id.Name, Kind: "type parameter", Line: c.src.line(id.Pos())}
 			c.declare(o)
+			params = append(params, o)
 		}
 	}
 	for _, f := range list.List {
@@ -76,7 +99,7 @@ func (c *converter) typeParams(list *ast.FieldList) *tree.Node {
 			n.Kids = append(n.Kids, name, c.typ(f.Type))
 		}
 	}
-	return n
+	return n, params
 }
 
 // signature converts parameters and results. Types are resolved outside of the
@@ -118,8 +141,8 @@ func (c *converter) parameterNode(id *ast.Ident, typ ast.Expr, kind string, decl
 	n := c.node(typ.Pos(), kind, "")
 	t := c.typ(typ)
 	known := t
-	if _, variadic := typ.(*ast.Ellipsis); variadic {
-		known = nil
+	if t != nil && t.Kind == "variadic" {
+		known = &tree.Node{Kind: "slice type", Kids: t.Kids}
 	}
 	name := c.node(typ.Pos(), "name", "_")
 	if id != nil {
@@ -143,7 +166,8 @@ func (c *converter) parameter(id *ast.Ident, kind string, typ *tree.Node, declar
 func (c *converter) funcType(t *ast.FuncType) *tree.Node {
 	n := c.node(t.Pos(), "function type", "")
 	if t.TypeParams != nil {
-		n.Kids = append(n.Kids, c.typeParams(t.TypeParams))
+		list, _ := c.typeParams(t.TypeParams)
+		n.Kids = append(n.Kids, list)
 	}
 	results := c.node(t.Pos(), "results", "")
 	names := map[string]bool{}
@@ -175,6 +199,7 @@ func (c *converter) structType(t *ast.StructType, owner *typeInfo) *tree.Node {
 		if len(f.Names) == 0 {
 			typ := c.typ(f.Type)
 			name := c.memberName(baseName(f.Type), f.Type.Pos(), "embedded field", typ, owner)
+			owner.tag(baseName(f.Type), tag)
 			if owner != nil {
 				owner.embeds = append(owner.embeds, typ)
 			}
@@ -184,6 +209,7 @@ func (c *converter) structType(t *ast.StructType, owner *typeInfo) *tree.Node {
 		for _, id := range f.Names {
 			typ := c.typ(f.Type)
 			n.Kids = append(n.Kids, c.node(id.Pos(), "field", tag, c.memberName(id.Name, id.Pos(), "field", typ, owner), typ))
+			owner.tag(id.Name, tag)
 		}
 	}
 	return n
@@ -209,6 +235,7 @@ func (c *converter) interfaceType(t *ast.InterfaceType, owner *typeInfo) *tree.N
 			if _, ok := f.Type.(*ast.FuncType); ok && owner != nil && owner.fields[id.Name] != nil {
 				signature := n.Kids[len(n.Kids)-1].Kids[1]
 				owner.fields[id.Name].results = signature.Kids[len(signature.Kids)-1].Kids
+				owner.fields[id.Name].signature = signature
 			}
 		}
 	}

@@ -27,10 +27,13 @@ func (b *builder) node(n int, field string) *tree.Node {
 		if text = b.tree.Source(n); b.language.kept == nil || !b.language.kept(b.side, n, text) {
 			return nil
 		}
-		return b.leaf(n, "comment", folded(text))
+		return b.leaf(n, "comment", b.noted(text))
 	}
 	if b.language.optional(b.side, n) {
 		return nil
+	}
+	if b.links[n] != nil {
+		return b.foreign(n, field)
 	}
 	if inner := b.language.inner(b.side, n); inner >= 0 {
 		return b.node(inner, field)
@@ -45,7 +48,7 @@ func (b *builder) node(n int, field string) *tree.Node {
 		b.scope = b.scope.parent
 	}
 	switch {
-	case b.named(n) && b.language.names[kind]:
+	case b.named(n) && (b.language.names[kind] || b.declared[n] != nil):
 		return b.name(n, field)
 	case b.language.opaque != nil && b.language.opaque(b.side, n):
 		b.opaque = append(b.opaque, freeText{b.tree.Source(n), b.tree.Nodes[n].Start, b.scope.region(), strings.HasPrefix(kind, "preproc")})
@@ -59,6 +62,16 @@ func (b *builder) node(n int, field string) *tree.Node {
 	return b.branch(n, field)
 }
 
+// noted is what a comment that has meaning says.
+func (b *builder) noted(text string) string {
+	if b.language.note != nil {
+		if note := b.language.note(text); note != "" {
+			return note
+		}
+	}
+	return folded(text)
+}
+
 // folded is a comment without the indentation of its lines.
 func folded(text string) string {
 	lines := strings.Split(text, "\n")
@@ -67,8 +80,6 @@ func folded(text string) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-func (b *builder) isLeaf(n int) bool { return int(b.tree.Nodes[n].Next) == n+1 }
 
 // quotedWord keeps of a literal only what is one word: a text that could be
 // used to find a name by its spelling.
@@ -121,6 +132,15 @@ func (b *builder) branch(n int, field string) *tree.Node {
 		at, end = 0, uint32(len(b.tree.Text))
 	}
 	seen, broken := 0, false
+	var sources []int
+	note := func(from int) { // what the kids are made of that came since the last note
+		for len(sources) < len(made.Kids) {
+			sources = append(sources, -1)
+		}
+		if from >= 0 {
+			sources[len(sources)-1] = from
+		}
+	}
 	for child := range b.tree.Children(n) {
 		c := b.tree.Nodes[child]
 		broken = broken || strings.Contains(string(b.tree.Text[at:c.Start]), "\n")
@@ -131,20 +151,28 @@ func (b *builder) branch(n int, field string) *tree.Node {
 			broken = broken || strings.Contains(b.tree.Source(child), "\n")
 			continue
 		}
-		if broken && seen > 0 && b.breaks(n, seen) {
+		if broken && seen > 0 && b.breaks(n, seen) && !b.goesOn(n, child) {
 			made.Kids = append(made.Kids, &tree.Node{Kind: "line break", Line: b.line(child)})
 		}
 		seen, broken = seen+1, false
 		made.Kids = append(made.Kids, part)
+		note(child)
 	}
 	b.gap(made, n, at, end)
+	note(-1)
+	if b.isList(n) {
+		b.itemise(made, sources)
+	}
 	return made
 }
 
 // breaks tells whether a line break before a part has meaning.
 func (b *builder) breaks(n, seen int) bool {
-	return b.language.lines && !b.listed(n) || seen == 1 && b.language.newlines[b.kind(n)]
+	return b.language.lines && !b.listed(n) && !b.isList(n) || seen == 1 && b.language.newlines[b.kind(n)]
 }
+
+// isList tells whether the order of a node's parts is looked at.
+func (b *builder) isList(n int) bool { return b.language.holds != nil && b.language.holds(b.side, n) }
 
 // listed nodes hold statements or are in brackets: their lines are layout.
 func (b *builder) listed(n int) bool {
@@ -153,8 +181,10 @@ func (b *builder) listed(n int) bool {
 	}
 	first := n + 1
 	switch b.kind(first) {
-	case "(", "[", "{":
+	case "(", "[", "{", "#{":
 		return true
+	case "<":
+		return strings.HasPrefix(b.kind(n), "type_")
 	}
 	return false
 }
@@ -164,13 +194,29 @@ func (b *builder) gap(made *tree.Node, n int, from, to uint32) {
 		return
 	}
 	text := string(b.tree.Text[from:to])
+	if b.language.joined[b.kind(n)] && strings.Trim(withoutSplices(text), " \t") == "" {
+		return
+	}
 	if !b.language.exact[b.kind(n)] {
+		if b.language.splices {
+			text = withoutSplices(text)
+		}
 		if text = strings.Trim(text, space); text == "" {
 			return
 		}
 	}
 	b.opaque = append(b.opaque, freeText{text, from, b.scope.region(), false})
 	made.Kids = append(made.Kids, &tree.Node{Kind: "text", Text: text, Line: b.lineAt(from), Literal: true})
+}
+
+// withoutSplices takes out the backslashes that go on with a line in the next,
+// where white space keeps apart what stands around them anyway.
+func withoutSplices(text string) string {
+	without := strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(text)
+	if without == "" {
+		return text
+	}
+	return without
 }
 
 // name builds a leaf that may stand for an object.
@@ -190,8 +236,11 @@ func (b *builder) name(n int, field string) *tree.Node {
 		made.Text = text
 		return made
 	}
-	b.resolved = append(b.resolved, resolvedLeaf{o, at})
+	b.resolved = append(b.resolved, resolvedLeaf{o, at, o.member && b.language.fixed(b.side, n)})
 	made.Object = o.Object
+	if b.origin != nil {
+		b.origin[made] = n
+	}
 	return made
 }
 

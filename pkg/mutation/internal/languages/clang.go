@@ -16,6 +16,7 @@ func clang(grammar treesitter.Language) *language {
 	l.comments = setOf("comment")
 	l.whole = setOf("string_literal", "char_literal", "raw_string_literal", "system_lib_string")
 	l.exact = setOf("preproc_arg")
+	l.splices = true
 	l.opaque = func(s *side, n int) bool {
 		switch s.kind(n) {
 		case "preproc_def", "preproc_function_def", "preproc_call", "preproc_undef":
@@ -24,9 +25,15 @@ func clang(grammar treesitter.Language) *language {
 		return false
 	}
 	l.spelling = func(s *side, n int, text string) string {
+		if strings.HasPrefix(s.kind(n), "#") && strings.HasPrefix(text, "#") {
+			return "#" + strings.TrimLeft(text[1:], " \t")
+		}
 		if strings.HasPrefix(s.kind(n), "preproc") {
 			if text = preprocessed(text); strings.HasPrefix(text, "# ") {
 				text = "#" + text[2:]
+			}
+			if k := s.kind(n); k == "preproc_def" || k == "preproc_function_def" {
+				return macroLayout(text, s.child(n, "value") >= 0 && strings.ContainsAny(s.tree.Source(s.child(n, "value")), "({"))
 			}
 			return text
 		}
@@ -43,10 +50,12 @@ func clang(grammar treesitter.Language) *language {
 	l.scopes = map[string]scopeKind{
 		"function_definition": function, "lambda_expression": function, "compound_statement": block, "for_statement": block, "for_range_loop": block,
 		"if_statement": block, "while_statement": block, "switch_statement": block, "catch_clause": block, "do_statement": block,
-		"parameter_list": block, "case_statement": block, "template_declaration": block, "requires_expression": block,
+		"parameter_list": block, "template_declaration": block, "requires_expression": block,
 	}
+	l.settled = true
 	if grammar == treesitter.CPlusPlus {
 		l.scopes["field_declaration_list"] = class
+		l.scopes["namespace_definition"] = block
 	}
 	l.declare = clangDeclare
 	l.finish = clangFinish
@@ -57,6 +66,8 @@ func clang(grammar treesitter.Language) *language {
 		}
 		return ""
 	}
+	clangHolds(l)
+	l.inlining = clangInlining(grammar == treesitter.CPlusPlus)
 	return l
 }
 
@@ -71,32 +82,35 @@ func clangDeclare(s *side, n int, in *scope) {
 	default:
 		return
 	}
-	top, isFunction := n, false
+	top, isFunction, met := n, false, false
 	for declarators[s.parentKind(top)] {
 		p := s.parent(top)
 		if f := s.field(top); f != "declarator" && s.kind(p) != "reference_declarator" && s.kind(p) != "parenthesized_declarator" && s.kind(p) != "attributed_declarator" {
 			return // a size, an initial value
 		}
-		isFunction = isFunction || s.kind(p) == "function_declarator"
+		if k := s.kind(p); !met && k != "parenthesized_declarator" && k != "attributed_declarator" {
+			// What is nearest to the name says what it is: a pointer to a function
+			// is a variable.
+			isFunction, met = k == "function_declarator", true
+		}
 		top = p
 	}
-	from := s.tree.Nodes[n].End
 	switch owner := s.parent(top); s.kind(owner) {
 	case "parameter_declaration", "optional_parameter_declaration", "variadic_parameter_declaration":
 		if s.field(top) == "declarator" {
-			s.parameter(n, owner, in)
+			s.parameter(n, top, in)
 		}
 	case "declaration":
 		clangVariable(s, n, owner, in, isFunction)
 	case "for_range_loop":
 		if s.field(top) == "declarator" {
-			s.addNamed(in, n, s.tree.Source(n), "variable", s.bodyOf(owner, "body"))
+			s.clangAdd(in, n, "variable", s.bodyOf(owner, "body"))
 		}
 	case "structured_binding_declarator":
-		s.addNamed(in, n, s.tree.Source(n), "variable", from).pin("it is one of several names of one value")
+		s.clangBinding(n, owner, in)
 	case "lambda_capture_initializer":
 		if s.field(n) == "left" {
-			s.addNamed(in, n, s.tree.Source(n), "variable", from).pin("it is declared by a capture")
+			s.clangAdd(in, n, "variable", s.tree.Nodes[owner].End).pin("it is declared by a capture")
 		}
 	case "function_definition":
 		if s.language.grammar == treesitter.C && isFunction && in.parent != nil && in.parent.kind == module {
@@ -105,12 +119,38 @@ func clangDeclare(s *side, n int, in *scope) {
 	}
 }
 
+// clangAdd declares a name. What a scope declares twice is one thing in several
+// pieces, or a choice of the preprocessor.
+func (s *side) clangAdd(in *scope, n int, kind string, from uint32) *object {
+	name := s.tree.Source(n)
+	if known := in.names[name]; len(known) > 0 {
+		s.declared[n] = known[0].object
+		return known[0].object
+	}
+	return s.addNamed(in, n, name, kind, from)
+}
+
+// clangBinding declares one of the names that a value is taken apart into.
+func (s *side) clangBinding(n, binding int, in *scope) {
+	from := s.tree.Nodes[binding].End
+	if loop := s.parent(binding); s.kind(loop) == "for_range_loop" || s.kind(loop) == "reference_declarator" && s.parentKind(loop) == "for_range_loop" {
+		from = s.bodyOf(s.above(n, setOf("for_range_loop")), "body")
+	}
+	if in.region().kind == function {
+		s.clangAdd(in, n, "variable", from)
+	}
+}
+
 func clangVariable(s *side, n, declaration int, in *scope, isFunction bool) {
-	inFunction := in.region().kind == function
+	inFunction, declarator := in.region().kind == function, s.underOf(n, declaration)
 	switch {
-	case s.field(s.underOf(n, declaration)) != "declarator":
-	case inFunction && !isFunction:
-		o := s.addNamed(in, n, s.tree.Source(n), "variable", s.tree.Nodes[n].End)
+	case s.field(declarator) != "declarator":
+	case inFunction && (!isFunction || s.clangInitialised(declarator, in)):
+		from := s.tree.Nodes[declarator].End
+		if s.kind(declarator) == "init_declarator" {
+			from = s.tree.Nodes[s.child(declarator, "declarator")].End
+		}
+		o := s.clangAdd(in, n, "variable", from)
 		if s.hasText(declaration, "storage_class_specifier", "extern") {
 			o.pin("it is declared elsewhere")
 		}
@@ -123,11 +163,28 @@ func clangVariable(s *side, n, declaration int, in *scope, isFunction bool) {
 	}
 }
 
+// clangInitialised tells a variable with an argument from a function with a
+// parameter, which look alike: the argument is a variable of the function.
+func (s *side) clangInitialised(declarator int, in *scope) bool {
+	if s.language.grammar != treesitter.CPlusPlus || s.kind(declarator) != "function_declarator" || s.kind(s.child(declarator, "declarator")) != "identifier" {
+		return false
+	}
+	for c := range s.tree.Children(max(s.child(declarator, "parameters"), 0)) {
+		if s.kind(c) != "parameter_declaration" {
+			continue
+		}
+		if name := c + 1; s.kind(name) == "type_identifier" && s.tree.Nodes[name].Next == s.tree.Nodes[c].Next {
+			return s.lookup(in, s.tree.Source(name), s.tree.Nodes[name].Start) != nil
+		}
+	}
+	return false
+}
+
 // clangTop declares a name of the file: another file can use it unless it is
 // static.
 func clangTop(s *side, n, declaration int, in *scope, kind string) {
 	name := s.tree.Source(n)
-	o := s.addNamed(in, n, name, kind, 0)
+	o := s.clangAdd(in, n, kind, 0)
 	if name == "main" {
 		o.pin("the program starts there")
 	}
@@ -155,11 +212,15 @@ func (s *side) hasText(n int, kind, text string) bool {
 
 // parameter declares a parameter in its function's scope, or in the list alone
 // if no body follows.
-func (s *side) parameter(n, owner int, in *scope) {
+func (s *side) parameter(n, declarator int, in *scope) {
 	if in.kind != block || s.kind(in.node) != "parameter_list" {
 		return // of a template
 	}
 	to := in
+	if owner := s.parent(in.node); s.kind(owner) == "function_declarator" && s.child(owner, "declarator") >= 0 && s.contains(s.child(owner, "declarator"), setOf("parameter_list")) {
+		s.addNamed(in, n, s.tree.Source(n), "parameter", s.tree.Nodes[declarator].End) // of what the function returns
+		return
+	}
 	for above := s.parent(in.node); declarators[s.kind(above)] || s.kind(above) == "function_definition" || s.kind(above) == "abstract_function_declarator" ||
 		s.kind(above) == "lambda_expression" || s.kind(above) == "catch_clause"; above = s.parent(above) {
 		if sc := s.scopes[above]; sc != nil {
@@ -167,7 +228,7 @@ func (s *side) parameter(n, owner int, in *scope) {
 			break
 		}
 	}
-	s.addNamed(to, n, s.tree.Source(n), "parameter", s.tree.Nodes[n].Start)
+	s.clangAdd(to, n, "parameter", s.tree.Nodes[declarator].End)
 }
 
 // clangCall: what looks like a call may be a macro, and then its arguments may
@@ -179,7 +240,7 @@ func clangCall(s *side, n int) {
 	}
 	name := s.tree.Source(callee)
 	known := name == "offsetof" || name == "container_of" || strings.Contains(name, "_entry") || strings.Contains(name, "foreach") || strings.Contains(name, "for_each")
-	if known || s.macros()[name] || strings.ToUpper(name) == name && strings.ContainsFunc(name, isUpper) {
+	if known || s.macros()[name] || strings.ToUpper(name) == name && strings.ContainsFunc(name, isUpper) && !s.evaluates(name) {
 		if arguments := s.child(n, "arguments"); arguments >= 0 {
 			s.conceal(arguments)
 		}
@@ -202,6 +263,14 @@ func (s *side) macros() set {
 }
 
 func clangFinish(s *side) {
+	s.clangScopes()
+	if s.language.grammar == treesitter.CPlusPlus {
+		s.clangNames()
+		cppMember(s)
+	} else {
+		clangMember(s)
+	}
+	s.heedMacros()
 	used := s.macroWords()
 	for _, o := range s.declared {
 		switch {
@@ -242,7 +311,9 @@ var clangKeywords = strings.Fields(`auto break case char const continue default 
 	alignas alignof and and_eq asm bitand bitor catch char8_t char16_t char32_t class compl concept consteval constexpr constinit const_cast
 	co_await co_return co_yield decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq
 	private protected public reinterpret_cast requires static_assert static_cast template this thread_local throw try typeid typename using
-	virtual wchar_t xor xor_eq override final import module typeof NULL errno stdin stdout stderr unix linux defined`)
+	virtual wchar_t xor xor_eq override final import module typeof NULL errno stdin stdout stderr unix linux defined
+	size_t ssize_t ptrdiff_t intptr_t uintptr_t charptr_t nullptr_t max_align_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t
+	uint64_t char64_t`)
 
 // preprocessed is a line of the preprocessor without comments, and with its
 // white space folded: whether there is some has meaning.

@@ -48,6 +48,7 @@ func csharp() *language {
 				o.share() // callers can name it
 			}
 		}
+		csharpMembers(s)
 	}
 	l.comments = setOf("comment")
 	l.exact = setOf("string_literal", "verbatim_string_literal", "raw_string_literal", "character_literal", "interpolated_string_expression", "interpolation",
@@ -76,6 +77,8 @@ func csharp() *language {
 		}
 		return ""
 	}
+	l.inlining = csharpInlining()
+	csharpHolds(l)
 	return l
 }
 

@@ -14,8 +14,15 @@
 // name of the file, in the file) without being resolved, be it in a text that
 // could be code.
 //
-// It does not know what a name means in other files, and no types: members are
-// never renamed, but for those that a language hides in the class. It takes no
-// account of what a program finds out about its own text: line numbers, the
-// source of a function, the names of its functions.
+// Declarations that have no effect may change places (order.go, arrange.go).
+// Members may be renamed where every use is known to be one of their class
+// (members.go).
+//
+// Files of one call that import from each other are compared together
+// (joint.go), where it is certain which file an import means. Where the table of
+// a language has no names that others use, these are renamed by their spelling
+// (tops.go): throughout the call, if each use is certain. What a name means
+// in other files is not known, and no types are: other members are never renamed. It takes no account of what a program finds out
+// about its own text: line numbers, the source of a function, the names and the
+// order of its functions.
 package languages

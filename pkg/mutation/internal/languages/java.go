@@ -28,23 +28,13 @@ func java() *language {
 	l.comments = setOf("line_comment", "block_comment")
 	// The compiler reads this of comments, and escapes even in them.
 	l.kept = func(_ *side, _ int, text string) bool {
-		return strings.Contains(text, "@deprecated") || strings.Contains(text, `\u`)
+		return strings.Contains(text, "@deprecated") || javaEscapes(text)
 	}
+	l.note = javaNote
 	l.exact = setOf("string_literal", "character_literal", "multiline_string_fragment", "template_expression")
 	l.foldsLineEnds = true
-	l.optional = lists("array_initializer", "element_value_array_initializer")
-	l.inner = func(s *side, n int) int {
-		if s.kind(n) != "parenthesized_expression" {
-			return -1
-		}
-		switch s.parentKind(n) {
-		case "binary_expression", "assignment_expression", "variable_declarator", "return_statement", "argument_list", "ternary_expression":
-			if inner := s.sole(n); inner >= 0 && s.kind(inner) != "lambda_expression" && s.kind(inner) != "cast_expression" {
-				return inner
-			}
-		}
-		return -1
-	}
+	l.optional = javaOptional
+	l.inner, l.rewrite = javaInner, javaRewrite
 	l.fixed = func(s *side, n int) bool {
 		switch s.place(n) {
 		case "field_access.field", "method_invocation.name", "method_declaration.name", "element_value_pair.key", "scoped_identifier.name",
@@ -59,9 +49,12 @@ func java() *language {
 		"method_declaration": function, "constructor_declaration": function, "compact_constructor_declaration": function, "lambda_expression": function,
 		"static_initializer": function, "block": block, "constructor_body": block, "for_statement": block, "enhanced_for_statement": block,
 		"try_with_resources_statement": block, "catch_clause": block, "switch_block_statement_group": block, "switch_block": block, "switch_rule": block,
-		"class_body": class, "enum_body": class,
+		"class_body": class, "enum_body": class, "interface_body": class, "annotation_type_body": class,
 	}
 	l.reserved = setOf(javaKeywords...)
+	l.finish = javaMembers
+	l.inlining = javaInlining()
+	javaHolds(l)
 	return l
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
@@ -32,54 +33,58 @@ func Prepare(ctx context.Context, name string) {
 	}
 }
 
-// Judge returns the judge of a language; nil if there is none.
+// Judge returns the judge of a language, for files without others around them;
+// nil if there is none.
 func Judge(name string) verdict.Judge {
-	l := tables()[treesitter.Language(name)]
-	if l == nil {
+	return Together(func(verdict.File) string { return name }, name, verdict.Around{})
+}
+
+// Together returns the judge of a language and of those that can import from
+// it, told by of; nil if there is none. around has the files around those of the
+// call.
+func Together(of func(verdict.File) string, name string, around verdict.Around) verdict.Judge {
+	if tables()[treesitter.Language(name)] == nil {
 		return nil
 	}
 	return func(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
-		total := verdict.Verdict{Evidence: verdict.Proven}
-		for _, f := range files {
-			v := l.judge(ctx, f, limits)
-			if v.Evidence != verdict.Proven && v.Evidence != verdict.ProvenLocal {
-				return v
-			}
-			total.Renames = append(total.Renames, v.Renames...)
-			total.Moves = append(total.Moves, v.Moves...)
-			if v.Evidence.Outranks(total.Evidence) {
-				total.Evidence = v.Evidence
+		j := &joint{read: around.Read, list: around.List, exists: map[string]bool{}}
+		table := func(f verdict.File) *language { return tables()[treesitter.Language(of(f))] }
+		v := j.judge(ctx, files, table, limits)
+		if v.Evidence == verdict.Unproven && ctx.Err() == nil {
+			if renamed, ok := j.renamedTops(ctx, files, table, limits); ok {
+				return renamed
 			}
 		}
-		total.Reason = verdict.Summary(total)
-		return total
+		return v
 	}
 }
 
-// judge compares the two sides of one file.
-func (l *language) judge(ctx context.Context, f verdict.File, limits verdict.Limits) verdict.Verdict {
-	switch {
-	case f.Created():
-		return verdict.Unprovenf(f.Path, 0, "the file is new")
-	case f.Deleted():
-		return verdict.Unprovenf(f.Path, 0, "the file was deleted")
-	case f.Moved():
-		return verdict.Unprovenf(f.Path, 0, "the file was moved, and others may look for it")
+// Family is one name for the languages that can import from each other.
+func Family(name string) string {
+	if l := tables()[treesitter.Language(name)]; l != nil && isScript(l) {
+		return string(treesitter.TypeScript)
 	}
-	before, v := l.side(ctx, f.Path, "before the change", f.Before, limits)
-	if before == nil {
-		return v
-	}
-	after, v := l.side(ctx, f.Path, "after the change", f.After, limits)
-	if after == nil {
-		return v
-	}
-	return compare(f.Path, before, after)
+	return name
+}
+
+// parsed is one program as the parser has it.
+type parsed struct {
+	tree *treesitter.Tree
+	err  error
+}
+
+// parse parses the two texts of a file side by side.
+func (l *language) parse(ctx context.Context, f verdict.File) (before, after parsed) {
+	var both sync.WaitGroup
+	both.Go(func() { after.tree, after.err = parsers.Parse(ctx, l.grammar, f.After) })
+	before.tree, before.err = parsers.Parse(ctx, l.grammar, f.Before)
+	both.Wait()
+	return before, after
 }
 
 // side reads one program; nil and a verdict if it cannot be compared.
-func (l *language) side(ctx context.Context, path, when string, text []byte, limits verdict.Limits) (*side, verdict.Verdict) {
-	t, err := parsers.Parse(ctx, l.grammar, text)
+func (l *language) side(path, when string, p parsed, limits verdict.Limits) (*side, verdict.Verdict) {
+	t, err := p.tree, p.err
 	switch {
 	case errors.Is(err, treesitter.ErrLanguage):
 		return nil, verdict.Verdict{Evidence: verdict.Unsupported, Reason: fmt.Sprintf("there is no parser for %s", path)}
@@ -97,17 +102,38 @@ func (l *language) side(ctx context.Context, path, when string, text []byte, lim
 	return s, verdict.Verdict{}
 }
 
-func compare(path string, before, after *side) verdict.Verdict {
+func compare(ctx context.Context, path string, before, after *side) verdict.Verdict {
 	pairing := tree.NewPairing()
 	beforeTree, afterTree := before.build(), after.build()
-	if d := pairing.Compare(beforeTree, afterTree); d != nil {
-		line := 0
-		if d.After != nil {
-			line = d.After.Line
-		} else if d.Before != nil {
-			line = d.Before.Line
-		}
-		return verdict.Unprovenf(path, line, "%s", d.Why)
+	d := pairing.Compare(beforeTree, afterTree)
+	if d == nil {
+		return renames(path, before, after, pairing)
 	}
-	return renames(path, before, after, pairing)
+	arranged := &arrangement{ctx: ctx, before: before, after: after}
+	arranged.align(beforeTree, afterTree)
+	pairing = tree.NewPairing()
+	if len(arranged.moves) == 0 || pairing.Compare(beforeTree, afterTree) != nil {
+		if v, same := inlined(ctx, path, before, after, beforeTree, afterTree); same {
+			return v
+		}
+		return differs(path, d)
+	}
+	if b := arranged.broken; b != nil {
+		return verdict.Unprovenf(path, b.line, "%v", b)
+	}
+	v := renames(path, before, after, pairing)
+	if v.Evidence != verdict.Unproven {
+		v.Moves = arranged.moves
+	}
+	return v
+}
+
+func differs(path string, d *tree.Difference) verdict.Verdict {
+	line := 0
+	if d.After != nil {
+		line = d.After.Line
+	} else if d.Before != nil {
+		line = d.Before.Line
+	}
+	return verdict.Unprovenf(path, line, "%s", d.Why)
 }

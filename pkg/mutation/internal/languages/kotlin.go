@@ -9,6 +9,8 @@ import (
 func kotlin() *language {
 	l := braces(treesitter.Kotlin, nil, nil)
 	l.lines = true
+	l.goesAfter = setOf(strings.Fields("( [ { , = += -= *= /= %= && || ?: == != === !== < <= >= + - / % . ?. :: in !in is !is : ->")...)
+	l.goesBefore = setOf(strings.Fields(". ?. ?: && || ) ] } , else catch finally = : ->")...)
 	l.comments = setOf("line_comment", "block_comment", "multiline_comment", "shebang_line")
 	l.kept = func(s *side, n int, _ string) bool { return s.kind(n) == "shebang_line" }
 	l.exact = setOf("string_literal", "multiline_string_literal", "character_literal", "string_content")
@@ -16,6 +18,7 @@ func kotlin() *language {
 	l.opaque = func(s *side, n int) bool {
 		return s.kind(n) == "string_content" && n > 0 && strings.Contains(s.tree.Source(s.parent(n)), "$")
 	}
+	l.rewrite = kotlinRewrite
 	l.optional = func(s *side, n int) bool {
 		return s.trailing(n, setOf("value_arguments", "function_value_parameters", "class_parameters", "collection_literal", "lambda_parameters"))
 	}
@@ -43,6 +46,7 @@ func kotlin() *language {
 				o.share() // callers can name it
 			}
 		}
+		kotlinMembers(s)
 	}
 	l.reserved = setOf(strings.Fields(`as break class continue do else false for fun if in interface is null object package return super this throw
 		true try typealias typeof val var when while it field value by catch constructor delegate dynamic file finally get import init param
@@ -54,6 +58,8 @@ func kotlin() *language {
 		}
 		return ""
 	}
+	l.inlining = kotlinInlining()
+	kotlinHolds(l)
 	return l
 }
 

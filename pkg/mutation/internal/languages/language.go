@@ -23,6 +23,8 @@ type language struct {
 	// comments are the kinds of comments; kept says which have meaning.
 	comments set
 	kept     func(s *side, node int, text string) bool
+	// note gives what alone has meaning in a comment; "" where all of it has.
+	note func(text string) string
 	// whole nodes are compared as one text: literals.
 	whole set
 	// spelling gives a whole node's text with its freedoms of spelling taken
@@ -30,6 +32,9 @@ type language struct {
 	spelling func(s *side, node int, text string) string
 	// exact nodes have meaning in the white space between their parts.
 	exact set
+	// joined nodes go on in the next line after a backslash, and have no other
+	// line breaks between their parts.
+	joined set
 	// opaque nodes are compared as one text that may hold names.
 	opaque func(s *side, node int) bool
 	// optional says whether a token is without meaning where it stands.
@@ -44,8 +49,23 @@ type language struct {
 	// token has meaning; lines says that it has in every node.
 	newlines set
 	lines    bool
+	// goesAfter and goesBefore are tokens after and before which a line break
+	// has no meaning all the same.
+	goesAfter, goesBefore set
+	// splices is set where a backslash at the end of a line is layout.
+	splices bool
 	// foldsLineEnds is set where a CR LF in a literal is a LF.
 	foldsLineEnds bool
+
+	// holds says that declarations in a node may change places; order what that
+	// means for one of its parts, which has attributes in front of it (leads)
+	// or a sign behind it (trails).
+	holds  func(s *side, node int) bool
+	order  func(s *side, node int, leads []int) ordering
+	leads  func(s *side, node int) bool
+	trails func(s *side, node int) bool
+	// inlining is nil where a function is never put in place of its calls.
+	inlining *inlining
 
 	// names are the kinds of leaves that can be references.
 	names set
@@ -66,10 +86,18 @@ type language struct {
 	// strict languages have names that this package cannot resolve: a name must
 	// be new to the whole function, and the old one gone from it.
 	strict bool
+	// settled languages are strict ones whose locals are resolved exactly, but
+	// for those that are conditional: two of one name in a function are told
+	// apart.
+	settled bool
 	// reserved names cannot be taken or given up.
 	reserved set
 	// dynamic are names that can reach a variable by its spelling.
 	dynamic map[string]reach
+	// folds is set where names of members that differ in capitals can be the
+	// same; sigil is what may stand before one.
+	folds bool
+	sigil string
 	// pinned says why a name of a certain spelling must not change.
 	pinned func(name string) string
 }

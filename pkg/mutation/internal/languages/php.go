@@ -3,7 +3,6 @@ package languages
 import (
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
@@ -18,7 +17,40 @@ func php() *language {
 	}
 	l.exact = setOf("string", "encapsed_string", "heredoc", "heredoc_body", "nowdoc", "nowdoc_body", "nowdoc_string", "shell_command_expression",
 		"text", "text_interpolation", "string_content")
-	l.optional = lists("array_creation_expression", "arguments", "formal_parameters", "match_block")
+	trailing := lists("array_creation_expression", "arguments", "formal_parameters", "match_block", "anonymous_function_use_clause", "unset_statement", "list_literal")
+	l.optional = func(s *side, n int) bool {
+		// new C and new C() are the same.
+		if s.kind(n) == "arguments" && s.parentKind(n) == "object_creation_expression" {
+			return s.parts(n) == 0 && !s.has(s.parent(n), "declaration_list")
+		}
+		// A semicolon alone does nothing.
+		if s.kind(n) == "empty_statement" && s.parentKind(n) == "compound_statement" {
+			return s.tree.Source(n) == ";"
+		}
+		// So are exit and exit().
+		if s.parentKind(n) == "exit_statement" && (s.kind(n) == "(" || s.kind(n) == ")") {
+			return s.parts(s.parent(n)) == 0
+		}
+		// array(1) and [1] are the same.
+		if s.parentKind(n) == "array_creation_expression" && !s.named(n) && s.kind(n) != "," {
+			return true
+		}
+		// list($a) = $b and [$a] = $b are the same, but one cannot be in the other.
+		if list := s.parent(n); list > 0 && s.kind(list) == "list_literal" && phpListSign[s.kind(n)] {
+			outer := s.above(list, setOf("list_literal"))
+			return outer < 0 || s.has(outer, "list") == s.has(list, "list")
+		}
+		return trailing(s, n)
+	}
+	// The letters of 0xAB and TRUE are the same in both cases.
+	l.spelling = func(s *side, n int, text string) string {
+		switch s.kind(n) {
+		case "integer", "boolean", "null":
+			return strings.ToLower(text)
+		}
+		return text
+	}
+	l.inner = phpInner
 	l.rewrite = phpRewrite
 	l.fixed = func(s *side, n int) bool {
 		return s.place(n) == "scoped_property_access_expression.name" || s.parentKind(n) == "property_element" || s.tree.Source(n) == "$this"
@@ -38,12 +70,18 @@ func php() *language {
 				o.pin("the file has " + s.unsafeFor)
 			}
 		}
+		phpMembers(s)
 	}
+	l.folds, l.sigil = true, "$"
 	l.dynamic = map[string]reach{}
 	l.reserved = setOf("$this", "$GLOBALS", "$_SERVER", "$_GET", "$_POST", "$_FILES", "$_COOKIE", "$_SESSION", "$_REQUEST", "$_ENV", "$argc", "$argv",
 		"$http_response_header", "$php_errormsg")
+	phpHolds(l)
+	l.inlining = phpInlining()
 	return l
 }
+
+var phpListSign = setOf("list", "(", ")", "[", "]")
 
 // phpByName reach variables by their spelling.
 var phpByName = setOf("compact", "extract", "get_defined_vars", "parse_str", "eval", "func_get_args", "assert")
@@ -69,6 +107,10 @@ func phpDeclare(s *side, n int, in *scope) {
 	}
 }
 
+// phpPromoted is what pins the parameters of constructors that declare members,
+// where those are not known.
+const phpPromoted = "it is a member, too"
+
 // region is the node of the function or file around a scope.
 func (s *side) region(in *scope) int { return in.region().node }
 
@@ -82,7 +124,7 @@ func phpVariable(s *side, n int, in *scope) {
 	case "simple_parameter", "variadic_parameter":
 		kind = "parameter"
 	case "property_promotion_parameter":
-		s.add(in, n, "parameter").pin("it is a member, too")
+		s.add(in, n, "parameter").pin(phpPromoted)
 		return
 	case "global_declaration":
 		s.add(in, n, "variable").pin("it is a variable of the file")
@@ -95,17 +137,4 @@ func phpVariable(s *side, n int, in *scope) {
 	case kind == "parameter" && s.above(n, setOf("anonymous_function", "arrow_function")) < 0:
 		o.share() // callers can name it
 	}
-}
-
-// phpRewrite builds texts in which both kinds of quotes mean the same.
-func phpRewrite(b *builder, n int, field string) *tree.Node {
-	if k := b.kind(n); k != "string" && k != "encapsed_string" {
-		return nil
-	}
-	text := b.tree.Source(n)
-	if len(text) < 2 || strings.ContainsAny(text[1:len(text)-1], "'\"\\$") || text[0] != '\'' && text[0] != '"' {
-		return nil
-	}
-	b.quoted = append(b.quoted, freeText{quotedWord(text), b.tree.Nodes[n].Start, b.scope.region(), false})
-	return b.leaf(n, label("string", field), "="+text[1:len(text)-1])
 }

@@ -4,32 +4,43 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
 func python() *language {
 	return &language{
-		grammar:       treesitter.Python,
-		comments:      setOf("comment", "line_continuation"),
-		kept:          pythonKept,
-		whole:         setOf("integer", "float"),
-		spelling:      pythonSpelling,
-		exact:         setOf("string", "string_content", "interpolation", "format_specifier"),
-		opaque:        pythonOpaque,
-		optional:      pythonOptional,
-		same:          map[string]string{"tuple": "expression_list", "tuple_pattern": "pattern_list"},
-		inner:         pythonInner,
+		grammar:  treesitter.Python,
+		comments: setOf("comment", "line_continuation"),
+		kept:     pythonKept,
+		whole:    setOf("integer", "float"),
+		spelling: pythonSpelling,
+		exact:    setOf("string", "string_content", "interpolation", "format_specifier"),
+		opaque:   pythonOpaque,
+		optional: pythonOptional,
+		same:     map[string]string{"tuple": "expression_list", "tuple_pattern": "pattern_list"},
+		inner:    pythonInner,
+		rewrite: func(b *builder, n int, field string) *tree.Node {
+			if b.kind(n) == "dotted_name" {
+				return b.importedFrom(n, field)
+			}
+			return pythonText(b, n, field)
+		},
 		foldsLineEnds: true,
+		splices:       true,
 		names:         setOf("identifier"),
 		fixed:         pythonFixed,
 		scopes: map[string]scopeKind{
 			"function_definition": function, "lambda": function, "class_definition": class,
 			"list_comprehension": function, "set_comprehension": function, "dictionary_comprehension": function, "generator_expression": function,
 		},
-		outside: pythonOutside,
-		declare: pythonDeclare,
-		finish:  pythonFinish,
-		closed:  true,
+		outside:  pythonOutside,
+		declare:  pythonDeclare,
+		finish:   pythonFinish,
+		inlining: pythonInlining(),
+		holds:    pythonHolds,
+		order:    pythonOrder,
+		closed:   true,
 		reserved: setOf("_", "self", "cls", "super", "print", "exec", "match", "case", "type", "__class__", "__all__", "__name__", "__file__", "__doc__",
 			"__path__", "__slots__", "__getattr__", "__dir__",
 			"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False", "finally", "for",
@@ -41,7 +52,7 @@ func python() *language {
 			if strings.HasPrefix(name, "__") {
 				return "names with two underscores have a meaning of their own"
 			}
-			if strings.HasPrefix(name, "test") || strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "pytest_") {
+			if pythonHooks[name] || strings.HasPrefix(name, "test") || strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "pytest_") {
 				return "tests are found by their names"
 			}
 			for _, r := range name {
@@ -83,11 +94,21 @@ func pythonSpelling(s *side, n int, text string) string {
 	case "string_start", "string_end":
 		whole := s.parent(n)
 		start, end := s.first(whole, "string_start"), s.first(whole, "string_end")
-		if start < 0 || end < 0 || strings.ContainsAny(string(s.tree.Text[s.tree.Nodes[start].End:s.tree.Nodes[end].Start]), "'\"") {
+		if start < 0 || end < 0 || pythonQuoted(string(s.tree.Text[s.tree.Nodes[start].End:s.tree.Nodes[end].Start]), strings.HasSuffix(text, text[len(text)-1:]+text[len(text)-1:])) {
 			return text
 		}
 		prefix := strings.TrimRight(text, "'\"")
-		return strings.TrimPrefix(strings.ToLower(prefix), "u") + strings.ReplaceAll(text[len(prefix):], "'", `"`)
+		quotes := strings.ReplaceAll(text[len(prefix):], "'", `"`)
+		if prefix = strings.TrimPrefix(strings.ToLower(prefix), "u"); prefix == "rb" {
+			prefix = "br"
+		} else if prefix == "fr" {
+			prefix = "rf"
+		}
+		return prefix + quotes
+	case "integer":
+		return strings.ToLower(text)
+	case "float":
+		return pythonFloat(strings.ToLower(text))
 	}
 	return text
 }
@@ -110,6 +131,8 @@ func pythonOptional(s *side, n int) bool {
 	switch s.kind(n) {
 	case ";":
 		return true
+	case "argument_list": // class A(): is class A:
+		return parent == "class_definition" && s.parts(n) == 0 && !s.contains(n, s.language.comments)
 	case "(", ")":
 		return parent == "import_from_statement" || parent == "tuple" || parent == "tuple_pattern"
 	case ",":
@@ -138,11 +161,14 @@ func (s *side) parts(n int) int {
 
 func pythonInner(s *side, n int) int {
 	if s.kind(n) != "parenthesized_expression" {
-		return -1
+		return pythonLoneTarget(s, n)
+	}
+	if inner := s.sole(n); inner >= 0 && pythonGroups(s, n, inner) {
+		return inner
 	}
 	switch parent := s.parentKind(n); parent {
 	case "with_item", "assignment", "as_pattern", "for_in_clause", "interpolation", "format_expression", "decorator", "await", "named_expression", "del_statement",
-		"delete_statement", "assert_statement", "print_statement", "exec_statement", "expression_statement":
+		"delete_statement", "print_statement", "exec_statement", "expression_statement":
 		if parent != "assignment" || s.field(n) != "right" {
 			return -1
 		}
@@ -253,8 +279,10 @@ func pythonImported(s *side, n int, in *scope) {
 		return
 	}
 	switch s.parentKind(name) {
-	case "import_statement", "import_from_statement":
+	case "import_statement":
 		s.add(in, n, "import").pin("the other module has that name")
+	case "import_from_statement":
+		s.add(in, n, "import")
 	}
 }
 
@@ -282,7 +310,7 @@ func pythonParameter(s *side, n int, in *scope) {
 	}
 	// Fixtures and the like are found by the names of parameters.
 	if f := s.above(n, setOf("function_definition")); f >= 0 && in.node == f {
-		if strings.HasPrefix(s.tree.Source(max(s.child(f, "name"), 0)), "test") || s.parentKind(f) == "decorated_definition" {
+		if strings.HasPrefix(s.tree.Source(max(s.child(f, "name"), 0)), "test") || pythonWrapped(s, f) {
 			o.pin("what calls the function may look at the names of its parameters")
 		}
 	}
@@ -296,8 +324,7 @@ func pythonFinish(s *side) {
 		switch {
 		case s.unsafeFor != "":
 			o.pin("the file has " + s.unsafeFor)
-		case o.in.kind == class:
-			o.pin("it is a member")
+		case o.in.kind == class: // pythonMembers says what may change
 		case pythonDecorated(s, leaf):
 			o.pin("a decorator may look at the name")
 		case o.in.parent == nil:
@@ -308,6 +335,29 @@ func pythonFinish(s *side) {
 		pythonMatch(s, n)
 	}
 	pythonKeywords(s)
+	pythonMembers(s)
+}
+
+// pythonWrapped tells whether a function has decorators other than those that
+// are known to hand arguments on as they are.
+func pythonWrapped(s *side, definition int) bool {
+	outer := s.parent(definition)
+	if s.kind(outer) != "decorated_definition" {
+		return false
+	}
+	for c := range s.tree.Children(outer) {
+		if s.kind(c) != "decorator" {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(s.tree.Source(c), "@")), "(")
+		switch name[strings.LastIndex(name, ".")+1:] {
+		case "staticmethod", "classmethod", "property", "setter", "getter", "deleter", "abstractmethod", "contextmanager", "lru_cache", "cache", "wraps",
+			"overload", "final", "override":
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // pythonDecorated tells whether a decorator gets to see a function or class,

@@ -44,26 +44,3 @@ func (s *side) scopeAt(n int) *scope {
 	}
 	return s.scopes[0]
 }
-
-// pythonKeywords pins the parameters that a call in the file names.
-func pythonKeywords(s *side) {
-	named, spread := set{}, false
-	for n := range s.tree.Nodes {
-		switch {
-		case s.kind(n) == "identifier" && s.place(n) == "keyword_argument.name":
-			named[s.tree.Source(n)] = true
-		case s.kind(n) == "dictionary_splat" && s.parentKind(n) == "argument_list":
-			spread = true
-		}
-	}
-	for _, o := range s.declared {
-		if o.Kind != "parameter" {
-			continue
-		}
-		if named[o.Name] {
-			o.pin("a call names it")
-		}
-		// Only a dictionary of arguments could have the name as a text.
-		o.spelled = spread
-	}
-}

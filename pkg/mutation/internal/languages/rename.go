@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/tree"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
@@ -16,6 +17,7 @@ type change struct{ before, after *object }
 // the same.
 func renames(path string, before, after *side, pairing *tree.Pairing) verdict.Verdict {
 	v := verdict.Verdict{Evidence: verdict.Proven}
+	before.pairing = pairing
 	before.others, after.others = map[*tree.Object]string{}, map[*tree.Object]string{}
 	for b, a := range pairing.Each {
 		before.others[b], after.others[a] = a.Name, b.Name
@@ -25,11 +27,22 @@ func renames(path string, before, after *side, pairing *tree.Pairing) verdict.Ve
 			continue
 		}
 		c := change{before.objectOf(b), after.objectOf(a)}
-		if why := obstacle(before, after, c); why != "" {
+		why := obstacle(before, after, c)
+		if why == "" {
+			why = before.taken(c)
+		}
+		if why != "" {
 			return verdict.Unprovenf(path, a.Line, "%s %q became %q: %s", b.Kind, b.Name, a.Name, why)
 		}
-		if b.Reach != tree.Local || a.Reach != tree.Local {
-			v.Evidence = verdict.ProvenLocal
+		switch {
+		case c.before.hidden && c.after.hidden:
+		case b.Reach == tree.Member || a.Reach == tree.Member:
+			v.Widen(before.language.memberBound(), b.Name, a.Name)
+		case b.Reach != tree.Local || a.Reach != tree.Local:
+			v.Widen("", b.Name, a.Name)
+		}
+		if before.language.grammar == treesitter.C && b.Reach == tree.Local && c.before.in.parent == nil {
+			v.Enclose(path, b.Name, a.Name)
 		}
 		v.Renames = append(v.Renames, verdict.Rename{From: b.Name, To: a.Name, Kind: b.Kind, Line: a.Line})
 	}
@@ -48,8 +61,8 @@ func obstacle(before, after *side, c change) string {
 	if c.before.Pinned != "" {
 		return c.before.Pinned
 	}
-	if c.after.Pinned != "" {
-		return c.after.Pinned
+	if why := cmp.Or(c.after.Pinned, c.after.unfit); why != "" {
+		return why
 	}
 	for _, at := range []struct {
 		*side
@@ -62,10 +75,31 @@ func obstacle(before, after *side, c change) string {
 	return ""
 }
 
+// taken says that others know the new name as something else: it would not be
+// missed, but mean another thing.
+func (s *side) taken(c change) string {
+	if c.before.Reach == tree.Local && c.after.Reach == tree.Local {
+		return ""
+	}
+	known := c.before.in.names[c.after.Name]
+	if c.before.key != nil {
+		known = c.before.in.names[c.before.key(c.after.Name)]
+	}
+	for _, e := range known {
+		if e.object != c.before && e.object.Reach != tree.Local {
+			return fmt.Sprintf("to other files it is the %s of line %d", e.object.Kind, e.object.Line)
+		}
+	}
+	return ""
+}
+
 // disturbs looks in the region of an object for what could mean either name
 // and is not resolved. It goes beyond what scopes ask for: it is there for the
 // case that they were read wrongly.
 func (s *side) disturbs(o *object, old, new string) string {
+	if o.member {
+		return s.memberDisturbed(o, old, new)
+	}
 	for _, f := range s.free {
 		switch {
 		case !s.within(o.region, f.at):
@@ -110,15 +144,25 @@ func mentions(text, old, new string) bool {
 	return slices.ContainsFunc(words(text), func(word string) bool { return word == old || word == new })
 }
 
+// apart tells whether two scopes have no text in common, so that a name in one
+// cannot be the other's.
+func (s *side) apart(a, b *scope) bool {
+	x, y := s.tree.Nodes[a.node], s.tree.Nodes[b.node]
+	return a.parent != nil && b.parent != nil && (x.End <= y.Start || y.End <= x.Start)
+}
+
 // crowded looks for another object of either name in the region, but for those
-// that are renamed the same way.
+// that are renamed the same way, and those of scopes beside its own.
 func (s *side) crowded(o *object, old, new string) string {
 	for _, r := range s.resolved {
 		other := r.object
-		if other == o || !s.within(o.region, r.at) || other.Name != old && other.Name != new {
+		if other == o || r.qualified || !s.within(o.region, r.at) || other.Name != old && other.Name != new || s.apart(o.in, other.in) {
 			continue
 		}
 		if partner := s.others[other.Object]; other.Name == o.Name && (partner == old || partner == new) && partner != o.Name {
+			continue
+		}
+		if s.language.settled && !o.conditional && !other.conditional {
 			continue
 		}
 		return fmt.Sprintf("%q in line %d is another one", other.Name, s.lineAt(r.at))

@@ -1,6 +1,7 @@
 package languages
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
@@ -9,6 +10,8 @@ import (
 func ruby() *language {
 	l := braces(treesitter.Ruby, nil, nil)
 	l.lines = true
+	l.goesAfter = setOf(strings.Fields("( [ { , = += -= *= /= ||= &&= && || and or not + - * / % == != < > <= >= << & | ? : . &. => do then")...)
+	l.goesBefore = setOf(strings.Fields(". &. ) ] } end")...)
 	l.comments = setOf("comment")
 	l.kept = func(s *side, n int, text string) bool {
 		if strings.HasPrefix(text, "#!") {
@@ -19,10 +22,19 @@ func ruby() *language {
 				return true
 			}
 		}
-		return strings.HasPrefix(text, "#:") || strings.HasPrefix(text, "# @rbs")
+		return strings.HasPrefix(text, "#:") && !rubyDocumentation(text) || strings.HasPrefix(text, "# @rbs")
+	}
+	// Ruby reads these words with or without a space in front.
+	l.note = func(text string) string {
+		if said := strings.TrimLeft(strings.TrimPrefix(text, "#"), " \t"); rubyMagic.MatchString(said) {
+			return "# " + said
+		}
+		return ""
 	}
 	l.exact = setOf("string", "string_content", "heredoc_body", "heredoc_content", "subshell", "regex", "delimited_symbol", "bare_string", "bare_symbol", "character",
-		"interpolation", "chained_string")
+		"chained_string")
+	l.spelling = rubyHeredoc
+	l.joined = setOf("chained_string")
 	l.opaque = func(s *side, n int) bool {
 		return s.kind(n) == "regex" && strings.Contains(s.tree.Source(n), "(?<") || s.kind(n) == "uninterpreted"
 	}
@@ -50,12 +62,41 @@ func ruby() *language {
 				s.free = append(s.free, freeText{s.tree.Source(n), s.tree.Nodes[n].Start, sc.region(), false})
 			}
 		}
+		rubyMembers(s)
 	}
+	l.sigil = "@"
 	l.reserved = setOf(strings.Fields(`_ it _1 _2 _3 _4 _5 _6 _7 _8 _9 __method__ __FILE__ __LINE__ BEGIN END alias and begin break case class def
 		defined? do else elsif end ensure false for if in module next nil not or redo rescue retry return self super then true undef unless until
 		when while yield raise puts p require lambda proc loop print private public protected attr_accessor attr_reader block_given? binding
 		include extend format sprintf fail catch throw sleep rand gets exit abort caller freeze send`)...)
+	rubyHolds(l)
+	l.inlining = rubyInlining()
 	return l
+}
+
+var rubyMagic = regexp.MustCompile(`^(frozen[_-]string[_-]literal|warn[_-]indent|shareable[_-]constant[_-]value): *[a-z_]+[ \t]*$`)
+
+// rubyDocumentation tells a note to RDoc (#:nodoc:) from a type (#: () -> A).
+func rubyDocumentation(text string) bool {
+	word, _, found := strings.Cut(text[2:], ":")
+	return found && setOf("nodoc", "doc", "stopdoc", "startdoc", "enddoc", "notnew", "not-new", "yield", "yields", "call-seq", "args", "arg")[word] &&
+		!strings.HasPrefix(text[2+len(word):], "::")
+}
+
+// rubyHeredoc is a heredoc's text without the indentation of the line that ends
+// it.
+func rubyHeredoc(s *side, n int, text string) string {
+	if s.kind(n) != "heredoc_content" {
+		return text
+	}
+	if _, after := s.siblings(n); after < 0 || s.kind(after) != "heredoc_end" {
+		return text
+	}
+	last := strings.LastIndexByte(text, '\n') + 1
+	if last == 0 || strings.Trim(text[last:], " \t") != "" {
+		return text
+	}
+	return text[:last]
 }
 
 func rubyDeclare(s *side, n int, in *scope) {

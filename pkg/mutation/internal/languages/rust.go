@@ -32,36 +32,81 @@ func rust() *language {
 		}
 		return s.trailing(n, rustLists)
 	}
-	// A jump has no value: a semicolon after it changes nothing.
-	l.inner = func(s *side, n int) int {
-		if s.kind(n) == "expression_statement" {
-			if k := s.kind(n + 1); k == "return_expression" || k == "break_expression" || k == "continue_expression" {
-				return n + 1
-			}
-		}
-		return -1
-	}
+	l.inner = rustInner
 	l.fixed = rustFixed
 	l.rewrite = rustRewrite
 	l.scopes = map[string]scopeKind{
 		"function_item": function, "closure_expression": function, "block": block, "match_arm": block, "for_expression": block, "while_expression": block,
 		"if_expression": block, "else_clause": block, "function_signature_item": function, "const_item": function, "static_item": function,
-		"declaration_list": block,
+		"declaration_list": block, "struct_item": block, "enum_item": block, "union_item": block, "type_item": block,
 	}
 	l.declare = rustDeclare
 	l.finish = rustFinish
 	l.reserved = setOf(rustKeywords...)
+	l.settled = true
 	l.pinned = func(name string) string {
 		if name[0] >= 'A' && name[0] <= 'Z' || strings.HasPrefix(name, "r#") {
 			return "in a pattern it could be a constant"
 		}
 		return ""
 	}
+	rustHolds(l)
+	l.inlining = rustInlining()
 	return l
 }
 
 var rustLists = setOf("arguments", "parameters", "field_initializer_list", "field_declaration_list", "enum_variant_list", "array_expression", "use_list",
 	"type_parameters", "type_arguments", "ordered_field_declaration_list", "struct_pattern", "slice_pattern", "tuple_struct_pattern")
+
+// rustInner takes off what has no meaning of its own.
+func rustInner(s *side, n int) int {
+	switch s.kind(n) {
+	case "expression_statement":
+		// A jump has no value: a semicolon after it changes nothing.
+		if k := s.kind(n + 1); k == "return_expression" || k == "break_expression" || k == "continue_expression" {
+			return n + 1
+		}
+	case "block":
+		// What an arm or a closure evaluates is dropped at its end, with braces
+		// or without.
+		if place := s.place(n); place == "match_arm.value" || place == "closure_expression.body" && !s.has(s.parent(n), "->") {
+			return rustValue(s, n)
+		}
+	}
+	return -1
+}
+
+// rustValue is the only thing in a block, if it is its value, or -1.
+func rustValue(s *side, n int) int {
+	found := -1
+	for c := range s.tree.Children(n) {
+		switch {
+		case s.language.comments[s.kind(c)] && !s.language.kept(s, c, s.tree.Source(c)):
+		case !s.named(c):
+			if k := s.kind(c); k != "{" && k != "}" {
+				return -1
+			}
+		case found >= 0:
+			return -1
+		default:
+			found = c
+		}
+	}
+	if found < 0 {
+		return -1
+	}
+	if s.kind(found) == "expression_statement" {
+		if int(s.tree.Nodes[found+1].Next) != int(s.tree.Nodes[found].Next) {
+			return -1 // with a semicolon it is no value
+		}
+		found++
+	}
+	kind := s.kind(found)
+	if kind == "identifier" || kind == "scoped_identifier" || strings.HasSuffix(kind, "_literal") || strings.HasSuffix(kind, "_expression") {
+		return found
+	}
+	return -1
+}
 
 func rustFixed(s *side, n int) bool {
 	switch s.parentKind(n) {
@@ -104,8 +149,10 @@ func rustMacro(s *side, n int) {
 	if m := s.parent(outer); s.kind(m) == "macro_invocation" {
 		plain = rustPlain[s.tree.Source(s.child(m, "macro"))]
 	}
-	if !plain {
-		s.conceal(n)
+	before, _ := s.siblings(n)
+	literal := s.kind(before) == "identifier" && isUpper(rune(s.tree.Source(before)[0])) && strings.HasPrefix(s.tree.Source(n), "{")
+	if !plain || literal {
+		s.conceal(n) // in a literal of a type, a variable can be a field, too
 		return
 	}
 	for c := range s.tree.Children(n) {
@@ -186,7 +233,21 @@ func rustBind(s *side, n, top, owner int, in *scope) {
 	if first := name[0]; first >= 'A' && first <= 'Z' {
 		return // a constant
 	}
+	if known := in.names[name]; len(known) > 0 {
+		// The alternatives of one pattern bind the same.
+		if o := known[len(known)-1].object; o.leaf >= top && o.leaf < int(s.tree.Nodes[top].Next) {
+			s.declared[n] = o
+			rustShorthand(s, n, o)
+			return
+		}
+	}
 	o := s.addNamed(in, n, name, kind, from)
+	rustShorthand(s, n, o)
+}
+
+// rustShorthand pins a name that stands for a field as well, in a form that
+// has no long one.
+func rustShorthand(s *side, n int, o *object) {
 	if s.kind(n) == "shorthand_field_identifier" && s.parent(n)+1 != n {
 		o.pin("it is a field, too")
 	}
@@ -218,38 +279,20 @@ func (b *builder) rustField(name int, kind, key, value string) *tree.Node {
 	variable.Kind = label("identifier", value)
 	line := b.line(name)
 	colon := &tree.Node{Kind: ":", Text: ":", Line: line}
-	return &tree.Node{Kind: label(kind, ""), Literal: true, Line: line,
-		Kids: []*tree.Node{b.leaf(name, label("field_identifier", key), b.tree.Source(name)), colon, variable}}
-}
-
-// tokenTree builds what is given to a macro: whether signs stand together has
-// meaning there.
-func (b *builder) tokenTree(n int, field string) *tree.Node {
-	made := &tree.Node{Kind: label("token_tree", field), Line: b.line(n), Literal: true}
-	at, signs, apart := b.tree.Nodes[n].Start, false, false
-	for c := range b.tree.Children(n) {
-		start := b.tree.Nodes[c].Start
-		b.gap(made, n, at, start)
-		apart = apart || start > at
-		at = b.tree.Nodes[c].End
-		part := b.node(c, b.field(c))
-		if part == nil {
-			apart = true
-			continue
-		}
-		sign := !b.named(c)
-		if signs && sign && apart {
-			made.Kids = append(made.Kids, &tree.Node{Kind: "space", Line: b.line(c)})
-		}
-		made.Kids = append(made.Kids, part)
-		signs, apart = sign, false
+	field := b.leaf(name, label("field_identifier", key), b.tree.Source(name))
+	if o := b.keys[name]; o != nil {
+		b.resolved = append(b.resolved, resolvedLeaf{o, b.tree.Nodes[name].Start, true})
+		field = &tree.Node{Kind: field.Kind, Line: line, Object: o.Object}
 	}
-	return made
+	return &tree.Node{Kind: label(kind, ""), Literal: true, Line: line, Kids: []*tree.Node{field, colon, variable}}
 }
 
 // rustFinish: attributes other than these are macros that may look at the whole
 // function.
 func rustFinish(s *side) {
+	rustScopes(s)
+	rustItems(s)
+	rustMember(s)
 	known := setOf("test", "inline", "must_use", "allow", "warn", "deny", "expect", "cfg", "doc", "deprecated", "derive", "cold", "track_caller", "no_mangle",
 		"ignore", "should_panic", "cfg_attr", "target_feature", "repr", "default", "non_exhaustive", "unsafe", "export_name", "link_section", "rustfmt", "clippy")
 	seen := map[int]bool{}
@@ -275,7 +318,7 @@ func rustFinish(s *side) {
 		}
 	}
 	for leaf, o := range s.declared {
-		if values[o.Name] {
+		if values[o.Name] && (o.Kind == "variable" || o.Kind == "parameter") {
 			o.pin("in a pattern it is a constant")
 		}
 		for n := leaf; n > 0; n = s.parent(n) {

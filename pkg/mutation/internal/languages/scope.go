@@ -19,11 +19,26 @@ type entry struct {
 // object is a tree.Object and where it may be used at most.
 type object struct {
 	*tree.Object
+	// leaf is where it is declared first.
+	leaf int
 	// region is the function or file around the declaration.
 	region *scope
 	in     *scope
 	// spelled says that a text in the file could be used to find the name.
 	spelled bool
+	// unfit says why the name must not be taken, although it may be given up.
+	unfit string
+	// conditional says that the declaration may be left out when the program is
+	// built, and that its name then means another one.
+	conditional bool
+	// member says that it belongs to a class, hidden that the language keeps it
+	// from everything outside of the file.
+	member, hidden bool
+	// private members can be used in the file of their class alone.
+	private bool
+	// key gives what stands for a name among those of its class; nil where that
+	// is the name.
+	key func(name string) string
 }
 
 // around is the nearest scope of one of the kinds, the scope itself included.
@@ -56,7 +71,7 @@ func (s *side) addNamed(in *scope, leaf int, name, kind string, from uint32) *ob
 		return o
 	}
 	reach := tree.Local
-	o := &object{Object: &tree.Object{Name: name, Kind: kind, Line: s.line(leaf), Reach: reach}, region: in.region(), in: in}
+	o := &object{Object: &tree.Object{Name: name, Kind: kind, Line: s.line(leaf), Reach: reach}, leaf: leaf, region: in.region(), in: in}
 	if why := s.spellingPins(name); why != "" {
 		o.Pinned = why
 	}
@@ -111,7 +126,7 @@ func (s *side) lookup(from *scope, name string, at uint32) *object {
 			}
 			return entries[i].object
 		}
-		crossed = crossed || sc.kind == class && !s.language.closed
+		crossed = crossed || sc.kind == class && !s.language.closed && (s.lacks == nil || !s.lacks(sc, name))
 	}
 	return nil
 }

@@ -36,13 +36,15 @@ func script(grammar treesitter.Language) *language {
 			"class_declaration": block, "class": block, "abstract_class_declaration": block, "class_body": block, "enum_body": block,
 			"interface_declaration": block, "type_alias_declaration": block,
 		},
-		declare: scriptDeclare,
-		finish:  scriptFinish,
-		reserved: setOf("arguments", "eval", "undefined", "NaN", "Infinity", "async", "await", "yield", "let", "static", "of", "get", "set",
-			"as", "from", "type", "this", "super", "constructor", "require", "module", "exports", "default", "accessor", "using",
-			"implements", "interface", "package", "private", "protected", "public", "any", "unknown", "never", "string", "number", "boolean",
-			"symbol", "object", "bigint", "void", "declare", "abstract", "namespace", "keyof", "infer", "is", "asserts", "readonly", "satisfies",
-			"unique", "global", "out", "override", "React", "h",
+		declare:  scriptDeclare,
+		finish:   scriptFinish,
+		inlining: scriptInlining(),
+		holds:    scriptHolds,
+		order:    scriptOrder,
+		leads:    scriptLeads,
+		reserved: setOf("arguments", "eval", "undefined", "NaN", "Infinity", "async", "await", "yield", "let", "static", "of", "this", "super", "constructor", "require", "module", "exports", "default", "accessor", "using",
+			"implements", "interface", "package", "private", "protected", "public", "void", "declare", "abstract", "namespace",
+			"keyof", "infer", "asserts", "readonly", "satisfies", "global", "override", "React", "h", "then",
 			"break", "case", "catch", "class", "const", "continue", "debugger", "delete", "do", "else", "enum", "export", "extends", "false",
 			"finally", "for", "function", "if", "import", "in", "instanceof", "new", "null", "return", "switch", "throw", "true", "try",
 			"typeof", "var", "while", "with"),
@@ -125,7 +127,10 @@ func besideEntity(s *side, n int) bool {
 func scriptInner(s *side, n int) int {
 	switch s.kind(n) {
 	case "union_type", "intersection_type":
-		// a leading separator
+		// A leading separator. Two in a row are an error for TypeScript, and none for the parser.
+		if before, _ := s.siblings(n); before >= 0 && s.parentKind(n) == s.kind(n) {
+			return -1
+		}
 		if first := n + 1; !s.named(first) && int(s.tree.Nodes[first].Next) < int(s.tree.Nodes[n].Next) {
 			if second := int(s.tree.Nodes[first].Next); int(s.tree.Nodes[second].Next) == int(s.tree.Nodes[n].Next) {
 				return second
@@ -226,10 +231,24 @@ func scriptRewrite(b *builder, n int, field string) *tree.Node {
 		return b.longhand(n, "pair pattern", "identifier")
 	case "object_assignment_pattern":
 		return b.defaulted(n)
+	case "import_specifier":
+		return b.importedName(n, field)
 	case "string":
-		if text := b.tree.Source(n); (b.place(n) == "pair.key" || b.place(n) == "pair_pattern.key") && len(text) > 2 && isPlainName(text[1:len(text)-1]) {
+		if text := b.tree.Source(n); b.place(n) == "property_signature.name" && len(text) > 2 && isPlainName(text[1:len(text)-1]) {
 			return b.leaf(n, label("property_identifier", field), text[1:len(text)-1])
 		}
+		if text := b.tree.Source(n); (b.place(n) == "pair.key" || b.place(n) == "pair_pattern.key") && len(text) > 2 && (isPlainName(text[1:len(text)-1]) || isIndex(text[1:len(text)-1])) {
+			return b.leaf(n, label("property_identifier", field), text[1:len(text)-1])
+		}
+	case "number":
+		if text := b.tree.Source(n); b.place(n) == "property_signature.name" && len(text) > 2 && isPlainName(text[1:len(text)-1]) {
+			return b.leaf(n, label("property_identifier", field), text[1:len(text)-1])
+		}
+		if text := b.tree.Source(n); (b.place(n) == "pair.key" || b.place(n) == "pair_pattern.key") && isIndex(text) {
+			return b.leaf(n, label("property_identifier", field), text)
+		}
+	case "binary_expression":
+		return b.chain(n, field)
 	case "jsx_text":
 		if besideEntity(b.side, n) {
 			return nil
@@ -268,6 +287,55 @@ func isPlainName(name string) bool {
 		}
 	}
 	return name != "" && name != "constructor" && name != "__proto__"
+}
+
+// isIndex tells whether a number and a text are the same key.
+func isIndex(text string) bool {
+	if text == "" || len(text) > 15 || text[0] == '0' && len(text) > 1 {
+		return false
+	}
+	return strings.Trim(text, "0123456789") == ""
+}
+
+// chain builds a && (b && c) as a && b && c, and so with ||.
+func (b *builder) chain(n int, field string) *tree.Node {
+	operator := b.tree.Source(b.child(n, "operator"))
+	if operator != "&&" && operator != "||" {
+		return nil
+	}
+	made := &tree.Node{Kind: label("binary_expression", field), Text: operator, Literal: true, Line: b.line(n)}
+	if !b.operands(n, operator, made) {
+		return nil
+	}
+	return made
+}
+
+// operands adds those of a chain, or tells that a comment with meaning is
+// between them.
+func (b *builder) operands(n int, operator string, made *tree.Node) bool {
+	for c := range b.tree.Children(n) {
+		if b.language.comments[b.kind(c)] {
+			if b.language.kept(b.side, c, b.tree.Source(c)) {
+				return false
+			}
+			continue
+		}
+		if b.field(c) == "operator" {
+			continue
+		}
+		part := c
+		for inner := b.language.inner(b.side, part); inner >= 0; inner = b.language.inner(b.side, part) {
+			part = inner
+		}
+		if b.kind(part) == "binary_expression" && b.tree.Source(b.child(part, "operator")) == operator {
+			if !b.operands(part, operator, made) {
+				return false
+			}
+			continue
+		}
+		made.Kids = append(made.Kids, b.node(c, "operand"))
+	}
+	return true
 }
 
 // longhand builds {name} as {name: name}.

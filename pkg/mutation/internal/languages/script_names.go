@@ -103,7 +103,7 @@ func scriptDeclareName(s *side, n int, in *scope) {
 		s.add(in, n, "import")
 	case "import_specifier.name":
 		if s.child(parent, "alias") < 0 {
-			s.add(in, n, "import").pin("the other module has that name")
+			s.add(in, n, "import")
 		}
 	case "import_require_clause.", "import_alias.":
 		s.add(in, n, "import").pin("it is an import of its own kind")
@@ -137,9 +137,14 @@ func scriptDeclareName(s *side, n int, in *scope) {
 func scriptFunction(s *side, n int, in *scope) {
 	to := in.parent
 	o := s.add(to, n, "function")
-	if to.kind == block && !s.isModule() {
+	if to.kind == block && !s.isBody(to.node) && !s.isModule() {
 		o.pin("it can be seen outside of its block")
 	}
+}
+
+// isBody tells whether a block is the body of a function.
+func (s *side) isBody(n int) bool {
+	return s.field(n) == "body" && s.language.scopes[s.parentKind(n)] == function
 }
 
 // scriptPattern says which parts of a pattern are names that it declares.
@@ -203,7 +208,7 @@ func scriptFinish(s *side) {
 		switch {
 		case o.Kind != "parameter" && o.Kind != "type parameter" && s.above(leaf, setOf("ambient_declaration")) >= 0:
 			o.pin("it is declared for what is elsewhere")
-		case o.in.kind == function && (s.kind(o.in.node) == "internal_module" || s.kind(o.in.node) == "module"):
+		case s.isNamespace(o.in.node) || s.isNamespace(s.parent(o.in.node)):
 			o.pin("it is in a namespace")
 		case o.in.parent == nil && s.exportedWith(leaf):
 			o.share()
@@ -212,6 +217,12 @@ func scriptFinish(s *side) {
 	for n := range s.tree.Nodes {
 		scriptUse(s, n)
 	}
+	scriptMembers(s)
+}
+
+// isNamespace tells whether a node, which may be -1, is a namespace.
+func (s *side) isNamespace(n int) bool {
+	return n >= 0 && (s.kind(n) == "internal_module" || s.kind(n) == "module")
 }
 
 // scriptUse looks at what a use says about a name.

@@ -20,17 +20,56 @@ type side struct {
 	// free are the names that the program uses and does not declare, opaque the
 	// texts that may hold names, and quoted the literals that could be one.
 	free, opaque, quoted []freeText
+	// loose are names of members of what is not known, said texts in which
+	// names of members may be looked for.
+	loose, said []freeText
+	// keys are the members that a leaf names which is a variable as well.
+	keys map[int]*object
+	// lists are the parts of the nodes in which declarations may change places.
+	lists map[*tree.Node][]*item
+	// origin has the leaves of which names were made, where it is asked for, and
+	// set the objects that change.
+	origin map[*tree.Node]int
+	set    map[*object]bool
+	// folded are the functions that were put in place of their calls.
+	folded []*helper
+	// facts are what is known of variables that are given to them.
+	facts map[fact]bool
+	// promises are the first declarations of a C file's functions, tops the
+	// places that declare a name of the file; nil until they are asked for.
+	promises map[string]int
+	tops     map[string]leaves
+	// inMacros are the names in the macros of a C++ file; nil until then.
+	inMacros set
 	// resolved are the leaves that stand for an object.
 	resolved []resolvedLeaf
+	// links are the leaves that name what another file of the call declares, and
+	// imported what these are.
+	links    map[int]*tree.Object
+	imported map[*tree.Object]link
+	// given are the names that others can import; see gives.
+	given map[string]*tree.Object
+	// pairing relates the objects of both sides, once they were compared.
+	pairing *tree.Pairing
 	// others has the name on the other side of each object.
 	others map[*tree.Object]string
 	// unsafeFor says why no name of the file may change.
 	unsafeFor string
+	// lacks tells whether a class surely has no member of a name; nil if that is
+	// never known.
+	lacks func(sc *scope, name string) bool
+	// nominal has the classes of a file of Kotlin.
+	nominal *nominal
+	// shorts are the members that stand as $name in a text of Kotlin.
+	shorts map[int]*object
 	// elsewhere are Python's global and nonlocal names, matches its match
 	// statements.
 	elsewhere, matches []int
-	// defined are the macros of a C file.
+	// defined are the macros of a C file, or the words with which a Rust file may
+	// give a macro's name to another; globs the blocks of a Rust file that take
+	// all names of a module.
 	defined set
+	globs   map[int]bool
 }
 
 type freeText struct {
@@ -45,11 +84,13 @@ type freeText struct {
 type resolvedLeaf struct {
 	object *object
 	at     uint32
+	// qualified names can be nothing but members.
+	qualified bool
 }
 
 // newSide reads no names yet: that is for declareAll, on a text without faults.
 func newSide(l *language, t *treesitter.Tree) *side {
-	s := &side{language: l, tree: t, scopes: map[int]*scope{}, declared: map[int]*object{}}
+	s := &side{language: l, tree: t, scopes: map[int]*scope{}, declared: map[int]*object{}, lists: map[*tree.Node][]*item{}}
 	s.parents = make([]int32, len(t.Nodes))
 	s.parents[0] = -1
 	for n := range t.Nodes {
@@ -121,8 +162,11 @@ func (s *side) field(n int) string { return s.tree.FieldName(n) }
 // place is "kind.field" of a node in its parent.
 func (s *side) place(n int) string { return s.parentKind(n) + "." + s.field(n) }
 
-// child is the first child under a field, or -1.
+// child is the first child under a field, or -1, as it is for no node.
 func (s *side) child(n int, field string) int {
+	if n < 0 {
+		return -1
+	}
 	for c := range s.tree.Children(n) {
 		if s.field(c) == field {
 			return c
@@ -134,8 +178,21 @@ func (s *side) child(n int, field string) int {
 // has says whether a node has a child of a kind.
 func (s *side) has(n int, kind string) bool { return s.first(n, kind) >= 0 }
 
-// first is the first child of a kind, or -1.
+// hasKind tells whether there is a node of a kind anywhere.
+func (s *side) hasKind(kind string) bool {
+	for n := range s.tree.Nodes {
+		if s.kind(n) == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// first is the first child of a kind, or -1, as it is for no node.
 func (s *side) first(n int, kind string) int {
+	if n < 0 {
+		return -1
+	}
 	for c := range s.tree.Children(n) {
 		if s.kind(c) == kind {
 			return c

@@ -85,10 +85,17 @@ func Match(ctx context.Context, before, after []*Decl) (pairs []Pair, gone, adde
 // paint gives each declaration a color that does not depend on the names of
 // objects: equal up to renaming means equal color.
 func paint(ctx context.Context, decls []*Decl) {
+	owners := map[*Object]int{}
 	for _, d := range decls {
 		d.color = hash(offset, d.Node.Kind)
 		for i, o := range d.Objects {
 			o.decl, o.index = d, i
+			owners[o]++
+		}
+	}
+	for o, owned := range owners {
+		if owned > 1 {
+			o.decl = nil // of methods of one name none is the one that is meant
 		}
 	}
 	next := make([]uint64, len(decls))

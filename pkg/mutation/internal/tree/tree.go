@@ -89,6 +89,12 @@ func (p *Pairing) Each(yield func(before, after *Object) bool) {
 	}
 }
 
+// Partner is the object after the change that one before it is related to.
+func (p *Pairing) Partner(before *Object) (after *Object, met bool) {
+	after, met = p.forth[before]
+	return after, met
+}
+
 // Pair relates two objects, or says that one of them is related to another.
 func (p *Pairing) Pair(before, after *Object) bool {
 	known, isKnown := p.forth[before]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // Errors of Parse.
@@ -31,6 +32,8 @@ const (
 	// memoryPages of 64 KiB are what one parser may hold at most: 512 MiB. A text
 	// of MaxText needs up to 300.
 	memoryPages = 512 << 20 >> 16
+	// keptMemory is the largest memory in bytes that is used again.
+	keptMemory = 64 << 20
 	// atOnce bounds the parsers at work at any time, and with them the memory.
 	atOnce = 2
 	// idle is how long compiled modules wait for the next text.
@@ -48,6 +51,7 @@ type Parsers struct {
 	compiling sync.Mutex
 	grammars  map[Language]*compiled
 
+	memories  memories
 	slots     chan struct{}
 	makeSlots sync.Once
 }
@@ -58,24 +62,31 @@ type compiled struct {
 }
 
 // Parse parses one text. The errors are those of this package, wrapped. The
-// tree keeps the text.
-func (p *Parsers) Parse(ctx context.Context, language Language, text []byte) (*Tree, error) {
+// tree keeps the text. Not even a panic of the runtime gets out.
+func (p *Parsers) Parse(ctx context.Context, language Language, text []byte) (tree *Tree, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			tree, err = nil, fmt.Errorf("%w: %v", ErrFault, fault)
+		}
+	}()
 	if len(text) >= MaxText {
 		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, len(text), MaxText)
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxTime)
-	defer cancel()
-	if err := p.takeSlot(ctx); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, ErrTime
 	}
-	defer p.leaveSlot()
 	p.start()
 	defer p.guard.RUnlock()
 	c, err := p.compile(ctx, language)
 	if err != nil {
 		return nil, err
 	}
-	var tree *Tree
+	ctx, cancel := context.WithTimeout(ctx, maxTime) // without the time to compile, which on a busy machine is long
+	defer cancel()
+	if err := p.takeSlot(ctx); err != nil {
+		return nil, err
+	}
+	defer p.leaveSlot()
 	err = p.instance(ctx, c.module, func(m api.Module) error {
 		nodes, err := parse(ctx, m, text)
 		tree = &Tree{Text: text, Nodes: nodes, Grammar: c.grammar}
@@ -99,9 +110,6 @@ func (p *Parsers) Prepare(ctx context.Context, language Language) error {
 
 func (p *Parsers) takeSlot(ctx context.Context) error {
 	p.makeSlots.Do(func() { p.slots = make(chan struct{}, atOnce) })
-	if ctx.Err() != nil {
-		return ErrTime
-	}
 	select {
 	case p.slots <- struct{}{}:
 		return nil
@@ -187,7 +195,7 @@ func (p *Parsers) compile(ctx context.Context, language Language) (*compiled, er
 
 // instance runs use with a module in fresh memory.
 func (p *Parsers) instance(ctx context.Context, m wazero.CompiledModule, use func(api.Module) error) error {
-	instance, err := p.runtime.InstantiateModule(ctx, m, wazero.NewModuleConfig().WithName(""))
+	instance, err := p.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, &p.memories), m, wazero.NewModuleConfig().WithName(""))
 	if err != nil {
 		return fault(ctx, err)
 	}

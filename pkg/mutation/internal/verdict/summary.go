@@ -32,11 +32,7 @@ func Summary(v Verdict) string {
 	if len(parts) == 0 {
 		return "only layout, comments or spelling without meaning changed"
 	}
-	text := strings.Join(parts, "; ")
-	if v.Evidence == ProvenLocal {
-		text += "; other files that use these names were not looked at"
-	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 func list(names []string, total int) string {

@@ -4,8 +4,12 @@
 package verdict
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"time"
 )
@@ -87,6 +91,8 @@ type Limits struct {
 	Total int
 	// Time is how long a comparison may take.
 	Time time.Duration
+	// Search is how long may be looked for a name in other files.
+	Search time.Duration
 	// Depth is how deeply syntax may be nested.
 	Depth int
 }
@@ -120,13 +126,71 @@ type Verdict struct {
 	Moves   []Move
 	// Steps say in words what else was done: "extracted func half of line 7".
 	Steps []string
+	// Outward are the names, old and new, because of which a verdict is
+	// proven-local, where a use in another file would have to spell one of them.
+	Outward []string
+	// Bound says why a verdict stays proven-local whatever other files have.
+	Bound string
+	// Inside are names that other files could use only if they include a file.
+	Inside []Inside
+}
+
+// Inside are the names, old and new, that a file keeps to itself, unless
+// another one includes it by its path.
+type Inside struct {
+	Path  string
+	Names []string
+}
+
+// Widen notes a name that came or went and that other files could use. bound
+// says why they could do so without spelling it, or is "".
+func (v *Verdict) Widen(bound string, names ...string) {
+	v.Evidence = ProvenLocal
+	v.Bound = cmp.Or(v.Bound, bound)
+	for _, name := range names {
+		if !slices.Contains(v.Outward, name) {
+			v.Outward = append(v.Outward, name)
+		}
+	}
+}
+
+// Enclose notes names that came or went and that others could use only if they
+// include a file.
+func (v *Verdict) Enclose(path string, names ...string) {
+	i := slices.IndexFunc(v.Inside, func(in Inside) bool { return in.Path == path })
+	if i < 0 {
+		i = len(v.Inside)
+		v.Inside = append(v.Inside, Inside{Path: path})
+	}
+	v.Inside[i].Names = append(v.Inside[i].Names, names...)
+}
+
+// Add joins what the comparison of other files of the same call came to, which
+// is proven or proven-local as well. A verdict that is proven-local and does
+// not say because of what stays so.
+func (v *Verdict) Add(other Verdict) {
+	v.Renames, v.Moves, v.Steps = append(v.Renames, other.Renames...), append(v.Moves, other.Moves...), append(v.Steps, other.Steps...)
+	for _, in := range other.Inside {
+		v.Enclose(in.Path, in.Names...)
+	}
+	if other.Evidence != ProvenLocal {
+		return
+	}
+	bound := other.Bound
+	if len(other.Outward) == 0 {
+		bound = cmp.Or(bound, "other files could use what changed")
+	}
+	v.Widen(bound, other.Outward...)
 }
 
 // Unprovenf is the verdict over a difference. A line of 0 names none.
 func Unprovenf(path string, line int, format string, args ...any) Verdict {
 	reason := At(path, line) + ": " + fmt.Sprintf(format, args...)
-	return Verdict{Evidence: Unproven, Reason: strings.Join(strings.FieldsFunc(reason, isBreak), " ")}
+	return Verdict{Evidence: Unproven, Reason: OneLine(reason)}
 }
+
+// OneLine is a text without line breaks.
+func OneLine(text string) string { return strings.Join(strings.FieldsFunc(text, isBreak), " ") }
 
 // isBreak tells what would make a reason more than a line.
 func isBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
@@ -138,6 +202,21 @@ func At(path string, line int) string {
 	}
 	return fmt.Sprintf("%s:%d", path, line)
 }
+
+// Reader gives the content of a small file around those of a call. The error is
+// fs.ErrNotExist where nothing stands at the path.
+type Reader func(path string) ([]byte, error)
+
+// Around is what a judge may ask about the files around those of a call. Both
+// are nil where nothing is known of them.
+type Around struct {
+	Read Reader
+	// List gives the names of the regular files in a directory.
+	List func(dir string) ([]string, error)
+}
+
+// IsMissing tells whether a Reader found nothing at a path.
+func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // Judge compares the files of one language together. It returns when ctx ends,
 // does not panic on any input, and keeps nothing of its arguments.

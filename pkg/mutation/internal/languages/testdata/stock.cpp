@@ -15,6 +15,20 @@ int count(const std::vector<Item>& items, bool only) {
   return sum;
 }
 
+class Shelf {
+ public:
+  explicit Shelf(int room) : room_(room) {}
+  bool takes(const Item& item) const { return used_ + item.amount <= room_; }
+  void put(const Item& item) {
+    if (takes(item)) used_ += item.amount;
+  }
+  int left(const Shelf& other) const { return this->room_ - used_ + other.room_; }
+
+ private:
+  int room_;
+  int used_ = 0;
+};
+
 template <class T>
 T least(T left, T right) {
   return left < right ? left : right;

@@ -1,0 +1,50 @@
+package treesitter_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+)
+
+// TestNothingOfOneTextIsLeft: memory that is used again is as good as new, also
+// after a parser that was stopped in the middle, and for another language.
+func TestNothingOfOneTextIsLeft(t *testing.T) {
+	text := []byte("class A:\n  def b(self, *c): return f'{c}'\n")
+	var fresh, used treesitter.Parsers
+	defer fresh.Release()
+	defer used.Release()
+	for _, language := range []treesitter.Language{treesitter.Python, treesitter.JavaScript} {
+		for _, parsers := range []*treesitter.Parsers{&fresh, &used} {
+			if err := parsers.Prepare(context.Background(), language); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want, err := fresh.Parse(context.Background(), treesitter.Python, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := []byte(strings.Repeat("a = [b(c) for c in d if e]\n", 60000))
+	for range 2 {
+		soon, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		if _, err := used.Parse(soon, treesitter.Python, long); !errors.Is(err, treesitter.ErrTime) {
+			t.Errorf("a long text: %v", err)
+		}
+		cancel()
+		if _, err := used.Parse(context.Background(), treesitter.JavaScript, []byte("`${{[(`")); err != nil {
+			t.Error(err)
+		}
+		got, err := used.Parse(context.Background(), treesitter.Python, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Nodes, want.Nodes) {
+			t.Errorf("%v, and in new memory %v", got.Nodes, want.Nodes)
+		}
+	}
+}

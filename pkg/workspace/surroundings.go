@@ -1,0 +1,78 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+)
+
+var _ mutation.Surroundings = surroundings{}
+
+// surroundings shows the judge of a change the files around it.
+type surroundings struct {
+	w      *Workspace
+	secret func(path string) bool
+}
+
+// Surroundings are the workspace's files as they stand when they are asked for.
+// What secret names is not read, and counts as a file that could have any name;
+// nil for none.
+func (w *Workspace) Surroundings(secret func(path string) bool) mutation.Surroundings {
+	return surroundings{w, secret}
+}
+
+func (s surroundings) Mention(ctx context.Context, words *mutation.Words, skip func(string) bool) (*mutation.Mention, error) {
+	found, err := s.w.Search(ctx, Search{Find: words.Find, Overlap: words.Longest(), Skip: skip, Secret: s.secret})
+	if found == nil {
+		return nil, err
+	}
+	return &mutation.Mention{Path: found.Path, Line: found.Line, Word: found.What}, err
+}
+
+// smallFile bounds what Read reads, in bytes.
+const smallFile = 1 << 20
+
+func (s surroundings) Read(path string) ([]byte, error) {
+	if s.secret != nil && s.secret(path) {
+		return nil, ErrSecret
+	}
+	t, err := s.w.Resolve(path)
+	if err != nil {
+		return nil, missing(err)
+	}
+	defer t.Close()
+	c, err := t.Read(smallFile)
+	if err != nil {
+		return nil, missing(err)
+	}
+	return c.Bytes, nil
+}
+
+func (s surroundings) List(dir string) ([]string, error) {
+	t, err := s.w.ResolveDir(dir)
+	if err != nil {
+		return nil, missing(err)
+	}
+	defer t.Close()
+	entries, err := t.ReadDir()
+	if err != nil {
+		return nil, missing(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Kind == Regular {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// missing says it in the words of package fs where nothing stands at a path.
+func missing(err error) error {
+	if errors.Is(err, ErrNotExist) {
+		return fs.ErrNotExist
+	}
+	return err
+}

@@ -1,0 +1,39 @@
+package workspace_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// The judge is shown regular files only, and nothing that is secret.
+func TestSurroundings(t *testing.T) {
+	w := open(t, map[string]string{"a/b.go": "b", "a/c.go": "c", "a/d/e.go": "e", "a/secret.go": "s"})
+	if err := os.Symlink("c.go", filepath.Join(w.Dir(), "a", "link.go")); err != nil {
+		t.Skip(err)
+	}
+	around := w.Surroundings(func(path string) bool { return path == "a/secret.go" })
+	names, err := around.List("a")
+	if want := []string{"b.go", "c.go", "secret.go"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%v, %v; want %v", names, err, want)
+	}
+	if content, err := around.Read("a/b.go"); err != nil || string(content) != "b" {
+		t.Errorf("%q, %v", content, err)
+	}
+	if _, err := around.Read("a/secret.go"); !errors.Is(err, workspace.ErrSecret) {
+		t.Errorf("a secret: %v", err)
+	}
+	for _, missing := range []string{"x", "a/b.go", "../"} {
+		if names, err := around.List(missing); err == nil {
+			t.Errorf("%s has %v", missing, names)
+		}
+	}
+	if _, err := around.List("x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing there: %v", err)
+	}
+}
