@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 )
 
 // OpenOwn opens the directory name of parent, which must be a directory and no link: a cloned repository could have a
@@ -35,4 +36,28 @@ func OpenOwn(parent *os.Root, name string, perm fs.FileMode) (*os.Root, error) {
 		return nil, err
 	}
 	return dir, nil
+}
+
+// Stands reports whether an open file is still what name leads to in dir, where others would look for it: one that locks
+// a file which was removed meanwhile holds nothing that anybody else sees.
+func Stands(dir *os.Root, name string, f *os.File) bool {
+	at, err := dir.Lstat(name)
+	if err != nil {
+		return false
+	}
+	have, err := f.Stat()
+	return err == nil && os.SameFile(at, have)
+}
+
+// FlushDir makes the names in a directory durable. On Windows directories cannot be flushed.
+func FlushDir(dir *os.Root) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
 }

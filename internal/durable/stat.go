@@ -47,5 +47,8 @@ func StatFile(f *os.File) (Stat, error) {
 	return statOf(info), nil
 }
 
+// StatInfo is the Stat of what os.Lstat or the like has found.
+func StatInfo(info fs.FileInfo) Stat { return statOf(info) }
+
 // SameInfo reports whether info describes the file a.
 func SameInfo(a Stat, info fs.FileInfo) bool { return Same(a, statOf(info)) }

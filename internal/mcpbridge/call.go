@@ -50,6 +50,7 @@ func (s *Server) arrive(r *request, to sink, f *flight, held place, asking *elic
 	}()
 	r.call.progress = &progress{token: r.token, to: to, last: math.Inf(-1)}
 	r.call.call.Progress = r.call.progress.report
+	r.call.call.Behind = func(wait func()) { held.parked(f.ctx, wait) }
 	r.call.call.Aside = func(wait func()) error { return held.aside(f.ctx, wait) }
 	if asking != nil {
 		r.call.elicitor = asking

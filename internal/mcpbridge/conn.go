@@ -16,6 +16,10 @@ const (
 	// that take long do not keep a client from reading; and the other requests,
 	// so that calls that hang do not keep it from listing tools.
 	maxRunningReads = 16
+	// maxRunningOutside bounds the calls of tools that reach out of the server,
+	// such as commands, so that those that take long do not keep a client from
+	// changing files.
+	maxRunningOutside = 64
 )
 
 // conn is a connection over which messages go both ways: the standard streams
@@ -28,6 +32,7 @@ type conn struct {
 	cancel    context.CancelFunc
 	calls     *pool
 	looks     *pool // calls of tools that only read
+	outside   *pool // calls of tools that reach out of the server
 	reads     *pool
 
 	readMu  sync.Mutex
@@ -46,6 +51,7 @@ func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, w
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.calls = newPool(poolLimit{running: maxRunning, reserved: maxReserved, bytes: heldBytes})
 	c.looks = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes / heldMessages})
+	c.outside = newPool(poolLimit{running: maxRunningOutside, reserved: maxReserved, bytes: heldBytes / heldMessages})
 	c.reads = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes / heldMessages})
 	return c
 }
@@ -115,6 +121,8 @@ func (c *conn) begin(r *request, size int) *rpcError {
 	switch {
 	case r.call != nil && c.server.onlyReads(r.call.call.Tool):
 		p = c.looks
+	case r.call != nil && c.server.reachesOut(r.call.call.Tool):
+		p = c.outside
 	case r.call != nil:
 		p = c.calls
 	}
@@ -166,11 +174,12 @@ func (c *conn) stop() error {
 // channel is closed when everything in flight has ended.
 func (c *conn) close() <-chan struct{} {
 	c.peer.silence()
-	calls, looks, reads := c.calls.close(), c.looks.close(), c.reads.close()
+	calls, looks, outside, reads := c.calls.close(), c.looks.close(), c.outside.close(), c.reads.close()
 	done := make(chan struct{})
 	go func() {
 		<-calls
 		<-looks
+		<-outside
 		<-reads
 		close(done)
 	}()

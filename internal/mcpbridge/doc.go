@@ -24,7 +24,8 @@
 //     sent to a client that declared that it shows forms; in the initialize
 //     era it bears an id that nobody can guess, and is answered only on the
 //     connection or session that was asked, once, by what fits the form;
-//   - a call that waits for such an answer keeps no place that others need;
+//   - a call that waits for such an answer keeps no place that others need, nor
+//     does one that waits for an earlier call;
 //   - what never becomes a call is a JSON-RPC error, and has no effect;
 //   - memory is bounded by the limits in [StdioOptions] and [HTTPOptions],
 //     whatever arrives.

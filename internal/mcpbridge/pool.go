@@ -10,7 +10,8 @@ import (
 // they were submitted. It bounds how many run at once, how many wait, and how
 // many bytes of messages both hold. It never blocks who submits, and never
 // runs a job on their goroutine. A job that waits for a person can leave, and
-// come back: what it held is then there for others, and counted apart.
+// come back: what it held is then there for others, and counted apart. One that
+// waits for an earlier job keeps its place, and lets others run.
 type pool struct {
 	mu       sync.Mutex
 	limit    poolLimit
@@ -77,12 +78,17 @@ func (p *pool) leave(size int) bool {
 // has not run yet; but not longer than until ctx is done, since who is
 // cancelled only gives back what it holds.
 func (p *pool) comeBack(ctx context.Context, size int) {
-	turn := &job{resume: make(chan struct{})}
 	p.mu.Lock()
 	p.away--
 	p.awayHeld -= size
 	p.reserved++
 	p.bytes += size
+	p.resume(ctx)
+}
+
+// resume waits for a turn. It is called with the lock, and gives it up.
+func (p *pool) resume(ctx context.Context) {
+	turn := &job{resume: make(chan struct{})}
 	if p.running < p.limit.running || p.limit.running == 0 {
 		p.running++
 		p.mu.Unlock()
@@ -101,6 +107,20 @@ func (p *pool) comeBack(ctx context.Context, size int) {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 		p.running++
 	}
+}
+
+// park gives a running job's turn to others, and keeps its place: it waits for
+// an earlier job. unpark takes a turn again, before all that has not run yet,
+// or none where ctx is done: who is cancelled only gives back what it holds.
+func (p *pool) park() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passOn()
+}
+
+func (p *pool) unpark(ctx context.Context) {
+	p.mu.Lock()
+	p.resume(ctx)
 }
 
 // passOn gives the turn of a running job to the next that waits.
@@ -205,6 +225,13 @@ type place struct {
 func (h place) release()                     { h.pool.release(h.size) }
 func (h place) leave() bool                  { return h.pool.leave(h.size) }
 func (h place) comeBack(ctx context.Context) { h.pool.comeBack(ctx, h.size) }
+
+// parked runs wait while the turn is free for others.
+func (h place) parked(ctx context.Context, wait func()) {
+	h.pool.park()
+	defer h.pool.unpark(ctx)
+	wait()
+}
 
 // aside runs wait while the place is free for others.
 func (h place) aside(ctx context.Context, wait func()) error {

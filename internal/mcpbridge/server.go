@@ -51,6 +51,7 @@ type Server struct {
 	mu        sync.RWMutex
 	toolOrder map[string]int
 	readers   map[string]bool // tools that only read
+	outside   map[string]bool // tools that reach out of the server
 }
 
 // New makes a server, or says what is wrong with its configuration.
@@ -58,7 +59,7 @@ func New(config Config) (*Server, error) {
 	if config.Name == "" || config.Version == "" {
 		return nil, errors.New("mcpbridge: the server needs a name and a version")
 	}
-	s := &Server{config: config, log: config.Logger, toolOrder: make(map[string]int), readers: make(map[string]bool)}
+	s := &Server{config: config, log: config.Logger, toolOrder: make(map[string]int), readers: make(map[string]bool), outside: make(map[string]bool)}
 	s.engine = s.newEngine()
 	for _, tool := range config.Tools {
 		if err := s.AddTool(tool); err != nil {
@@ -83,6 +84,12 @@ func (s *Server) onlyReads(tool string) bool {
 	return s.readers[tool]
 }
 
+func (s *Server) reachesOut(tool string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.outside[tool]
+}
+
 // AddTool adds a tool behind those that are there. It is for embedders, before
 // serving starts: clients are promised a list that does not change.
 func (s *Server) AddTool(tool Tool) error {
@@ -95,6 +102,7 @@ func (s *Server) AddTool(tool Tool) error {
 		return fmt.Errorf("mcpbridge: tool %q is there already; tool names must be unique", tool.Name)
 	}
 	s.readers[tool.Name] = tool.ReadOnly
+	s.outside[tool.Name] = tool.OpenWorld
 	s.toolOrder[tool.Name] = len(s.toolOrder)
 	s.engine.AddTool(engineTool(tool), s.callTool)
 	return nil

@@ -81,6 +81,9 @@ type Call struct {
 	// place is free for others. With ErrTooManyQuestions it has not run: as many
 	// calls wait as may. It is not to be used while Elicit is.
 	Aside func(wait func()) error
+	// Behind runs wait, which waits for earlier calls, while others run in the
+	// call's place.
+	Behind func(wait func())
 	// Resumed is what a client of 2026-07-28 sent as its answer to an earlier
 	// [InputRequired]; nil if it sent none. Nothing of it has been verified.
 	Resumed *Resumption
