@@ -1,6 +1,6 @@
 # Targets for people who work on orchestra-mcp. Users need none of them.
 
-.PHONY: build test race lint bench fuzz-short clients grammars grammars-check rename-module
+.PHONY: build test race lint bench fuzz-short machines clients grammars grammars-check sweep rename-module
 
 build:
 	go build -o bin/orchestra-mcp ./cmd/orchestra-mcp
@@ -30,6 +30,11 @@ fuzz-short:
 		done; \
 	done
 
+# The boundary of commands on other kernels, in virtual machines (e2e/machines): for hours, as root.
+#   make machines MACHINES="--list"
+machines:
+	e2e/machines/machines.sh $(MACHINES)
+
 # The Node clients that the tests in e2e drive.
 clients:
 	npm --prefix e2e/clients ci
@@ -41,6 +46,17 @@ grammars:
 
 grammars-check:
 	$(GRAMMARS) --check
+
+# Real programs from Debian and npm, and what is recognised of changes of them
+# (pkg/mutation/internal/languages/evidence): about an hour.
+#   make sweep SOURCES=directory
+EVIDENCE = pkg/mutation/internal/languages/evidence
+sweep:
+	@[ -n "$(SOURCES)" ] || { echo "name a directory: make sweep SOURCES=directory"; exit 2; }
+	$(EVIDENCE)/sources.sh "$(SOURCES)"
+	$(EVIDENCE)/renames.sh "$(SOURCES)" "$(SOURCES)/fetched/renames"
+	ORCHESTRA_SWEEP="$(abspath $(SOURCES))" ORCHESTRA_ORACLES="$(abspath $(SOURCES))/fetched/renames" ORCHESTRA_LONG=1 \
+		go test -timeout 2h -run 'TestSweep|TestOwnChanges|TestOrderSweep|TestOracles|TestReformat|TestTimes' -v ./pkg/mutation/internal/languages
 
 # The module's path is provisional: this changes it wherever it stands.
 #   make rename-module MODULE=example.org/you/orchestra-mcp

@@ -79,6 +79,9 @@ func (s *suite) command(ctx context.Context, files int, serve func(dir string) (
 	}
 	defer p.close()
 	session, err := p.selects(intentID(0))
+	if err == nil {
+		err = settledFiles(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -71,6 +71,17 @@ func (s *suite) machine() Machine {
 	}
 }
 
+// settledFiles waits until no file counts as just changed. A server reads one
+// again that changed in the last two seconds, and users' files seldom have.
+func settledFiles(ctx context.Context) error {
+	select {
+	case <-time.After(2500 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 const intentsHead = "active_intents:\n"
 
 // intentYAML declares an intent that owns everything.

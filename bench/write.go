@@ -42,6 +42,9 @@ func measureWrite(ctx context.Context, s *suite) ([]Row, error) {
 		return nil, err
 	}
 	defer bare.close()
+	if err := settledFiles(ctx); err != nil {
+		return nil, err
+	}
 	taken, err := interleave(ctx, pick(s.short, 60, 1000), governed, bare.write)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,11 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
-const asksOutside = "ORCHESTRA_APPROVALS_SCOPE_VIOLATION=ask"
+const (
+	asksOutside = "ORCHESTRA_APPROVALS_SCOPE_VIOLATION=ask"
+	// waitsForOperator is longer than any test takes to answer.
+	waitsForOperator = "ORCHESTRA_APPROVALS_WAIT=10m"
+)
 
 // dialed connects a client by its name, for a user who may be nil.
 func (w *workspace) dialed(name string, u user, env ...string) agent {
@@ -131,7 +135,7 @@ func TestClientGoesWhileAsked(t *testing.T) {
 				w := newWorkspace(t)
 				w.asksForCommands()
 				shown := make(chan form, 1)
-				a := w.dialed(client, never(shown), "ORCHESTRA_APPROVALS_WAIT=1m")
+				a := w.dialed(client, never(shown), waitsForOperator)
 				end := a.begin("execute_command", noting(a.selects("INT-002"), "gone"))
 				<-shown
 				goes(a.client.(*typescript))
@@ -162,7 +166,7 @@ func TestInboxAnswersForTheForm(t *testing.T) {
 	w := newWorkspace(t)
 	shown, closed := make(chan form, 1), make(chan bool, 1)
 	u := never(shown)
-	a := w.dialed("typescript1/stdio", func(ctx context.Context, f form) reply { r := u(ctx, f); closed <- true; return r }, asksOutside, "ORCHESTRA_APPROVALS_WAIT=1m")
+	a := w.dialed("typescript1/stdio", func(ctx context.Context, f form) reply { r := u(ctx, f); closed <- true; return r }, asksOutside, waitsForOperator)
 	session := a.selects("INT-001")
 	for name, arguments := range map[string][]string{"yes": {"approve", "--yes"}, "no": {"deny", "--reason", "mine"}} {
 		end := a.begin("write_to_file", outsideCall(session, name))
@@ -184,7 +188,7 @@ func TestTwoServersAndOneInbox(t *testing.T) {
 	w := newWorkspace(t)
 	var ends []func() (answer, error)
 	for range 2 {
-		a := w.dialed("typescript1/stdio", nil, asksOutside, "ORCHESTRA_APPROVALS_WAIT=1m")
+		a := w.dialed("typescript1/stdio", nil, asksOutside, waitsForOperator)
 		session := a.selects("INT-001")
 		ends = append(ends, a.begin("write_to_file", outsideCall(session, "shared")))
 		ends = append(ends, a.begin("write_to_file", outsideCall(session, "own-"+session[4:])))
@@ -255,7 +259,7 @@ func TestWhatChangedMeanwhileVoidsTheApproval(t *testing.T) {
 				t.Parallel()
 				w := newWorkspace(t)
 				shown, told := make(chan form, 1), make(chan reply)
-				a := w.dialed(client, onceTold(shown, told), asksOutside, "ORCHESTRA_APPROVALS_WAIT=1m")
+				a := w.dialed(client, onceTold(shown, told), asksOutside, waitsForOperator)
 				end := a.begin("edit_file", edit(a.selects("INT-001")))
 				first := <-shown
 				change(w)
@@ -309,13 +313,14 @@ func TestFiftyAskedWhileReadsAreServed(t *testing.T) {
 			if c.forms {
 				u = onceTold(shown, told)
 			}
-			a := w.dialed(c.client, u, asksOutside, "ORCHESTRA_APPROVALS_WAIT=1m")
+			a := w.dialed(c.client, u, asksOutside, waitsForOperator)
 			session := a.selects("INT-001")
 			var ends []func() (answer, error)
 			for i := range many {
 				ends = append(ends, a.begin("write_to_file", outsideCall(session, fmt.Sprint("n", i))))
 			}
-			requests := w.pending(w.inbox(), many)
+			inbox := w.inbox()
+			requests := w.pending(inbox, many)
 			for range many {
 				if c.forms {
 					<-shown
@@ -330,8 +335,8 @@ func TestFiftyAskedWhileReadsAreServed(t *testing.T) {
 			for _, r := range requests {
 				if c.forms {
 					told <- accepts(args{"decision": decisionOnce})
-				} else {
-					w.commands("approvals", "approve", "--yes", r.ID)
+				} else if _, _, err := inbox.Answer(r.ID, approval.Answer{Decision: approval.Once}); err != nil {
+					t.Fatal(err) // fifty programs to answer them would take the test's time
 				}
 			}
 			for i, end := range ends {
@@ -355,7 +360,7 @@ func TestWithoutFormsNobodyIsAsked(t *testing.T) {
 				var a agent
 				for _, one := range connectionsFor(nil, elicitation) {
 					if one.name == c {
-						a = agent{t, one.connect(w, "ORCHESTRA_APPROVALS_WAIT=1m")}
+						a = agent{t, one.connect(w, waitsForOperator)}
 					}
 				}
 				begun := time.Now()

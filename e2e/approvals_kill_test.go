@@ -59,7 +59,7 @@ func TestServerKilledWhileItAsks(t *testing.T) {
 			if c.form {
 				u = never(shown)
 			}
-			a, kill := w.dialedKillable(u, c.sdk, c.pin, "ORCHESTRA_APPROVALS_WAIT=1m")
+			a, kill := w.dialedKillable(u, c.sdk, c.pin, waitsForOperator)
 			end := a.begin("execute_command", noting(a.selects("INT-002"), "killed"))
 			id := w.pending(w.inbox(), 1)[0].ID
 			if c.form {
@@ -94,7 +94,7 @@ func TestFormOutlivesTheServer(t *testing.T) {
 	listener.Close()
 	serve := func() *exec.Cmd {
 		cmd := exec.Command(program, "serve", "--workspace", w.dir, "--transport", "http", "--listen", address)
-		cmd.Env = w.env("ORCHESTRA_APPROVALS_WAIT=1m", "ORCHESTRA_AUTH_TOKEN=one-and-the-same-token-0123456789")
+		cmd.Env = w.env(waitsForOperator, "ORCHESTRA_AUTH_TOKEN=one-and-the-same-token-0123456789")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestServerKilledAfterTheAnswer(t *testing.T) {
 	w := newWorkspace(t)
 	for round := range rounds {
 		name := fmt.Sprint("round", round)
-		a, kill := w.dialedKillable(nil, 1, "", asksOutside, "ORCHESTRA_APPROVALS_WAIT=1m")
+		a, kill := w.dialedKillable(nil, 1, "", asksOutside, waitsForOperator)
 		end := a.begin("write_to_file", outsideCall(a.selects("INT-001"), name))
 		id := w.pending(w.inbox(), 1)[0].ID
 		answered := make(chan struct{})

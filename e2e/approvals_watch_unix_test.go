@@ -92,7 +92,7 @@ func (s *terminal) forget() {
 func TestWatchAnswersWaitingCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	a := w.dialed("typescript1/stdio", nil, asksOutside, "ORCHESTRA_APPROVALS_WAIT=1m")
+	a := w.dialed("typescript1/stdio", nil, asksOutside, waitsForOperator)
 	session := a.selects("INT-001")
 	screen := w.terminal("approvals", "watch")
 	inbox := w.inbox()

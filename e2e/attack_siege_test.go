@@ -85,7 +85,7 @@ func (s *siege) serve(transport string) {
 func (s *siege) settings() []string {
 	env := []string{"ORCHESTRA_APPROVALS_SCOPE_VIOLATION=ask", "ORCHESTRA_SANDBOX=off", "ORCHESTRA_COMMANDS_UNJUDGED=allow"}
 	if s.attack.waits { // for the form alone: the inbox would be waited for as long
-		env = append(env, "ORCHESTRA_APPROVALS_WAIT=1m", "ORCHESTRA_APPROVALS_SCOPE_VIOLATION=elicit")
+		env = append(env, waitsForOperator, "ORCHESTRA_APPROVALS_SCOPE_VIOLATION=elicit")
 	}
 	return env
 }

@@ -74,11 +74,15 @@ func running(t *testing.T, mark string) []string {
 
 // A line of 64 MB is refused without being kept.
 func TestLongLineInBoundedMemory(t *testing.T) {
+	size, lines := 64<<20, 8
+	if testing.Short() {
+		size, lines = 24<<20, 2
+	}
 	w := newWorkspace(t)
 	p := w.initialized()
 	p.agent().ok("list_intents", args{})
 	before := peakMemory(t, p)
-	line := callLine(1, "write_to_file", args{"path": "src/long.txt", "content": strings.Repeat("a", 64<<20)})
+	line := callLine(1, "write_to_file", args{"path": "src/long.txt", "content": strings.Repeat("a", size)})
 	p.send(line)
 	if m, _ := p.next(); m.Error == nil || m.ID != nil {
 		t.Errorf("the line was not refused: %+v", m)
@@ -87,20 +91,20 @@ func TestLongLineInBoundedMemory(t *testing.T) {
 	grown := peakMemory(t, p) - before
 	t.Logf("peak memory: %d MiB, %d MiB more than before", (before+grown)>>20, grown>>20)
 	if grown > 96<<20*slowness {
-		t.Errorf("the line of 64 MiB cost %d MiB", grown>>20)
+		t.Errorf("the line of %d MiB cost %d MiB", size>>20, grown>>20)
 	}
 	// Nor do many lines that are just within the limit pile up.
 	within := callLine(2, "list_intents", args{"status": strings.Repeat("a", 15<<20)})
-	for range 8 {
+	for range lines {
 		p.send(within)
 	}
-	for range 8 {
+	for range lines {
 		p.await(2)
 	}
 	grown = peakMemory(t, p) - before
-	t.Logf("after 8 lines of 15 MiB: %d MiB more than before", grown>>20)
+	t.Logf("after %d lines of 15 MiB: %d MiB more than before", lines, grown>>20)
 	if grown > 192<<20*slowness {
-		t.Errorf("8 lines of 15 MiB cost %d MiB", grown>>20)
+		t.Errorf("%d lines of 15 MiB cost %d MiB", lines, grown>>20)
 	}
 }
 

@@ -43,6 +43,10 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // some tests run it as another user
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	program = filepath.Join(dir, "orchestra-mcp")
 	build := exec.Command("go", slices.Concat([]string{"build", "-o", program}, buildFlags(), []string{"../cmd/orchestra-mcp"})...)
 	if out, err := build.CombinedOutput(); err != nil {

@@ -151,7 +151,7 @@ func (f *inForm) user() user {
 }
 
 func (f *inForm) name() string     { return "form" }
-func (f *inForm) settings() string { return "ORCHESTRA_APPROVALS_WAIT=1m" }
+func (f *inForm) settings() string { return waitsForOperator }
 func (f *inForm) via() string      { return approval.Elicitation }
 
 func (f *inForm) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
@@ -250,7 +250,7 @@ func (w *workspace) answers(id string, r reply) {
 type inInboxMeanwhile struct{ inInbox }
 
 func (inInboxMeanwhile) name() string     { return "inbox, while the call waits" }
-func (inInboxMeanwhile) settings() string { return "ORCHESTRA_APPROVALS_WAIT=1m" }
+func (inInboxMeanwhile) settings() string { return waitsForOperator }
 
 func (i inInboxMeanwhile) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
 	o.t.Helper()

@@ -136,7 +136,12 @@ func (brokenTool) Targets(context.Context, *hooks.Call, json.RawMessage) (hooks.
 // embed serves the workspace as an embedder does, to two principals.
 func (w *workspace) embed(add func(*server.Server)) endpoint {
 	w.t.Helper()
-	srv, err := server.New(server.Options{Dir: w.dir, Settings: settings.Defaults(), Logger: zerolog.New(testLog{w.t}).Level(zerolog.ErrorLevel)})
+	return w.embedWith(settings.Defaults(), add)
+}
+
+func (w *workspace) embedWith(set settings.Settings, add func(*server.Server)) endpoint {
+	w.t.Helper()
+	srv, err := server.New(server.Options{Dir: w.dir, Settings: set, Logger: zerolog.New(testLog{w.t}).Level(zerolog.ErrorLevel)})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -22,6 +22,8 @@ type process struct {
 	lines chan string
 	log   *strings.Builder
 	ended bool
+	// patience is how long an answer may take.
+	patience time.Duration
 }
 
 // message is what the program sends.
@@ -40,7 +42,13 @@ type message struct {
 // start runs the program; it is ended with the test.
 func (w *workspace) start(env ...string) *process {
 	w.t.Helper()
-	p := &process{t: w.t, cmd: exec.Command(program, "serve", "--workspace", w.dir), lines: make(chan string, 10000), log: &strings.Builder{}}
+	return w.startAs(exec.Command(program, "serve", "--workspace", w.dir), env...)
+}
+
+// startAs is start with a command that becomes the program.
+func (w *workspace) startAs(cmd *exec.Cmd, env ...string) *process {
+	w.t.Helper()
+	p := &process{t: w.t, cmd: cmd, lines: make(chan string, 10000), log: &strings.Builder{}, patience: 20 * time.Second}
 	p.cmd.Env, p.cmd.Stderr = w.env(env...), p.log
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -76,10 +84,14 @@ func (p *process) read(out io.Reader) {
 // initialized starts the program and opens the protocol session.
 func (w *workspace) initialized(env ...string) *process {
 	w.t.Helper()
-	p := w.start(env...)
+	return w.start(env...).initialized()
+}
+
+func (p *process) initialized() *process {
+	p.t.Helper()
 	p.send(initialize)
 	if m := p.await("init"); m.Error != nil {
-		w.t.Fatalf("initialize: %+v", m.Error)
+		p.t.Fatalf("initialize: %+v", m.Error)
 	}
 	return p
 }
@@ -105,7 +117,7 @@ func (p *process) next() (message, bool) {
 			p.t.Fatalf("this is no message: %q (%v)", line, err)
 		}
 		return m, true
-	case <-time.After(20 * time.Second):
+	case <-time.After(p.patience):
 		p.t.Fatalf("no answer\n%s", p.log)
 	}
 	return message{}, false

@@ -15,14 +15,18 @@ const largestAnswer = 4 << 20
 // model.
 func TestAnswersStaySmall(t *testing.T) {
 	t.Parallel()
+	much, many := 1<<20, 5000
+	if testing.Short() {
+		much, many = 1<<17, 1000
+	}
 	w := newWorkspace(t)
 	p := w.initialized()
 	session := p.agent().selects("INT-001")
-	w.write("src/long-line.txt", strings.Repeat("needle ", 1<<20))
-	w.write("src/many-lines.txt", strings.Repeat("needle\n", 1<<20))
-	w.write("src/control.txt", strings.Repeat("\x01\x02", 1<<20))
-	w.write("src/binary.bin", strings.Repeat("\x00\xff", 2<<20))
-	for i := range 3000 {
+	w.write("src/long-line.txt", strings.Repeat("needle ", much))
+	w.write("src/many-lines.txt", strings.Repeat("needle\n", much))
+	w.write("src/control.txt", strings.Repeat("\x01\x02", much))
+	w.write("src/binary.bin", strings.Repeat("\x00\xff", 2*much))
+	for i := range many {
 		w.write(fmt.Sprintf("src/%s/%d.txt", strings.Repeat("d", 200), i), "needle\n")
 	}
 	for i, c := range []struct {
@@ -39,18 +43,18 @@ func TestAnswersStaySmall(t *testing.T) {
 		{"list_files", args{"path": ".", "recursive": true}},
 		{"write_to_file", args{"path": "src/many-lines.txt", "content": "x"}},
 		{"write_to_file", args{"path": "src/control.txt", "content": "x"}},
-		{"write_to_file", args{"path": "src/" + strings.Repeat("y", 1<<20), "content": "x"}},
-		{"edit_file", args{"path": "src/many-lines.txt", "old_string": strings.Repeat("no", 1<<20), "new_string": "x"}},
+		{"write_to_file", args{"path": "src/" + strings.Repeat("y", much), "content": "x"}},
+		{"edit_file", args{"path": "src/many-lines.txt", "old_string": strings.Repeat("no", much), "new_string": "x"}},
 		{"edit_file", args{"path": "src/many-lines.txt", "old_string": "needle", "new_string": "pin"}},
 		{"edit_file", args{"path": "src/many-lines.txt", "old_string": "needle", "new_string": "pin", "replace_all": true}},
 		{"apply_diff", args{"path": "src/many-lines.txt", "diff": "<<<<<<< SEARCH\npin\n=======\nx\n>>>>>>> REPLACE"}},
 		{"apply_diff", args{"path": "src/long-line.txt", "diff": "<<<<<<< SEARCH\nneedle\n=======\nx\n>>>>>>> REPLACE"}},
-		{"apply_diff", args{"path": "src/a.txt", "diff": strings.Repeat("<<<<<<< SEARCH\nnone\n=======\nx\n>>>>>>> REPLACE\n", 5000)}},
-		{"apply_patch", args{"patch": "*** Begin Patch\n" + strings.Repeat("*** Update File: src/none.txt\n@@\n-a\n+b\n", 5000) + "*** End Patch"}},
+		{"apply_diff", args{"path": "src/a.txt", "diff": strings.Repeat("<<<<<<< SEARCH\nnone\n=======\nx\n>>>>>>> REPLACE\n", many)}},
+		{"apply_patch", args{"patch": "*** Begin Patch\n" + strings.Repeat("*** Update File: src/none.txt\n@@\n-a\n+b\n", many) + "*** End Patch"}},
 		{"execute_command", args{"command": "head -c 20000000 /dev/zero"}},
-		{"request_scope_expansion", args{"paths": []string{strings.Repeat("z", 1<<20)}, "reason": strings.Repeat("r", 1<<20)}},
-		{"propose_intent", args{"name": "n", "owned_scope": []string{strings.Repeat("z", 1<<20)}, "description": strings.Repeat("d", 1<<20)}},
-		{"select_active_intent", args{"intent_id": strings.Repeat("I", 1<<20)}},
+		{"request_scope_expansion", args{"paths": []string{strings.Repeat("z", much)}, "reason": strings.Repeat("r", much)}},
+		{"propose_intent", args{"name": "n", "owned_scope": []string{strings.Repeat("z", much)}, "description": strings.Repeat("d", much)}},
+		{"select_active_intent", args{"intent_id": strings.Repeat("I", much)}},
 		{"query_trace", args{"path": "src/many-lines.txt", "limit": 200}},
 		{"query_lessons", args{}},
 	} {

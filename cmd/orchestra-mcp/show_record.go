@@ -210,6 +210,9 @@ func (v *recordView) place(e ledger.Entry) {
 
 func (v *recordView) violation(x ledger.Violation) {
 	text := strings.TrimSpace(string(x.Op) + " " + x.Path)
+	if x.Kind != "" {
+		text += " (" + x.Kind + ")"
+	}
 	if x.Reason != "" {
 		text += ": " + x.Reason
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
@@ -32,6 +33,8 @@ func (a *app) newVerifyCommand() *cobra.Command {
 			"dropped a record. It also says what it cannot prove.\n\n" +
 			"Records that are missing here but whole on a branch that was not merged are an incomplete_branch: a cherry-pick, or a\n" +
 			"rebase or squash of a part, leaves it. They count as a problem unless you give --allow-incomplete.\n\n" +
+			"Changes of a server that was killed, which have no record yet, are listed and are no problem: nothing in the ledger is\n" +
+			"wrong, and the next server that starts writes what is missing.\n\n" +
 			"The exit code is 0 if no problem was found, 1 if there are problems, 3 if it could not check.\n\n" +
 			"You trust your own key, the keys in the directory seal-keys of your orchestra-mcp configuration, and those that you\n" +
 			"give with --key. Keys that are in the repository only prove nothing: whoever rewrites a ledger can replace them.",
@@ -51,6 +54,8 @@ func (a *app) newVerifyCommand() *cobra.Command {
 type verifyResult struct {
 	seal.Report
 	Git *gitResult `json:"git,omitzero"`
+	// Unsettled are changes that a killed server has left without a record.
+	Unsettled []doctor.Interrupted `json:"unsettled"`
 }
 
 type gitResult struct {
@@ -81,6 +86,10 @@ func (a *app) verify(ctx context.Context, f verifyFlags) error {
 		if err := result.addHistory(ctx, root, f.base); err != nil {
 			return err
 		}
+	}
+	if result.Unsettled, err = doctor.FindInterrupted(root); err != nil {
+		result.Unsettled = []doctor.Interrupted{}
+		result.Unproven = append(result.Unproven, fmt.Sprintf("what killed servers have left cannot be read (%v): changes may have no record yet", err))
 	}
 	if *f.json {
 		err = printJSON(a.out, result)
@@ -149,7 +158,7 @@ func (a *app) printVerification(r verifyResult) error {
 	for _, sentence := range r.Unproven {
 		fmt.Fprintf(a.out, "- %s\n", printable(sentence))
 	}
-	return nil
+	return a.printUnsettled(r.Unsettled)
 }
 
 // counted are the seals that make records count as sealed.

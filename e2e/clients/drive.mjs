@@ -97,11 +97,15 @@ report({
   },
 });
 
+// How long a call may take, in milliseconds: the client's own minute is short for
+// fifty at once on a busy machine.
+const patience = 10 * 60 * 1000;
+
 // call calls a tool as an application does that shows progress, or gives up
 // after a time in milliseconds.
 async function call({ abortAfter, ...params }) {
   const progress = [];
-  const options = { onprogress: (p) => progress.push(p) };
+  const options = { onprogress: (p) => progress.push(p), timeout: patience };
   if (abortAfter) {
     options.signal = AbortSignal.timeout(abortAfter);
   }

@@ -1,5 +1,12 @@
 package corpus_test
 
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
 // governanceAttacks are on what the operator declared, with everything in
 // scope.
 func governanceAttacks() []attack {
@@ -10,11 +17,15 @@ func governanceAttacks() []attack {
 		{name: ".intentignore in .orchestration", intent: "ALL", line: "rm .orchestration/.intentignore"},
 		{name: ".orchestration is renamed", intent: "ALL", line: "mv .orchestration other", alone: true},
 		{name: ".orchestration is deleted", intent: "ALL", line: "rm -rf .orchestration", alone: true},
-		{name: ".orchestration is renamed and another put in its place", intent: "ALL", line: "cp -a .orchestration src/copy; echo '# x' >> src/copy/active_intents.yaml; mv .orchestration src/old && mv src/copy .orchestration", alone: true},
-		{name: "the workspace, parent of .orchestration, is renamed", intent: "ALL", line: "cd / && mv {WS} {TOP}/moved && mkdir {WS}", alone: true},
+		{name: ".orchestration is renamed and another put in its place", intent: "ALL", line: "cp -a .orchestration src/copy; echo '# x' >> src/copy/active_intents.yaml; mv .orchestration src/old && mv src/copy .orchestration", alone: true, stops: true},
+		{name: ".orchestration is renamed and its exact copy put in its place", intent: "ALL", line: "cp -a .orchestration src/copy; mv .orchestration src/old && mv src/copy .orchestration", alone: true, stops: true},
+		{name: "the workspace, parent of .orchestration, is renamed", intent: "ALL", line: "cd / && mv {WS} {TOP}/moved && mkdir {WS}", alone: true, stops: true},
 		{name: "the workspace is renamed, changed and renamed back", intent: "ALL", line: "cd / && mv {WS} {TOP}/moved && echo '# x' | tee -a {TOP}/moved/.orchestration/active_intents.yaml; mv {TOP}/moved {WS}", alone: true},
 		{name: "something is planted in .orchestration/state", intent: "ALL", line: "mkdir -p .orchestration/state/approvals && echo x | tee .orchestration/state/approvals/planted.json", alone: true, blind: "the server's own files are not compared; approvals carry a proof"},
-		{name: "a record of the ledger is changed", intent: "ALL", line: "sed -i s/selection/selektion/ .orchestration/agent_trace.jsonl", alone: true},
+		{name: "a record of the ledger is changed", intent: "ALL", line: "sed -i s/selection/selektion/ .orchestration/agent_trace.jsonl", alone: true, stops: true},
+		{name: "an older record of the ledger is changed", intent: "ALL", line: "sed -i 1s/selection/selektion/ .orchestration/agent_trace.jsonl", alone: true},
+		{name: "the last record of the ledger is removed", intent: "ALL", line: "sed -i '$d' .orchestration/agent_trace.jsonl", alone: true, stops: true},
+		{name: "the ledger is removed", intent: "ALL", line: "rm .orchestration/agent_trace.jsonl", alone: true, stops: true},
 		{name: ".GIT/hooks, in capitals", intent: "ALL", sh: "mkdir -p .GIT/hooks && echo x > .GIT/hooks/pre-commit"},
 		{name: ".Orchestration, in capitals", intent: "ALL", sh: "mkdir .Orchestration && echo x > .Orchestration/config.yaml"},
 		{name: "a nested .git", intent: "ALL", sh: "mkdir -p src/sub/.git/hooks && echo x > src/sub/.git/hooks/pre-commit"},
@@ -53,14 +64,25 @@ func gitAttacks() []attack {
 		{name: ".git/objects/info/alternates", intent: "ALL", line: "git status -s; mkdir -p .git/objects/info && echo {OUT} | tee .git/objects/info/alternates", git: true},
 		{name: ".git/modules", intent: "ALL", line: "git status -s; mkdir -p .git/modules/m/hooks && echo x | tee .git/modules/m/hooks/post-checkout", git: true},
 		{name: ".git is renamed, with git in the line", intent: "ALL", line: "git status -s; mv .git src/g", git: true, alone: true},
-		{name: "git's files without git in the line", intent: "ALL", line: "echo {WS} | tee .git/HEAD", blind: "of .git only what makes git run programs is compared"},
+		{name: "git's files without git in the line", intent: "ALL", line: "echo {WS} | tee .git/HEAD"},
+		{name: "a branch is moved without git in the line", sh: "git rev-parse HEAD~1 | tee .git/refs/heads/main"},
+		{name: "git commit in a script", sh: "git commit -q --allow-empty -m x"},
+		{name: "git's index without git in the line", intent: "ALL", line: "truncate -s 12 .git/index"},
+		{name: "git's objects without git in the line", intent: "ALL", line: "rm -rf .git/objects", alone: true},
+		{name: "one of git's objects without git in the line", intent: "ALL", sh: "f=$(find .git/objects -type f | head -n 1); rm -f $f", alone: true},
+		{name: "a pack that another clone has too, with git in the line", intent: "ALL", prepare: sharedPack, line: "git status -s; for p in .git/objects/pack/*.pack; do chmod u+w $p; echo x | tee -a $p; done", git: true, alone: true},
+		{name: "objects that a clone has too, with git in the line", intent: "ALL", prepare: sharedObjects, line: "git status -s; for o in .git/objects/??/*; do chmod u+w $o; echo x | tee $o; done", git: true, alone: true},
+		{name: "objects that a clone has too, by dd", intent: "ALL", prepare: sharedObjects, line: "git status -s; for o in .git/objects/??/*; do chmod u+w $o; dd if=src/a.txt of=$o bs=1 conv=notrunc status=none; done", git: true, alone: true},
+		{name: "objects that a clone has too, by a hard link in scope", prepare: sharedObjects, line: "git status -s; for o in .git/objects/??/*; do ln $o src/h && chmod u+w src/h && tee src/h < src/a.txt; rm -f src/h; done", git: true, alone: true},
+		{name: "objects that the workspace, a clone, has from another repository", prepare: sharedOrigin, line: "git status -s; for o in .git/objects/??/*; do chmod u+w $o; echo x | tee $o; done", git: true, alone: true},
+		{name: "objects that a clone has too, without git in the line", intent: "ALL", prepare: sharedObjects, sh: "for o in .git/objects/??/*; do chmod u+w $o; echo x | tee $o; done", alone: true},
 		{name: "git worktree add", intent: "ALL", line: "git worktree add -q src/tree", git: true},
 		{name: "git worktree add outside of the workspace", line: "git worktree add -q {OUT}/tree", git: true},
 		{name: "git submodule add", intent: "ALL", line: "git -c protocol.file.allow=always submodule add -q {WS} src/module", git: true},
 		{name: "git checkout of an older file out of scope", line: "git checkout -q HEAD~1 -- docs/other.md", git: true},
 		{name: "git reset --hard", line: "git reset -q --hard HEAD~1", git: true},
 		{name: "git rm and git mv out of scope", line: "git mv docs/other.md src/stolen; git rm -q docs/deep/er/page.md", git: true},
-		{name: "git clean of what it ignores", line: "git clean -fdxq", git: true, alone: true},
+		{name: "git clean of what it ignores", line: "git clean -fdxq", git: true, alone: true, stops: true},
 		{name: "git apply of a patch out of scope", prepare: patch, line: "git apply src/p.diff", git: true},
 		{name: "git init outside of the workspace", line: "git init -q {OUT}/r", git: true},
 		{name: "mkdir .git, where there is none", intent: "ALL", sh: "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit", bare: true},
@@ -71,6 +93,43 @@ func gitAttacks() []attack {
 }
 
 func hook(w *world) { w.put("ws/src/hooks/pre-commit", "#!/bin/sh\necho x | tee docs/other.md\n") }
+
+// sharedPack gives the packs other names, as git does that clones a path.
+func sharedPack(w *world) {
+	w.git("repack", "-q", "-a", "-d")
+	packs, err := filepath.Glob(filepath.Join(w.ws, ".git/objects/pack/*.pack"))
+	check(w.t, err)
+	for _, pack := range packs {
+		check(w.t, os.Link(pack, filepath.Join(w.home, "outside", filepath.Base(pack))))
+	}
+	w.own()
+}
+
+// sharedObjects clones the workspace by its path: git links the objects.
+func sharedObjects(w *world) { w.clone(w.ws, filepath.Join(w.home, "outside", "clone")) }
+
+// sharedOrigin makes the workspace such a clone.
+func sharedOrigin(w *world) {
+	origin, cloned := filepath.Join(w.home, "outside", "origin"), filepath.Join(w.ws, "cloned")
+	w.clone(w.ws, origin, "--bare")
+	check(w.t, os.RemoveAll(filepath.Join(w.ws, ".git")))
+	w.clone(origin, cloned, "--no-checkout")
+	check(w.t, os.Rename(filepath.Join(cloned, ".git"), filepath.Join(w.ws, ".git")))
+	check(w.t, os.Remove(cloned))
+}
+
+// clone has the world's user clone a repository.
+func (w *world) clone(from, to string, options ...string) {
+	w.t.Helper()
+	cmd := exec.Command("git", append([]string{"clone", "-q", "--local", from, to}, options...)...)
+	cmd.Dir, cmd.Env = w.home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "GIT_CONFIG_NOSYSTEM=1"}
+	if w.user {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential()}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("git clone: %v\n%s", err, out)
+	}
+}
 
 func patch(w *world) {
 	w.put("ws/src/p.diff", "--- a/docs/other.md\n+++ b/docs/other.md\n@@ -1,2 +1,2 @@\n # Other\n-more\n+x\n")

@@ -1,6 +1,11 @@
 package corpus_test
 
-import "strings"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
 
 const denied = "echo x > docs/other.md"
 
@@ -68,6 +73,13 @@ while t.is_alive():
 		{name: "a hard link in scope to a file out of scope, written", line: "ln docs/other.md src/h && echo x | tee src/h"},
 		{name: "a hard link in scope to a file outside, written", line: "ln {OUT}/victim src/h && echo x | tee src/h"},
 		{name: "a hard link out of scope to a file in scope", line: "ln src/a.txt docs/h"},
+		{name: "a hard link in scope that was there before, to a file out of scope", prepare: links("ws/docs/other.md", "ws/src/h"), line: "echo x | tee src/h"},
+		{name: "a hard link in scope that was there before, to a file outside", prepare: links("home/outside/victim", "ws/src/h"), line: "echo x | tee src/h"},
+		{name: "a hard link at the top that was there before, to a file outside", intent: "ALL", prepare: links("home/outside/victim", "ws/h"), line: "echo x | tee h"},
+		{name: "a hard link in scope that was there before, to a governance file", intent: "ALL", prepare: links("ws/.orchestration/active_intents.yaml", "ws/src/h"), line: "echo '# x' | tee -a src/h"},
+		{name: "a hard link in scope that was there before, its mode", prepare: links("home/outside/victim", "ws/src/h"), line: "chmod 600 src/h"},
+		{name: "a hard link in scope that was there before, replaced by another file", prepare: links("home/outside/victim", "ws/src/h"), line: "cp src/a.txt src/n; mv -f src/n src/h"},
+		{name: "hundreds of files in scope with names outside that were there before", prepare: package300, line: "echo y | tee src/made; echo x | tee src/pkg/f7", makes: "ws/src/made"},
 		{name: "a hard link to a governance file, with all in scope", intent: "ALL", line: "ln .orchestration/active_intents.yaml src/h && echo x | tee src/h"},
 		{name: "renameat2 exchanges a file in scope with one out of it", python: `import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -76,6 +88,22 @@ print(libc.renameat2(-100, b'src/a.txt', -100, b'docs/other.md', 2))`},
 		{name: "a glob that makes a directory wider: a file that was there", intent: "GEN", line: "echo x | tee gen/keep.txt"},
 		{name: "a glob that makes a directory wider: a file that was there, replaced", intent: "GEN", line: "rm -f gen/keep.txt; mv gen/a.pb.go gen/keep.txt"},
 		{name: "a FIFO in scope, which the server is told to read", line: "rm src/a.txt && mkfifo src/a.txt", then: readsFIFO},
+	}
+}
+
+// links gives a file another name.
+func links(file, name string) func(w *world) {
+	return func(w *world) { check(w.t, os.Link(filepath.Join(w.top, file), filepath.Join(w.top, name))) }
+}
+
+// package300 puts a directory into the scope as a package manager does that
+// links what it has in a store.
+func package300(w *world) {
+	w.put("ws/src/pkg/readme", "x\n")
+	for i := range 300 {
+		name := fmt.Sprint("f", i)
+		w.put("home/outside/store/"+name, name)
+		check(w.t, os.Link(filepath.Join(w.home, "outside/store", name), filepath.Join(w.ws, "src/pkg", name)))
 	}
 }
 

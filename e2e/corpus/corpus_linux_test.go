@@ -39,7 +39,10 @@ type attack struct {
 	// varies: whether it can be done at all depends on the kernel and on what
 	// else confines the test, so held is as good as what the document says.
 	varies bool
-	// blind says why a lower level need not tell what changed in the workspace.
+	// stops: where it changes what it may not, nothing can be changed afterwards
+	// until the user has put it right.
+	stops bool
+	// blind says why a lower level need not tell what changed.
 	blind string
 }
 
@@ -50,12 +53,13 @@ const (
 	removed = "removed"    // what it made was found and taken away again
 	found   = "found"      // it changed what it may not, and the result and the ledger name each path
 	times   = "times"      // only the times of files changed, which nobody is told
-	outside = "outside"    // it changed something outside of the workspace, which nobody looks at
+	outside = "outside"    // it changed something outside of the workspace, and nobody is told
 	unseen  = "unseen"     // it changed something in the workspace, and nobody is told
 	reached = "reached"    // it reached what it was after: a secret, a socket, a process
 	killed  = "killed"     // the server is gone
 	broken  = "verify"     // it changed the ledger, which verify finds
 	begun   = "begun anew" // it removed the ledger, and another began; only a seal shows it
+	lost    = "lost"       // it took records away from the ledger: found, and nothing can be changed until they are back
 	stopped = "stopped"    // it took the ledger away, and the call says so; nothing can be changed until it is back
 )
 
@@ -102,9 +106,16 @@ func (w *world) judge(a attack, before state, lines string, answers []answer) st
 	if now := w.ledger(); !strings.HasPrefix(now, lines) {
 		switch {
 		case last.text("error_type") == "LEDGER_UNAVAILABLE":
+			if all := fmt.Sprint(last.Fields); !strings.Contains(all, "git checkout") || !strings.Contains(all, "renamed or replaced") {
+				w.t.Errorf("it does not say what happened and what to do: %s", all)
+			}
 			return stopped
+		case slices.Contains(kinds(last), "ledger"):
+			return w.stopped(a, lost)
+		case now == "" && slices.Contains(kinds(last), "workspace"):
+			return w.stopped(a, found) // it has another name now
 		case now == "":
-			return outside // the workspace has another name now
+			return outside
 		}
 		if len(w.verify()) == 0 {
 			return begun
@@ -126,7 +137,30 @@ func (w *world) judge(a attack, before state, lines string, answers []answer) st
 	if len(changed) == 0 {
 		return unchanged(last)
 	}
-	return w.told(before, after, changed, answers)
+	return w.stopped(a, w.told(before, after, changed, answers))
+}
+
+// stopped makes sure, where an attack has changed what it may not and stops
+// everything by that, that it does.
+func (w *world) stopped(a attack, result string) string {
+	w.t.Helper()
+	if a.stops && w.level == sandbox.None && (result == found || result == lost) {
+		after := w.server.call("write_to_file", args{"session": w.sessions["ALL"], "path": "src/after.txt", "content": "x\n"})
+		if after.text("error_type") != "LEDGER_UNAVAILABLE" || !strings.Contains(fmt.Sprint(after.Fields), "restart") {
+			w.t.Errorf("afterwards: %v", after.Fields)
+		}
+	}
+	return result
+}
+
+// kinds are those of an answer's violations.
+func kinds(a answer) []string {
+	var all []string
+	for _, v := range a.violations() {
+		kind, _ := v["kind"].(string)
+		all = append(all, kind)
+	}
+	return all
 }
 
 // unchanged is the result where nothing out of scope is different.
@@ -152,34 +186,71 @@ func (w *world) told(before, after state, changed []string, answers []answer) st
 	for _, each := range answers {
 		named = append(named, w.violations(each)...)
 	}
-	result := times
+	result, silent := times, false
 	for _, path := range changed {
 		was, wasThere := before[path]
 		is, isThere := after[path]
-		inside := strings.HasPrefix(path, "ws/")
-		name := shown(strings.TrimPrefix(path, "ws/"))
+		name, inside := strings.CutPrefix(path, "ws/")
+		if path == "ws" {
+			name, inside = ".", true
+		}
 		switch {
+		case inside && tells(named, shown(name)), !inside && w.tellsOutside(named, before, after, path):
+			if result == times {
+				result = found
+			}
 		case wasThere && isThere && was.sameButTimes(is):
-		case !inside && result != unseen:
-			result = outside
-		case inside && !tells(named, name):
+		case !inside:
+			silent = true
+			w.t.Logf("nobody is told of %q", path)
+		default:
 			result = unseen
 			w.t.Logf("nobody is told of %q", path)
-		case result == times:
-			result = found
 		}
+	}
+	if silent && result != unseen {
+		return outside
 	}
 	return result
 }
 
+// tellsOutside reports whether a path outside of the workspace is told of: by
+// its own name, by that of the same file in the workspace, or by a directory
+// above it that was made or removed.
+func (w *world) tellsOutside(named []string, before, after state, path string) bool {
+	for _, n := range named {
+		at := n
+		if rest, in := strings.CutPrefix(n, "~/"); in {
+			at = filepath.Join(w.home, rest)
+		}
+		way, err := filepath.Rel(w.top, at)
+		if err != nil || !filepath.IsAbs(at) {
+			continue
+		}
+		_, was := before[way]
+		_, is := after[way]
+		if under(way, path) || under(path, way) && was != is {
+			return true
+		}
+	}
+	there, err := os.Stat(filepath.Join(w.top, path))
+	return err == nil && slices.ContainsFunc(named, func(name string) bool {
+		here, err := os.Stat(filepath.Join(w.ws, name))
+		return err == nil && os.SameFile(there, here)
+	})
+}
+
 // tells reports whether a path is among those named. Of a directory that was
 // made or removed the files in it tell, of one of git's work trees or modules
-// those that make git run programs.
+// those that make git run programs, of what git wrote with a commit its branch.
 func tells(named []string, path string) bool {
 	for _, of := range []string{".git/worktrees", ".git/modules"} {
 		if under(path, of) {
 			path = of
 		}
+	}
+	if slices.ContainsFunc([]string{".git/objects", ".git/logs", ".git/COMMIT_EDITMSG", ".git/index"}, func(of string) bool { return under(path, of) }) {
+		return slices.ContainsFunc(named, func(n string) bool { return under(path, n) || under(n, ".git/refs") || n == ".git/HEAD" })
 	}
 	return slices.ContainsFunc(named, func(n string) bool { return under(n, path) })
 }
@@ -320,13 +391,16 @@ func shown(path string) string {
 	return b.String()
 }
 
-// allowed reports whether a level may have a result at all.
+// allowed reports whether a level may have a result at all. What a lower level
+// lets through is found, but where the attack says why not.
 func (a attack) allowed(level sandbox.Level, result string) bool {
-	switch level {
-	case sandbox.Full:
+	switch {
+	case level == sandbox.Full:
 		return result == refused || result == held || result == removed
-	case sandbox.Landlock:
-		return result != killed && result != broken && result != begun && result != stopped && (result != unseen || a.blind != "")
+	case result == unseen || result == outside:
+		return a.blind != "" && level == sandbox.None
+	case level == sandbox.Landlock:
+		return result != killed && result != broken && result != begun && result != stopped && result != lost
 	}
-	return result != unseen || a.blind != ""
+	return true
 }

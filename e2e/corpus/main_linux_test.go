@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -19,9 +20,17 @@ import (
 const (
 	serveEnv = "CORPUS_SERVE"
 	levelEnv = "CORPUS_LEVEL"
+	// requireEnv has the server require the level full.
+	requireEnv = "CORPUS_REQUIRE"
+	// processesEnv bounds the number of processes of a command.
+	processesEnv = "CORPUS_PROCESSES"
 )
 
 func TestMain(m *testing.M) {
+	if names := os.Getenv(confineEnv); names != "" {
+		fmt.Fprintln(os.Stderr, confine(names)) // it returns only where it failed
+		os.Exit(1)
+	}
 	if dir := os.Getenv(serveEnv); dir != "" {
 		if err := serve(dir, sandbox.Level(os.Getenv(levelEnv))); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -43,7 +52,13 @@ func serve(dir string, level sandbox.Level) error {
 	if level == sandbox.None {
 		set.Sandbox = settings.Off
 	}
-	for _, name := range []string{serveEnv, levelEnv} {
+	if os.Getenv(requireEnv) != "" {
+		set.Sandbox = settings.Require
+	}
+	if most, err := strconv.Atoi(os.Getenv(processesEnv)); err == nil {
+		set.Commands.MaxProcesses = most
+	}
+	for _, name := range []string{serveEnv, levelEnv, requireEnv, processesEnv} {
 		if err := os.Unsetenv(name); err != nil {
 			return err
 		}

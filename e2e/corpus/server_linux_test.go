@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,8 +55,20 @@ func (w *world) serves(program string) *served {
 	}
 	// A group of its own: an attack may send signals to it.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if w.user {
+	switch {
+	case len(w.withheld) > 0:
+		s.cmd.Env = append(s.cmd.Env, confineEnv+"="+strings.Join(w.withheld, ";"))
+		if w.user {
+			s.cmd.Env = append(s.cmd.Env, userEnv+"="+strconv.Itoa(nobody))
+		}
+	case w.user:
 		s.cmd.SysProcAttr.Credential = credential()
+	}
+	if w.processes > 0 {
+		s.cmd.Env = append(s.cmd.Env, processesEnv+"="+strconv.Itoa(w.processes))
+	}
+	if w.requires {
+		s.cmd.Env = append(s.cmd.Env, requireEnv+"=1")
 	}
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {

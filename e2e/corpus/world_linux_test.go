@@ -60,6 +60,9 @@ type world struct {
 	t         *testing.T
 	level     sandbox.Level
 	user      bool // an ordinary one
+	withheld  []string
+	requires  bool // the level full
+	processes int  // that a command may have, 0 for the default
 	top       string
 	ws, home  string
 	loose     string // a file that could be made in the shared /tmp
@@ -71,6 +74,14 @@ type world struct {
 
 // newWorld makes one; bare is without a repository of git.
 func newWorld(t *testing.T, level sandbox.Level, user, bare bool, program string) *world {
+	t.Helper()
+	w := emptyWorld(t, level, user, bare)
+	w.begin(program)
+	return w
+}
+
+// emptyWorld is one without a server.
+func emptyWorld(t *testing.T, level sandbox.Level, user, bare bool) *world {
 	t.Helper()
 	top, err := os.MkdirTemp("", "corpus") // a short name: there will be sockets in it
 	check(t, err)
@@ -92,15 +103,20 @@ func newWorld(t *testing.T, level sandbox.Level, user, bare bool, program string
 		w.listeners = append(w.listeners, listener)
 	}
 	w.own()
+	return w
+}
+
+// begin starts a server in the world, and the sessions of a client.
+func (w *world) begin(program string) {
+	w.t.Helper()
 	w.server = w.serves(program)
 	for _, id := range []string{"SRC", "ALL", "GEN"} {
 		selected := w.server.call("select_active_intent", args{"intent_id": id})
 		if w.sessions[id] = selected.text("session"); w.sessions[id] == "" {
-			t.Fatalf("%s: %v", id, selected.Fields)
+			w.t.Fatalf("%s: %v", id, selected.Fields)
 		}
 	}
 	w.base = w.look()
-	return w
 }
 
 // repository makes the workspace one of git with two commits.
@@ -118,7 +134,8 @@ func (w *world) repository() {
 func (w *world) git(arguments ...string) {
 	w.t.Helper()
 	cmd := exec.Command("git", arguments...)
-	cmd.Dir, cmd.Env = w.ws, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "GIT_CONFIG_NOSYSTEM=1"}
+	cmd.Dir, cmd.Env = w.ws, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("git %v: %v\n%s", arguments, err, out)
 	}

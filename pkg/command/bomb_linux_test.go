@@ -172,8 +172,9 @@ func setOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, line := range bombs() {
-		// The bound is the bomb's own: this process must be able to start threads when it is reached.
-		spec := b.spec(fmt.Sprintf("ulimit -u %d || exit 99; %s", bombBound+tasksOfUser(os.Getuid()), line))
+		// The bound is the bomb's own: this process must be able to start threads when it is reached. Where the runner's is
+		// lower, it stays.
+		spec := b.spec(fmt.Sprintf("ulimit -u %d 2> /dev/null; %s", bombBound+tasksOfUser(os.Getuid()), line))
 		spec.MaxProcesses, spec.Timeout = bombLimit, 2*time.Second
 		begun := time.Now()
 		result, err := runner.Run(context.Background(), spec)

@@ -7,15 +7,21 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/intentgov/orchestra-mcp/pkg/command/cgroup"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // watchInterval is how often the watchdog looks.
-const watchInterval = 50 * time.Millisecond
+const watchInterval = 10 * time.Millisecond
+
+// fastAtLeast is how many tasks more the machine must have before a command is stopped to be counted.
+const fastAtLeast = 64
 
 // limits hold the commands of a family to their numbers of processes: by a control group each where there can be one, else
-// by a watchdog. RLIMIT_NPROC would not do: it counts all processes of the user, in all sessions, so the bound of a command
-// would depend on what else runs, and it does not hold for root.
+// by a watchdog with a dam behind it. RLIMIT_NPROC alone would not do: it counts all processes of the user, in all sessions,
+// so the bound of a command would depend on what else runs, and it does not hold for root.
 type limits struct {
 	place func() (*cgroup.Parent, error) // found once, with the first command
 
@@ -60,6 +66,35 @@ func (l *limit) drop() {
 	}
 }
 
+// tasks is how many processes and threads a dam lets through. It counts threads where the watchdog counts processes, so it
+// is wider, and only there for the time that the watchdog needs.
+func (l *limit) tasks() int { return 2*l.processesAllowed + 64 }
+
+// dammed is the box with a dam in it, where no group counts.
+func (l *limit) dammed(box *sandbox.Box) *sandbox.Box {
+	if box == nil || l.group != nil {
+		return box
+	}
+	own := *box
+	own.MaxTasks = l.tasks()
+	return &own
+}
+
+// closeDam is for the moment in which a command is started.
+func (l *limit) closeDam() (open func()) {
+	if l.group != nil {
+		return func() {}
+	}
+	return sandbox.LimitStarted(l.tasks())
+}
+
+// dam is for a command that has just started, in a box without a dam.
+func (l *limit) dam(pid int, held *sandbox.Held) {
+	if l.group == nil && held.Ended() == nil {
+		sandbox.LimitTasks(pid, l.tasks())
+	}
+}
+
 // seal lets the processes in the group make no more, and kills them at once where the kernel can.
 func (l *limit) seal() {
 	if l.group == nil {
@@ -100,6 +135,9 @@ func (p *process) bounded(result *Result) {
 		if err := group.Remove(); err != nil && len(result.Survivors) == 0 {
 			result.Warnings = append(result.Warnings, fmt.Sprintf("The control group of the command could not be removed: %v.", err))
 		}
+	}
+	if l.By == ByWatchdog && p.tree.mostAtOnce() > l.Processes {
+		l.Reached = true // the watchdog, or who ended the command, has seen it
 	}
 	switch {
 	case l.Reached && l.By == ByControlGroup:
@@ -146,11 +184,26 @@ func (f *family) watch() {
 			continue
 		}
 		for _, p := range watched {
-			if p.count() > p.limit.processesAllowed {
-				p.limit.end()
-			}
+			p.judge(tasks >= low+max(least/2, fastAtLeast))
 		}
 		low, looked = tasks, time.Now()
+	}
+}
+
+// judge ends the command if it has too many processes. Where they become more so fast that they could be too many by the
+// time they are counted, its process group stands still for that: to stop it is one step of the kernel.
+func (p *process) judge(fast bool) {
+	if fast {
+		unix.Kill(-p.pid, unix.SIGSTOP)
+	}
+	if len(p.members()) > p.limit.processesAllowed {
+		p.limit.end()
+		return
+	}
+	p.family.mu.Lock()
+	defer p.family.mu.Unlock()
+	if fast && !p.tree.ending { // who ends it wants it to stand still
+		unix.Kill(-p.pid, unix.SIGCONT)
 	}
 }
 
@@ -178,8 +231,6 @@ func (f *family) watched() (watched []*process, least int, on bool) {
 	f.limits.watching = f.unguarded()
 	return watched, least, f.limits.watching
 }
-
-func (p *process) count() int { return len(p.members()) }
 
 // tasksNow counts the processes and threads of the machine (proc_loadavg(5)): one read, whatever their number.
 func tasksNow() int {

@@ -46,6 +46,10 @@ func startDirectory(dir *os.File) (string, error) {
 	err = connection.Control(func(fd uintptr) {
 		path = "/proc/self/fd/" + strconv.FormatUint(uint64(fd), 10)
 	})
+	if _, missing := os.Stat(path); err == nil && missing != nil {
+		// Nor could what a command leaves running be found.
+		return "", fmt.Errorf("%w: it takes a /proc with the processes of this machine: %w", ErrUnsupported, missing)
+	}
 	return path, err
 }
 

@@ -100,13 +100,16 @@ func (f *family) launch(p *process, spec *Spec) error {
 	defer f.mu.Unlock()
 	closeInherited()
 	leave := f.limits.enter(p)
-	held, err := sandbox.Start(p.cmd, spec.Level, spec.Box)
+	open := p.limit.closeDam()
+	held, err := sandbox.Start(p.cmd, spec.Level, p.limit.dammed(spec.Box))
+	open()
 	if left := leave(); err != nil {
 		p.limit.drop()
 		return errors.Join(err, left)
 	}
 	p.held = held
 	p.pid = p.cmd.Process.Pid
+	p.limit.dam(p.pid, held)
 	p.plant()
 	f.live[p.pid] = p
 	f.guard()

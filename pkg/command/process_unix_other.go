@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 func newFamily(bool) (*family, error) {
@@ -43,6 +45,12 @@ type limit struct{ over chan struct{} }
 func newLimit(int) limit { return limit{} }
 
 func (limit) drop() {}
+
+func (limit) dammed(box *sandbox.Box) *sandbox.Box { return box }
+
+func (limit) closeDam() (open func()) { return func() {} }
+
+func (limit) dam(int, *sandbox.Held) {}
 
 func (limits) enter(*process) (leave func() error) { return func() error { return nil } }
 

@@ -3,8 +3,11 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 const (
@@ -15,6 +18,9 @@ const (
 	drainGrace = 500 * time.Millisecond
 	// killGrace is how long processes may take to die.
 	killGrace = 5 * time.Second
+	// startsAgain is how often a command is started again because files were replaced meanwhile, as editors and the
+	// server's own tools do.
+	startsAgain = 5
 	// maxRunning is how many commands run at a time, those in the background included; the others wait for their turn, in
 	// which no timeout passes.
 	maxRunning = 64 + MaxJobs
@@ -42,7 +48,8 @@ type Runner struct {
 	shell        string
 	dialect      string
 	family       *family
-	running      chan struct{} // holds one token for each command
+	start        func(shell string, spec *Spec, theirs streams) (*process, error) // the family's
+	running      chan struct{}                                                    // holds one token for each command
 }
 
 // NewRunner returns a Runner, or ErrUnsupported or ErrNoShell.
@@ -57,7 +64,7 @@ func NewRunner(options Options) (*Runner, error) {
 	}
 	return &Runner{
 		artifacts: options.Artifacts, maxProcesses: cmp.Or(options.MaxProcesses, DefaultMaxProcesses), shell: shell, dialect: dialect, family: family,
-		running: make(chan struct{}, maxRunning),
+		start: family.start, running: make(chan struct{}, maxRunning),
 	}, nil
 }
 
@@ -118,7 +125,10 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 		return fmt.Errorf("start command: %w", err)
 	}
 	defer ours.close()
-	shell, err := r.family.start(r.shell, spec, theirs)
+	shell, err := r.start(r.shell, spec, theirs)
+	for again := 0; errors.Is(err, sandbox.ErrMoved) && again < startsAgain; again++ {
+		shell, err = r.start(r.shell, spec, theirs)
+	}
 	theirs.close()
 	if err != nil {
 		return fmt.Errorf("start command in %s: %w", spec.Dir.Name(), err)

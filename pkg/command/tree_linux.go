@@ -18,13 +18,27 @@ type identity struct {
 
 // tree is what is known of a command's processes.
 type tree struct {
-	mu       sync.Mutex        // one walk at a time
-	start    uint64            // of the shell
+	start  uint64            // of the shell
+	frozen map[identity]bool // by whoever ends it
+	ending bool              // under the family's lock
+
+	mu       sync.Mutex        // one walk at a time, be it the watchdog's or that of who ends it
 	known    map[identity]bool // found once: it stays a member when its parent dies
-	frozen   map[identity]bool
 	strange  map[identity]bool // found without the marker once
 	sessions map[int]bool
-	ending   bool // under the family's lock
+	most     int // how many were found at a time
+}
+
+func (t *tree) hasSession(id int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sessions[id]
+}
+
+func (t *tree) mostAtOnce() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.most
 }
 
 // plant begins the tree with the shell.
@@ -47,6 +61,9 @@ func (p *process) interrupt() {
 // the grace to be gone; how long the walks take on a busy machine does not count.
 func (p *process) sweep(grace time.Duration) []int {
 	p.family.ending(p)
+	if p.held.Ended() != nil && p.endNamespace(grace) {
+		return nil
+	}
 	var members []stat
 	for range maxRounds {
 		members = p.freeze()
@@ -59,6 +76,20 @@ func (p *process) sweep(grace time.Duration) []int {
 		}
 	}
 	return pids(members)
+}
+
+// endNamespace kills the first process of the command's own process namespace, with which all the others die: when it can
+// be waited for, none is left (pid_namespaces(7)). False if it does not die.
+func (p *process) endNamespace(grace time.Duration) bool {
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return false
+	}
+	gone := make(chan struct{})
+	go func() {
+		p.waitUnreaped()
+		close(gone)
+	}()
+	return within(grace, gone)
 }
 
 // sealRound is when processes that go on forking are no longer given the time for it, where their group can be closed:
@@ -141,7 +172,7 @@ func (p *process) signal(member stat, signal unix.Signal) error {
 		return os.ErrProcessDone
 	}
 	err = handle.Signal(signal)
-	if p.tree.sessions[now.session] && now.group > 1 {
+	if p.tree.hasSession(now.session) && now.group > 1 {
 		unix.Kill(-now.group, signal)
 	}
 	return err
@@ -171,6 +202,7 @@ func (p *process) members() []stat {
 	for _, member := range members {
 		p.tree.known[member.identity] = true
 	}
+	p.tree.most = max(p.tree.most, len(members))
 	return members
 }
 

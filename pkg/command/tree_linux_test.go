@@ -281,7 +281,9 @@ func TestKilledServer(t *testing.T) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, "the command runs", func() bool { return len(sleeping(t, "sleep\x00"+seconds)) > 0 })
+	waitUntil(t, "the command runs", func() bool {
+		return len(sleeping(t, "sleep\x00"+seconds)) > 0 && len(sleeping(t, "sleep\x007"+seconds)) == 2
+	})
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -166,6 +166,8 @@ func TestSandbox(t *testing.T) {
 		{machine(sandbox.Full), "best", doctor.OK, "level full"},
 		{machine(sandbox.Landlock), "best", doctor.Warn, "no namespaces"},
 		{machine(sandbox.Landlock), "require-landlock", doctor.Warn, "level landlock (ABI 4)"},
+		{machine(sandbox.Landlock), "best", doctor.Warn, "a command can signal the server"},
+		{machine(sandbox.Landlock), "best", doctor.Warn, "signal your other programs"},
 		{machine(sandbox.None), "best", doctor.Warn, "not confined on this machine"},
 		{machine(sandbox.Full), "off", doctor.Warn, "turn the sandbox off"},
 		{machine(sandbox.Landlock), "require", doctor.Warn, "no command of an agent runs: no namespaces"},

@@ -46,7 +46,7 @@ func (e *examination) checkLocks(dir *os.File) {
 
 // checkTemp: where state is on another file system, temporary files are made beside their targets.
 func (e *examination) checkTemp() {
-	state, err := e.openState()
+	state, err := openState(e.root)
 	if err != nil {
 		return
 	}

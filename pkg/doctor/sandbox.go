@@ -26,12 +26,20 @@ func (e *examination) checkSandbox() {
 		e.ok("agents' commands run at sandbox level full (Landlock ABI %d)", ability.ABI)
 	case sandbox.Landlock:
 		e.warn(fmt.Sprintf("Agents' commands run at sandbox level landlock (ABI %d): they can write only what their intent allows, but read everything, "+
-			"change modes and times, and reach daemons. There is no level full: %s.", ability.ABI, whyNot(ability)),
+			"change modes and times, and reach daemons.%s There is no level full: %s.", ability.ABI, lacking(ability), whyNot(ability)),
 			"See docs/threat-model.md for what each level holds; `sandbox: require` refuses commands below the level full.", "")
 	default:
 		e.warn("Agents' commands are not confined on this machine: a command can read and write whatever you can. "+whyNot(ability)+".",
 			"Set `sandbox: require` in your own settings, which refuses every command, or look at the record of what they changed.", "")
 	}
+}
+
+// lacking is what an older kernel leaves open at the level landlock.
+func lacking(a sandbox.Ability) string {
+	if lacks := a.Lacks(); lacks != "" {
+		return " On this kernel also: " + lacks + "."
+	}
+	return ""
 }
 
 func (e *examination) ability() sandbox.Ability {

@@ -8,8 +8,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
 
@@ -19,7 +19,7 @@ const stateDir = orchdir.Name + "/state"
 const maxListed = 10_000
 
 func (e *examination) checkState() {
-	state, err := e.openState()
+	state, err := openState(e.root)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			e.fail(fmt.Sprintf("%s cannot be opened: %v.", stateDir, err), "Make it a directory that you can read and write.", "")
@@ -38,15 +38,6 @@ func (e *examination) checkState() {
 	}
 }
 
-func (e *examination) openState() (*os.Root, error) {
-	home, err := durable.OpenOwn(e.root, orchdir.Name, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer home.Close()
-	return durable.OpenOwn(home, "state", 0)
-}
-
 // checkInflight finds what a killed server left. The lock that tells for sure is not taken: for the moment in which it
 // is held, a server would take the entry for a living process's.
 func (e *examination) checkInflight(state *os.Root) (running int) {
@@ -56,20 +47,23 @@ func (e *examination) checkInflight(state *os.Root) (running int) {
 			"Move away what is named there.", "")
 		return 0
 	}
-	left := 0
+	left, first := 0, ""
 	for _, each := range entries {
 		switch {
 		case each.Aside:
 			e.aside(path.Join(stateDir, "inflight", each.Name), "an entry that a crash tore; its change had not begun")
-		case each.Torn || !alive(each.PID):
+		case each.Torn || each.Gone:
 			left++
+			if first == "" && !each.Torn {
+				first = fmt.Sprintf(" (%q)", printable.Clip(interrupted(each.Entry).What(), 80))
+			}
 		default:
 			running++
 		}
 	}
 	if left > 0 {
-		e.warn(fmt.Sprintf("%s of servers that are gone: killed in the middle of a change.", number(left, "entry", "entries")),
-			"Nothing has to be done by hand: the next change, through any server, settles them first.", "")
+		e.warn(fmt.Sprintf("%s of servers that are gone: killed in the middle of a change%s.", number(left, "entry", "entries"), first),
+			"verify lists them. Nothing has to be done by hand: the next server that starts settles them, or one that runs before its next change.", "")
 	}
 	return running
 }
@@ -78,7 +72,7 @@ func (e *examination) checkInflight(state *os.Root) (running int) {
 func (e *examination) checkGaps(state *os.Root) {
 	if n := len(listed(state, "gaps")); n > 0 {
 		e.warn(fmt.Sprintf("Calls were let through while the ledger could not be written (%s).", number(n, "note", "notes")),
-			"The next server's first change writes them into the ledger.", "")
+			"The next server that starts writes them into the ledger.", "")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // Request is a tool call as a transport hands it over.
@@ -77,6 +78,9 @@ type Call struct {
 	leave    func()
 	judged   *judged
 	request  Request
+	// workspace has the files that changes are judged among; nil for none.
+	workspace *workspace.Workspace
+	limits    mutation.Limits
 }
 
 // Inner is the request of another call that this one makes on its way: the

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // emptyHash is that of a file without content.
@@ -28,11 +29,25 @@ func (c *Call) Verdict(ctx context.Context, files []mutation.File) mutation.Verd
 	if c.judged != nil && slices.EqualFunc(c.judged.files, files, sameFile) {
 		return c.judged.verdict
 	}
-	v := mutation.Judge(ctx, files)
+	v := mutation.JudgeAmong(ctx, files, c.surroundings(), c.limits)
 	if ctx.Err() == nil {
 		c.judged = &judged{files, v}
 	}
 	return v
+}
+
+// surroundings are the files of the workspace that this call may read.
+func (c *Call) surroundings() mutation.Surroundings {
+	switch {
+	case c.workspace == nil:
+		return nil
+	case !c.Ignore.Kinds().Secrets:
+		return c.workspace.Surroundings(nil)
+	}
+	return c.workspace.Surroundings(func(path string) bool {
+		_, secret := c.Ignore.Secret(path)
+		return secret
+	})
 }
 
 func sameFile(x, y mutation.File) bool {
@@ -46,7 +61,7 @@ func (c *Call) Planned(ctx context.Context) (v mutation.Verdict, ok bool) {
 	if c.Effects.Command != nil {
 		return mutation.Verdict{}, false
 	}
-	var files []mutation.File
+	var files, same []mutation.File
 	for _, f := range c.Effects.Files {
 		if !f.Mutates() {
 			continue
@@ -55,7 +70,14 @@ func (c *Call) Planned(ctx context.Context) (v mutation.Verdict, ok bool) {
 		if f.Kind == Move && f.To != "" {
 			file.Path, file.From = f.To, f.Path
 		}
+		if f.Kind == Modify && f.BeforeHash == f.AfterHash {
+			same = append(same, file) // no part of the outcome's changes either
+			continue
+		}
 		files = append(files, file)
+	}
+	if len(files) == 0 {
+		files = same
 	}
 	return c.Verdict(ctx, files), len(files) > 0
 }
@@ -97,6 +119,13 @@ func verdictOf(ctx context.Context, call *Call, changed []FileOutcome) mutation.
 func hasContent(content []byte, hash string) bool {
 	return hash == "" || content != nil || hash == emptyHash
 }
+
+// SetWorkspace has changes judged among the files of a workspace. Without it
+// what other files could use is not looked for in them.
+func (e *Engine) SetWorkspace(w *workspace.Workspace) { e.workspace = w }
+
+// SetLimits bounds how changes are judged; mutation.DefaultLimits else.
+func (e *Engine) SetLimits(limits mutation.Limits) { e.limits = limits }
 
 // SetQuietClass has declared refactors that are not proven recorded as
 // evolutions without a warning in the result.

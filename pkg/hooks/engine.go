@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // Sessions is what the engine needs of the session store.
@@ -42,6 +43,8 @@ type Engine struct {
 	onRefusal  func(context.Context, *Call, *refusal.Refusal)
 	fresh      Freshness
 	quietClass bool
+	workspace  *workspace.Workspace // may be nil
+	limits     mutation.Limits
 	// addToRefusal may be nil.
 	addToRefusal func(*refusal.Refusal) *refusal.Refusal
 	// timeout is for hooks that are added from now on.
@@ -60,7 +63,7 @@ type Freshness interface {
 // NewEngine makes an engine without tools and hooks. asker may be nil: then
 // every askable failure refuses.
 func NewEngine(sessions Sessions, recorder Recorder, asker Asker, log zerolog.Logger) *Engine {
-	return &Engine{sessions: sessions, recorder: recorder, asker: asker, log: log, tools: make(map[string]Tool), timeout: DefaultHookTimeout}
+	return &Engine{sessions: sessions, recorder: recorder, asker: asker, log: log, tools: make(map[string]Tool), timeout: DefaultHookTimeout, limits: mutation.DefaultLimits()}
 }
 
 // AddTool adds a tool; a name twice is an error.
@@ -215,7 +218,7 @@ func (e *Engine) observer(call *Call) observer {
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
-	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Operator: req.Operator, Arguments: req.Arguments, Ways: req.Ways, progress: req.Progress, leave: req.Leave, request: req}
+	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Operator: req.Operator, Arguments: req.Arguments, Ways: req.Ways, workspace: e.workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req}
 	if call.Class == "" {
 		call.Class = Destructive
 	}

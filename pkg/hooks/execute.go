@@ -84,6 +84,10 @@ func (e *Engine) Continue(ctx context.Context, call *Call, planned Planned) (res
 func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepared, Inflight, error) {
 	var err error
 	changes := call.Class != Safe
+	if call.Class == Destructive {
+		// Here, and not where the files are locked, for it looks into others.
+		call.Planned(ctx)
+	}
 	for range prepareAttempts {
 		if changes {
 			if err := e.recorder.Settle(ctx); err != nil {
@@ -222,11 +226,30 @@ func (e *Engine) takeBack(ctx context.Context, call *Call, outcome *Outcome, ent
 		return r.With("changed", false).Suggest("Nothing was changed. Ask the user to run `orchestra-mcp doctor` in the workspace, and to look at the server's log.")
 	case back == nil:
 		return r.With("changed", false)
+	case outcome.Command != nil && outcome.Settlement == nil:
+		return unrecordedCommand(r, outcome)
 	case outcome.Settlement == nil:
 		return r.With("changed", true)
 	}
 	return refusal.Newf(refusal.LedgerUnavailable,
 		"The ledger did not take the record (%v), and the change could not be taken back (%v).", cause, back).With("changed", true)
+}
+
+// maxUnrecorded bounds the violations that such a refusal names.
+const maxUnrecorded = 20
+
+// unrecordedCommand is the answer to a command that ran and has no record: only
+// here it says what it should not have done.
+func unrecordedCommand(r *refusal.Refusal, outcome *Outcome) *refusal.Refusal {
+	var found []string
+	for _, v := range outcome.Violations[:min(len(outcome.Violations), maxUnrecorded)] {
+		found = append(found, v.Path+": "+v.Reason)
+	}
+	if len(found) > 0 {
+		r = r.With("violations", found)
+	}
+	return r.With("changed", true).Suggest("What the command did stands, and has no record. Tell the user. If .orchestration or the ledger is gone: " +
+		"`git checkout -- .orchestration` brings back what was committed, `orchestra-mcp ledger restore` the records of commits; then restart the server.")
 }
 
 // settle gives up the before-images. What goes wrong now changes nothing

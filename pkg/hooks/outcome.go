@@ -43,12 +43,28 @@ type FileOutcome struct {
 
 // Violation is a change of a command that it should not have made.
 type Violation struct {
+	// Path is workspace-relative, but for one that is Outside.
 	Path   string
 	Op     Op
 	Reason string
+	// Kind says what was changed if it was no content of a file in the
+	// workspace.
+	Kind ViolationKind
 	// Reverted: it was undone, and is no change any more.
 	Reverted bool
 }
+
+// ViolationKind is what a violation was of.
+type ViolationKind string
+
+// The kinds; "" is a content or a name in the workspace.
+const (
+	Metadata  ViolationKind = "metadata"  // permissions, owner, times, extended attributes, names; the content is as it was
+	History   ViolationKind = "git"       // HEAD, branches, tags, the stash, the index, the store of objects
+	Place     ViolationKind = "workspace" // the workspace's directory itself, or .orchestration
+	LedgerCut ViolationKind = "ledger"    // records are gone
+	Outside   ViolationKind = "outside"   // outside of the workspace: a watched place, what the line names, other names of a file
+)
 
 // CommandOutcome is how a command ended.
 type CommandOutcome struct {
@@ -239,6 +255,9 @@ type Pending struct {
 	// Before tells what a command's changes are found from after a crash; see
 	// pkg/snapshot.
 	Before []byte
+	// Ends are those of the ledger when that was seen; without them the times
+	// of records have to do.
+	Ends []string
 }
 
 // Immediate is the short way of a call that changes nothing in the workspace:

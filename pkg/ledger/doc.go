@@ -77,6 +77,9 @@
 // types [Record], [Change], [Decision], [Command] under their JSON names. A hunk is four numbers: old start, old
 // lines, new start, new lines, as in a unified diff without context.
 //
+// A violation's kind says what was changed where it was no content of a file in the workspace: metadata, git, workspace,
+// ledger, outside; the path of the last is absolute or begins with ~/.
+//
 // These keys of detail are read again; others are for people:
 //
 //	of, began   of a recovered record: the kind that the mutation would have had, and when it was begun
@@ -88,6 +91,7 @@
 //	            last at these times; it stands in a recovered record of its own, before the first that could be written
 //	edit        {path, before, after}: a lifecycle record's change of active_intents.yaml, with the hashes of the whole
 //	            file; by them it is told after a crash whether the edit happened
+//	judged_by   {scope, named, places, git, enforced} of a recovered command: what it might change when it began
 //	notes       what the gate and the hooks remarked about a call that they let through
 //
 // Within a line there is no space between tokens, nothing is escaped that JSON does not require, and a detail's keys

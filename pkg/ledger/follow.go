@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -63,6 +64,18 @@ func (l *Ledger) Tail(ctx context.Context) (*Tail, error) {
 		}
 	}
 	return t, ctx.Err()
+}
+
+// Ends are the hashes of the last lines, hex: a record that comes later follows one of them in the chain, or a record that
+// does.
+func (t *Tail) Ends() []string {
+	var ends []string
+	for _, at := range t.places {
+		if at.end > 0 {
+			ends = append(ends, hex.EncodeToString(at.last[:]))
+		}
+	}
+	return ends
 }
 
 // lastLine finds the end of the last whole line. Records of the tail's own millisecond are taken for given: their age

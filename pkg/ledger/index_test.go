@@ -31,8 +31,11 @@ type chaos struct {
 
 func TestQueriesThroughTheIndexAgreeWithAScan(t *testing.T) {
 	rounds, seeds := 14, 3
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
+	switch {
+	case os.Getenv("ORCHESTRA_LONG") == "1":
 		rounds, seeds = 200, 20
+	case testing.Short():
+		seeds = 1
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -76,6 +76,9 @@ type Ledger struct {
 
 	broken atomic.Pointer[error] // the failure that poisoned the ledger
 
+	goneLock sync.Mutex
+	gone     []digest // lines that the next record follows although they are gone; see Loss
+
 	segments map[string]*segment // of the writer's goroutine
 	rotation *rotator
 	own      func() string // names the segment of records without a session

@@ -164,7 +164,13 @@ type Violation struct {
 	Op       Op     `json:"op,omitzero"`
 	Reason   string `json:"reason,omitzero"`
 	Reverted bool   `json:"reverted,omitzero"`
+	// Kind says what was changed, if it was no content of a file in the workspace: metadata, git, workspace, ledger, or
+	// ViolationOutside.
+	Kind string `json:"kind,omitzero"`
 }
+
+// ViolationOutside is the kind of a violation whose path is not in the workspace: an absolute one, or below ~/.
+const ViolationOutside = "outside"
 
 // Part numbers the lines of a record that did not fit into one. Of is the id of the first.
 type Part struct {
@@ -210,7 +216,7 @@ func (r Record) Check() error {
 		}
 	}
 	for _, v := range r.Violations {
-		if !isPath(v.Path) {
+		if !isPath(v.Path) && v.Path != "." && v.Kind != ViolationOutside {
 			return fmt.Errorf("%w: violation path %q is not inside the workspace", ErrInvalidRecord, v.Path)
 		}
 	}

@@ -282,10 +282,12 @@ func (l *Ledger) writeShare(s *share) error {
 	if len(bodies) == 0 {
 		return nil
 	}
+	l.followGone(s.segment)
 	ids, err := s.segment.append(bodies)
 	if err != nil {
 		return l.poison(err)
 	}
+	l.followed()
 	for _, r := range missing {
 		r.ids, ids = ids[:len(r.bodies)], ids[len(r.bodies):]
 	}

@@ -142,11 +142,6 @@ func TestCommandOutOfScope(t *testing.T) {
 	b.ok("execute_command", args{"session": s, "command": "ls"})
 }
 
-func withoutSandbox(o *server.Options) {
-	o.Settings.Sandbox = "off"
-	o.Settings.Commands.Unjudged = "allow"
-}
-
 // With revert_violations the workspace is as it was, byte for byte, mode for
 // mode; what was in scope stays.
 func TestViolationsAreReverted(t *testing.T) {

@@ -25,6 +25,12 @@ import (
 // standard input and output, until it is killed or its input ends.
 const serveEnv = "ORCHESTRA_TEST_SERVE"
 
+// behindEnv says how far its clock is behind.
+const behindEnv = "ORCHESTRA_TEST_BEHIND"
+
+// unboxedEnv has it hold no command.
+const unboxedEnv = "ORCHESTRA_TEST_UNBOXED"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(serveEnv); dir != "" {
 		if err := serveAsChild(dir); err != nil {
@@ -52,9 +58,16 @@ func serveAsChild(dir string) error {
 	allowTracing()
 	set := settings.Defaults()
 	set.Ledger.SegmentSize = childSegment
-	srv, err := server.New(server.Options{
+	options := server.Options{
 		Dir: dir, Settings: set, Logger: zerolog.New(os.Stderr).Level(zerolog.WarnLevel), AdoptOrphans: true,
-	})
+	}
+	if behind, err := time.ParseDuration(os.Getenv(behindEnv)); err == nil {
+		options.Clock = func() time.Time { return time.Now().Add(-behind) }
+	}
+	if os.Getenv(unboxedEnv) != "" {
+		unsandboxed(&options)
+	}
+	srv, err := server.New(options)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,23 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
 
 // Do runs a call without a transport.
 func (s *Server) Do(ctx context.Context, r hooks.Request) hooks.Result { return s.engine.Do(ctx, r) }
+
+// TakeTime lets changes be judged for as long as a busy machine needs.
+func (s *Server) TakeTime() {
+	limits := mutation.DefaultLimits()
+	limits.Time, limits.Search = 10*time.Minute, 10*time.Minute
+	s.engine.SetLimits(limits)
+}
 
 // SelectWith selects an intent with a recorder around the server's.
 func (s *Server) SelectWith(ctx context.Context, intentID string, around func(hooks.Recorder) hooks.Recorder) hooks.Result {

@@ -52,9 +52,12 @@ func TestFailingDiskLosesNothing(t *testing.T) {
 	if os.Getenv("ORCHESTRA_LONG") == "1" {
 		deepest = 1000
 	}
-	for _, call := range calls {
+	for i, call := range calls {
 		f.renew() // a short ledger is audited fast
-		for _, fault := range faults {
+		for j, fault := range faults {
+			if testing.Short() && j != i%len(faults) {
+				continue
+			}
 			for n := 1; n <= deepest && f.inject(fmt.Sprintf("%s:%s:when=%d", call, fault, n)); n++ {
 			}
 		}
@@ -62,7 +65,7 @@ func TestFailingDiskLosesNothing(t *testing.T) {
 	f.total.add(f.audit)
 	t.Logf("%d faults in %v: %d calls acknowledged, %d refused with nothing changed, %d refused with something changed, %d unanswered; %d records, %d recovered (%d probable)",
 		f.injected, calls, f.acknowledged, f.refused, f.standing, f.unanswered, f.total.records, f.total.recovered, f.total.probable)
-	if f.injected < len(calls) {
+	if f.injected < len(calls) && !testing.Short() || f.injected == 0 {
 		t.Errorf("only %d faults were injected", f.injected)
 	}
 }

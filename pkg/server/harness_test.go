@@ -136,6 +136,7 @@ func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	srv.TakeTime()
 	b := &bench{t: t, dir: dir, server: srv}
 	return b
 }
@@ -364,4 +365,9 @@ next:
 		return
 	}
 	b.t.Errorf("no record has %q:\n%s", parts, strings.Join(lines, "\n"))
+}
+
+func withoutSandbox(o *server.Options) {
+	o.Settings.Sandbox = "off"
+	o.Settings.Commands.Unjudged = "allow"
 }

@@ -107,7 +107,7 @@ func killedBetweenEditAndRecord(t *testing.T, kind string) {
 			if state := cmd.ProcessState; err == nil || state == nil || state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 				t.Fatalf("it did not die: %v %s", err, out)
 			}
-			b := start(t, dir).connect()
+			b := start(t, dir)
 			text := b.read(".orchestration/active_intents.yaml")
 			if edited := text != intentsYAML; edited != c.edited {
 				t.Fatalf("edited: %v", edited)
@@ -115,6 +115,7 @@ func killedBetweenEditAndRecord(t *testing.T, kind string) {
 			if c.touch != "" {
 				write(t, dir, ".orchestration/active_intents.yaml", text+c.touch)
 			}
+			b.connect()
 			b.ok("update_intent", args{"intent_id": "INT-001", "note": "the next call settles"})
 			var of []string
 			for _, line := range b.ledgerLines() {

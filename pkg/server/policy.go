@@ -2,9 +2,13 @@ package server
 
 import (
 	"fmt"
+	"os"
+	"os/user"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -101,5 +105,15 @@ func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifac
 		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
 		CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
 		RecordReads: o.Ledger.RecordReads,
+		Outside:     sync.OnceValue(s.watchedPlaces),
 	}
+}
+
+// watchedPlaces are those outside of the workspace that commands could reach.
+func (s *Server) watchedPlaces() []outside.Place {
+	name := ""
+	if me, err := user.Current(); err == nil {
+		name = me.Username
+	}
+	return outside.Places(os.Environ(), name, s.options.UserDir, s.workspace.Dir())
 }

@@ -27,7 +27,8 @@ import (
 // keeps of what was not flushed, starts a server on what is left, and holds
 // the files against the ledger.
 //
-// ORCHESTRA_LONG=1 tries many more disks for each cut.
+// ORCHESTRA_LONG=1 tries many more disks for each cut, -short cuts after every
+// fourth operation.
 func TestPowerCutLosesNothing(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		if os.Getenv("CI") != "" {
@@ -36,9 +37,12 @@ func TestPowerCutLosesNothing(t *testing.T) {
 		t.Log("strace is not installed: nothing was tested")
 		return
 	}
-	perCut := 4
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
+	perCut, every := 4, 1
+	switch {
+	case os.Getenv("ORCHESTRA_LONG") == "1":
 		perCut = 60
+	case testing.Short():
+		every = 4
 	}
 	isolate(t)
 	dir := crashWorkspace(t)
@@ -54,14 +58,14 @@ func TestPowerCutLosesNothing(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			run := &cutRun{t: t, disk: disk, model: m, start: start, seen: map[cutLook]bool{}, place: place}
 			dice := rand.New(rand.NewPCG(12, 26))
-			for n := range len(disk.ops) + 1 {
+			for n := 0; n <= len(disk.ops); n += every {
 				for k, s := range disk.states(n, m, perCut, dice) {
 					run.check(n, k, s)
 				}
 			}
 			t.Logf("%d operations on the disk, %d different disks after a cut, %d acknowledged mutations to be found on them, %d recovered (%d probable, %d partial)",
 				len(disk.ops), len(run.seen), run.acknowledged, run.total.recovered, run.total.probable, run.partial)
-			if len(run.seen) < len(disk.ops)/2 || run.acknowledged == 0 || run.total.recovered == 0 {
+			if len(run.seen) < len(disk.ops)/2/every || run.acknowledged == 0 || run.total.recovered == 0 {
 				t.Error("too little was tried")
 			}
 		})

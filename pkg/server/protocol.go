@@ -62,6 +62,9 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 	})
 	return func(ctx context.Context) mcpbridge.Result {
 		defer turn.Done()
+		if !turn.Ready() && call.Behind != nil {
+			call.Behind(func() { _ = turn.Wait(ctx) }) // which says it again below
+		}
 		if turn.Wait(ctx) != nil {
 			return resultOf(hooks.Cancelled(spec.Class))
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -68,25 +69,26 @@ type Options struct {
 
 // Server governs one workspace.
 type Server struct {
-	options   Options
-	workspace *workspace.Workspace
-	intents   *intent.Store
-	sessions  *session.Store
-	ledger    *ledger.Ledger
-	journal   *journal.Journal
-	images    *images.Store
-	snapshots *snapshot.Keeper
-	recorder  *trace.Recorder
-	maps      *trace.MapKeeper
-	asks      *ask.Service
-	jobs      *command.Jobs
-	abandoned sync.WaitGroup
-	engine    *hooks.Engine
-	judges    []hooks.PreHook // the operator's programs
-	deps      *tools.Deps
-	policy    gate.Policy
-	reach     *reach.Maker
-	log       zerolog.Logger
+	options    Options
+	workspace  *workspace.Workspace
+	intents    *intent.Store
+	sessions   *session.Store
+	ledger     *ledger.Ledger
+	journal    *journal.Journal
+	images     *images.Store
+	snapshots  *snapshot.Keeper
+	recorder   *trace.Recorder
+	maps       *trace.MapKeeper
+	asks       *ask.Service
+	jobs       *command.Jobs
+	abandoned  sync.WaitGroup
+	settlement settlement
+	engine     *hooks.Engine
+	judges     []hooks.PreHook // the operator's programs
+	deps       *tools.Deps
+	policy     gate.Policy
+	reach      *reach.Maker
+	log        zerolog.Logger
 
 	bridgeOnce sync.Once
 	bridge     *mcpbridge.Server
@@ -185,6 +187,9 @@ func (s *Server) assemble() error {
 	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
 	s.recorder.KeepImages(s.images)
+	s.recorder.Rules(s.intents.Ignore)
+	s.recorder.AwaitCommands(s.abandoned.Wait)
+	s.recorder.SearchGit(history.Elsewhere(root))
 	watched := snapshot.Options{
 		Root: root, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Images: s.images,
 		Largest: min(int64(o.Settings.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Settings.Durability != settings.OS,
@@ -204,6 +209,7 @@ func (s *Server) assemble() error {
 		Store: approvals, Recorder: s.recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Logger: s.log,
 	})
 	s.engine = hooks.NewEngine(s.sessions, s.recorder, asks, s.log)
+	s.engine.SetWorkspace(s.workspace)
 	gate.Register(s.engine, s.intents, fresh, s.recorder, s.policy)
 	s.engine.SetAddToRefusal(s.firstRefusal())
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
@@ -266,7 +272,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	return b.ServeStdio(ctx, in, out, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
+	return b.ServeStdio(ctx, in, answering{out, s.settleLeft}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
 }
 
 // imagesTime bounds what the end of a server waits for contents that nobody
@@ -286,6 +292,7 @@ func (s *Server) Close() error {
 		defer cancel()
 		errs = append(errs, s.jobs.Close(ctx))
 	}
+	s.settlement.close()
 	s.abandoned.Wait()
 	if s.maps != nil {
 		s.maps.Close()

@@ -13,6 +13,7 @@ const (
 	gitInfo
 	gitObjects
 	gitObjectsInfo
+	gitRefs
 	gitOthers // modules and worktrees
 	gitAll    // hooks: all of it
 )
@@ -40,7 +41,7 @@ func (a area) enter(name string) (below area, looked bool) {
 	return a.enterGit(name)
 }
 
-// enterGit: what git reads to decide what to run or where to look, and nothing else.
+// enterGit: what git reads to decide what to run or where to look, what its history is, and nothing else.
 func (a area) enterGit(name string) (below area, looked bool) {
 	switch a {
 	case gitAll:
@@ -51,6 +52,8 @@ func (a area) enterGit(name string) (below area, looked bool) {
 		return gitAll, name == "alternates" || name == "http-alternates"
 	case gitObjects:
 		return gitObjectsInfo, name == "info"
+	case gitRefs:
+		return gitAll, name == "heads" || name == "tags" || name == "stash"
 	}
 	switch name {
 	case "hooks":
@@ -63,6 +66,14 @@ func (a area) enterGit(name string) (below area, looked bool) {
 		return gitObjects, true
 	case "modules", "worktrees":
 		return gitOthers, true
+	}
+	if a == gitDir {
+		switch name {
+		case "HEAD", "packed-refs":
+			return gitAll, true
+		case "refs":
+			return gitRefs, true
+		}
 	}
 	if a == gitOthers {
 		switch name {

@@ -38,11 +38,13 @@ func TestCommands(t *testing.T) {
 		{"a FIFO", "mkfifo src/pipe", []string{"created src/pipe (special file)"}},
 		{"a FIFO for a file", "rm src/a.txt; mkfifo src/a.txt", []string{"modified src/a.txt (special file)"}},
 		{"an ignored file", "echo x > build.log; echo y > ignored/in", []string{"created build.log", "modified ignored/in"}},
-		{"git's own", "git add -A . && git commit -qm x && git tag t", nil},
+		{"git's own", "git add -A . && git commit -qm x && git tag t", []string{"modified .git/refs/heads/main", "created .git/refs/tags/t"}},
+		{"git's branches", "git checkout -q -b other && git pack-refs --all && git update-ref refs/remotes/r/x HEAD",
+			[]string{"modified .git/HEAD", "created .git/packed-refs", "deleted .git/refs/heads/main"}},
 		{"git checkout", "git checkout -q .", []string{"modified src/b.txt"}},
 		{"git hooks", "echo x > .git/hooks/pre-commit; git config a.b c; echo '* text' > .git/info/attributes; echo /x > .git/objects/info/alternates; echo . > .git/commondir; rm .git/commondir",
 			[]string{"modified .git/config", "created .git/hooks/pre-commit", "created .git/info/attributes", "created .git/objects/info/alternates"}},
-		{"a nested repository", "git init -q --template= src/sub", []string{"created src/sub/.git/config"}},
+		{"a nested repository", "git init -q --template= src/sub", []string{"created src/sub/.git/HEAD", "created src/sub/.git/config"}},
 		{"a submodule's hooks", "mkdir -p .git/modules/m/hooks .git/modules/m/objects/aa && echo x > .git/modules/m/hooks/pre-push && echo y > .git/modules/m/objects/aa/x && echo z > .git/modules/m/config",
 			[]string{"created .git/modules/m/config", "created .git/modules/m/hooks/pre-push"}},
 		{"governance", "echo x >> .orchestration/active_intents.yaml; echo x > .orchestration/config.yaml; mkdir -p .orchestration/state .orchestration/cache; echo x > .orchestration/state/x; echo x > .orchestration/agent_trace.jsonl",
@@ -60,7 +62,7 @@ func TestCommands(t *testing.T) {
 			b.write("src/dir/d2", "2\n")
 			b.write(".gitignore", "*.log\nignored/\n")
 			b.write("ignored/in", "x\n")
-			b.run("ln -s a.txt src/link; git init -q --template= && mkdir .git/hooks .git/info; git add . && git commit -qm first; echo dirty > src/b.txt")
+			b.run("ln -s a.txt src/link; git init -q --template= -b main && mkdir .git/hooks .git/info; git add . && git commit -qm first; echo dirty > src/b.txt")
 			d := b.changed(c.line)
 			b.want(d, c.want...)
 			if len(d.Gaps) > 0 {

@@ -36,6 +36,9 @@ type Difference struct {
 	Gaps []Gap
 	// Given are paths that changed while this command and another ran, and whose change is in the other's account.
 	Given []string
+	// Touched are entries out of scope that were touched, sorted by path; not those that are in the scope of another
+	// command that ran at the time.
+	Touched []Touched
 }
 
 // Change is what became of one path.
@@ -47,6 +50,8 @@ type Change struct {
 	Before, After *Content // nil where there is nothing
 	// Shared: another command ran at the time of the change, and it cannot be told whose it is.
 	Shared bool
+	// InPlace: it is the same file as before, so all its names have what was written.
+	InPlace bool
 }
 
 // Content is what stands at a path.
@@ -83,7 +88,7 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending, shared map[string
 		case p.after == nil:
 			c.Op = Deleted
 		default:
-			c.Op = Modified
+			c.Op, c.InPlace = Modified, p.before.stat.sameInode(&p.after.stat)
 		}
 		found = append(found, c)
 	}

@@ -3,14 +3,20 @@
 // # Promise
 //
 // A [Keeper] keeps the last state of the tree: of each entry its kind, inode, mode, owner, size and times, and of files
-// and links the hash of their content as far as it was read. [Keeper.Begin] looks at the whole tree before a command and
-// [Window.End] after it; what differs is the command's. What changed between two commands is nobody's and only brings the
-// kept state up to date. Ignored files count like all others.
+// and links the hash of their content as far as it was read. [Keeper.Begin] brings it up to date before a command,
+// and [Window.End] looks at the whole tree after it; what differs is the command's. What changed between two commands is
+// nobody's. Ignored files count like all others.
+//
+// Where the kernel tells of changes (Linux: inotify, on file systems of this machine), the look before a command is only
+// at the directories that it told of, and at those where it cannot tell: with files that have several names, or whose
+// content is not known. If it told of too much to keep, if mounts changed, or if another command runs, the look is at
+// everything. What a command did is never taken from the notices.
 //
 // A content is compared, not only its time: an entry whose stat differs, or whose time of change is so near to the last
 // walk that a later change could have the same, is read again. A file that was touched, or written and written back, did
 // not change; one whose mode or owner changed did. Setting times back (touch -r) hides nothing, as nobody can set the time
-// of change.
+// of change. Of what is out of scope it is told all the same that it was touched ([Difference.Touched]): an extended
+// attribute cannot be changed without a new time of change either.
 //
 // A walk never leaves the tree: directories are opened one name below the other, and no link is followed. It never blocks
 // on what it finds: FIFOs, sockets and devices are described and not opened. It reads a bounded amount, goes 256
@@ -21,7 +27,9 @@
 // In .orchestration: state/, cache/ and what the server itself writes all the time (agent_trace.jsonl, trace/, archive/,
 // intent_map.md); the ledger has its own proof. In .git, at any depth: everything but what makes git run programs or look
 // elsewhere (hooks, config, config.worktree, commondir, gitdir, info/attributes, objects/info/alternates, and the same
-// below modules/ and worktrees/). Temporary files of the server's own changes.
+// below modules/ and worktrees/), and what says what the history is (HEAD, packed-refs, refs/heads, refs/tags,
+// refs/stash): so neither objects nor the index. Of the objects, the logs and the branches of remotes [Keeper.GitStore] tells
+// what is gone or changed, up to a bound, but not what is new. Temporary files of the server's own changes.
 //
 // # Who changed what
 //
@@ -31,7 +39,8 @@
 // foreign content before it.
 //
 // Two commands that overlap share the changes of the time in which both ran. A change stands in one record only: that of
-// the command in whose scope it is, where this tells; else that of the first to end. It is marked ([Change.Shared]).
+// the command in whose scope it is, where this tells; else that of the first to end. It is marked ([Change.Shared]). The
+// commands of other processes are known from [Options.Mark].
 //
 // # Before-images
 //
@@ -55,8 +64,11 @@
 //
 // # Non-promise
 //
-// Extended attributes are not compared. On file systems that do not note writes through a shared mapping (tmpfs, where the
-// page was read before it was written) such a write is not seen. Somebody who sets the system's clock can in theory give a
+// Extended attributes are not compared: that something was touched is all that is known, and of a directory not even that
+// where names in it were made or removed afterwards. On file systems that do not note writes through a shared mapping (tmpfs,
+// where the page was read before it was written) such a write is not seen. Where the kernel's notices are used, what another
+// program wrote between two commands is taken for the second's if it wrote through a shared mapping of a file that it still
+// holds open, or by a new name that it had given a file outside of the tree. Somebody who sets the system's clock can in theory give a
 // change the time of an earlier one, to the nanosecond. Programs outside of this process that write while the command runs
 // are taken for the command, if no record tells of them. Off Linux there is no time of change and no inode: what keeps
 // modification time, size and mode is not seen there.

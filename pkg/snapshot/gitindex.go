@@ -2,8 +2,10 @@ package snapshot
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -43,20 +45,8 @@ func (k *Keeper) gitIndex() string {
 // nothing depends on its being true.
 func (k *Keeper) gitHas() func(oid string) bool {
 	none := func(string) bool { return false }
-	name := k.gitIndex()
-	if name == "" {
-		return none
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return none
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxIndex {
-		return none
-	}
-	index, err := io.ReadAll(io.LimitReader(f, maxIndex))
-	if err != nil {
+	index, ok := readIndex(k.gitIndex())
+	if !ok {
 		return none
 	}
 	named := blobsOf(index, k.options.NewBlobHash(0).Size())
@@ -66,6 +56,7 @@ func (k *Keeper) gitHas() func(oid string) bool {
 // Where things stand in git's index, see gitformat-index(5).
 const (
 	indexHeader   = 12
+	modeAt        = 24
 	statLength    = 40
 	extendedFlag  = 0x4000
 	pathsAreShort = 4 // the version from which on paths are relative to the one before
@@ -74,36 +65,86 @@ const (
 // blobsOf reads the ids of an index; what cannot be read has none.
 func blobsOf(index []byte, idLength int) map[string]bool {
 	named := map[string]bool{}
+	eachEntry(index, idLength, func(e indexEntry) { named[hex.EncodeToString(e.id)] = true })
+	return named
+}
+
+// indexEntry is what an entry of the index says of a file, without what only saves git a look at it.
+type indexEntry struct {
+	mode, id, path []byte // path as it stands there
+	stage          byte
+}
+
+func eachEntry(index []byte, idLength int, visit func(indexEntry)) {
 	if len(index) < indexHeader || !bytes.HasPrefix(index, []byte("DIRC")) {
-		return named
+		return
 	}
 	version, count := binary.BigEndian.Uint32(index[4:]), binary.BigEndian.Uint32(index[8:])
 	rest := index[indexHeader:]
 	for range count {
 		fixed := statLength + idLength + 2
 		if len(rest) < fixed {
-			break
+			return
 		}
-		id := rest[statLength : statLength+idLength]
 		flags := binary.BigEndian.Uint16(rest[statLength+idLength:])
+		e := indexEntry{mode: rest[modeAt : modeAt+4], id: rest[statLength : statLength+idLength], stage: byte(flags >> 12 & 3)}
 		if flags&extendedFlag != 0 && version >= 3 {
 			fixed += 2
 		}
-		named[hex.EncodeToString(id)] = true
 		end := bytes.IndexByte(rest[min(fixed, len(rest)):], 0)
 		if end < 0 {
-			break
+			visit(e)
+			return
 		}
 		length := (fixed + end + 8) &^ 7
 		if version >= pathsAreShort {
 			length = fixed + shortPath(rest[fixed:])
 		}
+		e.path = rest[fixed:min(length, len(rest))]
+		visit(e)
 		if length > len(rest) {
-			break
+			return
 		}
 		rest = rest[length:]
 	}
-	return named
+}
+
+// Index describes what git's index says is to be committed: the same text for two that say the same, whatever they
+// remember of times; "" where there is no index, or one that is too large.
+func (k *Keeper) Index() string {
+	index, ok := readIndex(k.gitIndex())
+	if !ok {
+		return ""
+	}
+	sum := sha256.New()
+	eachEntry(index, k.options.NewBlobHash(0).Size(), func(e indexEntry) {
+		for _, part := range [][]byte{e.mode, e.id, {e.stage}, e.path, {0}} {
+			sum.Write(part)
+		}
+	})
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// IndexWritten tells one state of the file with the index from every other, without reading it.
+func (k *Keeper) IndexWritten() string {
+	info, err := os.Lstat(k.gitIndex())
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+}
+
+func readIndex(name string) ([]byte, bool) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxIndex {
+		return nil, false
+	}
+	index, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	return index, err == nil
 }
 
 // shortPath is the length of a path of version 4: how much of the one before falls away, and text up to a NUL.

@@ -45,3 +45,35 @@ func FuzzIndex(f *testing.F) {
 		}
 	})
 }
+
+// TestIndex: the description of the index is another where other contents would be committed, and only there.
+func TestIndex(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "one\n")
+	b.write("b", "one\n")
+	b.run("git init -q -b main && git add . && git commit -qm one")
+	first := b.keeper.Index()
+	if first == "" {
+		t.Fatal("there is none")
+	}
+	for _, step := range []struct {
+		line string
+		same bool
+	}{
+		{"touch a b; git status -s", true},
+		{"git update-index --refresh", true},
+		{"git commit -q --allow-empty -m two", true},
+		{"echo two > a", true},
+		{"git add a", false},
+		{"git reset -q", true},
+		{"git rm -q --cached b", false},
+		{"git read-tree HEAD", true},
+		{"git update-index --chmod=+x a", false},
+		{"rm .git/index", false},
+	} {
+		b.run(step.line)
+		if same := b.keeper.Index() == first; same != step.same {
+			t.Errorf("after %s: the same %v", step.line, same)
+		}
+	}
+}

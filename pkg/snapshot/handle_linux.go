@@ -113,6 +113,7 @@ func fill(into *stat, raw *unix.Stat_t) {
 	*into = stat{
 		mode: modeOf(raw.Mode), uid: raw.Uid, gid: raw.Gid, size: raw.Size,
 		mtime: unix.TimespecToNsec(raw.Mtim), ctime: unix.TimespecToNsec(raw.Ctim), dev: uint64(raw.Dev), ino: raw.Ino,
+		links: uint64(raw.Nlink),
 	}
 }
 

@@ -34,8 +34,9 @@ type Options struct {
 	// Largest is how large a content may be that is compared line by line, in bytes.
 	Largest int64
 	// Mark is called when a window opens, and what it gives at its end, to tell what other processes on this workspace
-	// recorded of paths meanwhile; nil asks nobody. The second may wait for those that are about to.
-	Mark func(ctx context.Context) (Others, error)
+	// recorded of paths meanwhile; nil asks nobody. Others may wait for those that are about to. The ends are those of the
+	// ledger at the time.
+	Mark func(ctx context.Context) (others Others, ends []string, err error)
 	// State opens .orchestration/state, where the state before a command is saved; nil saves none. Durable flushes it.
 	State   func() (*os.Root, error)
 	Durable bool
@@ -44,8 +45,32 @@ type Options struct {
 	Logger      zerolog.Logger
 }
 
-// Others tells what other processes recorded of some paths.
-type Others func(ctx context.Context, paths []string) ([]Write, error)
+// Others tells what other processes did, of some paths.
+type Others func(ctx context.Context, paths []string) (Foreign, error)
+
+// Foreign is what other processes on a workspace did while a command ran.
+type Foreign struct {
+	// Writes are those that they recorded.
+	Writes []Write
+	// Running are their commands that have not ended yet.
+	Running []Running
+}
+
+// Running is a command of another process.
+type Running struct {
+	// Began is when it was about to start.
+	Began time.Time
+	// InScope says whether it may change a path.
+	InScope func(path string) bool
+}
+
+// mayHave reports whether the command can have made a change, and may.
+func (r *Running) mayHave(p *pending) bool {
+	if !r.InScope(p.path) {
+		return false
+	}
+	return p.after == nil || p.after.stat.ctime == 0 || p.after.stat.ctime >= r.Began.Add(-grain).UnixNano()
+}
 
 // Limits of what is read and held; see budget.
 const (
@@ -76,10 +101,14 @@ type Keeper struct {
 	root     *node
 	walked   bool
 	last     time.Time // when the last walk began
+	notices  *notices  // from the first walk on
+	partly   bool      // the last walk was only where they told of something
 	keepLeft int64
 	base     *base
 	older    []*base             // guarded by the lock
 	since    map[string]*version // what has changed since the base; nil is gone
+
+	stored storeCache
 }
 
 // request is somebody who waits for a walk that begins after it.
@@ -92,7 +121,7 @@ type request struct {
 // Open makes a Keeper. It looks at nothing yet.
 func Open(o Options) *Keeper {
 	return &Keeper{
-		options: o, open: map[*Window]bool{}, active: map[*Writing]bool{}, root: &node{}, keepLeft: keepImages,
+		options: o, open: map[*Window]bool{}, active: map[*Writing]bool{}, root: newNode(), keepLeft: keepImages,
 	}
 }
 
@@ -111,7 +140,7 @@ func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Wi
 	k.mu.Unlock()
 	err := ctx.Err()
 	if err == nil && k.options.Mark != nil {
-		w.others, err = k.options.Mark(ctx)
+		w.others, w.ends, err = k.options.Mark(ctx)
 	}
 	if err == nil {
 		err = k.request(&request{begins: w})
@@ -154,12 +183,13 @@ func (k *Keeper) walkAll() {
 			k.mu.Unlock()
 			return
 		}
+		partly := k.undisturbed(served)
 		k.mu.Unlock()
-		deltas, gaps, err := k.walk()
+		found, err := k.walk(partly)
+		k.deliver(served, &found)
 		if err == nil {
 			err = k.saveFor(beginning(served))
 		}
-		k.deliver(served, deltas, gaps)
 		for _, r := range served {
 			r.err = err
 			close(r.done)
@@ -167,12 +197,35 @@ func (k *Keeper) walkAll() {
 	}
 }
 
-func (k *Keeper) walk() ([]delta, []Gap, error) {
+// undisturbed: no command runs, so what changed since the last walk is the work of the server's tools and of people, which
+// the kernel's notices tell of. Commands have ways around those. The caller holds the lock.
+func (k *Keeper) undisturbed(served []*request) bool {
+	for _, r := range served {
+		if r.ends != nil {
+			return false
+		}
+	}
+	for w := range k.open {
+		if w.begun {
+			return false
+		}
+	}
+	return k.walked
+}
+
+// found is what one walk did.
+type found struct {
+	deltas []delta
+	gaps   []Gap
+	linked *Links
+}
+
+func (k *Keeper) walk(partly bool) (found, error) {
 	began := time.Now()
 	var keeping sync.Mutex
 	has := sync.OnceValue(k.gitHas)
 	w := &walk{
-		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, unread: true, since: k.last,
+		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, unread: true, began: began,
 		budget: newBudget(readPerWalk, readFile, holdPerWalk, max(k.options.Largest, keepImage)),
 	}
 	if !k.walked {
@@ -190,10 +243,19 @@ func (k *Keeper) walk() ([]delta, []Gap, error) {
 			}
 		}
 	}
+	if k.notices == nil {
+		k.notices = openNotices()
+	}
+	told := k.notices.take()
+	w.notices, w.partly = k.notices, told && partly
+	if w.partly {
+		k.root.find()
+	}
 	deltas, err := w.run(k.root)
 	if err != nil {
-		return nil, nil, err
+		return found{}, err
 	}
+	k.partly = w.partly
 	deltas = k.without(deltas)
 	for i := range deltas {
 		if k.base != nil {
@@ -203,9 +265,9 @@ func (k *Keeper) walk() ([]delta, []Gap, error) {
 	first := !k.walked
 	k.walked, k.last = true, began
 	if first {
-		return nil, w.gaps, nil
+		deltas = nil
 	}
-	return deltas, w.gaps, nil
+	return found{deltas, w.gaps, w.links()}, nil
 }
 
 // temporary: a name that the server gives to files on the way to their place. A command that uses such a name does not
@@ -223,12 +285,12 @@ func (k *Keeper) temporary(dir, name string) bool {
 }
 
 // deliver gives what a walk found to the windows that were open while it changed.
-func (k *Keeper) deliver(served []*request, deltas []delta, gaps []Gap) {
+func (k *Keeper) deliver(served []*request, f *found) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, r := range served {
 		if r.begins != nil {
-			r.begins.begun = true
+			r.begins.begun, r.begins.linked = true, f.linked
 		}
 	}
 	var running []*Window
@@ -238,9 +300,9 @@ func (k *Keeper) deliver(served []*request, deltas []delta, gaps []Gap) {
 		}
 	}
 	for _, w := range running {
-		w.gaps = gaps
-		for i := range deltas {
-			w.merge(deltas[i], running, ends(served, w))
+		w.gaps, w.linked = f.gaps, f.linked
+		for i := range f.deltas {
+			w.merge(f.deltas[i], running, ends(served, w))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -109,6 +110,42 @@ func TestOverlap(t *testing.T) {
 	b.want(b.end(right), "modified b/x")
 }
 
+// TestForAMoment: what a command finds that another one has made, or taken away, for a moment is no change of its own when
+// it is put back, be it asked at its end or after a crash. What it did before the other began stays its own.
+func TestForAMoment(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		b := newBench(t)
+		b.write("a/x", "0\n")
+		b.write("b/x", "0\n")
+		b.write("early/x", "0\n")
+		b.end(b.begin())
+		early := b.scoped("early")
+		b.run("echo 1 > early/x")
+		one := b.scoped("a")
+		b.run("echo temporary > a/temp; mv a/x a/away; echo 2 > early/x; echo done > a/done")
+		two := b.scoped("b")
+		saved := two.Saved()
+		b.run("rm a/temp; mv a/away a/x; echo 1 > early/x; echo 1 > b/x")
+		b.want(b.end(one), "created a/done")
+		if !crash {
+			b.want(b.end(two), "modified b/x")
+			b.want(b.end(early), "modified early/x")
+			continue
+		}
+		state, err := b.state()
+		b.must(err)
+		theirs := []snapshot.Write{{Path: "a/done", After: hash("done\n"), Since: true}}
+		d, err := snapshot.Recover(t.Context(), b.options, state, saved, func(path string) bool { return strings.HasPrefix(path, "b/") },
+			func(context.Context, time.Time, []string) (snapshot.Foreign, error) {
+				return snapshot.Foreign{Writes: theirs, Running: []snapshot.Running{{Began: early.Began, InScope: func(path string) bool { return strings.HasPrefix(path, "early/") }}}}, nil
+			})
+		b.must(err)
+		b.want(d, "modified b/x")
+		b.want(b.end(early), "modified early/x")
+		state.Close()
+	}
+}
+
 // TestManyAtOnce lets commands begin and end side by side, each in a directory of its own.
 func TestManyAtOnce(t *testing.T) {
 	b := newBench(t)
@@ -144,15 +181,83 @@ func TestOthers(t *testing.T) {
 	b.write("ours", "0\n")
 	o := b.options
 	var asked []string
-	o.Mark = func(context.Context) (snapshot.Others, error) {
-		return func(_ context.Context, paths []string) ([]snapshot.Write, error) {
+	o.Mark = func(context.Context) (snapshot.Others, []string, error) {
+		return func(_ context.Context, paths []string) (snapshot.Foreign, error) {
 			asked = paths
-			return []snapshot.Write{{Path: "theirs", Before: hash("0\n"), After: hash("1\n")}}, nil
-		}, nil
+			return snapshot.Foreign{Writes: []snapshot.Write{{Path: "theirs", Before: hash("0\n"), After: hash("1\n")}}}, nil
+		}, nil, nil
 	}
 	b.keeper = snapshot.Open(o)
 	b.want(b.changed("echo 1 > theirs; echo 1 > ours"), "modified ours")
 	if !slices.Equal(asked, []string{"ours", "theirs"}) {
 		t.Errorf("asked about %v", asked)
+	}
+}
+
+// TestOthersBefore: of what is told of others, nothing counts that was done before the content that a command found.
+func TestOthersBefore(t *testing.T) {
+	b := newBench(t)
+	b.write("file", "2\n")
+	o := b.options
+	o.Mark = func(context.Context) (snapshot.Others, []string, error) {
+		return func(context.Context, []string) (snapshot.Foreign, error) {
+			return snapshot.Foreign{Writes: []snapshot.Write{
+				{Path: "file", Before: hash("0\n"), After: hash("1\n"), Since: true}, // as of a record that only says when it was made at the latest
+				{Path: "file", Before: hash("edited\n"), After: hash("2\n")},
+				{Path: "file", Before: hash("2\n"), After: hash("3\n"), Since: true},
+			}}, nil
+		}, nil, nil
+	}
+	b.keeper = snapshot.Open(o)
+	for after, before := range map[string]string{"4\n": "3\n", "1\n": "3\n"} {
+		b.write("file", "2\n")
+		w := b.begin()
+		b.write("file", after)
+		d := b.end(w)
+		b.want(d, "modified file")
+		if c := b.find(d, "file"); c.Before.Hash != hash(before) {
+			t.Errorf("%q begins with %s, not with %q", after, c.Before.Hash, before)
+		}
+	}
+}
+
+// TestUnreadBefore: a file that was not read before the command, and is gone after it, was not taken away by who made it.
+func TestUnreadBefore(t *testing.T) {
+	made, gone := &snapshot.Write{Path: "file", After: hash("1")}, &snapshot.Write{Path: "file", Before: hash("1")}
+	if last, ok := snapshot.ExplainedUnread("", made); ok || last != made {
+		t.Errorf("its removal is explained by %+v: %t", last, ok)
+	}
+	if _, ok := snapshot.ExplainedUnread("", made, gone); !ok {
+		t.Error("a recorded removal explains nothing")
+	}
+	if _, ok := snapshot.ExplainedUnread(hash("1"), made); !ok {
+		t.Error("what was recorded explains nothing")
+	}
+}
+
+// TestRunningElsewhere: what a command of another process may have changed, and ours may not, is left to it, unless it was
+// changed before that one began.
+func TestRunningElsewhere(t *testing.T) {
+	b := newBench(t)
+	b.run("mkdir ours theirs nobodys; echo 0 > theirs/old; echo 0 > theirs/gone")
+	o := b.options
+	var began time.Time
+	o.Mark = func(context.Context) (snapshot.Others, []string, error) {
+		return func(context.Context, []string) (snapshot.Foreign, error) {
+			return snapshot.Foreign{Running: []snapshot.Running{{Began: began, InScope: func(path string) bool { return strings.HasPrefix(path, "theirs/") }}}}, nil
+		}, nil, nil
+	}
+	b.keeper = snapshot.Open(o)
+	inScope := func(path string) bool { return strings.HasPrefix(path, "ours/") }
+	w, err := b.keeper.Begin(t.Context(), inScope)
+	b.must(err)
+	b.run("echo 1 > ours/new; echo 1 > theirs/early")
+	time.Sleep(100 * time.Millisecond) // more than the grain of a file's time of change
+	began = time.Now()
+	b.run("echo 1 > theirs/old; echo 1 > theirs/new; rm theirs/gone; echo 1 > nobodys/new")
+	d := b.end(w)
+	b.want(d, "created nobodys/new", "created ours/new", "created theirs/early")
+	if want := []string{"theirs/gone", "theirs/new", "theirs/old"}; !slices.Equal(d.Given, want) {
+		t.Errorf("left to the other: %v, want %v", d.Given, want)
 	}
 }

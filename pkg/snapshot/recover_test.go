@@ -25,7 +25,7 @@ func TestRecover(t *testing.T) {
 	b.must(err)
 	defer state.Close()
 	recover := func() (*snapshot.Difference, error) {
-		return snapshot.Recover(context.Background(), b.options, state, saved, nil)
+		return snapshot.Recover(context.Background(), b.options, state, saved, nil, nil)
 	}
 	d, err := recover()
 	b.must(err)
@@ -38,7 +38,9 @@ func TestRecover(t *testing.T) {
 	if len(bases) != 1 {
 		t.Fatalf("%v", bases)
 	}
-	snapshot.Sweep(state)
+	abandoned := snapshot.LookForAbandoned(state)
+	abandoned.Sweep()
+	abandoned.Close()
 	if _, err := recover(); err != nil {
 		t.Error(err)
 	}

@@ -38,6 +38,7 @@ type saved struct {
 	Size         int64
 	Mtime, Ctime int64
 	Dev, Ino     uint64
+	Links        uint64
 	Read         bool
 	Hash         []byte
 	OID          []byte
@@ -55,7 +56,7 @@ type savedState struct {
 
 func save(path string, s *stat, d *digest) saved {
 	out := saved{
-		Path: path, Mode: s.mode, UID: s.uid, GID: s.gid, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Ino: s.ino,
+		Path: path, Mode: s.mode, UID: s.uid, GID: s.gid, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Ino: s.ino, Links: s.links,
 	}
 	if d != nil {
 		out.Read, out.Length, out.Text = true, d.size, d.text
@@ -66,7 +67,7 @@ func save(path string, s *stat, d *digest) saved {
 }
 
 func (s *saved) stat() stat {
-	return stat{mode: s.Mode, uid: s.UID, gid: s.GID, size: s.Size, mtime: s.Mtime, ctime: s.Ctime, dev: s.Dev, ino: s.Ino}
+	return stat{mode: s.Mode, uid: s.UID, gid: s.GID, size: s.Size, mtime: s.Mtime, ctime: s.Ctime, dev: s.Dev, ino: s.Ino, links: s.Links}
 }
 
 func (s *saved) digest() *digest {
@@ -108,17 +109,44 @@ func (k *Keeper) saveFor(begin []*Window) error {
 		}
 		state.Since = append(state.Since, save(path, &v.stat, v.digest))
 	}
-	var out bytes.Buffer
-	if err := gob.NewEncoder(&out).Encode(state); err != nil {
+	k.mu.Lock()
+	unrecorded := k.unrecorded(begin)
+	k.mu.Unlock()
+	all, err := state.encodedFor(begin, unrecorded)
+	if err != nil {
 		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, w := range begin {
-		w.saved, w.base = out.Bytes(), k.base
+	for i, w := range begin {
+		w.saved, w.base = all[i], k.base
 		k.base.uses++
 	}
 	return nil
+}
+
+// encodedFor is the state for each of some windows: out of its scope, what is not recorded yet is as it was before.
+func (s savedState) encodedFor(begin []*Window, unrecorded []saved) ([][]byte, error) {
+	all := make([][]byte, len(begin))
+	since, encoded := s.Since, -1 // the latter is how many entries the one before has
+	for i, w := range begin {
+		s.Since = since[:len(since):len(since)]
+		for _, one := range unrecorded {
+			if !w.inScope(one.Path) {
+				s.Since = append(s.Since, one)
+			}
+		}
+		if len(s.Since) == len(since) && encoded == len(since) {
+			all[i] = all[i-1]
+			continue
+		}
+		var out bytes.Buffer
+		if err := gob.NewEncoder(&out).Encode(s); err != nil {
+			return nil, err
+		}
+		all[i], encoded = out.Bytes(), len(s.Since)
+	}
+	return all, nil
 }
 
 // newBase writes the whole state. Only the walker calls it.
@@ -133,19 +161,13 @@ func (k *Keeper) newBase() error {
 		return err
 	}
 	defer dir.Close()
-	b := &base{name: rand.Text()[:16] + savedSuffix}
-	if b.file, err = dir.OpenFile(b.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+	b, err := createBase(dir)
+	if err != nil {
 		return err
 	}
-	_, err = durable.TryLock(b.file)
-	if errors.Is(err, durable.ErrUnsupported) {
-		err = nil
-	}
-	if err == nil {
-		err = writeBase(b.file, k.root, k.options.Durable)
-	}
+	err = writeBase(b.file, k.root, k.options.Durable)
 	if err == nil && k.options.Durable {
-		err = flushNames(dir)
+		err = durable.FlushDir(dir)
 	}
 	if err != nil {
 		_ = dir.Remove(b.name)
@@ -173,16 +195,27 @@ func (k *Keeper) newBase() error {
 	return nil
 }
 
-func flushNames(dir *os.Root) error {
-	f, err := dir.Open(".")
-	if err != nil {
-		return err
+// createBase makes an empty one that this process holds.
+func createBase(dir *os.Root) (*base, error) {
+	for {
+		b := &base{name: rand.Text()[:16] + savedSuffix}
+		var err error
+		if b.file, err = dir.OpenFile(b.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return nil, err
+		}
+		held, err := durable.TryLock(b.file)
+		if errors.Is(err, durable.ErrUnsupported) {
+			return b, nil
+		}
+		if err == nil && held && durable.Stands(dir, b.name, b.file) {
+			return b, nil
+		}
+		_ = b.file.Close() // another process took it for a dead one's
+		if err != nil {
+			_ = dir.Remove(b.name)
+			return nil, err
+		}
 	}
-	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) {
-		return err // Windows cannot flush directories, and says that it must not
-	}
-	return nil
 }
 
 // writeBase writes the tree behind a header of a known length, which is filled in at the end.
@@ -259,38 +292,7 @@ func (k *Keeper) Close() {
 		}
 		k.dropBase(b)
 	}
-}
-
-// Sweep removes the states that processes which are gone had saved. It is called when nothing of theirs is left to settle.
-func Sweep(state *os.Root) {
-	dir, err := durable.OpenOwn(state, savedDir, 0)
-	if err != nil {
-		return
-	}
-	defer dir.Close()
-	f, err := dir.Open(".")
-	if err != nil {
-		return
-	}
-	names, _ := f.Readdirnames(-1)
-	_ = f.Close()
-	for _, name := range names {
-		sweepOne(dir, name)
-	}
-}
-
-func sweepOne(dir *os.Root, name string) {
-	if info, err := dir.Lstat(name); !strings.HasSuffix(name, savedSuffix) || err != nil || !info.Mode().IsRegular() {
-		return
-	}
-	f, err := dir.Open(name)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if free, err := durable.TryLock(f); err == nil && free {
-		_ = dir.Remove(name)
-	}
+	k.notices.close()
 }
 
 var errSaved = errors.New("the state before the command was not saved whole")
@@ -308,7 +310,7 @@ func load(state *os.Root, content []byte) (root *node, began time.Time, err erro
 	for _, one := range s.Since {
 		entries[one.Path] = one
 	}
-	return planted(entries), s.Began, nil
+	return planted(entries, s.Began), s.Began, nil
 }
 
 func readBase(state *os.Root, name string) (map[string]saved, error) {
@@ -346,9 +348,9 @@ func readBase(state *os.Root, name string) (map[string]saved, error) {
 	}
 }
 
-// planted makes a tree of its entries.
-func planted(entries map[string]saved) *node {
-	root := &node{}
+// planted makes a tree of its entries, as they were at a time.
+func planted(entries map[string]saved, looked time.Time) *node {
+	root := &node{looked: looked}
 	dirs := map[string]*node{"": root}
 	children := map[string][]entry{}
 	for path, s := range entries {
@@ -361,7 +363,7 @@ func planted(entries map[string]saved) *node {
 		}
 		e := entry{name: name, stat: s.stat(), content: s.digest()}
 		if e.stat.kind() == Directory {
-			e.dir = &node{}
+			e.dir = &node{looked: looked}
 			dirs[path] = e.dir
 		}
 		children[at] = append(children[at], e)

@@ -24,6 +24,7 @@ type stat struct {
 	size         int64
 	mtime, ctime int64
 	dev, ino     uint64
+	links        uint64 // names of the inode; 0 where they are not counted
 }
 
 func (s *stat) kind() Kind {
@@ -41,6 +42,16 @@ func (s *stat) kind() Kind {
 // sameRights: neither mode nor owner changed. Those of links mean nothing.
 func (s *stat) sameRights(other *stat) bool {
 	return s.kind() == Link && other.kind() == Link || s.mode == other.mode && s.uid == other.uid && s.gid == other.gid
+}
+
+// touched: something of an entry changed that is neither its content nor its rights, and not only what it has to be for
+// another name to be made or removed in a directory.
+func (s *stat) touched(now *stat) bool {
+	if s.ctime == now.ctime && s.sameInode(now) || now.ctime == 0 {
+		return false
+	}
+	// What is made or removed in a directory gives it one time of change for both.
+	return s.kind() == now.kind() && (s.kind() != Directory || now.mtime != now.ctime)
 }
 
 // sameInode can be wrong where inodes have no numbers.

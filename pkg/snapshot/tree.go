@@ -1,11 +1,40 @@
 package snapshot
 
+import "time"
+
 // node is a directory of the kept state.
 type node struct {
 	entries []entry
 	// problem is why it was not looked into, "" if it was.
 	problem string
+	// looked is when the look began that the entries are from.
+	looked time.Time
+
+	// watch is the kernel's number for the notices of the directory, 0 if there are none. stirred: there was one since
+	// the last look. blind: something in it can change without one.
+	watch          int32
+	stirred, blind bool
+	// due: the directory has to be looked into; below: one below it has.
+	due, below bool
 }
+
+// newNode is a directory that was not looked into yet.
+func newNode() *node { return &node{due: true} }
+
+// find works out where the notices leave something to look at.
+func (n *node) find() bool {
+	n.due = n.watch == 0 || n.stirred || n.blind || n.problem != ""
+	n.below = false
+	for i := range n.entries {
+		if dir := n.entries[i].dir; dir != nil && dir.find() {
+			n.below = true
+		}
+	}
+	return n.due || n.below
+}
+
+// replaced: another directory has its name now.
+func (n *node) replaced() { n.watch, n.due = 0, true }
 
 // entry is one name of a directory.
 type entry struct {
@@ -15,6 +44,11 @@ type entry struct {
 	content *digest
 	// dir is nil for what is no directory.
 	dir *node
+}
+
+// blind: the entry can change without a notice of its directory, by another name of the file, or its content is not known.
+func (e *entry) blind() bool {
+	return e.stat.kind() == File && (e.stat.links > 1 || e.content == nil)
 }
 
 // digest names a content.

@@ -35,40 +35,48 @@ type walk struct {
 	budget      *budget
 	// unread: entries of which the content is not known are read although nothing changed.
 	unread bool
-	// since is the time from which on an equal time of change proves nothing.
-	since time.Time
+	began  time.Time
+	// notices are what the kernel tells from now on; partly has only what it told of before looked into.
+	notices *notices
+	partly  bool // until it turns out that this is not enough
+	// linked: a file has several names that had one. What is known of the others may be out of date.
+	linked atomic.Bool
 	// seen gets contents that were read.
 	seen func(path string, d *digest, content []byte)
 
 	count  atomic.Int64
 	tasks  stack
 	deltas [workers][]delta
+	named  [workers]Links
 	mu     sync.Mutex
 	gaps   []Gap
 }
 
-// task is a directory to look into.
-type task struct {
-	parent *handle
-	name   string // "" for the top
-	path   string
-	node   *node
-	area   area
-	depth  int
-}
-
 // run walks, and gives what differs from the kept state.
 func (w *walk) run(root *node) ([]delta, error) {
+	found, err := w.once(root)
+	if err == nil && w.partly && w.linked.Load() {
+		w.partly = false
+		var more []delta
+		more, err = w.once(root)
+		found = append(found, more...)
+	}
+	return found, err
+}
+
+func (w *walk) once(root *node) ([]delta, error) {
 	at, err := openTop(w.root)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
+	w.count.Store(0)
+	w.deltas, w.named = [workers][]delta{}, [workers]Links{}
 	w.tasks.wake = sync.NewCond(&w.tasks.mu)
 	w.tasks.push(task{parent: at, node: root, area: top})
 	var all sync.WaitGroup
 	for i := range workers {
 		all.Go(func() {
-			l := &looker{walk: w, reader: reader{newBlobHash: w.newBlobHash, budget: w.budget}, buf: make([]byte, listing), out: &w.deltas[i]}
+			l := &looker{walk: w, reader: reader{newBlobHash: w.newBlobHash, budget: w.budget}, buf: make([]byte, listing), out: &w.deltas[i], named: &w.named[i]}
 			for t, ok := w.tasks.pop(); ok; t, ok = w.tasks.pop() {
 				l.directory(t)
 				w.tasks.done()
@@ -91,53 +99,13 @@ func (w *walk) gap(path, reason string) {
 	}
 }
 
-// stack has the tasks that wait, the last first: so few directories are open at a time.
-type stack struct {
-	mu    sync.Mutex
-	wake  *sync.Cond
-	tasks []task
-	busy  int // tasks that wait or are being done
-}
-
-func (s *stack) push(t ...task) {
-	s.mu.Lock()
-	s.tasks = append(s.tasks, t...)
-	s.busy += len(t)
-	s.mu.Unlock()
-	s.wake.Broadcast()
-}
-
-// pop waits for a task; false when there will be none.
-func (s *stack) pop() (task, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.tasks) == 0 {
-		if s.busy == 0 {
-			return task{}, false
-		}
-		s.wake.Wait()
-	}
-	t := s.tasks[len(s.tasks)-1]
-	s.tasks = s.tasks[:len(s.tasks)-1]
-	return t, true
-}
-
-func (s *stack) done() {
-	s.mu.Lock()
-	s.busy--
-	last := s.busy == 0
-	s.mu.Unlock()
-	if last {
-		s.wake.Broadcast()
-	}
-}
-
 // looker is one worker.
 type looker struct {
 	*walk
 	reader
-	buf []byte
-	out *[]delta
+	buf   []byte
+	out   *[]delta
+	named *Links
 }
 
 func (l *looker) report(d delta) { *l.out = append(*l.out, d) }
@@ -155,13 +123,9 @@ func (l *looker) directory(t task) {
 		at = opened
 	}
 	defer at.release()
-	t.node.problem = ""
 	c := comparison{looker: l, task: t, at: at, old: t.node.entries, same: true}
-	err := at.names(l.buf, c.name)
-	c.end()
-	t.node.entries = c.now()
-	if err != nil {
-		l.gap(t.path, err.Error())
+	if t.node.due || !l.partly {
+		c.look()
 	}
 	c.below()
 }
@@ -187,6 +151,23 @@ type comparison struct {
 	// fresh are the entries, and rest the kept ones that were not met, once something differs.
 	fresh []entry
 	rest  map[string]int
+}
+
+// look compares the directory with what is kept of it, which it brings up to date.
+func (c *comparison) look() {
+	n := c.task.node
+	c.notices.watch(c.at, n)
+	n.problem, n.stirred, n.blind = "", false, false
+	err := c.at.names(c.buf, c.name)
+	c.end()
+	n.entries, n.looked = c.now(), c.began
+	for i := range n.entries {
+		n.blind = n.blind || n.entries[i].blind()
+	}
+	if err != nil {
+		c.gap(c.path, err.Error())
+		n.blind = true
+	}
 }
 
 // differ is called at the first name that is out of order.
@@ -240,9 +221,10 @@ func (c *comparison) added(name string, below area) {
 		}
 		return
 	}
+	c.aliases(&stat{}, &e.stat)
 	content := c.read(&e)
 	if e.stat.kind() == Directory {
-		e.dir = &node{}
+		e.dir = newNode()
 	}
 	c.fresh = append(c.fresh, e)
 	c.report(delta{path: join(c.path, name), after: &version{e.stat, e.content, content}})
@@ -266,10 +248,14 @@ func (c *comparison) known(e *entry, below area) bool {
 		return true
 	}
 	was := *e
+	c.aliases(&was.stat, &now)
 	e.stat, e.content = now, nil
 	if was.stat.kind() == Directory && now.kind() == Directory {
-		if !was.stat.sameRights(&now) {
+		if !was.stat.sameRights(&now) || was.stat.touched(&now) {
 			c.report(delta{path: join(c.path, e.name), before: was.version(), after: e.version()})
+		}
+		if !was.stat.sameInode(&now) {
+			e.dir.replaced()
 		}
 		return true
 	}
@@ -280,7 +266,7 @@ func (c *comparison) known(e *entry, below area) bool {
 	}
 	e.dir = nil
 	if now.kind() == Directory {
-		e.dir = &node{}
+		e.dir = newNode()
 	}
 	d := delta{join(c.path, e.name), was.version(), &version{e.stat, e.content, content}}
 	if now != was.stat || d.real() {
@@ -290,7 +276,14 @@ func (c *comparison) known(e *entry, below area) bool {
 	return true
 }
 
-// doubtful: a change after the last walk could have left the entry's time of change as it was.
+// aliases notes that a file has names of which nothing was known.
+func (c *comparison) aliases(was, now *stat) {
+	if now.kind() == File && now.links > 1 && (was.links < now.links || !was.sameInode(now)) {
+		c.linked.Store(true)
+	}
+}
+
+// doubtful: a change after the last look could have left the entry's time of change as it was.
 func (c *comparison) doubtful(e *entry) bool {
 	if e.stat.kind() != File {
 		return false
@@ -299,9 +292,9 @@ func (c *comparison) doubtful(e *entry) bool {
 	if changed == 0 {
 		changed = e.stat.mtime
 	}
-	since := c.since.Add(-grain)
+	since := c.task.node.looked.Add(-grain)
 	if changed%int64(time.Second) == 0 {
-		since = c.since.Add(-coarse)
+		since = c.task.node.looked.Add(-coarse)
 	}
 	return changed >= since.UnixNano()
 }
@@ -345,6 +338,12 @@ func (c *comparison) below() {
 	for i := range c.task.node.entries {
 		e := &c.task.node.entries[i]
 		if e.dir == nil {
+			if e.stat.links > 1 && e.stat.kind() == File {
+				c.named.add(c.path, e)
+			}
+			continue
+		}
+		if c.partly && !e.dir.due && !e.dir.below {
 			continue
 		}
 		path := join(c.path, e.name)

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type Window struct {
 	keeper  *Keeper
 	inScope func(path string) bool
 	others  Others
+	ends    []string
 	ended   bool
 
 	// Guarded by the keeper's lock.
@@ -25,6 +27,11 @@ type Window struct {
 	gaps   []Gap
 	// given are paths whose change stands in the record of another command that overlapped.
 	given []string
+	// touched are entries out of scope that were, without a real change.
+	touched map[string]*pending
+	// back are paths that changed and are what they were before, nil for what is not there.
+	back   map[string]*version
+	linked *Links
 }
 
 // pending is what changed at a path since the window began.
@@ -33,6 +40,9 @@ type pending struct {
 	// others ran too, while it changed.
 	others []*Window
 }
+
+// Ends are those of the ledger when the window opened; nil if they are not known.
+func (w *Window) Ends() []string { return w.ends }
 
 // add notes writes of the server. The caller holds the lock.
 func (w *Window) add(writes []*Write) {
@@ -53,13 +63,19 @@ func (w *Window) merge(d delta, running []*Window, ends bool) {
 	} else {
 		p.after = d.after
 	}
-	if !p.real() {
-		delete(w.deltas, d.path) // it was changed and changed back
-		return
-	}
 	for _, other := range running {
 		if other != w && !slices.Contains(p.others, other) {
 			p.others = append(p.others, other)
+		}
+	}
+	if !p.real() {
+		delete(w.deltas, d.path) // it was changed and changed back
+		w.touch(p)
+		if w.back == nil {
+			w.back = map[string]*version{}
+		}
+		if len(w.back) < maxTouched {
+			w.back[d.path] = p.after
 		}
 	}
 }
@@ -87,8 +103,8 @@ func (w *Window) End(ctx context.Context) (*Difference, error) {
 		return nil, err
 	}
 	foreign, problem := w.foreign(ctx)
-	mine, shared, given, gaps := w.claim(foreign)
-	d := &Difference{Gaps: gaps, Given: given}
+	mine, shared, given, gaps := w.claim(&foreign)
+	d := &Difference{Gaps: gaps, Given: given, Touched: w.touches(&foreign)}
 	if problem != nil {
 		d.Gaps = append(d.Gaps, Gap{Reason: "what other servers on this workspace wrote is not known: " + problem.Error()})
 	}
@@ -96,10 +112,10 @@ func (w *Window) End(ctx context.Context) (*Difference, error) {
 	return d, nil
 }
 
-// foreign asks what other processes recorded of the paths that nothing here explains.
-func (w *Window) foreign(ctx context.Context) ([]Write, error) {
+// foreign asks what other processes did of the paths that nothing here explains.
+func (w *Window) foreign(ctx context.Context) (Foreign, error) {
 	if w.others == nil {
-		return nil, nil
+		return Foreign{}, nil
 	}
 	var paths []string
 	w.keeper.mu.Lock()
@@ -108,21 +124,24 @@ func (w *Window) foreign(ctx context.Context) ([]Write, error) {
 			paths = append(paths, path)
 		}
 	}
+	for path := range w.touched {
+		paths = append(paths, path)
+	}
 	w.keeper.mu.Unlock()
 	if len(paths) == 0 {
-		return nil, nil
+		return Foreign{}, nil
 	}
 	slices.Sort(paths)
-	return w.others(ctx, paths)
+	return w.others(ctx, slices.Compact(paths))
 }
 
 // claim takes what is this command's. What is left to others stays with them.
-func (w *Window) claim(foreign []Write) (mine []*pending, shared map[string]bool, given []string, gaps []Gap) {
+func (w *Window) claim(foreign *Foreign) (mine []*pending, shared map[string]bool, given []string, gaps []Gap) {
 	k := w.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i := range foreign {
-		w.add([]*Write{&foreign[i]})
+	for i := range foreign.Writes {
+		w.add([]*Write{&foreign.Writes[i]})
 	}
 	shared = map[string]bool{}
 	for path, p := range w.deltas {
@@ -136,10 +155,11 @@ func (w *Window) claim(foreign []Write) (mine []*pending, shared map[string]bool
 		if !p.real() {
 			continue
 		}
-		if len(p.others) > 0 {
+		elsewhere := foreign.by(p)
+		if len(p.others) > 0 || elsewhere {
 			shared[path] = true
 		}
-		if !w.inScope(path) && slices.ContainsFunc(p.others, func(o *Window) bool { return k.open[o] && o.inScope(path) }) {
+		if !w.inScope(path) && (elsewhere || slices.ContainsFunc(p.others, func(o *Window) bool { return k.open[o] && o.inScope(path) })) {
 			given = append(given, path)
 			continue
 		}
@@ -148,10 +168,17 @@ func (w *Window) claim(foreign []Write) (mine []*pending, shared map[string]bool
 			other.taken(path, p.after)
 		}
 	}
+	w.forget()
+	slices.SortFunc(mine, func(a, b *pending) int { return strings.Compare(a.path, b.path) })
 	given = append(given, w.given...)
 	slices.Sort(given)
 	delete(k.open, w)
 	return mine, shared, slices.Compact(given), w.gaps
+}
+
+// by reports whether a command of another process can have made a change, and may.
+func (f *Foreign) by(p *pending) bool {
+	return slices.ContainsFunc(f.Running, func(r Running) bool { return r.mayHave(p) })
 }
 
 // taken: the change of a path so far stands in the record of another command. The caller holds the lock.
@@ -171,11 +198,17 @@ func (w *Window) taken(path string, now *version) {
 // command's change came on top of, nil if it came on top of none: the last that follows from the content before, or that
 // was made since. A window can have opened in the middle of somebody's change, so not every chain is whole.
 func explained(d *delta, writes []*Write) (last *Write, ok bool) {
+	known := d.before == nil || d.before.digest != nil
+	if known {
+		writes = writes[older(hashOf(d.before), writes):]
+	}
 	if len(writes) == 0 {
 		return nil, false
 	}
-	known := d.before == nil || d.before.digest != nil
-	reached := map[string]bool{hashOf(d.before): true}
+	reached := map[string]bool{}
+	if known {
+		reached[hashOf(d.before)] = true
+	}
 	for _, one := range writes {
 		if reached[one.Before] || !known || one.Since {
 			reached[one.After] = true
@@ -190,6 +223,17 @@ func explained(d *delta, writes []*Write) (last *Write, ok bool) {
 	}
 	// A tool keeps the rights of what it replaces.
 	return last, d.before == nil || d.after == nil || d.before.stat.sameRights(&d.after.stat)
+}
+
+// older counts the writes up to the last that left the content which was there when the window opened: what they did was
+// done by then.
+func older(before string, writes []*Write) int {
+	for i := len(writes) - 1; i >= 0; i-- {
+		if writes[i].After == before {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 func hashOf(v *version) string {

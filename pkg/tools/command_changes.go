@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
+	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // watch finds what one command changes, and holds it against the scope. A nil
@@ -18,10 +20,12 @@ type watch struct {
 	deps   *Deps
 	call   *hooks.Call
 	window *snapshot.Window
-	// named are the targets of redirections that the gate has let pass.
-	named []string
-	// build says whether a path is meant for the output of builds.
-	build func(path string) bool
+	level  sandbox.Level
+	*trace.Law
+	around *around
+	names  *outside.Named // of the line; nil where the kernel holds all
+	gits   *gitTimes
+	leave  func() // says that a command with git has ended
 }
 
 // watch looks at the workspace before a command. Exactly one of finish and
@@ -31,31 +35,69 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 	if d.Snapshots == nil {
 		return nil, nil
 	}
-	w := &watch{deps: d, call: c.call, build: c.box.reach.InPlace}
-	for _, f := range c.targets {
-		if f.Mutates() {
-			w.named = append(w.named, f.Path)
-		}
+	w := &watch{deps: d, call: c.call, level: c.box.level, Law: c.law(), gits: &c.tool.gits, leave: func() {}}
+	if !w.heldByKernel() {
+		w.names = c.named()
+	}
+	if w.Git {
+		w.leave = w.gits.enter()
 	}
 	var err error
-	if w.window, err = d.Snapshots.Begin(ctx, func(path string) bool { return w.objection(path) == "" }); err != nil {
+	if w.window, err = d.Snapshots.Begin(ctx, func(path string) bool { return w.Objection(path) == "" }); err != nil {
+		w.leave()
 		return nil, fmt.Errorf("the workspace could not be looked at before the command, which was not started: %w", err)
 	}
+	if w.around, err = w.lookAround(ctx); err != nil {
+		w.discard()
+		return nil, err
+	}
 	return w, nil
+}
+
+// law is what the command may change.
+func (c *commandCall) law() *trace.Law {
+	l := &trace.Law{Ignore: c.call.Ignore, Build: c.box.reach.InPlace, Git: c.writesGit()}
+	if c.call.Intent != nil {
+		l.Intent, l.Scope = c.call.Intent.ID, c.call.Intent.Scope()
+	}
+	for _, f := range c.targets {
+		if f.Mutates() {
+			l.Named = append(l.Named, f.Path)
+		}
+	}
+	return l
+}
+
+// writesGit reports whether .git is open to the command, as far as its level
+// can open it.
+func (c *commandCall) writesGit() bool {
+	git := c.tool.deps.Confine.Git
+	return runsGit(c.effect.Reading) && (git == reach.GitTrusted || git == reach.GitOpen && c.box.level != sandbox.Landlock)
 }
 
 func (w *watch) discard() {
 	if w != nil {
 		w.window.Discard()
+		w.around.close()
+		w.leave()
 	}
 }
 
 // pending is what the journal keeps to find the changes after a crash.
-func (w *watch) pending() []byte {
+func (w *watch) pending(o *hooks.CommandOutcome) *hooks.Pending {
+	p := &hooks.Pending{Outcome: &hooks.Outcome{Command: o}}
+	if w != nil {
+		p.Before, p.Ends = w.window.Saved(), w.window.Ends()
+	}
+	return p
+}
+
+// judged is what the journal keeps to judge the changes by after a crash.
+func (w *watch) judged(places []string) map[string]any {
 	if w == nil {
 		return nil
 	}
-	return w.window.Saved()
+	return map[string]any{trace.DetailJudged: w.Judged(places, w.heldByKernel())}
 }
 
 // finish adds to the outcome of a command, all of whose processes are gone,
@@ -64,6 +106,8 @@ func (w *watch) finish(ctx context.Context, o *hooks.Outcome) {
 	if w == nil {
 		return
 	}
+	defer w.around.close()
+	defer w.leave()
 	found, err := w.window.End(context.WithoutCancel(ctx))
 	if err != nil {
 		o.Command.Detail = map[string]any{trace.DetailUnseen: err.Error()}
@@ -76,41 +120,10 @@ func (w *watch) finish(ctx context.Context, o *hooks.Outcome) {
 	}
 	a.directories()
 	a.revert(ctx)
+	a.touched(found)
+	a.elsewhere(found)
+	a.surroundings(ctx)
 	a.tell(found)
-}
-
-// objection says why a command may not change a path; "" if it may.
-func (w *watch) objection(path string) string {
-	if slices.Contains(w.named, path) {
-		return ""
-	}
-	ignore := w.call.Ignore
-	if workspace.Protect(path) == workspace.ProtectNever {
-		return "it belongs to the governance files or to git"
-	}
-	if ignore != nil {
-		if rule, ok := ignore.Secret(path); ok {
-			return fmt.Sprintf("it is out of reach for every tool (%s:%d)", rule.File, rule.Line)
-		}
-		if rule, ok := ignore.PathBlocked(path); ok {
-			return fmt.Sprintf("it is closed to changes (%s:%d)", rule.File, rule.Line)
-		}
-	}
-	if w.build(path) {
-		return ""
-	}
-	if workspace.Protect(path) == workspace.ProtectProgramConfig {
-		return "it can make other programs run code or grant rights, which needs the operator's approval"
-	}
-	if w.call.Intent == nil || w.call.Intent.Scope().Match(path) {
-		return ""
-	}
-	if ignore != nil {
-		if _, ok := ignore.Unscoped(path); ok {
-			return ""
-		}
-	}
-	return "it is out of the scope of " + w.call.Intent.ID
 }
 
 // account is made of the changes of one command.
@@ -122,6 +135,7 @@ type account struct {
 	more  int
 	dirs  []*snapshot.Change
 	wrong []*snapshot.Change // violations, one to one with the outcome's
+	kept  keeper
 }
 
 // add accounts for one change.
@@ -130,13 +144,16 @@ func (a *account) add(c *snapshot.Change) {
 		a.dirs = append(a.dirs, c)
 		return
 	}
+	if trace.GitState(c.Path) && !a.charged(c) {
+		return
+	}
 	f := a.File(c)
 	reason := a.reason(c)
 	f.InScope = reason == ""
 	switch {
 	case reason != "":
-		a.violation(c, hooks.Violation{Path: f.Path, Op: f.Op, Reason: reason})
-	case a.build(c.Path) && (c.From == "" || a.build(c.From)):
+		a.violation(c, hooks.Violation{Path: f.Path, Op: f.Op, Reason: reason, Kind: violated(c)})
+	case a.Build(c.Path) && (c.From == "" || a.Build(c.From)):
 		a.outcome.Build = append(a.outcome.Build, hooks.FileOutcome{
 			Path: f.Path, From: f.From, Op: f.Op, BeforeHash: f.BeforeHash, AfterHash: f.AfterHash, BeforeOID: f.BeforeOID, AfterOID: f.AfterOID, InScope: true,
 		})
@@ -151,10 +168,10 @@ func (a *account) add(c *snapshot.Change) {
 }
 
 func (a *account) reason(c *snapshot.Change) string {
-	if reason := a.objection(c.Path); reason != "" || c.From == "" {
+	if reason := a.Objection(c.Path); reason != "" || c.From == "" {
 		return reason
 	}
-	if reason := a.objection(c.From); reason != "" {
+	if reason := a.Objection(c.From); reason != "" {
 		return "of " + trace.Shown(c.From) + ": " + reason
 	}
 	return ""
@@ -170,10 +187,13 @@ func (a *account) violation(c *snapshot.Change, v hooks.Violation) {
 func (a *account) directories() {
 	for _, c := range a.dirs {
 		if git := "/" + c.Path + "/"; strings.Contains(git, "/.git/") {
+			if c.Op == snapshot.Deleted && strings.HasSuffix(git, "/.git/objects/") && a.nothingHolds() {
+				a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Deleted, Kind: hooks.History, Reason: "all that git had committed"})
+			}
 			continue // git makes and removes its own; what counts there is files
 		}
-		reason := a.objection(c.Path)
-		if reason == "" || a.objection(c.Path+"/x") == "" || a.fileBelow(c.Path) {
+		reason := a.Objection(c.Path)
+		if reason == "" || a.Objection(c.Path+"/x") == "" || a.fileBelow(c.Path) {
 			continue
 		}
 		a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Op(c.Op), Reason: "a directory; " + reason})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
@@ -59,12 +60,25 @@ type violationView struct {
 	Operation hooks.Op `json:"operation"`
 	Reason    string   `json:"reason"`
 	Reverted  bool     `json:"reverted"`
+	// Kind is "" for a content or a name in the workspace.
+	Kind hooks.ViolationKind `json:"kind,omitempty"`
+}
+
+// heldText says in a result's text what held the command, and what did not.
+func heldText(level string) string {
+	switch sandbox.Level(level) {
+	case sandbox.None:
+		return "none (nothing held it; of what is outside of the workspace only a list of places was looked at)"
+	case sandbox.Landlock:
+		return "landlock (permissions, times and attributes were not held; reading was not)"
+	}
+	return level
 }
 
 // outOfScope is the answer to a command that changed what it should not have:
 // a refusal that has the fields of the result too, as the command did run.
 func (c *commandCall) outOfScope(o *hooks.Outcome, result commandResult) (hooks.Result, error) {
-	r := violated(c.call, o)
+	r := outOfScope(c.call, o)
 	object, err := hooks.EncodeJSON(r.Object(string(c.call.Class)))
 	if err != nil {
 		return hooks.Result{}, err
@@ -88,12 +102,12 @@ func (c *commandCall) outOfScope(o *hooks.Outcome, result commandResult) (hooks.
 	return hooks.Result{Text: string(whole), Structured: whole, IsError: true, Refusal: r}, nil
 }
 
-func violated(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
+func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
 	var views []violationView
 	var standing []string
 	for _, v := range o.Violations {
 		if len(views) < maxShown {
-			views = append(views, violationView{v.Path, v.Op, v.Reason, v.Reverted})
+			views = append(views, violationView{v.Path, v.Op, v.Reason, v.Reverted, v.Kind})
 		}
 		if !v.Reverted {
 			standing = append(standing, v.Path)

@@ -2,15 +2,21 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -25,7 +31,9 @@ func (a *account) revert(ctx context.Context) {
 	if !a.deps.RevertViolations && !full || len(a.wrong) == 0 {
 		return
 	}
+	a.kept.root = a.deps.Workspace.Root()
 	created := func(c *snapshot.Change) bool { return c.Op == snapshot.Created }
+	a.openDirectories()
 	a.revertFiles(ctx, created)
 	a.revertDirectories(snapshot.Created)
 	if a.deps.RevertViolations {
@@ -40,6 +48,10 @@ func (a *account) revert(ctx context.Context) {
 		}
 	}
 	a.outcome.Files = slices.DeleteFunc(a.outcome.Files, func(f hooks.FileOutcome) bool { return !f.InScope && slices.Contains(undone, f.Path) })
+	if a.kept.dir != "" {
+		a.Detail[detailRemoved] = a.kept.dir
+		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("What was taken away is kept in %s for a while, in case somebody else made it.", a.kept.dir))
+	}
 	if _, some := a.Detail[detailKept]; some {
 		a.outcome.Warnings = append(a.outcome.Warnings, "Not all changes that the command should not have made could be taken back; the record says why.")
 	}
@@ -75,7 +87,7 @@ func (a *account) revertDirectories(op snapshot.Op) {
 		slices.Reverse(dirs)
 	}
 	for _, c := range dirs {
-		if c.Op != op || c.Shared || a.objection(c.Path) == "" || a.objection(c.Path+"/x") == "" {
+		if c.Op != op || c.Shared || a.Objection(c.Path) == "" || a.Objection(c.Path+"/x") == "" {
 			continue
 		}
 		if i := slices.Index(a.wrong, c); i >= 0 {
@@ -97,8 +109,8 @@ var (
 
 // takeBack undoes one change, if everything is as the command left it.
 func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
-	if trace.Shown(c.Path) != c.Path || trace.Shown(c.From) != c.From {
-		return errors.New("its name is not UTF-8")
+	if c.Op != snapshot.Created && (!plain(c.Path) || !plain(c.From)) {
+		return errors.New("its name has control characters or is not UTF-8")
 	}
 	if c.Before != nil && c.Before.Kind == snapshot.File && !c.Before.Known && (c.Op != snapshot.Moved && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "")) {
 		return errNoBefore
@@ -117,11 +129,24 @@ func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
 
 func name(path string) string { return filepath.FromSlash(path) }
 
+// openDirectories lets what the command made and closed be taken away.
+func (a *account) openDirectories() {
+	for _, c := range a.dirs {
+		if c.Op == snapshot.Created && !c.Shared && c.After.Mode.Perm()&0o700 != 0o700 && a.Objection(c.Path) != "" {
+			_ = a.deps.Workspace.Root().Chmod(name(c.Path), 0o700)
+		}
+	}
+}
+
 func (a *account) directoryBack(c *snapshot.Change) error {
 	root := a.deps.Workspace.Root()
 	switch {
 	case c.Before == nil:
-		return root.Remove(name(c.Path)) // only where nothing is in it
+		err := root.Remove(name(c.Path)) // only where nothing is in it
+		if err != nil && c.After.Mode.Perm()&0o500 != 0o500 {
+			return a.kept.take(name(c.Path)) // nobody has seen what is in it
+		}
+		return err
 	case c.After == nil:
 		if err := root.Mkdir(name(c.Path), c.Before.Mode.Perm()); err != nil {
 			return err
@@ -163,10 +188,10 @@ func (a *account) remove(ctx context.Context, path string, left *snapshot.Conten
 	switch {
 	case left == nil:
 		return nil
-	case left.Kind == snapshot.File && left.Hash != "":
-		return a.swap(ctx, workspace.Delete, path, "", left.Hash, nil)
+	case left.Kind == snapshot.File && left.Hash == "": // too large to be looked at, or closed
+		return a.kept.take(name(path))
 	case left.Kind == snapshot.File:
-		return errors.New("it is too large to be looked at")
+		return a.removeFile(ctx, path, left.Hash)
 	}
 	info, err := root.Lstat(name(path))
 	if err != nil {
@@ -177,6 +202,59 @@ func (a *account) remove(ctx context.Context, path string, left *snapshot.Conten
 			return errors.Join(errSince, err)
 		}
 	} else if info.Mode().Type() != left.Mode.Type() {
+		return errSince
+	}
+	return root.Remove(name(path))
+}
+
+// removeFile takes a file away that is as the command left it, and keeps it
+// elsewhere for a while.
+func (a *account) removeFile(ctx context.Context, path, hash string) error {
+	info, err := a.deps.Workspace.Root().Lstat(name(path))
+	if err != nil {
+		return err
+	}
+	if err := a.kept.keep(name(path), info); err != nil {
+		return err
+	}
+	if plain(path) {
+		err = a.swap(ctx, workspace.Delete, path, "", hash, nil)
+	} else {
+		err = a.removeAwkward(path, hash)
+	}
+	if err != nil {
+		a.kept.forget(name(path))
+	}
+	return err
+}
+
+// plain reports whether a name is one that file tools take.
+func plain(path string) bool {
+	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
+}
+
+// removeAwkward removes a file whose name no file tool takes, so that none can
+// write it meanwhile.
+func (a *account) removeAwkward(path, hash string) error {
+	root := a.deps.Workspace.Root()
+	info, err := root.Lstat(name(path))
+	if err != nil {
+		return err
+	}
+	file, err := root.Open(name(path))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	opened, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || !os.SameFile(info, opened) {
+		return errors.Join(errSince, err)
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return err
+	}
+	if "sha256:"+hex.EncodeToString(sum.Sum(nil)) != hash {
 		return errSince
 	}
 	return root.Remove(name(path))

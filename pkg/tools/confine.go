@@ -54,6 +54,20 @@ func (c *commandCall) confine() (*confined, error) {
 	return &confined{level, made}, nil
 }
 
+// closeShared closes, where the level can, the files in scope that have names
+// out of it. The look at the workspace before the command has found them.
+func (c *commandCall) closeShared(w *watch) {
+	if w == nil || !w.heldByKernel() || w.window.Linked() == nil {
+		return
+	}
+	linked := w.window.Linked()
+	names := make([]reach.Name, len(linked.Files))
+	for i, l := range linked.Files {
+		names[i] = reach.Name(l)
+	}
+	c.box.reach.CloseShared(names, linked.More)
+}
+
 // level is what the command is held to, or would be.
 func (c *commandCall) level() sandbox.Level {
 	if c.box != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -28,6 +29,10 @@ type Trace interface {
 	// Writable says why a record would not be taken now.
 	Writable(ctx context.Context) error
 	Query(ctx context.Context, f ledger.Filter) (ledger.Result, error)
+	// Guard notes how the ledger ends; what it returns says what of that is gone.
+	Guard(ctx context.Context) (lost func(ctx context.Context, git bool) string, err error)
+	// Withhold has changes refused as long as check gives an error.
+	Withhold(check func(ctx context.Context) error)
 }
 
 // Asks finds what a caller wants to go on with; ask.Service implements it.
@@ -49,8 +54,11 @@ type Deps struct {
 	// takes back what a command should not have changed.
 	Snapshots        *snapshot.Keeper
 	RevertViolations bool
-	Ask              Asks
-	Clock            func() time.Time
+	// Outside are places outside of the workspace that are looked at before and
+	// after a command that is not held to it.
+	Outside func() []outside.Place
+	Ask     Asks
+	Clock   func() time.Time
 	// Do runs a call of another tool under the same law; the engine's.
 	Do func(ctx context.Context, r hooks.Request) hooks.Result
 

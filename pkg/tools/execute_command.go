@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -29,6 +30,7 @@ type commandTool struct {
 	deps *Deps
 	spec hooks.Spec
 	args *arguments
+	gits gitTimes
 }
 
 func executeCommand(d *Deps) hooks.Tool {
@@ -52,7 +54,8 @@ func executeCommand(d *Deps) hooks.Tool {
 			"artifact_id":   text("For read_command_output; empty if nothing was kept."),
 			"truncated":     flag("Whether output is not the whole."),
 			"changed_files": list("What the command changed in the workspace, as far as it was attributed.", changedSchema()),
-			"sandbox":       text("What held the command: full, landlock or none."),
+			"git_changes":   list("What the command did to git's HEAD, branches, tags, stash and index, where a git command may.", gitSchema()),
+			"sandbox":       text("What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."),
 			"record_id":     text("The ledger record."),
 			"warnings":      list("What to know beside it.", schema{"type": "string"}),
 			"process_limit": limitSchema(),
@@ -60,7 +63,7 @@ func executeCommand(d *Deps) hooks.Tool {
 			"running":       flag("Whether it runs in the background now."),
 		})),
 	}
-	return &commandTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}}
+	return &commandTool{deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}}
 }
 
 func (t *commandTool) Spec() hooks.Spec { return t.spec }
@@ -148,6 +151,7 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.box.reach.Close(), dir.Close())
 	}
+	c.closeShared(watched)
 	return &preparedCommand{c, dir, watched}, nil
 }
 
@@ -159,7 +163,9 @@ type preparedCommand struct {
 }
 
 func (p *preparedCommand) Pending() *hooks.Pending {
-	return &hooks.Pending{Outcome: &hooks.Outcome{Command: p.call.outcome(-1)}, Before: p.watch.pending()}
+	o := p.call.outcome(-1)
+	o.Detail = p.watch.judged(p.call.box.reach.Places)
+	return p.watch.pending(o)
 }
 
 // outcome is what is known of the command before it has ended.
@@ -206,10 +212,13 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		o.EndedBy = c.job.EndedBy()
 	}
 	outcome := &hooks.Outcome{Warnings: slices.Concat(c.box.reach.Warnings, r.Warnings), Command: o}
-	if err := c.box.reach.Close(); err != nil { // before the look at what changed: it removes what was made for the command
+	c.box.reach.Vacate() // before the look at what changed: nobody changed it
+	closed := make(chan error, 1)
+	go func() { closed <- c.box.reach.Close() }()
+	p.watch.finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
+	if err := <-closed; err != nil {
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
 	}
-	p.watch.finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
 	return outcome, nil
 }
 
@@ -219,6 +228,9 @@ func commandProblem(err error) error {
 		return refusal.Newf(refusal.InvalidArguments, "%v.", err)
 	case errors.Is(err, command.ErrNotStarted):
 		return refusal.New(refusal.Cancelled, "The call was cancelled; the command was not started.")
+	}
+	if errors.Is(err, sandbox.ErrMoved) {
+		return refusal.Newf(refusal.Busy, "The command was not started: %v.", err)
 	}
 	if errors.Is(err, sandbox.ErrUnavailable) {
 		return refusal.Newf(refusal.SandboxUnavailable, "The command was not started: %v.", err)
@@ -240,6 +252,8 @@ type commandResult struct {
 	CommandID    string        `json:"command_id,omitempty"`
 	ProcessLimit *processLimit `json:"process_limit,omitempty"`
 	Running      bool          `json:"running,omitempty"`
+
+	GitChanges []trace.GitChange `json:"git_changes,omitempty"`
 }
 
 type changedFile struct {
@@ -279,12 +293,14 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if r.Cancelled {
 		b.WriteString(" (cancelled)")
 	}
-	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s, record: %s]\n", result.DurationMS, result.Sandbox, o.RecordID)
+	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s, record: %s]\n", result.DurationMS, heldText(result.Sandbox), o.RecordID)
 	b.WriteString(r.Output)
 	if r.Truncated && r.ArtifactID != "" {
 		fmt.Fprintf(&b, "\n[output cut: read_command_output with artifact_id: %q has the whole]", r.ArtifactID)
 	}
 	listChanges(&b, result.ChangedFiles)
+	result.GitChanges = gitChanges(o)
+	listGit(&b, result.GitChanges)
 	for _, w := range result.Warnings {
 		b.WriteString("\nNote: " + w)
 	}

@@ -137,7 +137,9 @@ func unescaped(path string) string {
 // place is where groups would be made, in the own group's surroundings.
 func (h hierarchy) place(own, systemd string) (*Parent, error) {
 	rel, err := filepath.Rel(h.root, own)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+	// What is outside of the own cgroup namespace begins with "/..", which is no name of a directory.
+	outside := strings.HasPrefix(own+"/", "/../") && !strings.HasPrefix(h.root+"/", "/../")
+	if err != nil || outside || rel == ".." || strings.HasPrefix(rel, "../") {
 		return nil, fmt.Errorf("the own group %s is not below what is mounted at %s", own, h.point)
 	}
 	dir := filepath.Join(h.point, rel)
@@ -154,7 +156,16 @@ func (h hierarchy) place(own, systemd string) (*Parent, error) {
 	if !gives(dir) {
 		return nil, fmt.Errorf("%s does not give the pids controller to the groups below it", dir)
 	}
+	if !clones() {
+		return nil, errors.New("clone3 is missing, which starts a process in a group; a container's filter may refuse it")
+	}
 	return &Parent{version: 2, dir: dir}, given(dir, systemd)
+}
+
+// clones reports whether clone3 is there: the arguments are too short for any version of it.
+func clones() bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_CLONE3, 0, 0, 0)
+	return errno == unix.EINVAL
 }
 
 func gives(dir string) bool {

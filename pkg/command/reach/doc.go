@@ -27,6 +27,13 @@
 // a linked worktree or a submodule: that place stays closed, because a file of
 // the workspace must not say what is writable outside of it.
 //
+// Where .git is open, at any level, its files that have other names (hard links:
+// another clone of the same disk, git clone PATH) are first replaced by copies
+// with the same content, permissions and time, so that writing them writes no
+// other repository. Packs and files over 64 MiB are Frozen for the level full.
+// If that fails, .git stays closed at that level. Each such command looks at
+// every entry of .git, because a new name changes no directory of it.
+//
 // # What is not promised
 //
 // A name is judged when the box is made. What a directory that may be written

@@ -1,9 +1,11 @@
 package reach
 
 import (
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -18,9 +20,9 @@ func guardedInGit() []sandbox.Frozen {
 	}
 }
 
-// gitDir reports whether .git is a directory whose guarded files can be
+// openable reports whether .git is a directory whose guarded files can be
 // guarded, and if it is there but is none, why not.
-func gitDir(root string) (open bool, why string) {
+func openable(root string) (open bool, why string) {
 	info, err := os.Lstat(filepath.Join(root, ".git"))
 	if err != nil {
 		return false, ""
@@ -52,4 +54,119 @@ func guarded(root string) []sandbox.Frozen {
 		frozen[i].Path = path.Join(".git", frozen[i].Path)
 	}
 	return frozen
+}
+
+// errChanged: a file was replaced while it was copied.
+var errChanged = errors.New("it changed at this moment")
+
+// maxPacks bounds the files of packs that are looked at.
+const maxPacks = 200
+
+// sharedPacks are the packs of a git directory that another clone has too, as
+// hard links that git makes when it clones a path: who writes one writes the
+// other's. Where there are too many to look at, all are closed. Paths are
+// absolute.
+func sharedPacks(gitDir string) []sandbox.Frozen {
+	packs := filepath.Join(gitDir, "objects", "pack")
+	dir, err := os.Open(packs)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(maxPacks + 1)
+	if len(names) > maxPacks {
+		return []sandbox.Frozen{{Path: packs, Directory: true}}
+	}
+	var shared []sandbox.Frozen
+	for _, name := range names {
+		info, err := os.Lstat(filepath.Join(packs, name))
+		if err == nil && info.Mode().IsRegular() && severalNames(info) {
+			shared = append(shared, sandbox.Frozen{Path: filepath.Join(packs, name)})
+		}
+	}
+	return shared
+}
+
+// openGit lets git's own commands write. Files of .git that another clone has
+// too, by hard links, must not be among what they can write: see makePrivate.
+func (m *Maker) openGit(r *Reach, req Request) {
+	if req.Git == GitClosed {
+		return
+	}
+	gitDir := filepath.Join(m.root, ".git")
+	open, why := openable(m.root)
+	switch {
+	case why != "":
+		r.warn("The command cannot write .git: %s.", why)
+	case !open:
+	case req.Level == sandbox.Full:
+		large, err := m.private(gitDir, isGuarded)
+		if err == nil && len(large) > maxPacks {
+			err = errors.New("too many large files have other names")
+		}
+		if err != nil {
+			r.warn("The command cannot write .git: another clone may share files of it (hard links), and they could not be replaced by copies: %v.", err)
+			return
+		}
+		r.Box.Frozen = slices.DeleteFunc(r.Box.Frozen, func(f sandbox.Frozen) bool { return f.Path == gitDir })
+		r.add([]string{".git"})
+		r.freeze(guarded(m.root))
+		r.closeInGit(gitDir, large)
+	case req.Git == GitTrusted:
+		r.add([]string{".git"})
+		m.privateAsFarAsPossible(r, gitDir)
+	default:
+		r.warn("At sandbox level landlock git can read the repository and not change it (add, commit), because hooks and configuration " +
+			"cannot be told apart there. The operator can set commands.git: trust.")
+	}
+}
+
+// closeInGit closes files that could not be replaced, and packs.
+func (r *Reach) closeInGit(gitDir string, large []string) {
+	r.Box.Frozen = append(r.Box.Frozen, sharedPacks(gitDir)...)
+	for _, name := range large {
+		r.Box.Frozen = append(r.Box.Frozen, sandbox.Frozen{Path: filepath.Join(gitDir, filepath.FromSlash(name))})
+	}
+}
+
+// operatorsGit does for a git directory that the operator named what openGit
+// does: that of a linked worktree is outside of its workspace.
+func (m *Maker) operatorsGit(r *Reach, req Request, place string) {
+	if req.Git == GitClosed {
+		return
+	}
+	for _, name := range []string{"objects", "HEAD"} {
+		if _, err := os.Lstat(filepath.Join(place, name)); err != nil {
+			return
+		}
+	}
+	large := m.privateAsFarAsPossible(r, place)
+	if req.Level == sandbox.Full {
+		r.closeInGit(place, large[:min(len(large), maxPacks)])
+	}
+}
+
+func (m *Maker) privateAsFarAsPossible(r *Reach, gitDir string) []string {
+	large, err := m.private(gitDir, func(string) bool { return false })
+	if err != nil {
+		r.warn("Another clone may share files of %s (hard links), which this command can write: they could not be replaced by copies: %v.", gitDir, err)
+	}
+	return large
+}
+
+// private is makePrivate for commands that begin at once.
+func (m *Maker) private(gitDir string, skip func(name string) bool) (large []string, err error) {
+	m.sharing.Lock()
+	defer m.sharing.Unlock()
+	for range 2 { // git may be at work there
+		if large, err = makePrivate(gitDir, skip); !errors.Is(err, errChanged) {
+			break
+		}
+	}
+	return large, err
+}
+
+// isGuarded reports whether a path in a git directory stays closed.
+func isGuarded(name string) bool {
+	return slices.ContainsFunc(guardedInGit(), func(f sandbox.Frozen) bool { return f.Path == name })
 }

@@ -23,6 +23,9 @@ type Maker struct {
 	environ []string
 
 	listings listings
+	swept    sync.Once // what killed servers left, with the first command
+
+	sharing sync.Mutex // of giving files of git a content of their own
 
 	mu   sync.Mutex
 	made map[string]int // build places that commands hold and that were made for them, by how many
@@ -43,25 +46,27 @@ func (m *Maker) Make(req Request) (_ *Reach, err error) {
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	temp, err := makeTemp()
-	if err != nil {
+	if r.temp, err = makeTemp(); err != nil {
 		return nil, fmt.Errorf("private temporary directory: %w", err)
 	}
-	r.close = append(r.close, func() error { return removeTemp(temp) })
-	r.env = []string{"TMPDIR=" + temp, "TMP=" + temp, "TEMP=" + temp}
+	m.swept.Do(func() { go sweepTemps(filepath.Dir(r.temp.path)) }) // which can be much
+	r.env = []string{"TMPDIR=" + r.temp.path, "TMP=" + r.temp.path, "TEMP=" + r.temp.path}
 	if req.Level == sandbox.None || req.Level == "" {
+		if _, err := os.Lstat(filepath.Join(m.root, ".git", "objects")); err == nil && req.Git != GitClosed {
+			m.privateAsFarAsPossible(r, filepath.Join(m.root, ".git"))
+		}
 		return r, nil
 	}
-	r.Box = &sandbox.Box{Workspace: m.root, Temp: temp, DenyNetwork: req.DenyNetwork}
+	r.Box = &sandbox.Box{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork}
 	s, err := m.survey(req)
 	if err != nil {
 		return nil, err
 	}
 	m.prepare(r, s, req)
 	shape(r, s, req)
-	r.openGit(req)
+	m.openGit(r, req)
 	r.openPlaces(m.root)
-	r.operatorPlaces(req)
+	m.operatorPlaces(r, req)
 	if req.Level == sandbox.Full {
 		r.hide(s, req)
 	}
@@ -109,14 +114,13 @@ func (m *Maker) hold(place buildPlace, r *Reach) bool {
 		return false
 	}
 	m.made[place.path]++
-	r.close = append(r.close, func() error {
+	r.vacate = append(r.vacate, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if m.made[place.path]--; m.made[place.path] == 0 {
 			delete(m.made, place.path)
 			_ = os.Remove(dir) // which fails if it is used
 		}
-		return nil
 	})
 	return true
 }
@@ -164,27 +168,6 @@ func named(dirs []string) string {
 	return text
 }
 
-func (r *Reach) openGit(req Request) {
-	if req.Git == GitClosed {
-		return
-	}
-	open, why := gitDir(r.Box.Workspace)
-	switch {
-	case why != "":
-		r.warn("The command cannot write .git: %s.", why)
-	case !open:
-	case req.Level == sandbox.Full:
-		r.Box.Frozen = slices.DeleteFunc(r.Box.Frozen, func(f sandbox.Frozen) bool { return f.Path == r.path(".git") })
-		r.add([]string{".git"})
-		r.freeze(guarded(r.Box.Workspace))
-	case req.Git == GitTrusted:
-		r.add([]string{".git"})
-	default:
-		r.warn("At sandbox level landlock git can read the repository and not change it (add, commit), because hooks and configuration " +
-			"cannot be told apart there. The operator can set commands.git: trust.")
-	}
-}
-
 // openPlaces adds the build places that the walk did not come to.
 func (r *Reach) openPlaces(root string) {
 	for _, place := range r.Places {
@@ -196,7 +179,7 @@ func (r *Reach) openPlaces(root string) {
 
 // operatorPlaces adds what commands.writable names. Of the workspace's own,
 // what is protected stays closed.
-func (r *Reach) operatorPlaces(req Request) {
+func (m *Maker) operatorPlaces(r *Reach, req Request) {
 	for _, name := range req.Writable {
 		p := filepath.Clean(filepath.FromSlash(name))
 		if !filepath.IsAbs(p) {
@@ -211,11 +194,12 @@ func (r *Reach) operatorPlaces(req Request) {
 				r.warn("commands.writable names %s, which stays closed to commands.", name)
 				continue
 			}
-			r.Places = append(r.Places, inside)
+			r.Places, r.operator = append(r.Places, inside), append(r.operator, inside)
 		}
 		if !r.writable(real) {
 			r.Box.Writable = append(r.Box.Writable, real)
 		}
+		m.operatorsGit(r, req, real)
 	}
 }
 
@@ -246,14 +230,25 @@ func (r *Reach) InPlace(path string) bool {
 	})
 }
 
-// Close removes what was made for the command.
-func (r *Reach) Close() error {
-	var errs []error
-	for _, f := range slices.Backward(r.close) {
-		errs = append(errs, f())
+// Vacate removes what was made for the command in the workspace and was not
+// used.
+func (r *Reach) Vacate() {
+	for _, f := range slices.Backward(r.vacate) {
+		f()
 	}
-	r.close = nil
-	return errors.Join(errs...)
+	r.vacate = nil
+}
+
+// Close removes all that was made for the command. It has no effect the second
+// time.
+func (r *Reach) Close() error {
+	r.Vacate()
+	temp := r.temp
+	r.temp = nil
+	if temp == nil {
+		return nil
+	}
+	return temp.Close()
 }
 
 func (r *Reach) path(name string) string {

@@ -58,8 +58,12 @@ type Reach struct {
 	// the scope has it.
 	Warnings []string
 
-	env   []string
-	close []func() error
+	env  []string
+	temp *temp
+	// vacate takes back what was made in the workspace, the last first.
+	vacate []func()
+	// operator are the places in the workspace that the operator named.
+	operator []string
 }
 
 func compile(scope []string) ([]*pathglob.Pattern, error) {

@@ -1,6 +1,9 @@
 package sandbox
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // Ability is what this machine can hold a command with.
 type Ability struct {
@@ -10,12 +13,40 @@ type Ability struct {
 	NoFull, NoLandlock error
 	// Sockets: a command can be kept from making sockets, at Landlock too.
 	Sockets bool
+	// Signals: a command at Landlock can be kept from signalling this process,
+	// and from setting its limits.
+	Signals bool
 	// ABI is the version of Landlock's interface, 0 where there is none.
 	ABI int
 }
 
 // DeniesNetwork reports whether the level can keep a command from the network.
 func (a Ability) DeniesNetwork() bool { return a.Level == Full || a.Level == Landlock && a.Sockets }
+
+// Lacks is what this machine's kernel does not hold at the level Landlock,
+// beside what it holds nowhere; "" is nothing.
+func (a Ability) Lacks() string {
+	var lacks []string
+	if !a.Signals {
+		lacks = append(lacks, "a command can signal the server, and read its memory")
+	}
+	if a.ABI < abiOfScopes {
+		lacks = append(lacks, "it can signal your other programs and reach their abstract Unix sockets (from Linux 6.12 it cannot)")
+	}
+	if a.ABI < abiOfTruncation && !a.Signals {
+		lacks = append(lacks, "it can empty files (from Linux 6.2 it cannot)")
+	}
+	if !a.Sockets {
+		lacks = append(lacks, "it cannot be kept from the network")
+	}
+	return strings.Join(lacks, "; ")
+}
+
+// The versions of Landlock's interface from which it holds these.
+const (
+	abiOfTruncation = 3
+	abiOfScopes     = 6
+)
 
 // Probe finds what works here by trying it, once in the life of the process.
 // It takes some milliseconds the first time.
@@ -25,6 +56,7 @@ var probe = sync.OnceValue(func() Ability {
 	a := Ability{Level: None}
 	a.ABI, a.NoLandlock = tryLandlock()
 	a.Sockets = a.NoLandlock == nil && trySockets()
+	a.Signals = a.NoLandlock == nil && trySignals(a.ABI)
 	a.NoFull = tryFull()
 	switch {
 	case a.NoFull == nil:

@@ -54,6 +54,10 @@ type Box struct {
 	// DenyNetwork: no connection leaves the machine or reaches another process
 	// of it.
 	DenyNetwork bool
+	// MaxTasks is how many processes and threads there can be, 0 for any number:
+	// a dam where no control group counts them. Only Full has one, and only where
+	// the kernel can: for an ordinary user, and from Linux 6.14 on for everybody.
+	MaxTasks int
 }
 
 // Frozen is one path that must not change.

@@ -139,7 +139,11 @@ func TestFullSaysWhichStepFailed(t *testing.T) {
 				_, err := sandbox.Start(cmd, sandbox.Full, space.box)
 				failed <- err
 			})
-			if err := <-failed; !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
+			is := sandbox.ErrUnavailable
+			if name == "no such place" {
+				is = sandbox.ErrMoved
+			}
+			if err := <-failed; !errors.Is(err, is) || !strings.Contains(err.Error(), c.want) {
 				t.Error(err)
 			}
 			absent(t, space.path("src/ran"))

@@ -40,8 +40,11 @@ func startFull(cmd *exec.Cmd, box *Box) (*Held, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	held := &Held{ended: make(chan struct{}), gone: make(chan struct{}), release: layout.release}
-	if err := held.start(cmd, plan, box.DenyNetwork); err != nil {
+	if err := held.start(cmd, plan, box); err != nil {
 		layout.release()
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESTALE) { // all of it was there when the plan was made
+			return nil, fmt.Errorf("%w: %w", ErrMoved, err)
+		}
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return held, nil
@@ -49,12 +52,12 @@ func startFull(cmd *exec.Cmd, box *Box) (*Held, error) {
 
 // start starts the helper and tells it what to do. Where that fails, nothing
 // is left running.
-func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, ownNetwork bool) error {
+func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, box *Box) error {
 	ours, theirs, err := conversation()
 	if err != nil {
 		return err
 	}
-	become(cmd, theirs, ownNetwork)
+	become(cmd, theirs, box.DenyNetwork)
 	err = cmd.Start()
 	theirs.Close()
 	if err != nil {
@@ -63,6 +66,9 @@ func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, ownNetwork bool) error {
 	}
 	err = mapIDs(cmd.Process.Pid)
 	if err == nil {
+		if box.MaxTasks > 0 {
+			LimitTasks(cmd.Process.Pid, box.MaxTasks)
+		}
 		err = instruct(ours, plan)
 	}
 	if err != nil {
@@ -197,5 +203,9 @@ func explainedFull(err error) error {
 			return fmt.Errorf("%w: %s", err, setting.means)
 		}
 	}
-	return fmt.Errorf("%w: inside a container, its runtime has to allow user namespaces, mounts and a /proc that nothing is masked in", err)
+	const allow = "has to allow user namespaces, mounts and a /proc that nothing is masked in"
+	if profile, readErr := os.ReadFile("/proc/self/attr/apparmor/current"); readErr == nil && !strings.HasPrefix(string(profile), "unconfined") {
+		return fmt.Errorf("%w: this program's AppArmor profile, %q, %s", err, strings.TrimRight(string(profile), "\x00\n"), allow)
+	}
+	return fmt.Errorf("%w: inside a container, its runtime %s", err, allow)
 }

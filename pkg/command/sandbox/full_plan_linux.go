@@ -55,6 +55,7 @@ func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
 	if l.box.DenyNetwork {
 		p.Loopback = 1
 	}
+	p.MaxPID = maxPID(l.box.MaxTasks)
 	abi, err := syscall.LandlockGetABIVersion()
 	if err != nil {
 		return nil, fmt.Errorf("Landlock: %w", explained(err))

@@ -7,7 +7,7 @@ import "syscall"
 // it is the command.
 type Held struct {
 	ended   chan struct{} // closed when status is known, or cannot be known any more
-	gone    chan struct{} // closed when the helper is dead
+	gone    chan struct{} // closed when the helper is dead, where there is one
 	release func()
 
 	status syscall.WaitStatus
@@ -34,12 +34,15 @@ func (h *Held) Status() (status syscall.WaitStatus, known bool) {
 	return h.status, h.known
 }
 
-// Close takes back what was put into the file system for the command. It is to
+// Close takes back what was put into the file system for the command, and what
+// answers for it in this process. It is to
 // be called once, when cmd.Process was waited for.
 func (h *Held) Close() {
-	if h.Ended() == nil {
+	if h == nil {
 		return
 	}
-	<-h.gone
+	if h.gone != nil {
+		<-h.gone
+	}
 	h.release()
 }

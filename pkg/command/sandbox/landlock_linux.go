@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 
 	"github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -22,10 +23,10 @@ const (
 // The versions of Landlock's interface that brought what is used here.
 const (
 	abiRefer    = 2
-	abiTruncate = 3
+	abiTruncate = abiOfTruncation
 	abiNetwork  = 4
 	abiIoctl    = 5
-	abiScope    = 6
+	abiScope    = abiOfScopes
 )
 
 // erratumSignals is the second erratum: before its fix, a thread that scopes
@@ -34,43 +35,62 @@ const (
 const erratumSignals = 1 << 1
 
 // startLandlock restricts the calling thread, for good, and starts cmd from it.
-func startLandlock(cmd *exec.Cmd, box *Box) error {
+func startLandlock(cmd *exec.Cmd, box *Box) (*Held, error) {
+	abi, err := syscall.LandlockGetABIVersion()
+	if err != nil {
+		return nil, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
+	}
+	return startLandlockAs(cmd, box, abi)
+}
+
+// startLandlockAs does it with no more than what a version of Landlock has.
+func startLandlockAs(cmd *exec.Cmd, box *Box, abi int) (*Held, error) {
 	if onMainThread() {
 		// The domain would hold the server too, as far as signals go: they are
 		// judged by its main thread.
-		return errors.New("a command must not be started from the main thread")
+		return nil, errors.New("a command must not be started from the main thread")
 	}
-	if err := restrict(box); err != nil {
-		return fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
+	not, err := restrict(box, abi)
+	if err != nil {
+		return nil, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
 	}
-	return cmd.Start()
+	if err := closeMemory(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	w, err := isolate(not)
+	if err != nil && Probe().Signals {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.dismiss()
+		return nil, err
+	}
+	return &Held{release: w.dismiss}, nil
 }
 
-// restrict holds the calling thread, and what it starts, to the box.
-func restrict(box *Box) error {
-	abi, err := syscall.LandlockGetABIVersion()
+// restrict holds the calling thread, and what it starts, to the box, and says
+// what is left to isolate.
+func restrict(box *Box, abi int) (not lacking, err error) {
+	rules, scoped, err := ruleset(box, abi)
+	not = lacking{signals: scoped&syscall.ScopeSignal == 0, truncation: abi < abiTruncate}
 	if err != nil {
-		return err
-	}
-	rules, err := ruleset(box, abi)
-	if err != nil {
-		return err
+		return not, err
 	}
 	defer unix.Close(rules)
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no_new_privs: %w", err)
+		return not, fmt.Errorf("no_new_privs: %w", err)
 	}
 	if err := syscall.LandlockRestrictSelf(rules, 0); err != nil {
-		return fmt.Errorf("restrict: %w", err)
+		return not, fmt.Errorf("restrict: %w", err)
 	}
 	if box.DenyNetwork {
-		return denySockets()
+		return not, denySockets()
 	}
-	return nil
+	return not, nil
 }
 
 // ruleset is a descriptor of the rules of a box.
-func ruleset(box *Box, abi int) (int, error) {
+func ruleset(box *Box, abi int) (rules int, scoped uint64, err error) {
 	attributes := syscall.RulesetAttr{HandledAccessFS: known(treeRights, abi)}
 	if box.DenyNetwork && abi >= abiNetwork {
 		attributes.HandledAccessNet = netRights
@@ -81,17 +101,17 @@ func ruleset(box *Box, abi int) (int, error) {
 			attributes.Scoped |= syscall.ScopeSignal
 		}
 	}
-	rules, err := syscall.LandlockCreateRuleset(&attributes, 0)
+	rules, err = syscall.LandlockCreateRuleset(&attributes, 0)
 	if err != nil {
-		return -1, fmt.Errorf("ruleset: %w", err)
+		return -1, 0, fmt.Errorf("ruleset: %w", err)
 	}
 	for _, p := range places(box) {
 		if err := allow(rules, p, abi); err != nil {
 			unix.Close(rules)
-			return -1, fmt.Errorf("%s: %w", p.path, err)
+			return -1, 0, fmt.Errorf("%s: %w", p.path, err)
 		}
 	}
-	return rules, nil
+	return rules, attributes.Scoped, nil
 }
 
 // known leaves out the rights that the kernel does not know yet.
@@ -168,19 +188,36 @@ func allow(rules int, p place, abi int) error {
 // tryLandlock restricts a thread that is thrown away, and sees whether it is
 // kept from writing.
 func tryLandlock() (abi int, err error) {
+	victim, remove := writable()
+	defer remove()
 	tried := make(chan error)
-	Go(func() { tried <- tryOnThread() })
+	Go(func() { tried <- tryOnThread(victim) })
 	if err := <-tried; err != nil {
 		return 0, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
 	}
 	return syscall.LandlockGetABIVersion()
 }
 
-func tryOnThread() error {
-	if err := restrict(&Box{}); err != nil {
+// writable is a file that this process may write. In a container either place
+// may be read-only.
+func writable() (path string, remove func()) {
+	file, err := os.CreateTemp("", "orchestra-try-")
+	if err != nil {
+		return "/proc/self/comm", func() {}
+	}
+	file.Close()
+	return file.Name(), func() { os.Remove(file.Name()) }
+}
+
+func tryOnThread(victim string) error {
+	abi, err := syscall.LandlockGetABIVersion()
+	if err == nil {
+		_, err = restrict(&Box{}, abi)
+	}
+	if err != nil {
 		return explained(err)
 	}
-	fd, err := unix.Open("/proc/self/comm", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(victim, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err == nil {
 		unix.Close(fd)
 		return errors.New("it is there, and holds nothing")

@@ -14,9 +14,11 @@ func unsupported() error {
 
 func tryLandlock() (abi int, err error) { return 0, unsupported() }
 
-func startLandlock(*exec.Cmd, *Box) error { return unsupported() }
+func startLandlock(*exec.Cmd, *Box) (*Held, error) { return nil, unsupported() }
 
 func trySockets() bool { return false }
+
+func trySignals(int) bool { return false }
 
 func tryFull() error { return unsupported() }
 

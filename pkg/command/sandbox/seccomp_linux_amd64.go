@@ -8,3 +8,6 @@ const auditArchitecture = unix.AUDIT_ARCH_X86_64
 func forbiddenHere() []uint32 {
 	return []uint32{unix.SYS_KEXEC_FILE_LOAD, unix.SYS_IOPL, unix.SYS_IOPERM}
 }
+
+// sysOpen is a call that not all architectures have; 0 is that this one has not.
+const sysOpen = unix.SYS_OPEN

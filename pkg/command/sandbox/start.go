@@ -25,7 +25,7 @@ func Start(cmd *exec.Cmd, level Level, box *Box) (*Held, error) {
 	case None, "":
 		return nil, cmd.Start()
 	case Landlock:
-		return nil, startLandlock(cmd, box)
+		return startLandlock(cmd, box)
 	case Full:
 		return startFull(cmd, box)
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -25,6 +26,7 @@ const (
 	DetailLinks     = "links"           // paths that are or were symbolic links: their content is their text
 	DetailSpecial   = "special"         // paths that are or were FIFOs, sockets, devices
 	DetailNoImage   = "no_before_image" // paths whose content before is not kept: the change cannot be undone
+	DetailGit       = "git"             // what became of HEAD, branches, tags, stash and index: a list of GitChange
 	DetailMore      = "more"            // how many changes the record leaves out
 )
 
@@ -120,6 +122,41 @@ func (a *Account) Describe(c *snapshot.Change, f *hooks.FileOutcome) {
 			modes[f.Path] = []string{octal(c.Before.Mode), octal(c.After.Mode)}
 		}
 	}
+}
+
+// GitChange is what became of a part of git's history: a name with what it said
+// before and says now, "" where it is not there. What is long is named by its
+// hash. The fields are in the order that a record's detail has.
+type GitChange struct {
+	After  string `json:"after,omitempty"`
+	Before string `json:"before,omitempty"`
+	Path   string `json:"path"`
+}
+
+// maxRef bounds what is quoted of a file of git's, in bytes.
+const maxRef = 512
+
+// GitChange notes a change of git's history.
+func (a *Account) GitChange(c *snapshot.Change) {
+	a.GitChanged(GitChange{Path: Shown(c.Path), Before: said(c.Before), After: said(c.After)})
+}
+
+// GitChanged is GitChange for what no snapshot has.
+func (a *Account) GitChanged(c GitChange) {
+	changes, _ := a.Detail[DetailGit].([]GitChange)
+	if len(changes) < maxNamed {
+		a.Detail[DetailGit] = append(changes, c)
+	}
+}
+
+func said(c *snapshot.Content) string {
+	switch {
+	case c == nil:
+		return ""
+	case !c.Known || len(c.Bytes) > maxRef || !utf8.Valid(c.Bytes):
+		return cmp.Or(c.Hash, "not read")
+	}
+	return cmp.Or(strings.TrimSpace(string(c.Bytes)), "empty")
 }
 
 // Note adds a path to one of the details.

@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -76,7 +77,7 @@ func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []led
 func violations(found []hooks.Violation) []ledger.Violation {
 	var list []ledger.Violation
 	for _, v := range found {
-		list = append(list, ledger.Violation{Path: v.Path, Op: ledger.Op(v.Op), Reason: v.Reason, Reverted: v.Reverted})
+		list = append(list, ledger.Violation{Path: v.Path, Op: ledger.Op(v.Op), Reason: v.Reason, Reverted: v.Reverted, Kind: string(v.Kind)})
 	}
 	return list
 }
@@ -120,26 +121,57 @@ const (
 
 // Others marks the ledger, to tell at the end of a command what other
 // processes recorded meanwhile; see snapshot.Options.
-func (r *Recorder) Others(ctx context.Context) (snapshot.Others, error) {
+func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error) {
 	if errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	tail, err := r.ledger.Tail(ctx)
 	if r.lets(err) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
+		return nil, nil, fmt.Errorf("mark the end of the ledger: %w", err)
 	}
-	return func(ctx context.Context, paths []string) ([]snapshot.Write, error) {
+	others := func(ctx context.Context, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		var writes []snapshot.Write
+		running, failed := r.running() // first: one that ends meanwhile is in the ledger then
+		found := snapshot.Foreign{Running: running}
 		err := tail.Next(context.WithoutCancel(ctx), ledger.Filter{}, func(e ledger.Entry) error {
-			writes = append(writes, writesOf(e, paths, true)...)
+			found.Writes = append(found.Writes, writesOf(e, paths, true)...)
 			return nil
 		})
-		return writes, err
-	}, nil
+		return found, errors.Join(failed, err)
+	}
+	return others, tail.Ends(), nil
+}
+
+// running are the commands of other servers on the workspace that have not
+// ended, by their entries in the journal.
+func (r *Recorder) running() ([]snapshot.Running, error) {
+	entries, err := r.journal.Elsewhere()
+	if err != nil {
+		return nil, fmt.Errorf("look which commands other servers run: %w", err)
+	}
+	return r.commandsOf(entries), nil
+}
+
+// commandsOf are the commands among entries of the journal.
+func (r *Recorder) commandsOf(entries []journal.Entry) []snapshot.Running {
+	ignore := r.rules()
+	var found []snapshot.Running
+	for _, e := range entries {
+		draft, err := ledger.ParseDraft(e.Lines)
+		if err != nil || draft.Record().Command == nil {
+			continue
+		}
+		rec := draft.Record()
+		law, _ := judged(rec.IntentID, rec.Detail, ignore)
+		if law == nil {
+			continue // of a version that does not say what it may change
+		}
+		found = append(found, snapshot.Running{Began: e.Began, InScope: func(path string) bool { return law.Objection(path) == "" }})
+	}
+	return found
 }
 
 // writesOf are the changes of some files that a record tells of; since says

@@ -40,6 +40,9 @@ func (r *Recorder) Writable(ctx context.Context) error {
 	if err := r.ledger.Writable(ctx); err != nil && !r.lets(err) {
 		return err
 	}
+	if err := r.withheld.first(ctx); err != nil && !r.lets(err) {
+		return err
+	}
 	return nil
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -44,8 +45,13 @@ type Recorder struct {
 	settling sync.Mutex
 	settled  atomic.Bool // once, by this process
 
+	withheld  withheld
+	elsewhere ledger.Elsewhere // nil: git is not asked
+
 	tracker Tracker // nil tells nobody
 	changed *snapshot.Options
+	ignore  func() (*intent.Ignore, error)
+	await   func() // nil: there is nothing to wait for
 
 	degraded bool
 	behind   atomic.Bool // what a crash left is unsettled, and calls go through
@@ -76,7 +82,9 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 		return nil, err
 	}
 	var entry entry = noEntry{}
-	begun, err := r.journal.Begin(journal.Entry{Began: draft.Time(), Files: filesOf(pending.Files), Before: pending.Before, Lines: draft.Lines()})
+	begun, err := r.journal.Begin(journal.Entry{
+		Began: draft.Time(), Files: filesOf(pending.Files), Before: pending.Before, Ends: pending.Ends, Lines: draft.Lines(),
+	})
 	switch {
 	case err == nil:
 		entry = begun

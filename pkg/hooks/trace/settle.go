@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,11 +38,11 @@ func (r *Recorder) settle(ctx context.Context) error {
 	if r.settled.Load() {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // what is begun is brought to its end
+	begun := context.WithoutCancel(ctx) // what is begun is brought to its end
 	for deadline := time.Now().Add(settleWait); ; {
-		err := r.settleAll(ctx)
+		err := r.settleAll(begun)
 		if err == nil {
-			err = r.settleGaps(ctx)
+			err = r.settleGaps(begun)
 		}
 		switch {
 		case err == nil:
@@ -52,7 +53,11 @@ func (r *Recorder) settle(ctx context.Context) error {
 		case time.Now().After(deadline):
 			return refusal.Newf(refusal.Busy, "%v. Nothing was changed.", err)
 		}
-		time.Sleep(5 * time.Millisecond)
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
@@ -64,6 +69,8 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 		r.log.Warn().Err(err).Msg("temporary files of processes that died could not be looked for")
 	}
 	defer abandoned.Close()
+	states := r.abandonedStates()
+	defer states.Close()
 	orphans, others := r.journal.Orphans()
 	if others != nil && !errors.Is(others, journal.ErrSettling) {
 		return others
@@ -76,12 +83,18 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 			ids = append(ids, d.ID(), retractionID(d))
 		}
 	}
-	// What a command changed is told when all others have accounted for theirs.
-	slices.SortStableFunc(orphans, func(a, b *journal.Orphan) int { return min(len(a.Before), 1) - min(len(b.Before), 1) })
+	// What a command changed is told when all others have accounted for theirs,
+	// and first by the one that began first: it knows what was there before any.
+	slices.SortStableFunc(orphans, func(a, b *journal.Orphan) int {
+		return cmp.Or(min(len(a.Before), 1)-min(len(b.Before), 1), a.Began.Compare(b.Began))
+	})
+	if n := len(orphans); n > 0 && len(orphans[n-1].Before) > 0 && r.await != nil {
+		r.await()
+	}
 	recorded, err := r.has(ctx, ids)
-	for _, o := range orphans {
+	for i, o := range orphans {
 		if err == nil {
-			err = r.settleOne(ctx, o, recorded)
+			err = r.settleOne(ctx, o, orphans[i+1:], recorded)
 		}
 		if err != nil {
 			o.Release()
@@ -92,7 +105,7 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 	}
 	if others == nil { // else a before-image could be in another process's care
 		abandoned.Sweep(plans)
-		r.sweepSaved()
+		states.Sweep()
 	}
 	return others
 }
@@ -110,14 +123,15 @@ func (r *Recorder) has(ctx context.Context, ids []string) (map[string]bool, erro
 }
 
 // settleOne brings one entry to its end. Each step can be made again: a crash
-// here leaves the entry, and the next to look comes to the same result.
-func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded map[string]bool) error {
+// here leaves the entry, and the next to look comes to the same result. rest
+// are settled after it.
+func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, rest []*journal.Orphan, recorded map[string]bool) error {
 	draft, err := ledger.ParseDraft(o.Lines)
 	if err != nil {
 		return o.SetAside()
 	}
 	plan := planOf(o.Files)
-	record, err := r.verdict(ctx, o, draft, plan, recorded)
+	record, err := r.verdict(ctx, o, rest, draft, plan, recorded)
 	if err != nil {
 		return err
 	}
@@ -139,7 +153,7 @@ func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded ma
 }
 
 // verdict finds out what is to be recorded of an entry; nil if nothing is.
-func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft, plan []workspace.Planned, recorded map[string]bool) (*ledger.Draft, error) {
+func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, rest []*journal.Orphan, draft *ledger.Draft, plan []workspace.Planned, recorded map[string]bool) (*ledger.Draft, error) {
 	known := recorded[draft.ID()]
 	if known && (!o.Doubt || recorded[retractionID(draft)]) {
 		return nil, nil
@@ -148,7 +162,7 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 		return r.editVerdict(o, draft, edit, known)
 	}
 	if len(o.Before) > 0 && !known {
-		return r.commandVerdict(ctx, o, draft)
+		return r.commandVerdict(ctx, o, rest, draft)
 	}
 	look := r.files.Recover
 	if o.Stands {
@@ -173,7 +187,10 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 
 // recovered is the record of a mutation that a crash kept out of the ledger.
 func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_ ledger.Record, happened bool) {
-	detail := map[string]any{"of": string(rec.Kind), "began": began.UTC().Format(time.RFC3339Nano)}
+	detail := map[string]any{
+		"of": string(rec.Kind), "began": began.UTC().Format(time.RFC3339Nano),
+		detailSettled: time.Now().UTC().Format(time.RFC3339Nano),
+	}
 	for key, value := range rec.Detail {
 		detail[key] = value
 	}

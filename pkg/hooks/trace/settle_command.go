@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -24,28 +26,32 @@ const (
 	// longest is more than a command can run. Its record has the time of its
 	// beginning.
 	longest = 25 * time.Hour
-	// recoveredTime is how long a command is taken to have run whose end nobody
-	// saw.
-	recoveredTime = time.Hour
 )
 
-// duration is how long after its record's time a change can have been made.
-func duration(e ledger.Entry) time.Duration {
-	if e.Kind == ledger.KindRecovered && e.Detail["of"] == string(ledger.KindCommand) {
-		return recoveredTime // when it ended nobody knows
+// detailSettled is the key of the time at which a crash was settled: what the
+// record of it tells was done by then.
+const detailSettled = "settled"
+
+// ended is when the changes that a record tells of were made at the latest.
+func ended(e ledger.Entry) time.Time {
+	if text, ok := e.Detail[detailSettled].(string); ok {
+		if settled, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return settled
+		}
 	}
 	if e.Command == nil {
-		return 0
+		return e.Time
 	}
-	return time.Duration(e.Command.DurationMS) * time.Millisecond
+	return e.Time.Add(time.Duration(e.Command.DurationMS) * time.Millisecond)
 }
 
 // commandVerdict makes the record of a command whose server died: with what has
 // changed since it began, as far as nobody else accounts for it. Programs that
 // have nothing to do with it may have made changes since.
-func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft) (*ledger.Draft, error) {
+func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, rest []*journal.Orphan, draft *ledger.Draft) (*ledger.Draft, error) {
 	rec, _ := recovered(draft.Record(), &workspace.Recovery{}, o.Began)
-	found, err := r.changedSince(ctx, o)
+	law, full := judged(rec.IntentID, rec.Detail, r.rules())
+	found, err := r.changedSince(ctx, o, law, rest)
 	if err != nil {
 		rec.Detail[DetailUnseen] = err.Error()
 		return r.ledger.Redraft(draft, rec)
@@ -53,6 +59,10 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 	account := NewAccount()
 	for i := range found.Changes {
 		c := &found.Changes[i]
+		if GitState(c.Path) {
+			account.GitChange(c) // git may have been used since
+			continue
+		}
 		if c.Before != nil && c.Before.Kind == snapshot.Directory || c.After != nil && c.After.Kind == snapshot.Directory {
 			continue
 		}
@@ -63,9 +73,17 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 		}
 		f := account.File(c)
 		account.Describe(c, &f)
+		if reason := objectionTo(law, c); reason != "" && (!full || c.Op == snapshot.Created) {
+			rec.Violations = append(rec.Violations, ledger.Violation{
+				Path: f.Path, Op: ledger.Op(f.Op), Reason: reason + "; found when the server started again, so somebody else may have changed it since",
+			})
+		}
 		change := r.change(ctx, f)
 		r.keepChange(change, f)
 		rec.Changes = append(rec.Changes, change)
+	}
+	for _, path := range found.Given {
+		account.Note(DetailGiven, Shown(path))
 	}
 	for _, gap := range found.Gaps {
 		account.Note(DetailGaps, Shown(gap.String()))
@@ -78,7 +96,37 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 	return r.ledger.Redraft(draft, rec)
 }
 
-func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan) (*snapshot.Difference, error) {
+// Rules has the rules of .intentignore asked for when a crash is settled. It is
+// called before the first call.
+func (r *Recorder) Rules(ask func() (*intent.Ignore, error)) { r.ignore = ask }
+
+// rules are those of .intentignore as they stand; nil where they cannot be read.
+func (r *Recorder) rules() *intent.Ignore {
+	if r.ignore == nil {
+		return nil
+	}
+	ignore, err := r.ignore()
+	if err != nil {
+		return nil
+	}
+	return ignore
+}
+
+// objectionTo judges a change by the law that its command began under. It is
+// not undone: other programs may have gone on from it since.
+func objectionTo(l *Law, c *snapshot.Change) string {
+	if l == nil {
+		return ""
+	}
+	if reason := l.Objection(c.Path); reason != "" || c.From == "" {
+		return reason
+	}
+	return l.Objection(c.From)
+}
+
+// changedSince finds what changed, but for what commands that ran beside it,
+// and died with it, may have changed, and it may not.
+func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, law *Law, rest []*journal.Orphan) (*snapshot.Difference, error) {
 	if r.changed == nil {
 		return nil, errors.New("nothing looks for the changes of commands")
 	}
@@ -87,26 +135,57 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan) (*snapsh
 		return nil, err
 	}
 	defer state.Close()
-	return snapshot.Recover(ctx, *r.changed, state, o.Before, func(ctx context.Context, since time.Time, paths []string) ([]snapshot.Write, error) {
+	var inScope func(path string) bool
+	if law != nil {
+		inScope = func(path string) bool { return law.Objection(path) == "" }
+	}
+	var entries []journal.Entry
+	for _, other := range rest {
+		entries = append(entries, other.Entry)
+	}
+	return snapshot.Recover(ctx, *r.changed, state, o.Before, inScope, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
+		found := snapshot.Foreign{Running: r.commandsOf(entries)}
 		result, err := r.ledger.Query(ctx, ledger.Filter{Since: since.Add(-longest)})
 		if err != nil {
-			return nil, fmt.Errorf("ask the ledger: %w", err)
+			return found, fmt.Errorf("ask the ledger: %w", err)
 		}
-		var writes []snapshot.Write
-		for _, e := range result.Entries {
-			if ended := e.Time.Add(duration(e)); ended.Add(alreadyTold).After(since) {
-				writes = append(writes, writesOf(e, paths, ended.After(since))...)
-			}
-		}
-		return writes, nil
+		found.Writes = writesAfter(result.Entries, o.Ends, since, paths)
+		return found, nil
 	})
 }
 
-// sweepSaved removes what dead processes had saved of the workspace's state.
-func (r *Recorder) sweepSaved() {
-	if state, err := r.files.State(); err == nil {
-		snapshot.Sweep(state)
-		state.Close()
+// writesAfter are the changes of some files that were made after a command
+// began, and shortly before. Records that follow the end that the ledger had
+// then are later, whatever their clock said.
+func writesAfter(entries []ledger.Entry, ends []string, since time.Time, paths []string) (writes []snapshot.Write) {
+	follows, segments, followed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, end := range ends {
+		follows[end] = true
 	}
+	for _, e := range entries {
+		after := segments[e.Segment] || slices.ContainsFunc(e.Prev, func(hash string) bool { return follows[hash] })
+		if after {
+			follows[e.Hash], segments[e.Segment] = true, true
+		}
+		end := ended(e)
+		late := after || end.Add(alreadyTold).After(since)
+		for _, one := range writesOf(e, paths, after || end.After(since)) {
+			if late || followed[one.Path] { // a chain of changes with a gap in it would begin too early
+				followed[one.Path] = true
+				writes = append(writes, one)
+			}
+		}
+	}
+	return writes
+}
+
+// abandonedStates finds what dead processes had saved of the workspace's state.
+func (r *Recorder) abandonedStates() *snapshot.Abandoned {
+	state, err := r.files.State()
+	if err != nil {
+		return nil
+	}
+	defer state.Close()
+	return snapshot.LookForAbandoned(state)
 }

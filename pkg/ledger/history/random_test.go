@@ -24,8 +24,11 @@ import (
 // verification says with a model that reads the commits by itself.
 func TestRandomGit(t *testing.T) {
 	seeds, steps := uint64(3), 22
-	if os.Getenv("ORCHESTRA_LONG") != "" {
+	switch {
+	case os.Getenv("ORCHESTRA_LONG") != "":
 		seeds, steps = 20, 60
+	case testing.Short():
+		seeds = 1
 	}
 	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
 		for seed := range seeds {

@@ -19,13 +19,15 @@
 // .orchestration/state/inflight/ has a file for each mutation that a process has in flight at one time. The file is
 // made once, locked (flock) for the life of the process and used again for one mutation after the other, so that in
 // the steady state an entry costs one write in place and one flush of data. The lock is the sign of life: the kernel
-// gives it back however the process ends.
+// gives it back however the process ends. While a process takes entries over, it holds the lock of the directory too.
 //
 //	inflight 1 <state><care> <length> <sha256>\n   length: of the body, ten digits; sha256: of the body, hex
-//	<one JSON object: pid, began, files, before>\n          the body
+//	<one JSON object: pid, place, began, files, before, ends>\n          the body
 //	<the record's lines, with an empty prev>\n
 //
 // state is P (in flight), D (in doubt: a record may be in the ledger although its mutation is being taken back), R (it
-// could not be taken back everywhere), B (both) or - (nothing in flight). care is S while a process settles what a dead one left, else -. What follows the body is
-// left over from longer entries and means nothing. A body that does not have its checksum was never flushed.
+// could not be taken back everywhere), B (both) or - (nothing in flight). care is S from when a process takes
+// over what a dead one left, else -. What follows the body is left over from longer entries and means nothing.
+// A body that does not have its checksum was never flushed. place is the boot of the machine and the pid namespace: there, a
+// lock whose pid is gone is that of a child that the process was just making, and is waited for.
 package journal

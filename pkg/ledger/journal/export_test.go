@@ -15,3 +15,14 @@ func (j *Journal) FailWrite(n int, err error) {
 
 // Abandon ends the process's hold on an entry as its death would.
 func (f *Inflight) Abandon() { f.Leave() }
+
+// Written has the entry written by another process of this machine, whose lock is held here.
+func (f *Inflight) Written(e Entry, pid int) error {
+	e.PID, e.Place = pid, place()
+	content, err := encode(e)
+	if err != nil {
+		return err
+	}
+	_, err = f.s.file.WriteAt(content, 0)
+	return err
+}

@@ -67,7 +67,7 @@ func Open(o Options) *Journal {
 
 // Begin writes an entry and returns when it is as durable as Options say. Errors: ErrUnavailable, ErrClosed.
 func (j *Journal) Begin(e Entry) (*Inflight, error) {
-	e.PID = os.Getpid()
+	e.PID, e.Place = os.Getpid(), place()
 	content, err := encode(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -142,15 +142,7 @@ func (j *Journal) usable() error {
 	return j.broken
 }
 
-// stands reports whether a slot is still where others would look for it.
-func (j *Journal) stands(s *slot) bool {
-	at, err := j.dir.Lstat(s.name)
-	if err != nil {
-		return false
-	}
-	have, err := s.file.Stat()
-	return err == nil && os.SameFile(at, have)
-}
+func (j *Journal) stands(s *slot) bool { return durable.Stands(j.dir, s.name, s.file) }
 
 func (j *Journal) forgetDir() {
 	for _, s := range j.free {
@@ -195,7 +187,7 @@ func (j *Journal) create() (*slot, error) {
 func (j *Journal) fill(s *slot) error {
 	err := j.write(s.file, blank())
 	if err == nil && j.opts.Durable {
-		err = errors.Join(j.flush(s.file), flushDir(j.dir))
+		err = errors.Join(j.flush(s.file), durable.FlushDir(j.dir))
 	}
 	if err != nil {
 		j.discard(s)
@@ -225,7 +217,7 @@ func (j *Journal) openDir() error {
 		return err
 	}
 	if j.opts.Durable { // also what another process made and was killed before it flushed
-		if err := flushDir(state); err != nil {
+		if err := durable.FlushDir(state); err != nil {
 			return err
 		}
 	}

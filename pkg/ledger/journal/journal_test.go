@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 		t.Fatalf("%d orphans", len(found))
 	}
 	want := entryOf("a")
-	want.PID = os.Getpid()
+	want.PID, want.Place = os.Getpid(), found[0].Place
 	if !reflect.DeepEqual(found[0].Entry, want) || found[0].Doubt {
 		t.Errorf("got %+v, want %+v", found[0].Entry, want)
 	}
@@ -92,6 +93,44 @@ func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 	must(t, found[0].Drop())
 	if left := slots(t, dir); len(left) != 0 {
 		t.Errorf("left %v", left)
+	}
+}
+
+// TestNobodyOverlooksWhatAnotherTakes: of several who look at once, one has the entry and all others know.
+func TestNobodyOverlooksWhatAnotherTakes(t *testing.T) {
+	dir := t.TempDir()
+	one := open(t, dir)
+	var others []*journal.Journal
+	for range 4 {
+		others = append(others, open(t, dir))
+	}
+	for range 100 {
+		f, err := one.Begin(entryOf("a"))
+		must(t, err)
+		f.Leave()
+		taken := make([][]*journal.Orphan, len(others))
+		errs := make([]error, len(others))
+		var all sync.WaitGroup
+		for i, j := range others {
+			all.Go(func() { taken[i], errs[i] = j.Orphans() })
+		}
+		all.Wait()
+		var found []*journal.Orphan
+		for i := range others {
+			found = append(found, taken[i]...)
+			if len(taken[i]) == 0 && !errors.Is(errs[i], journal.ErrSettling) {
+				t.Fatalf("one of them saw nothing: %v", errs[i])
+			}
+		}
+		if len(found) != 1 {
+			t.Fatalf("%d have it", len(found))
+		}
+		found[0].Release()
+		again := orphans(t, others[0])
+		if len(again) != 1 {
+			t.Fatal("what was given back is not found")
+		}
+		must(t, again[0].Drop())
 	}
 }
 

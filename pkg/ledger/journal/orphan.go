@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -31,16 +32,15 @@ type Orphan struct {
 func (j *Journal) Orphans() ([]*Orphan, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.usable(); err != nil {
+	names, err := j.foreign()
+	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	if err := j.openDir(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	names, err := j.foreign()
+	alone, err := j.takeAlone()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, err
 	}
+	defer release(alone)
 	var found []*Orphan
 	var busy error
 	for _, name := range names {
@@ -60,16 +60,47 @@ func (j *Journal) Orphans() ([]*Orphan, error) {
 	return found, busy
 }
 
-// foreign lists the slots that are not this process's.
-func (j *Journal) foreign() ([]string, error) {
+// takeTime bounds the waiting for another process that takes entries over, which is a matter of microseconds.
+const takeTime = 250 * time.Millisecond
+
+// takeAlone locks the directory while entries are taken over. Without it, an entry that one process has locked and not
+// marked yet would be taken for a living process's by the next, which would go on as if all were settled.
+func (j *Journal) takeAlone() (*os.File, error) {
 	dir, err := j.dir.Open(".")
 	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	for deadline := time.Now().Add(takeTime); ; time.Sleep(100 * time.Microsecond) {
+		free, err := durable.TryLock(dir)
+		switch {
+		case err == nil && free, errors.Is(err, durable.ErrUnsupported):
+			return dir, nil
+		case err != nil:
+			dir.Close()
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		case time.Now().After(deadline):
+			dir.Close()
+			return nil, ErrSettling
+		}
+	}
+}
+
+// foreign lists the slots that are not this process's. Errors: ErrUnavailable, ErrClosed. The caller holds the lock.
+func (j *Journal) foreign() ([]string, error) {
+	if err := j.usable(); err != nil {
 		return nil, err
+	}
+	if err := j.openDir(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	dir, err := j.dir.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer dir.Close()
 	all, err := dir.Readdirnames(-1)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	var names []string
 	for _, name := range all {
@@ -104,7 +135,7 @@ func (j *Journal) takeOver(name string) (*Orphan, error) {
 		dead, err = true, nil
 	}
 	if err != nil || !dead {
-		return nil, errors.Join(err, j.leaveTo(f))
+		return nil, errors.Join(err, j.leaveTo(f, info.Size()))
 	}
 	o, err := j.open(name, f, info.Size())
 	if o == nil {
@@ -113,18 +144,22 @@ func (j *Journal) takeOver(name string) (*Orphan, error) {
 	return o, err
 }
 
-// leaveTo closes a slot that another process holds, and says whether that process is only settling it.
-func (j *Journal) leaveTo(f *os.File) error {
+// leaveTo closes a slot that another process holds, and says whether it is to be waited for: that process is only settling
+// it, or the one that wrote it is gone and has left its lock, for a moment, to a child that it had just made.
+func (j *Journal) leaveTo(f *os.File, size int64) error {
 	defer f.Close()
 	care := make([]byte, 1)
 	if _, err := f.ReadAt(care, int64(careAt)); err == nil && care[0] == settling {
+		return ErrSettling
+	}
+	if state, e, err := decode(f, size); err == nil && state != nothing && e.Place != "" && e.Place == place() && gone(e.PID) {
 		return ErrSettling
 	}
 	return nil
 }
 
 func (j *Journal) open(name string, f *os.File, size int64) (*Orphan, error) {
-	if !j.stands(&slot{name: name, file: f}) {
+	if !durable.Stands(j.dir, name, f) {
 		return nil, nil // settled and removed by somebody else in between
 	}
 	state, e, err := decode(f, size)
@@ -169,8 +204,6 @@ func (o *Orphan) end(remove func(*os.Root) error) error {
 	return nil
 }
 
-// Release gives the entry back unsettled, for the next who looks.
-func (o *Orphan) Release() {
-	_ = mark(o.file, careAt, nothing) // who finds it marked and unlocked takes it all the same
-	release(o.file)
-}
+// Release gives the entry back unsettled, for the next who looks. It stays marked: for the moment between two steps it
+// would be a living process's entry for others, and who finds it marked and unlocked takes it.
+func (o *Orphan) Release() { release(o.file) }

@@ -14,12 +14,16 @@ import (
 
 // Entry is one mutation in flight.
 type Entry struct {
-	PID   int       `json:"pid"`
+	PID int `json:"pid"`
+	// Place is where PID means something; "": nobody knows.
+	Place string    `json:"place,omitempty"`
 	Began time.Time `json:"began"`
 	// Files is empty for a command, of which nobody knows beforehand what it will change.
 	Files []File `json:"files,omitempty"`
 	// Before is what the changes of a command are told from after a crash. It means nothing here.
 	Before []byte `json:"before,omitempty"`
+	// Ends are the last lines of the ledger when a command began. They mean nothing here.
+	Ends []string `json:"ends,omitempty"`
 	// Lines are those of the record, as ledger.Draft gives them.
 	Lines [][]byte `json:"-"`
 }

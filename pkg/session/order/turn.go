@@ -39,6 +39,16 @@ func (t *Turn) Wait(ctx context.Context) error {
 	return nil
 }
 
+// Ready reports whether the turn's Wait would return at once.
+func (t *Turn) Ready() bool {
+	select {
+	case <-t.ready:
+		return true
+	default:
+		return false
+	}
+}
+
 // Leave takes a call out of the order that was put to the operator: later calls go on, and are judged
 // on the state that they find. The call itself goes on too, in no order any more.
 func (t *Turn) Leave() { t.release() }

@@ -122,12 +122,28 @@ func makePlace(path string, from int, directory bool) {
 }
 
 func putMask(mask Mask, trees []int) {
+	step, errno := "", syscall.Errno(0)
 	if mask.Kind == Writable {
-		put(trees[mask.Tree], mask.Path)
-		return
+		step, errno = putBack(trees[mask.Tree], mask.Path)
+	} else {
+		step, errno = lay(mask)
 	}
-	step, errno := lay(mask)
 	must(errno, step, mask.Path)
+}
+
+// putBack shows a tree in its own place, if what stands there is still the same:
+// somebody may have replaced it since the tree was taken.
+func putBack(tree int, path string) (step string, errno syscall.Errno) {
+	target, errno := openat2(path, oPath)
+	if errno != 0 {
+		return "open", errno
+	}
+	defer syscall.Close(target)
+	var taken, stands syscall.Stat_t
+	if syscall.Fstat(tree, &taken) != nil || syscall.Fstat(target, &stands) != nil || taken.Dev != stands.Dev || taken.Ino != stands.Ino {
+		return "find again", syscall.ESTALE
+	}
+	return "mount on", attach(tree, target)
 }
 
 // lay puts a mask on what is there, or says which step failed.

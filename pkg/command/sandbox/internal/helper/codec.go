@@ -38,6 +38,7 @@ func (p *Plan) walk(w walker) {
 		small(w, &m.Tree)
 		w.text(&m.Content)
 	})
+	small(w, &p.MaxPID)
 	small(w, &p.Loopback)
 	w.number(&p.Landlock.Tree)
 	w.number(&p.Landlock.File)

@@ -11,10 +11,10 @@ import (
 func whole() *helper.Plan {
 	return &helper.Plan{
 		Devices: []string{"/dev/null"}, Trees: []string{"/w", "/w/a\nb"}, Kept: []string{"/tmp/w"},
-		Covers:   []helper.Cover{{Path: "/tmp", Tree: 1}, {Path: "/run", Tree: helper.Empty}},
-		Links:    []helper.Link{{Path: "/run/shm", Target: "/dev/shm"}},
-		Masks:    []helper.Mask{{Kind: helper.Writable, Path: "/w", Tree: 1}, {Kind: helper.Content, Path: "/w/x", Content: "\x00"}},
-		Loopback: 1, Landlock: helper.Landlock{Tree: 1 << 63, File: 2, Scoped: 3, Allowed: []string{"/w"}},
+		Covers: []helper.Cover{{Path: "/tmp", Tree: 1}, {Path: "/run", Tree: helper.Empty}},
+		Links:  []helper.Link{{Path: "/run/shm", Target: "/dev/shm"}},
+		Masks:  []helper.Mask{{Kind: helper.Writable, Path: "/w", Tree: 1}, {Kind: helper.Content, Path: "/w/x", Content: "\x00"}},
+		MaxPID: 500, Loopback: 1, Landlock: helper.Landlock{Tree: 1 << 63, File: 2, Scoped: 3, Allowed: []string{"/w"}},
 		Filter: []byte{1, 0, 255}, Dir: "/w", Device: 1 << 40, Inode: 7, Path: "/bin/sh", Args: []string{"sh", "-c", ""}, Env: []string{"A=b"},
 	}
 }

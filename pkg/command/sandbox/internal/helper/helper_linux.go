@@ -28,6 +28,9 @@ func run() {
 		syscall.Exit(1) // the server is gone
 	}
 	must(prctl(prSetDumpable, 0, 0), "hide the helper", "")
+	if plan.MaxPID != 0 {
+		limitPIDs(plan.MaxPID)
+	}
 	arrange(&plan)
 	if plan.Loopback != 0 {
 		raiseLoopback()
@@ -93,6 +96,21 @@ func must(errno syscall.Errno, step, path string) {
 	}
 	say(Failed, uint32(errno), step)
 	syscall.Exit(1)
+}
+
+// limitPIDs sets the greatest process id of this namespace, while /proc can
+// still be written. That it cannot is no fault: the server counts as well.
+func limitPIDs(greatest uint32) {
+	fd, err := syscall.Open("/proc/sys/kernel/pid_max", syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	var digits []byte
+	for ; greatest > 0; greatest /= 10 {
+		digits = append([]byte{byte('0' + greatest%10)}, digits...)
+	}
+	_, _ = syscall.Write(fd, digits)
+	syscall.Close(fd)
 }
 
 // enter makes the directory the working one: by its path in the new view, for

@@ -18,6 +18,9 @@ type Plan struct {
 	Links []Link
 	// Masks are put in place one after the other, so the outer ones come first.
 	Masks []Mask
+	// MaxPID is the greatest process id that there can be, 0 for any: process ids
+	// are threads, too. It is only for kernels where each namespace has its own.
+	MaxPID uint32
 	// Loopback is 1 to bring up the only interface of a network namespace.
 	Loopback uint8
 	// Landlock is the second wall.

@@ -1,0 +1,206 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// behind starts a command in the background and returns its id and that of its
+// output.
+func (a agent) behind(session, line string) (id, artifact string) {
+	a.t.Helper()
+	r := a.ok("execute_command", args{"session": session, "command": line, "background": true})
+	return r.str("command_id"), r.str("artifact_id")
+}
+
+// job is a command in the background as list_commands shows it.
+func (a agent) job(session, id string) map[string]any {
+	a.t.Helper()
+	listed, _ := a.ok("list_commands", args{"session": session}).Fields["commands"].([]any)
+	for _, each := range listed {
+		if job, _ := each.(map[string]any); job["command_id"] == id {
+			return job
+		}
+	}
+	a.t.Fatalf("no command %s: %v", id, listed)
+	return nil
+}
+
+// endedJob is the job when it has ended by itself.
+func (a agent) endedJob(session, id string) (job map[string]any) {
+	a.t.Helper()
+	eventually(a.t, "the command in the background ends", func() bool {
+		job = a.job(session, id)
+		return job["running"] == false
+	})
+	return job
+}
+
+// changed are the paths of changed files, with a mark at those out of scope.
+func changed(fields map[string]any) (paths []string) {
+	list, _ := fields["changed_files"].([]any)
+	for _, each := range list {
+		file, _ := each.(map[string]any)
+		path, _ := file["path"].(string)
+		if file["in_scope"] == false {
+			path = "!" + path
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// Two commands in the background overlap with each other and with a write of
+// the agent: each change is charged to whom it is, what is out of scope cannot
+// be written or is told as a violation when the command ends, and another
+// session can neither see nor end them.
+func TestBackgroundOutOfScope(t *testing.T) {
+	for _, m := range machines(t) {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkspace(t)
+			w.write("src/one/a.txt", "1\n")
+			a := w.startedOn(m, unjudged).agent()
+			session, docs := a.selects("INT-001"), a.selects("INT-002")
+			w.write("other/keep.md", "keep\n")
+			const wait = "until [ -e src/go ]; do sleep 0.05; done; "
+			first, _ := a.behind(session, wait+"echo x >> src/one/a.txt; echo x | tee other/made.md; echo x | tee -a other/keep.md; true")
+			second, _ := a.behind(docs, strings.Replace(wait, "src/go", "src/then", 1)+"echo y > docs/second.md")
+			a.refused("FILE_NOT_FOUND", "stop_command", args{"session": docs, "command_id": first})
+			if seen := fmt.Sprint(a.ok("list_commands", args{"session": docs}).Fields["commands"]); strings.Contains(seen, first) {
+				t.Errorf("another session sees the command: %s", seen)
+			}
+			a.ok("write_to_file", args{"session": session, "path": "src/mine.txt", "content": "mine\n"})
+			w.write("src/go", "") // an editor outside, whom nobody can tell from the commands
+			one := a.endedJob(session, first)
+			w.write("src/then", "")
+			two := a.endedJob(docs, second)
+			want := []string{"src/go", "src/one/a.txt"}
+			if m.level == "none" {
+				want = append([]string{"!other/keep.md", "!other/made.md"}, want...)
+				w.wantRecord(`"kind":"command"`, first, `"violations":[`, `"path":"other/keep.md"`)
+			} else {
+				w.want("other/keep.md", "keep\n")
+			}
+			if got := changed(one); !slices.Equal(got, want) {
+				t.Errorf("the first changed %q, want %q", got, want)
+			}
+			if got := changed(two); !slices.Contains(got, "docs/second.md") || slices.Contains(got, "src/one/a.txt") {
+				t.Errorf("the second changed %q", got)
+			}
+			if _, err := os.Stat(w.path("other/made.md")); (err == nil) != (m.level == "none") {
+				t.Errorf("other/made.md: %v", err)
+			}
+			w.want("src/one/a.txt", "1\nx\n")
+			w.want("src/mine.txt", "mine\n")
+			w.wantRecord(`"kind":"mutation"`, `"path":"src/mine.txt"`)
+			if twice := w.records(`"kind":"command"`, `"path":"src/mine.txt"`); len(twice) > 0 {
+				t.Errorf("the agent's write is charged to a command: %s", twice)
+			}
+			w.wantRecord(`"kind":"command"`, `"started":true`, first)
+			w.wantRecord(`"kind":"command"`, first, `"path":"src/one/a.txt"`)
+		})
+	}
+}
+
+// A command in the background that prints without end is kept up to the cap,
+// can be read meanwhile, and is ended by its session, with all that is left.
+func TestBackgroundOutput(t *testing.T) {
+	for _, m := range machines(t) {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkspace(t)
+			p := w.startedOn(m, unjudged, "ORCHESTRA_COMMANDS_OUTPUT_CAP=3MiB")
+			a := p.agent()
+			session := a.selects("INT-001")
+			before := peakMemory(t, p)
+			id, artifact := a.behind(session, "setsid yes | tr y z")
+			eventually(t, "the output is full", func() bool {
+				r := a.ok("read_command_output", args{"session": session, "artifact_id": artifact, "tail": 1})
+				return r.Fields["total_bytes"] == float64(3<<20) && r.Fields["running"] == true
+			})
+			if r := a.ok("read_command_output", args{"session": session, "artifact_id": artifact, "byte_offset": 3<<20 - 4, "limit": 100}); r.str("content") != "z\nz\n" {
+				t.Errorf("the end: %q", r.str("content"))
+			}
+			files, _ := filepath.Glob(w.path(".orchestration/cache/output/*"))
+			for _, name := range files {
+				if info, err := os.Stat(name); err != nil || info.Size() > 3<<20+4096 {
+					t.Errorf("%s has %d bytes (%v)", name, info.Size(), err)
+				}
+			}
+			if stopped := a.ok("stop_command", args{"session": session, "command_id": id}); stopped.Fields["running"] != false {
+				t.Errorf("%v", stopped.Fields)
+			}
+			if left := w.left(p); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+			if grown := peakMemory(t, p) - before; grown > 24<<20*slowness {
+				t.Errorf("it cost %d MiB", grown>>20)
+			}
+			w.wantRecord(`"kind":"command"`, id, `"ended_by":"stopped by its session"`)
+		})
+	}
+}
+
+// A command in the background does not outlive its intent or its server,
+// however that ends. Below the level full, what a killed server leaves is ended
+// by the next.
+func TestBackgroundEnds(t *testing.T) {
+	ends := map[string]func(w *workspace, p *process){
+		"end of input": func(_ *workspace, p *process) { p.end() },
+		"SIGTERM": func(_ *workspace, p *process) {
+			_ = p.cmd.Process.Signal(syscall.SIGTERM)
+			p.exits()
+		},
+		"SIGKILL": func(_ *workspace, p *process) { p.kill() },
+		"intent done": func(w *workspace, _ *process) {
+			w.write(".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "IN_PROGRESS", "DONE", 1))
+		},
+	}
+	for _, m := range machines(t) {
+		for name, end := range ends {
+			if m.level != "full" && name != "SIGKILL" && os.Getenv("ORCHESTRA_LONG") == "" {
+				continue
+			}
+			t.Run(m.name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorkspace(t)
+				p := w.startedOn(m, unjudged)
+				a := p.agent()
+				session := a.selects("INT-001")
+				a.behind(session, daemons+"echo x > src/by-command.txt; sleep 300")
+				// The daemons, the shell that starts them or what it waits with, and the helper of the level full.
+				eventually(t, "the daemons run", func() bool { return strings.Count(readAll(w.path("src/pids")), "\n") == daemonCount })
+				eventually(t, "the file is there", func() bool { return readAll(w.path("src/by-command.txt")) == "x\n" })
+				if left := w.left(p); len(left) <= daemonCount {
+					t.Fatalf("the test shows nothing: %q", left)
+				}
+				end(w, p)
+				recorded, but := `"kind":"command"`, []*process{p}
+				if name == "SIGKILL" {
+					recorded = `"kind":"recovered"`
+					if m.level == "full" {
+						eventually(t, "nothing is left", func() bool { return len(w.left()) == 0 })
+					}
+					t.Logf("a killed server leaves at the level %s: %q", m.level, w.left())
+					next := w.startedOn(m, unjudged)
+					next.agent().ok("execute_command", args{"session": session, "command": "true"})
+					but = append(but, next)
+				}
+				eventually(t, "nothing is left", func() bool { return len(w.left(but...)) == 0 })
+				eventually(t, "the end is recorded", func() bool { return len(w.records(recorded, `"path":"src/by-command.txt"`)) == 1 })
+			})
+		}
+	}
+}
+
+func readAll(name string) string {
+	content, _ := os.ReadFile(name)
+	return string(content)
+}

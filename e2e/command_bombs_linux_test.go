@@ -1,0 +1,207 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/cgroup"
+)
+
+const (
+	// bombLimit is how many processes a command may have in these tests.
+	bombLimit = 100
+	// bombBound holds the server with all that it starts, whatever it does
+	// itself, where the machine has control groups.
+	bombBound = 1500
+)
+
+// bomb makes processes without end.
+type bomb struct{ name, line string }
+
+func bombs() []bomb {
+	return []bomb{
+		{"the classic one", ":(){ :|:& };:"},
+		{"python", `python3 -c 'import os, time
+while True:
+    try: os.fork()
+    except OSError: time.sleep(0.01)'`},
+		{"sessions of their own", "while :; do setsid sleep 300 & done 2> /dev/null"},
+		{"sessions, and parents that end", `export F='setsid -f sh -c "$F"; setsid -f sh -c "$F"; sleep 300'; sh -c "$F"`},
+		{"deaf to SIGTERM", `trap "" TERM HUP INT; b() { (trap "" TERM HUP INT; while :; do sleep 100; done) & b & b; }; b`},
+		{"without an environment", `while :; do env -i PATH="$PATH" setsid sh -c 'sleep 300' & done 2> /dev/null`},
+	}
+}
+
+// A fork bomb meets its limit at every level, whatever holds it there: the
+// answer says so, another session is served meanwhile, and nothing is left.
+func TestForkBombs(t *testing.T) {
+	pids := readFile(t, "/proc/sys/kernel/pid_max")
+	for i, m := range machines(t) {
+		if testing.Short() && i > 0 {
+			continue
+		}
+		for _, m := range []machine{m, m.ungrouped()} {
+			t.Run(m.name, func(t *testing.T) {
+				tried := bombs()
+				switch {
+				case os.Getenv("ORCHESTRA_LONG") != "":
+				case m.limit == "":
+					tried = tried[:1]
+				default:
+					tried = tried[1+i : 2+i]
+				}
+				bombed(t, m, tried)
+			})
+		}
+	}
+	if now := readFile(t, "/proc/sys/kernel/pid_max"); now != pids {
+		t.Errorf("the machine's greatest process id was %s and is %s", pids, now)
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(content))
+}
+
+func bombed(t *testing.T, m machine, tried []bomb) {
+	w := newWorkspace(t)
+	p := w.bounded(m, "ORCHESTRA_COMMANDS_MAX_PROCESSES="+fmt.Sprint(bombLimit), unjudged)
+	a := p.agent()
+	session, other := a.selects("INT-001"), a.selects("INT-005")
+	timeout := 3 // a group only refuses
+	if m.limit != "" {
+		timeout = 30
+	}
+	for _, b := range tried {
+		w.write("src/kept.txt", b.name)
+		begun := time.Now()
+		p.send(callLine("bomb", "execute_command", args{"session": session, "timeout": timeout, "command": ": a bomb; " + b.line}))
+		r, served, most := p.meanwhile("bomb", w, other)
+		t.Logf("%s: %v, %d processes seen, %d reads served meanwhile, %v", b.name, time.Since(begun).Round(time.Millisecond), most, served, r.Fields["process_limit"])
+		if served == 0 {
+			t.Errorf("%s: nobody else was served", b.name)
+		}
+		if r.IsError || r.str("sandbox") != m.level {
+			t.Errorf("%s: %s", b.name, r.text())
+		}
+		limit, _ := r.Fields["process_limit"].(map[string]any)
+		if limit["max"] != float64(bombLimit) || limit["reached"] != true || m.limit != "" && limit["by"] != m.limit {
+			t.Errorf("%s: %v, took %v", b.name, limit, time.Since(begun))
+		}
+		if said := fmt.Sprint(r.Fields["warnings"]); !strings.Contains(said, fmt.Sprint(bombLimit)) {
+			t.Errorf("%s: the result does not name the limit: %s", b.name, said)
+		}
+		eventually(t, b.name+": nothing is left", func() bool { return len(w.left(p)) == 0 })
+		w.want("src/kept.txt", b.name)
+		if r := a.ok("execute_command", args{"session": session, "command": "echo still here"}); r.str("output") != "still here\n" {
+			t.Errorf("%s: the next command says %q", b.name, r.str("output"))
+		}
+	}
+	if zombies := children(t, p, "Z"); len(zombies) > 0 {
+		t.Errorf("%d processes that nobody has taken leave of", len(zombies))
+	}
+	w.wantRecord(`"kind":"command"`, "a bomb")
+}
+
+// bounded is startedOn, in a control group that holds whatever the program does.
+func (w *workspace) bounded(m machine, env ...string) *process {
+	w.t.Helper()
+	cmd := w.serves(m)
+	leave := func() error { return nil }
+	if parent, err := cgroup.Find(); err == nil {
+		group, err := parent.New("e2e-"+filepath.Base(filepath.Dir(w.home))+"-"+fmt.Sprint(os.Getpid()), bombBound)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.t.Cleanup(func() {
+			if err := group.Remove(); err != nil {
+				w.t.Errorf("the bombs left something: %v", err)
+				defuse(group)
+			}
+		})
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if leave, err = group.Enter(cmd.SysProcAttr); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	p := w.startAs(cmd, append(m.env, env...)...)
+	if err := leave(); err != nil {
+		w.t.Fatal(err)
+	}
+	return p.initialized()
+}
+
+// defuse ends what a test has let go: without it the machine would be no good.
+func defuse(group *cgroup.Group) {
+	group.Seal()
+	for range 100 {
+		for _, pid := range group.Processes() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if group.Remove() == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// meanwhile reads a file in another session until the answer to a call comes,
+// and says how often that was answered before, and how many processes of the
+// workspace were seen at most.
+func (p *process) meanwhile(id any, w *workspace, session string) (r answer, served, most int) {
+	p.t.Helper()
+	for i := 0; ; i++ {
+		read := fmt.Sprintf("read%d", i)
+		p.send(callLine(read, "read_file", args{"path": "src/a.txt", "session": session}))
+		for {
+			m, ok := p.next()
+			if !ok {
+				p.t.Fatalf("the program ended\n%s", p.log)
+			}
+			if fmt.Sprint(m.ID) == fmt.Sprint(id) {
+				r = m.result(p.t)
+			}
+			if m.ID == read {
+				break
+			}
+		}
+		if r.t != nil {
+			return r, served, most
+		}
+		served++
+		most = max(most, len(w.left(p)))
+	}
+}
+
+// children are the processes that have the program as their parent and are in
+// one of the states.
+func children(t *testing.T, p *process, states string) (pids []string) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		stat, _ := os.ReadFile(name)
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 1 && fields[1] == fmt.Sprint(p.cmd.Process.Pid) && strings.Contains(states, fields[0]) {
+			pids = append(pids, filepath.Base(filepath.Dir(name)))
+		}
+	}
+	slices.Sort(pids)
+	return pids
+}

@@ -1,0 +1,135 @@
+package cgroup_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/cgroup"
+)
+
+// here is a place for groups, with the version that this machine has. Where it
+// must have one, MACHINE_LIMIT says so (e2e/machines).
+func here(t *testing.T) *cgroup.Parent {
+	t.Helper()
+	parent, err := cgroup.Find()
+	if want := os.Getenv("MACHINE_LIMIT"); want != "" && (err == nil) != (want == "cgroup") {
+		t.Fatalf("the limit is to be %s: %v", want, err)
+	}
+	if err != nil {
+		if !errors.Is(err, cgroup.ErrNone) {
+			t.Errorf("another kind of error: %v", err)
+		}
+		t.Logf("no groups here: %v", err)
+		return nil
+	}
+	t.Logf("groups of version %d", parent.Version())
+	return parent
+}
+
+// start runs a shell in a group.
+func start(t *testing.T, g *cgroup.Group, script string) (*exec.Cmd, io.WriteCloser) {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	leave, err := g.Enter(cmd.SysProcAttr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := leave(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, in
+}
+
+func TestAGroupHoldsWhatIsStartedInIt(t *testing.T) {
+	parent := here(t)
+	if parent == nil {
+		return
+	}
+	g, err := parent.New(fmt.Sprintf("test.%d", os.Getpid()), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The shell ends when it may not fork; what it has started stays. It begins when
+	// the thread that started it has left the group, where that counts too.
+	cmd, in := start(t, g, "read go; for i in 1 2 3 4 5 6 7 8; do setsid sleep 600 < /dev/null > /dev/null 2>&1 & done")
+	fmt.Fprintln(in, "go")
+	_ = cmd.Wait()
+	if n := len(g.Processes()); n != 3 || g.Refused() == 0 {
+		t.Errorf("%d processes, %d refused", n, g.Refused())
+	}
+	for _, own := range g.Processes() {
+		if own == os.Getpid() {
+			t.Error("this process is in it too")
+		}
+	}
+	g.Seal()
+	if err := g.Remove(); err == nil {
+		t.Error("a group was removed with what is in it")
+	}
+	found := parent.Abandoned(func(name string) bool { return strings.HasPrefix(name, "test.") })
+	if len(found) != 1 {
+		t.Fatalf("found: %v", found)
+	}
+	for _, left := range found {
+		if killed := left.Kill(); killed != (parent.Version() == 2) {
+			t.Errorf("killed at once: %v, version %d", killed, parent.Version())
+		}
+		for _, id := range left.Processes() {
+			_ = syscall.Kill(id, syscall.SIGKILL)
+		}
+		in.Close()
+		if err := left.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWhereThereIsNoPlace: what is read says that there is none, or that it is
+// not ours.
+func TestWhereThereIsNoPlace(t *testing.T) {
+	dir := t.TempDir()
+	group := filepath.Join(dir, "own group")
+	if err := os.Mkdir(group, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(path, content string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mount := "30 20 0:26 / " + strings.ReplaceAll(dir, " ", `\040`) + " rw - cgroup2 cgroup2 rw\n"
+	for _, c := range []struct{ what, groups, mounts, control, want string }{
+		{"nothing is mounted", "0::/own group\n", "", "", "no hierarchy"},
+		{"the group is elsewhere", "0::/../other\n", mount, "pids", "not below"},
+		{"no controller is given on", "0::/own group\n", mount, "cpu memory", "does not give the pids controller"},
+		{"only of version 1, without pids", "4:cpu:/own group\n", "30 20 0:26 / /x rw - cgroup cgroup rw,cpu\n", "", "no hierarchy"},
+		{"not a hierarchy at all", "0::/own group\n", mount, "pids cpu", "pids.max"},
+	} {
+		write(filepath.Join(dir, "cgroup"), c.groups)
+		write(filepath.Join(dir, "mountinfo"), c.mounts)
+		write(filepath.Join(dir, "cgroup.subtree_control"), c.control)
+		_, err := cgroup.FindIn(dir, filepath.Join(dir, "no systemd"))
+		if !errors.Is(err, cgroup.ErrNone) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.what, err)
+		}
+	}
+}

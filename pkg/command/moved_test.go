@@ -1,0 +1,39 @@
+//go:build unix
+
+package command_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// TestStartedAgain: a command whose box names a file that is replaced while it
+// is started runs once, with its output, unless that never ends.
+func TestStartedAgain(t *testing.T) {
+	for moved, starts := range map[int]int{0: 1, 1: 2, command.StartsAgain: command.StartsAgain + 1, 1000: command.StartsAgain + 1} {
+		runner, err := command.NewRunner(command.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, err := os.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		tried := runner.MovedAtFirst(moved)
+		result, err := runner.Run(t.Context(), command.Spec{Command: "echo out; read line; echo $line", Input: []byte("in\n"), Dir: dir, Unkept: true})
+		if *tried != starts {
+			t.Errorf("after %d times: %d starts, want %d", moved, *tried, starts)
+		}
+		if moved < starts && (err != nil || result.Output != "out\nin\n") {
+			t.Errorf("after %d times: %v, %+v", moved, err, result)
+		}
+		if moved >= starts && !errors.Is(err, sandbox.ErrMoved) {
+			t.Errorf("after %d times: %v", moved, err)
+		}
+	}
+}

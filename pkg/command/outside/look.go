@@ -1,0 +1,148 @@
+package outside
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxEntries bounds the entries of one directory that are looked at.
+const maxEntries = 256
+
+// stamp is what tells one state of an entry from every other.
+type stamp struct {
+	mode         fs.FileMode
+	uid, gid     uint32
+	size         int64
+	mtime, ctime int64 // nanoseconds since 1970
+	dev, ino     uint64
+}
+
+// State is how the places were at one time.
+type State map[string]stamp
+
+// Look describes the places.
+func Look(places []Place) State {
+	s := make(State, 2*len(places))
+	for i := range places {
+		s.look(&places[i])
+	}
+	return s
+}
+
+func (s State) look(p *Place) {
+	info, err := os.Lstat(p.path)
+	if err != nil {
+		return // absent, or behind a directory that is closed: to the command too
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		s[p.Name] = stampOf(info)
+		if info, err = os.Stat(p.path); err != nil {
+			return
+		}
+	}
+	if !info.IsDir() {
+		s.add(p.Name, info)
+		return
+	}
+	// What happens to a directory's times is told by its entries.
+	of := stampOf(info)
+	of.mtime, of.ctime, of.size = 0, 0, 0
+	s[p.Name+"/"] = of
+	s.entries(p)
+}
+
+// add describes what stands at a place, beside the link that may lead there.
+func (s State) add(name string, info fs.FileInfo) {
+	if _, link := s[name]; link {
+		name += " (where the link leads)"
+	}
+	s[name] = stampOf(info)
+}
+
+// open waits for nobody where a FIFO has come to stand in the place of what was
+// looked at.
+func open(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		file.Close()
+		return nil, errors.Join(err, fs.ErrInvalid)
+	}
+	return file, nil
+}
+
+func (s State) entries(p *Place) {
+	dir, err := open(p.path)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(maxEntries)
+	for _, name := range names {
+		if slices.ContainsFunc(p.quiet, func(beginning string) bool { return strings.HasPrefix(name, beginning) }) {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(p.path, name))
+		if err != nil || info.Mode()&fs.ModeSocket != 0 {
+			continue
+		}
+		one := stampOf(info)
+		if info.IsDir() {
+			one.mtime, one.ctime, one.size = 0, 0, 0
+		}
+		s[p.Name+"/"+name] = one
+	}
+}
+
+// Op is what became of a place.
+type Op string
+
+// The outcomes, as the ledger names them.
+const (
+	Created  Op = "created"
+	Modified Op = "modified"
+	Deleted  Op = "deleted"
+)
+
+// Change is one place that is not as it was.
+type Change struct {
+	Name string
+	Op   Op
+	// Metadata: neither size nor time of modification is another, nor the file.
+	Metadata bool
+	// Kept: it is the same file, of the same size. Known of what a line names.
+	Kept bool
+}
+
+// Changes are what differs from an earlier state, sorted by name.
+func (s State) Changes(before State) []Change {
+	var found []Change
+	for name, now := range s {
+		was, known := before[name]
+		switch {
+		case !known:
+			found = append(found, Change{Name: name, Op: Created})
+		case was != now:
+			same := was.ino == now.ino && was.dev == now.dev && was.size == now.size && was.mtime == now.mtime && was.mode.Type() == now.mode.Type()
+			found = append(found, Change{Name: name, Op: Modified, Metadata: same})
+		}
+	}
+	for name := range before {
+		if _, still := s[name]; !still {
+			found = append(found, Change{Name: name, Op: Deleted})
+		}
+	}
+	for i := range found {
+		found[i].Name = strings.TrimSuffix(found[i].Name, "/")
+	}
+	slices.SortFunc(found, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Op, b.Op)) })
+	return slices.CompactFunc(found, func(a, b Change) bool { return a.Name == b.Name })
+}

@@ -1,0 +1,196 @@
+package outside
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Bounds of what is made of one line.
+const (
+	maxWords   = 400
+	maxBases   = 8
+	maxScripts = 4
+	maxScript  = 64 << 10 // bytes of one
+	maxNamed   = 400      // paths that are tried
+)
+
+// Line is what a command's line says.
+type Line struct {
+	// Workspace and Dir are absolute and free of links: the root, and where the
+	// line starts.
+	Workspace, Dir string
+	// Environ is the environment: it says where the home is.
+	Environ []string
+	// Text is the line, and Words are those in it that are known without
+	// quotes and escapes.
+	Text  string
+	Words []string
+	// Open are absolute paths that the command may change.
+	Open []string
+	// Others: it may act by another user's rights (sudo).
+	Others bool
+}
+
+// Named are the paths outside of the workspace that a line names: its words,
+// also behind = and options, and where the small files of the workspace that it
+// names, as scripts, have them as they are. A word can stand in any directory
+// that the line names.
+type Named struct {
+	line  Line
+	home  string
+	words []string
+	bases []string
+}
+
+// Name reads a line. It reads files of the workspace, and changes nothing.
+func Name(line Line) *Named {
+	n := &Named{line: line, home: lookup(line.Environ, "HOME"), bases: []string{line.Dir}}
+	n.add(line.Words...)
+	n.text(line.Text)
+	scripts := 0
+	for _, word := range slices.Clone(n.words) {
+		at, err := filepath.EvalSymlinks(n.absolute(line.Dir, word))
+		if err != nil {
+			continue
+		}
+		info, err := os.Lstat(at)
+		switch {
+		case err != nil:
+		case info.IsDir() && len(n.bases) < maxBases && !slices.Contains(n.bases, at):
+			n.bases = append(n.bases, at)
+		case info.Mode().IsRegular() && info.Size() <= maxScript && scripts < maxScripts && n.inside(at):
+			scripts++
+			n.script(at)
+		}
+	}
+	if slices.Contains(n.words, "cd") && n.home != "" && len(n.bases) < maxBases { // alone it leads home
+		n.bases = append(n.bases, n.home)
+	}
+	return n
+}
+
+func (n *Named) script(path string) {
+	file, err := open(path)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	if content, err := io.ReadAll(io.LimitReader(file, maxScript)); err == nil {
+		n.text(string(content))
+	}
+}
+
+// text takes what looks like a path out of a text.
+func (n *Named) text(text string) {
+	text = strings.NewReplacer("${HOME}", "~", "$HOME", "~", `\ `, " ").Replace(text)
+	for _, field := range strings.FieldsFunc(text, separates) {
+		if strings.Contains(field, "/") || field == "~" || field == ".." {
+			n.add(field)
+		}
+	}
+}
+
+func separates(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`;|&<>()[]{}*?,:=\\$#!", r) }
+
+// add takes words, and what stands in them behind = and : and a short option.
+func (n *Named) add(words ...string) {
+	for _, word := range words {
+		parts := []string{word}
+		if strings.ContainsAny(word, "=:") {
+			parts = append(parts, strings.FieldsFunc(word, func(r rune) bool { return r == '=' || r == ':' })...)
+		}
+		if at := strings.IndexAny(word, "/~"); at > 0 && word[0] == '-' {
+			parts = append(parts, word[at:])
+		}
+		for _, part := range parts {
+			if part != "" && len(part) < 4096 && len(n.words) < maxWords && !slices.Contains(n.words, part) {
+				n.words = append(n.words, part)
+			}
+		}
+	}
+}
+
+// absolute is where a word leads from a directory.
+func (n *Named) absolute(dir, word string) string {
+	switch {
+	case n.home != "" && (word == "~" || strings.HasPrefix(word, "~/")):
+		return filepath.Join(n.home, word[1:])
+	case filepath.IsAbs(word):
+		return filepath.Clean(word)
+	}
+	return filepath.Join(dir, word)
+}
+
+// paths are those that the words lead to as links stand now.
+func (n *Named) paths() []string {
+	var found []string
+	tried := map[string]bool{}
+	for _, base := range n.bases { // the first has all that is absolute
+		for _, word := range n.words {
+			at := n.absolute(base, word)
+			if tried[at] || len(tried) >= maxNamed {
+				continue
+			}
+			tried[at] = true
+			for _, path := range real(at, 8) {
+				if !slices.Contains(found, path) && n.concerns(path) {
+					found = append(found, path)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// real are the names without links for a path: the path itself, of a link what
+// it leads to, and of what does not exist the first that does not.
+func real(path string, links int) []string {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		for missing := filepath.Dir(path); ; missing = filepath.Dir(missing) {
+			above, err := filepath.EvalSymlinks(filepath.Dir(missing))
+			if err == nil {
+				way, _ := filepath.Rel(filepath.Dir(missing), path)
+				return []string{filepath.Join(above, way), filepath.Join(above, filepath.Base(missing))}
+			}
+			if missing == filepath.Dir(missing) {
+				return nil
+			}
+		}
+	}
+	at := filepath.Join(dir, filepath.Base(path))
+	target, err := os.Readlink(at)
+	if err != nil || links == 0 {
+		return []string{at}
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(dir, target)
+	}
+	return append([]string{at}, real(target, links-1)...)
+}
+
+func (n *Named) inside(path string) bool { return holds(n.line.Workspace, path) }
+
+// concerns reports whether a path is to be looked at.
+func (n *Named) concerns(path string) bool {
+	if n.inside(path) || holds(path, n.line.Workspace) && path == string(filepath.Separator) {
+		return false
+	}
+	for _, kernels := range []string{"/proc", "/sys", "/dev"} {
+		if holds(kernels, path) && !holds("/dev/shm", path) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(n.line.Open, func(open string) bool { return holds(open, path) })
+}
+
+// holds reports whether a path is a directory or something below it.
+func holds(dir, path string) bool {
+	if dir == "" || path == dir {
+		return path == dir
+	}
+	return strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}

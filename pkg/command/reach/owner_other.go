@@ -1,0 +1,8 @@
+//go:build !unix
+
+package reach
+
+import "io/fs"
+
+// ownedByUs reports false: there are no locks here that tell who lives.
+func ownedByUs(fs.FileInfo) bool { return false }

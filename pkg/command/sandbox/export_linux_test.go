@@ -1,0 +1,5 @@
+package sandbox
+
+// StartLandlockAs is Start at Landlock with no more than what a version of the
+// kernel's interface has.
+var StartLandlockAs = startLandlockAs

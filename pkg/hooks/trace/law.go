@@ -1,0 +1,155 @@
+package trace
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Law says what one command may change in the workspace, and why not the rest.
+type Law struct {
+	// Intent names the intent, and Scope are its globs; nil is everything.
+	Intent string
+	Scope  *intent.Scope
+	Ignore *intent.Ignore // nil has no rules
+	// Named are the targets of redirections that the gate has let pass.
+	Named []string
+	// Build says whether a path is meant for the output of builds; nil: none is.
+	Build func(path string) bool
+	// Git: a git command stands in the line and may write .git, so what its
+	// history is may change.
+	Git bool
+}
+
+// Objection says why a command may not change a path; "" if it may.
+func (l *Law) Objection(path string) string {
+	switch {
+	case slices.Contains(l.Named, path):
+		return ""
+	case GitState(path):
+		if l.Git {
+			return ""
+		}
+		return "it is part of git's history, which only a git command in the line may change"
+	case workspace.Protect(path) == workspace.ProtectNever:
+		return "it belongs to the governance files or to git"
+	}
+	if l.Ignore != nil {
+		if rule, ok := l.Ignore.Secret(path); ok {
+			return fmt.Sprintf("it is out of reach for every tool (%s:%d)", rule.File, rule.Line)
+		}
+		if rule, ok := l.Ignore.PathBlocked(path); ok {
+			return fmt.Sprintf("it is closed to changes (%s:%d)", rule.File, rule.Line)
+		}
+	}
+	if l.Build != nil && l.Build(path) {
+		return ""
+	}
+	if workspace.Protect(path) == workspace.ProtectProgramConfig {
+		return "it can make other programs run code or grant rights, which needs the operator's approval"
+	}
+	if l.Scope == nil || l.Scope.Match(path) {
+		return ""
+	}
+	if l.Ignore != nil {
+		if _, ok := l.Ignore.Unscoped(path); ok {
+			return ""
+		}
+	}
+	return "it is out of the scope of " + l.Intent
+}
+
+// DetailJudged is the key of what a command's entry in the journal, and the
+// record that settles it after a crash, say of the law that it began under.
+const DetailJudged = "judged_by"
+
+// The keys in it.
+const (
+	judgedScope  = "scope"    // globs; without the key everything is in scope
+	judgedNamed  = "named"    // Law.Named
+	judgedPlaces = "places"   // for build output
+	judgedGit    = "git"      // Law.Git
+	judgedFull   = "enforced" // the kernel let nothing that is there out of scope be changed
+)
+
+// Judged is the law as a detail of the command's entry in the journal. places
+// are those of Build. full: the sandbox lets nothing else be changed.
+func (l *Law) Judged(places []string, full bool) map[string]any {
+	d := map[string]any{}
+	if l.Scope != nil && !l.Scope.Unrestricted() {
+		d[judgedScope] = l.Scope.Globs()
+	}
+	for key, list := range map[string][]string{judgedNamed: l.Named, judgedPlaces: places} {
+		if len(list) > 0 {
+			d[key] = list
+		}
+	}
+	for key, is := range map[string]bool{judgedGit: l.Git, judgedFull: full} {
+		if is {
+			d[key] = true
+		}
+	}
+	return d
+}
+
+// judged is the law that an entry tells of, with the rules of .intentignore as
+// they stand now; nil if it tells of none.
+func judged(intentID string, detail map[string]any, ignore *intent.Ignore) (law *Law, full bool) {
+	d, ok := detail[DetailJudged].(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	law = &Law{Intent: intentID, Ignore: ignore, Named: texts(d[judgedNamed])}
+	if globs := texts(d[judgedScope]); len(globs) > 0 {
+		scope, err := intent.CompileScope(globs)
+		if err != nil {
+			return nil, false // it did compile when the command began
+		}
+		law.Scope = scope
+	}
+	law.Git, _ = d[judgedGit].(bool)
+	full, _ = d[judgedFull].(bool)
+	places := texts(d[judgedPlaces])
+	law.Build = func(name string) bool {
+		return slices.ContainsFunc(places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
+	}
+	return law, full
+}
+
+// texts is a list in a detail, as written or as read from JSON.
+func texts(list any) []string {
+	if as, ok := list.([]string); ok {
+		return as
+	}
+	var found []string
+	all, _ := list.([]any)
+	for _, each := range all {
+		if text, ok := each.(string); ok {
+			found = append(found, text)
+		}
+	}
+	return found
+}
+
+// GitState reports whether a path says what the history of a repository is: its
+// HEAD, branches, tags, stash and index.
+func GitState(name string) bool {
+	at := strings.LastIndex("/"+name, "/.git/")
+	if at < 0 {
+		return false
+	}
+	switch inside := name[at+len(".git/"):]; {
+	case inside == "HEAD", inside == "packed-refs", inside == "index", inside == "refs/stash":
+		return true
+	default:
+		kind := path.Dir(inside)
+		for path.Dir(kind) != "refs" && kind != "." && kind != "/" {
+			kind = path.Dir(kind)
+		}
+		return kind == "refs/heads" || kind == "refs/tags"
+	}
+}

@@ -1,0 +1,52 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+)
+
+// AwaitCommands has wait called before the changes of a command are looked for
+// whose server died: until it returns, processes of the command may go on. It
+// is called before the first call.
+func (r *Recorder) AwaitCommands(wait func()) { r.await = wait }
+
+// SettleLeft is Settle for a server that starts: where nobody has left
+// anything, it only lists two directories and changes nothing. The first
+// change that comes meanwhile waits for it; if it fails, that change tries
+// again, and says why it cannot be made.
+func (r *Recorder) SettleLeft(ctx context.Context) error {
+	if r.settled.Load() || !r.left() {
+		return nil
+	}
+	return r.Settle(ctx)
+}
+
+// left reports whether there may be something to settle.
+func (r *Recorder) left() bool {
+	home, err := durable.OpenOwn(r.files.Root(), orchdir.Name, 0)
+	if err != nil {
+		return false // not initialised, or the first change says what it is
+	}
+	defer home.Close()
+	state, err := durable.OpenOwn(home, "state", 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer state.Close()
+	slots, err := journal.Slots(state)
+	if err != nil || slots {
+		return true
+	}
+	gaps, err := durable.OpenOwn(state, gapDir, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer gaps.Close()
+	names, err := fs.ReadDir(gaps.FS(), ".")
+	return err != nil || len(names) > 0
+}

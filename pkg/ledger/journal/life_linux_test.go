@@ -1,0 +1,35 @@
+package journal_test
+
+import (
+	"errors"
+	"os/exec"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+)
+
+// TestLockThatOutlivesItsProcess: a process was killed when it had just made a child, which has the lock until it
+// becomes another program. Nobody goes on as if that process lived.
+func TestLockThatOutlivesItsProcess(t *testing.T) {
+	dir := t.TempDir()
+	one, other := open(t, dir), open(t, dir)
+	f, err := one.Begin(entryOf("a"))
+	must(t, err)
+	dead := exec.Command("true")
+	must(t, dead.Start())
+	must(t, f.Written(entryOf("a"), dead.Process.Pid))
+	_ = dead.Process.Kill()
+	_ = dead.Wait()
+	if found, err := other.Orphans(); !errors.Is(err, journal.ErrSettling) || len(found) > 0 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	if seen := look(t, dir); len(seen) != 1 || !seen[0].Gone {
+		t.Errorf("seen: %+v", seen)
+	}
+	f.Abandon() // the child is another program now
+	found := orphans(t, other)
+	if len(found) != 1 {
+		t.Fatalf("%v", found)
+	}
+	must(t, found[0].Drop())
+}

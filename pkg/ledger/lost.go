@@ -1,0 +1,164 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Mark is what the ledger ended with at one time: the last line of each segment that is appended to, and the names of
+// its archives. Records that were there then and are not later are a Loss.
+type Mark struct {
+	tail     *Tail
+	archives []string
+}
+
+// Mark notes how the ledger ends now.
+func (l *Ledger) Mark(ctx context.Context) (*Mark, error) {
+	_ = l.Flush(ctx)
+	places, _, err := extentsBut(ctx, l.root, func(string) bool { return true })
+	if err != nil {
+		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
+	}
+	m := &Mark{tail: &Tail{ledger: l, since: l.opts.Clock(), places: map[string]reached{}, given: map[digest]struct{}{}}}
+	for _, place := range places {
+		if place.archived() {
+			m.archives = append(m.archives, place.name)
+			continue
+		}
+		if m.tail.places[place.name], err = m.tail.lastLine(place); err != nil {
+			return nil, fmt.Errorf("mark the end of the ledger: %s: %w", place.name, err)
+		}
+	}
+	return m, nil
+}
+
+// Loss is what the ledger had and has no more.
+type Loss struct {
+	ledger   *Ledger
+	lines    map[digest]bool
+	archives []string
+}
+
+// Lost finds what is gone since the mark: nil if nothing is. A line may have moved to another place in the ledger, as by
+// a rotation or a merge. Lines that elsewhere has are not lost, but on another branch; nil asks nowhere.
+func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
+	loss := &Loss{ledger: m.tail.ledger, lines: map[digest]bool{}, archives: m.archives}
+	for name, at := range m.tail.places {
+		if at.end > 0 && !m.inPlace(name, at) {
+			loss.lines[at.last] = true
+		}
+	}
+	if err := loss.look(ctx); err != nil {
+		return nil, err
+	}
+	if elsewhere != nil && len(loss.lines) > 0 {
+		if err := elsewhere(ctx, func(line []byte, _ string) error {
+			delete(loss.lines, identity(trimEnd(line)))
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		loss.archives = nil // a branch has its own
+	}
+	if loss.none() {
+		return nil, nil
+	}
+	return loss, nil
+}
+
+// inPlace reports whether the last line stands where it stood.
+func (m *Mark) inPlace(name string, at reached) bool {
+	file, info, err := openRegular(m.tail.ledger.root, path.Join(home, name), os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	if info.Size() < at.end || at.end-at.lastAt > maxLineToRead {
+		return false
+	}
+	return (&segment{file: file}).hasLine(at.lastAt, at.end, at.last)
+}
+
+// look leaves what is still not there.
+func (l *Loss) look(ctx context.Context) error {
+	if l.none() {
+		return nil
+	}
+	places, _, err := extents(ctx, l.ledger.root)
+	if err != nil {
+		return fmt.Errorf("look for what the ledger had: %w", err)
+	}
+	l.archives = slices.DeleteFunc(slices.Clone(l.archives), func(name string) bool {
+		return slices.ContainsFunc(places, func(e extent) bool { return e.name == name })
+	})
+	for _, place := range slices.Backward(places) {
+		if len(l.lines) == 0 {
+			return nil
+		}
+		file, size, err := place.open(l.ledger.root)
+		if err != nil {
+			continue // gone, or damaged: what it had is not there
+		}
+		err = takeOut(file, size, l.lines)
+		file.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look for what the ledger had: %s: %w", place.name, err)
+		}
+	}
+	return nil
+}
+
+func (l *Loss) none() bool { return len(l.lines) == 0 && len(l.archives) == 0 }
+
+// Back reports whether all of it is there again.
+func (l *Loss) Back(ctx context.Context) bool { return l.look(ctx) == nil && l.none() }
+
+// String names what is gone.
+func (l *Loss) String() string {
+	var what []string
+	for _, id := range slices.SortedFunc(maps.Keys(l.lines), compareHash) {
+		what = append(what, "the record with hash "+id.String()+" and those before it")
+	}
+	for _, name := range l.archives {
+		what = append(what, home+"/"+name)
+	}
+	return strings.Join(what, ", ")
+}
+
+// Follow has the next record follow the lines that are gone too, as if they were there: a check of the chain then misses
+// them until somebody brings them back.
+func (l *Loss) Follow() {
+	l.ledger.goneLock.Lock()
+	defer l.ledger.goneLock.Unlock()
+	for id := range l.lines {
+		if !slices.Contains(l.ledger.gone, id) {
+			l.ledger.gone = append(l.ledger.gone, id)
+		}
+	}
+}
+
+// followGone puts the lines that are gone among the heads of a segment. Only the writer calls it, before an append.
+func (l *Ledger) followGone(s *segment) {
+	l.goneLock.Lock()
+	defer l.goneLock.Unlock()
+	if len(l.gone) == 0 {
+		return
+	}
+	heads := slices.Concat(s.heads, l.gone)
+	slices.SortFunc(heads, compareHash)
+	s.heads = slices.Compact(heads)
+}
+
+// followed: a record stands that follows them.
+func (l *Ledger) followed() {
+	l.goneLock.Lock()
+	defer l.goneLock.Unlock()
+	l.gone = nil
+}

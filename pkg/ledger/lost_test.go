@@ -1,0 +1,122 @@
+package ledger_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// TestLost: what the ledger had and has no more is found, and what only stands elsewhere in it is not.
+func TestLost(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(w *workspace, l *ledger.Ledger, lines []string)
+		lost bool
+	}{
+		{"nothing", func(*workspace, *ledger.Ledger, []string) {}, false},
+		{"an append", func(w *workspace, l *ledger.Ledger, _ []string) { appendOne(w.t, l, mutation("INT-001", "c")) }, false},
+		{"the same lines in another order, in another file", func(w *workspace, _ *ledger.Ledger, lines []string) {
+			must(w.t, os.Remove(w.path(tracePath)))
+			w.write(tracePath, lines[1]+"\n"+lines[0]+"\n")
+		}, false},
+		{"the lines in the other layout", func(w *workspace, _ *ledger.Ledger, lines []string) {
+			w.write(".orchestration/trace/"+session+".jsonl", strings.Join(lines, "\n")+"\n")
+			must(w.t, os.Remove(w.path(tracePath)))
+		}, false},
+		{"the file is gone", func(w *workspace, _ *ledger.Ledger, _ []string) { must(w.t, os.Remove(w.path(tracePath))) }, true},
+		{"the file is empty", func(w *workspace, _ *ledger.Ledger, _ []string) { must(w.t, os.Truncate(w.path(tracePath), 0)) }, true},
+		{"the last line is gone", func(w *workspace, _ *ledger.Ledger, lines []string) { w.write(tracePath, lines[0]+"\n") }, true},
+		{"the last line is another", func(w *workspace, _ *ledger.Ledger, lines []string) {
+			w.write(tracePath, lines[0]+"\n"+strings.Replace(lines[1], "INT-001", "INT-002", 1)+"\n")
+		}, true},
+		{"all of .orchestration is gone", func(w *workspace, _ *ledger.Ledger, _ []string) { must(w.t, os.RemoveAll(w.path(".orchestration"))) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorkspace(t)
+			l := w.open(ledger.Options{})
+			appendOne(t, l, mutation("INT-001", "a"))
+			appendOne(t, l, mutation("INT-001", "b"))
+			lines, ctx := w.lines(tracePath), context.Background()
+			mark, err := l.Mark(ctx)
+			must(t, err)
+			c.do(w, l, lines)
+			loss, err := mark.Lost(ctx, nil)
+			must(t, err)
+			if (loss != nil) != c.lost {
+				t.Fatalf("lost: %v", loss)
+			}
+			if loss == nil {
+				return
+			}
+			must(t, os.MkdirAll(w.path(".orchestration"), 0o755))
+			if loss.Back(ctx) {
+				t.Error("it is said to be back")
+			}
+			// The next record follows what is gone: the chain does not begin anew.
+			loss.Follow()
+			appendOne(t, l, mutation("INT-001", "c"))
+			appendOne(t, l, mutation("INT-001", "d"))
+			if report := w.verify(); len(report.Problems) == 0 || report.Problems[0].Kind != ledger.ProblemMissing {
+				t.Errorf("verify finds %+v", report.Problems)
+			}
+			var back []ledger.Line
+			for _, line := range lines {
+				back = append(back, ledger.Line{Segment: "agent_trace.jsonl", Data: []byte(line)})
+			}
+			must(t, ledger.PutBack(ctx, w.root, back))
+			if !loss.Back(ctx) {
+				t.Errorf("it is not said to be back: %s", loss)
+			}
+		})
+	}
+}
+
+// TestOnAnotherBranch: lines that git has on a branch are not lost.
+func TestOnAnotherBranch(t *testing.T) {
+	w := newWorkspace(t)
+	l, ctx := w.open(ledger.Options{}), context.Background()
+	appendOne(t, l, mutation("INT-001", "a"))
+	appendOne(t, l, mutation("INT-001", "b"))
+	lines := w.lines(tracePath)
+	mark, err := l.Mark(ctx)
+	must(t, err)
+	w.write(tracePath, lines[0]+"\n")
+	elsewhere := func(has string) ledger.Elsewhere {
+		return func(_ context.Context, visit func([]byte, string) error) error { return visit([]byte(has), "branch x") }
+	}
+	if loss, err := mark.Lost(ctx, elsewhere(lines[0])); err != nil || loss == nil {
+		t.Errorf("%v, %v", loss, err)
+	}
+	if loss, err := mark.Lost(ctx, elsewhere(lines[1])); err != nil || loss != nil {
+		t.Errorf("%v, %v", loss, err)
+	}
+}
+
+// TestALostArchive is found by its name.
+func TestALostArchive(t *testing.T) {
+	w := newWorkspace(t)
+	appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 300, "src")
+	l, ctx := w.open(ledger.Options{SegmentSize: smallSegment}), context.Background()
+	must(t, l.Rotate(ctx))
+	names := w.archives()
+	if len(names) == 0 {
+		t.Fatal("there is no archive")
+	}
+	mark, err := l.Mark(ctx)
+	must(t, err)
+	aside := w.path("aside")
+	must(t, os.Rename(names[0], aside))
+	loss, err := mark.Lost(ctx, nil)
+	must(t, err)
+	if loss == nil || !strings.Contains(loss.String(), filepath.Base(names[0])) {
+		t.Fatalf("%v", loss)
+	}
+	must(t, os.Rename(aside, names[0]))
+	if !loss.Back(ctx) {
+		t.Errorf("%s", loss)
+	}
+}

@@ -1,0 +1,136 @@
+//go:build unix
+
+package server_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// TestRecordsThatACommandTakesAway: the result and the record say so, nothing
+// is changed until they are back, and then all is well.
+func TestRecordsThatACommandTakesAway(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir, withoutSandbox).connect()
+	s := b.selects("INT-001")
+	r := b.call("execute_command", args{"session": s, "command": "cp .orchestration/agent_trace.jsonl src/aside; rm .orchestration/agent_trace.jsonl"})
+	if r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "no longer has the record") {
+		t.Fatalf("%s", r.Text)
+	}
+	e := b.lastRecord(ledger.KindCommand)
+	if !slices.ContainsFunc(e.Violations, func(v ledger.Violation) bool { return v.Kind == "ledger" }) {
+		t.Errorf("violations %+v", e.Violations)
+	}
+	write := args{"session": s, "path": "src/new.txt", "content": "x\n"}
+	if r := b.call("write_to_file", write); r.Object["error_type"] != "LEDGER_UNAVAILABLE" || !strings.Contains(r.Text, "ledger restore") {
+		t.Errorf("afterwards: %s", r.Text)
+	}
+	if r := b.call("execute_command", args{"session": s, "command": "true"}); r.Object["error_type"] != "LEDGER_UNAVAILABLE" {
+		t.Errorf("afterwards: %s", r.Text)
+	}
+	if problems := b.problems(); len(problems) == 0 || problems[0].Kind != ledger.ProblemMissing {
+		t.Errorf("verify: %+v", problems)
+	}
+	b.restoreLedger()
+	b.ok("write_to_file", write)
+	if problems := b.problems(); len(problems) > 0 {
+		t.Errorf("verify: %+v", problems)
+	}
+}
+
+// TestRecordsThatACommandTakesAwayDegraded: changes go on, and the chain still
+// misses what is gone.
+func TestRecordsThatACommandTakesAwayDegraded(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir, withoutSandbox, degraded).connect()
+	s := b.selects("INT-001")
+	b.call("execute_command", args{"session": s, "command": "cp .orchestration/agent_trace.jsonl src/aside; rm .orchestration/agent_trace.jsonl"})
+	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
+	if problems := b.problems(); len(problems) != 1 || problems[0].Kind != ledger.ProblemMissing {
+		t.Errorf("verify: %+v", problems)
+	}
+	b.restoreLedger()
+}
+
+// TestASwitchTakesNoRecordsAway: another branch has another ledger, and the
+// records of the first are safe on it.
+func TestASwitchTakesNoRecordsAway(t *testing.T) {
+	dir := newWorkspace(t)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	for _, name := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
+		t.Setenv(name+"_NAME", "a")
+		t.Setenv(name+"_EMAIL", "a@example.org")
+	}
+	git := func(arguments ...string) {
+		t.Helper()
+		cmd := exec.Command("git", arguments...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", arguments, err, out)
+		}
+	}
+	write(t, dir, ".orchestration/.gitignore", "state/\ncache/\n")
+	git("checkout", "-q", "-b", "first")
+	git("add", ".")
+	git("commit", "-qm", "one")
+	b := start(t, dir, withoutSandbox).connect()
+	s := b.selects("INT-001")
+	r := b.ok("execute_command", args{"session": s, "command": "git add -A && git commit -qm two && git switch -q -c older HEAD~1"})
+	said := map[string]bool{}
+	changes, _ := r.Object["git_changes"].([]any)
+	for _, c := range changes {
+		said[c.(map[string]any)["path"].(string)] = true
+	}
+	if !said[".git/HEAD"] || !said[".git/refs/heads/first"] || !said[".git/refs/heads/older"] {
+		t.Errorf("git_changes: %v", r.Object["git_changes"])
+	}
+	if e := b.lastRecord(ledger.KindCommand); len(e.Violations) > 0 || e.Detail["git"] == nil {
+		t.Errorf("violations %+v, detail %v", e.Violations, e.Detail)
+	}
+	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
+	// The same without git in the line, and without a commit that has them: lost.
+	r = b.call("execute_command", args{"session": s, "command": "cp .orchestration/agent_trace.jsonl src/aside; sh -c 'git stash -q; git stash drop -q; rm -f .orchestration/agent_trace.jsonl'"})
+	if !strings.Contains(r.Text, "no longer has the record") {
+		t.Errorf("%s", r.Text)
+	}
+	b.restoreLedger()
+}
+
+// restoreLedger puts back what the command has set aside, before what came
+// since.
+func (b *bench) restoreLedger() {
+	b.t.Helper()
+	var lines []byte
+	trace := filepath.Join(b.dir, ".orchestration/agent_trace.jsonl")
+	for _, name := range []string{filepath.Join(b.dir, "src/aside"), trace} {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		lines = append(lines, content...)
+	}
+	if err := os.WriteFile(trace, lines, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) problems() []ledger.Problem {
+	b.t.Helper()
+	root, err := os.OpenRoot(b.dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer root.Close()
+	report, err := ledger.Verify(context.Background(), root)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return report.Problems
+}

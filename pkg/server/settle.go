@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime/debug"
+	"sync"
+)
+
+// settlement settles once, in the background, what servers that were killed
+// have left.
+type settlement struct {
+	once   sync.Once
+	cancel context.CancelFunc // nil: it has not begun
+	ended  sync.WaitGroup
+}
+
+// settleLeft begins it. It is called when a client has its first answer, so
+// that it does not hold up the start, and does nothing the second time.
+func (s *Server) settleLeft() {
+	s.settlement.once.Do(func() {
+		var ctx context.Context
+		ctx, s.settlement.cancel = context.WithCancel(context.Background())
+		s.settlement.ended.Go(func() { s.settleNow(ctx) })
+	})
+}
+
+func (s *Server) settleNow(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("the settlement of what a crash left panicked; the first change tries again")
+		}
+	}()
+	if err := s.recorder.SettleLeft(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		s.log.Warn().Err(err).Msg("what a crash left is not settled yet; the first change tries again")
+	}
+}
+
+// close lets it begin no more, and waits for one that has: a step that it is
+// in is brought to its end, but it does not wait for other servers.
+func (s *settlement) close() {
+	s.once.Do(func() {})
+	if s.cancel != nil {
+		s.cancel()
+	}
+	s.ended.Wait()
+}
+
+// answering calls first when something has been written for the first time.
+type answering struct {
+	io.Writer
+	first func()
+}
+
+func (a answering) Write(p []byte) (int, error) {
+	n, err := a.Writer.Write(p)
+	a.first()
+	return n, err
+}

@@ -1,0 +1,150 @@
+//go:build linux && !portable
+
+package snapshot
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// noticed is all that changes a directory or what is in it. A write through a shared mapping shows at the latest when
+	// its file is closed.
+	noticed = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CLOSE_WRITE | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM |
+		unix.IN_MOVED_TO | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
+	// maxNoticed bounds the directories that are watched: the kernel keeps about a kilobyte for each.
+	maxNoticed = 16_384
+)
+
+// notices are what the kernel tells of the directories of the kept state (inotify(7)), and of mounts. A nil one tells
+// nothing, so that everything has to be looked at.
+type notices struct {
+	fd, mounts int
+
+	mu sync.Mutex
+	// nodes are the directories by their watch. Two can be one inode, mounted in two places; one can be the past of
+	// another.
+	nodes map[int32][]*node
+	// local are the file systems where nobody else changes files unnoticed, by their device.
+	local map[uint64]bool
+}
+
+// openNotices returns nil where the kernel gives none: a user has a bounded number.
+func openNotices() *notices {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	mounts, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil
+	}
+	return &notices{fd: fd, mounts: mounts, nodes: map[int32][]*node{}, local: map[uint64]bool{}}
+}
+
+func (n *notices) close() {
+	if n != nil {
+		_ = unix.Close(n.fd)
+		_ = unix.Close(n.mounts)
+	}
+}
+
+// take marks the directories in which something happened since the last time. It reports whether that is all that did.
+func (n *notices) take() (all bool) {
+	if n == nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all = !n.mounted()
+	buf := make([]byte, 64<<10)
+	for {
+		size, err := unix.Read(n.fd, buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return all
+		case err != nil || size <= 0:
+			return false
+		}
+		for rest := buf[:size]; len(rest) >= unix.SizeofInotifyEvent; {
+			watch, mask := int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:])
+			rest = rest[unix.SizeofInotifyEvent+binary.NativeEndian.Uint32(rest[12:]):]
+			if mask&unix.IN_Q_OVERFLOW != 0 {
+				all = false
+			}
+			n.stir(watch, mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0)
+		}
+	}
+}
+
+// stir marks what has a watch, or has it no more. The caller holds the lock.
+func (n *notices) stir(watch int32, ended bool) {
+	for _, dir := range n.nodes[watch] {
+		dir.stirred = true
+		if ended && dir.watch == watch {
+			dir.watch = 0
+		}
+	}
+	if ended {
+		delete(n.nodes, watch)
+	}
+}
+
+// mounted reports whether something was mounted, or no longer is, since the last time (proc_pid_mountinfo(5)).
+func (n *notices) mounted() bool {
+	fds := []unix.PollFd{{Fd: int32(n.mounts), Events: unix.POLLPRI}}
+	for {
+		_, err := unix.Poll(fds, 0)
+		if err != unix.EINTR {
+			return err != nil || fds[0].Revents != 0
+		}
+	}
+}
+
+// watch has the kernel tell of a directory from now on, if it can.
+func (n *notices) watch(h *handle, dir *node) {
+	if n == nil || dir.watch != 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.nodes) >= maxNoticed || !n.isLocal(h) {
+		return
+	}
+	watch, err := unix.InotifyAddWatch(n.fd, fmt.Sprintf("/proc/self/fd/%d", h.fd), noticed)
+	if err != nil {
+		return
+	}
+	dir.watch = int32(watch)
+	n.nodes[dir.watch] = append(n.nodes[dir.watch], dir)
+}
+
+// isLocal: on all other file systems another machine, or another program, can change what this kernel hears nothing of.
+func (n *notices) isLocal(h *handle) bool {
+	var info unix.Stat_t
+	if unix.Fstat(h.fd, &info) != nil {
+		return false
+	}
+	local, known := n.local[uint64(info.Dev)]
+	if !known {
+		var fs unix.Statfs_t
+		if unix.Fstatfs(h.fd, &fs) == nil {
+			local = slices.Contains(localMagic[:], uint32(fs.Type))
+		}
+		n.local[uint64(info.Dev)] = local
+	}
+	return local
+}
+
+// localMagic are the numbers of the file systems of one machine; the last, of ZFS, is in its sys/zfs_vfsops.h.
+var localMagic = [...]uint32{
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC,
+	unix.OVERLAYFS_SUPER_MAGIC, unix.BCACHEFS_SUPER_MAGIC, 0x2fc12fc1,
+}
