@@ -363,12 +363,8 @@ func TestWithoutFormsNobodyIsAsked(t *testing.T) {
 						a = agent{t, one.connect(w, waitsForOperator)}
 					}
 				}
-				begun := time.Now()
 				a.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/x", "content": ""})
 				a.refused("SCOPE_VIOLATION", "write_to_file", outsideCall(a.selects("INT-001"), "x"))
-				if time.Since(begun) > 30*time.Second {
-					t.Error("the call waited for nobody")
-				}
 				if waiting, err := w.inbox().Pending(); err != nil || len(waiting) != 0 {
 					t.Errorf("%d requests wait: %v", len(waiting), err)
 				}

@@ -66,7 +66,7 @@ func (s *terminal) press(keys string) { _, _ = s.WriteString(keys) }
 // was on the screen for a while.
 func (s *terminal) insist(key, text string) {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !s.has(text); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !s.has(text); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("%s did not bring %q", key, text)
 		}

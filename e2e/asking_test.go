@@ -128,7 +128,7 @@ func TestManyFormsAtOnce(t *testing.T) {
 		for range many {
 			select {
 			case <-shown:
-			case <-time.After(30 * time.Second):
+			case <-time.After(patience):
 				t.Fatal("not all forms are shown")
 			}
 		}
@@ -156,8 +156,11 @@ func TestLeavingAnOpenForm(t *testing.T) {
 	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
 		shown := make(chan form, 3)
 		c := connect(never(shown), nil)
-		aborted := c.begin("callTool", args{"name": "ask", "arguments": args{"n": 1}, "abortAfter": 1500})
+		aborted, abort := c.beginAbortable(asking(1))
 		<-shown
+		if err := abort(); err != nil {
+			t.Fatal(err)
+		}
 		if raw, err := aborted(); err == nil {
 			t.Errorf("the call was not given up: %s", raw)
 		}

@@ -11,8 +11,13 @@ import (
 	"time"
 )
 
+// promptly is how soon a program ends that is told to. Tests allow ten times as
+// much: on a busy machine they are to find what waits for something, not what
+// is slow.
+const promptly = 2 * time.Second
+
 // A program that is told to end, by the end of its input or by SIGTERM, ends
-// well within two seconds, takes a running command with it, also what that put
+// promptly, takes a running command with it, also what that put
 // into a session of its own, and lets a file call that is under way finish.
 func TestEndWithCommandRunning(t *testing.T) {
 	for name, tell := range map[string]func(*process){
@@ -25,12 +30,12 @@ func TestEndWithCommandRunning(t *testing.T) {
 			p := w.initialized()
 			session := p.agent().selects("INT-001")
 			mark := filepath.Base(w.dir) + strconv.Itoa(os.Getpid())
-			p.send(callLine(1, "execute_command", args{"session": session, "timeout": 60,
-				"command": ": " + mark + "; setsid sh -c ': " + mark + "; trap \"\" TERM HUP; sleep 61; :' & sleep 62; :"}))
+			p.send(callLine(1, "execute_command", args{"session": session, "timeout": 600,
+				"command": ": " + mark + "; setsid sh -c ': " + mark + "; trap \"\" TERM HUP; sleep 601; :' & sleep 602; :"}))
 			eventually(t, "the command runs", func() bool { return len(running(t, mark)) >= 2 })
 			p.send(callLine(2, "list_intents", args{}))
 			tell(p)
-			if took := p.exits(); took > 2*time.Second*slowness {
+			if took := p.exits(); took > 10*promptly {
 				t.Errorf("it took %v", took)
 			}
 			// The kernel ends what was in a process table of its own, a moment later.

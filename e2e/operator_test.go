@@ -72,7 +72,7 @@ func (w *workspace) inbox() *approval.Store {
 // pending waits until so many requests wait for an answer.
 func (w *workspace) pending(inbox *approval.Store, many int) []approval.Request {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		found, err := inbox.Pending()
 		if err != nil {
 			w.t.Fatal(err)

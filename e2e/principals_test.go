@@ -164,7 +164,7 @@ func (w *workspace) embedWith(set settings.Settings, add func(*server.Server)) e
 			if err != nil {
 				w.t.Errorf("serving ended with %v", err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(patience):
 			w.t.Error("serving does not end")
 		}
 		if err := srv.Close(); err != nil {

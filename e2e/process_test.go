@@ -48,7 +48,7 @@ func (w *workspace) start(env ...string) *process {
 // startAs is start with a command that becomes the program.
 func (w *workspace) startAs(cmd *exec.Cmd, env ...string) *process {
 	w.t.Helper()
-	p := &process{t: w.t, cmd: cmd, lines: make(chan string, 10000), log: &strings.Builder{}, patience: 20 * time.Second}
+	p := &process{t: w.t, cmd: cmd, lines: make(chan string, 10000), log: &strings.Builder{}, patience: patience}
 	p.cmd.Env, p.cmd.Stderr = w.env(env...), p.log
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -191,7 +191,7 @@ func (p *process) exits() time.Duration {
 	p.t.Helper()
 	p.ended = true
 	begun := time.Now()
-	timeout := time.AfterFunc(20*time.Second, func() { _ = p.cmd.Process.Kill() })
+	timeout := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timeout.Stop()
 	for range p.lines {
 	}

@@ -32,7 +32,7 @@ func (w *workspace) serveHTTP(transport string, env ...string) endpoint {
 			w.t.Fatal("the server did not say which token it wants")
 		}
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		w.t.Fatal("the server did not say where it listens")
 	}
 	return endpoint{}
@@ -64,7 +64,7 @@ func (a *announcement) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ends demands that a process which was told to ends with code 0, soon.
+// ends demands that a process which was told to ends with code 0.
 func (w *workspace) ends(cmd *exec.Cmd) {
 	w.t.Helper()
 	done := make(chan error, 1)
@@ -74,7 +74,7 @@ func (w *workspace) ends(cmd *exec.Cmd) {
 		if err != nil {
 			w.t.Errorf("%v ended with %v", cmd.Args, err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		w.t.Errorf("%v does not end", cmd.Args)
 		_ = cmd.Process.Kill()
 		<-done

@@ -124,13 +124,10 @@ func TestCommandsKilledSideBySide(t *testing.T) {
 			p := w.startedOn(m, unjudged)
 			first, second := p.agent().selects("INT-001"), p.agent().selects("INT-002")
 			p.send(callLine("one", "execute_command", args{"session": first,
-				"command": "echo 1 >> src/a.txt; touch src/began; sleep 60"}))
+				"command": "echo 1 >> src/a.txt; touch src/began; sleep 600"}))
 			p.send(callLine("two", "execute_command", args{"session": second,
-				"command": "until [ -e src/began ]; do sleep 0.05; done; echo 2 >> docs/other.md; touch docs/began; sleep 60"}))
-			eventually(t, "both have changed their files", func() bool {
-				_, err := os.Stat(w.path("docs/began"))
-				return err == nil
-			})
+				"command": "until [ -e src/began ]; do sleep 0.05; done; echo 2 >> docs/other.md; touch docs/began; sleep 600"}))
+			w.appears("docs/began") // both have changed their files
 			p.kill()
 			if said, code := w.command("verify"); code != 0 || !strings.Contains(said, "Not settled: 2 changes") || !strings.Contains(said, "execute_command echo 1 >>") {
 				t.Errorf("verify before it is settled: %d\n%s", code, said)

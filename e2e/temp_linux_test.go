@@ -33,10 +33,10 @@ func TestPrivateTempsOfKilledServer(t *testing.T) {
 			const hold = "mkdir $TMPDIR/deep && echo x > $TMPDIR/deep/file && chmod 0 $TMPDIR/deep && touch src/held-$N; sleep 300"
 			a := neighbour.agent()
 			kept, _ := a.behind(a.selects("INT-005"), "N=kept; "+hold)
-			eventually(t, "the neighbour's command runs", func() bool { _, err := os.Stat(w.path("src/held-kept")); return err == nil })
+			w.appears("src/held-kept")
 			before := w.temps()
 			p.send(callLine("held", "execute_command", args{"session": session, "command": "N=killed; " + hold}))
-			eventually(t, "the command runs", func() bool { _, err := os.Stat(w.path("src/held-killed")); return err == nil })
+			w.appears("src/held-killed")
 			p.kill()
 			// Nobody's: a file and a link of such a name, and a directory that is named otherwise.
 			for _, name := range []string{"orchestra-run-1", "orchestra-run-x", "orchestra-run-"} {

@@ -78,7 +78,7 @@ func (w *workspace) drive(d driver) *typescript {
 		// Wait closes the pipe, and what was not read is lost.
 		select {
 		case <-read:
-		case <-time.After(5 * time.Second):
+		case <-time.After(patience):
 		}
 		if !c.isKilled() {
 			w.ends(cmd)
@@ -100,13 +100,24 @@ func (c *typescript) request(method string, params any) (json.RawMessage, error)
 
 // begin sends a request; what it returns waits for the answer.
 func (c *typescript) begin(method string, params any) func() (json.RawMessage, error) {
+	_, wait := c.send(method, params)
+	return wait
+}
+
+// beginAbortable is a call of a tool that the application can give up.
+func (c *typescript) beginAbortable(params any) (wait func() (json.RawMessage, error), abort func() error) {
+	id, wait := c.send("callTool", params)
+	return wait, func() error { return c.tell(args{"abort": id}) }
+}
+
+func (c *typescript) send(method string, params any) (id int, wait func() (json.RawMessage, error)) {
 	c.mu.Lock()
 	c.sent++
-	id := c.sent
+	id = c.sent
 	c.mu.Unlock()
 	answer := c.expect(id)
 	err := c.tell(args{"id": id, "method": method, "params": params})
-	return func() (json.RawMessage, error) {
+	return id, func() (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}

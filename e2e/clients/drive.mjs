@@ -7,7 +7,8 @@
 // "params": {…}}, and is answered by one line: {"id": 1, "result": …}, or {"id":
 // 1, "error": {…}} if the client threw, which it also does where an answer does
 // not fit the schema that the server declared. Requests run side by side. The
-// end of the input closes the connection.
+// line {"abort": 1} has the application give up the call of that id. The end of
+// the input closes the connection.
 //
 // With "elicitation" in the argument, a capability such as {"form": {}}, the
 // client shows forms: {"form": 1, "message": …, "schema": {…}} asks for the line
@@ -101,23 +102,24 @@ report({
 // fifty at once on a busy machine.
 const patience = 10 * 60 * 1000;
 
-// call calls a tool as an application does that shows progress, or gives up
-// after a time in milliseconds.
-async function call({ abortAfter, ...params }) {
+const calls = new Map(); // the controllers of those that are not answered
+
+// call calls a tool as an application does that shows progress and can give up.
+async function call(id, params) {
   const progress = [];
-  const options = { onprogress: (p) => progress.push(p), timeout: patience };
-  if (abortAfter) {
-    options.signal = AbortSignal.timeout(abortAfter);
-  }
+  calls.set(id, new AbortController());
+  const options = { onprogress: (p) => progress.push(p), timeout: patience, signal: calls.get(id).signal };
   const result = config.sdk === 2 ? await client.callTool(params, options) : await client.callTool(params, undefined, options);
   return { ...result, progress };
 }
 
 async function run({ id, method, params }) {
   try {
-    report({ id, result: (await (method === 'callTool' ? call(params) : client[method](params))) ?? null });
+    report({ id, result: (await (method === 'callTool' ? call(id, params) : client[method](params))) ?? null });
   } catch (error) {
     report({ id, ...failure(error) });
+  } finally {
+    calls.delete(id);
   }
 }
 
@@ -125,6 +127,8 @@ for await (const line of createInterface({ input: process.stdin, crlfDelay: Infi
   const said = JSON.parse(line);
   if (said.form) {
     answer(said);
+  } else if (said.abort) {
+    calls.get(said.abort)?.abort();
   } else {
     run(said); // not waited for
   }

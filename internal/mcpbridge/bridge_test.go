@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 type toolFunc = func(context.Context, mcpbridge.Call) mcpbridge.Result
 

@@ -49,7 +49,7 @@ func TestForeignStress(t *testing.T) {
 		d.write("a~", fmt.Sprintf("%d ", n))
 		must(t, os.Rename(filepath.Join(d.path, "a~"), filepath.Join(d.path, "a")))
 		// An exchange that turns out to be wrong is undone at once, but can be seen until then.
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for !strings.HasPrefix(d.read("a"), fmt.Sprintf("%d ", n)) {
 			if time.Now().After(deadline) {
 				t.Fatalf("save %d is lost: %q", n, d.read("a"))

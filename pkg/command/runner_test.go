@@ -205,7 +205,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 		if !result.TimedOut || result.Cancelled || result.ExitCode != 128+15 || result.Output != "begun\n" {
 			t.Errorf("%+v", result)
 		}
-		if result.Duration < spec.Timeout || result.Duration > 15*time.Second {
+		if result.Duration < spec.Timeout || result.Duration > time.Minute {
 			t.Errorf("took %v", result.Duration)
 		}
 	})
@@ -270,7 +270,7 @@ func TestSlowProgressDoesNotSlowTheCommand(t *testing.T) {
 	if longest == 0 || longest > 16<<10 {
 		t.Errorf("longest piece %d", longest)
 	}
-	if result.Duration > 15*time.Second {
+	if result.Duration > time.Minute {
 		t.Errorf("took %v", result.Duration)
 	}
 }

@@ -308,7 +308,7 @@ func TestKilledServer(t *testing.T) {
 
 func waitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 1000 {
+	for range 6000 {
 		if holds() {
 			return
 		}

@@ -39,9 +39,9 @@ func code(lines int, seed uint64) string {
 // limit is far above what a loaded machine needs: what it catches is growth by
 // another power.
 func TestBoundedTime(t *testing.T) {
-	n, blocks, limit := 5_000, 20, 10*time.Second
+	n, blocks, limit := 5_000, 20, time.Minute
 	if long() {
-		n, blocks, limit = 100_000, 200, 60*time.Second
+		n, blocks, limit = 100_000, 200, time.Minute
 	}
 	same := strings.Repeat("a\n", n)
 	long := code(n, 1)
@@ -111,7 +111,7 @@ func TestBoundedTimeOfPatches(t *testing.T) {
 			}
 			took := time.Since(start)
 			t.Logf("%v", took)
-			if took > 10*time.Second {
+			if took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 		})
@@ -147,7 +147,7 @@ func TestBoundedTimeOfHunks(t *testing.T) {
 			if replay(t, c.before, c.after, hunks) != c.after {
 				t.Error("the hunks do not give the text after")
 			}
-			if took > 10*time.Second {
+			if took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 		})

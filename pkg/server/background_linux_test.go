@@ -15,7 +15,7 @@ import (
 // eventually waits for something that another process brings about.
 func (b *bench) eventually(what string, is func() bool) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(answerTime); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			b.t.Fatal("never: " + what)
 		}

@@ -294,7 +294,7 @@ func TestWritesWhileACommandRuns(t *testing.T) {
 	go func() {
 		ended <- b.call("execute_command", args{"session": first, "command": "echo running > src/running; cat < src/go > src/got; echo more >> src/theirs"})
 	}()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(answerTime); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, "src/running")); err == nil || time.Now().After(deadline) {
 			break
 		}

@@ -88,9 +88,6 @@ type child struct {
 	kill    func()        // SIGKILL; returns when nothing of the process is left
 }
 
-// answerTime is longer than any answer takes, on a busy machine too.
-const answerTime = 30 * time.Second
-
 var errKilled = errors.New("the server is gone")
 
 // startChild starts a server, under the program that is given before it.

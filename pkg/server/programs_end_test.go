@@ -55,7 +55,7 @@ func TestProgramsEndWithTheClient(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(answerTime):
 				t.Fatal("the server did not end with its input")
 			}
 			if n, err := reader.Read(make([]byte, 1)); n != 0 || err == nil {

@@ -101,7 +101,7 @@ func (w *wire) answers(n int) map[int]answer {
 				a.Error = message.Error.Code
 			}
 			got[id] = a
-		case <-time.After(10 * time.Second):
+		case <-time.After(answerTime):
 			w.t.Fatalf("%d answers of %d: %v", len(got), n, got)
 		}
 	}

@@ -96,7 +96,7 @@ func TestWhatWasSeenIsSavedInTheBackgroundAndOnClose(t *testing.T) {
 	s := b.open()
 	sess, handle := mustSelect(t, s, modern, "", "INT-1")
 	sess.Saw("a.go", hash(1), 9, 1, 4)
-	for deadline := time.Now().Add(10 * time.Second); len(b.files()) < 2; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(b.files()) < 2; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is saved in the background")
 		}

@@ -124,7 +124,7 @@ func TestAReadWaitsForEarlierChangesOfItsSessionAndReadsRunInParallel(t *testing
 			select {
 			case together <- struct{}{}:
 			case <-together:
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("two reads do not run side by side")
 			}
 		})
@@ -149,7 +149,7 @@ func TestTwoChatsOverOneProcessDoNotWaitForEachOther(t *testing.T) {
 	for range 3 {
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("a chat waits for the other's command")
 		}
 	}
@@ -164,7 +164,7 @@ func TestAFirstSelectionDoesNotWaitForTheCommandOfAnotherChat(t *testing.T) {
 	command := make(chan struct{})
 	w.send(session.Call{}, func(session.Caller) { <-command })
 	turn := s.Arrive(chat, session.Call{IntentID: "INT-2", Selects: true})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := turn.Wait(ctx); err != nil {
 		t.Fatal("the selection waits for another session's command")
