@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -161,4 +162,83 @@ func TestEndWhileAnotherSettles(t *testing.T) {
 		t.Errorf("it waited as long as it does for a change: %s", log.String())
 	}
 	taken[0].Release()
+}
+
+// TestCommandsWaitForWhatCannotBeTaken: a server is killed while it runs a
+// command and has written a file without recording it, and the entry of the
+// latter cannot be taken yet, as a child that had just been made has its lock
+// for a moment. The command is not charged with that file meanwhile.
+func TestCommandsWaitForWhatCannotBeTaken(t *testing.T) {
+	isolate(t)
+	dir := crashWorkspace(t)
+	apart(t, dir)
+	a := newAudit(t, dir)
+	c := startChild(t, dir)
+	if err := c.greet(); err != nil {
+		t.Fatal(err)
+	}
+	var sessions []string
+	for _, id := range []string{"W-0", "W-1"} {
+		selected, err := c.call("select_active_intent", args{"intent_id": id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, selected.StructuredContent.Session)
+	}
+	go c.call("execute_command", args{"session": sessions[0], "command": "echo begun > w0/begun; sleep 600"})
+	a.waitFor("w0/begun", c)
+	letRecord := lockFile(t, filepath.Join(dir, ".orchestration"))
+	go c.call("write_to_file", args{"session": sessions[1], "path": "w1/new.txt", "content": "new\n"})
+	a.waitFor("w1/new.txt", c)
+	c.kill()
+	letTake := lockFile(t, slotOf(t, dir, "w1/new.txt"))
+	letRecord()
+	next := startChild(t, dir)
+	time.AfterFunc(300*time.Millisecond, letTake)
+	settled, err := begin(next, 1)
+	if err != nil {
+		t.Fatalf("%v: %s", err, next.said())
+	}
+	a.acknowledged[settled] = true
+	a.check("after the kill")
+	if a.recovered != 2 {
+		t.Errorf("%d records of what was settled, want the command and the write", a.recovered)
+	}
+	if err := next.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// lockFile takes a file's lock when it is free.
+func lockFile(t *testing.T, name string) (unlock func()) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	return func() { f.Close() }
+}
+
+// slotOf is the journal's file with the entry of a change.
+func slotOf(t *testing.T, dir, path string) string {
+	t.Helper()
+	at := filepath.Join(dir, ".orchestration/state")
+	state, err := os.OpenRoot(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	seen, err := journal.Look(state)
+	for _, s := range seen {
+		for _, f := range s.Files {
+			if f.Path == path {
+				return filepath.Join(at, "inflight", s.Name)
+			}
+		}
+	}
+	t.Fatalf("nothing in the journal is about %s: %+v, %v", path, seen, err)
+	return ""
 }

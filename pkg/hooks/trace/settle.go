@@ -72,8 +72,11 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 	states := r.abandonedStates()
 	defer states.Close()
 	orphans, others := r.journal.Orphans()
-	if others != nil && !errors.Is(others, journal.ErrSettling) {
-		return others
+	if others != nil {
+		if !errors.Is(others, journal.ErrSettling) {
+			return others
+		}
+		orphans = withoutCommands(orphans)
 	}
 	var ids []string
 	var plans []workspace.Planned
@@ -108,6 +111,18 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 		states.Sweep()
 	}
 	return others
+}
+
+// withoutCommands gives the entries of commands back. What a command changed
+// is what nobody else accounts for, and somebody has not yet whose entry could
+// not be taken.
+func withoutCommands(orphans []*journal.Orphan) []*journal.Orphan {
+	return slices.DeleteFunc(orphans, func(o *journal.Orphan) bool {
+		if len(o.Before) > 0 {
+			o.Release()
+		}
+		return len(o.Before) > 0
+	})
 }
 
 // has looks for records; a ledger that cannot be read cannot be written either.
