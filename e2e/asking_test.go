@@ -16,11 +16,15 @@ func driveExample(t *testing.T, test func(t *testing.T, connect func(u user, eli
 		name, transport, path string
 		sdk                   int
 		pin                   string
+		short                 bool
 	}{
-		{"1/stdio", "stdio", "", 1, ""}, {"1/http", "http", "/mcp", 1, ""}, {"1/sse", "sse", "/sse", 1, ""},
-		{"2/stdio", "stdio", "", 2, ""}, {"2/http", "http", "/mcp", 2, ""}, {"2/sse", "sse", "/sse", 2, ""},
-		{"2/stdio/modern", "stdio", "", 2, modern}, {"2/http/modern", "http", "/mcp", 2, modern},
+		{"1/stdio", "stdio", "", 1, "", false}, {"1/http", "http", "/mcp", 1, "", true}, {"1/sse", "sse", "/sse", 1, "", false},
+		{"2/stdio", "stdio", "", 2, "", false}, {"2/http", "http", "/mcp", 2, "", false}, {"2/sse", "sse", "/sse", 2, "", true},
+		{"2/stdio/modern", "stdio", "", 2, modern, true}, {"2/http/modern", "http", "/mcp", 2, modern, true},
 	} {
+		if testing.Short() && !way.short {
+			continue
+		}
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, func(u user, elicitation any) *typescript {

@@ -20,8 +20,13 @@ type connection struct {
 	connect func(w *workspace, env ...string) client
 }
 
-// connections are all clients on all transports.
-func connections() []connection { return connectionsFor(nil, nil) }
+// connections are all clients on all transports; in short tests, each transport
+// once in each of its revisions.
+func connections() []connection {
+	return slices.DeleteFunc(connectionsFor(nil, nil), func(c connection) bool {
+		return testing.Short() && !slices.Contains([]string{"typescript1/stdio", "typescript1/sse", "typescript2/stdio/modern", "typescript2/http/modern", "go/http"}, c.name)
+	})
+}
 
 // connectionsFor are those whose clients show forms to a user, and declare an
 // elicitation capability, that for forms if it is nil.
