@@ -65,5 +65,5 @@
 // nothing later. Off Linux the weaker steps above are used throughout. Temporary files left by a killed
 // process are removed by [Abandoned.Sweep] only, because one of them can be a before-image that the journal names; their
 // names are .orchestra-<token>-<random>.tmp, and .orchestration/state/tmp/<token>.owner is locked while their process
-// lives and lists the directories in which it made them beside their targets.
+// lives, and says which process that is and in which directories it made them beside their targets.
 package workspace

@@ -3,25 +3,33 @@ package workspace
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const (
 	ownerSuffix = ".owner"
+	ownerHead   = "process "
 	tokenLength = 10
-	maxOwner    = 1 << 20 // bytes of an owner's file that are read
+	// leftTime bounds the waiting for a lock that a dead process has left to a child that it had just made: until that
+	// becomes another program, a matter of moments.
+	leftTime = time.Second
+	maxOwner = 1 << 20 // bytes of an owner's file that are read
 )
 
 // owner is a process's sign of life for its temporary files, whose names carry its token: the file
-// .orchestration/state/tmp/<token>.owner, locked for as long as the process lives. It lists the directories, one a
-// line, in which the process made temporary files beside their targets.
+// .orchestration/state/tmp/<token>.owner, locked for as long as the process lives. Its first line says which process that
+// is ("process", the id, and the place where the id means something); the others are the directories in which the process
+// made temporary files beside their targets.
 type owner struct {
 	mu     sync.Mutex
 	token  string
@@ -71,6 +79,7 @@ func (w *Workspace) own() error {
 		}
 		st, err := durable.StatFile(file)
 		if err == nil && locked && is(dir, token+ownerSuffix, st) {
+			_, _ = fmt.Fprintf(file, "%s%d %s\n", ownerHead, os.Getpid(), durable.Place()) // without it nobody waits for the lock
 			w.owner.token, w.owner.dir, w.owner.file, w.owner.beside = token, dir, file, map[string]bool{}
 			return nil
 		}
@@ -141,13 +150,31 @@ func takeOwner(dir *durable.Dir, token string) (deadOwner, bool) {
 		return deadOwner{}, false
 	}
 	free, err := durable.TryLock(f)
+	for deadline := time.Now().Add(leftTime); err == nil && !free && leftBehind(f) && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+		free, err = durable.TryLock(f)
+	}
 	st, statErr := durable.StatFile(f)
 	if err != nil || !free || statErr != nil || !is(dir, token+ownerSuffix, st) {
 		f.Close()
 		return deadOwner{}, false
 	}
 	list, _ := readUpTo(f, min(st.Size, maxOwner), maxOwner)
-	return deadOwner{token, f, strings.Split(strings.TrimSpace(string(list)), "\n")}, true
+	beside := strings.Split(strings.TrimSpace(string(list)), "\n")
+	if strings.HasPrefix(beside[0], ownerHead) {
+		beside = beside[1:]
+	}
+	return deadOwner{token, f, beside}, true
+}
+
+// leftBehind reports whether the process that a locked file names is gone.
+func leftBehind(f *os.File) bool {
+	head := make([]byte, 256)
+	n, _ := f.ReadAt(head, 0)
+	line, _, whole := strings.Cut(string(head[:n]), "\n")
+	id, place, _ := strings.Cut(strings.TrimPrefix(line, ownerHead), " ")
+	pid, err := strconv.Atoi(id)
+	return whole && err == nil && place != "" && place == durable.Place() && durable.Gone(pid)
 }
 
 // Close lets go of what was found. A nil Abandoned has found nothing.

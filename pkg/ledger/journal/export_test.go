@@ -1,6 +1,10 @@
 package journal
 
-import "os"
+import (
+	"os"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
 
 // FailFlush makes every later flush of an entry fail.
 func (j *Journal) FailFlush(err error) { j.flush = func(*os.File) error { return err } }
@@ -18,7 +22,7 @@ func (f *Inflight) Abandon() { f.Leave() }
 
 // Written has the entry written by another process of this machine, whose lock is held here.
 func (f *Inflight) Written(e Entry, pid int) error {
-	e.PID, e.Place = pid, place()
+	e.PID, e.Place = pid, durable.Place()
 	content, err := encode(e)
 	if err != nil {
 		return err

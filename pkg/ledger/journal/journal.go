@@ -67,7 +67,7 @@ func Open(o Options) *Journal {
 
 // Begin writes an entry and returns when it is as durable as Options say. Errors: ErrUnavailable, ErrClosed.
 func (j *Journal) Begin(e Entry) (*Inflight, error) {
-	e.PID, e.Place = os.Getpid(), place()
+	e.PID, e.Place = os.Getpid(), durable.Place()
 	content, err := encode(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -1,4 +1,4 @@
-package journal
+package durable
 
 import (
 	"errors"
@@ -9,8 +9,10 @@ import (
 	"sync"
 )
 
-// place is where the process ids of this process mean something: the boot of a machine and the pid namespace. "": that
+// Place is where the process ids of this process mean something: the boot of a machine and the pid namespace. "": that
 // cannot be told.
+func Place() string { return place() }
+
 var place = sync.OnceValue(func() string {
 	self, err := os.Readlink("/proc/self")
 	boot, noBoot := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -21,8 +23,8 @@ var place = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(boot)) + " " + namespace
 })
 
-// gone reports whether no process of this place has an id, or one that has ended.
-func gone(pid int) bool {
+// Gone reports whether no process of this place has an id, or one that has ended.
+func Gone(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
