@@ -111,8 +111,8 @@ func TestLessonsOfCommandsAndRefusals(t *testing.T) {
 
 // An agent that fails all the time does not fill the brain.
 func TestLessonsAreRationed(t *testing.T) {
-	now := time.Date(2026, 2, 18, 0, 0, 0, 0, time.UTC)
-	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), func(o *server.Options) { o.Clock = func() time.Time { return now } }).connect()
+	now := clockFrom(time.Date(2026, 2, 18, 0, 0, 0, 0, time.UTC))
+	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), now.set).connect()
 	s := b.selects("INT-001")
 	fail := func(hour int) {
 		for i := range 25 {
@@ -123,7 +123,7 @@ func TestLessonsAreRationed(t *testing.T) {
 	if n := len(b.lessons()); n != 20 {
 		t.Errorf("%d in an hour", n)
 	}
-	now = now.Add(time.Hour)
+	now.forward(time.Hour)
 	fail(1)
 	if n := len(b.lessons()); n != 40 {
 		t.Errorf("%d in two", n)
@@ -134,7 +134,7 @@ func TestLessonsAreRationed(t *testing.T) {
 		text += fmt.Sprintf("## Lesson Learned (2026-01-01)\n**Category:** failed command\n- %s\n\n", strings.Repeat("y", i+1))
 	}
 	write(t, b.dir, ".orchestration/AGENT.md", text)
-	now = now.Add(time.Hour)
+	now.forward(time.Hour)
 	b.ok("execute_command", args{"command": "exit 7", "session": s})
 	if b.read(".orchestration/AGENT.md") != text {
 		t.Error("more than there may be")

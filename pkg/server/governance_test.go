@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
 // The suggestion of a scope refusal can be followed to the letter, also for
@@ -37,10 +36,10 @@ func TestScopeSuggestionCanBeFollowed(t *testing.T) {
 
 // A request expires, and says how to go on.
 func TestRequestsExpire(t *testing.T) {
-	now := time.Now()
-	b := start(t, newWorkspace(t), briefly(t), func(o *server.Options) { o.Clock = func() time.Time { return now } }).connect()
+	now := clockFrom(time.Now())
+	b := start(t, newWorkspace(t), briefly(t), now.set).connect()
 	r := b.refused("APPROVAL_REQUIRED", "propose_intent", args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"})
-	now = now.Add(25 * time.Hour)
+	now.forward(25 * time.Hour)
 	gone := b.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": r.details()["approval_id"]})
 	if gone.str("action_hint") != "ask_user" {
 		t.Errorf("%v", gone.Object)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,21 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
+
+// clock is a server's, moved by the test: the server also asks it by itself.
+type clock struct{ at atomic.Int64 }
+
+func clockFrom(at time.Time) *clock {
+	c := new(clock)
+	c.at.Store(at.UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time { return time.Unix(0, c.at.Load()).UTC() }
+
+func (c *clock) forward(d time.Duration) { c.at.Add(int64(d)) }
+
+func (c *clock) set(o *server.Options) { o.Clock = c.now }
 
 // answerTime is longer than any answer takes, on a busy machine too.
 const answerTime = 2 * time.Minute

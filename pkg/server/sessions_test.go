@@ -153,21 +153,18 @@ func TestReadsBeforeTheFirstSelection(t *testing.T) {
 // says so.
 func TestHandleExpires(t *testing.T) {
 	for _, era := range []string{legacy, modern} {
-		now := time.Now()
-		b := start(t, newWorkspace(t), func(o *server.Options) {
-			o.Clock = func() time.Time { return now }
-			o.Settings.Session.Idle = time.Hour
-		}).connectAs(era)
+		now := clockFrom(time.Now())
+		b := start(t, newWorkspace(t), now.set, func(o *server.Options) { o.Settings.Session.Idle = time.Hour }).connectAs(era)
 		r := b.ok("select_active_intent", args{"intent_id": "INT-001"})
 		if left := r.Object["expires_in_seconds"].(float64); left < 3500 || left > 3600 {
 			t.Errorf("expires_in_seconds %v", left)
 		}
 		s := r.str("session")
-		now = now.Add(50 * time.Minute)
+		now.forward(50 * time.Minute)
 		b.ok("write_to_file", args{"path": "src/b", "content": "x", "session": s})
-		now = now.Add(50 * time.Minute) // used in between
+		now.forward(50 * time.Minute) // used in between
 		b.ok("write_to_file", args{"path": "src/b", "content": "y", "session": s})
-		now = now.Add(61 * time.Minute)
+		now.forward(61 * time.Minute)
 		for tool, arguments := range map[string]args{
 			"write_to_file": {"path": "src/b", "content": "z"}, "read_file": {"path": "src/a.txt"}, "get_active_intent": {},
 			"select_active_intent": {"intent_id": "INT-001"}, "request_scope_expansion": {"paths": []string{"lib/**"}, "reason": "r", "intent_id": "INT-001"},
