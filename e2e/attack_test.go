@@ -35,7 +35,7 @@ const (
 // travels through the client is tried over stdio and over HTTP. With -short it is every fourth attack.
 func TestApprovalsUnderAttack(t *testing.T) {
 	t.Parallel()
-	left := func(i int) bool { return testing.Short() && i%4 != 0 }
+	left := func(i int) bool { return testing.Short() && i%8 != 0 }
 	for i, a := range slices.Concat(answerAttacks, resumeAttacks, grantAttacks, fileAttacks, commandAttacks, displayAttacks) {
 		if left(i) {
 			continue

@@ -70,6 +70,9 @@ func TestGenerations(t *testing.T) {
 			{command: "echo 1 > w0/other.txt", beside: writing(file, "by a tool\n"), besideClock: 10 * time.Minute, then: "echo 2 >> " + file},
 		},
 	} {
+		if testing.Short() && len(row) > 2 {
+			continue // the long stories are for runs without the race detector
+		}
 		t.Run(name, func(t *testing.T) {
 			isolate(t)
 			dir := crashWorkspace(t)

@@ -28,7 +28,7 @@ import (
 // the files against the ledger.
 //
 // ORCHESTRA_LONG=1 tries many more disks for each cut, -short cuts after every
-// fourth operation.
+// twelfth operation.
 func TestPowerCutLosesNothing(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		if os.Getenv("CI") != "" {
@@ -42,7 +42,7 @@ func TestPowerCutLosesNothing(t *testing.T) {
 	case os.Getenv("ORCHESTRA_LONG") == "1":
 		perCut = 60
 	case testing.Short():
-		every = 4
+		every = 12
 	}
 	isolate(t)
 	dir := crashWorkspace(t)

@@ -82,7 +82,7 @@ func TestInlinedMutants(t *testing.T) {
 	case sweptDirectory() != "":
 		times = 2000
 	case testing.Short():
-		times = 12
+		times = 4
 	}
 	for language, pair := range inlined {
 		if v := evidence(language, "file"+extensions[language][0], pair[0], pair[1]); !isProven(v) {

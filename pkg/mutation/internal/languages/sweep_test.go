@@ -18,11 +18,13 @@ import (
 // (equivalent_test.go) or by a person (evidence/equivalent.txt).
 func TestSweep(t *testing.T) {
 	files, perFile := 1, 15
-	if sweptDirectory() != "" {
+	switch {
+	case sweptDirectory() != "" && os.Getenv("ORCHESTRA_LONG") == "1":
+		files, perFile = 40, 12
+	case sweptDirectory() != "":
 		files, perFile = 40, 5
-		if os.Getenv("ORCHESTRA_LONG") == "1" {
-			perFile = 12
-		}
+	case testing.Short():
+		perFile = 4
 	}
 	known := readEquivalents(t)
 	for _, language := range languages.Names() {
