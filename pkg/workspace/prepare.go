@@ -339,6 +339,6 @@ func (c *planned) release() error {
 			err = errors.Join(err, t.discard())
 		}
 	}
-	c.before.release()
+	c.before.releaseSoon()
 	return err
 }
