@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -183,6 +184,9 @@ func (p *Prepared) write(ctx context.Context) error {
 	}
 	p.flushing = make(chan error, 1)
 	go func() { p.flushing <- p.flush(ctx) }()
+	// The flush begins now, on this thread, and its caller goes on on the next that is free: what the caller does is
+	// short beside a flush, and would else keep it waiting until another thread has been woken.
+	runtime.Gosched()
 	return nil
 }
 
