@@ -300,17 +300,22 @@ func (l *Ledger) flush(shares []*share) {
 		return
 	}
 	var all sync.WaitGroup
-	for _, s := range shares {
-		if s.err != nil {
-			continue
+	for i, s := range shares {
+		switch {
+		case s.err != nil:
+		case i == len(shares)-1: // mostly the only one: no other thread has to be woken for it
+			l.flushShare(s)
+		default:
+			all.Go(func() { l.flushShare(s) })
 		}
-		all.Go(func() {
-			if err := s.segment.flush(); err != nil {
-				s.err = l.poison(err)
-			}
-		})
 	}
 	all.Wait()
+}
+
+func (l *Ledger) flushShare(s *share) {
+	if err := s.segment.flush(); err != nil {
+		s.err = l.poison(err)
+	}
 }
 
 func (l *Ledger) answer(s *share) {
