@@ -177,8 +177,10 @@ func (c *cachedFile) refresh(root *os.Root, name string, now time.Time) (changed
 	if rest, ok := strings.CutPrefix(name, orchdir.Name+"/"); ok {
 		place, base = orchdir.Directory, rest
 		// A link in the directory's place would lead to files that an agent may write.
-		if dir, dirErr := root.Lstat(orchdir.Name); err == nil && dirErr == nil && !dir.IsDir() {
-			err = orchdir.ErrNotDirectory
+		if err == nil {
+			if dir, dirErr := root.Lstat(orchdir.Name); dirErr == nil && !dir.IsDir() {
+				err = orchdir.ErrNotDirectory
+			}
 		}
 	}
 	if err != nil {

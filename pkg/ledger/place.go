@@ -67,7 +67,7 @@ func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := root.Open(home)
+	dir, err := root.OpenFile(home, os.O_RDONLY|openNonblock, 0) // as it is, the os package has nothing to set
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
