@@ -181,12 +181,18 @@ func (c *comparison) differ() {
 }
 
 // name is called for each name of the directory.
-func (c *comparison) name(name []byte) {
-	below, looked := c.area.enter(string(name))
-	if !looked || c.walk.temporary(c.path, string(name)) {
+func (c *comparison) name(found []byte) {
+	name, next := "", c.same && c.n < len(c.old) && c.old[c.n].name == string(found)
+	if next {
+		name = c.old[c.n].name // most names are: none is copied
+	} else {
+		name = string(found)
+	}
+	below, looked := c.area.enter(name)
+	if !looked || c.walk.temporary(c.path, name) {
 		return
 	}
-	if c.same && (c.n >= len(c.old) || c.old[c.n].name != string(name)) {
+	if c.same && !next {
 		c.differ()
 	}
 	if c.same {
@@ -197,7 +203,7 @@ func (c *comparison) name(name []byte) {
 		c.differ() // it went away while we looked: it stays among the rest
 		return
 	}
-	if i, ok := c.rest[string(name)]; ok {
+	if i, ok := c.rest[name]; ok {
 		e := c.old[i]
 		if c.known(&e, below) {
 			c.fresh = append(c.fresh, e)
@@ -205,7 +211,7 @@ func (c *comparison) name(name []byte) {
 		}
 		return
 	}
-	c.added(string(name), below)
+	c.added(name, below)
 }
 
 // added is a name that was not there.
