@@ -20,7 +20,7 @@ var commandAttacks = []attack{
 		const clean = "env -i HOME=\"$HOME\" PATH=\"$PATH\" XDG_CONFIG_HOME=\"$XDG_CONFIG_HOME\" "
 		return s.answersItself("setsid -w "+clean+"%s",
 			// Its parent ends, and it belongs to the server.
-			clean+"sh -c 'setsid sh -c \"sleep 0.1; %s 2>&1 | tee out\" & exit'; for i in $(seq 100); do test -s out && break; sleep 0.02; done; cat out")
+			clean+"sh -c 'setsid sh -c \"sleep 0.1; %s 2>&1 | tee out\" & exit'; for i in $(seq 500); do test -s out && break; sleep 0.02; done; cat out")
 	}},
 	{name: "a command runs a copy of the program under another name", result: asked, does: func(s *siege) string {
 		session, id := s.pends()

@@ -90,7 +90,7 @@ func bombed(t *testing.T, m machine, tried []bomb) {
 		p.send(callLine("bomb", "execute_command", args{"session": session, "timeout": timeout, "command": ": a bomb; " + b.line}))
 		r, served, most := p.meanwhile("bomb", w, other)
 		t.Logf("%s: %v, %d processes seen, %d reads served meanwhile, %v", b.name, time.Since(begun).Round(time.Millisecond), most, served, r.Fields["process_limit"])
-		if served == 0 {
+		if served == 0 && time.Since(begun) > time.Second { // some end before a read could be answered
 			t.Errorf("%s: nobody else was served", b.name)
 		}
 		if r.IsError || r.str("sandbox") != m.level {

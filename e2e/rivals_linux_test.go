@@ -21,7 +21,7 @@ const rivalsYAML = `active_intents:
 
 // attack on another's directory, by one who waits until both commands run.
 // OWN is the attacker's directory, OTHER the other one's.
-const rivalLine = "touch OWN/ready; for i in $(seq 200); do [ -e OTHER/ready ] && break; sleep 0.05; done; [ -e OTHER/ready ] || exit 9; " +
+const rivalLine = "touch OWN/ready; for i in $(seq 2000); do [ -e OTHER/ready ] && break; sleep 0.05; done; [ -e OTHER/ready ] || exit 9; " +
 	"echo stolen | tee OTHER/page; echo x | tee OTHER/planted; rm -f OTHER/removed; mv OTHER/sub OWN/stolen; ln OTHER/page OWN/link && echo x | tee OWN/link; " +
 	"chmod 777 OTHER/page; rm -rf OWN/swapped; ln -s ../OTHER OWN/swapped; echo x | tee OWN/swapped/through; " +
 	"for i in $(seq 40); do echo $i | tee OTHER/page OWN/mine; done; echo done | tee OWN/mine"
@@ -85,7 +85,7 @@ func TestGitOfAnotherSession(t *testing.T) {
 	set := settings.Defaults()
 	set.Commands.Unjudged, set.Sandbox = settings.Allow, settings.Off
 	e := w.embedWith(set, func(*server.Server) {})
-	const wait = "for i in $(seq 200); do [ -e %s ] && break; sleep 0.05; done; [ -e %s ] || exit 9; "
+	const wait = "for i in $(seq 2000); do [ -e %s ] && break; sleep 0.05; done; [ -e %s ] || exit 9; "
 	var both sync.WaitGroup
 	for _, one := range []struct{ own, intent, line string }{
 		{"alice", "INT-A", strings.ReplaceAll(wait, "%s", "bob/ready") + "git add alice && git -c user.name=A -c user.email=a@example.org commit -qm x && touch alice/committed"},

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
@@ -28,15 +30,7 @@ func killedInACommand(t *testing.T) *audit {
 	apart(t, dir)
 	a := newAudit(t, dir)
 	c := startChild(t, dir)
-	if err := c.greet(); err != nil {
-		t.Fatal(err)
-	}
-	selected, err := c.call("select_active_intent", args{"intent_id": "W-0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go c.call("execute_command", args{"session": selected.StructuredContent.Session,
-		"command": "setsid sh -c 'echo begun > w0/begun; while :; do echo more >> w0/first.txt; done' & wait"})
+	a.runs(c, "W-0", "setsid sh -c 'echo begun > w0/begun; while :; do echo more >> w0/first.txt; done' & wait")
 	a.waitFor("w0/begun", c)
 	c.kill()
 	return a
@@ -241,4 +235,66 @@ func slotOf(t *testing.T, dir, path string) string {
 	}
 	t.Fatalf("nothing in the journal is about %s: %+v, %v", path, seen, err)
 	return ""
+}
+
+// TestSettledBesideALivingCommand: two servers run a command each, and one is
+// killed. The server that settles what it left does not charge its command with
+// what the other's has done so far.
+func TestSettledBesideALivingCommand(t *testing.T) {
+	isolate(t)
+	dir := crashWorkspace(t)
+	apart(t, dir)
+	a := newAudit(t, dir)
+	dies, lives := startChild(t, dir), startChild(t, dir)
+	a.runs(dies, "W-0", "echo by the dead > w0/dead; sleep 600")
+	a.waitFor("w0/dead", dies)
+	a.runs(lives, "W-1", "echo by the living > w1/living; sleep 600")
+	a.waitFor("w1/living", lives)
+	dies.kill()
+	a.greetedAndEnded()
+	if err := lives.end(); err != nil { // and its command with it, which is recorded
+		t.Error(err)
+	}
+	a.check("after both")
+	for path, kind := range map[string]ledger.Kind{"w0/dead": ledger.KindRecovered, "w1/living": ledger.KindCommand} {
+		if got := a.kindsOf(path); !slices.Equal(got, []ledger.Kind{kind}) {
+			t.Errorf("%s is told of by records of the kinds %v, want %v", path, got, kind)
+		}
+	}
+}
+
+// runs has a server begin a command.
+func (a *audit) runs(c *child, intent, line string) {
+	a.t.Helper()
+	if err := c.greet(); err != nil {
+		a.t.Fatal(err)
+	}
+	selected, err := c.call("select_active_intent", args{"intent_id": intent})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	go c.call("execute_command", args{"session": selected.StructuredContent.Session, "command": line})
+}
+
+// kindsOf are the kinds of the records that tell of a path.
+func (a *audit) kindsOf(path string) (kinds []ledger.Kind) {
+	a.t.Helper()
+	root, err := os.OpenRoot(a.dir)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer root.Close()
+	l, err := ledger.Open(root, ledger.Options{})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer l.Close(a.t.Context())
+	found, err := l.Query(a.t.Context(), ledger.Filter{Path: path})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, e := range found.Entries {
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -134,7 +133,7 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	}
 	others := func(ctx context.Context, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		running, failed := r.running() // first: one that ends meanwhile is in the ledger then
+		running, failed := r.running("") // first: one that ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
 		err := tail.Next(context.WithoutCancel(ctx), ledger.Filter{}, func(e ledger.Entry) error {
 			found.Writes = append(found.Writes, writesOf(e, paths, true)...)
@@ -145,23 +144,18 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	return others, tail.Ends(), nil
 }
 
-// running are the commands of other servers on the workspace that have not
-// ended, by their entries in the journal.
-func (r *Recorder) running() ([]snapshot.Running, error) {
+// running are the commands of other servers on the workspace whose record is
+// still to come, by their entries in the journal, but for the one with an id.
+func (r *Recorder) running(but string) ([]snapshot.Running, error) {
 	entries, err := r.journal.Elsewhere()
 	if err != nil {
 		return nil, fmt.Errorf("look which commands other servers run: %w", err)
 	}
-	return r.commandsOf(entries), nil
-}
-
-// commandsOf are the commands among entries of the journal.
-func (r *Recorder) commandsOf(entries []journal.Entry) []snapshot.Running {
 	ignore := r.rules()
 	var found []snapshot.Running
 	for _, e := range entries {
 		draft, err := ledger.ParseDraft(e.Lines)
-		if err != nil || draft.Record().Command == nil {
+		if err != nil || draft.Record().Command == nil || draft.ID() == but {
 			continue
 		}
 		rec := draft.Record()
@@ -171,7 +165,7 @@ func (r *Recorder) commandsOf(entries []journal.Entry) []snapshot.Running {
 		}
 		found = append(found, snapshot.Running{Began: e.Began, InScope: func(path string) bool { return law.Objection(path) == "" }})
 	}
-	return found
+	return found, nil
 }
 
 // writesOf are the changes of some files that a record tells of; since says

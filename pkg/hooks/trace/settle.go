@@ -95,9 +95,9 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 		r.await()
 	}
 	recorded, err := r.has(ctx, ids)
-	for i, o := range orphans {
+	for _, o := range orphans {
 		if err == nil {
-			err = r.settleOne(ctx, o, orphans[i+1:], recorded)
+			err = r.settleOne(ctx, o, recorded)
 		}
 		if err != nil {
 			o.Release()
@@ -138,15 +138,14 @@ func (r *Recorder) has(ctx context.Context, ids []string) (map[string]bool, erro
 }
 
 // settleOne brings one entry to its end. Each step can be made again: a crash
-// here leaves the entry, and the next to look comes to the same result. rest
-// are settled after it.
-func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, rest []*journal.Orphan, recorded map[string]bool) error {
+// here leaves the entry, and the next to look comes to the same result.
+func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded map[string]bool) error {
 	draft, err := ledger.ParseDraft(o.Lines)
 	if err != nil {
 		return o.SetAside()
 	}
 	plan := planOf(o.Files)
-	record, err := r.verdict(ctx, o, rest, draft, plan, recorded)
+	record, err := r.verdict(ctx, o, draft, plan, recorded)
 	if err != nil {
 		return err
 	}
@@ -168,7 +167,7 @@ func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, rest []*jou
 }
 
 // verdict finds out what is to be recorded of an entry; nil if nothing is.
-func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, rest []*journal.Orphan, draft *ledger.Draft, plan []workspace.Planned, recorded map[string]bool) (*ledger.Draft, error) {
+func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft, plan []workspace.Planned, recorded map[string]bool) (*ledger.Draft, error) {
 	known := recorded[draft.ID()]
 	if known && (!o.Doubt || recorded[retractionID(draft)]) {
 		return nil, nil
@@ -177,7 +176,7 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, rest []*journ
 		return r.editVerdict(o, draft, edit, known)
 	}
 	if len(o.Before) > 0 && !known {
-		return r.commandVerdict(ctx, o, rest, draft)
+		return r.commandVerdict(ctx, o, draft)
 	}
 	look := r.files.Recover
 	if o.Stands {

@@ -48,10 +48,10 @@ func ended(e ledger.Entry) time.Time {
 // commandVerdict makes the record of a command whose server died: with what has
 // changed since it began, as far as nobody else accounts for it. Programs that
 // have nothing to do with it may have made changes since.
-func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, rest []*journal.Orphan, draft *ledger.Draft) (*ledger.Draft, error) {
+func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft) (*ledger.Draft, error) {
 	rec, _ := recovered(draft.Record(), &workspace.Recovery{}, o.Began)
 	law, full := judged(rec.IntentID, rec.Detail, r.rules())
-	found, err := r.changedSince(ctx, o, law, rest)
+	found, err := r.changedSince(ctx, o, draft.ID(), law)
 	if err != nil {
 		rec.Detail[DetailUnseen] = err.Error()
 		return r.ledger.Redraft(draft, rec)
@@ -124,9 +124,10 @@ func objectionTo(l *Law, c *snapshot.Change) string {
 	return l.Objection(c.From)
 }
 
-// changedSince finds what changed, but for what commands that ran beside it,
-// and died with it, may have changed, and it may not.
-func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, law *Law, rest []*journal.Orphan) (*snapshot.Difference, error) {
+// changedSince finds what changed since the command with the record id began,
+// but for what others may have changed, and it may not, that ran beside it: they
+// died with it, or go on in a server that lives.
+func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id string, law *Law) (*snapshot.Difference, error) {
 	if r.changed == nil {
 		return nil, errors.New("nothing looks for the changes of commands")
 	}
@@ -139,19 +140,16 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, law *Law
 	if law != nil {
 		inScope = func(path string) bool { return law.Objection(path) == "" }
 	}
-	var entries []journal.Entry
-	for _, other := range rest {
-		entries = append(entries, other.Entry)
-	}
 	return snapshot.Recover(ctx, *r.changed, state, o.Before, inScope, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		found := snapshot.Foreign{Running: r.commandsOf(entries)}
+		running, failed := r.running(id) // first: one that ends meanwhile is in the ledger then
+		found := snapshot.Foreign{Running: running}
 		result, err := r.ledger.Query(ctx, ledger.Filter{Since: since.Add(-longest)})
 		if err != nil {
-			return found, fmt.Errorf("ask the ledger: %w", err)
+			return found, errors.Join(failed, fmt.Errorf("ask the ledger: %w", err))
 		}
 		found.Writes = writesAfter(result.Entries, o.Ends, since, paths)
-		return found, nil
+		return found, failed
 	})
 }
 
