@@ -81,6 +81,9 @@ func TestTimeOut(t *testing.T) {
 		client string
 		forms  bool
 	}{{"typescript1/stdio", true}, {"typescript1/http", true}, {"typescript1/stdio", false}, {"typescript2/http/modern", false}} {
+		if testing.Short() && c.client == "typescript1/stdio" {
+			continue
+		}
 		t.Run(fmt.Sprintf("%s/forms %v", c.client, c.forms), func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
@@ -125,6 +128,9 @@ func TestTimeOut(t *testing.T) {
 // changed, also by a later yes, which lets the same call pass another time.
 func TestClientGoesWhileAsked(t *testing.T) {
 	for _, client := range []string{"typescript1/stdio", "typescript1/http", "typescript2/stdio/modern", "typescript2/http/modern"} {
+		if testing.Short() && strings.HasSuffix(client, "/http") {
+			continue
+		}
 		for name, goes := range map[string]func(*typescript){"leaves": (*typescript).leave, "killed": (*typescript).kill} {
 			t.Run(client+"/"+name, func(t *testing.T) {
 				if name == "leaves" && client != "typescript1/stdio" && os.Getenv("ORCHESTRA_LONG") != "1" {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -36,7 +37,8 @@ const (
 	noGroups     = "if [ -d /sys/fs/cgroup ]; then mount -t tmpfs none /sys/fs/cgroup; fi"
 )
 
-// machines are those of each level that can be had here.
+// machines are those of each level that can be had here, without the last in
+// short tests.
 func machines(t *testing.T) []machine {
 	t.Helper()
 	all := []machine{
@@ -44,9 +46,16 @@ func machines(t *testing.T) []machine {
 		{name: "landlock", level: "landlock", before: noNamespaces},
 		{name: "none", level: "none", env: []string{unboxed, unjudged}},
 	}
+	if testing.Short() {
+		all = all[:2]
+	}
 	var found []machine
 	for _, m := range all {
-		if why := m.missing(); why != "" {
+		why, known := absent.Load(m.name)
+		if !known {
+			why, _ = absent.LoadOrStore(m.name, m.missing())
+		}
+		if why != "" {
 			t.Logf("there is no machine of the level %s to be had here: %s", m.level, why)
 			continue
 		}
@@ -54,6 +63,9 @@ func machines(t *testing.T) []machine {
 	}
 	return found
 }
+
+// absent is what machine.missing said, by the machine's name.
+var absent sync.Map
 
 // missing says why the machine is not to be had; "" if it is.
 func (m machine) missing() string {

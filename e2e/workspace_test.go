@@ -67,6 +67,7 @@ func (w *workspace) env(extra ...string) []string {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "TMPDIR=" + w.home,
 		"XDG_CONFIG_HOME=" + filepath.Join(w.home, "config"), "XDG_CACHE_HOME=" + filepath.Join(w.home, "cache"),
 		"GIT_CONFIG_NOSYSTEM=1", "ORCHESTRA_APPROVALS_WAIT=0s", // nobody answers, unless a test does
+		"GORACE=atexit_sleep_ms=0", // else each program sleeps a second at its end under -race
 	}, extra...)
 }
 

@@ -45,9 +45,14 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	}
 	isolate(t)
 	var total crashTotals
-	for done := 0; done < kills; done += killsPerLedger {
-		total.add(killServers(t, min(killsPerLedger, kills-done)))
-	}
+	t.Run("ledgers", func(t *testing.T) {
+		for done := 0; done < kills; done += killsPerLedger {
+			t.Run(fmt.Sprint(done), func(t *testing.T) {
+				t.Parallel()
+				total.add(killServers(t, min(killsPerLedger, kills-done)))
+			})
+		}
+	})
 	t.Logf("%d kills: %d mutations acknowledged, %d records, %d recovered (%d of them probable), %d archives",
 		kills, total.acknowledged, total.records, total.recovered, total.probable, total.archives)
 	if total.acknowledged == 0 || total.archives == 0 {
@@ -55,9 +60,14 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	}
 }
 
-type crashTotals struct{ acknowledged, records, recovered, probable, leftovers, archives int }
+type crashTotals struct {
+	mu                                                              sync.Mutex
+	acknowledged, records, recovered, probable, leftovers, archives int
+}
 
 func (c *crashTotals) add(a *audit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.acknowledged += len(a.acknowledged)
 	c.records += a.records
 	c.recovered += a.recovered
