@@ -107,7 +107,7 @@ func TestDaemonsEndWithTheirCommand(t *testing.T) {
 		then    func()
 	}{
 		"end":          {daemons + "while [ $(wc -l < src/pids) -lt 5 ]; do sleep 0.1; done", 600, func() {}},
-		"time-out":     {daemons + "sleep 600", 2, func() {}},
+		"time-out":     {daemons + "sleep 600", 10, func() {}},
 		"cancellation": {daemons + "sleep 600", 600, func() { p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`) }},
 	} {
 		w.remove("src/pids")

@@ -200,7 +200,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 	t.Run("timeout", func(t *testing.T) {
 		t.Parallel()
 		spec := b.spec("echo begun; sleep 1000")
-		spec.Timeout = 700 * time.Millisecond
+		spec.Timeout = 2 * time.Second
 		result := b.runSpec(context.Background(), spec)
 		if !result.TimedOut || result.Cancelled || result.ExitCode != 128+15 || result.Output != "begun\n" {
 			t.Errorf("%+v", result)
@@ -212,7 +212,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 	t.Run("deaf to SIGTERM", func(t *testing.T) {
 		t.Parallel()
 		spec := b.spec("trap '' TERM; echo begun; while :; do sleep 1000; done")
-		spec.Timeout = 700 * time.Millisecond
+		spec.Timeout = 2 * time.Second
 		result := b.runSpec(context.Background(), spec)
 		if !result.TimedOut || result.Signal != "SIGKILL" || result.ExitCode != 128+9 {
 			t.Errorf("%+v", result)
@@ -221,7 +221,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 	t.Run("cleans up", func(t *testing.T) {
 		t.Parallel()
 		spec := b.spec("trap 'echo bye; exit 5' TERM; echo begun; sleep 1000 & wait")
-		spec.Timeout = 700 * time.Millisecond
+		spec.Timeout = 2 * time.Second
 		result := b.runSpec(context.Background(), spec)
 		if !result.TimedOut || result.ExitCode != 5 || result.Output != "begun\nbye\n" {
 			t.Errorf("%+v", result)

@@ -162,7 +162,7 @@ func TestReadCommandOutput(t *testing.T) {
 	b.refused("INVALID_ARGUMENTS", "read_command_output", args{})
 	b.ok("execute_command", args{"command": "echo again"})
 
-	late := b.ok("execute_command", args{"command": "echo begun; sleep 30", "timeout": 1})
+	late := b.ok("execute_command", args{"command": "echo begun; sleep 300", "timeout": 3})
 	if late.Object["timed_out"] != true || !strings.Contains(late.str("output"), "begun") {
 		t.Errorf("%v", late.Object)
 	}
