@@ -238,10 +238,25 @@ func slotOf(t *testing.T, dir, path string) string {
 }
 
 // TestSettledBesideALivingCommand: two servers run a command each, and one is
-// killed. The server that settles what it left does not charge its command with
-// what the other's has done so far.
+// killed. The server that settles what it left, a third or the other, does not
+// charge its command with what the other's has done so far.
 func TestSettledBesideALivingCommand(t *testing.T) {
 	isolate(t)
+	t.Run("a third server", func(t *testing.T) {
+		settledBesideALivingCommand(t, func(a *audit, _ *child) { a.greetedAndEnded() })
+	})
+	t.Run("the other", func(t *testing.T) {
+		settledBesideALivingCommand(t, func(a *audit, lives *child) {
+			recorded, err := begin(lives, 1)
+			if err != nil {
+				t.Fatalf("%v: %s", err, lives.said())
+			}
+			a.acknowledged[recorded] = true
+		})
+	})
+}
+
+func settledBesideALivingCommand(t *testing.T, settle func(a *audit, lives *child)) {
 	dir := crashWorkspace(t)
 	apart(t, dir)
 	a := newAudit(t, dir)
@@ -251,7 +266,7 @@ func TestSettledBesideALivingCommand(t *testing.T) {
 	a.runs(lives, "W-1", "echo by the living > w1/living; sleep 600")
 	a.waitFor("w1/living", lives)
 	dies.kill()
-	a.greetedAndEnded()
+	settle(a, lives)
 	if err := lives.end(); err != nil { // and its command with it, which is recorded
 		t.Error(err)
 	}

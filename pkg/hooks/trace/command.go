@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -133,7 +134,7 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	}
 	others := func(ctx context.Context, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		running, failed := r.running("") // first: one that ends meanwhile is in the ledger then
+		running, failed := r.running(r.journal.Elsewhere, "") // first: one that ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
 		err := tail.Next(context.WithoutCancel(ctx), ledger.Filter{}, func(e ledger.Entry) error {
 			found.Writes = append(found.Writes, writesOf(e, paths, true)...)
@@ -144,12 +145,12 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	return others, tail.Ends(), nil
 }
 
-// running are the commands of other servers on the workspace whose record is
-// still to come, by their entries in the journal, but for the one with an id.
-func (r *Recorder) running(but string) ([]snapshot.Running, error) {
-	entries, err := r.journal.Elsewhere()
+// running are the commands on the workspace whose record is still to come, by
+// their entries in the journal, but for the one with an id.
+func (r *Recorder) running(look func() ([]journal.Entry, error), but string) ([]snapshot.Running, error) {
+	entries, err := look()
 	if err != nil {
-		return nil, fmt.Errorf("look which commands other servers run: %w", err)
+		return nil, fmt.Errorf("look which other commands run: %w", err)
 	}
 	ignore := r.rules()
 	var found []snapshot.Running

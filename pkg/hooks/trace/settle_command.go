@@ -126,7 +126,7 @@ func objectionTo(l *Law, c *snapshot.Change) string {
 
 // changedSince finds what changed since the command with the record id began,
 // but for what others may have changed, and it may not, that ran beside it: they
-// died with it, or go on in a server that lives.
+// died with it, or go on in a server that lives, which may be this one.
 func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id string, law *Law) (*snapshot.Difference, error) {
 	if r.changed == nil {
 		return nil, errors.New("nothing looks for the changes of commands")
@@ -142,7 +142,7 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id strin
 	}
 	return snapshot.Recover(ctx, *r.changed, state, o.Before, inScope, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		running, failed := r.running(id) // first: one that ends meanwhile is in the ledger then
+		running, failed := r.running(r.journal.InFlight, id) // first: one that ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
 		result, err := r.ledger.Query(ctx, ledger.Filter{Since: since.Add(-longest)})
 		if err != nil {

@@ -108,10 +108,15 @@ func peek(dir *os.Root, name string) (state byte, e Entry, err error) {
 
 // Elsewhere gives the entries of other processes, as they are at the moment, without locking or changing anything. One that
 // is just being written may be left out: its mutation has not begun.
-func (j *Journal) Elsewhere() ([]Entry, error) {
+func (j *Journal) Elsewhere() ([]Entry, error) { return j.entries(false) }
+
+// InFlight gives those of this process as well.
+func (j *Journal) InFlight() ([]Entry, error) { return j.entries(true) }
+
+func (j *Journal) entries(all bool) ([]Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	names, err := j.foreign()
+	names, err := j.slots(all)
 	if err != nil {
 		return nil, err
 	}

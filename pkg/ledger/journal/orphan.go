@@ -32,7 +32,7 @@ type Orphan struct {
 func (j *Journal) Orphans() ([]*Orphan, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	names, err := j.foreign()
+	names, err := j.slots(false)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func (j *Journal) takeAlone() (*os.File, error) {
 	}
 }
 
-// foreign lists the slots that are not this process's. Errors: ErrUnavailable, ErrClosed. The caller holds the lock.
-func (j *Journal) foreign() ([]string, error) {
+// slots lists those that are not this process's, or all. Errors: ErrUnavailable, ErrClosed. The caller holds the lock.
+func (j *Journal) slots(all bool) ([]string, error) {
 	if err := j.usable(); err != nil {
 		return nil, err
 	}
@@ -98,13 +98,13 @@ func (j *Journal) foreign() ([]string, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer dir.Close()
-	all, err := dir.Readdirnames(-1)
+	found, err := dir.Readdirnames(-1)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	var names []string
-	for _, name := range all {
-		if strings.HasSuffix(name, slotSuffix) && !j.own[name] {
+	for _, name := range found {
+		if strings.HasSuffix(name, slotSuffix) && (all || !j.own[name]) {
 			names = append(names, name)
 		}
 	}
