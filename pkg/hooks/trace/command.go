@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -134,63 +135,92 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	}
 	others := func(ctx context.Context, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		running, failed := r.running(r.journal.Elsewhere, "") // first: one that ends meanwhile is in the ledger then
+		running, files, failed := r.inFlight(ctx, r.journal.Elsewhere, paths, "") // first: what ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
 		err := tail.Next(context.WithoutCancel(ctx), ledger.Filter{}, func(e ledger.Entry) error {
+			delete(files, e.ID)
 			found.Writes = append(found.Writes, writesOf(e, paths, true)...)
 			return nil
 		})
+		found.Writes = files.after(found.Writes)
 		return found, errors.Join(failed, err)
 	}
 	return others, tail.Ends(), nil
 }
 
-// running are the commands on the workspace whose record is still to come, by
-// their entries in the journal, but for the one with an id.
-func (r *Recorder) running(look func() ([]journal.Entry, error), but string) ([]snapshot.Running, error) {
+// coming are changes of files whose record is still to come, by its id.
+type coming map[string][]snapshot.Write
+
+// inFlight is what is going on in the workspace and not recorded, by the
+// entries of the journal but the one with an id: commands, and changes of some
+// files, also those that a killed server left.
+func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, error), paths []string, but string) ([]snapshot.Running, coming, error) {
 	entries, err := look()
 	if err != nil {
-		return nil, fmt.Errorf("look which other commands run: %w", err)
+		return nil, nil, fmt.Errorf("look what else goes on in the workspace: %w", err)
 	}
 	ignore := r.rules()
-	var found []snapshot.Running
+	var commands []snapshot.Running
+	files := coming{}
 	for _, e := range entries {
 		draft, err := ledger.ParseDraft(e.Lines)
-		if err != nil || draft.Record().Command == nil || draft.ID() == but {
+		if err != nil || draft.ID() == but {
 			continue
 		}
+		for _, f := range e.Files {
+			if writes := writesOfFile(f.From, f.Path, f.Before, snapshot.Write{After: f.After, Since: true}, paths); len(writes) > 0 {
+				files[draft.ID()] = append(files[draft.ID()], writes...)
+			}
+		}
 		rec := draft.Record()
+		if rec.Command == nil {
+			continue
+		}
 		law, _ := judged(rec.IntentID, rec.Detail, ignore)
 		if law == nil {
 			continue // of a version that does not say what it may change
 		}
-		found = append(found, snapshot.Running{Began: e.Began, InScope: func(path string) bool { return law.Objection(path) == "" }})
+		commands = append(commands, snapshot.Running{Began: e.Began, InScope: func(path string) bool { return law.Objection(path) == "" }})
 	}
-	return found, nil
+	recorded, err := r.has(ctx, slices.Collect(maps.Keys(files)))
+	maps.DeleteFunc(files, func(id string, _ []snapshot.Write) bool { return recorded[id] })
+	return commands, files, err
+}
+
+// after adds them to what records tell of, which is earlier.
+func (c coming) after(writes []snapshot.Write) []snapshot.Write {
+	for _, own := range c {
+		writes = append(writes, own...)
+	}
+	return writes
 }
 
 // writesOf are the changes of some files that a record tells of; since says
 // whether they were made after a command began.
 func writesOf(e ledger.Entry, paths []string, since bool) []snapshot.Write {
 	var writes []snapshot.Write
-	add := func(w snapshot.Write) {
-		w.Since = since
-		if _, asked := slices.BinarySearch(paths, w.Path); asked {
-			writes = append(writes, w)
-		}
-	}
 	for _, c := range e.Changes {
-		before := c.Before
-		if c.From != "" {
-			add(snapshot.Write{Path: c.From, Before: before})
-			before = ""
-		}
-		add(snapshot.Write{Path: c.Path, Before: before, After: c.After, AfterOID: c.AfterOID})
+		writes = append(writes, writesOfFile(c.From, c.Path, c.Before, snapshot.Write{After: c.After, AfterOID: c.AfterOID, Since: since}, paths)...)
 	}
 	if edit, ok := editOf(e.Record); ok {
-		add(snapshot.Write{Path: edit.Path, Before: edit.Before, After: edit.After})
+		writes = append(writes, writesOfFile("", edit.Path, edit.Before, snapshot.Write{After: edit.After, Since: since}, paths)...)
 	}
 	return writes
+}
+
+// writesOfFile are the changes that one of a file is, which is moved unless from
+// is empty, as far as they are of some paths.
+func writesOfFile(from, path, before string, w snapshot.Write, paths []string) (writes []snapshot.Write) {
+	w.Path, w.Before = path, before
+	all := []snapshot.Write{w}
+	if from != "" {
+		all[0].Before = ""
+		all = []snapshot.Write{{Path: from, Before: before, Since: w.Since}, all[0]}
+	}
+	return slices.DeleteFunc(all, func(w snapshot.Write) bool {
+		_, asked := slices.BinarySearch(paths, w.Path)
+		return !asked
+	})
 }
 
 // awaitWriters waits, not for ever, until no server holds one of the files:

@@ -142,13 +142,16 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id strin
 	}
 	return snapshot.Recover(ctx, *r.changed, state, o.Before, inScope, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		running, failed := r.running(r.journal.InFlight, id) // first: one that ends meanwhile is in the ledger then
+		running, files, failed := r.inFlight(ctx, r.journal.InFlight, paths, id) // first: what ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
 		result, err := r.ledger.Query(ctx, ledger.Filter{Since: since.Add(-longest)})
 		if err != nil {
 			return found, errors.Join(failed, fmt.Errorf("ask the ledger: %w", err))
 		}
-		found.Writes = writesAfter(result.Entries, o.Ends, since, paths)
+		for _, e := range result.Entries {
+			delete(files, e.ID)
+		}
+		found.Writes = files.after(writesAfter(result.Entries, o.Ends, since, paths))
 		return found, failed
 	})
 }
