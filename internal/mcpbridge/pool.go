@@ -6,9 +6,6 @@ import (
 	"sync"
 )
 
-// callStack is about what most calls need of stack, in bytes.
-const callStack = 24 << 10
-
 // pool runs jobs on goroutines of their own, started in the order in which
 // they were submitted. It bounds how many run at once, how many wait, and how
 // many bytes of messages both hold. It never blocks who submits, and never
@@ -170,19 +167,9 @@ func (p *pool) expedite(j *job) {
 }
 
 func (p *pool) work(j *job) {
-	growStack(0)
 	for ; j != nil; j = p.next() {
 		j.run()
 	}
-}
-
-// growStack gives a goroutine at once the stack that a call needs. Grown by and
-// by, from deep within the call, it would be copied several times over.
-//
-//go:noinline
-func growStack(at int) byte {
-	var room [callStack]byte
-	return room[at]
 }
 
 // next takes the job whose turn it is, or gives up the caller's turn.

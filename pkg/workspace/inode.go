@@ -147,23 +147,8 @@ func (n *inode) untouched() bool {
 }
 
 func (n *inode) release() {
-	if f := n.letGo(); f != nil {
-		f.Close()
-	}
-}
-
-// releaseSoon is release for what may have lost its last name: closing it gives its blocks back to the file system, which
-// nobody has to wait for. What others could wait for is given back at once.
-func (n *inode) releaseSoon() {
-	if f := n.letGo(); f != nil {
-		durable.CloseSoon(f)
-	}
-}
-
-// letGo gives lease and lock back, and the file that is still to be closed, if any.
-func (n *inode) letGo() *os.File {
 	if n == nil || n.file == nil {
-		return nil
+		return
 	}
 	// Explicitly, since a child between fork and exec may have a copy of the descriptor.
 	if n.leased {
@@ -172,7 +157,6 @@ func (n *inode) letGo() *os.File {
 	if n.locked && n.w.abilities.lock {
 		_ = durable.Unlock(n.file) // closing does it as well
 	}
-	f := n.file
+	n.file.Close()
 	n.file = nil
-	return f
 }

@@ -343,6 +343,6 @@ func (c *planned) release() error {
 			err = errors.Join(err, t.discard())
 		}
 	}
-	c.before.releaseSoon()
+	c.before.release()
 	return err
 }
