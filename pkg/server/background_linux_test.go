@@ -6,21 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
-
-// eventually waits for something that another process brings about.
-func (b *bench) eventually(what string, is func() bool) {
-	b.t.Helper()
-	for deadline := time.Now().Add(answerTime); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.t.Fatal("never: " + what)
-		}
-	}
-}
 
 // It ends with its intent, however that ends, and with the server; both ends
 // are recorded.

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -294,11 +293,7 @@ func TestWritesWhileACommandRuns(t *testing.T) {
 	go func() {
 		ended <- b.call("execute_command", args{"session": first, "command": "echo running > src/running; cat < src/go > src/got; echo more >> src/theirs"})
 	}()
-	for deadline := time.Now().Add(answerTime); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "src/running")); err == nil || time.Now().After(deadline) {
-			break
-		}
-	}
+	b.eventually("the command runs", func() bool { return b.exists("src/running") })
 	second.ok("read_file", args{"session": session, "path": "src/ours"})
 	second.ok("write_to_file", args{"session": session, "path": "src/ours", "content": "by this server\n"})
 	other.ok("read_file", args{"session": third, "path": "src/theirs"})

@@ -125,6 +125,21 @@ func write(t *testing.T, dir, name, content string) {
 	}
 }
 
+func (b *bench) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(b.dir, name))
+	return err == nil
+}
+
+// eventually waits for something that comes behind an answer, or from another process.
+func (b *bench) eventually(what string, is func() bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(answerTime); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.t.Fatal("never: " + what)
+		}
+	}
+}
+
 func (b *bench) read(name string) string {
 	b.t.Helper()
 	content, err := os.ReadFile(filepath.Join(b.dir, name))

@@ -1,11 +1,8 @@
 package server_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -55,11 +52,9 @@ func happyPath(t *testing.T, era string) {
 	if records := trace.Object["records"].([]any); len(records) == 0 {
 		t.Error("query_trace knows nothing of the file")
 	}
-	for deadline := time.Now().Add(answerTime); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) { // written soon after the change
-		if m, err := os.ReadFile(filepath.Join(dir, ".orchestration/intent_map.md")); err == nil && strings.Contains(string(m), "`src/moved.txt`") {
-			break
-		}
-	}
+	b.eventually("the intent map tells of the change", func() bool {
+		return b.exists(".orchestration/intent_map.md") && strings.Contains(b.read(".orchestration/intent_map.md"), "`src/moved.txt`")
+	})
 	if m := b.read(".orchestration/intent_map.md"); !strings.Contains(m, "## INT-001: Build Weather API") || !strings.Contains(m, "`src/moved.txt`") {
 		t.Errorf("intent map:\n%s", m)
 	}

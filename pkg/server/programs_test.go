@@ -52,11 +52,6 @@ func warnings(r reply) string {
 	return fmt.Sprint(list...)
 }
 
-func (b *bench) exists(name string) bool {
-	_, err := os.Stat(filepath.Join(b.dir, name))
-	return err == nil
-}
-
 func TestGuardInShellRunsUnchanged(t *testing.T) {
 	b := start(t, newWorkspace(t), withHooks(pre(script(t, "protect.sh", "bash")))).connect()
 	s := b.selects("INT-001")

@@ -174,7 +174,7 @@ func leftBehind(f *os.File) bool {
 	line, _, whole := strings.Cut(string(head[:n]), "\n")
 	id, place, _ := strings.Cut(strings.TrimPrefix(line, ownerHead), " ")
 	pid, err := strconv.Atoi(id)
-	return whole && err == nil && place != "" && place == durable.Place() && durable.Gone(pid)
+	return whole && err == nil && durable.Left(pid, place)
 }
 
 // Close lets go of what was found. A nil Abandoned has found nothing.

@@ -85,7 +85,7 @@ func lookAt(dir *os.Root, name string) (Seen, bool, error) {
 		return seen, true, nil
 	}
 	seen.Entry = entry
-	seen.Gone = (entry.Place == "" || entry.Place == durable.Place()) && durable.Gone(entry.PID)
+	seen.Gone = entry.Place == "" && durable.Gone(entry.PID) || durable.Left(entry.PID, entry.Place)
 	return seen, state != nothing, err
 }
 

@@ -152,7 +152,7 @@ func (j *Journal) leaveTo(f *os.File, size int64) error {
 	if _, err := f.ReadAt(care, int64(careAt)); err == nil && care[0] == settling {
 		return ErrSettling
 	}
-	if state, e, err := decode(f, size); err == nil && state != nothing && e.Place != "" && e.Place == durable.Place() && durable.Gone(e.PID) {
+	if state, e, err := decode(f, size); err == nil && state != nothing && durable.Left(e.PID, e.Place) {
 		return ErrSettling
 	}
 	return nil
