@@ -9,7 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// statusEdit changes the word of a status and, when work begins, adds started_at on the line below it.
+// statusEdit changes the word of a status, or adds it behind the id, and, when work begins, adds started_at on the line
+// below it.
 func statusEdit(doc *document, src *source, id string, status Status, at time.Time) (edit, error) {
 	i, err := doc.find(id)
 	if err != nil {
@@ -20,22 +21,19 @@ func statusEdit(doc *document, src *source, id string, status Status, at time.Ti
 	if in.Status == status && !starts {
 		return edit{}, nil
 	}
-	mapping := doc.nodes[i]
-	key, value := rawField(mapping, "status", intentKeys)
-	var splices []splice
-	start, end, ok := src.scalarSpan(value)
-	if !ok {
-		return edit{}, layoutError(value, "status of "+id)
-	}
+	fields := &fieldSplices{doc: doc, src: src, mapping: doc.nodes[i]}
 	if in.Status != status {
-		splices = append(splices, replaceWord(src, start, end, doc.vocabulary(i).word(status)))
+		fields.set("status", "id", doc.vocabulary(i).word(status))
 	}
 	if starts {
-		stamp, err := startedSplice(doc, src, mapping, key, end, at.Format(time.RFC3339))
-		if err != nil {
-			return edit{}, err
+		after := "status"
+		if key, _ := rawField(doc.nodes[i], "status", intentKeys); key == nil {
+			after = "id"
 		}
-		splices = append(splices, stamp)
+		fields.set("started_at", after, at.Format(time.RFC3339))
+	}
+	if fields.err != nil {
+		return edit{}, fields.err
 	}
 	verify := func(before, after *document) error {
 		is := after.intents[i]
@@ -44,7 +42,7 @@ func statusEdit(doc *document, src *source, id string, status Status, at time.Ti
 		}
 		return sameIntents(before, after, i, "status", "started_at")
 	}
-	return edit{forms: [][]byte{src.apply(splices...)}, verify: verify}, nil
+	return edit{forms: [][]byte{src.apply(fields.splices...)}, verify: verify}, nil
 }
 
 // replaceWord replaces a scalar by a word that needs no quotes, keeping those that are there.
@@ -55,28 +53,64 @@ func replaceWord(src *source, start, end int, word string) splice {
 	return splice{start, end, word}
 }
 
-// startedSplice writes started_at: into its empty value, or after the status.
-func startedSplice(doc *document, src *source, mapping, status *yaml.Node, statusEnd int, stamp string) (splice, error) {
-	if key, value := rawField(mapping, "started_at", intentKeys); key != nil {
-		if start, end, ok := src.scalarSpan(value); ok { // null or ~
-			return splice{start, end, stamp}, nil
-		}
-		_, end, ok := src.scalarSpan(key)
-		if !ok || end >= len(src.data) || src.data[end] != ':' {
-			return splice{}, layoutError(key, "started_at")
-		}
-		return splice{end + 1, end + 1, " " + stamp}, nil
+// fieldSplices gives fields of one mapping a word each.
+type fieldSplices struct {
+	doc     *document
+	src     *source
+	mapping *yaml.Node
+	splices []splice
+	err     error // the first
+}
+
+// set replaces the value that a field has, fills an empty one, or adds the field behind another that is there.
+func (f *fieldSplices) set(name, after, word string) {
+	made, err := f.splice(name, after, word)
+	if err != nil && f.err == nil {
+		f.err = err
 	}
-	key := doc.key("started_at")
-	if mapping.Style&yaml.FlowStyle != 0 {
-		if status.Style&yaml.DoubleQuotedStyle != 0 {
-			key, stamp = `"`+key+`"`, `"`+stamp+`"`
-		}
-		return splice{statusEnd, statusEnd, ", " + key + ": " + stamp}, nil
+	f.splices = append(f.splices, made)
+}
+
+func (f *fieldSplices) splice(name, after, word string) (splice, error) {
+	key, value := rawField(f.mapping, name, intentKeys)
+	if key == nil {
+		return f.behind(after, f.doc.key(name), word)
 	}
-	at := src.lineEnd(statusEnd)
-	indent := strings.Repeat(" ", status.Column-1)
-	return splice{at, at, src.eol + indent + key + ": " + stamp}, nil
+	if start, end, ok := f.src.scalarSpan(value); ok {
+		return replaceWord(f.src, start, end, word), nil
+	}
+	_, end, ok := f.src.scalarSpan(key)
+	if value.Kind != yaml.ScalarNode || !isNull(value) || !ok || end >= len(f.src.data) || f.src.data[end] != ':' {
+		return splice{}, layoutError(key, name)
+	}
+	return splice{end + 1, end + 1, " " + word}, nil
+}
+
+// behind adds a field in the form that the one before it has.
+func (f *fieldSplices) behind(before, name, word string) (splice, error) {
+	key, value := rawField(f.mapping, before, intentKeys)
+	end, ok := f.endOf(key, value)
+	if !ok {
+		return splice{}, layoutError(value, before)
+	}
+	if f.mapping.Style&yaml.FlowStyle != 0 {
+		if key.Style&yaml.DoubleQuotedStyle != 0 {
+			name, word = `"`+name+`"`, `"`+word+`"`
+		}
+		return splice{end, end, ", " + name + ": " + word}, nil
+	}
+	at := f.src.lineEnd(end)
+	indent := strings.Repeat(" ", key.Column-1)
+	return splice{at, at, f.src.eol + indent + name + ": " + word}, nil
+}
+
+// endOf is where a field ends; one with an empty value ends with its colon.
+func (f *fieldSplices) endOf(key, value *yaml.Node) (end int, ok bool) {
+	if _, end, ok = f.src.scalarSpan(value); ok || !isNull(value) {
+		return end, ok
+	}
+	_, end, ok = f.src.scalarSpan(key)
+	return end + 1, ok && end < len(f.src.data) && f.src.data[end] == ':'
 }
 
 // scopeEdit adds globs behind the last one, in the form that the list has.

@@ -4,7 +4,7 @@ import "time"
 
 // ParseIgnore parses the text of one ignore file.
 func ParseIgnore(data []byte) (*Ignore, error) {
-	file, err := parseIgnore(".intentignore", data)
+	file, err := parseIgnore(".intentignore", data, func(string) bool { return false })
 	return &Ignore{files: []ignoreFile{file}}, err
 }
 

@@ -102,7 +102,8 @@ func (f *fields) status(in *Intent) error {
 	const known = "TODO or PENDING, IN_PROGRESS, BLOCKED, DONE or COMPLETED"
 	node := f.get("status")
 	if node == nil {
-		return nodeError(filePath, f.node, "%s has no status: add one of %s", in.ID, known)
+		in.Status = InProgress
+		return nil
 	}
 	var word string
 	if err := f.text("status", &word); err != nil {

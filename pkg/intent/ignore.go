@@ -12,8 +12,8 @@ import (
 // One rule a line; blank lines and lines that begin with `#` are skipped:
 //
 //	intent:ID      no call under that intent
-//	approve:ID     every destructive call under that intent needs an approval; a bare line of the form LETTERS-DIGITS
-//	               means the same
+//	approve:ID     every destructive call under that intent needs an approval
+//	ID             means the same, if an intent of this id is declared or the line has the form LETTERS-DIGITS
 //	secret:GLOB    neither readable nor changeable by any file tool
 //	unscoped:GLOB  matching paths skip the scope check, once the operator has trusted the file's content
 //	GLOB           no mutation of matching paths under any intent
@@ -24,6 +24,9 @@ import (
 // directive (`secert:.env`), that begins with a space or contains control characters, that ends in ` # …` (only after an
 // ID is that a comment) or whose glob does not compile is unclear, and makes the file unreadable; a backslash makes
 // such a character part of a name.
+//
+// A bare line that is a declared intent's id and also names an entry of the workspace's root is unclear: `approve:NAME`
+// says the one, `/NAME` the other. So that no agent makes it so, such an entry cannot be created.
 //
 // Matching is case-sensitive. Where the file system is not, the caller has to pass the name as it stands on disk.
 // The nil *Ignore has no rules.
@@ -36,6 +39,7 @@ type ignoreFile struct {
 	name     string
 	blocked  []idRule
 	approved []idRule
+	bare     []idRule // declared ids on a line of their own, which are among approved
 	paths    gitignore.List
 	secrets  gitignore.List
 	unscoped gitignore.List
@@ -136,7 +140,7 @@ func (g *Ignore) unknownIDs(known map[string]*Intent) []Warning {
 		for _, r := range append(f.blocked[:len(f.blocked):len(f.blocked)], f.approved...) {
 			if known[r.id] == nil {
 				out = append(out, Warning{File: f.name, Line: r.line, Column: 1,
-					Message: "no intent has the id " + r.id})
+					Message: "no intent has the id " + r.id + "; write /" + r.id + " if the path is meant"})
 			}
 		}
 	}

@@ -146,6 +146,56 @@ func TestIgnoreUnclearLines(t *testing.T) {
 	}
 }
 
+// TestBareIDs: a line that is nothing but a name means the intent of that name, if there is one and no such path.
+func TestBareIDs(t *testing.T) {
+	const intents = "active_intents:\n  - id: auth-refactor\n  - id: INT-7a\n  - id: INT-001\n  - id: dist\n  - id: v1.2_x\n"
+	const rules = "auth-refactor\nINT-7a # on hold\nINT-001\nOTHER-2\nv1.2_x  \nold-refactor\n/dist\nINT-7b\n"
+	for _, name := range []string{".intentignore", ".orchestration/.intentignore"} {
+		w := newWorkspace(t, intents)
+		w.write(name, rules)
+		check := func(asks, blocks string) {
+			t.Helper()
+			g := w.load().Ignore()
+			for _, id := range []string{"auth-refactor", "INT-7a", "INT-001", "OTHER-2", "v1.2_x", "old-refactor", "dist", "INT-7b"} {
+				if got, want := g.NeedsApproval(id), strings.Contains(asks, id); got != want {
+					t.Errorf("%s: NeedsApproval(%s) is %v", name, id, got)
+				}
+				if _, got := g.PathBlocked("x/" + id); got != strings.Contains(blocks, id) {
+					t.Errorf("%s: PathBlocked(x/%s) is %v", name, id, got)
+				}
+			}
+		}
+		check("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x", "old-refactor INT-7b")
+		if r, ok := w.load().Ignore().PathBlocked("auth-refactor"); !ok || r.Line != 1 {
+			t.Errorf("%s: what would make the line unclear can be created: %v %v", name, r, ok)
+		}
+		// A declaration and its end are seen at once, by both who load intents and who ask for the rules alone.
+		w.write(".orchestration/active_intents.yaml", intents+"  - id: old-refactor\n")
+		check("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x old-refactor", "INT-7b")
+		w.write(".orchestration/active_intents.yaml", strings.Replace(intents, "  - id: auth-refactor\n", "", 1))
+		g, err := w.store.Ignore()
+		must(t, err)
+		if _, blocked := g.PathBlocked("x/auth-refactor"); !blocked {
+			t.Error("no glob once the intent is gone")
+		}
+		w.write(".orchestration/active_intents.yaml", intents)
+		for i, id := range []string{"auth-refactor", "INT-7a", "INT-001"} {
+			must(t, os.Mkdir(filepath.Join(w.dir, id), 0o755))
+			var at *intent.UnreadableError
+			if _, err := w.store.Load(); !errors.As(err, &at) || at.File != name || at.Line != i+1 ||
+				!strings.Contains(at.Reason, "approve:"+id) || !strings.Contains(at.Reason, "/"+id) {
+				t.Errorf("%s is a path: %v", id, err)
+			}
+			if _, err := w.store.Ignore(); !errors.As(err, &at) {
+				t.Errorf("Ignore: %v", err)
+			}
+			must(t, os.Remove(filepath.Join(w.dir, id)))
+		}
+		must(t, os.Mkdir(filepath.Join(w.dir, "OTHER-2"), 0o755)) // not declared, so it is not unclear
+		check("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x", "old-refactor INT-7b")
+	}
+}
+
 func TestIgnoreHoldsWithoutIntents(t *testing.T) {
 	w := newWorkspace(t, "broken: [")
 	w.write(".intentignore", "\ufeffsecret:.env\r\nold\r\n")

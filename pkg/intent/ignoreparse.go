@@ -17,9 +17,9 @@ var (
 	trailingComment  = regexp.MustCompile(`[ \t]#`)
 )
 
-// parseIgnore reads one file. On an unclear line the result still holds all the clear ones, because read tools go on
-// and secrets must hold; the error names the first unclear line.
-func parseIgnore(name string, data []byte) (ignoreFile, error) {
+// parseIgnore reads one file; declared tells the ids of intents. On an unclear line the result still holds all the clear
+// ones, because read tools go on and secrets must hold; the error names the first unclear line.
+func parseIgnore(name string, data []byte, declared func(id string) bool) (ignoreFile, error) {
 	file := ignoreFile{name: name}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return file, &UnreadableError{File: name, Reason: "it is UTF-16; save it as UTF-8"}
@@ -28,7 +28,7 @@ func parseIgnore(name string, data []byte) (ignoreFile, error) {
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
-		if err := file.add(n+1, line); err != nil && first == nil {
+		if err := file.add(n+1, line, declared); err != nil && first == nil {
 			first = &UnreadableError{File: name, Line: n + 1, Column: 1, Reason: err.Error()}
 		}
 	}
@@ -36,14 +36,19 @@ func parseIgnore(name string, data []byte) (ignoreFile, error) {
 }
 
 // add parses one line into the list that it belongs to.
-func (f *ignoreFile) add(number int, line string) error {
+func (f *ignoreFile) add(number int, line string, declared func(id string) bool) error {
 	if strings.TrimSpace(line) == "" || line[0] == '#' {
 		return nil
 	}
 	if err := checkLine(line); err != nil {
 		return err
 	}
-	if bare := withoutComment(line); bareIDPattern.MatchString(bare) {
+	switch bare := withoutComment(line); {
+	case ValidID(bare) && declared(bare):
+		f.bare = append(f.bare, idRule{bare, number})
+		f.approved = append(f.approved, idRule{bare, number})
+		return addGlob(&f.paths, number, bare, "/"+bare)
+	case bareIDPattern.MatchString(bare):
 		f.approved = append(f.approved, idRule{bare, number})
 		return nil
 	}

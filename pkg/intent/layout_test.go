@@ -68,6 +68,16 @@ func TestStatusLayouts(t *testing.T) {
 			"active_intents:\n  - id: a\n    description: |\n      status: TODO\n    status: TODO\n    x: 'status: TODO'\n",
 			"active_intents:\n  - id: a\n    description: |\n      status: TODO\n    status: IN_PROGRESS\n    started_at: " +
 				stamp + "\n    x: 'status: TODO'\n"},
+		"no status": {
+			"active_intents:\n  - name: x\n    id: a # y\n    owned_scope: [s]\n",
+			"active_intents:\n  - name: x\n    id: a # y\n    started_at: " + stamp + "\n    owned_scope: [s]\n"},
+		"empty status": {
+			"active_intents:\n  - id: a\n    status: # y\n    name: x\n",
+			"active_intents:\n  - id: a\n    status: # y\n    started_at: " + stamp + "\n    name: x\n"},
+		"no status, flow": {
+			"intents: [{id: a, ownedScope: [x]}]\n", "intents: [{id: a, startedAt: " + stamp + ", ownedScope: [x]}]\n"},
+		"no status, JSON": {
+			`{"intents": [{"id": "a"}]}`, `{"intents": [{"id": "a", "started_at": "` + stamp + `"}]}`},
 		"escapes in quotes": {
 			"active_intents:\n  - id: a\n    status: \"\\x54ODO\"\n",
 			"active_intents:\n  - id: a\n    status: \"IN_PROGRESS\"\n    started_at: " + stamp + "\n"},
@@ -106,6 +116,38 @@ func TestVocabularyIsKept(t *testing.T) {
 	must(t, err)
 	if got := w.intents(); !strings.Contains(got, "id: b, status: PENDING}") {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestStatusIsOptional takes intents without a status through all of them and back.
+func TestStatusIsOptional(t *testing.T) {
+	for name, tt := range map[string]struct{ before, done string }{
+		"left out":           {"active_intents:\n  - id: a\n    name: x\n", "active_intents:\n  - id: a\n    status: DONE\n    name: x\n"},
+		"empty":              {"active_intents:\n  - id: a\n    status:\n", "active_intents:\n  - id: a\n    status: DONE\n"},
+		"null":               {"active_intents:\n  - {id: a, status: ~, name: x}\n", "active_intents:\n  - {id: a, status: DONE, name: x}\n"},
+		"empty, flow":        {"active_intents:\n  - {id: a, status: , name: x}\n", "active_intents:\n  - {id: a, status: DONE , name: x}\n"},
+		"others have one":    {"intents:\n  - {id: b, status: completed}\n  - id: a\n", "intents:\n  - {id: b, status: completed}\n  - id: a\n    status: completed\n"},
+		"camel, and JSON":    {`{"activeIntents": [{"id": "a"}]}`, `{"activeIntents": [{"id": "a", "status": "DONE"}]}`},
+		"no line at the end": {"active_intents:\r\n- id: 'a'", "active_intents:\r\n- id: 'a'\r\n  status: DONE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t, tt.before)
+			if in := get(t, w.load(), "a"); in.Status != intent.InProgress || !in.Status.Selectable() {
+				t.Errorf("%+v", in)
+			}
+			_, err := w.store.SetStatus(context.Background(), "a", intent.Done, at)
+			must(t, err)
+			if got := w.intents(); got != tt.done {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.done)
+			}
+			for _, status := range []intent.Status{intent.Todo, intent.InProgress, intent.Blocked} {
+				set, err := w.store.SetStatus(context.Background(), "a", status, at)
+				must(t, err)
+				if in := get(t, set, "a"); in.Status != status {
+					t.Errorf("%s: %+v", status, in)
+				}
+			}
+		})
 	}
 }
 

@@ -35,7 +35,7 @@ func intentSchema() schema {
 	}, "name", "when")
 	return mapping(intentKeys, schema{
 		"id":     schema{"type": "string", "pattern": `^[A-Za-z][A-Za-z0-9._-]{0,63}$`},
-		"status": schema{"type": "string", "pattern": `^([Tt][Oo][Dd][Oo]|[Pp][Ee][Nn][Dd][Ii][Nn][Gg]|[Ii][Nn][_-][Pp][Rr][Oo][Gg][Rr][Ee][Ss][Ss]|[Bb][Ll][Oo][Cc][Kk][Ee][Dd]|[Dd][Oo][Nn][Ee]|[Cc][Oo][Mm][Pp][Ll][Ee][Tt][Ee][Dd])$`, "examples": []Status{Todo, InProgress, Blocked, Done}},
+		"status": schema{"type": []string{"string", "null"}, "description": "IN_PROGRESS if left out.", "pattern": `^([Tt][Oo][Dd][Oo]|[Pp][Ee][Nn][Dd][Ii][Nn][Gg]|[Ii][Nn][_-][Pp][Rr][Oo][Gg][Rr][Ee][Ss][Ss]|[Bb][Ll][Oo][Cc][Kk][Ee][Dd]|[Dd][Oo][Nn][Ee]|[Cc][Oo][Mm][Pp][Ll][Ee][Tt][Ee][Dd])$`, "examples": []Status{Todo, InProgress, Blocked, Done}},
 		"name":   text, "description": text, "agent": text,
 		"owned_scope":         described(texts, "Globs of the paths that the intent may change, relative to the workspace."),
 		"constraints":         described(texts, "Told to the agent."),
@@ -44,7 +44,7 @@ func intentSchema() schema {
 		"commands":            commands,
 		"rules":               schema{"type": []string{"array", "null"}, "items": rules},
 		"verify":              described(texts, "Commands that must pass before the intent can be marked done."),
-	}, "id", "status")
+	}, "id")
 }
 
 // mapping describes a mapping by its known keys. A key without a schema has none to be in step with, which is a mistake of

@@ -38,7 +38,8 @@ func TestSchemaIsInStepWithTheFile(t *testing.T) {
 	}
 	one := func(field string) string { return "active_intents:\n  - id: A\n    status: TODO\n    " + field + "\n" }
 	for _, good := range []string{sample, granting, "active_intents: []\n", "intents:\n", `{"activeIntents": []}`, one("ownedScope: [a]"), one("colour: blue"),
-		one("status2: x"), one("name:"), "active_intents:\n  - {id: A, status: in-progress}\n", "active_intents:\n  - {id: A, status: Completed}\n"} {
+		one("status2: x"), one("name:"), "active_intents:\n  - {id: A, status: in-progress}\n", "active_intents:\n  - {id: A, status: Completed}\n",
+		"active_intents:\n  - {id: A}\n", "active_intents:\n  - {id: A, status: }\n"} {
 		agree(good, true)
 	}
 	values := map[string]string{"id": "B-1", "status": "DONE", "started_at": "2026-02-18T18:30:00Z", "commands": "{allow: [go], ask: [a], deny: [b], network: deny}",
@@ -48,7 +49,7 @@ func TestSchemaIsInStepWithTheFile(t *testing.T) {
 		if value == "" {
 			value = "[a]"
 		}
-		rest := map[string]string{"id": "status: TODO", "status": "id: A"}[key]
+		rest := map[string]string{"id": "name: n", "status": "id: A"}[key]
 		if rest == "" {
 			rest = "id: A, status: TODO"
 		}
@@ -56,7 +57,7 @@ func TestSchemaIsInStepWithTheFile(t *testing.T) {
 		agree("active_intents:\n  - {"+rest+", "+key+": {x: 1, y: [2]}}\n", key == "commands")
 		agree("active_intents:\n  - {"+rest+", "+key+": true}\n", false)
 	}
-	for _, bad := range []string{"x: 1\n", "active_intents: x\n", "active_intents: []\nintents: []\n", "active_intents:\n  - {id: A}\n", "active_intents:\n  - {status: TODO}\n",
+	for _, bad := range []string{"x: 1\n", "active_intents: x\n", "active_intents: []\nintents: []\n", "active_intents:\n  - {status: TODO}\n",
 		"active_intents:\n  - {id: 'a b', status: TODO}\n", "active_intents:\n  - {id: A, status: SOON}\n", one("commands: {network: maybe}"), one("commands: {allow: go}"),
 		one("rules: [{name: r}]"), one("rules: [{name: r, when: 'true', action: warn}]"), one("owned_scope: [1]")} {
 		agree(bad, false)

@@ -183,9 +183,11 @@ func (d *document) vocabulary(first int) vocabulary {
 	var words []string
 	for i, node := range d.nodes {
 		_, value := rawField(deref(node), "status", intentKeys)
-		if i == first {
+		switch {
+		case value == nil || isNull(deref(value)):
+		case i == first:
 			words = append([]string{deref(value).Value}, words...)
-		} else {
+		default:
 			words = append(words, deref(value).Value)
 		}
 	}

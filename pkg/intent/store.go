@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,8 +56,8 @@ func (s *Store) Initialized() bool {
 func (s *Store) Load() (*Set, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ignoreChanged, ignoreErr := s.loadIgnores()
 	changed, err := s.loadIntents()
+	ignoreChanged, ignoreErr := s.loadIgnores(changed)
 	switch {
 	case err != nil:
 		return nil, err
@@ -69,13 +70,14 @@ func (s *Store) Load() (*Set, error) {
 	return s.set, nil
 }
 
-// Ignore returns the rules of the .intentignore files alone, which hold whatever the state of the intents file. On an
-// error the result is not nil: it has every rule that is clear, for read tools, which go on and must keep secrets.
+// Ignore returns the rules of the .intentignore files alone, which hold whatever the state of the intents file; where
+// that cannot be read, no id is declared. On an error the result is not nil: it has every rule that is clear, for read tools, which go on and must keep secrets.
 func (s *Store) Ignore() (*Ignore, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed, err := s.loadIgnores()
-	if trusted := s.askTrust(); changed || trusted {
+	declared, _ := s.loadIntents() // what is wrong with them is Load's to report
+	changed, err := s.loadIgnores(declared)
+	if trusted := s.askTrust(); declared || changed || trusted {
 		s.set = nil
 	}
 	return s.ignoreRules(), err
@@ -99,8 +101,9 @@ func (s *Store) loadIntents() (changed bool, err error) {
 	return false, s.docErr
 }
 
-// loadIgnores refreshes the rules of both files and reports whether any was parsed anew.
-func (s *Store) loadIgnores() (changed bool, first error) {
+// loadIgnores refreshes the rules of both files and reports whether any was parsed anew. The ids that the intents file
+// declares are part of what a line means.
+func (s *Store) loadIgnores(declared bool) (changed bool, first error) {
 	for i, name := range ignorePaths {
 		fresh, err := s.ignores[i].refresh(s.root, name, s.now())
 		switch {
@@ -110,16 +113,36 @@ func (s *Store) loadIgnores() (changed bool, first error) {
 		case err != nil:
 			changed = true
 			s.rules[i] = parsedIgnore{err: unreadableFile(name, err)}
-		case fresh || s.rules[i].file.name == "":
+		case fresh || declared || s.rules[i].file.name == "":
 			changed = true
-			s.rules[i].file, s.rules[i].err = parseIgnore(name, s.ignores[i].data)
+			s.rules[i].file, s.rules[i].err = parseIgnore(name, s.ignores[i].data, s.declares)
 			s.rules[i].file.weakening = weakeningOfIgnore(&s.rules[i].file, s.ignores[i].data)
 		}
 		if first == nil {
 			first = s.rules[i].err
 		}
+		if first == nil {
+			first = s.unclear(&s.rules[i].file)
+		}
 	}
 	return changed, first
+}
+
+// declares reports whether an intent has the id, as far as the intents file can be read.
+func (s *Store) declares(id string) bool {
+	return s.doc != nil && slices.ContainsFunc(s.doc.intents, func(in *Intent) bool { return in.ID == id })
+}
+
+// unclear looks for bare ids that are paths as well: whether they are is no property of the files that are read.
+func (s *Store) unclear(file *ignoreFile) error {
+	for _, r := range file.bare {
+		if _, err := s.root.Lstat(r.id); err == nil {
+			return &UnreadableError{File: file.name, Line: r.line, Column: 1, Reason: fmt.Sprintf(
+				"%s is the id of a declared intent and also a path that exists: write approve:%s if changes under that intent need an approval, "+
+					"or /%s if nobody may change that path", r.id, r.id, r.id)}
+		}
+	}
+	return nil
 }
 
 func (s *Store) ignoreRules() *Ignore {

@@ -28,8 +28,6 @@ func TestUnreadable(t *testing.T) {
 		"id with newline":     {"2:9", `id "a\n"`, "active_intents:\n  - id: \"a\\n\"\n    status: TODO\n"},
 		"id too long":         {"2:9", "must be a letter", "active_intents:\n  - id: " + strings.Repeat("a", 65) + "\n"},
 		"duplicate id":        {"4:5", "first in line 2", "active_intents:\n  - id: a\n    status: TODO\n  - id: a\n    status: TODO\n"},
-		"no status":           {"2:5", "has no status", "active_intents:\n  - id: a\n"},
-		"null status":         {"2:5", "has no status", "active_intents:\n  - id: a\n    status:\n"},
 		"unknown status":      {"3:13", "SOON", "active_intents:\n  - id: a\n    status: SOON\n"},
 		"status is a bool":    {"3:13", "not true or false", "active_intents:\n  - id: a\n    status: true\n"},
 		"name is a list":      {"3:11", "name of a must be text, not a list", one("name: [x]")},
