@@ -68,7 +68,7 @@ func checkIntents(store *intent.Store) (problems []problem, intents int, err err
 	set, err := store.Load()
 	_, ignoreErr := store.Ignore()
 	if err == nil {
-		for _, w := range set.Warnings() {
+		for _, w := range append(set.Warnings(), store.IdleGlobs()...) {
 			problems = append(problems, problem{"warning", w.File, w.Line, w.Column, w.Message})
 		}
 		return problems, len(set.All()), nil
