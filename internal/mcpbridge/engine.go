@@ -229,13 +229,18 @@ func templateVariables(matched map[string]any) map[string]string {
 
 func (s *Server) resourceText(ctx context.Context, uri, mimeType, text string, err error) ([]mcp.ResourceContents, error) {
 	if err != nil {
-		code := codeResourceNotFound
-		if callerFrom(ctx).Modern {
-			code = codeInvalidParams
-		}
-		return nil, s.explain(ctx, err, code)
+		return nil, s.explain(ctx, err, notFoundCode(callerFrom(ctx)))
 	}
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: text}}, nil
+}
+
+// notFoundCode is the code of a resource that does not exist, in the caller's
+// revision.
+func notFoundCode(caller Caller) int {
+	if caller.Modern {
+		return codeInvalidParams
+	}
+	return codeResourceNotFound
 }
 
 // explain has the request answered with notFound if err says so; mcp-go makes

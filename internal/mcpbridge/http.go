@@ -149,16 +149,20 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	switch {
-	case r.URL.Path == "/mcp":
+	switch r.URL.Path {
+	case "/mcp":
 		h.serveMCP(w, r, principal)
-	case r.URL.Path == "/sse" && h.options.SSE:
+	case "/sse":
 		h.serveSSE(w, r, principal)
-	case r.URL.Path == "/message" && h.options.SSE:
+	case "/message":
 		h.serveMessage(w, r, principal)
-	default:
-		http.Error(w, "not found: MCP is served at /mcp", http.StatusNotFound)
 	}
+}
+
+// serves tells whether anything is at a path. Clients that are refused look for
+// an authorization server at several; there is none, which needs no token.
+func (h *HTTPHandler) serves(path string) bool {
+	return path == "/mcp" || h.options.SSE && (path == "/sse" || path == "/message")
 }
 
 func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, principal string) {

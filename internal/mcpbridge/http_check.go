@@ -22,6 +22,10 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (principal s
 	if !h.checkOrigin(w, r) {
 		return "", false
 	}
+	if !h.serves(r.URL.Path) {
+		http.Error(w, "not found: MCP is served at /mcp", http.StatusNotFound)
+		return "", false
+	}
 	if principal, ok = h.options.Authenticate(bearerToken(r)); !ok || principal == "" {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="orchestra-mcp"`)
 		http.Error(w, "unauthorized: send Authorization: Bearer with the token that the server was started with", http.StatusUnauthorized)

@@ -29,6 +29,11 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principa
 		return
 	}
 	declared, failure := readMeta(m.params)
+	if declared.modern {
+		if mismatch := checkVersionHeader(r.Header, declared); mismatch != nil {
+			failure = mismatch
+		}
+	}
 	if failure != nil {
 		writeJSON(w, http.StatusBadRequest, encodeError(m.id, failure))
 		return
@@ -75,13 +80,22 @@ func checkModernHeaders(header http.Header, m message, declared meta) *rpcError 
 	if declared.version == "" {
 		return errorf(codeInvalidParams, "missing or invalid _meta field %s", mcp.MetaKeyProtocolVersion)
 	}
-	if stated := header.Get(headerVersion); stated != declared.version {
-		return errorf(codeHeaderMismatch, "Header mismatch: %s header %.40q does not match body value %q", headerVersion, stated, declared.version)
+	if failure := checkVersionHeader(header, declared); failure != nil {
+		return failure
 	}
 	names, _ := servedParams(m.method)
 	params := forwardParams(m, names)
 	if err := mcp.ValidateStandardHeaders(header.Get, declared.version, mcp.MCPMethod(m.method), params); err != nil {
 		return errorf(codeHeaderMismatch, "%v", err)
+	}
+	return nil
+}
+
+// checkVersionHeader comes before the question whether the revision is one that
+// is known: what differs was not sent by one client.
+func checkVersionHeader(header http.Header, declared meta) *rpcError {
+	if stated := header.Get(headerVersion); stated != declared.version {
+		return errorf(codeHeaderMismatch, "Header mismatch: %s header %.40q does not match body value %.40q", headerVersion, stated, declared.version)
 	}
 	return nil
 }

@@ -175,6 +175,12 @@ func TestHTTPChecks(t *testing.T) {
 		{"empty", "", nil, 400},
 		{"accepts neither form", call, []func(*http.Request){header("Accept", "text/html")}, 406},
 		{"other path", call, []func(*http.Request){path("/")}, 404},
+		{"other path, no token", call, []func(*http.Request){path("/register"), header("Authorization", "")}, 404},
+		{"resource metadata, no token", "", []func(*http.Request){path("/.well-known/oauth-protected-resource"), method(http.MethodGet), header("Authorization", "")}, 404},
+		{"resource metadata of the endpoint, no token", "", []func(*http.Request){path("/.well-known/oauth-protected-resource/mcp"), method(http.MethodGet), header("Authorization", "")}, 404},
+		{"authorization server metadata, no token", "", []func(*http.Request){path("/.well-known/oauth-authorization-server"), method(http.MethodGet), header("Authorization", "")}, 404},
+		{"OpenID configuration, no token", "", []func(*http.Request){path("/mcp/.well-known/openid-configuration"), method(http.MethodGet), header("Authorization", "")}, 404},
+		{"other path, foreign host", "", []func(*http.Request){path("/.well-known/oauth-protected-resource"), method(http.MethodGet), host("evil.example")}, 403},
 		{"PUT", call, []func(*http.Request){method(http.MethodPut)}, 405},
 		{"GET foreign origin", "", []func(*http.Request){method(http.MethodGet), header("Origin", "https://evil.example")}, 403},
 		{"GET foreign host", "", []func(*http.Request){method(http.MethodGet), host("evil.example")}, 403},
@@ -259,7 +265,18 @@ func TestModernHeadersMustMatchTheBody(t *testing.T) {
 		{"no name", call, modern("tools/call", ""), -32020},
 		{"other name", call, modern("tools/call", "refuse"), -32020},
 		{"two names", call, func(r *http.Request) { modern("tools/call", "echo")(r); r.Header.Add("Mcp-Name", "refuse") }, -32020},
-		{"unknown version", strings.ReplaceAll(call, "2026-07-28", "2031-01-01"), modern("tools/call", "echo"), -32022},
+		{"unknown version", strings.ReplaceAll(call, "2026-07-28", "2031-01-01"), func(r *http.Request) {
+			modern("tools/call", "echo")(r)
+			header("Mcp-Protocol-Version", "2031-01-01")(r)
+		}, -32022},
+		{"unknown version in the body only", strings.ReplaceAll(call, "2026-07-28", "v999"), modern("tools/call", "echo"), -32020},
+		{"unknown version in the body, none stated", strings.ReplaceAll(call, "2026-07-28", "v999"), header("Mcp-Method", "tools/call"), -32020},
+		{"unknown version in the header only", call, func(r *http.Request) {
+			modern("tools/call", "echo")(r)
+			header("Mcp-Protocol-Version", "v999")(r)
+		}, -32020},
+		{"other version, and no capabilities", strings.ReplaceAll(call, `"io.modelcontextprotocol/clientCapabilities"`, `"x"`), header("Mcp-Protocol-Version", "2025-11-25"), -32020},
+		{"no capabilities", strings.ReplaceAll(call, `"io.modelcontextprotocol/clientCapabilities"`, `"x"`), modern("tools/call", "echo"), -32602},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := w.do(w.request(test.body, test.edit))

@@ -51,7 +51,8 @@ func readMeta(params members) (meta, *rpcError) {
 			return m, errorf(codeInvalidParams, "bad progressToken: %v", err)
 		}
 	}
-	return m, m.readVersion()
+	failure := m.readVersion()
+	return m, failure
 }
 
 func (m *meta) readVersion() *rpcError {
@@ -63,10 +64,13 @@ func (m *meta) readVersion() *rpcError {
 	if m.version, ok = unquote(declared); !ok {
 		return errorf(codeInvalidParams, "missing or invalid _meta field %s", mcp.MetaKeyProtocolVersion)
 	}
-	if !mcp.IsValidProtocolVersion(m.version) {
+	known := mcp.IsValidProtocolVersion(m.version)
+	// Only modern revisions declare themselves in the body, so one that is not
+	// known is a later one.
+	m.modern = !known || mcp.IsModernProtocol(m.version)
+	if !known {
 		return unsupportedVersion(m.version)
 	}
-	m.modern = mcp.IsModernProtocol(m.version)
 	if m.modern {
 		return m.readClient()
 	}

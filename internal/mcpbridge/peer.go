@@ -37,10 +37,17 @@ func newPeer() *peer {
 	return &peer{connection: rand.Text(), inFlight: make(map[string]*flight), questions: make(map[string]chan message)}
 }
 
-// initialize records what the handshake said.
+// initialize records what a handshake said. A bridge can put several clients
+// through one connection, each with a handshake of its own, and nothing tells
+// which of them a request is from: so only what all of them said holds.
 func (p *peer) initialize(client Client, canElicit bool, version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.initialized {
+		client = p.client.inCommon(client)
+		canElicit = canElicit && p.canElicit
+		version = min(version, p.version)
+	}
 	p.initialized = true
 	p.client, p.canElicit, p.version = client, canElicit, version
 }

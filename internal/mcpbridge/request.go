@@ -14,8 +14,13 @@ type request struct {
 	caller  Caller
 	token   json.RawMessage // progress token, nil if none
 	forward []byte          // the message as mcp-go gets it
+	uri     string          // of resources/read
 	call    *pendingCall    // for tools/call
 }
+
+// maxForwarded bounds what a request hands to mcp-go, in bytes. The arguments
+// of tool calls are not among it, and nothing else is large.
+const maxForwarded = 64 << 10
 
 // servedParams returns the members of params that mcp-go gets to see for a
 // method, beside _meta; it is not ok for a method that is not served. What is
@@ -78,7 +83,12 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 	if cursor := m.params.get("cursor"); cursor != nil && string(cursor) != `""` {
 		return nil, errorf(codeInvalidParams, "unknown cursor: lists here have one page")
 	}
-	r.forward = forward(m, names, declared.raw)
+	if r.forward = forward(m, names, declared.raw); len(r.forward) > maxForwarded {
+		return nil, errorf(codeInvalidParams, "params of %s, without a tool's arguments, are longer than %d bytes", m.method, maxForwarded)
+	}
+	if m.method == "resources/read" {
+		r.uri, _ = m.params.text("uri")
+	}
 	if m.method == "tools/call" {
 		return r, s.readCall(r, m.params)
 	}

@@ -22,10 +22,25 @@ func (s *Server) serve(ctx context.Context, r *request, to sink) []byte {
 		_, _ = s.finish(unstarted, r.call)
 	}
 	session.flush(to)
-	if state.failure != nil {
-		return encodeError(r.id, state.failure)
+	failure := state.failure
+	if refused, ok := answer.(mcp.JSONRPCError); ok && failure == nil {
+		failure = engineFailure(refused)
+	}
+	if failure != nil {
+		if r.uri != "" && failure.Code == notFoundCode(r.caller) {
+			failure.Data = encode(map[string]string{"uri": r.uri})
+		}
+		return encodeError(r.id, failure)
 	}
 	return encodeAnswer(r.id, answer)
+}
+
+func engineFailure(refused mcp.JSONRPCError) *rpcError {
+	failure := errorf(refused.Error.Code, "%s", refused.Error.Message)
+	if data, err := json.Marshal(refused.Error.Data); err == nil && refused.Error.Data != nil {
+		failure.Data = data
+	}
+	return failure
 }
 
 // handle is mcp-go's HandleMessage with panics turned into an answer.
@@ -59,21 +74,15 @@ func encodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
 		}
 		return encodeResult(id, result)
 	case mcp.JSONRPCError:
-		failure := errorf(answer.Error.Code, "%s", answer.Error.Message)
-		if data, err := json.Marshal(answer.Error.Data); err == nil && answer.Error.Data != nil {
-			failure.Data = data
-		}
-		return encodeError(id, failure)
+		return encodeError(id, engineFailure(answer))
 	}
 	return encodeError(id, errorf(codeInternal, "internal error: no answer (%s)", fmt.Sprintf("%T", answer)))
 }
 
 // initialize runs the handshake of the initialize era. It is a barrier: the
-// caller reads nothing further from the peer until it is done.
+// caller reads nothing further from the peer until it is done. A further one on
+// the same connection is another client behind the same bridge.
 func (s *Server) initialize(ctx context.Context, m message, from *peer, principal string) (answer []byte, ok bool) {
-	if _, done := from.caller(); done {
-		return encodeError(m.id, errorf(codeInvalidRequest, "the connection is initialized already")), false
-	}
 	declared, failure := readMeta(m.params)
 	if failure == nil && declared.modern {
 		failure = errorf(codeMethodNotFound, "initialize is not part of revision %s; send requests as they are", declared.version)

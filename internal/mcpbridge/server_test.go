@@ -3,6 +3,7 @@ package mcpbridge_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,5 +89,25 @@ func TestBadStructuredResult(t *testing.T) {
 func bad(structured string) toolFunc {
 	return func(context.Context, mcpbridge.Call) mcpbridge.Result {
 		return mcpbridge.Result{Text: "x", Structured: json.RawMessage(structured)}
+	}
+}
+
+// What mcp-go reads and quotes is small, whatever is sent.
+func TestParamsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 70_000)
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
+	c.initialize()
+	for i, params := range []string{
+		`"method":"resources/read","params":{"uri":"orchestra://` + long + `"}`,
+		`"method":"prompts/get","params":{"name":"protocol","arguments":{"intent":"` + long + `"}}`,
+		`"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"protocol"},"argument":{"name":"intent","value":"` + long + `"}}`,
+		`"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/logLevel":"` + long + `"}}`,
+	} {
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, i, params))
+		c.read().wantError(t, fmt.Sprint(i), -32602, "longer than")
+	}
+	c.send(callLine(9, "echo", `{"a":"`+long+`"}`))
+	if got := c.read().text(t); len(got) < len(long) {
+		t.Errorf("the arguments of a tool came as %d bytes", len(got))
 	}
 }

@@ -61,6 +61,49 @@ func TestInitializeIsABarrier(t *testing.T) {
 	}
 }
 
+// A bridge puts several clients through one process, each with a handshake.
+func TestFurtherInitializeIsServed(t *testing.T) {
+	hello := func(id int, version, capabilities, name string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":%q,"version":"1"}}}`,
+			id, version, capabilities, name)
+	}
+	const asks = `{"elicitation":{}}`
+	for _, test := range []struct {
+		name, second string
+		want         []string
+	}{
+		{"the same client", hello(2, "2025-11-25", asks, "one"), []string{`"Name":"one","Version":"1"`, `"CanElicit":true`, `"ProtocolVersion":"2025-11-25"`}},
+		{"another client", hello(2, "2025-11-25", asks, "two"), []string{`"Name":"","Version":""`, `"CanElicit":true`}},
+		{"one that cannot be asked", hello(2, "2025-11-25", `{}`, "one"), []string{`"CanElicit":false`}},
+		{"an older one", hello(2, "2025-06-18", asks, "one"), []string{`"CanElicit":true`, `"ProtocolVersion":"2025-06-18"`}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := newHandler(t)
+			running, _ := waiting(h)
+			c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+			c.send(hello(1, "2025-11-25", asks, "one"))
+			c.read()
+			c.send(callLine(10, "wait", "{}"))
+			receive(t, running, "{}")
+			c.send(test.second, callLine(3, "whoami", "{}"))
+			if a := c.read(); a.Error != nil || string(a.ID) != "2" {
+				t.Fatalf("the handshake was answered %s", a.Raw)
+			}
+			who := c.read().text(t)
+			for _, want := range test.want {
+				if !strings.Contains(who, want) {
+					t.Errorf("the caller is %s, without %s", who, want)
+				}
+			}
+			calls := h.calls()
+			if calls[0].Caller.Connection != calls[1].Caller.Connection {
+				t.Error("the connection changed")
+			}
+			c.send(cancelLine(10)) // the first client's call is in flight still
+		})
+	}
+}
+
 func TestCancelRunningCall(t *testing.T) {
 	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
 	c.initialize()

@@ -33,6 +33,17 @@ type Client struct {
 	Name, Version string
 }
 
+// inCommon is what two clients behind one connection both call themselves.
+func (c Client) inCommon(other Client) Client {
+	switch {
+	case c == other:
+		return c
+	case c.Name == other.Name:
+		return Client{Name: c.Name}
+	}
+	return Client{}
+}
+
 // Caller is what is known about who sent a request.
 type Caller struct {
 	// Connection identifies the protocol session (HTTP) or the process's
@@ -44,7 +55,8 @@ type Caller struct {
 	Modern bool
 	// Principal is who the HTTP bearer token belongs to; empty on stdio.
 	Principal string
-	// Client is what the client calls itself.
+	// Client is what the client calls itself; empty where clients of different
+	// names share a connection.
 	Client Client
 	// CanElicit is true if the client declared that it can show its user a
 	// form, in a revision that has forms.
