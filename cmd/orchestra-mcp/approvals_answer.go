@@ -80,7 +80,23 @@ func (b *inbox) answer(ctx context.Context, r approval.Request, answer approval.
 	if err := b.recordAnswer(ctx, r, given, grants); err != nil {
 		return "", err
 	}
+	if given.Decision == approval.Once && ask.ForNobody(r) {
+		return b.carryOut(ctx, r)
+	}
 	return b.outcome(given, grants), nil
+}
+
+// carryOut does what was approved, since the agent that asked may be gone.
+func (b *inbox) carryOut(ctx context.Context, r approval.Request) (string, error) {
+	srv, err := b.openServer()
+	if err != nil {
+		return "", err
+	}
+	done, err := srv.CarryOut(ctx, r)
+	if err = errors.Join(err, srv.Close()); err != nil {
+		return "", nothingToAnswer("%s is approved, but could not be carried out: %w; the agent has to ask again", r.ID, err)
+	}
+	return fmt.Sprintf("Approved %s, and done: %s", r.ID, done), nil
 }
 
 // recordAnswer writes an answer down; one that cannot be recorded does not count.
@@ -112,8 +128,6 @@ func onlyOnce(r approval.Request) string {
 	switch {
 	case r.OnceWhy != "":
 		return printable(r.OnceWhy)
-	case r.Kind != approval.Call:
-		return "it is no call"
 	case r.IntentID == "":
 		return "it belongs to no intent"
 	case r.Once:
@@ -251,7 +265,7 @@ func (a *app) completeGrant(cmd *cobra.Command, args []string, _ string) ([]stri
 			}
 			answered, errAnswered := b.store.Answered()
 			for _, one := range answered {
-				ids = append(ids, one.Request.ID+"\t"+decisionText[one.Answer.Decision]+": "+tableCell(subjectOf(one.Request), maxCompletion))
+				ids = append(ids, one.Request.ID+"\t"+decisionText[one.Answer.Decision]+": "+tableCell(one.Request.Subject(), maxCompletion))
 			}
 			return errors.Join(err, errAnswered)
 		})

@@ -143,7 +143,7 @@ func (b *inbox) printPending(pending []approval.Request) error {
 	for _, r := range pending {
 		rows = append(rows, []string{
 			r.ID[:idLength], b.age(r.CreatedAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
-			tableCell(whyOf(r), maxCell), tableCell(subjectOf(r), maxSubject), watch.Age(r.ExpiresAt.Sub(b.now())),
+			tableCell(whyOf(r), maxCell), tableCell(r.Subject(), maxSubject), watch.Age(r.ExpiresAt.Sub(b.now())),
 		})
 	}
 	return printTable(b.out, rows)
@@ -162,7 +162,7 @@ func (b *inbox) printAnswered(answered []approval.Answered) error {
 		r, answer := one.Request, one.Answer
 		rows = append(rows, []string{
 			r.ID[:idLength], b.age(answer.AnsweredAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
-			decisionText[answer.Decision], tableCell(subjectOf(r), maxSubject), watch.Age(answer.ExpiresAt.Sub(b.now())),
+			decisionText[answer.Decision], tableCell(r.Subject(), maxSubject), watch.Age(answer.ExpiresAt.Sub(b.now())),
 		})
 	}
 	return printTable(b.out, rows)
@@ -204,41 +204,15 @@ func (b *inbox) age(t time.Time) string { return watch.Age(b.now().Sub(t)) }
 // whyOf is the code of what stopped a call, or what is asked for besides calls.
 func whyOf(r approval.Request) string {
 	switch {
-	case r.Kind == approval.NewIntent, r.Tool == "propose_intent":
+	case r.Tool == "propose_intent":
 		return "new intent"
-	case r.Kind == approval.ScopeExpansion, r.Tool == "request_scope_expansion":
+	case r.Tool == "request_scope_expansion":
 		return "wider scope"
 	}
 	if more := len(r.Checks) - 1; more > 0 {
 		return fmt.Sprintf("%s +%d", r.ErrorType(), more)
 	}
 	return r.ErrorType()
-}
-
-// subjectOf is the command, or the paths, or the name that a request is about.
-func subjectOf(r approval.Request) string {
-	subject := r.CommandLine()
-	if subject == "" {
-		subject = r.Path()
-	}
-	if subject == "" {
-		subject = r.Name
-	}
-	if more := len(changedBy(r)) - 1; more > 0 {
-		subject += fmt.Sprintf(" and %d more", more)
-	}
-	return subject
-}
-
-// changedBy are the effects of a call that change something.
-func changedBy(r approval.Request) []approval.Effect {
-	var changes []approval.Effect
-	for _, e := range r.Effects {
-		if e.Line == "" && e.Kind != "read" {
-			changes = append(changes, e)
-		}
-	}
-	return changes
 }
 
 func grantSubject(g approval.Grant) string {

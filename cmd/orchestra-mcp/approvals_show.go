@@ -35,7 +35,7 @@ func (a *app) newApprovalsShowCommand() *cobra.Command {
 // requestRecord is the document of `approvals show --json`.
 type requestRecord struct {
 	pendingRecord
-	Kind    approval.Kind       `json:"kind"`
+	Kind    string              `json:"kind"`
 	Client  string              `json:"client"`
 	Name    string              `json:"name"`
 	Reason  string              `json:"reason"`
@@ -56,7 +56,7 @@ type answerRecord struct {
 
 func (b *inbox) document(r approval.Request) requestRecord {
 	record := requestRecord{
-		pendingRecord: newPendingRecord(r), Kind: r.Kind, Client: r.Client, Name: r.Name, Reason: r.Reason, Paths: orEmpty(r.Paths),
+		pendingRecord: newPendingRecord(r), Kind: whyOf(r), Client: r.Client, Name: r.Name, Reason: r.Reason, Paths: orEmpty(r.Paths),
 		Checks: append([]approval.Check{}, r.Checks...), Effects: append([]approval.Effect{}, r.Effects...),
 		Diffs: append([]approval.FileDiff{}, r.Diffs...), Answers: []answerRecord{}, Changed: orEmpty(b.changedMeanwhile(r)),
 	}

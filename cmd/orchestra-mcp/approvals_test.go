@@ -85,7 +85,7 @@ func (w *asked) outcomes() (outcomes []string) {
 
 func callTo(path string) approval.Request {
 	return approval.Request{
-		Kind: approval.Call, Tool: "write_to_file", IntentID: "INT-001", Client: "client",
+		Tool: "write_to_file", IntentID: "INT-001", Client: "client",
 		Checks:  []approval.Check{{Hook: "scope", ErrorType: "SCOPE_VIOLATION", Reason: "out of scope", Paths: []string{path}}},
 		Effects: []approval.Effect{{Kind: "create", Path: path, After: "sha256:" + strings.Repeat("0", 64)}},
 		Diffs:   []approval.FileDiff{{Path: path, Hunks: "@@ -0,0 +1 @@\n+text\n", Size: 20, Lines: 2}},
@@ -99,8 +99,8 @@ func TestApprovalsCannotBeForged(t *testing.T) {
 	w := newAsked(t)
 	long := strings.Repeat("x", 5000) + "END"
 	r := approval.Request{
-		Kind: approval.Call, Tool: hostileText, Client: hostileText, IntentID: hostileText, IntentName: hostileText, Reason: hostileText,
-		Name: hostileText, Command: hostileText, Paths: []string{hostileText}, Session: "s",
+		Tool: hostileText, Client: hostileText, IntentID: hostileText, IntentName: hostileText, Reason: hostileText,
+		Name: hostileText, Paths: []string{hostileText}, Session: "s",
 		Checks:  []approval.Check{{Hook: hostileText, ErrorType: hostileText, Reason: hostileText, Paths: []string{hostileText}}},
 		Effects: []approval.Effect{{Kind: "modify", Path: hostileText, To: hostileText}, {Kind: "command", Line: hostileText + long, Cwd: hostileText, Shell: hostileText}},
 		Diffs:   []approval.FileDiff{{Path: hostileText, Note: hostileText, Hunks: "@@ -1 +1 @@\n+" + strings.ReplaceAll(hostileText, "\n", "\n+") + long + "LINE" + long + "\n"}},

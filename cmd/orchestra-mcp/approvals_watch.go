@@ -104,7 +104,7 @@ func (w *watched) Items() ([]watch.Item, error) {
 func requestItem(r approval.Request) watch.Item {
 	view := approval.FullViewOf(r)
 	item := watch.Item{
-		ID: r.ID, Created: r.CreatedAt, Expires: r.ExpiresAt, Tool: r.Tool, IntentID: r.IntentID, Subject: subjectOf(r),
+		ID: r.ID, Created: r.CreatedAt, Expires: r.ExpiresAt, Tool: r.Tool, IntentID: r.IntentID, Subject: r.Subject(),
 		Words: append(slices.Clone(r.Paths), whyOf(r), r.Client), OnlyOnce: onlyOnce(r),
 		Body: []watch.Line{{Text: view.Title, Style: watch.Heading}},
 	}

@@ -66,6 +66,7 @@ func (a *app) openServer() (*server.Server, error) {
 	}
 	srv, err := server.New(server.Options{
 		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: a.logger(settings.LevelError),
+		UserDir: settings.UserDir(a.environ()),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace %s: %w", dir, err)

@@ -83,7 +83,7 @@ func (d *desk) answer(s *approval.Store, id string, decision approval.Decision) 
 // outOfScope is a request to change paths that the intent does not own.
 func outOfScope(paths ...string) approval.Request {
 	r := approval.Request{
-		Kind: approval.Call, Tool: "apply_patch", Principal: approval.PrincipalMark("p"), IntentID: "INT-001", IntentVersion: "v1",
+		Tool: "apply_patch", Principal: approval.PrincipalMark("p"), IntentID: "INT-001", IntentVersion: "v1",
 		Checks: []approval.Check{{Hook: "scope", ErrorType: "SCOPE_VIOLATION", Reason: "out of scope", Paths: paths}},
 	}
 	for _, p := range paths {

@@ -29,7 +29,7 @@ func (s *Store) Answer(id string, a Answer) (Answer, []Grant, error) {
 	switch {
 	case a.Decision != Once && a.Decision != ForIntent && a.Decision != Deny:
 		return Answer{}, nil, fmt.Errorf("%q is no decision", a.Decision)
-	case a.Decision == ForIntent && (r.Once || r.Kind != Call || r.IntentID == ""):
+	case a.Decision == ForIntent && (r.Once || r.IntentID == ""):
 		return Answer{}, nil, ErrNotGrantable
 	case utf8.RuneCountInString(a.Reason) > MaxReason:
 		return Answer{}, nil, fmt.Errorf("the reason is longer than %d characters", MaxReason)

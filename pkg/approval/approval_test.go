@@ -36,7 +36,7 @@ func put(store *approval.Store, r approval.Request) (approval.Request, error) {
 func TestRequestComesBackUntilItExpires(t *testing.T) {
 	now := time.Date(2026, 2, 18, 12, 0, 0, 0, time.UTC)
 	store, dir := open(t, func() time.Time { return now })
-	r, err := put(store, approval.Request{Kind: approval.ScopeExpansion, IntentID: "INT-001", Paths: []string{"a/**"}, Reason: "r"})
+	r, err := put(store, approval.Request{IntentID: "INT-001", Paths: []string{"a/**"}, Reason: "r"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestConcurrentRequestsAllStand(t *testing.T) {
 	ids := make([]string, 50)
 	for i := range ids {
 		wg.Go(func() {
-			r, err := put(store, approval.Request{Kind: approval.Call, Name: strconv.Itoa(i)})
+			r, err := put(store, approval.Request{Tool: strconv.Itoa(i)})
 			if err != nil {
 				t.Error(err)
 			}
@@ -116,7 +116,7 @@ func TestRequestsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := put(store, approval.Request{Name: "another"}); !errors.Is(err, approval.ErrFull) {
+	if _, err := put(store, approval.Request{Tool: "another"}); !errors.Is(err, approval.ErrFull) {
 		t.Errorf("%v", err)
 	}
 	if same, err := put(store, approval.Request{}); err != nil || same.ID != first.ID {
@@ -129,7 +129,7 @@ func TestRequestsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := put(store, approval.Request{Name: "one more"}); err != nil {
+	if _, err := put(store, approval.Request{Tool: "one more"}); err != nil {
 		t.Errorf("what a crash left still counts: %v", err)
 	}
 }

@@ -127,7 +127,7 @@ func TestGrantOfACommandIsOfItsLine(t *testing.T) {
 	d := newDesk(t)
 	s := d.process()
 	command := func(line, cwd string) approval.Request {
-		return approval.Request{Kind: approval.Call, Tool: "execute_command", IntentID: "INT-001",
+		return approval.Request{Tool: "execute_command", IntentID: "INT-001",
 			Checks:  []approval.Check{{Hook: "command", ErrorType: "APPROVAL_REQUIRED"}},
 			Effects: []approval.Effect{{Kind: "read", Path: cwd}, {Kind: "command", Line: line, Cwd: cwd}}}
 	}
@@ -208,7 +208,6 @@ func TestWhatCanBeApprovedOnceOnly(t *testing.T) {
 	for _, change := range []func(*approval.Request){
 		func(r *approval.Request) { r.Once = true },
 		func(r *approval.Request) { r.IntentID = "" },
-		func(r *approval.Request) { r.Kind = approval.NewIntent },
 	} {
 		r := outOfScope("a")
 		change(&r)

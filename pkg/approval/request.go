@@ -4,29 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 )
 
 // Lifetime is how long a request waits for an answer.
 const Lifetime = 24 * time.Hour
 
-// Kind is what a request is for.
-type Kind string
-
-// The kinds of requests.
-const (
-	// Call: a call that needs an approval.
-	Call Kind = "call"
-	// NewIntent: propose_intent.
-	NewIntent Kind = "new_intent"
-	// ScopeExpansion: request_scope_expansion.
-	ScopeExpansion Kind = "scope_expansion"
-)
-
 // Request is one thing that an agent asks for. Its texts are the agent's: show them through [ViewOf].
 type Request struct {
 	ID   string `json:"id"`
-	Kind Kind   `json:"kind"`
 	Tool string `json:"tool"`
 
 	// Principal is the hash of who the transport authenticated, "" where it authenticates nobody; see [PrincipalMark].
@@ -40,7 +28,7 @@ type Request struct {
 	IntentName    string `json:"intent_name,omitempty"`
 	IntentVersion string `json:"intent_version,omitempty"`
 
-	// Checks are what stopped the call, at least one for a Call.
+	// Checks are what stopped the call.
 	Checks  []Check  `json:"checks,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
 	// Diffs are what the call would change in files, as computed by the server, bounded.
@@ -54,11 +42,11 @@ type Request struct {
 	// Arguments are the call's, for resume_approval, without its session handle; empty if they were too large to keep.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
-	// Name, Paths, Reason and Command say what a NewIntent or ScopeExpansion asks for; Command does the same by hand.
-	Name    string   `json:"name,omitempty"`
-	Paths   []string `json:"paths,omitempty"`
-	Reason  string   `json:"reason,omitempty"`
-	Command string   `json:"command,omitempty"`
+	// Name is that of an intent that is proposed, Paths are the globs that an intent would own as well, and Reason is the
+	// agent's. They repeat for people what Effects say, and are no part of the digest.
+	Name   string   `json:"name,omitempty"`
+	Paths  []string `json:"paths,omitempty"`
+	Reason string   `json:"reason,omitempty"`
 
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -108,19 +96,15 @@ type FileDiff struct {
 
 // ComputeDigest is SHA-256 over the canonical JSON of who asks (the principal), the tool, the effects with their paths
 // as resolved and the hashes of their files, the intent with its version, and the names of the checks that failed: an
-// approval of one call is none of a call that differs in any of these. What a request for an intent asks for counts as
-// well.
+// approval of one call is none of a call that differs in any of these.
 func (r Request) ComputeDigest() string {
 	type check struct{ Hook, Rule, ErrorType string }
 	canonical := struct {
 		Version                           int
-		Kind                              Kind
 		Principal, Tool, Intent, IntentAt string
 		Checks                            []check
 		Effects                           []Effect
-		Name, Reason, Command             string
-		Paths                             []string
-	}{1, r.Kind, r.Principal, r.Tool, r.IntentID, r.IntentVersion, nil, r.Effects, r.Name, r.Reason, r.Command, r.Paths}
+	}{2, r.Principal, r.Tool, r.IntentID, r.IntentVersion, nil, r.Effects}
 	for _, c := range r.Checks {
 		canonical.Checks = append(canonical.Checks, check{c.Hook, c.Rule, c.ErrorType})
 	}
@@ -166,6 +150,55 @@ func (r Request) CommandLine() string {
 		}
 	}
 	return ""
+}
+
+// Subject tells a request from others of its kind, in one line: the command and where it runs, what is proposed and why,
+// or the files with the lines that they gain and lose.
+func (r Request) Subject() string {
+	if len(r.Paths) > 0 {
+		return strings.TrimSpace(strings.TrimPrefix(r.Name+": ", ": ")+strings.Join(r.Paths, ", ")) + because(r.Reason)
+	}
+	for _, e := range r.Effects {
+		switch {
+		case e.Line == "":
+		case e.Cwd == "" || e.Cwd == ".":
+			return e.Line
+		default:
+			return e.Line + " (in " + e.Cwd + ")"
+		}
+	}
+	subject := r.Path()
+	added, removed := 0, 0
+	for _, d := range r.Diffs {
+		for line := range strings.Lines(d.Hunks) {
+			switch line[0] {
+			case '+':
+				added++
+			case '-':
+				removed++
+			}
+		}
+	}
+	files := 0
+	for _, e := range r.Effects {
+		if e.Kind != "read" && e.Kind != "select" {
+			files++
+		}
+	}
+	if files > 1 {
+		subject += fmt.Sprintf(" and %d more", files-1)
+	}
+	if added+removed > 0 {
+		subject += fmt.Sprintf(" (+%d −%d)", added, removed)
+	}
+	return subject
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " — " + reason
 }
 
 // PrincipalMark is how a principal is kept in a file: it may be a credential.

@@ -87,7 +87,6 @@ func viewOf(r Request, b bounds) View {
 	v.row("paths", r.Paths...)
 	v.row("spelled out", lookAlikes(r)...)
 	v.row("reason given", r.Reason)
-	v.row("by hand", r.Command)
 	v.row("client", r.Client)
 	v.row("request", r.ID)
 	v.row("expires", r.ExpiresAt.UTC().Format(time.RFC3339))
@@ -140,10 +139,10 @@ func title(r Request) string {
 	switch {
 	case r.CommandLine() != "":
 		return fmt.Sprintf("%s wants to run: %s", shown(r.Tool, 60), shown(r.CommandLine(), 160))
-	case r.Kind == NewIntent:
-		return "the agent proposes a new intent: " + shown(r.Name, 160)
-	case r.Kind == ScopeExpansion:
-		return fmt.Sprintf("the agent asks for a wider scope of %s", shown(r.IntentID, 80))
+	case r.Tool == "propose_intent":
+		return "the agent proposes a new intent: " + shown(r.Subject(), 300)
+	case r.Tool == "request_scope_expansion":
+		return fmt.Sprintf("the agent asks that %s own more: %s", shown(r.IntentID, 80), shown(r.Subject(), 300))
 	}
 	var changes []Effect
 	for _, e := range r.Effects {
@@ -201,7 +200,7 @@ func why(r Request) []string {
 // answers: a person has to know exactly what a yes allows.
 func answers(r Request, b bounds) []AnswerView {
 	found := []AnswerView{{Once, "Approve once", "exactly this, one time, if nothing about it has changed by then"}}
-	if r.Kind == Call && !r.Once && r.IntentID != "" {
+	if !r.Once && r.IntentID != "" {
 		var covered []string
 		for _, g := range grantsOf(r, Answer{}) {
 			about := quoted(g.Path)

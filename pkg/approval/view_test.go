@@ -13,8 +13,8 @@ const hostile = "a\x1b[2J\x1b]0;x\x07\u202egnp.\u2066\u200b\u00ad\u0085\r\nexpir
 // Whatever an agent writes, a person sees its characters, on the lines that are ours.
 func TestViewCannotBeForged(t *testing.T) {
 	r := approval.Request{
-		Kind: approval.Call, Tool: hostile, Client: hostile, IntentID: "INT-001", IntentName: hostile, Reason: hostile, Name: hostile,
-		Command: hostile, Paths: []string{hostile},
+		Tool: hostile, Client: hostile, IntentID: "INT-001", IntentName: hostile, Reason: hostile, Name: hostile,
+		Paths:   []string{hostile},
 		Checks:  []approval.Check{{Hook: "scope", ErrorType: "SCOPE_VIOLATION", Reason: hostile, Paths: []string{hostile}}},
 		Effects: []approval.Effect{{Kind: "modify", Path: hostile, To: hostile}, {Kind: "command", Line: hostile, Cwd: hostile, Shell: hostile}},
 		Diffs:   []approval.FileDiff{{Path: hostile, Note: hostile, Hunks: "@@ -1 +1 @@\n-" + strings.ReplaceAll(hostile, "\n", "\n+") + "\n", Size: 9999, Lines: 77}},

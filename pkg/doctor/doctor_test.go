@@ -196,7 +196,7 @@ func TestApprovals(t *testing.T) {
 	says(o, doctor.OK, "nobody waits")
 	store := approval.Open(root, approval.Options{UserDir: o.UserDir, Clock: o.Now})
 	for _, path := range []string{"a", "b"} {
-		_, _, err := store.Put(approval.Request{Kind: approval.ScopeExpansion, Tool: "request_scope_expansion", IntentID: "INT-001", Paths: []string{path}})
+		_, _, err := store.Put(approval.Request{Tool: "write_to_file", IntentID: "INT-001", Effects: []approval.Effect{{Kind: "create", Path: path}}})
 		must(t, err)
 	}
 	pending, err := store.Pending()

@@ -127,4 +127,15 @@ type Effects struct {
 	// Asks is what the operator has to say yes to, whatever else holds; nil for
 	// nothing. It is known from AtPlan on.
 	Asks *refusal.Refusal
+	// Proposes is what a call would have the operator change about the intents; nil where it is something else.
+	Proposes *Proposal
+}
+
+// Proposal is a new intent, or what an intent is to own as well, in the agent's words.
+type Proposal struct {
+	// Name is that of a new intent.
+	Name string
+	// Paths are globs.
+	Paths  []string
+	Reason string
 }

@@ -66,6 +66,13 @@ func NewEngine(sessions Sessions, recorder Recorder, asker Asker, log zerolog.Lo
 	return &Engine{sessions: sessions, recorder: recorder, asker: asker, log: log, tools: make(map[string]Tool), timeout: DefaultHookTimeout, limits: mutation.DefaultLimits()}
 }
 
+// WithAsker is the same engine with somebody else to ask. Tools and hooks that are added later are added to one of the two.
+func (e *Engine) WithAsker(a Asker) *Engine {
+	with := *e
+	with.asker = a
+	return &with
+}
+
 // AddTool adds a tool; a name twice is an error.
 func (e *Engine) AddTool(t Tool) error {
 	name := t.Spec().Name

@@ -38,6 +38,11 @@ func (e *Engine) judge(ctx context.Context, tool Tool, call *Call, req Request) 
 	answered := ""
 	for range maxAsked {
 		result, asking, err := e.do(ctx, tool, call, req.Arguments, answered)
+		if answered != "" && isBusy(err) {
+			// The operator's own command may be carrying the same answer out (ask.ForNobody).
+			e.renew(tool, call, req)
+			result, asking, err = e.do(ctx, tool, call, req.Arguments, answered)
+		}
 		if answered != "" && err == nil {
 			e.asker.Lapse(answered) // of no effect on one that was used
 		}
@@ -55,12 +60,19 @@ func (e *Engine) judge(ctx context.Context, tool Tool, call *Call, req Request) 
 			e.asker.Lapse(answered)
 			return Result{}, cancelledBefore()
 		}
-		again := e.newCall(tool.Spec(), req)
-		again.ID, *call = call.ID, *again
+		e.renew(tool, call, req)
 	}
 	e.asker.Lapse(answered)
 	return Result{}, refusal.New(refusal.Busy, "What this call would do changed each time while the operator was asked, so no answer was about it. Nothing was changed.")
 }
+
+// renew makes a call as it was when it came, on the state as it is now.
+func (e *Engine) renew(tool Tool, call *Call, req Request) {
+	again := e.newCall(tool.Spec(), req)
+	again.ID, *call = call.ID, *again
+}
+
+func isBusy(err error) bool { return err != nil && refusal.From(err).Code() == refusal.Busy }
 
 func cancelledBefore() *refusal.Refusal {
 	return refusal.New(refusal.Cancelled, "The call was cancelled before it took effect.")

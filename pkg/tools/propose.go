@@ -17,8 +17,9 @@ import (
 type proposal struct {
 	plan *intent.Plan
 	note *hooks.Note
-	// asks says what the operator is asked, if an agent makes the call.
-	asks string
+	// asks says what the operator is asked, if an agent makes the call; proposes is the same in parts.
+	asks     string
+	proposes *hooks.Proposal
 	// done renders the answer; set is what the file says afterwards.
 	intentID, done string
 }
@@ -79,6 +80,7 @@ func (p *proposed[A]) Plan(context.Context) (hooks.Planned, error) {
 		p.effects.Files = []*hooks.FileEffect{edit.effect()}
 		if !p.call.Operator {
 			p.effects.Asks = refusal.New(refusal.ApprovalRequired, found.asks).With("intent_id", found.intentID)
+			p.effects.Proposes = found.proposes
 		}
 	} else {
 		p.effects.Files = nil
@@ -155,9 +157,10 @@ func proposeIntent(d *Deps) hooks.Tool {
 		}
 		return &proposal{
 			plan: plan, intentID: id,
-			note: lifecycle(id, map[string]any{"proposed": a.Name, "owned_scope": a.OwnedScope, "status": string(intent.Todo)}),
-			asks: fmt.Sprintf("A new intent needs the operator's yes: %s (%s) would own %s.", id, a.Name, strings.Join(a.OwnedScope, ", ")),
-			done: fmt.Sprintf("The operator has approved it: %s (%s) stands in active_intents.yaml. Select it with select_active_intent.", id, a.Name),
+			note:     lifecycle(id, map[string]any{"proposed": a.Name, "owned_scope": a.OwnedScope, "status": string(intent.Todo)}),
+			proposes: &hooks.Proposal{Name: a.Name, Paths: a.OwnedScope, Reason: a.Description},
+			asks:     fmt.Sprintf("A new intent needs the operator's yes: %s (%s) would own %s.", id, a.Name, strings.Join(a.OwnedScope, ", ")),
+			done:     fmt.Sprintf("The operator has approved it: %s (%s) stands in active_intents.yaml. Select it with select_active_intent.", id, a.Name),
 		}, nil
 	})
 }
@@ -201,9 +204,10 @@ func requestScopeExpansion(d *Deps) hooks.Tool {
 		}
 		return &proposal{
 			plan: plan, intentID: in.ID,
-			note: lifecycle(in.ID, map[string]any{"scope_added": a.Paths, "reason": a.Reason}),
-			asks: fmt.Sprintf("A wider scope needs the operator's yes: %s (%s) would own %s as well. The agent's reason: %s", in.ID, in.Name, strings.Join(a.Paths, ", "), a.Reason),
-			done: fmt.Sprintf("The scope of %s has it now. Go on with the work.", in.ID),
+			note:     lifecycle(in.ID, map[string]any{"scope_added": a.Paths, "reason": a.Reason}),
+			proposes: &hooks.Proposal{Paths: a.Paths, Reason: a.Reason},
+			asks:     fmt.Sprintf("A wider scope needs the operator's yes: %s (%s) would own %s as well. The agent's reason: %s", in.ID, in.Name, strings.Join(a.Paths, ", "), a.Reason),
+			done:     fmt.Sprintf("The scope of %s has it now. Go on with the work.", in.ID),
 		}, nil
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -56,7 +55,7 @@ func (t *resumeTool) Stands(ctx context.Context, call *hooks.Call, raw json.RawM
 		return nil, err
 	}
 	r, err := t.deps.Ask.Resume(ctx, call, a.ApprovalID)
-	if err != nil || r.Kind != approval.Call {
+	if err != nil {
 		return nil, err
 	}
 	if len(r.Arguments) == 0 {

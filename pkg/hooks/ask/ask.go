@@ -92,7 +92,11 @@ func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Qu
 	if !used {
 		return nil, false, nil // another process was faster
 	}
-	return []string{fmt.Sprintf("approved once by the operator (%s, %s)", a.ID, a.Via)}, true, nil
+	return []string{approvedOnce(a)}, true, nil
+}
+
+func approvedOnce(a approval.Answer) string {
+	return fmt.Sprintf("approved once by the operator (%s, %s)", a.ID, a.Via)
 }
 
 // endGrants withdraws what was granted for intents that are over. An intent

@@ -194,6 +194,9 @@ func (q *question) concluded(a *approval.Answer, err error) (string, error) {
 		return "", refusal.New(refusal.Cancelled, "The call was cancelled while the operator was asked; nothing was changed.")
 	case err == nil, errors.Is(err, context.DeadlineExceeded):
 		return "", q.required()
+	case errors.Is(err, approval.ErrUnknown) && ForNobody(q.request):
+		// The operator's command has carried it out: judged again, the call finds nothing left to do.
+		return q.request.ID, nil
 	case errors.Is(err, approval.ErrUnknown):
 		// Somebody else's call was let through by the answer, or it was taken back.
 		return "", refusal.New(refusal.Busy, "The answer to this call was used by another, or taken back. Nothing was changed.").

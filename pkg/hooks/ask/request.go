@@ -23,7 +23,7 @@ const (
 // diffs.
 func requestOf(call *hooks.Call, questions []hooks.Question) approval.Request {
 	r := approval.Request{
-		Kind: approval.Call, Tool: call.Tool, Principal: approval.PrincipalMark(call.Caller.Principal), Client: client(call),
+		Tool: call.Tool, Principal: approval.PrincipalMark(call.Caller.Principal), Client: client(call),
 		Arguments: arguments(call.Arguments),
 	}
 	if call.Session != nil {
@@ -33,6 +33,9 @@ func requestOf(call *hooks.Call, questions []hooks.Question) approval.Request {
 		r.IntentID, r.IntentName, r.IntentVersion = call.Intent.ID, call.Intent.Name, call.Intent.Version()
 	}
 	r.Effects = effectsOf(call.Effects)
+	if p := call.Effects.Proposes; p != nil {
+		r.Name, r.Paths, r.Reason = p.Name, p.Paths, p.Reason
+	}
 	for _, q := range questions {
 		r.Checks = append(r.Checks, approval.Check{
 			Hook: q.Hook, ErrorType: string(q.Refusal.Code()), Reason: q.Refusal.Reason(), Paths: q.Paths,

@@ -13,7 +13,7 @@ import (
 
 // Resume finds the request that a caller wants to go on with, and waits for its
 // answer if it has none. Only who asked can: the same principal, in the same
-// session. A request of another kind than Call is returned without waiting.
+// session.
 func (s *Service) Resume(ctx context.Context, call *hooks.Call, id string) (approval.Request, error) {
 	r, err := s.Store.Get(id)
 	if err == nil && r.Principal != approval.PrincipalMark(call.Caller.Principal) {
@@ -24,8 +24,6 @@ func (s *Service) Resume(ctx context.Context, call *hooks.Call, id string) (appr
 		return r, s.unknown(id)
 	case err != nil:
 		return r, err
-	case r.Kind != approval.Call:
-		return r, nil
 	case r.Session != "" && (call.Session == nil || call.Session.PublicID() != r.Session):
 		return r, refusal.Newf(refusal.FileNotFound, "The request %s was made in another session.", r.ID).WithHint(refusal.HintFixArguments).
 			Suggest("Pass the `session` of the call that asked, or make the call again.")

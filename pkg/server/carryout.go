@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+)
+
+// CarryOut does what a request asks for that the operator has approved once, where ask.ForNobody says that it needs no
+// session: the agent that asked may be gone. It goes through the gate again, and is made only if it is still exactly what
+// was approved. Where a call that still waits has done it first, there is nothing left to do, and no error. The text is
+// what the agent would have been told. An error is a *refusal.Refusal.
+func (s *Server) CarryOut(ctx context.Context, r approval.Request) (text string, err error) {
+	arguments, err := ask.ArgumentsForNobody(r)
+	if err != nil {
+		return "", fmt.Errorf("read the stored call of %s: %w", r.ID, err)
+	}
+	engine := s.engine.WithAsker(s.asks.Approved(r))
+	caller := session.Caller{ClientName: r.Client}
+	if end := strings.LastIndexByte(r.Client, ' '); end > 0 {
+		caller.ClientName, caller.ClientVersion = r.Client[:end], r.Client[end+1:]
+	}
+	request := hooks.Request{Tool: r.Tool, Arguments: arguments, Caller: caller}
+	result := engine.Do(ctx, request)
+	if result.Refusal != nil && result.Refusal.Code() == refusal.Busy { // a call that waits may be making the same edit
+		result = engine.Do(ctx, request)
+	}
+	if result.Refusal != nil {
+		return "", result.Refusal
+	}
+	var done struct {
+		IntentID   string   `json:"intent_id"`
+		OwnedScope []string `json:"owned_scope"`
+	}
+	if err := json.Unmarshal(result.Structured, &done); err != nil {
+		return "", err
+	}
+	answer, err := s.asks.Store.AnswerOf(r.ID)
+	if err == nil {
+		_, err = s.asks.Store.Use(answer)
+	}
+	if err != nil {
+		s.log.Info().Err(err).Str("approval", r.ID).Msg("the answer was used by the call that waited for it")
+	}
+	return fmt.Sprintf("%s owns %v now.", done.IntentID, done.OwnedScope), nil
+}

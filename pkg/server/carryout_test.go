@@ -1,0 +1,152 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+)
+
+// A yes to a wider scope or a new intent has its effect although the session, and the server, of the agent that asked are
+// gone. It is made once, recorded with the approval, and leaves no answer that could be used again.
+func TestYesOutlivesTheSessionThatAsked(t *testing.T) {
+	for tool, c := range map[string]struct {
+		arguments args
+		stands    string
+	}{
+		"request_scope_expansion": {args{"paths": []string{"lib/**"}, "reason": "needed"}, `["src/**", "go.mod", "lib/**"]`},
+		"propose_intent":          {args{"name": "New work", "owned_scope": []string{"new/**"}, "description": "Because."}, "id: INT-006"},
+	} {
+		t.Run(tool, func(t *testing.T) {
+			dir, way := newWorkspace(t), briefly(t)
+			b := start(t, dir, way).connect()
+			c.arguments["session"] = b.selects("INT-001")
+			r := b.asks(b.operator(way), tool, c.arguments)
+			b.close()
+
+			later := start(t, dir, way).connect()
+			inbox := later.operator(way)
+			answers(t, inbox, r, approval.Once, "")
+			for range 2 { // the second finds it done
+				if _, err := later.server.CarryOut(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if text := later.read(".orchestration/active_intents.yaml"); !strings.Contains(text, c.stands) {
+				t.Errorf("the yes had no effect:\n%s", text)
+			}
+			later.wantRecord(`"kind":"lifecycle"`, `"call":"`+tool+`"`, r.ID)
+			if standing, err := inbox.Standing(r.Digest); err != nil || standing.Approved != nil {
+				t.Errorf("the answer can still be used: %+v %v", standing, err)
+			}
+		})
+	}
+}
+
+// What was not approved is not carried out: an unanswered or denied request, and one whose file is another by now.
+func TestCarriesOutNothingElse(t *testing.T) {
+	way := briefly(t)
+	b := start(t, newWorkspace(t), way).connect()
+	inbox := b.operator(way)
+	want := func(r approval.Request) {
+		t.Helper()
+		before := b.read(".orchestration/active_intents.yaml")
+		if text, err := b.server.CarryOut(t.Context(), r); err == nil {
+			t.Errorf("carried out: %s", text)
+		}
+		if b.read(".orchestration/active_intents.yaml") != before {
+			t.Error("the intents were changed")
+		}
+	}
+	wider := func(path string) approval.Request {
+		return b.asks(inbox, "request_scope_expansion", args{"intent_id": "INT-001", "paths": []string{path}, "reason": "r"})
+	}
+	pending, denied, stale := wider("a/**"), wider("b/**"), wider("c/**")
+	want(pending)
+	answers(t, inbox, denied, approval.Deny, "no")
+	want(denied)
+	answers(t, inbox, stale, approval.Once, "")
+	write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML+"# by hand\n")
+	want(stale)
+}
+
+// A call that still waits is not in the way of the operator's command, nor that in its: both end with the change made once.
+func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
+	for _, way := range []string{"the command comes first", "the call comes first"} {
+		t.Run(way, func(t *testing.T) {
+			user := briefly(t)
+			b := start(t, newWorkspace(t), user, func(o *server.Options) { o.Settings.Approvals.Wait = time.Minute }).connect()
+			inbox := b.operator(user)
+			done := make(chan reply, 1)
+			go func() {
+				done <- b.call("request_scope_expansion", args{"intent_id": "INT-001", "paths": []string{"lib/**"}, "reason": "r"})
+			}()
+			var r approval.Request
+			b.eventually("the request", func() bool {
+				pending, err := inbox.Pending()
+				if err != nil || len(pending) == 0 {
+					return false
+				}
+				r = pending[0]
+				return true
+			})
+			answers(t, inbox, r, approval.Once, "")
+			var waited reply
+			if way == "the call comes first" {
+				waited = <-done
+			}
+			if _, err := b.server.CarryOut(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+			if way == "the command comes first" {
+				waited = <-done
+			}
+			if waited.Error {
+				t.Errorf("the call that waited: %v", waited.Object)
+			}
+			if n := strings.Count(b.read(".orchestration/active_intents.yaml"), "lib/**"); n != 1 {
+				t.Errorf("the scope has it %d times", n)
+			}
+		})
+	}
+}
+
+// Requests of one kind are told apart by their subjects.
+func TestSubjectsTellRequestsApart(t *testing.T) {
+	way := briefly(t)
+	dir := newWorkspace(t)
+	write(t, dir, ".intentignore", "approve:INT-001\n")
+	write(t, dir, "src/a.txt", "one\ntwo\n")
+	b := start(t, dir, way).connect()
+	s := b.selects("INT-001")
+	b.ok("read_file", args{"session": s, "path": "src/a.txt"})
+	seen := map[string]string{}
+	for i, call := range []struct {
+		tool string
+		args args
+	}{
+		{"request_scope_expansion", args{"paths": []string{"lib/**"}, "reason": "needed"}},
+		{"request_scope_expansion", args{"paths": []string{"lib/**", "web/**"}, "reason": "needed"}},
+		{"propose_intent", args{"name": "One", "owned_scope": []string{"one/**"}, "description": "d"}},
+		{"propose_intent", args{"name": "Two", "owned_scope": []string{"one/**"}, "description": "d"}},
+		{"write_to_file", args{"path": "src/a.txt", "content": "one\n"}},
+		{"write_to_file", args{"path": "src/a.txt", "content": "one\ntwo\nthree\n"}},
+		{"write_to_file", args{"path": "src/new.txt", "content": "one\n"}},
+		{"execute_command", args{"command": "true"}},
+		{"execute_command", args{"command": "true", "cwd": "src"}},
+	} {
+		call.args["session"] = s
+		r := b.asks(b.operator(way), call.tool, call.args)
+		subject := r.Subject()
+		if other, taken := seen[subject]; taken || strings.Contains(subject, "active_intents") {
+			t.Errorf("%d %s: %q is the subject of %q as well", i, call.tool, subject, other)
+		}
+		seen[subject] = call.tool
+		if ask.ForNobody(r) != (call.tool == "request_scope_expansion" || call.tool == "propose_intent") {
+			t.Errorf("%s", call.tool)
+		}
+	}
+}
