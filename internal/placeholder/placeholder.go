@@ -33,9 +33,7 @@ const MaxSize = 32
 func Content(name string) string {
 	switch path.Base(name) {
 	case "commondir":
-		if InGit(name) {
-			return "." // the repository itself
-		}
+		return "." // the repository itself; a bare one can have any name
 	case ".mcp.json":
 		return `{"mcpServers":{}}`
 	case ".roomodes":

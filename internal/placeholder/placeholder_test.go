@@ -10,8 +10,8 @@ import (
 
 func TestContentFitsItsLimit(t *testing.T) {
 	for name, want := range map[string]string{
-		".git/commondir": ".", "/w/.git/commondir": ".", "commondir": "", "/w/.mcp.json": `{"mcpServers":{}}`,
-		".roomodes": "customModes: []\n", ".intentignore": "", "/w/.git/config.worktree": "", "x.git/commondir": "",
+		".git/commondir": ".", "/w/.git/commondir": ".", "commondir": ".", "/w/.mcp.json": `{"mcpServers":{}}`,
+		".roomodes": "customModes: []\n", ".intentignore": "", "/w/.git/config.worktree": "", "x.git/commondir": ".",
 	} {
 		if got := placeholder.Content(name); got != want || len(got) > placeholder.MaxSize {
 			t.Errorf("%s: %q", name, got)

@@ -68,6 +68,11 @@ func elsewhereInGit(root string, git bool) []string {
 	}
 	common := cmp.Or(pointed(filepath.Join(own, "commondir"), "", own), own)
 	names := []string{filepath.Join(common, "hooks"), filepath.Join(common, "config"), filepath.Join(own, "config.worktree")}
+	if common != own { // what would have the main work tree's git go on with something: no mask stands for what is absent there
+		for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_START", "rebase-merge", "rebase-apply", "sequencer"} {
+			names = append(names, filepath.Join(common, name))
+		}
+	}
 	if !git {
 		names = append(names, filepath.Join(own, "HEAD"), filepath.Join(common, "packed-refs"), filepath.Join(common, "refs", "heads"), filepath.Join(common, "refs", "tags"))
 	}

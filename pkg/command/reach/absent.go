@@ -22,9 +22,12 @@ func guardedNames() []sandbox.Frozen {
 // Sweep removes what commands left standing where guarded files were to stay
 // absent, when they and their server were killed.
 func (m *Maker) Sweep() {
-	frozen := append(guardedNames(), guarded(m.root)...)
+	frozen := guardedNames()
 	for i := range frozen {
 		frozen[i].Path = filepath.Join(m.root, filepath.FromSlash(frozen[i].Path))
+	}
+	if repo, _ := findRepository(m.root); repo != nil {
+		frozen = append(frozen, repo.guarded()...)
 	}
 	sandbox.Sweep(frozen)
 }

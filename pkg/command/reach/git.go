@@ -3,58 +3,11 @@ package reach
 import (
 	"errors"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
-
-// guardedInGit is what makes git run programs, or look in another place.
-// Writing commondir alone makes the operator's own git run a foreign alias.
-func guardedInGit() []sandbox.Frozen {
-	return []sandbox.Frozen{
-		{Path: "hooks", Directory: true}, {Path: "config"}, {Path: "config.worktree"}, {Path: "commondir"},
-		{Path: "modules", Directory: true}, {Path: "worktrees", Directory: true},
-		{Path: "info/attributes"}, {Path: "objects/info/alternates"},
-	}
-}
-
-// openable reports whether .git is a directory whose guarded files can be
-// guarded, and if it is there but is none, why not.
-func openable(root string) (open bool, why string) {
-	info, err := os.Lstat(filepath.Join(root, ".git"))
-	if err != nil {
-		return false, ""
-	}
-	if !info.IsDir() {
-		return false, "it is a pointer to a directory elsewhere, which stays closed; the operator can name that one in commands.writable"
-	}
-	for _, guarded := range guardedInGit() {
-		for name := guarded.Path; name != "."; name = path.Dir(name) {
-			info, err := os.Lstat(filepath.Join(root, ".git", filepath.FromSlash(name)))
-			if err == nil && info.Mode()&os.ModeSymlink != 0 {
-				return false, ".git/" + name + " is a link, which nothing can guard"
-			}
-		}
-	}
-	return true, ""
-}
-
-// guarded are the files of .git to freeze. Where the directory of one is
-// missing, that directory must not come into being.
-func guarded(root string) []sandbox.Frozen {
-	frozen := guardedInGit()
-	for i := range frozen {
-		for dir := path.Dir(frozen[i].Path); dir != "."; dir = path.Dir(dir) {
-			if _, err := os.Lstat(filepath.Join(root, ".git", filepath.FromSlash(dir))); err != nil {
-				frozen[i] = sandbox.Frozen{Path: dir, Directory: true}
-			}
-		}
-		frozen[i].Path = path.Join(".git", frozen[i].Path)
-	}
-	return frozen
-}
 
 // errChanged: a file was replaced while it was copied.
 var errChanged = errors.New("it changed at this moment")
@@ -87,38 +40,41 @@ func sharedPacks(gitDir string) []sandbox.Frozen {
 	return shared
 }
 
-// openGit lets git's own commands write. Files of .git that another clone has
-// too, by hard links, must not be among what they can write: see makePrivate.
+// openGit lets git's own commands write. Files that another clone has too, by
+// hard links, must not be among what they can write: see makePrivate.
 func (m *Maker) openGit(r *Reach, req Request) {
 	if req.Git == GitClosed {
 		return
 	}
-	gitDir := filepath.Join(m.root, ".git")
-	open, why := openable(m.root)
+	repo, why := findRepository(m.root)
 	switch {
 	case why != "":
 		r.warn("The command cannot write .git: %s.", why)
-	case !open:
+	case repo == nil:
 	case req.Level == sandbox.Full:
-		large, err := m.private(gitDir, isGuarded)
-		if err == nil && len(large) > maxPacks {
-			err = errors.New("too many large files have other names")
-		}
-		if err != nil {
-			r.warn("The command cannot write .git: another clone may share files of it (hard links), and they could not be replaced by copies: %v.", err)
-			return
-		}
-		r.Box.Frozen = slices.DeleteFunc(r.Box.Frozen, func(f sandbox.Frozen) bool { return f.Path == gitDir })
-		r.add([]string{".git"})
-		r.freeze(guarded(m.root))
-		r.closeInGit(gitDir, large)
+		m.openRepository(r, repo)
 	case req.Git == GitTrusted:
-		r.add([]string{".git"})
-		m.privateAsFarAsPossible(r, gitDir)
+		r.Box.Writable = append(r.Box.Writable, repo.dirs()...)
+		m.privateAsFarAsPossible(r, repo.common)
 	default:
 		r.warn("At sandbox level landlock git can read the repository and not change it (add, commit), because hooks and configuration " +
 			"cannot be told apart there. The operator can set commands.git: trust.")
 	}
+}
+
+func (m *Maker) openRepository(r *Reach, repo *repository) {
+	large, err := m.private(repo.common, repo.closed)
+	if err == nil && len(large) > maxPacks {
+		err = errors.New("too many large files have other names")
+	}
+	if err != nil {
+		r.warn("The command cannot write .git: another clone may share files of it (hard links), and they could not be replaced by copies: %v.", err)
+		return
+	}
+	r.Box.Frozen = slices.DeleteFunc(r.Box.Frozen, func(f sandbox.Frozen) bool { return f.Path == repo.common })
+	r.Box.Writable = append(r.Box.Writable, repo.dirs()...)
+	r.Box.Frozen = append(r.Box.Frozen, repo.guarded()...)
+	r.closeInGit(repo.common, large)
 }
 
 // closeInGit closes files that could not be replaced, and packs.
@@ -164,9 +120,4 @@ func (m *Maker) private(gitDir string, skip func(name string) bool) (large []str
 		}
 	}
 	return large, err
-}
-
-// isGuarded reports whether a path in a git directory stays closed.
-func isGuarded(name string) bool {
-	return slices.ContainsFunc(guardedInGit(), func(f sandbox.Frozen) bool { return f.Path == name })
 }

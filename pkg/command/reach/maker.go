@@ -52,8 +52,8 @@ func (m *Maker) Make(req Request) (_ *Reach, err error) {
 	m.swept.Do(func() { go sweepTemps(filepath.Dir(r.temp.path)) }) // which can be much
 	r.env = []string{"TMPDIR=" + r.temp.path, "TMP=" + r.temp.path, "TEMP=" + r.temp.path}
 	if req.Level == sandbox.None || req.Level == "" {
-		if _, err := os.Lstat(filepath.Join(m.root, ".git", "objects")); err == nil && req.Git != GitClosed {
-			m.privateAsFarAsPossible(r, filepath.Join(m.root, ".git"))
+		if repo, _ := findRepository(m.root); repo != nil && req.Git != GitClosed {
+			m.privateAsFarAsPossible(r, repo.common)
 		}
 		return r, nil
 	}

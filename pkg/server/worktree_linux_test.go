@@ -1,0 +1,44 @@
+package server_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// An agent in a linked work tree commits, changes branches and rebases there as
+// in a plain clone; the work tree that it belongs to keeps its own.
+func TestGitInALinkedWorkTree(t *testing.T) {
+	if ability := sandbox.Probe(); ability.Level != sandbox.Full {
+		t.Fatalf("no level full here: %v", ability.NoFull)
+	}
+	dir := newWorkspace(t)
+	git(t, dir, "config", "user.name", "U")
+	git(t, dir, "config", "user.email", "u@example.org")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "one")
+	tree := filepath.Join(t.TempDir(), "tree")
+	git(t, dir, "worktree", "add", "-q", "-b", "work", tree)
+	was := git(t, dir, "rev-parse", "HEAD") + git(t, dir, "status", "--short", "--branch")
+	b := start(t, tree).connect()
+	s := b.selects("INT-001")
+	r := b.ok("execute_command", args{"session": s, "command": "echo new > src/new.txt && git add src && git commit -qm two && " +
+		"git switch -qc topic HEAD~1 && echo t > src/t.txt && git add src && git commit -qm three && git rebase -q work && git branch -D work && git log --format=%s"})
+	if code := r.Object["exit_code"]; code != float64(0) || !strings.Contains(r.Text, "three\ntwo\none") {
+		t.Fatalf("%v\n%s", code, r.Text)
+	}
+	if r := b.ok("execute_command", args{"session": s, "command": "git config core.hooksPath src"}); r.Object["exit_code"] == float64(0) {
+		t.Errorf("the configuration was written\n%s", r.Text)
+	}
+	if is := git(t, dir, "rev-parse", "HEAD") + git(t, dir, "status", "--short", "--branch"); is != was {
+		t.Errorf("the other work tree was %q and is %q", was, is)
+	}
+	for _, line := range b.ledgerLines() {
+		if strings.Contains(line, "violation") {
+			t.Errorf("a commit is a violation: %s", line)
+		}
+	}
+	b.verify()
+}
