@@ -32,7 +32,7 @@ func (w *answerWriter) outcome(err error) error {
 	case isBrokenPipe(w.err):
 		return nil
 	case err == nil || errors.Is(err, w.err):
-		return &exitError{exitFailed, fmt.Errorf("write the answer: %w; what was printed is not all of it", w.err)}
+		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w; what was printed is not all of it", w.err)}
 	}
 	return err
 }

@@ -22,9 +22,8 @@ func (a *app) newApprovalsCommand() *cobra.Command {
 		Long: "A call that needs your approval waits here until you answer it, from any terminal of yours on this machine.\n\n" +
 			"ID is the id that the agent was given, or its beginning where that means one.",
 		Example: "  orchestra-mcp approvals watch\n  orchestra-mcp approvals show apr_k3x7q2\n  orchestra-mcp approvals approve apr_k3x7q2",
-		Args:    cobra.NoArgs,
-		RunE:    a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
+	a.makeGroup(cmd)
 	cmd.AddCommand(a.newApprovalsListCommand(), a.newApprovalsShowCommand(), a.newApprovalsApproveCommand(),
 		a.newApprovalsDenyCommand(), a.newApprovalsRevokeCommand(), a.newApprovalsWatchCommand())
 	return cmd
@@ -95,16 +94,11 @@ func find(text string, ids []string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", usageErrorf("%s is the beginning of %d ids: %s; give more of it", printable(text), len(found), strings.Join(found, ", "))
+		return "", mistakef("%s is the beginning of %d ids: %s; give more of it", printable(text), len(found), strings.Join(found, ", "))
 	case approval.IsID(text):
 		return text, nil
 	}
-	return "", nothingToAnswer("nothing that waits or stands has an id that begins with %s; orchestra-mcp approvals list shows what does", printable(text))
-}
-
-// nothingToAnswer is the error of a command that found nothing that it could do.
-func nothingToAnswer(format string, args ...any) error {
-	return &exitError{exitFound, fmt.Errorf(format, args...)}
+	return "", foundf("nothing that waits or stands has an id that begins with %s; orchestra-mcp approvals list shows what does", printable(text))
 }
 
 // request finds a request that waits, or whose answer does.
@@ -130,7 +124,7 @@ func (b *inbox) request(text string) (approval.Request, error) {
 	}
 	r, err := b.store.Get(id)
 	if errors.Is(err, approval.ErrUnknown) {
-		return r, nothingToAnswer("%s", b.whyNot(id))
+		return r, foundf("%s", b.whyNot(id))
 	}
 	return r, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 
 func (a *app) newApprovalsApproveCommand() *cobra.Command {
 	var forIntent, yes bool
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "approve ID",
 		Short: "Let a call pass, once or until its intent ends",
@@ -23,17 +25,21 @@ func (a *app) newApprovalsApproveCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&forIntent, "for-intent", false, "approve the same check at the same path until the intent ends")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve without showing and asking")
+	asJSON = addJSONFlag(cmd)
 	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
+		if *asJSON && !yes {
+			return usageErrorf("approve --json does not ask: add --yes if you have looked at the request with approvals show")
+		}
 		decision := approval.Once
 		if forIntent {
 			decision = approval.ForIntent
 		}
-		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.approve(cmd.Context(), args[0], decision, yes) })
+		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.approve(cmd.Context(), args[0], decision, yes, *asJSON) })
 	})
 	return cmd
 }
 
-func (b *inbox) approve(ctx context.Context, text string, decision approval.Decision, yes bool) error {
+func (b *inbox) approve(ctx context.Context, text string, decision approval.Decision, yes, asJSON bool) error {
 	if !yes && !b.inTerminal {
 		return usageErrorf("approve shows the request and asks, and the input is not a terminal: add --yes if you have looked at it with approvals show")
 	}
@@ -55,30 +61,48 @@ func (b *inbox) approve(ctx context.Context, text string, decision approval.Deci
 		}
 	}
 	done, err := b.answer(ctx, r, approval.Answer{Decision: decision})
-	if err == nil {
-		_, err = fmt.Fprintln(b.out, done)
+	if err != nil {
+		return err
 	}
+	return b.tell(done, asJSON)
+}
+
+// outcome is what an answer or a withdrawal did: the document of `approvals approve`, `deny` and `revoke` with --json.
+type outcome struct {
+	ID       string   `json:"id"`
+	Decision string   `json:"decision"` // approve_once, approve_for_intent, deny or revoked
+	Grants   []string `json:"grants"`   // ids of the grants that stand by it
+	// ExpiresAt is when the answer no longer counts, null for a grant, a denial and a withdrawal.
+	ExpiresAt *time.Time `json:"expires_at"`
+	text      string
+}
+
+func (b *inbox) tell(done outcome, asJSON bool) error {
+	if asJSON {
+		return printJSON(b.out, done)
+	}
+	_, err := fmt.Fprintln(b.out, done.text)
 	return err
 }
 
 // answer gives an answer, and says what it does.
-func (b *inbox) answer(ctx context.Context, r approval.Request, answer approval.Answer) (string, error) {
+func (b *inbox) answer(ctx context.Context, r approval.Request, answer approval.Answer) (outcome, error) {
 	if changed := b.changedMeanwhile(r); answer.Decision == approval.Once && len(changed) > 0 {
-		return "", nothingToAnswer("%s has changed since the agent asked, so to approve %s once would let nothing pass: the agent has to make its call again, and you will be asked about what it would do now",
+		return outcome{}, foundf("%s has changed since the agent asked, so to approve %s once would let nothing pass: the agent has to make its call again, and you will be asked about what it would do now",
 			printable(changed[0]), r.ID)
 	}
 	answer.By, answer.Via = operatorName(), approval.Inbox
 	given, grants, err := b.store.Answer(r.ID, answer)
 	switch {
 	case errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrUnknown):
-		return "", nothingToAnswer("%s", b.whyNot(r.ID))
+		return outcome{}, foundf("%s", b.whyNot(r.ID))
 	case errors.Is(err, approval.ErrNotGrantable):
-		return "", usageErrorf("%s can be approved once only, not for the intent: %s", r.ID, onlyOnce(r))
+		return outcome{}, mistakef("%s can be approved once only, not for the intent: %s", r.ID, onlyOnce(r))
 	case err != nil:
-		return "", fmt.Errorf("answer %s: %w", r.ID, err)
+		return outcome{}, fmt.Errorf("answer %s: %w", r.ID, err)
 	}
 	if err := b.recordAnswer(ctx, r, given, grants); err != nil {
-		return "", err
+		return outcome{}, err
 	}
 	if given.Decision == approval.Once && ask.ForNobody(r) {
 		return b.carryOut(ctx, r)
@@ -87,16 +111,18 @@ func (b *inbox) answer(ctx context.Context, r approval.Request, answer approval.
 }
 
 // carryOut does what was approved, since the agent that asked may be gone.
-func (b *inbox) carryOut(ctx context.Context, r approval.Request) (string, error) {
+func (b *inbox) carryOut(ctx context.Context, r approval.Request) (outcome, error) {
 	srv, err := b.openServer()
 	if err != nil {
-		return "", err
+		return outcome{}, err
 	}
 	done, err := srv.CarryOut(ctx, r)
 	if err = errors.Join(err, srv.Close()); err != nil {
-		return "", nothingToAnswer("%s is approved, but could not be carried out: %w; the agent has to ask again", r.ID, err)
+		return outcome{}, foundf("%s is approved, but could not be carried out: %w; the agent has to ask again", r.ID, err)
 	}
-	return fmt.Sprintf("Approved %s, and done: %s", r.ID, done), nil
+	return outcome{
+		ID: r.ID, Decision: string(approval.Once), Grants: []string{}, text: fmt.Sprintf("Approved %s, and done: %s", r.ID, done),
+	}, nil
 }
 
 // recordAnswer writes an answer down; one that cannot be recorded does not count.
@@ -136,30 +162,37 @@ func onlyOnce(r approval.Request) string {
 	return ""
 }
 
-// outcome says in a line what an answer does.
-func (b *inbox) outcome(given approval.Answer, grants []approval.Grant) string {
+// outcome says what an answer does, also in a line.
+func (b *inbox) outcome(given approval.Answer, grants []approval.Grant) outcome {
+	done := outcome{ID: given.ID, Decision: string(given.Decision), Grants: []string{}}
 	switch given.Decision {
 	case approval.Deny:
-		return "Denied " + given.ID + "; the agent is told."
+		done.text = "Denied " + given.ID + "; the agent is told."
+		return done
 	case approval.ForIntent:
-		text := "Approved " + given.ID + " until the intent ends."
+		done.text = "Approved " + given.ID + " until the intent ends."
 		for _, g := range grants {
-			text += fmt.Sprintf(" %s lets %s pass at %s.", g.ID, printable(g.ErrorType), tableCell(grantSubject(g), maxSubject))
+			done.Grants = append(done.Grants, g.ID)
+			done.text += fmt.Sprintf(" %s lets %s pass at %s.", g.ID, printable(g.ErrorType), tableCell(grantSubject(g), maxSubject))
 		}
-		return text
+		return done
 	}
-	return fmt.Sprintf("Approved %s, once, %s. A call that still waits goes on by itself; else the agent has to call resume_approval, or the same again.",
+	done.ExpiresAt = &given.ExpiresAt
+	done.text = fmt.Sprintf("Approved %s, once, %s. A call that still waits goes on by itself; else the agent has to call resume_approval, or the same again.",
 		given.ID, b.until(given.ExpiresAt))
+	return done
 }
 
 func (a *app) newApprovalsDenyCommand() *cobra.Command {
 	var reason string
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "deny ID",
 		Short: "Refuse a request; the agent is told your reason",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that reaches the agent as yours")
+	asJSON = addJSONFlag(cmd)
 	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
 		if n := utf8.RuneCountInString(reason); n > approval.MaxReason {
 			return usageErrorf("--reason has %d characters; at most %d can be kept", n, approval.MaxReason)
@@ -170,10 +203,10 @@ func (a *app) newApprovalsDenyCommand() *cobra.Command {
 				return err
 			}
 			done, err := b.answer(cmd.Context(), r, approval.Answer{Decision: approval.Deny, Reason: reason})
-			if err == nil {
-				_, err = fmt.Fprintln(b.out, done)
+			if err != nil {
+				return err
 			}
-			return err
+			return b.tell(done, *asJSON)
 		})
 	})
 	return cmd
@@ -187,26 +220,27 @@ func (a *app) newApprovalsRevokeCommand() *cobra.Command {
 			"answer, as long as no call has used it; a denial too.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeGrant,
 	}
+	asJSON := addJSONFlag(cmd)
 	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
 		return a.withInbox(cmd.Context(), func(b *inbox) error {
 			done, err := b.revoke(cmd.Context(), args[0])
-			if err == nil {
-				_, err = fmt.Fprintln(b.out, done)
+			if err != nil {
+				return err
 			}
-			return err
+			return b.tell(done, *asJSON)
 		})
 	})
 	return cmd
 }
 
-func (b *inbox) revoke(ctx context.Context, text string) (string, error) {
+func (b *inbox) revoke(ctx context.Context, text string) (outcome, error) {
 	grants, err := b.store.Grants()
 	if err != nil {
-		return "", err
+		return outcome{}, err
 	}
 	answered, err := b.store.Answered()
 	if err != nil {
-		return "", err
+		return outcome{}, err
 	}
 	ids := make([]string, 0, len(grants)+len(answered))
 	for _, g := range grants {
@@ -217,22 +251,22 @@ func (b *inbox) revoke(ctx context.Context, text string) (string, error) {
 	}
 	id, err := find(text, ids)
 	if err != nil {
-		return "", err
+		return outcome{}, err
 	}
 	about := b.revoked(id, grants)
 	err = b.store.Revoke(id)
 	if errors.Is(err, approval.ErrUnknown) {
-		return "", nothingToAnswer("there is no grant %s that stands, and no answer of that id that waits to be used: it was revoked, used, or has ended with its intent", id)
+		return outcome{}, foundf("there is no grant %s that stands, and no answer of that id that waits to be used: it was revoked, used, or has ended with its intent", id)
 	}
 	if err != nil {
-		return "", fmt.Errorf("revoke %s: %w", id, err)
+		return outcome{}, fmt.Errorf("revoke %s: %w", id, err)
 	}
 	decision := ask.Decision(about, ask.Revoked)
 	decision.Principal = operatorName()
 	if err := b.record(ctx, inboxRecord(about, decision, nil)); err != nil {
-		return "", fmt.Errorf("%s is revoked, but that could not be recorded: %w", id, err)
+		return outcome{}, fmt.Errorf("%s is revoked, but that could not be recorded: %w", id, err)
 	}
-	return "Revoked " + id + "; the same call is asked about again.", nil
+	return outcome{ID: id, Decision: "revoked", Grants: []string{}, text: "Revoked " + id + "; the same call is asked about again."}, nil
 }
 
 // revoked is what a grant or an answer was about, as a request.

@@ -96,6 +96,9 @@ func (b *inbox) list(all, answeredOnly, asJSON bool) error {
 		return err
 	}
 	grants, err := b.store.Grants()
+	if err == nil && len(pending)+len(answered)+len(grants) == 0 {
+		err = requireWorkspace(b.root)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -136,7 +139,7 @@ const (
 
 func (b *inbox) printPending(pending []approval.Request) error {
 	if len(pending) == 0 {
-		_, err := fmt.Fprintln(b.out, "Nothing waits for an answer.")
+		_, err := fmt.Fprintln(b.out, b.styled(styleGreen, "Nothing waits for an answer."))
 		return err
 	}
 	rows := [][]string{{"ID", "AGE", "TOOL", "INTENT", "WHY", "ABOUT", "EXPIRES IN"}}

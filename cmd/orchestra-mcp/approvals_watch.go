@@ -145,13 +145,15 @@ func grantItem(g approval.Grant) watch.Item {
 // Answer implements watch.Source.
 func (w *watched) Answer(id string, decision watch.Decision, reason string) (string, error) {
 	if decision == watch.Revoke {
-		return w.revoke(w.ctx, id)
+		done, err := w.revoke(w.ctx, id)
+		return done.text, err
 	}
 	r, err := w.request(id)
 	if err != nil {
 		return "", err
 	}
-	return w.answer(w.ctx, r, approval.Answer{Decision: decisions[decision], Reason: reason})
+	done, err := w.answer(w.ctx, r, approval.Answer{Decision: decisions[decision], Reason: reason})
+	return done.text, err
 }
 
 var decisions = map[watch.Decision]approval.Decision{

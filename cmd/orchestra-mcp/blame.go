@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -49,18 +50,20 @@ func (a *app) askBlame(ctx context.Context, file string, about func(w blame.Work
 		}
 		problems, err := about(blame.Workspace{Root: q.root, Ledger: q.records, Images: images.Open(q.root, images.Options{}).Get}, path)
 		if err != nil {
-			return blameError(err, path)
+			return q.blameError(err, path)
 		}
 		return q.reportUnread(ctx, problems)
 	})
 }
 
-func blameError(err error, path string) error {
+func (q *question) blameError(err error, path string) error {
 	switch {
+	case errors.Is(err, blame.ErrNotAFile) && nearestPath(q.root, path) != path:
+		return mistakef("%s%s", printable(err.Error()), didYouMean(nearestPath(q.root, path)))
 	case errors.Is(err, workspace.ErrBinary):
 		return fmt.Errorf("%w; ask `orchestra-mcp log --path %s` for its records", err, printable(path))
 	case errors.Is(err, blame.ErrNotAFile), errors.Is(err, blame.ErrNoSuchLine):
-		return usageErrorf("%s", printable(err.Error()))
+		return mistakef("%s", printable(err.Error()))
 	}
 	return err
 }
@@ -128,7 +131,9 @@ func (a *app) printBlame(lines []blameLine) error {
 	return nil
 }
 
-func shortID(id string) string { return printable(id[:min(len(id), 8)]) }
+// shortID is the part of a record's id, or of a line's hash, that people read, the same length everywhere. --json has
+// all of it, and so has show.
+func shortID(id string) string { return brief.ShortID(id) }
 
 // printableLine is printable, with tabs left as they are.
 func printableLine(text string) string {

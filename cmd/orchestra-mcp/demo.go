@@ -30,7 +30,7 @@ func (a *app) newDemoCommand() *cobra.Command {
 			Bold: func(s string) string { return a.styled(styleBold, s) },
 		})
 		if errors.Is(err, demo.ErrDiffers) {
-			return &exitError{exitFound, err}
+			return &exitError{code: exitFound, err: err}
 		}
 		return err
 	})

@@ -19,6 +19,7 @@ const (
 type exitError struct {
 	code int
 	err  error
+	help bool // how the command is used is worth telling
 }
 
 func (e *exitError) Error() string {
@@ -32,7 +33,18 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // usageErrorf is a command line that cannot be meant so.
 func usageErrorf(format string, args ...any) *exitError {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...), help: true}
+}
+
+// mistakef is a command line that names what is not there, or asks for what is not possible now. How the command is used
+// would not help.
+func mistakef(format string, args ...any) *exitError {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// foundf ends a check that found what the message says.
+func foundf(format string, args ...any) *exitError {
+	return &exitError{code: exitFound, err: fmt.Errorf(format, args...)}
 }
 
 // foundSomething ends a check that has printed what it found.
@@ -49,9 +61,9 @@ func (a *app) run(body func(cmd *cobra.Command, args []string) error) func(*cobr
 		case errors.As(err, &exit) && err == error(exit):
 			return exit
 		case exit != nil:
-			return &exitError{exit.code, err}
+			return &exitError{exit.code, err, exit.help}
 		default:
-			return &exitError{exitFailed, err}
+			return &exitError{code: exitFailed, err: err}
 		}
 	}
 }

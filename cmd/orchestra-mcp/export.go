@@ -20,6 +20,7 @@ type exportFlags struct {
 	recordFlags
 	agentTrace, strict bool
 	output             string
+	json               *bool
 }
 
 func (a *app) newExportCommand() *cobra.Command {
@@ -38,6 +39,8 @@ func (a *app) newExportCommand() *cobra.Command {
 	flags.BoolVar(&f.agentTrace, "agent-trace", false, "the format, github.com/cursor/agent-trace 0.1.0; there is no other yet")
 	flags.BoolVar(&f.strict, "strict", false, "put what Agent Trace does not name into metadata, for readers that refuse other keys")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE` instead; - is standard output")
+	f.json = addJSONFlag(cmd)
+	flags.Lookup("json").Usage = "print as JSON what was written; the records themselves are JSON lines anyway"
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		// An interrupt ends the writing, so that no half of a file is left.
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -60,6 +63,13 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 			return err
 		}
 		x := &exporter{question: q, ctx: ctx, filter: filter, strict: f.strict}
+		if some, err := q.has(ctx, filter); err != nil {
+			return err
+		} else if !some {
+			if err := q.nothingFound(ctx, filter, f.path); err != nil {
+				return err
+			}
+		}
 		if f.output == "-" {
 			err := x.write(q.out)
 			return errors.Join(err, q.reportUnread(ctx, x.problems))
@@ -72,9 +82,22 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 		if err := place.replace(x.write); err != nil {
 			return errors.Join(err, q.reportUnread(ctx, x.problems))
 		}
-		fmt.Fprintf(q.err, "%d records in %s\n", x.written, printable(place.shown))
+		if *f.json {
+			err = printJSON(q.out, exported{place.shown, x.written})
+		} else {
+			_, err = fmt.Fprintf(q.err, "%d records in %s\n", x.written, printable(place.shown))
+		}
+		if err != nil {
+			return err
+		}
 		return q.reportUnread(ctx, x.problems)
 	})
+}
+
+// exported is what export --json prints.
+type exported struct {
+	File    string `json:"file"`
+	Records int    `json:"records"`
 }
 
 // exporter writes the records of a filter.

@@ -15,9 +15,8 @@ func (a *app) newGitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "git",
 		Short: "Tie the ledger to git's commits",
-		Args:  cobra.NoArgs,
-		RunE:  a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
+	a.makeGroup(cmd)
 	cmd.AddCommand(a.newInstallHooksCommand(), a.newGitHookCommand())
 	return cmd
 }

@@ -17,9 +17,8 @@ func (a *app) newIntentsCommand() *cobra.Command {
 		Use:   "intents",
 		Short: "See, add and check the intents of the workspace",
 		Long:  "The intents stand in .orchestration/active_intents.yaml. You can edit that file as well as use these commands.",
-		Args:  cobra.NoArgs,
-		RunE:  a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
+	a.makeGroup(cmd)
 	cmd.AddCommand(a.newIntentsListCommand(), a.newIntentsShowCommand(), a.newIntentsAddCommand(),
 		a.newIntentsValidateCommand(), a.newIntentsScopeCommand(), a.newIntentsMapCommand())
 	cmd.AddCommand(a.newStepCommands()...)

@@ -86,9 +86,9 @@ func (a *app) checkStep(name, id string, from []intent.Status, f stepFlags) erro
 		case !ok:
 			return unknownIntent(id, set)
 		case !slices.Contains(from, in.Status) && in.Status == intent.Done:
-			return usageErrorf("intents %s: %s is done; take it up again with orchestra-mcp intents reopen %s", name, in.ID, in.ID)
+			return mistakef("intents %s: %s is done; take it up again with orchestra-mcp intents reopen %s", name, in.ID, in.ID)
 		case !slices.Contains(from, in.Status):
-			return usageErrorf("intents %s: %s is %s, not done; use orchestra-mcp intents start %s", name, in.ID, in.Status, in.ID)
+			return mistakef("intents %s: %s is %s, not done; use orchestra-mcp intents start %s", name, in.ID, in.Status, in.ID)
 		case name != "done" || in.Status == intent.Done || len(in.Verify) == 0 || f.noVerify || f.yes:
 			return nil
 		case !a.inTerminal || *f.json:
@@ -120,9 +120,9 @@ func (a *app) explainStep(name, id string, err error) error {
 		text += "\n" + strings.TrimRight(output, "\n")
 	}
 	if record, _ := refused.Detail("record_id").(string); record != "" {
-		text += "\nIts record: " + record
+		text += "\nIts record: " + shortID(record)
 	}
-	return &exitError{exitFound, errors.New(text)}
+	return foundf("%s", text)
 }
 
 func (a *app) reportStep(taken server.StepTaken, f stepFlags) error {
@@ -136,6 +136,6 @@ func (a *app) reportStep(taken server.StepTaken, f stepFlags) error {
 	if f.noVerify {
 		fmt.Fprintln(a.err, "Its verify commands were not run; the record says so.")
 	}
-	_, err := fmt.Fprintf(a.out, "%s (%s): %s -> %s. Record %s\n", taken.IntentID, printable(taken.Name), taken.From, taken.Status, taken.RecordID)
+	_, err := fmt.Fprintf(a.out, "%s (%s): %s -> %s. Record %s\n", taken.IntentID, printable(taken.Name), taken.From, taken.Status, shortID(taken.RecordID))
 	return err
 }

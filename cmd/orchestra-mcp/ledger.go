@@ -7,15 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 )
 
 func (a *app) newLedgerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
 		Short: "Mend the ledger's files",
-		Args:  cobra.NoArgs,
-		RunE:  a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
+	a.makeGroup(cmd)
 	cmd.AddCommand(a.newLedgerRepairCommand(), a.newLedgerMergeCommand(), a.newLedgerRestoreCommand())
 	return cmd
 }
@@ -49,7 +49,7 @@ func (a *app) repairLedger(ctx context.Context, json bool) error {
 	done, repairErr := ledger.Repair(ctx, root)
 	result.SetAside = append(result.SetAside, done...)
 	if repairErr == nil {
-		report, err := ledger.Verify(ctx, root)
+		report, err := verifiedLedger(ctx, root)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (a *app) printRepair(r repairResult) error {
 		fmt.Fprintf(a.out, "Moved %d bytes from the end of %s to %s.\n", s.Bytes, printable(s.Segment), s.File)
 	}
 	if len(r.SetAside) == 0 && len(r.Problems) == 0 {
-		fmt.Fprintln(a.out, "Nothing to repair.")
+		fmt.Fprintln(a.out, a.styled(styleGreen, "Nothing to repair."))
 	}
 	if len(r.Problems) == 0 {
 		return nil
@@ -97,6 +97,9 @@ func (a *app) printRepair(r repairResult) error {
 // whatToDo about a problem that no program may settle by itself.
 func whatToDo(kind ledger.ProblemKind) string {
 	switch kind {
+	case history.ProblemLost:
+		return "orchestra-mcp ledger restore brings back what a commit has; else put .orchestration/agent_trace.jsonl back from a backup. If you " +
+			"removed it to begin anew, remove .orchestration/state and .orchestration/cache too"
 	case ledger.ProblemMissing:
 		return "orchestra-mcp ledger restore brings it back from git if a commit has it, and orchestra-mcp verify --git names the commit that " +
 			"dropped it; else put its line back from a backup, anywhere in the file, byte for byte"

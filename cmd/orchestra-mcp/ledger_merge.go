@@ -59,7 +59,7 @@ func (a *app) mergeLedger(ctx context.Context, add, json bool) error {
 		}
 		result.Added = true
 	}
-	report, err := ledger.Verify(ctx, root)
+	report, err := verifiedLedger(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -86,8 +86,10 @@ func (a *app) printMerge(r mergeResult) error {
 		files = append(files, printable(f.File))
 	}
 	switch {
+	case len(files) == 0 && len(r.Problems) == 0:
+		fmt.Fprintln(a.out, a.styled(styleGreen, "There is no conflict in the ledger."))
 	case len(files) == 0:
-		fmt.Fprintln(a.out, "There is no conflict in the ledger.")
+		fmt.Fprintln(a.out, "There is no conflict in the ledger; but:")
 	case !r.Added:
 		fmt.Fprintf(a.out, "If git waits for it, go on with: git add %s\n", strings.Join(files, " "))
 	}

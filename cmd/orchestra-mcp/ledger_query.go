@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,15 +84,14 @@ func (a *app) ask(ctx context.Context, body func(q *question) error) error {
 		return err
 	}
 	defer root.Close()
+	if err := requireWorkspace(root); err != nil {
+		return err
+	}
 	records, err := ledger.Open(root, ledger.Options{})
 	if err != nil {
 		return err
 	}
 	defer records.Close(ctx)
-	if _, err := root.Lstat(".orchestration"); errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(a.err, "orchestra-mcp: %s has no ledger: there is no .orchestration directory here or above; run orchestra-mcp init there, or give --workspace DIR\n",
-			printable(root.Name()))
-	}
 	return body(&question{a, root, records})
 }
 
@@ -176,7 +173,7 @@ func (a *app) workspacePath(root *os.Root, path string) (string, error) {
 	}
 	rel, err := filepath.Rel(base, full)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", usageErrorf("%s is outside the workspace %s", path, base)
+		return "", mistakef("%s is outside the workspace %s", path, base)
 	}
 	rel = filepath.ToSlash(rel)
 	if strings.HasSuffix(path, "/") {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -94,6 +95,10 @@ func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
 	if err != nil {
 		return err
 	}
+	if len(result.Found)+len(result.Seals) == 0 && !history.HasLedger(ctx, root, f.from...) {
+		return foundf("no commit up to %s has ledger records or seals, so there was nothing to restore from; --from REVISION looks at another one",
+			printable(cmp.Or(strings.Join(f.from, ", "), "HEAD")))
+	}
 	if !*f.json {
 		if err := a.printRestorable(result); err != nil {
 			return err
@@ -147,7 +152,7 @@ const shownRestorable = 50
 
 func (a *app) printRestorable(r restoreResult) error {
 	if len(r.Found)+len(r.Seals) == 0 {
-		_, err := fmt.Fprintln(a.out, "The ledger has every record and every seal that those commits have.")
+		_, err := fmt.Fprintln(a.out, a.styled(styleGreen, "The ledger has every record and every seal that those commits have."))
 		return err
 	}
 	if err := a.printLostRecords(r.Found); err != nil || len(r.Seals) == 0 {
@@ -173,7 +178,7 @@ func (a *app) printLostRecords(found []restorable) error {
 		if !r.Time.IsZero() {
 			at = r.Time.UTC().Format(time.RFC3339)
 		}
-		rows = append(rows, []string{clipped(name, 36), at, r.Kind, r.Intent, clipped(r.Commit, 12)})
+		rows = append(rows, []string{shortID(name), at, r.Kind, r.Intent, clipped(r.Commit, 12)})
 	}
 	return a.printSome(rows, len(found))
 }

@@ -73,18 +73,23 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 			return err
 		}
 		if f.follow {
+			if err := q.knownIntent(ctx, f.intent); err != nil {
+				return err
+			}
 			return q.followLog(ctx, filter, *f.json)
 		}
-		return q.log(ctx, filter, *f.json)
+		return q.log(ctx, filter, f)
 	})
 }
 
-func (q *question) log(ctx context.Context, filter ledger.Filter, asJSON bool) error {
+func (q *question) log(ctx context.Context, filter ledger.Filter, f logFlags) error {
 	out := bufio.NewWriterSize(q.out, 64<<10)
-	printer := newLogPrinter(q.app, out, asJSON)
+	printer := newLogPrinter(q.app, out, *f.json)
 	problems, err := q.records.Each(ctx, filter, printer.print)
-	if err == nil && printer.printed == 0 && !asJSON {
-		_, err = fmt.Fprintln(out, "No records.")
+	if err == nil && printer.printed == 0 {
+		if err = q.nothingFound(ctx, filter, f.path); err == nil && !*f.json {
+			_, err = fmt.Fprintln(out, "No records.")
+		}
 	}
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
@@ -116,7 +121,7 @@ func (p *logPrinter) print(e ledger.Entry) error {
 			return err
 		}
 	}
-	line := logRow(e.Time.In(p.now().Location()).Format("2006-01-02 15:04:05"), brief.ShortID(nameOf(e)), string(e.Kind), e.IntentID, who(e),
+	line := logRow(e.Time.In(p.now().Location()).Format("2006-01-02 15:04:05"), shortID(nameOf(e)), string(e.Kind), e.IntentID, who(e),
 		e.MutationClass, brief.Line(e))
 	if e.Decision != nil && e.Decision.Outcome != "approved" {
 		line = p.styled(styleAmber, line)

@@ -13,8 +13,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
-// minPrefix is how much of an id must be given: fewer digits would often mean another record tomorrow.
-const minPrefix = 6
+// minPrefix is how much of an id must be given, as for git's: fewer digits would often mean another record tomorrow.
+const minPrefix = 4
 
 // maxCandidates bounds how many records an ambiguous name is explained with.
 const maxCandidates = 10
@@ -95,9 +95,9 @@ func (q *question) oneRecord(ctx context.Context, name string, matches []ledger.
 	}
 	switch {
 	case len(whole) == 0:
-		return foundRecord{}, usageErrorf("there is no record %s in the ledger; orchestra-mcp log lists them", name)
+		return foundRecord{}, mistakef("there is no record %s in the ledger; orchestra-mcp log lists them", name)
 	case len(whole) > 1:
-		return foundRecord{}, usageErrorf("%s is the beginning of %d records; give more of it:\n%s", name, len(whole), q.candidates(matches))
+		return foundRecord{}, mistakef("%s is the beginning of %d records; give more of it:\n%s", name, len(whole), q.candidates(matches))
 	}
 	for _, e := range whole {
 		if e.Part == nil {

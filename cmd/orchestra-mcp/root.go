@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/user"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/nearest"
 )
 
 // streams are where a command reads and writes. Only a terminal is asked questions and given colour.
@@ -72,7 +76,8 @@ func execute(ctx context.Context, args []string, std streams, env environment) i
 	std.out = answer
 	root := newRootCommand(std, env)
 	root.SetArgs(args)
-	err := answer.outcome(root.ExecuteContext(ctx))
+	command, err := root.ExecuteContextC(ctx)
+	err = answer.outcome(err)
 	if err == nil {
 		return exitDone
 	}
@@ -83,8 +88,8 @@ func execute(ctx context.Context, args []string, std streams, env environment) i
 	if message := exit.Error(); message != "" {
 		fmt.Fprintf(std.err, "orchestra-mcp: %s\n", printableLines(message))
 	}
-	if exit.code == exitUsage {
-		fmt.Fprintln(std.err, "Run orchestra-mcp --help, or --help behind a subcommand, for what there is.")
+	if exit.help {
+		fmt.Fprintf(std.err, "Usage: %s\nRun %s --help for what there is.\n", command.UseLine(), command.CommandPath())
 	}
 	return exit.code
 }
@@ -101,40 +106,81 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		Version:       buildinfo.Read().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
+	a.makeGroup(root)
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.PersistentFlags().StringVar(&a.workspaceFlag, "workspace", "",
 		"the workspace `DIR` (default: the nearest directory upward that has .orchestration, else the current one)")
 	_ = root.MarkPersistentFlagDirname("workspace")
-	root.AddCommand(
-		a.newInitCommand(),
-		a.newSetupCommand(),
-		a.newIntentsCommand(),
-		a.newTrustCommand(),
-		a.newDoctorCommand(),
-		a.newServeCommand(),
-		a.newLogCommand(),
-		a.newShowCommand(),
-		a.newStatsCommand(),
-		a.newExportCommand(),
-		a.newVerifyCommand(),
-		a.newGateCommand(),
-		a.newClassifyCommand(),
-		a.newSealCommand(),
-		a.newLedgerCommand(),
-		a.newGitCommand(),
-		a.newBlameCommand(),
-		a.newWhyCommand(),
-		a.newUndoCommand(),
-		a.newApprovalsCommand(),
-		a.newSchemaCommand(),
-		a.newDemoCommand(),
-		a.newVersionCommand(),
-		a.newClientGuardCommand(),
-	)
+	root.SetFlagErrorFunc(unknownFlag)
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Begin", []*cobra.Command{a.newInitCommand(), a.newSetupCommand(), a.newServeCommand(), a.newTrustCommand(), a.newDoctorCommand(), a.newDemoCommand()}},
+		{"Say what agents may do", []*cobra.Command{a.newIntentsCommand(), a.newApprovalsCommand()}},
+		{"See what was done, and take it back", []*cobra.Command{
+			a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newExportCommand(),
+		}},
+		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newClassifyCommand()}},
+		{"Keep the ledger", []*cobra.Command{a.newSealCommand(), a.newLedgerCommand(), a.newGitCommand()}},
+		{"More", []*cobra.Command{a.newSchemaCommand(), a.newVersionCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
+		for _, command := range group.commands {
+			command.GroupID = group.title
+			root.AddCommand(command)
+		}
+	}
+	root.SetHelpCommandGroupID("More")
+	root.SetCompletionCommandGroupID("More")
+	root.AddCommand(a.newClientGuardCommand())
 	return root
+}
+
+// makeGroup makes a command one that only has subcommands: alone it prints its help, and a word that is none of them
+// is answered with the one that was probably meant.
+func (a *app) makeGroup(group *cobra.Command) {
+	group.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		known := map[string]string{}
+		for _, sub := range cmd.Commands() {
+			if !sub.IsAvailableCommand() {
+				continue
+			}
+			for _, name := range append([]string{sub.Name()}, sub.SuggestFor...) {
+				known[name] = sub.Name()
+			}
+		}
+		meant := known[nearest.Of(args[0], slices.Sorted(maps.Keys(known)))]
+		return usageErrorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(meant))
+	}
+	group.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
+}
+
+// unknownFlag adds to the parser's error what was probably meant.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return err
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	meant := nearest.Of(unknown.GetSpecifiedName(), known)
+	if meant != "" {
+		meant = "--" + meant
+	}
+	return usageErrorf("%w%s", err, didYouMean(meant))
+}
+
+// didYouMean is the end of a message about an unknown name; meant may be empty.
+func didYouMean(meant string) string {
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean " + printable(meant) + "?"
 }

@@ -27,7 +27,7 @@ func (a *app) newShowCommand() *cobra.Command {
 		Long: "Show all that the ledger has of a record: when, who, under which intent, the mutation class and what proves it, each\n" +
 			"file with its hashes and its diff as far as the contents can still be had (from the kept images, the files as they\n" +
 			"are, or git), the command or the decision, and the later records that took it back.\n\n" +
-			"RECORD is the id, or the hash of the line; the first 6 or more characters are enough where they mean one record.\n" +
+			"RECORD is the id, or the hash of the line; the first 4 or more characters are enough where they mean one record.\n" +
 			"With --json the record's lines are printed exactly as they stand in the ledger.",
 		Args: cobra.MinimumNArgs(1),
 	}

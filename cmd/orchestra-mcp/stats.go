@@ -61,6 +61,11 @@ func (a *app) stats(ctx context.Context, f statsFlags) error {
 			return err
 		}
 		report := collector.Report()
+		if report.Records == 0 {
+			if err := q.nothingFound(ctx, filter, f.path); err != nil {
+				return errors.Join(err, q.reportUnread(ctx, problems))
+			}
+		}
 		if *f.json {
 			err = printJSON(q.out, report)
 		} else {

@@ -13,6 +13,7 @@ import (
 
 func (a *app) newTrustCommand() *cobra.Command {
 	var yes bool
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "trust",
 		Short: "Let what the workspace's files weaken take effect after you have looked at it",
@@ -22,8 +23,9 @@ func (a *app) newTrustCommand() *cobra.Command {
 			"this content in your own directory: any change asks again. It is about the files, not about the programs that\n" +
 			"they name: look at those too.",
 		Args: cobra.NoArgs,
-		RunE: a.operator(func(*cobra.Command, []string) error { return a.trustWorkspace(yes) }),
+		RunE: a.operator(func(*cobra.Command, []string) error { return a.trustWorkspace(yes, *asJSON) }),
 	}
+	asJSON = addJSONFlag(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "trust without asking")
 	return cmd
 }
@@ -34,7 +36,13 @@ type trustable struct {
 	lines []string
 }
 
-func (a *app) trustWorkspace(yes bool) error {
+// trustAnswer is the document of `trust --json`.
+type trustAnswer struct {
+	Waited  []string `json:"waited"`  // what waited for trust, a line each
+	Trusted bool     `json:"trusted"` // all that weakens something is trusted now
+}
+
+func (a *app) trustWorkspace(yes, asJSON bool) error {
 	dir, err := a.workspaceDir()
 	if err != nil {
 		return err
@@ -43,17 +51,26 @@ func (a *app) trustWorkspace(yes bool) error {
 	if err != nil {
 		return err
 	}
+	answer := trustAnswer{Waited: []string{}, Trusted: len(found) == 0 || yes}
 	for _, t := range found {
-		for _, line := range t.lines {
+		answer.Waited = append(answer.Waited, t.lines...)
+	}
+	if !asJSON {
+		for _, line := range answer.Waited {
 			fmt.Fprintf(a.out, "  %s\n", printable(line))
 		}
 	}
 	switch {
+	case asJSON && (len(found) == 0 || !yes):
+		if err := printJSON(a.out, answer); err != nil || answer.Trusted {
+			return err
+		}
+		return foundSomething()
 	case len(found) == 0 && trusted:
-		fmt.Fprintln(a.out, "What the workspace's files weaken is trusted as it is.")
+		fmt.Fprintln(a.out, a.styled(styleGreen, "What the workspace's files weaken is trusted as it is."))
 		return nil
 	case len(found) == 0:
-		fmt.Fprintln(a.out, "Nothing in the workspace's files waits for your trust.")
+		fmt.Fprintln(a.out, a.styled(styleGreen, "Nothing in the workspace's files waits for your trust."))
 		return nil
 	case !yes && !a.inTerminal:
 		return usageErrorf("trust asks, and the input is not a terminal: add --yes if you have looked at the files")
@@ -66,6 +83,9 @@ func (a *app) trustWorkspace(yes bool) error {
 		if err := list.Trust(dir, t.hash); err != nil {
 			return err
 		}
+	}
+	if asJSON {
+		return printJSON(a.out, answer)
 	}
 	_, err = fmt.Fprintln(a.out, "Trusted. A running server takes up intents and ignore rules at its next call, and settings when it is started again.")
 	return err
@@ -86,6 +106,11 @@ func (a *app) trustables(dir string) (found []trustable, trusted bool, err error
 		return nil, false, fmt.Errorf("open the workspace: %w", err)
 	}
 	defer root.Close()
+	if _, err := root.Lstat(".intentignore"); err != nil {
+		if err := requireWorkspace(root); err != nil {
+			return nil, false, err
+		}
+	}
 	store := intent.Open(root).TrustedBy(a.trusts(dir))
 	_, ignoreErr := store.Ignore()
 	if _, err := store.Load(); err != nil && !errors.Is(err, intent.ErrNotInitialized) {

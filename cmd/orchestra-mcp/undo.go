@@ -48,6 +48,11 @@ func (a *app) undo(ctx context.Context, records []string, f undoFlags) error {
 	case *f.json && !f.yes && !f.dryRun:
 		return usageErrorf("undo --json does not ask: add --yes to undo, or --dry-run to see what would be done")
 	}
+	if f.intent != "" {
+		if err := a.ask(ctx, func(q *question) error { return q.knownIntent(ctx, f.intent) }); err != nil {
+			return err
+		}
+	}
 	return a.withServer(func(srv *server.Server) error {
 		return a.undoWith(ctx, srv, undo.Request{Records: records, IntentID: f.intent}, f)
 	})
@@ -86,7 +91,7 @@ func (a *app) withServer(body func(*server.Server) error) error {
 func (a *app) undoWith(ctx context.Context, srv *server.Server, r undo.Request, f undoFlags) error {
 	plan, err := srv.PlanUndo(ctx, r)
 	if isUndoUsage(err) {
-		return usageErrorf("undo: %w", err)
+		return mistakef("undo: %w", err)
 	}
 	if err != nil {
 		return err
@@ -104,7 +109,7 @@ func (a *app) undoWith(ctx context.Context, srv *server.Server, r undo.Request, 
 	if errors.As(err, &refused) {
 		err = fmt.Errorf("undo: %s %s", refused.Reason(), refused.Suggestion())
 		if slices.Contains([]refusal.Code{refusal.StaleFile, refusal.Busy}, refused.Code()) {
-			err = &exitError{exitFound, err}
+			err = &exitError{code: exitFound, err: err}
 		}
 	}
 	return a.endUndo(answer, f, err)
@@ -141,7 +146,7 @@ func (a *app) endUndo(answer undoAnswer, f undoFlags, err error) error {
 		fmt.Fprintf(a.err, "orchestra-mcp: %s\n", printable(w))
 	}
 	if err == nil && answer.RecordID != "" {
-		_, err = fmt.Fprintf(a.out, "Undone. Record %s\n", answer.RecordID)
+		_, err = fmt.Fprintf(a.out, "Undone. Record %s\n", shortID(answer.RecordID))
 	}
 	return err
 }

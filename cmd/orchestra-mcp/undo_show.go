@@ -75,7 +75,7 @@ func plainCRLF(t workspace.Text) bool {
 // printPlan shows a plan to a person.
 func (a *app) printPlan(p *undo.Plan, answer undoAnswer) {
 	for _, u := range p.Already {
-		fmt.Fprintf(a.out, "%s is undone already, by %s.\n", printable(u.Record), printable(u.By))
+		fmt.Fprintf(a.out, "%s is undone already, by %s.\n", shortID(u.Record), shortID(u.By))
 	}
 	for _, c := range p.Conflicts {
 		a.printConflict(c)
@@ -148,7 +148,7 @@ func (a *app) printConflict(c undo.Conflict) {
 		a.printPlace(c, p)
 	}
 	for _, s := range c.Since {
-		fmt.Fprintf(a.out, "  since then: record %s (%s)\n", printable(s.Record), printable(orNone(s.IntentID)+", "+s.Call))
+		fmt.Fprintf(a.out, "  since then: record %s (%s)\n", shortID(s.Record), printable(orNone(s.IntentID)+", "+s.Call))
 	}
 	if len(c.Since) == 0 && len(c.Places) > 0 {
 		fmt.Fprintln(a.out, "  since then: somebody outside the ledger")

@@ -35,7 +35,9 @@ func (a *app) newVerifyCommand() *cobra.Command {
 			"rebase or squash of a part, leaves it. They count as a problem unless you give --allow-incomplete.\n\n" +
 			"Changes of a server that was killed, which have no record yet, are listed and are no problem: nothing in the ledger is\n" +
 			"wrong, and the next server that starts writes what is missing.\n\n" +
-			"The exit code is 0 if no problem was found, 1 if there are problems, 3 if it could not check.\n\n" +
+			"The exit code is 0 if no problem was found, 1 if there are problems, 3 if it could not check, as without a ledger. A\n" +
+			"workspace where nothing was recorded yet passes; a ledger that is gone, as git, seals or this machine's files show,\n" +
+			"is a lost_ledger.\n\n" +
 			"You trust your own key, the keys in the directory seal-keys of your orchestra-mcp configuration, and those that you\n" +
 			"give with --key. Keys that are in the repository only prove nothing: whoever rewrites a ledger can replace them.",
 		Args: cobra.NoArgs,
@@ -82,6 +84,14 @@ func (a *app) verify(ctx context.Context, f verifyFlags) error {
 	if result.Report, err = seal.Verify(ctx, root, opts); err != nil {
 		return err
 	}
+	lost, note, err := checkThere(ctx, root, result.Report.Report)
+	if err != nil {
+		return err
+	}
+	result.Problems = append(result.Problems, lost...)
+	if note != "" {
+		result.Unproven = append(result.Unproven, note)
+	}
 	if f.git {
 		if err := result.addHistory(ctx, root, f.base); err != nil {
 			return err
@@ -108,10 +118,10 @@ func (a *app) sealKeys(given []string) (opts seal.VerifyOptions, err error) {
 		key, err := seal.ParsePublicKey(text)
 		if err != nil {
 			if _, missing := os.Stat(text); missing != nil {
-				return opts, usageErrorf("--key: it is neither a public key nor a file: %w", err)
+				return opts, mistakef("--key: it is neither a public key nor a file: %w", err)
 			}
 			if key, err = seal.ReadPublicKey(text); err != nil {
-				return opts, usageErrorf("--key: %w", err)
+				return opts, mistakef("--key: %w", err)
 			}
 		}
 		opts.Required = append(opts.Required, key)
@@ -158,7 +168,11 @@ func (a *app) printVerification(r verifyResult) error {
 	for _, sentence := range r.Unproven {
 		fmt.Fprintf(a.out, "- %s\n", printable(sentence))
 	}
-	return a.printUnsettled(r.Unsettled)
+	if err := a.printUnsettled(r.Unsettled); err != nil || len(r.Problems) > 0 || r.Records == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "\n%s\n", a.styled(styleGreen, "The ledger holds: nothing was changed or removed."))
+	return err
 }
 
 // counted are the seals that make records count as sealed.
@@ -182,7 +196,7 @@ func (a *app) printLedgerProblems(problems []ledger.Problem) error {
 		if p.Line > 0 {
 			where += ":" + strconv.Itoa(p.Line)
 		}
-		rows = append(rows, []string{string(p.Kind), where, clipped(p.Record, 36), p.Detail})
+		rows = append(rows, []string{string(p.Kind), where, shortID(p.Record), p.Detail})
 	}
 	return printTable(a.out, rows)
 }

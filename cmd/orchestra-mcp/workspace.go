@@ -36,11 +36,11 @@ func existingDir(dir, current string) (string, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", usageErrorf("--workspace %s: there is no such directory; create it first", dir)
+		return "", mistakef("--workspace %s: there is no such directory; create it first", dir)
 	case err != nil:
-		return "", usageErrorf("--workspace %s: %w", dir, err)
+		return "", mistakef("--workspace %s: %w", dir, err)
 	case !info.IsDir():
-		return "", usageErrorf("--workspace %s: it is not a directory", dir)
+		return "", mistakef("--workspace %s: it is not a directory", dir)
 	}
 	return dir, nil
 }

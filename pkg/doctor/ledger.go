@@ -47,11 +47,22 @@ func (e *examination) checkLedger() {
 		e.fail(fmt.Sprintf("The ledger cannot be read: %v.", err), "Mend what is named there.", "")
 	case len(report.Problems) > 0:
 		e.damages(report.Problems)
+	case report.Records == 0:
+		e.checkEmpty(ctx, report.Report)
 	case report.Unsealed > 0 && e.hasKey():
 		e.ok("%s, nothing missing; %d under no seal (%s)", number(report.Records, "record", "records"), report.Unsealed, e.self("seal"))
 	default:
 		e.ok("%s, nothing missing; %d under a seal that you trust", number(report.Records, "record", "records"), report.Sealed)
 	}
+}
+
+// checkEmpty tells a ledger that nothing was written to from one that is gone.
+func (e *examination) checkEmpty(ctx context.Context, report ledger.Report) {
+	if lost := history.CheckLost(ctx, e.root, report); len(lost) > 0 {
+		e.damages(lost)
+		return
+	}
+	e.ok("empty: nothing has been recorded here yet")
 }
 
 func (e *examination) hasKey() bool {
@@ -83,7 +94,7 @@ func (e *examination) remedyOfDamage(p ledger.Problem) (remedy, command string) 
 	switch p.Kind {
 	case ledger.ProblemTorn:
 		return "The next record sets it aside, or do it now.", e.self("ledger repair")
-	case ledger.ProblemMissing, ledger.ProblemSealed:
+	case ledger.ProblemMissing, ledger.ProblemSealed, history.ProblemLost:
 		return "Bring it back from git, if a commit has it; else from a backup.", e.self("ledger restore")
 	case ledger.ProblemIncomplete:
 		return "Merge the branch that has it, or bring its records here: " + e.self("ledger restore --from REVISION") + ".", ""

@@ -12,6 +12,10 @@ var (
 	ErrShallow = errors.New("the clone is shallow")
 	// ErrUnrelated: the two commits have no commit in common.
 	ErrUnrelated = errors.New("the two commits have no history in common")
+	// ErrEmptyRange: the head has no commit that the base has not.
+	ErrEmptyRange = errors.New("the range is empty")
+	// ErrNotGoverned: neither side has a governed workspace in this place.
+	ErrNotGoverned = errors.New("there is no governed workspace in these commits")
 	// ErrPartial: the clone lacks a file's content.
 	ErrPartial = errors.New("the clone is partial: a content is not at hand")
 )

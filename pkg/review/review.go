@@ -117,6 +117,10 @@ func (r *review) open() error {
 		*want.into = r.snapshots[want.commit]
 	}
 	r.report.Base, r.report.MergeBase, r.report.Head = base, fork, head
+	if !slices.ContainsFunc([]*snapshot{r.base, r.fork, r.head}, (*snapshot).governed) {
+		return fmt.Errorf("%w: neither %s nor %s has %s, so there was nothing to judge; begin with orchestra-mcp init, or give --workspace DIR",
+			ErrNotGoverned, short(base), short(head), r.inRepository(home))
+	}
 	return nil
 }
 
@@ -152,7 +156,7 @@ func (r *review) commits() (base, head, fork string, err error) {
 		return "", "", "", err
 	}
 	if r.report.Commits, err = strconv.Atoi(count); err == nil && r.report.Commits == 0 {
-		r.unproven("the range is empty: %s has no commit that %s has not, so nothing was reviewed", short(head), short(base))
+		return "", "", "", fmt.Errorf("%w: %s has no commit that %s has not, so there was nothing to judge", ErrEmptyRange, short(head), short(base))
 	}
 	return base, head, forks[0], err
 }

@@ -429,9 +429,32 @@ func TestMergeAndSquash(t *testing.T) {
 	if report.Commits != 1 || report.Records != 1 {
 		t.Errorf("%d commits, %d records", report.Commits, report.Records)
 	}
-	empty := r.review(review.Options{Head: "main"})
-	if !empty.Passed || !strings.Contains(strings.Join(empty.Unproven, "\n"), "the range is empty") {
-		t.Errorf("%+v", empty)
+	if _, err := review.Run(t.Context(), r.root, review.Options{Base: "main", Head: "main"}); !errors.Is(err, review.ErrEmptyRange) {
+		t.Errorf("an empty range: %v", err)
+	}
+}
+
+// A gate that had nothing to judge, or whose ledger is gone, does not pass.
+func TestNothingToJudge(t *testing.T) {
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	r.write("src/x", "x\n")
+	r.commit("by hand")
+	report := r.review(review.Options{})
+	if !report.Passed || !strings.Contains(strings.Join(report.Unproven, "\n"), "has no ledger record") {
+		t.Errorf("nothing recorded yet: %+v", report)
+	}
+	r.write("src/x", "y\n")
+	r.commit("edit\n\nOrchestra-Intent: INT-001")
+	want(t, r.review(review.Options{}), review.Error, "lost_ledger: … names the intent of recorded changes")
+
+	none := newRepo(t, "")
+	none.git("rm", "-q", "-r", "--cached", ".orchestration")
+	none.git("commit", "-q", "-m", "not governed")
+	none.git("switch", "-qc", "work")
+	none.git("commit", "-q", "--allow-empty", "-m", "more")
+	if _, err := review.Run(t.Context(), none.root, review.Options{Base: "main"}); !errors.Is(err, review.ErrNotGoverned) {
+		t.Errorf("a repository without .orchestration: %v", err)
 	}
 }
 

@@ -95,6 +95,16 @@ func (s *review) extract(root *os.Root, e treeEntry) error {
 	return errors.Join(err, file.Close())
 }
 
+// governed: the commit has the workspace's own directory.
+func (s *snapshot) governed() bool {
+	for name := range s.ids {
+		if strings.HasPrefix(name, home+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 // get gives an intent as the commit has it.
 func (s *snapshot) get(id string) (*intent.Intent, bool) {
 	if s.intents == nil {

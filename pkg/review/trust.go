@@ -59,6 +59,12 @@ func (r *review) checkChain() error {
 	for _, sentence := range now.Unproven {
 		r.unproven("%s", sentence)
 	}
+	if now.Records == 0 {
+		r.unproven("commit %s has no ledger record: no change of the range is explained by one", short(r.head.commit))
+	}
+	for _, p := range history.CheckLostIn(r.ctx, r.root, r.head.commit, now.Report) {
+		r.addProblem(p, Error, "Bring it back: orchestra-mcp ledger restore, or commit the ledger that these records are in.")
+	}
 	if len(r.opts.Seals.Required) > 0 && now.Unsealed > 0 {
 		r.add(Finding{
 			Check: CheckLedger, Severity: Warning, File: r.inRepository(home + "/seals"),

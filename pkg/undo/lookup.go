@@ -11,8 +11,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
-// minPrefix is how much of an id must be given.
-const minPrefix = 8
+// minPrefix is how much of an id must be given. What is undone is shown before it is done.
+const minPrefix = 4
 
 // change is one recorded change of files, its lines put together.
 type change struct {
@@ -173,7 +173,8 @@ func (l *lookup) find(prefix string) ([]ledger.Entry, error) {
 // lines gives the ledger lines of records whose id, or whose whole's id, begins with prefix.
 func (l *lookup) lines(prefix string) ([]ledger.Entry, error) {
 	var found []ledger.Entry
-	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool { return bytes.Contains(line, []byte(prefix)) },
+	own, of := []byte(`"id":"`+prefix), []byte(`"of":"`+prefix)
+	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool { return bytes.Contains(line, own) || bytes.Contains(line, of) },
 		func(e ledger.Entry) error {
 			if strings.HasPrefix(e.ID, prefix) || strings.HasPrefix(whole(e), prefix) {
 				found = append(found, e)

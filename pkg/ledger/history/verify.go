@@ -171,8 +171,8 @@ func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
 	return w.report, nil
 }
 
-func (w *walk) resolve(ctx context.Context, revision string) (string, error) {
-	commit, err := w.Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+func (r repository) resolve(ctx context.Context, revision string) (string, error) {
+	commit, err := r.Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil {
 		return "", fmt.Errorf("%s is not a commit that this repository has: %w", revision, err)
 	}

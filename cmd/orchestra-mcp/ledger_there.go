@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/nearest"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+)
+
+// A check of a ledger that is not there must not look like one that found nothing. Without a workspace it could not run; a
+// ledger that was lost is a problem; one that nothing was written to yet passes, with this note.
+const nothingRecorded = "the ledger is empty: nothing has been recorded in this workspace yet, so there was nothing to check"
+
+// checkThere looks behind a report without problems: is there a ledger at all? note is a sentence for people, or "".
+func checkThere(ctx context.Context, root *os.Root, report ledger.Report) (lost []ledger.Problem, note string, err error) {
+	if report.Records+report.Foreign > 0 {
+		return nil, "", nil
+	}
+	if lost = history.CheckLost(ctx, root, report); len(lost) > 0 || len(report.Problems) > 0 {
+		return lost, "", nil
+	}
+	if !intent.Open(root).Initialized() {
+		return nil, "", noWorkspace(root)
+	}
+	return nil, nothingRecorded, nil
+}
+
+func noWorkspace(root *os.Root) error {
+	return fmt.Errorf("%s is no governed workspace: there is no ledger, and no .orchestration/active_intents.yaml, here or above; run orchestra-mcp init there, or give --workspace DIR",
+		printable(root.Name()))
+}
+
+// verifiedLedger is the ledger's report for commands that mend it.
+func verifiedLedger(ctx context.Context, root *os.Root) (ledger.Report, error) {
+	report, err := ledger.Verify(ctx, root)
+	if err != nil {
+		return report, err
+	}
+	lost, _, err := checkThere(ctx, root, report)
+	report.Problems = append(report.Problems, lost...)
+	return report, err
+}
+
+// requireWorkspace ends a question where there is nothing that could answer it.
+func requireWorkspace(root *os.Root) error {
+	if _, err := root.Lstat(".orchestration"); errors.Is(err, fs.ErrNotExist) {
+		return noWorkspace(root)
+	}
+	return nil
+}
+
+// nothingFound says why a question found no record, if that is not because there is none: it named what does not exist,
+// or the ledger is gone. filter is what was asked, and path what was given as its path.
+func (q *question) nothingFound(ctx context.Context, filter ledger.Filter, path string) error {
+	some, err := q.has(ctx, ledger.Filter{})
+	if err != nil {
+		return err
+	}
+	if !some {
+		report, err := ledger.Verify(ctx, q.root)
+		if err != nil {
+			return err
+		}
+		if lost := history.CheckLost(ctx, q.root, report); len(lost) > 0 {
+			return foundf("%s; orchestra-mcp ledger restore brings back what a commit has", printable(lost[0].Detail))
+		}
+	}
+	if err := q.knownIntent(ctx, filter.IntentID); err != nil {
+		return err
+	}
+	if filter.Path != "" {
+		if err := q.knownPath(ctx, filter.Path, path); err != nil {
+			return err
+		}
+	}
+	if filter.Session == "" {
+		return nil
+	}
+	if some, err = q.has(ctx, ledger.Filter{Session: filter.Session}); err == nil && !some {
+		err = mistakef("no record has the session %s; orchestra-mcp show RECORD tells a record's session", printable(filter.Session))
+	}
+	return err
+}
+
+// has tells whether any record matches.
+func (q *question) has(ctx context.Context, filter ledger.Filter) (bool, error) {
+	filter.Newest, filter.Limit = true, 1
+	found, err := q.records.Query(ctx, filter)
+	return len(found.Entries) > 0, err
+}
+
+// knownIntent is an error unless the intent is declared, or a record has it.
+func (q *question) knownIntent(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	declared := q.intentsByID()
+	if _, ok := declared[id]; ok {
+		return nil
+	}
+	if some, err := q.has(ctx, ledger.Filter{IntentID: id}); some || err != nil {
+		return err
+	}
+	var ids []string
+	for known := range declared {
+		ids = append(ids, known)
+	}
+	slices.Sort(ids)
+	return mistakef("no intent %s is declared, and no record has it%s; there are: %s", printable(id), didYouMean(nearest.Of(id, ids)),
+		printable(cmp.Or(strings.Join(ids, ", "), "none")))
+}
+
+// knownPath is an error unless the path exists, or a record is about it.
+func (q *question) knownPath(ctx context.Context, path, given string) error {
+	if _, err := q.root.Lstat(strings.TrimSuffix(path, "/")); err == nil {
+		return nil
+	}
+	for _, form := range []string{path, strings.TrimSuffix(path, "/") + "/"} {
+		if some, err := q.has(ctx, ledger.Filter{Path: form}); some || err != nil {
+			return err
+		}
+	}
+	return mistakef("there is no %s, and no record is about it%s", printable(given), didYouMean(nearestPath(q.root, path)))
+}
+
+// nearestPath is the path that exists and that was probably meant: the first part that does not exist is put right, and
+// what follows it where that exists then.
+func nearestPath(root *os.Root, path string) string {
+	var right string
+	for part := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
+		next := strings.TrimPrefix(right+"/"+part, "/")
+		if _, err := root.Lstat(next); err == nil {
+			right = next
+			continue
+		}
+		entries, _ := fs.ReadDir(root.FS(), cmp.Or(right, "."))
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		meant := nearest.Of(part, names)
+		if meant == "" {
+			return ""
+		}
+		right = strings.TrimPrefix(right+"/"+meant, "/")
+	}
+	return right
+}
