@@ -129,7 +129,7 @@ func TestWatchAtATerminal(t *testing.T) {
 	s.forget()
 	second := w.put(callTo("docs/second.md"))
 	s.expect("second.md")
-	s.insist("d", "Why?")
+	s.insist("d", "Enter denies")
 	s.press("because\r")
 	if a := w.expectAnswer(second, approval.Deny); a.Reason != "because" || a.Via != approval.Inbox || a.By == "" {
 		t.Errorf("%+v", a)
