@@ -1,6 +1,11 @@
 package mcpbridge
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+)
 
 // Forwarded reads a message as a transport does and returns what mcp-go would
 // get of it, what the tool handler would get, and whether it was refused.
@@ -24,4 +29,19 @@ func Forwarded(raw []byte) (forward, arguments json.RawMessage, method string, o
 		arguments = r.call.call.Arguments
 	}
 	return r.forward, arguments, m.method, true
+}
+
+// ConnTable is the table of connections of a server that may have max.
+type ConnTable struct{ table *connTable }
+
+func NewConnTable(max int) ConnTable { return ConnTable{newConnTable(max)} }
+
+// Open has a connection come in.
+func (t ConnTable) Open(conn net.Conn) { t.table.watch(conn, http.StateNew) }
+
+// Show has a request on it show a token, and end.
+func (t ConnTable) Show(conn net.Conn) {
+	t.table.watch(conn, http.StateActive)
+	t.table.know(withConn(context.Background(), conn))
+	t.table.watch(conn, http.StateIdle)
 }

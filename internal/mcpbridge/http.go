@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"crypto/tls"
 	"errors"
 	"net/http"
 	"sync"
@@ -17,13 +16,22 @@ type HTTPOptions struct {
 	// empty. It is required; a fixed token is checked by [StaticToken]. What
 	// one principal began, nobody else can use, read or cancel.
 	Authenticate func(token string) (principal string, ok bool)
-	// AllowedHosts are the Host headers that are served: a name or address,
-	// with or without a port. None means the loopback names.
+	// AllowedHosts are the Host headers that are served beside the loopback
+	// names and the address that the client reached: a name or address, with or
+	// without a port.
 	AllowedHosts []string
 	// AllowedOrigins are the Origin headers that are served, such as
-	// "http://localhost:6274". Requests without one, as programs send them,
-	// are always served. None means that no web page is.
+	// "http://localhost:6274", beside that of the server itself. Requests
+	// without one, as programs send them, are always served.
 	AllowedOrigins []string
+	// ReadTimeout is how long the headers may take, and all of a request that
+	// shows no token; a body has that, and the time that what came of it takes
+	// at 64 KiB a second. 0 means 5 seconds.
+	ReadTimeout time.Duration
+	// MaxConnections bounds the connections that Serve holds; 0 means 1,024.
+	// One client address may have half of them, and a quarter may be such that
+	// no request on them has shown a token.
+	MaxConnections int
 	// MaxBody is the longest request body; 0 means 16 MiB. What one principal
 	// has in flight holds at most four times that.
 	MaxBody int64
@@ -42,8 +50,6 @@ type HTTPOptions struct {
 	// SSE also serves the transport of revision 2024-11-05 at /sse and
 	// /message.
 	SSE bool
-	// TLS, if not nil, has Serve and ListenAndServe speak HTTPS with it.
-	TLS *tls.Config
 	// Drain is how long calls may go on after shutdown has begun; 0 means one
 	// second.
 	Drain time.Duration
@@ -55,9 +61,11 @@ const (
 	defaultMaxInFlight = 64
 	defaultMaxSessions = 64
 	defaultSessionIdle = 24 * time.Hour
+	defaultReadTimeout = 5 * time.Second
+	defaultConnections = 1024
 
-	// bodyTimeout is how long a client may take to send a body.
-	bodyTimeout = 30 * time.Second
+	// bodyRate is what a client has to send of a body, in bytes a second.
+	bodyRate = 64 << 10
 	// writeTimeout is how long a client may leave what was sent unread.
 	writeTimeout = 30 * time.Second
 	// keepAlive is how often a silent stream gets a comment.
@@ -65,8 +73,11 @@ const (
 )
 
 func (o HTTPOptions) withDefaults() HTTPOptions {
-	if len(o.AllowedHosts) == 0 {
-		o.AllowedHosts = []string{"localhost", "127.0.0.1", "[::1]"}
+	if o.ReadTimeout <= 0 {
+		o.ReadTimeout = defaultReadTimeout
+	}
+	if o.MaxConnections <= 0 {
+		o.MaxConnections = defaultConnections
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = defaultMaxMessage
@@ -110,6 +121,7 @@ type HTTPHandler struct {
 	options  HTTPOptions
 	sessions *sessionTable
 	quotas   *quotaTable
+	conns    *connTable
 
 	// calls is done when calls are to end, streams when streams without a
 	// call are.
@@ -129,6 +141,7 @@ func (s *Server) HTTPHandler(options HTTPOptions) (*HTTPHandler, error) {
 	h := &HTTPHandler{server: s, options: options.withDefaults()}
 	h.sessions = newSessionTable(h.options.MaxSessions, h.options.SessionIdle, s.disconnected)
 	h.quotas = newQuotaTable(h.options)
+	h.conns = newConnTable(h.options.MaxConnections)
 	h.calls, h.stopCalls = context.WithCancel(context.Background())
 	h.streams, h.endStream = context.WithCancel(context.Background())
 	return h, nil

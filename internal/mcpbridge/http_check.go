@@ -6,6 +6,8 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,21 +17,26 @@ import (
 // rebound its name to us, or a foreign origin, learns nothing but 403, and
 // nothing of the body is read for who is not known.
 func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (principal string, ok bool) {
-	if !hostAllowed(r.Host, h.options.AllowedHosts) {
-		http.Error(w, "forbidden: this Host is not served; add it to the allowed hosts", http.StatusForbidden)
+	if !h.hostAllowed(r) {
+		h.turnAway(w, "forbidden: this Host is not served; add it to http.allowed_hosts in the settings", http.StatusForbidden)
 		return "", false
 	}
 	if !h.checkOrigin(w, r) {
 		return "", false
 	}
 	if !h.serves(r.URL.Path) {
-		http.Error(w, "not found: MCP is served at /mcp", http.StatusNotFound)
+		h.turnAway(w, "not found: MCP is served at /mcp", http.StatusNotFound)
 		return "", false
 	}
 	if principal, ok = h.options.Authenticate(bearerToken(r)); !ok || principal == "" {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="orchestra-mcp"`)
-		http.Error(w, "unauthorized: send Authorization: Bearer with the token that the server was started with", http.StatusUnauthorized)
+		h.turnAway(w, "unauthorized: send Authorization: Bearer with the token that the server shows at its start", http.StatusUnauthorized)
 		return "", false
+	}
+	h.conns.know(r.Context())
+	if r.ContentLength == 0 {
+		// What is left of the deadline would be taken for the client's leaving.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	if !h.quotas.of(principal).rate.Allow() {
 		w.Header().Set("Retry-After", "1")
@@ -39,20 +46,53 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (principal s
 	return principal, true
 }
 
-// hostAllowed compares a Host header with the list. An entry without a port
-// stands for every port.
-func hostAllowed(host string, allowed []string) bool {
-	name := host
-	if bare, _, err := net.SplitHostPort(host); err == nil {
+// turnAway answers a request that has shown no token, and ends its connection.
+// What it announced is not waited for; but an answer is lost where a connection
+// is closed with something unread, so a moment is given.
+func (h *HTTPHandler) turnAway(w http.ResponseWriter, text string, status int) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(time.Second, h.options.ReadTimeout)))
+	http.Error(w, text, status)
+}
+
+// hostAllowed tells whether a request names this server: by a loopback name, by
+// the address that the client reached, or as the operator said. An entry without
+// a port stands for every port. The name of a page that had it resolve to us is
+// none of them.
+func (h *HTTPHandler) hostAllowed(r *http.Request) bool {
+	name := r.Host
+	if bare, _, err := net.SplitHostPort(name); err == nil {
 		name = bare
 	}
 	name = strings.Trim(name, "[]")
-	for _, entry := range allowed {
-		if strings.EqualFold(entry, host) || strings.EqualFold(strings.Trim(entry, "[]"), name) {
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	if ip, err := netip.ParseAddr(name); err == nil && (ip.IsLoopback() || ip.WithZone("").Unmap() == reached(r)) {
+		return true
+	}
+	for _, entry := range h.options.AllowedHosts {
+		if strings.EqualFold(entry, r.Host) || strings.EqualFold(strings.Trim(entry, "[]"), name) {
 			return true
 		}
 	}
 	return false
+}
+
+// reached is the address of ours that a request came in on.
+func reached(r *http.Request) netip.Addr {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	return local.AddrPort().Addr().WithZone("").Unmap()
+}
+
+// ownOrigin tells whether a page is one of this server, whose Host has been
+// allowed. A proxy in front of it may have taken the TLS off.
+func ownOrigin(origin, host string) bool {
+	scheme, at, _ := strings.Cut(origin, "://")
+	return (scheme == "http" || scheme == "https") && strings.EqualFold(at, host)
 }
 
 // checkOrigin answers requests of web pages that are not allowed, and the
@@ -62,8 +102,8 @@ func (h *HTTPHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	if len(origins) == 0 {
 		return true
 	}
-	if len(origins) > 1 || !slices.Contains(h.options.AllowedOrigins, origins[0]) {
-		http.Error(w, "forbidden: this Origin is not served; add it to the allowed origins", http.StatusForbidden)
+	if len(origins) > 1 || !slices.Contains(h.options.AllowedOrigins, origins[0]) && !ownOrigin(origins[0], r.Host) {
+		h.turnAway(w, "forbidden: this Origin is not served; add it to http.allowed_origins in the settings", http.StatusForbidden)
 		return false
 	}
 	header := w.Header()
@@ -74,6 +114,7 @@ func (h *HTTPHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	// A preflight bears no token, by the rules of fetch.
+	header.Set("Connection", "close")
 	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	header.Set("Access-Control-Allow-Headers",
 		"Authorization, Content-Type, Accept, "+strings.Join([]string{headerSession, headerVersion, headerMethod, headerName}, ", "))
@@ -114,18 +155,17 @@ func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request, q *quota)
 		http.Error(w, "too much is in flight; wait for answers, then send it again", http.StatusServiceUnavailable)
 		return nil, place{}, false
 	}
-	if body, ok = readAll(w, r, h.options.MaxBody); !ok {
+	if body, ok = h.readAll(w, r); !ok {
 		held.release()
 		return nil, place{}, false
 	}
 	return body, held, true
 }
 
-func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
+func (h *HTTPHandler) readAll(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	control := http.NewResponseController(w)
-	// An error here means a writer that cannot time out, as tests use it.
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	limited := http.MaxBytesReader(w, r.Body, h.options.MaxBody)
+	body, err := io.ReadAll(&pacedBody{body: limited, control: control, until: time.Now().Add(h.options.ReadTimeout)})
 	// With a deadline left, net/http would take it for the client's leaving.
 	_ = control.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
@@ -133,11 +173,32 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool)
 	case errors.As(err, &large):
 		tooLarge(w)
 		return nil, false
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		_ = control.SetReadDeadline(time.Now()) // nothing more of it is waited for
+		http.Error(w, "the body took too long", http.StatusRequestTimeout)
+		return nil, false
 	case err != nil:
 		http.Error(w, "the body could not be read", http.StatusBadRequest)
 		return nil, false
 	}
 	return body, true
+}
+
+// pacedBody gives a body the time of what has come of it, so that one that is
+// announced and not sent holds nothing for long, and a large one arrives.
+type pacedBody struct {
+	body    io.Reader
+	control *http.ResponseController
+	until   time.Time
+}
+
+func (p *pacedBody) Read(b []byte) (int, error) {
+	// An error here means a writer that cannot time out, as tests use it.
+	_ = p.control.SetReadDeadline(p.until)
+	n, err := p.body.Read(b)
+	p.until = p.until.Add(time.Duration(n) * time.Second / bodyRate)
+	return n, err
 }
 
 func tooLarge(w http.ResponseWriter) {

@@ -7,35 +7,35 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 const (
-	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 32 << 10
-	// maxConnections bounds what clients that have not shown a token can hold.
-	maxConnections = 1024
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 32 << 10
 )
 
-// Serve serves HTTP on a listener, or HTTPS if [HTTPOptions.TLS] is set, until
-// ctx is done. Then it ends the streams, lets calls go on for the drain time,
-// cancels them, and returns nil. The handler is closed afterwards.
+// Serve serves HTTP/1.1 on a listener, which may be a TLS one, until ctx is
+// done. Then it ends the streams, lets calls go on for the drain time, cancels
+// them, and returns nil. The handler is closed afterwards.
 func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
 	defer h.Close()
 	server := &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: readHeaderTimeout,
+		ReadHeaderTimeout: h.options.ReadTimeout,
+		ReadTimeout:       h.options.ReadTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         h.conns.watch,
+		ConnContext:       withConn,
+		Protocols:         new(http.Protocols),
 	}
+	server.Protocols.SetHTTP1(true) // with HTTP/2 a connection would be many
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
 		h.shutdown(server)
 	})
-	err := h.accept(server, netutil.LimitListener(listener, maxConnections))
+	err := server.Serve(listener)
 	if stop() {
 		return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
 	}
@@ -44,14 +44,6 @@ func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
 		return nil
 	}
 	return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
-}
-
-func (h *HTTPHandler) accept(server *http.Server, listener net.Listener) error {
-	if h.options.TLS == nil {
-		return server.Serve(listener)
-	}
-	server.TLSConfig = h.options.TLS.Clone()
-	return server.ServeTLS(listener, "", "") // the certificates are in the configuration
 }
 
 func (h *HTTPHandler) shutdown(server *http.Server) {

@@ -2,6 +2,7 @@ package mcpbridge_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -17,12 +18,17 @@ import (
 // serve runs Serve on a loopback port.
 func serve(t *testing.T, h *handler, options mcpbridge.HTTPOptions) (w web, stop func() error) {
 	t.Helper()
-	options.Authenticate = authenticate
-	handler, err := newServer(t, h).HTTPHandler(options)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return serveOn(t, h, listener, options)
+}
+
+func serveOn(t *testing.T, h *handler, listener net.Listener, options mcpbridge.HTTPOptions) (w web, stop func() error) {
+	t.Helper()
+	options.Authenticate = authenticate
+	handler, err := newServer(t, h).HTTPHandler(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +139,11 @@ func TestHeadersAreBounded(t *testing.T) {
 func TestServeTLS(t *testing.T) {
 	known := httptest.NewTLSServer(nil)
 	defer known.Close()
-	w, stop := serve(t, newHandler(t), mcpbridge.HTTPOptions{TLS: known.TLS})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, stop := serveOn(t, newHandler(t), tls.NewListener(listener, known.TLS), mcpbridge.HTTPOptions{})
 	w.url = strings.Replace(w.url, "http://", "https://", 1)
 	response, err := known.Client().Do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo")))
 	if err != nil {

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -209,6 +211,54 @@ func TestHTTPChecks(t *testing.T) {
 	for _, call := range h.calls() {
 		if call.Caller.Principal != "alice" {
 			t.Errorf("a call came in as %q", call.Caller.Principal)
+		}
+	}
+}
+
+// A server is always served by the address that the client reached, and what is
+// allowed beside it takes nothing away.
+func TestOwnAddressIsServed(t *testing.T) {
+	for _, test := range []struct {
+		local, host, origin string
+		want                int
+	}{
+		{"192.0.2.7:7420", "192.0.2.7:7420", "", 200},
+		{"192.0.2.7:7420", "192.0.2.7", "", 200},
+		{"192.0.2.7:7420", "192.0.2.8:7420", "", 403},
+		{"[2001:db8::7]:7420", "[2001:db8::7]:7420", "", 200},
+		{"[2001:db8::7]:7420", "[2001:db8::8]:7420", "", 403},
+		{"127.0.0.1:7420", "localhost:7420", "", 200},
+		{"127.0.0.1:7420", "127.0.0.1:7420", "", 200},
+		{"127.0.0.1:7420", "[::1]:7420", "", 200},
+		{"127.0.0.1:7420", "box.example:7420", "", 200},
+		{"127.0.0.1:7420", "evil.example:7420", "", 403},
+		{"127.0.0.1:7420", "127.0.0.1.evil.example", "", 403},
+		{"127.0.0.1:7420", "localhost.", "", 403},
+		{"192.0.2.7:7420", "192.0.2.7:7420", "http://192.0.2.7:7420", 200},
+		{"192.0.2.7:7420", "192.0.2.7:7420", "http://192.0.2.7:80", 403},
+		{"192.0.2.7:7420", "192.0.2.7:7420", "ftp://192.0.2.7:7420", 403},
+		{"127.0.0.1:7420", "localhost:7420", "http://localhost:7420", 200},
+		{"127.0.0.1:7420", "localhost:7420", "http://localhost:3000", 403},
+		{"127.0.0.1:7420", "localhost:7420", "http://127.0.0.1:7420", 403},
+		{"127.0.0.1:7420", "box.example", "https://box.example", 200},
+		{"127.0.0.1:7420", "localhost:7420", "https://app.example", 200},
+		{"127.0.0.1:7420", "localhost:7420", "null", 403},
+		{"127.0.0.1:7420", "evil.example:7420", "http://evil.example:7420", 403},
+	} {
+		handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{
+			Authenticate: authenticate, AllowedHosts: []string{"box.example"}, AllowedOrigins: []string{"https://app.example"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := web{t: t}
+		r := w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"), host(test.host), header("Origin", test.origin))
+		local := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(test.local))
+		out := httptest.NewRecorder()
+		handler.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, local)))
+		handler.Close()
+		if out.Code != test.want {
+			t.Errorf("at %s, Host %q, Origin %q: %d, want %d: %s", test.local, test.host, test.origin, out.Code, test.want, out.Body)
 		}
 	}
 }

@@ -1,0 +1,169 @@
+package mcpbridge
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+)
+
+// connTable bounds the connections of an HTTP server, so that whoever opens
+// many takes no place from others. A new one always gets in where an older one
+// can be given up: first those on which no request has shown a token, then those
+// that are idle between two requests. Where there are neither, the new one is
+// closed.
+type connTable struct {
+	max int
+
+	mu  sync.Mutex
+	now uint64 // counts the changes
+	by  map[net.Conn]*heldConn
+}
+
+type heldConn struct {
+	conn   net.Conn
+	client netip.Prefix
+	known  bool // a request on it has shown a token
+	idle   bool
+	since  uint64 // when it came, or became idle
+}
+
+// One client may hold half of all connections, and so may nobody in particular:
+// a connection is anonymous for a moment if it means well.
+const (
+	clientShare    = 2
+	anonymousShare = 4
+)
+
+func newConnTable(max int) *connTable {
+	return &connTable{max: max, by: make(map[net.Conn]*heldConn)}
+}
+
+// watch is http.Server.ConnState.
+func (t *connTable) watch(conn net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		if surplus := t.add(conn); surplus != nil {
+			// Not tls.Conn.Close, which says goodbye and can wait for it.
+			if secured, ok := surplus.(*tls.Conn); ok {
+				surplus = secured.NetConn()
+			}
+			_ = surplus.Close() // it is given up
+		}
+	case http.StateActive, http.StateIdle:
+		t.turn(conn, state == http.StateIdle)
+	default:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.by, conn)
+	}
+}
+
+// add takes a connection in and returns the one that has to make room, if any.
+func (t *connTable) add(conn net.Conn) (surplus net.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now++
+	added := &heldConn{conn: conn, client: clientOf(conn.RemoteAddr()), since: t.now}
+	t.by[conn] = added
+	var ofClient, anonymous int
+	for _, held := range t.by {
+		if held.client == added.client {
+			ofClient++
+		}
+		if !held.known {
+			anonymous++
+		}
+	}
+	all := func(*heldConn) bool { return true }
+	var given *heldConn
+	switch {
+	case ofClient > t.max/clientShare:
+		given = t.give(added, func(held *heldConn) bool { return held.client == added.client })
+	case len(t.by) > t.max || anonymous > t.max/anonymousShare:
+		given = t.give(added, all)
+	default:
+		return nil
+	}
+	delete(t.by, given.conn)
+	return given.conn
+}
+
+// give chooses among those that qualify, and the added one if none can be given
+// up: of the client that has most of the kind, the oldest.
+func (t *connTable) give(added *heldConn, among func(*heldConn) bool) *heldConn {
+	anonymous := func(held *heldConn) bool { return !held.known }
+	idle := func(held *heldConn) bool { return held.idle }
+	for _, kind := range []func(*heldConn) bool{anonymous, idle} {
+		count := make(map[netip.Prefix]int)
+		for _, held := range t.by {
+			if held != added && kind(held) && among(held) {
+				count[held.client]++
+			}
+		}
+		var chosen *heldConn
+		for _, held := range t.by {
+			if held == added || !kind(held) || !among(held) {
+				continue
+			}
+			if chosen == nil || count[held.client] > count[chosen.client] ||
+				count[held.client] == count[chosen.client] && held.since < chosen.since {
+				chosen = held
+			}
+		}
+		if chosen != nil {
+			return chosen
+		}
+	}
+	return added
+}
+
+func (t *connTable) turn(conn net.Conn, idle bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if held, ok := t.by[conn]; ok {
+		t.now++
+		held.idle = idle
+		if idle {
+			held.since = t.now
+		}
+	}
+}
+
+type connKey struct{}
+
+// withConn is http.Server.ConnContext.
+func withConn(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, conn)
+}
+
+// know notes that a request on its connection has shown a token.
+func (t *connTable) know(ctx context.Context) {
+	conn, _ := ctx.Value(connKey{}).(net.Conn)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if held, ok := t.by[conn]; ok {
+		held.known = true
+	}
+}
+
+// clientOf is who is behind an address, as far as it tells: of IPv6 the network,
+// which one machine has to itself, and all of the loopback.
+func clientOf(address net.Addr) netip.Prefix {
+	tcp, ok := address.(*net.TCPAddr)
+	if !ok {
+		return netip.Prefix{}
+	}
+	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
+	if ip.IsLoopback() {
+		return netip.PrefixFrom(netip.IPv6Loopback(), 128)
+	}
+	bits := 64
+	if ip.Is4() {
+		bits = 32
+	}
+	client, _ := ip.Prefix(bits) // which exists for every address
+	return client
+}
