@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/rs/zerolog"
@@ -39,11 +38,11 @@ func (a *app) newServeCommand() *cobra.Command {
 		Short: "Run the MCP server",
 		Long: "Run the MCP server for a client. On standard input and output, which is the default, the client starts it\n" +
 			"(orchestra-mcp setup writes its configuration). Over HTTP it listens at /mcp, on the loopback address unless\n" +
-			"told otherwise, and wants the bearer token that it prints on standard error.",
+			"told otherwise, and wants the bearer token that it prints on standard error, the same at each start.",
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
-	flags.String("transport", "", "`stdio`, http, or sse (http with the older transport beside it)")
+	flags.StringP("transport", "t", "", "`stdio`, http, or sse (http with the older transport beside it)")
 	flags.String("listen", "", "`ADDR` for http, such as 127.0.0.1:7420")
 	flags.Bool("insecure", false, "listen beyond the loopback address without TLS")
 	flags.String("tls-cert", "", "certificate `FILE` for http")
@@ -85,50 +84,70 @@ func (a *app) serve(cmd *cobra.Command) error {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
-	return errors.Join(a.serveOn(ctx, srv, loaded.Settings), srv.Close())
+	return errors.Join(a.serveOn(ctx, srv, dir, loaded.Settings), srv.Close())
 }
 
-func (a *app) serveOn(ctx context.Context, srv *server.Server, s settings.Settings) error {
+func (a *app) serveOn(ctx context.Context, srv *server.Server, dir string, s settings.Settings) error {
 	if s.Transport == settings.TransportStdio {
 		return srv.ServeStdio(ctx, a.in, a.out)
 	}
-	listener, err := listen(ctx, s.HTTP)
+	listener, names, err := listen(ctx, s.HTTP)
 	if err != nil {
 		return err
 	}
-	token := s.Auth.Token
-	if token == "" {
-		var raw [24]byte
-		if _, err := rand.Read(raw[:]); err != nil {
-			return err
-		}
-		token = base64.RawURLEncoding.EncodeToString(raw[:])
-		fmt.Fprintf(a.err, "bearer token: %s\n", token)
+	defer listener.Close()
+	token, err := a.bearerToken(dir, s)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(a.err, "listening on %s://%s/mcp\n", scheme(s.HTTP), listener.Addr())
-	return srv.ServeHTTP(ctx, listener, server.HTTPOptions{Token: token, SSE: s.Transport == settings.TransportSSE})
+	base := baseURL(s.HTTP, listener.Addr(), names)
+	fmt.Fprintf(a.err, "listening on %s/mcp\n", base)
+	if s.Transport == settings.TransportSSE {
+		fmt.Fprintf(a.err, "for older clients, with server-sent events: %s/sse\n", base)
+	}
+	return srv.ServeHTTP(ctx, listener, server.HTTPOptions{Token: token, SSE: s.Transport == settings.TransportSSE, Names: names})
 }
 
-// listen refuses to put an unencrypted server where other machines reach it.
-func listen(ctx context.Context, s settings.HTTP) (net.Listener, error) {
+// listen refuses to put an unencrypted server where other machines reach it. The names are those by which clients may
+// call it: the one that it listens at, and those of its certificate.
+func listen(ctx context.Context, s settings.HTTP) (_ net.Listener, names []string, _ error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; choose another address with --listen", s.Listen, err)
+		return nil, nil, fmt.Errorf("listen on %s: %w; choose another address with --listen", s.Listen, err)
+	}
+	if host, _, err := net.SplitHostPort(s.Listen); err == nil && host != "" && net.ParseIP(host) == nil {
+		names = append(names, host)
 	}
 	if s.TLSCert != "" || s.TLSKey != "" {
 		pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
 		if err != nil {
 			listener.Close()
-			return nil, fmt.Errorf("read the TLS certificate: %w", err)
+			return nil, nil, fmt.Errorf("read the TLS certificate: %w", err)
 		}
-		return tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
+		names = append(names, pair.Leaf.DNSNames...)
+		return tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), names, nil
 	}
 	if address, ok := listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() && !s.Insecure {
 		listener.Close()
-		return nil, usageErrorf("%s can be reached from other machines, and the token would cross the network unencrypted: "+
+		return nil, nil, usageErrorf("%s can be reached from other machines, and the token would cross the network unencrypted: "+
 			"give --tls-cert and --tls-key, listen on 127.0.0.1, or say --insecure", s.Listen)
 	}
-	return listener, nil
+	return listener, names, nil
+}
+
+// baseURL is how a client on this machine calls the server: an address that stands for all of them is none to connect to.
+func baseURL(s settings.HTTP, at net.Addr, names []string) string {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return scheme(s) + "://" + at.String()
+	}
+	switch ip := net.ParseIP(host); {
+	case len(names) > 0 && !strings.HasPrefix(names[0], "*"):
+		host = names[0]
+	case ip.IsUnspecified():
+		host = "localhost"
+	}
+	return scheme(s) + "://" + net.JoinHostPort(host, port)
 }
 
 func scheme(s settings.HTTP) string {

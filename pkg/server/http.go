@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
@@ -15,6 +16,9 @@ const operatorPrincipal = "operator"
 type HTTPOptions struct {
 	// Token is the bearer token that every request must carry.
 	Token string
+	// Names are further names of this server, which clients may send as Host
+	// beside those in the settings, without a port.
+	Names []string
 	// SSE also serves the transport of revision 2024-11-05 at /sse and
 	// /message.
 	SSE bool
@@ -39,7 +43,7 @@ func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {
 	set := s.options.Settings
 	return b.HTTPHandler(mcpbridge.HTTPOptions{
 		Authenticate: o.Authenticate, SSE: o.SSE,
-		AllowedHosts: set.HTTP.AllowedHosts, AllowedOrigins: set.HTTP.AllowedOrigins,
+		AllowedHosts: slices.Concat(o.Names, set.HTTP.AllowedHosts), AllowedOrigins: set.HTTP.AllowedOrigins,
 		MaxBody: int64(set.Limits.RequestSize), RequestsPerSecond: float64(set.Limits.Rate), Burst: 4 * set.Limits.Rate,
 	})
 }

@@ -211,7 +211,7 @@ func transportKeys() []key {
 			doc:   "How clients connect. sse is for older clients."},
 		{name: "auth.token", order: fixed(), check: validToken, secret: true,
 			field: func(s *Settings) any { return &s.Auth.Token },
-			doc:   "The bearer token of the HTTP transports, at least 16 characters. If it is empty one is generated and shown on standard error."},
+			doc:   "The bearer token of the HTTP transports, at least 16 characters. If it is empty one is made, kept in the file token beside your own settings, and shown on standard error at each start."},
 		{name: "http.listen", order: fixed(), check: validListen,
 			field: func(s *Settings) any { return &s.HTTP.Listen },
 			doc:   "Address and port of the HTTP transports. An address that is not loopback needs TLS or http.insecure."},

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+// served is what a server says at its start, by the words before each colon.
+type served struct {
+	said map[string]string
+	stop func() (code int, rest string)
+}
+
+// serveSSE runs the server as old instructions say, until it has said where it listens, or has ended.
+func serveSSE(t *testing.T, dir string) served {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	from, to := io.Pipe()
+	env := systemEnvironment()
+	env.workDir = func() (string, error) { return dir, nil }
+	ended := make(chan int, 1)
+	go func() {
+		code := execute(ctx, []string{"serve", "-t", "sse", "--listen", "127.0.0.1:0"}, streams{in: strings.NewReader(""), out: io.Discard, err: to}, env)
+		to.Close()
+		ended <- code
+	}()
+	s := served{said: make(map[string]string)}
+	var text strings.Builder
+	for buffer := make([]byte, 1024); s.said["for older clients, with server-sent events"] == ""; {
+		n, err := from.Read(buffer)
+		text.Write(buffer[:n])
+		if err != nil {
+			break
+		}
+		for line := range strings.Lines(text.String()) {
+			before, after, found := strings.Cut(line, ": ")
+			if at, ok := strings.CutPrefix(line, "listening on "); ok {
+				before, after, found = "listening on", at, true
+			}
+			if found && strings.HasSuffix(line, "\n") {
+				s.said[before] = strings.TrimSpace(after)
+			}
+		}
+	}
+	s.stop = func() (int, string) {
+		cancel()
+		rest, _ := io.ReadAll(from)
+		return <-ended, text.String() + string(rest)
+	}
+	return s
+}
+
+func get(t *testing.T, url, token string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return response.StatusCode
+}
+
+// What a client's configuration needs is said once and good at every start.
+func TestServeKeepsItsToken(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	var first string
+	for range 2 {
+		s := serveSSE(t, dir)
+		token := s.said["bearer token"]
+		if first == "" {
+			first = token
+		}
+		if len(token) < minToken || token != first {
+			t.Errorf("the token is %q, and was %q", token, first)
+		}
+		for name, want := range map[string]int{s.said["listening on"]: http.StatusBadRequest, s.said["for older clients, with server-sent events"]: http.StatusOK} {
+			if got := get(t, name, token); got != want {
+				t.Errorf("%s answers %d, want %d", name, got, want)
+			}
+			if got := get(t, name, token+"x"); got != http.StatusUnauthorized {
+				t.Errorf("%s answers another token with %d", name, got)
+			}
+		}
+		if code, text := s.stop(); code != exitDone {
+			t.Errorf("ended with %d: %s", code, text)
+		}
+	}
+	kept := filepath.Join(settings.UserDir(os.Environ()), tokenFile)
+	info, err := os.Stat(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("%s has mode %o", kept, mode)
+	}
+}
+
+func TestServeRefusesATokenThatIsNone(t *testing.T) {
+	for _, test := range []struct {
+		name, content, want string
+		mode                os.FileMode
+	}{
+		{"others can read it", "0123456789abcdef\n", "chmod 600", 0o644},
+		{"too short", "0123456789abcde\n", "remove it", 0o600},
+		{"two words", "0123456789 abcdef\n", "remove it", 0o600},
+		{"empty", "", "remove it", 0o600},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			home(t)
+			kept := filepath.Join(settings.UserDir(os.Environ()), tokenFile)
+			if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(kept, []byte(test.content), test.mode); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(kept, test.mode); err != nil {
+				t.Fatal(err)
+			}
+			code, text := serveSSE(t, t.TempDir()).stop()
+			if code != exitFailed || !strings.Contains(text, test.want) || !strings.Contains(text, kept) {
+				t.Errorf("ended with %d: %s", code, text)
+			}
+		})
+	}
+}
+
+// A token is not kept where agents could read it.
+func TestServeKeepsNoTokenInTheWorkspace(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	s := serveSSE(t, dir)
+	if got := get(t, s.said["listening on"], s.said["bearer token"]); got != http.StatusBadRequest {
+		t.Errorf("answers %d", got)
+	}
+	if code, text := s.stop(); code != exitDone || !strings.Contains(text, "this start alone") {
+		t.Errorf("ended with %d: %s", code, text)
+	}
+	if _, err := os.Lstat(filepath.Join(settings.UserDir(os.Environ()), tokenFile)); err == nil {
+		t.Error("a token was kept in the workspace")
+	}
+}
+
+func TestBaseURLIsOneToConnectTo(t *testing.T) {
+	for _, test := range []struct {
+		at    string
+		names []string
+		tls   bool
+		want  string
+	}{
+		{"127.0.0.1:7428", nil, false, "http://127.0.0.1:7428"},
+		{"192.0.2.7:7428", nil, true, "https://192.0.2.7:7428"},
+		{"0.0.0.0:7428", nil, false, "http://localhost:7428"},
+		{"[::]:7428", nil, false, "http://localhost:7428"},
+		{"[2001:db8::7]:7428", nil, false, "http://[2001:db8::7]:7428"},
+		{"0.0.0.0:443", []string{"mcp.example.com"}, true, "https://mcp.example.com:443"},
+		{"0.0.0.0:443", []string{"*.example.com"}, true, "https://localhost:443"},
+	} {
+		at, err := net.ResolveTCPAddr("tcp", test.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s settings.HTTP
+		if test.tls {
+			s.TLSCert = "cert.pem"
+		}
+		if got := baseURL(s, at, test.names); got != test.want {
+			t.Errorf("at %s with the names %q: %s, want %s", test.at, test.names, got, test.want)
+		}
+	}
+}
