@@ -3,18 +3,16 @@
 //
 // # Promise
 //
-// [Store.Put] costs its caller an append to a list: contents are compressed and written behind the call, by one
-// goroutine that ends when nothing waits, with a bounded amount of memory. [Store.Get] gives a content only if its bytes
-// have the id that was asked for, whatever the file says. The store stays below its size and age, the oldest image going
-// first; one that is put again counts as new. The directory may be deleted at any time, also while a process writes into
-// it, and several processes may share it.
+// What [Store.Put] was given is in its file when it returns, for every process: an undo right behind a change finds it.
+// [Store.Get] gives a content only if its bytes have the id that was asked for, whatever the file says. The store stays
+// below its size and age, the oldest image going first; one that is put again counts as new. The directory may be deleted
+// at any time, also while a process writes into it, and several processes may share it.
 //
 // # Non-promise
 //
-// Nothing here is needed: a content that is not kept is said not to be there. Nothing is flushed. A process that is
-// killed loses what waited, which is the images of about its last quarter of a second, and under such load that more waits
-// than memory allows, images are dropped. An id is a git blob id, in most repositories
-// SHA-1, for which two contents can be made to collide: who restores a file compares its SHA-256 with the record's.
+// Nothing here is needed: a content that is not kept is said not to be there. Nothing is flushed: a power cut can lose the
+// images of some seconds. An id is a git blob id, in most repositories SHA-1, for which two contents can be made to
+// collide: who restores a file compares its SHA-256 with the record's.
 //
 // # Files
 //

@@ -8,7 +8,4 @@ func Pack(content []byte) []byte {
 	return e.EncodeAll(content, nil)
 }
 
-const (
-	MaxWaiting   = maxWaiting
-	FirstRecount = firstRecount
-)
+const FirstRecount = firstRecount

@@ -71,9 +71,6 @@ func (s *Store) Get(id string) ([]byte, bool) {
 	if !validID(id) {
 		return nil, false
 	}
-	if content, ok := s.pending(id); ok {
-		return content, matches(id, content)
-	}
 	packed, err := s.read(id)
 	if err != nil {
 		return nil, false

@@ -2,7 +2,6 @@ package images_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"fmt"
 	"io/fs"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -55,14 +52,6 @@ func (b *bench) put(o images.Options, contents ...[]byte) {
 	s := b.open(o)
 	for _, c := range contents {
 		s.Put(b.id(c), c)
-	}
-	b.end(s)
-}
-
-func (b *bench) end(s *images.Store) {
-	b.t.Helper()
-	if err := s.Close(context.Background()); err != nil {
-		b.t.Error(err)
 	}
 }
 
@@ -124,7 +113,6 @@ func TestGitAgreesOnIDs(t *testing.T) {
 	} {
 		s := b.open(images.Options{})
 		s.Put(id, []byte{})
-		b.end(s)
 		if _, got := s.Get(id); got != ok {
 			t.Errorf("%q: kept %v, want %v", id, got, ok)
 		}
@@ -187,7 +175,7 @@ func TestBoundedBySizeOldestFirst(t *testing.T) {
 	var contents [][]byte
 	at := b.now
 	s := images.Open(b.root, images.Options{Size: size, Clock: func() time.Time {
-		at = at.Add(time.Second) // asked by the writer alone
+		at = at.Add(time.Second)
 		return at
 	}})
 	for range 60 {
@@ -195,7 +183,6 @@ func TestBoundedBySizeOldestFirst(t *testing.T) {
 		contents = append(contents, c)
 		s.Put(b.id(c), c)
 	}
-	b.end(s)
 	if _, total := b.onDisk(); total > size || total < size/2 {
 		t.Errorf("%d bytes are kept, the bound is %d", total, size)
 	}
@@ -254,14 +241,13 @@ func TestRenewsWithinOneProcess(t *testing.T) {
 	looks := 0
 	start := b.now
 	s := images.Open(b.root, images.Options{Size: 1 << 20, Clock: func() time.Time {
-		looks++ // by the writer alone
+		looks++
 		return start.Add(time.Duration(looks) * 2 * time.Hour)
 	}})
 	content := []byte("again\n")
 	for range 3 {
 		s.Put(b.id(content), content)
 	}
-	b.end(s)
 	if n, _ := b.onDisk(); n != 1 {
 		t.Errorf("%d files for one content", n)
 	}
@@ -294,7 +280,6 @@ func TestDeletedWhileInUse(t *testing.T) {
 	deleting.Wait()
 	last := []byte("after it all\n")
 	s.Put(b.id(last), last)
-	b.end(s)
 	b.wantKept(s, last, true)
 }
 
@@ -311,7 +296,6 @@ func TestTwoStoresOnOneWorkspace(t *testing.T) {
 			for _, c := range contents {
 				s.Put(b.id(c), c)
 			}
-			b.end(s)
 		})
 	}
 	both.Wait()
@@ -325,10 +309,6 @@ func TestNotKept(t *testing.T) {
 	b.put(images.Options{Largest: 10}, []byte("more than ten bytes"))
 	s := images.Open(b.root, images.Options{})
 	s.Put(b.id([]byte("size 0")), []byte("size 0"))
-	b.end(s)
-	closed := b.open(images.Options{})
-	b.end(closed)
-	closed.Put(b.id([]byte("late")), []byte("late"))
 	if n, _ := b.onDisk(); n != 0 {
 		t.Errorf("%d files", n)
 	}
@@ -340,63 +320,10 @@ func TestNotKept(t *testing.T) {
 	defer root.Close()
 	none := images.Open(root, images.Options{Size: 1 << 20})
 	none.Put(b.id(nil), nil)
-	b.end(none)
 	if entries, _ := os.ReadDir(bare); len(entries) != 0 {
 		t.Errorf("a directory without .orchestration got %v", entries)
 	}
 }
-
-// TestBoundedMemory puts more than may wait, while the disk does not move: Put returns at once and drops.
-func TestBoundedMemory(t *testing.T) {
-	b := newBench(t)
-	var said bytes.Buffer
-	disk := make(chan struct{})
-	s := images.Open(b.root, images.Options{Size: 1 << 30, Logger: zerolog.New(&said), Clock: func() time.Time {
-		<-disk
-		return b.now
-	}})
-	big := make([]byte, images.MaxWaiting)
-	id := b.id(big)
-	for range 100 {
-		s.Put(id, big)
-	}
-	if n := strings.Count(said.String(), "some are not kept"); n != 1 {
-		t.Errorf("said %d times: %s", n, said.String())
-	}
-	close(disk)
-	b.end(s)
-	b.wantKept(s, big, true)
-}
-
-// TestCloseGivesUp: the end of a process does not wait for a slow disk.
-func TestCloseGivesUp(t *testing.T) {
-	b := newBench(t)
-	disk, asked := make(chan struct{}), make(chan struct{}, 10)
-	s := images.Open(b.root, images.Options{
-		Size: 1 << 30,
-		Clock: func() time.Time {
-			asked <- struct{}{}
-			<-disk
-			return b.now
-		},
-		Logger: zerolog.New(writerFunc(func([]byte) { close(disk) })), // said once it has given up
-	})
-	for _, text := range []string{"one", "two", "three"} {
-		s.Put(b.id([]byte(text)), []byte(text))
-	}
-	<-asked
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := s.Close(ctx); err != nil {
-		t.Error(err)
-	}
-	b.wantKept(s, []byte("one"), true)
-	b.wantKept(s, []byte("two"), false)
-}
-
-type writerFunc func([]byte)
-
-func (w writerFunc) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
 func BenchmarkPut(b *testing.B) {
 	dir := b.TempDir()
@@ -414,9 +341,5 @@ func BenchmarkPut(b *testing.B) {
 	for i := range b.N {
 		unique := fmt.Appendf(nil, "file %d\n%s", i, content)
 		s.Put(g.BlobID(unique), unique)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N), "put-ns")
-	if err := s.Close(context.Background()); err != nil {
-		b.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package images
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ const (
 	abandoned = time.Hour
 )
 
-// stock is what the writer believes to be on disk.
+// stock is what a store believes to be on disk.
 type stock struct {
 	bytes   int64
 	recount int
@@ -43,12 +44,12 @@ type stored struct {
 
 // prune removes what is too old, and then the oldest until a tenth of the size is free again. It touches nothing that
 // is not named like a file of the store.
-func (w *writer) prune() error {
-	files, err := w.list()
+func (s *Store) prune(dir *os.Root) error {
+	files, err := list(dir)
 	if err != nil {
 		return err
 	}
-	now, o := w.store.options.Clock(), w.store.options
+	now, o := s.options.Clock(), s.options
 	left := stock{recount: laterRecount}
 	for _, f := range files {
 		left.bytes += f.size
@@ -65,20 +66,20 @@ func (w *writer) prune() error {
 		if !old && (left.bytes <= room || unfinished) {
 			continue
 		}
-		if err := w.dir.Remove(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := dir.Remove(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 			continue
 		}
-		delete(w.known, strings.TrimSuffix(f.name, suffix))
+		delete(s.known, strings.TrimSuffix(f.name, suffix))
 		left.bytes -= f.size
 	}
-	w.stock = left
+	s.stock = left
 	return errors.Join(errs...)
 }
 
 // list gives the files of the store, the oldest first.
-func (w *writer) list() ([]stored, error) {
-	entries, err := fs.ReadDir(w.dir.FS(), ".")
+func list(dir *os.Root) ([]stored, error) {
+	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
 		return nil, err
 	}

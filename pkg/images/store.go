@@ -1,11 +1,14 @@
 package images
 
 import (
-	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/rs/zerolog"
 )
 
@@ -13,13 +16,10 @@ import (
 const DefaultLargest = 64 << 20
 
 const (
-	// maxWaiting bounds what waits to be written, in bytes. One image is always taken.
-	maxWaiting = 64 << 20
-	// gather is how long images are gathered before they are written together: a new file a call would make each
-	// flush of the calls dearer, as it has the file system's own journal carry it.
-	gather = 200 * time.Millisecond
-	// enough is what is written without gathering more, in bytes.
-	enough = 8 << 20
+	// maxKnown bounds how many ids a store remembers to have on disk.
+	maxKnown = 10_000
+	// refresh is how old an image's time may become before putting it again renews it.
+	refresh = time.Hour
 )
 
 // Options are fixed for the life of a Store.
@@ -39,27 +39,15 @@ type Store struct {
 	root    *os.Root
 	options Options
 
-	mu      sync.Mutex
-	waiting []image
-	writing image         // what the writer is at
-	bytes   int64         // of waiting
-	busy    chan struct{} // closed when the writer ends; nil while there is none
-	hurry   chan struct{} // has an element when the writer is not to gather
-	closed  bool
-	given   bool // up: what waits is dropped
-	dropped int
-
-	writer writer // the writing goroutine's own
+	mu      sync.Mutex // held while an image is written
+	encoder *zstd.Encoder
+	known   map[string]time.Time // ids that this store wrote, and when
+	stock   stock
+	failed  bool // said in the log
 }
 
-// image is one content on its way to the disk.
-type image struct {
-	id      string
-	content []byte
-}
-
-// Open gives the store of a workspace. It reads and makes nothing. The root stays the caller's, and must be open until
-// Close has returned.
+// Open gives the store of a workspace. It reads and makes nothing. The root stays the caller's, and must be open as long
+// as the store is used.
 func Open(root *os.Root, o Options) *Store {
 	if o.Largest <= 0 {
 		o.Largest = DefaultLargest
@@ -67,133 +55,92 @@ func Open(root *os.Root, o Options) *Store {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	s := &Store{root: root, options: o, hurry: make(chan struct{}, 1)}
-	s.writer = newWriter(s)
-	return s
+	return &Store{root: root, options: o, known: map[string]time.Time{}, stock: stock{recount: firstRecount}}
 }
 
-// Put keeps a content under its id, soon. It does not wait, and it keeps the slice, which must not be changed any more.
-// What is no id, is too large, or finds too much waiting is not kept.
+// Put keeps a content under its id: when it returns, every process can read it. Failing is no matter for anybody but the
+// log: what is not kept is not there.
 func (s *Store) Put(id string, content []byte) {
-	size := int64(len(content))
-	if s.options.Size <= 0 || size > s.options.Largest || !validID(id) {
+	if s.options.Size <= 0 || int64(len(content)) > s.options.Largest || !validID(id) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return
+	err := s.write(id, content)
+	if errors.Is(err, fs.ErrNotExist) { // the directory was deleted meanwhile
+		err = s.write(id, content)
 	}
-	if len(s.waiting) > 0 && s.bytes+size > maxWaiting {
-		if s.dropped++; s.dropped == 1 {
-			s.options.Logger.Warn().Msg("before-images come faster than they can be written; some are not kept, so some changes can be undone only from git")
-		}
-		return
-	}
-	s.waiting = append(s.waiting, image{id, content})
-	s.bytes += size
-	if s.busy == nil {
-		s.busy = make(chan struct{})
-		go s.write(s.busy)
-	}
-	if s.bytes > enough {
-		s.now()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !s.failed {
+		s.failed = true
+		s.options.Logger.Warn().Err(err).Msg("before-images cannot be kept in .orchestration/cache/images; undo takes what git has")
 	}
 }
 
-// now ends the gathering.
-func (s *Store) now() {
-	select {
-	case s.hurry <- struct{}{}:
-	default:
+func (s *Store) write(id string, content []byte) error {
+	dir, err := directory(s.root, true)
+	if err != nil {
+		return err
 	}
+	defer dir.Close()
+	if err := s.keep(dir, id, content); err != nil || !s.stock.due(s.options.Size) {
+		return err
+	}
+	return s.prune(dir)
 }
 
-// write brings what waits to disk until nothing does.
-func (s *Store) write(done chan struct{}) {
-	defer close(done)
-	select {
-	case <-time.After(gather):
-	case <-s.hurry:
-	}
-	for {
-		next, ok := s.next()
-		if !ok {
-			return
-		}
-		s.writer.write(next)
-	}
-}
-
-func (s *Store) next() (image, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.waiting) == 0 || s.given {
-		s.waiting, s.writing, s.bytes, s.busy = nil, image{}, 0, nil
-		s.writer.rest()
-		return image{}, false
-	}
-	first := s.waiting[0]
-	s.waiting[0] = image{}
-	s.waiting = s.waiting[1:]
-	s.bytes -= int64(len(first.content))
-	s.writing = first
-	return first, true
-}
-
-// pending gives a content that is not on the disk yet.
-func (s *Store) pending(id string) ([]byte, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writing.id == id {
-		return s.writing.content, true
-	}
-	for _, i := range s.waiting {
-		if i.id == id {
-			return i.content, true
+func (s *Store) keep(dir *os.Root, id string, content []byte) error {
+	now := s.options.Clock()
+	if wrote, ok := s.known[id]; ok {
+		if info, err := dir.Lstat(fileOf(id)); err == nil && info.Mode().IsRegular() {
+			if now.Sub(wrote) < refresh {
+				return nil
+			}
+			s.known[id] = now
+			return dir.Chtimes(fileOf(id), now, now)
 		}
 	}
-	return nil, false
+	// A file that is there already was not written by this process: it may be empty after a power cut, or anything.
+	return s.replace(dir, id, content, now)
 }
 
-// Wait returns when everything that was put is on its way to the disk, or when ctx is done. A kill after it loses none
-// of it; a power cut may.
-func (s *Store) Wait(ctx context.Context) {
-	s.mu.Lock()
-	busy := s.busy
-	s.mu.Unlock()
-	if busy == nil {
-		return
+// replace writes an image under a name of its own first: nobody sees half of it.
+func (s *Store) replace(dir *os.Root, id string, content []byte, now time.Time) error {
+	packed, err := s.pack(content)
+	if err != nil {
+		return err
 	}
-	s.now()
-	select {
-	case <-busy:
-	case <-ctx.Done():
+	name := newPrefix + rand.Text()
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
 	}
-}
-
-// Close writes what waits, until ctx is done; what then still waits is not kept. Put does nothing after it, Get goes on.
-func (s *Store) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	busy := s.busy
-	s.mu.Unlock()
-	if busy == nil {
-		return nil
+	_, err = file.Write(packed)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = dir.Chtimes(name, now, now)
 	}
-	s.now()
-	select {
-	case <-busy:
-		return nil
-	case <-ctx.Done():
+	if err == nil {
+		err = dir.Rename(name, fileOf(id))
 	}
-	s.mu.Lock()
-	s.given = true
-	lost := len(s.waiting)
-	s.mu.Unlock()
-	if lost > 0 {
-		s.options.Logger.Warn().Int("images", lost).Msg("before-images were not written in time and are not kept")
+	if err != nil {
+		_ = dir.Remove(name)
+		return err
 	}
-	<-busy // with the one image that it is at
+	if len(s.known) >= maxKnown {
+		clear(s.known)
+	}
+	s.known[id] = now
+	s.stock.add(int64(len(packed)))
 	return nil
+}
+
+func (s *Store) pack(content []byte) ([]byte, error) {
+	if s.encoder == nil {
+		var err error
+		s.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.encoder.EncodeAll(content, nil), nil
 }

@@ -83,3 +83,29 @@ func TestNoContentsAreKeptWhereNoneAreWanted(t *testing.T) {
 		t.Error("images are kept with undo.keep_size 0")
 	}
 }
+
+// TestContentsAreKeptWhenTheAnswerIsThere asks as another process would, right
+// behind each answer and while the server runs.
+func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir).connect()
+	b.selects("INT-001")
+	b.ok("read_file", args{"path": "src/a.txt"})
+	for i, call := range []struct {
+		tool string
+		with args
+	}{
+		{"write_to_file", args{"path": "src/a.txt", "content": "one\nTWO\n"}},
+		{"write_to_file", args{"path": "src/new.txt", "content": "new\n"}},
+		{"edit_file", args{"path": "src/new.txt", "old_string": "new", "new_string": "newer"}},
+		{"apply_diff", args{"path": "src/new.txt", "diff": "<<<<<<< SEARCH\nnewer\n=======\nnewest\n>>>>>>> REPLACE"}},
+		{"apply_patch", args{"patch": patch("*** Update File: src/new.txt", "*** Move to: src/moved.txt", "@@", "-newest", "+moved", "*** Delete File: src/a.txt")}},
+		{"execute_command", args{"command": "echo more >> src/moved.txt; echo made > src/made.txt"}},
+	} {
+		before, _ := keptImages(t, dir)
+		b.ok(call.tool, call.with)
+		if named, kept := keptImages(t, dir); kept != named || named <= before {
+			t.Errorf("call %d, %s: %d of %d contents are kept, %d were named before", i, call.tool, kept, named, before)
+		}
+	}
+}

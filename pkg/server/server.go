@@ -275,10 +275,6 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return b.ServeStdio(ctx, in, answering{out, s.settleLeft}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
 }
 
-// imagesTime bounds what the end of a server waits for contents that nobody
-// may ever ask for.
-const imagesTime = time.Second
-
 // jobsTime bounds what the end of a server waits for commands in the
 // background, which are asked to end, killed and recorded.
 const jobsTime = 5 * time.Second
@@ -310,11 +306,6 @@ func (s *Server) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		errs = append(errs, s.ledger.Close(ctx))
-	}
-	if s.images != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), imagesTime)
-		defer cancel()
-		errs = append(errs, s.images.Close(ctx))
 	}
 	if s.journal != nil {
 		errs = append(errs, s.journal.Close())

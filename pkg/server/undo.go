@@ -15,9 +15,6 @@ func (s *Server) PlanUndo(ctx context.Context, r undo.Request) (*undo.Plan, erro
 	if err := s.recorder.Settle(ctx); err != nil {
 		return nil, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, imagesTime)
-	defer cancel()
-	s.images.Wait(waiting)
 	return s.undoSource().Plan(ctx, r)
 }
 

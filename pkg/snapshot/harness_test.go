@@ -44,7 +44,6 @@ func newBench(t testing.TB) *bench {
 	}
 	b.keeper = snapshot.Open(b.options)
 	t.Cleanup(func() {
-		_ = b.images.Close(context.Background())
 		root.Close()
 	})
 	return b

@@ -19,8 +19,6 @@ import (
 type Images interface {
 	Put(oid string, content []byte)
 	Get(oid string) ([]byte, bool)
-	// Wait returns when what was put outlives this process.
-	Wait(ctx context.Context)
 }
 
 // Options are what a Keeper works with.
@@ -79,13 +77,11 @@ const (
 	readFile    = 256 << 20 // bytes of one file
 	holdPerWalk = 64 << 20
 	// keepImage bounds one content that is kept although nothing changed it yet, keepImages all of them in the life of
-	// a Keeper, in bytes.
+	// a Keeper, in bytes, of which one takes keepBlock at least: the first command waits until they are written.
 	keepImage  = 1 << 20
 	keepImages = 48 << 20
+	keepBlock  = 4 << 10
 )
-
-// imagesTime bounds what a command waits for contents to be written down.
-const imagesTime = 250 * time.Millisecond
 
 // Keeper keeps the state of one workspace. It is for concurrent use.
 type Keeper struct {
@@ -148,11 +144,6 @@ func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Wi
 	if err != nil {
 		w.Discard()
 		return nil, err
-	}
-	if k.options.Images != nil {
-		bounded, cancel := context.WithTimeout(ctx, imagesTime)
-		defer cancel()
-		k.options.Images.Wait(bounded) // else a kill loses what the command may be about to overwrite
 	}
 	return w, nil
 }
@@ -238,7 +229,7 @@ func (k *Keeper) walk(partly bool) (found, error) {
 			}
 			keeping.Lock()
 			defer keeping.Unlock()
-			if k.keepLeft -= d.size; k.keepLeft >= 0 {
+			if k.keepLeft -= max(d.size, keepBlock); k.keepLeft >= 0 {
 				k.options.Images.Put(d.oid, content)
 			}
 		}

@@ -1,19 +1,17 @@
 package trace
 
 import (
-	"context"
-	"time"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Images keeps contents by their git blob ids. Put must not wait; Wait returns
-// when what was put outlives this process.
+// Images keeps contents by their git blob ids. When Put returns, they are there
+// for every process.
 type Images interface {
 	Put(oid string, content []byte)
-	Wait(ctx context.Context)
 }
 
 // KeepImages hands the contents before and after each recorded change to
@@ -23,17 +21,20 @@ func (r *Recorder) KeepImages(images Images) { r.images = images }
 // keep is called when the journal has the change and before it happens: the
 // images are written while the call waits for the disk, and after a crash
 // between the two the recovered record has them too. Those of a change that
-// fails then are never asked for, and grow old.
-func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) {
-	if r.images == nil {
-		return
+// fails then are never asked for, and grow old. The images are kept when kept
+// returns, which is before the call is answered.
+func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) (kept func()) {
+	changed := outcome.Changed()
+	if r.images == nil || len(changed) == 0 {
+		return func() {}
 	}
-	for i, f := range outcome.Changed() {
-		if i == len(rec.Changes) {
-			return
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i, f := range changed[:min(len(changed), len(rec.Changes))] {
+			r.keepChange(rec.Changes[i], f)
 		}
-		r.keepChange(rec.Changes[i], f)
-	}
+	})
+	return writing.Wait
 }
 
 // keepChange keeps the contents of one file, as far as they are there.
@@ -53,13 +54,10 @@ func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) {
 // bytes.
 const maxFound = 64 << 20
 
-// foundTime bounds the waiting for these contents.
-const foundTime = 2 * time.Second
-
 // keepFound keeps what the files still tell of a change whose process died,
 // perhaps before its own images were written: the displaced content, which is
 // removed right after, and what stands at the path.
-func (r *Recorder) keepFound(ctx context.Context, rec ledger.Record, plan []workspace.Planned) {
+func (r *Recorder) keepFound(rec ledger.Record, plan []workspace.Planned) {
 	if r.images == nil {
 		return
 	}
@@ -77,7 +75,4 @@ func (r *Recorder) keepFound(ctx context.Context, rec ledger.Record, plan []work
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, foundTime)
-	defer cancel()
-	r.images.Wait(ctx) // the next thing that happens is that the evidence is removed
 }

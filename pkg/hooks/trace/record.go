@@ -91,8 +91,8 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 	case !r.lets(err):
 		return nil, err
 	}
-	r.keep(draft.Record(), pending.Outcome)
-	return &inflight{r, call, pending.Outcome, draft, entry, false, r.writing(pending.Outcome)}, nil
+	kept := r.keep(draft.Record(), pending.Outcome)
+	return &inflight{r, call, pending.Outcome, draft, entry, false, r.writing(pending.Outcome), kept}, nil
 }
 
 // alone makes sure that nobody died since Settle.
@@ -135,9 +135,12 @@ type inflight struct {
 	doubt bool
 	// writing is what the tracker was told.
 	writing *snapshot.Writing
+	// kept waits for the contents of what is expected.
+	kept func()
 }
 
 func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, error) {
+	defer i.kept()
 	l := i.recorder.ledger
 	if outcome != i.expected {
 		draft, err := l.Redraft(i.draft, i.recorder.record(ctx, i.call, outcome))
@@ -145,7 +148,7 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 			return "", err
 		}
 		i.draft = draft
-		i.recorder.keep(draft.Record(), outcome)
+		defer i.recorder.keep(draft.Record(), outcome)()
 	}
 	if err := i.recorder.build(ctx, i.call, outcome, i.draft.ID()); err != nil {
 		return "", err
@@ -164,11 +167,13 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 }
 
 func (i *inflight) Done() {
+	i.kept()
 	i.writing.Done()
 	i.entry.Done()
 }
 
 func (i *inflight) Abort(back func() error) error {
+	defer i.kept()
 	var noted error
 	if i.doubt {
 		noted = i.entry.Doubt()
@@ -200,6 +205,7 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		return "", nil
 	}
 	rec := r.record(ctx, call, outcome)
+	defer r.keep(rec, outcome)()
 	appended, err := r.ledger.Append(ctx, rec)
 	if r.lets(err) {
 		r.missed(outcome, "", err)
@@ -208,7 +214,6 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	if err != nil {
 		return "", busy(err)
 	}
-	r.keep(rec, outcome)
 	r.last.recorded(outcome.Changed())
 	return appended.ID, nil
 }

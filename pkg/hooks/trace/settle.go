@@ -154,7 +154,7 @@ func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded ma
 			return busy(err)
 		}
 	}
-	r.keepFound(ctx, draft.Record(), plan)
+	r.keepFound(draft.Record(), plan)
 	kept, err := r.files.Tidy(plan)
 	if err != nil {
 		return err
