@@ -10,6 +10,7 @@
 //     only those count that lead to the staged content without a gap.
 //   - If no step ends at the staged content (somebody edited it, or only a part is staged), a step behind the parent's
 //     content counts if lines that it wrote still stand in the staged content as a block.
+//   - A step that another of these took back does not count, nor does one that did nothing but take such back.
 //
 // A file that a merge takes from one of its parents as it is does not count: its trailers are in that branch. What
 // nobody recorded has no trailer.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
 // step is a recorded change of one file. An empty id is a file that is not there.
@@ -14,25 +15,64 @@ type step struct {
 	intent        string
 	before, after string
 	ranges        []ledger.Range
+	record        string   // its id
+	takesBack     []string // ids of records that this one undoes
 }
 
 // stepsOf gives what an entry did to a path.
 func stepsOf(e ledger.Entry, path string) (steps []step) {
+	takesBack := append(brief.References(e, brief.Undoes), brief.References(e, brief.Retracts)...)
 	for _, c := range e.Changes {
+		s := step{intent: e.IntentID, record: e.ID, takesBack: takesBack}
 		switch {
 		case c.Op == ledger.OpUnchanged:
+			continue
 		case c.Path == path && c.Op == ledger.OpMoved:
-			steps = append(steps, step{e.IntentID, "", c.AfterOID, c.Ranges})
+			s.after, s.ranges = c.AfterOID, c.Ranges
 		case c.Path == path:
-			steps = append(steps, step{e.IntentID, c.BeforeOID, c.AfterOID, c.Ranges})
+			s.before, s.after, s.ranges = c.BeforeOID, c.AfterOID, c.Ranges
 		case c.From == path:
-			steps = append(steps, step{intent: e.IntentID, before: c.BeforeOID})
+			s.before = c.BeforeOID
+		default:
+			continue
 		}
+		steps = append(steps, s)
 	}
 	return steps
 }
 
-// between gives the steps from a content to another by the ids that each may have, and whether they end there.
+// standing leaves out of the steps from first to end those that later ones among them took back, and those that did nothing
+// else: what they wrote is not in the content, whoever wrote what stands there now. An undo of what lies before them stays.
+func standing(steps []step, first, end int) []step {
+	index := map[string]int{}
+	for i, s := range steps {
+		index[s.record] = i
+	}
+	gone := map[string]bool{}
+	for i := end - 1; i >= first; i-- {
+		s := steps[i]
+		if gone[s.record] {
+			continue
+		}
+		inside, before := false, false
+		for _, undone := range s.takesBack {
+			at, known := index[undone]
+			switch {
+			case known && at < first:
+				before = true
+			case known && at < i:
+				inside, gone[undone] = true, true
+			}
+		}
+		if inside && !before {
+			gone[s.record] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(steps[first:end]), func(s step) bool { return gone[s.record] })
+}
+
+// between gives the steps from a content to another by the ids that each may have, and whether they end there. Those that
+// were taken back on the way are left out.
 func between(steps []step, from, to []string) (counted []step, exact bool) {
 	end := len(steps) - 1
 	for end >= 0 && !slices.Contains(to, steps[end].after) {
@@ -46,7 +86,7 @@ func between(steps []step, from, to []string) (counted []step, exact bool) {
 		if slices.Contains(from, steps[i].before) {
 			start = i
 		}
-		if i < end && slices.Contains(from, steps[i].after) {
+		if (i < end || !exact) && slices.Contains(from, steps[i].after) {
 			start = i + 1
 		}
 	}
@@ -57,7 +97,7 @@ func between(steps []step, from, to []string) (counted []step, exact bool) {
 	if start < 0 {
 		return nil, exact
 	}
-	return steps[start : end+1], exact
+	return standing(steps, start, end+1), exact
 }
 
 // standsIn reports whether one of the blocks of lines that the step wrote is in a content.

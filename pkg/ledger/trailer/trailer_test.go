@@ -68,8 +68,17 @@ func (p *project) write(name, content string) {
 	must(p.t, p.root.WriteFile(name, []byte(content), 0o644))
 }
 
-// edit is a governed change; an empty content deletes.
-func (p *project) edit(intent, name, content string) {
+// edit is a governed change; an empty content deletes. It returns the id of its record.
+func (p *project) edit(intent, name, content string) string {
+	return p.change(ledger.Record{IntentID: intent}, name, content)
+}
+
+// undo takes a record under intent B back, to a content that somebody worked out.
+func (p *project) undo(id, name, content string) string {
+	return p.change(ledger.Record{IntentID: "B", Detail: map[string]any{"undoes": []any{id}}}, name, content)
+}
+
+func (p *project) change(as ledger.Record, name, content string) string {
 	c := ledger.Change{Path: name, Op: ledger.OpModified}
 	before, err := p.root.ReadFile(name)
 	if err != nil {
@@ -86,7 +95,7 @@ func (p *project) edit(intent, name, content string) {
 		c.Ranges = []ledger.Range{{StartLine: 1, EndLine: 1 + strings.Count(text, "\n"), ContentHash: hash([]byte(text))}}
 		p.write(name, content)
 	}
-	p.record(intent, c)
+	return p.record(as, c)
 }
 
 func (p *project) move(intent, from, to string) {
@@ -94,12 +103,14 @@ func (p *project) move(intent, from, to string) {
 	must(p.t, err)
 	must(p.t, p.root.Rename(from, to))
 	oid := p.ledger.BlobID(content)
-	p.record(intent, ledger.Change{Path: to, From: from, Op: ledger.OpMoved, Before: hash(content), After: hash(content), BeforeOID: oid, AfterOID: oid})
+	p.record(ledger.Record{IntentID: intent}, ledger.Change{Path: to, From: from, Op: ledger.OpMoved, Before: hash(content), After: hash(content), BeforeOID: oid, AfterOID: oid})
 }
 
-func (p *project) record(intent string, c ledger.Change) {
-	_, err := p.ledger.Append(context.Background(), ledger.Record{Kind: ledger.KindMutation, IntentID: intent, Call: "x", Changes: []ledger.Change{c}})
+func (p *project) record(as ledger.Record, c ledger.Change) string {
+	as.Kind, as.Call, as.Changes = ledger.KindMutation, "x", []ledger.Change{c}
+	e, err := p.ledger.Append(context.Background(), as)
 	must(p.t, err)
+	return e.ID
 }
 
 func hash(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
@@ -169,6 +180,45 @@ func TestStagedIntents(t *testing.T) {
 			p.edit("C", "crlf", "c\r\nc\r\n")
 			add(p)
 		}, "C"},
+		"undone, then a person's own": {func(p *project) {
+			p.undo(p.edit("B", "f", "b\nmore\n"), "f", "a\n")
+			p.write("f", "a\nperson\n")
+			add(p)
+		}, ""},
+		"undone below a person's line": {func(p *project) {
+			id := p.edit("B", "f", "a\nb\n")
+			p.write("f", "person\na\nb\n")
+			p.undo(id, "f", "person\na\n")
+			add(p)
+		}, ""},
+		"undone below another intent's line": {func(p *project) {
+			id := p.edit("B", "f", "a\nb\n")
+			p.edit("C", "f", "c\na\nb\n")
+			p.undo(id, "f", "c\na\n")
+			add(p)
+		}, "C"},
+		"undone, and that undone": {func(p *project) {
+			p.undo(p.undo(p.edit("B", "f", "b\n"), "f", "a\n"), "f", "b\n")
+			add(p)
+		}, "B"},
+		"an undo of what is committed": {func(p *project) {
+			id := p.edit("B", "f", "b\n")
+			add(p)
+			p.git("commit", "-qm", "b")
+			p.undo(id, "f", "a\n")
+			add(p)
+		}, "B"},
+		"a new file, undone, and a person's own": {func(p *project) {
+			p.undo(p.edit("B", "new", "b\n"), "new", "")
+			p.write("new", "person\n")
+			add(p)
+		}, ""},
+		"written back by a tool, then a person's own": {func(p *project) {
+			p.edit("B", "f", "b\n")
+			p.edit("C", "f", "a\n")
+			p.write("f", "a\nperson\n")
+			add(p)
+		}, ""},
 		"an id that is none": {func(p *project) { p.edit("B\nSigned-off-by: x", "f", "b\n"); add(p) }, ""},
 		"no commit yet": {func(p *project) {
 			p.git("checkout", "-q", "--orphan", "empty")
