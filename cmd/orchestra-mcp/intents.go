@@ -49,63 +49,6 @@ func (a *app) withIntentSet(body func(*intent.Set) error) error {
 	})
 }
 
-// intentRecord is an intent as programs read it, with the keys of the file.
-type intentRecord struct {
-	ID                 string         `json:"id"`
-	Name               string         `json:"name"`
-	Status             intent.Status  `json:"status"`
-	Description        string         `json:"description"`
-	OwnedScope         []string       `json:"owned_scope"`
-	Constraints        []string       `json:"constraints"`
-	AcceptanceCriteria []string       `json:"acceptance_criteria"`
-	Agent              string         `json:"agent,omitempty"`
-	StartedAt          *time.Time     `json:"started_at,omitempty"`
-	Commands           *commandRecord `json:"commands,omitempty"`
-	Rules              []ruleRecord   `json:"rules,omitempty"`
-	Verify             []string       `json:"verify,omitempty"`
-	Line               int            `json:"line"`
-}
-
-type commandRecord struct {
-	Allow   []string `json:"allow,omitempty"`
-	Ask     []string `json:"ask,omitempty"`
-	Deny    []string `json:"deny,omitempty"`
-	Network string   `json:"network,omitempty"`
-}
-
-type ruleRecord struct {
-	Name    string            `json:"name"`
-	When    string            `json:"when"`
-	Action  intent.RuleAction `json:"action"`
-	Message string            `json:"message,omitempty"`
-}
-
-func recordOf(in *intent.Intent) intentRecord {
-	record := intentRecord{
-		ID: in.ID, Name: in.Name, Status: in.Status, Description: in.Description, OwnedScope: orEmpty(in.OwnedScope),
-		Constraints: orEmpty(in.Constraints), AcceptanceCriteria: orEmpty(in.AcceptanceCriteria), Agent: in.Agent,
-		Verify: in.Verify, Line: in.Line,
-	}
-	if !in.StartedAt.IsZero() {
-		record.StartedAt = &in.StartedAt
-	}
-	if c := in.Commands; len(c.Allow)+len(c.Ask)+len(c.Deny) > 0 || c.Network != "" {
-		record.Commands = &commandRecord{Allow: c.Allow, Ask: c.Ask, Deny: c.Deny, Network: c.Network}
-	}
-	for _, rule := range in.Rules {
-		record.Rules = append(record.Rules, ruleRecord{rule.Name, rule.When, rule.Action, rule.Message})
-	}
-	return record
-}
-
-// orEmpty makes a list that programs can go over without asking.
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
 func (a *app) newIntentsListCommand() *cobra.Command {
 	var status string
 	cmd := &cobra.Command{
@@ -127,10 +70,10 @@ func (a *app) listIntents(status string, asJSON bool) error {
 		return usageErrorf("--status %q is not a status: use todo, in_progress, blocked or done", status)
 	}
 	return a.withIntentSet(func(set *intent.Set) error {
-		records, rows := []intentRecord{}, [][]string{{"ID", "STATUS", "NAME", "SCOPE"}}
+		records, rows := []*intent.Intent{}, [][]string{{"ID", "STATUS", "NAME", "SCOPE"}}
 		for _, in := range set.All() {
 			if status == "" || in.Status == only {
-				records = append(records, recordOf(in))
+				records = append(records, in)
 				rows = append(rows, []string{in.ID, string(in.Status), in.Name, describeScope(in.OwnedScope)})
 			}
 		}
@@ -167,7 +110,7 @@ func (a *app) newIntentsShowCommand() *cobra.Command {
 				return unknownIntent(args[0], set)
 			}
 			if *asJSON {
-				return printJSON(a.out, recordOf(in))
+				return printJSON(a.out, in)
 			}
 			return a.showIntent(in)
 		})
@@ -238,4 +181,12 @@ func (a *app) completeIntent(_ *cobra.Command, args []string, _ string) ([]strin
 		})
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// orEmpty makes a list that programs can go over without asking.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
 }

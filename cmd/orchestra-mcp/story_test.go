@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,14 +91,7 @@ func newStory(dir string) (*story, error) {
 }
 
 func (s *story) end() error {
-	ctx := context.Background()
-	s.images.Wait(ctx)
-	for _, err := range []error{s.images.Close(ctx), s.records.Close(ctx), s.root.Close()} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(s.records.Close(context.Background()), s.root.Close())
 }
 
 func (s *story) at(clock string, r ledger.Record) error {

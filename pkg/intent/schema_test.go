@@ -11,6 +11,26 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
+// saysAll: whoever reads an intent as JSON reads all of it, with the keys of the file.
+func saysAll(t *testing.T, content, key string) {
+	t.Helper()
+	var file struct {
+		Intents []map[string]any `yaml:"active_intents"`
+	}
+	must(t, yaml.Unmarshal([]byte(content), &file))
+	text, err := json.Marshal(newWorkspace(t, content).load().All()[0])
+	must(t, err)
+	var read map[string]any
+	must(t, json.Unmarshal(text, &read))
+	want, err := json.Marshal(file.Intents[0][key])
+	must(t, err)
+	got, err := json.Marshal(read[key])
+	must(t, err)
+	if string(got) != string(want) {
+		t.Errorf("%s is %s in %s, want %s", key, got, text, want)
+	}
+}
+
 func TestSchemaIsInStepWithTheFile(t *testing.T) {
 	source, err := intent.Schema()
 	must(t, err)
@@ -54,6 +74,7 @@ func TestSchemaIsInStepWithTheFile(t *testing.T) {
 			rest = "id: A, status: TODO"
 		}
 		agree("active_intents:\n  - {"+rest+", "+key+": "+value+"}\n", true)
+		saysAll(t, "active_intents:\n  - {"+rest+", "+key+": "+value+"}\n", key)
 		agree("active_intents:\n  - {"+rest+", "+key+": {x: 1, y: [2]}}\n", key == "commands")
 		agree("active_intents:\n  - {"+rest+", "+key+": true}\n", false)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -91,7 +92,7 @@ func TestContextBudget(t *testing.T) {
 			b := start(t, dir, func(o *server.Options) { o.Settings.Limits.ContextSize = settings.Size(8 << 10) }).connect()
 			context := b.ok("select_active_intent", args{"intent_id": "INT-001"}).str("context")
 			found := wellFormed(t, context)
-			if len(context) > 8<<10+200 || !strings.Contains(context, `context_truncated="true"`) || !strings.Contains(context, "orchestra://intent/INT-001") {
+			if len(context) > 8<<10 || !strings.Contains(context, `context_truncated="true"`) || !strings.Contains(context, "orchestra://intent/INT-001") {
 				t.Errorf("%d bytes: %.200s", len(context), context)
 			}
 			if len(found["glob"]) != 1 || found["constraint"] == nil || found["constraint"][0] != "first" {
@@ -105,5 +106,54 @@ func TestContextBudget(t *testing.T) {
 	b := start(t, newWorkspace(t)).connect()
 	if c := b.ok("select_active_intent", args{"intent_id": "INT-001"}).str("context"); strings.Contains(c, "truncated") {
 		t.Errorf("a short context says that it is cut:\n%s", c)
+	}
+}
+
+// TestContextIsNeverOverItsBudget gives intents of any size and kind of text:
+// the budget holds, and what comes is XML with the intent's id.
+func TestContextIsNeverOverItsBudget(t *testing.T) {
+	next := rand.New(rand.NewPCG(4, 13))
+	pieces := []string{"a", "long word ", "<", "&", "é", "日本", "\n", "\t", "]]>", `"`, "'", "\u200b"}
+	text := func(most int) string {
+		var b strings.Builder
+		for size := next.IntN(most + 1); b.Len() < size; {
+			b.WriteString(strings.Repeat(pieces[next.IntN(len(pieces))], 1+next.IntN(40)))
+		}
+		return b.String()
+	}
+	list := func(most int) string {
+		quoted := []string{}
+		for range next.IntN(30) {
+			quoted = append(quoted, fmt.Sprintf("%q", text(most)))
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
+	}
+	for _, budget := range []int{1 << 10, 3000, 24 << 10} {
+		dir := newWorkspace(t)
+		b := start(t, dir, func(o *server.Options) { o.Settings.Limits.ContextSize = settings.Size(budget) }).connect()
+		b.selects("INT-001")
+		b.ok("write_to_file", args{"path": "src/" + strings.Repeat("&", 200), "content": "x\n"})
+		full := 0
+		for range 40 {
+			most := 1 << next.IntN(15)
+			var brain strings.Builder
+			for range next.IntN(8) {
+				fmt.Fprintf(&brain, "## Decision (2026-02-18)\n**File:** src/%s\n%s\n\n", strings.Repeat("<", next.IntN(400)), strings.ReplaceAll(text(most), "\n", " "))
+			}
+			write(t, dir, ".orchestration/AGENT.md", brain.String())
+			write(t, dir, ".orchestration/active_intents.yaml", fmt.Sprintf("active_intents:\n  - {id: INT-001, name: %q, description: %q, owned_scope: [src/**], constraints: %s, acceptance_criteria: %s}\n",
+				text(most), text(most), list(most), list(most)))
+			context := b.ok("get_active_intent", args{}).str("context")
+			found := wellFormed(t, context)
+			if len(context) > budget || len(found["intent_id"]) != 1 || found["intent_id"][0] != "INT-001" {
+				t.Fatalf("%d bytes in a budget of %d: %.300s", len(context), budget, context)
+			}
+			if strings.Contains(context, "context_truncated") && len(context) > budget-2*200 {
+				full++
+			}
+		}
+		if full == 0 {
+			t.Errorf("no context came near the budget of %d", budget)
+		}
 	}
 }

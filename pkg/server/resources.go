@@ -16,7 +16,7 @@ const recentRecords = 50
 func (s *Server) resources() []mcpbridge.Resource {
 	return []mcpbridge.Resource{
 		{URI: "orchestra://intents", Name: "intents", Title: "Declared intents", MIMEType: "application/json",
-			Description: "Every intent of active_intents.yaml.", Read: s.readIntents},
+			Description: "Every intent of active_intents.yaml, in short.", Read: s.readIntents},
 		{URI: "orchestra://ledger/recent", Name: "ledger-recent", Title: "Recent ledger records", MIMEType: "application/jsonl",
 			Description: fmt.Sprintf("The last %d records of the ledger, newest first, one JSON object a line.", recentRecords), Read: s.readRecent},
 		{URI: "orchestra://brain", Name: "brain", Title: "Shared brain", MIMEType: "text/markdown",
@@ -34,15 +34,13 @@ func (s *Server) resourceTemplates() []mcpbridge.ResourceTemplate {
 	}}
 }
 
-type intentResource struct {
-	ID                 string   `json:"id"`
-	Name               string   `json:"name"`
-	Status             string   `json:"status"`
-	Description        string   `json:"description,omitempty"`
-	OwnedScope         []string `json:"owned_scope"`
-	Constraints        []string `json:"constraints,omitempty"`
-	AcceptanceCriteria []string `json:"acceptance_criteria,omitempty"`
-	Agent              string   `json:"agent,omitempty"`
+// intentEntry is an intent in the list of all.
+type intentEntry struct {
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	Status     string   `json:"status"`
+	OwnedScope []string `json:"owned_scope"`
+	Agent      string   `json:"agent,omitempty"`
 }
 
 func (s *Server) readIntents(context.Context, mcpbridge.Caller) (string, error) {
@@ -50,9 +48,9 @@ func (s *Server) readIntents(context.Context, mcpbridge.Caller) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	all := []intentResource{}
+	all := []intentEntry{}
 	for _, in := range set.All() {
-		all = append(all, intentResource{ID: in.ID, Name: in.Name, Status: string(in.Status), OwnedScope: append([]string{}, in.OwnedScope...), Agent: in.Agent})
+		all = append(all, intentEntry{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), in.Agent})
 	}
 	b, err := hooks.EncodeJSON(all)
 	return string(b), err
@@ -67,8 +65,7 @@ func (s *Server) readIntent(id string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("intent %q: %w", clip(id, 80), mcpbridge.ErrNotFound)
 	}
-	b, err := hooks.EncodeJSON(intentResource{in.ID, in.Name, string(in.Status), in.Description,
-		append([]string{}, in.OwnedScope...), in.Constraints, in.AcceptanceCriteria, in.Agent})
+	b, err := hooks.EncodeJSON(in)
 	return string(b), err
 }
 

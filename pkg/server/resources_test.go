@@ -59,6 +59,14 @@ func TestResources(t *testing.T) {
 			if err := json.Unmarshal([]byte(b.resource("orchestra://intent/INT-001")), &one); err != nil || one["description"] != "Serve the weather." {
 				t.Errorf("intent: %v %v", one, err)
 			}
+			write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - id: INT-001\n    commands: {deny: [rm], network: deny}\n    rules: [{name: r, when: 'false', message: m}]\n    verify: [make check]\n    started_at: 2026-02-18T18:30:00Z\n")
+			whole := b.resource("orchestra://intent/INT-001")
+			for _, part := range []string{`"commands":{"deny":["rm"],"network":"deny"}`, `"rules":[{"name":"r","when":"false","action":"refuse","message":"m"}]`,
+				`"verify":["make check"]`, `"started_at":"2026-02-18T18:30:00Z"`, `"status":"IN_PROGRESS"`} {
+				if !strings.Contains(whole, part) {
+					t.Errorf("the intent lacks %s: %s", part, whole)
+				}
+			}
 			for _, id := range []string{"INT-999", "..%2F..%2Fetc%2Fpasswd", ""} {
 				b.noResource("orchestra://intent/"+id, "")
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -104,7 +105,7 @@ func expired() *refusal.Refusal {
 func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) *reply {
 	view := d.view(ctx, set, in, s, handle)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, in.Name, handle, d.Lifetime, view.Context)
+	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, printable.Clip(in.Name, 200), handle, d.Lifetime, view.Context)
 	detail := map[string]any{"mutation_class": view.MutationClass, "owned_scope": in.OwnedScope}
 	return &reply{
 		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(ledger.KindSelection), IntentID: in.ID, Detail: detail}},

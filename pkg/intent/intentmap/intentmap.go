@@ -6,6 +6,10 @@
 // (one is missing, one stands twice, or their order is wrong) nothing is written and the error is ErrMarkers: what lies
 // between such markers may be prose.
 //
+// A file without markers can be one of an earlier tool. The first run of its sections that have our form, a heading and a
+// list of paths, is taken over into the block, so that no intent stands there twice; a file without a date is one of
+// which the ledger knows no change.
+//
 // It is a view, not a record: what a person writes between the markers is lost, and the ledger is the truth.
 //
 // # Format
@@ -56,15 +60,15 @@ type Entry struct {
 // Known tells what an intent is called now, and its status; false for one that is not declared.
 type Known func(intentID string) (name, status string, ok bool)
 
-// File is a changed file and the time of its last change.
+// File is a changed file and the time of its last change, zero if that is not known.
 type File struct {
 	Path    string
 	Changed time.Time
 }
 
-// Update replaces the map by the entries.
+// Update replaces the map by the entries. Files without a date stay.
 func Update(ctx context.Context, root *os.Root, entries []Entry) error {
-	return rewrite(ctx, root, func([]Entry) []Entry { return append([]Entry{}, entries...) })
+	return rewrite(ctx, root, func(old []Entry) []Entry { return append(undated(old), entries...) })
 }
 
 // Record adds changed files of intents to the map. What stands there of other intents stays; a path that stands there
@@ -88,6 +92,18 @@ func Record(ctx context.Context, root *os.Root, added []Entry, known Known) erro
 		}
 		return entries
 	})
+}
+
+// undated are the files of which no change is known: another tool listed them.
+func undated(entries []Entry) []Entry {
+	kept := []Entry{}
+	for _, e := range entries {
+		e.Files = slices.DeleteFunc(slices.Clone(e.Files), func(f File) bool { return !f.Changed.IsZero() })
+		if len(e.Files) > 0 {
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }
 
 // rewrite changes the map.

@@ -131,6 +131,44 @@ func TestWithoutMarkersTheBlockIsAppended(t *testing.T) {
 	}
 }
 
+// TestSectionsOfAnEarlierToolAreTakenOver: no intent has a second heading, and nothing that stands around them or in them
+// is lost, also when the map is made anew.
+func TestSectionsOfAnEarlierToolAreTakenOver(t *testing.T) {
+	const list = "## INT-001: Weather\n- `src/b.ts`\n- `src/a.ts` (2026-01-01)\n\n## INT-002: Docs\n\nDONE\n\n- `docs/x.md`\n"
+	const block = begin + "## INT-001: Weather\n\nlast change 2026-02-18\n\n- `src/a.ts` (2026-02-18)\n- `src/b.ts`\n- `src/c.ts` (2026-02-18)\n\n" +
+		"## INT-002: Docs\n\nDONE\n\n- `docs/x.md`\n" + end
+	const table = "## Scopes\n\n| a | b |\n"
+	for name, tt := range map[string]struct{ before, want string }{
+		"alone":              {list, block},
+		"a title":            {"# Intent Map\n\n" + list, "# Intent Map\n\n" + block},
+		"prose on both ends": {"# Mine\nprose\n" + list + "\n" + table, "# Mine\nprose\n\n" + block + "\n" + table},
+		"a section of prose": {"## INT-007: Mine\nprose\n\n" + list + "## INT-008: Also\n- `x`, of which\n", "## INT-007: Mine\nprose\n\n" + block + "\n## INT-008: Also\n- `x`, of which\n"},
+		"no section":         {table, table + "\n" + begin + "## INT-001: Weather\n\nlast change 2026-02-18\n\n- `src/a.ts` (2026-02-18)\n- `src/c.ts` (2026-02-18)\n" + end},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			w.write(tt.before)
+			w.record("INT-001", "Weather", day, "src/a.ts", "src/c.ts")
+			w.expect(tt.want)
+			w.record("INT-001", "Weather", day, "src/a.ts")
+			w.expect(tt.want)
+			must(t, intentmap.Update(context.Background(), w.root, []intentmap.Entry{entry("INT-001", "Weather", day, "src/a.ts", "src/c.ts")}))
+			got, err := os.ReadFile(w.file)
+			must(t, err)
+			for _, path := range []string{"src/b.ts", "docs/x.md"} {
+				if strings.Contains(tt.want, path) && !strings.Contains(string(got), path) {
+					t.Errorf("%s is lost:\n%s", path, got)
+				}
+			}
+			for _, id := range []string{"INT-001:", "INT-002:"} {
+				if strings.Count(string(got), "## "+id) > 1 {
+					t.Errorf("%s has two headings:\n%s", id, got)
+				}
+			}
+		})
+	}
+}
+
 func TestBrokenMarkersAreLeftAlone(t *testing.T) {
 	for _, text := range []string{
 		begin + "prose\n", "prose\n" + end, end + begin, begin + begin + end, begin + end + end, begin + end + begin + end,

@@ -20,7 +20,8 @@ type parts struct {
 	eol                  string
 }
 
-// split cuts the text at the markers. Without any, the block goes to the end, behind a blank line.
+// split cuts the text at the markers. Without any, the block takes the place of the sections that have its form, or goes
+// to the end, behind a blank line.
 func split(text string) (parts, error) {
 	p := parts{eol: "\n"}
 	if i := strings.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
@@ -40,7 +41,11 @@ func split(text string) (parts, error) {
 	}
 	switch {
 	case len(begins) == 0 && len(ends) == 0:
-		p.before = text + gapAfter(text, p.eol)
+		p.before, p.block, p.after = cutSections(text)
+		p.before += gapAfter(p.before, p.eol)
+		if p.after != "" {
+			p.after = p.eol + p.after
+		}
 		return p, nil
 	case len(begins) != 1 || len(ends) != 1 || endLine < beginLine:
 		return p, fmt.Errorf("%w (begin: %d times, last in line %d; end: %d times, last in line %d)", ErrMarkers,
@@ -48,6 +53,35 @@ func split(text string) (parts, error) {
 	}
 	p.before, p.block, p.after = text[:begins[0]], text[begins[0]:ends[0]], text[ends[0]:]
 	return p, nil
+}
+
+// cutSections cuts out the first sections that say nothing but what a block says.
+func cutSections(text string) (before, sections, after string) {
+	from, to, at, section := -1, 0, 0, 0
+	inside := false
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		trimmed := strings.TrimRight(line, "\r\n ")
+		switch {
+		case headingPattern.MatchString(trimmed):
+			if from < 0 {
+				from = at
+			}
+			inside, section = true, at
+		case !inside, trimmed == "", filePattern.MatchString(trimmed), statePattern.MatchString(trimmed):
+		case strings.HasPrefix(trimmed, "#"):
+			return text[:from], text[from:at], text[at:]
+		case section == from: // with prose in it: not one of ours
+			from, inside = -1, false
+		default:
+			return text[:from], text[from:section], text[section:]
+		}
+		at += len(line)
+		to = at
+	}
+	if from < 0 {
+		return text, "", ""
+	}
+	return text[:from], text[from:to], text[to:]
 }
 
 // gapAfter returns what has to follow text so that a blank line precedes the block.
@@ -74,6 +108,10 @@ func render(entries []Entry, eol string) string {
 			lines = append(lines, state, "")
 		}
 		for _, f := range e.Files {
+			if f.Changed.IsZero() {
+				lines = append(lines, fmt.Sprintf("- `%s`", quotePath(f.Path)))
+				continue
+			}
 			lines = append(lines, fmt.Sprintf("- `%s` (%s)", quotePath(f.Path), f.Changed.UTC().Format(time.DateOnly)))
 		}
 	}
@@ -119,7 +157,7 @@ func quotePath(path string) string {
 var (
 	headingPattern = regexp.MustCompile(`^## ([A-Za-z][A-Za-z0-9._-]*):(.*)$`)
 	statePattern   = regexp.MustCompile(`^(TODO|IN_PROGRESS|BLOCKED|DONE)(, last change \d{4}-\d{2}-\d{2})?$`)
-	filePattern    = regexp.MustCompile("^- `([^`]+)` \\((\\d{4}-\\d{2}-\\d{2})\\)$")
+	filePattern    = regexp.MustCompile("^- `([^`]+)`(?: \\((\\d{4}-\\d{2}-\\d{2})\\))?$")
 )
 
 // parse reads a block back. Lines that render does not write are skipped.
@@ -144,7 +182,7 @@ func parse(block string) []Entry {
 			continue
 		}
 		changed, err := time.Parse(time.DateOnly, m[2])
-		if path, ok := unquotePath(m[1]); ok && err == nil {
+		if path, ok := unquotePath(m[1]); ok && (err == nil || m[2] == "") {
 			last := &entries[len(entries)-1]
 			last.Files = append(last.Files, File{Path: path, Changed: changed})
 		}
