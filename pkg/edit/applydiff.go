@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,7 @@ import (
 //
 // Errors are a [*SyntaxError] or a [*MatchError].
 func ApplyDiff(original, diff string, opt Options) (Result, error) {
+	diff = strings.TrimPrefix(diff, byteOrderMark)
 	lines := Lines(diff)
 	decoded := decodeAll(lines)
 	switch {
@@ -72,7 +74,35 @@ func (p *placer) searchBlock(ch change) (placement, *FailedBlock) {
 		p.describe(f, ch.old)
 		return placement{}, f
 	}
+	if ch.ruled && len(ch.old) > 1 {
+		return p.ruledBlock(ch)
+	}
 	return p.place(ch)
+}
+
+// ruledBlock places a block whose search begins with a rule under which no
+// attribute stands: it can be a line of the file, or the separator of a head
+// that is empty. The file decides.
+func (p *placer) ruledBlock(ch change) (placement, *FailedBlock) {
+	whole, failed := p.place(ch)
+	if len(ch.new) > 0 && trimMarker(ch.new[0]) == headMarker {
+		// Who puts a rule there means one of the file.
+		return whole, failed
+	}
+	bare := ch
+	bare.old = ch.old[1:]
+	rest, other := p.place(bare)
+	switch {
+	case failed == nil && other == nil:
+		f := failure(ch, ErrAmbiguous)
+		f.list([]int{whole.start, rest.start})
+		f.Reason = fmt.Sprintf("its first line, %q, can be a line of the file or the rule under an empty head, and the text is in the file both with and without it. "+
+			"Put a start line and a rule before it (:start_line:%d, %s) if it is a line of the file, or leave it out.", headMarker, whole.start+1, headMarker)
+		return placement{}, f
+	case failed != nil && failed.Err == ErrNoMatch && other == nil && !slices.Equal(bare.old, bare.new):
+		return rest, nil
+	}
+	return whole, failed
 }
 
 // run places all changes and applies them, or lists those that fail.
@@ -80,9 +110,12 @@ func (p *placer) run(changes []change, place func(change) (placement, *FailedBlo
 	var placed []placement
 	var failed []FailedBlock
 	for _, ch := range changes {
-		pl, failure := place(ch)
-		if failure != nil {
-			failed = append(failed, *failure)
+		pl, failing := place(ch)
+		if failing == nil {
+			failing = pl.doubt(ch)
+		}
+		if failing != nil {
+			failed = append(failed, *failing)
 			continue
 		}
 		placed = append(placed, pl)
@@ -102,6 +135,21 @@ func (p *placer) run(changes []change, place func(change) (placement, *FailedBlo
 	}
 	out.settle(p.endsWithNewline())
 	return p.result(out, placed), nil
+}
+
+// doubt fails a change whose repaired reading has a place and is not certain.
+func (p placement) doubt(written change) *FailedBlock {
+	f := failure(written, ErrAmbiguous)
+	switch {
+	case p.only > 0 && p.start+1 != p.only:
+		f.Reason = fmt.Sprintf("its text is in the file, at line %d, only without the number %d in front of it. If that is a line number, leave it out; else read the file again.", p.start+1, p.only)
+	case p.unclear != "":
+		f.Reason = p.unclear
+	default:
+		return nil
+	}
+	f.StartLine = p.start + 1
+	return f
 }
 
 func (p *placer) result(out textLines, placed []placement) Result {

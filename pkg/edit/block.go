@@ -43,10 +43,11 @@ func isSearchMarker(trimmed string) bool {
 
 // blockParser reads search blocks; text between blocks is ignored.
 type blockParser struct {
-	changes []change
-	current change
-	part    blockPart
-	line    int // 1-based
+	changes    []change
+	current    change
+	part       blockPart
+	attributes int // of the block that is being read
+	line       int // 1-based
 }
 
 type blockPart int
@@ -115,7 +116,7 @@ func (p *blockParser) open() *SyntaxError {
 			p.current.index, replaceMarker, searchMarker)
 	}
 	p.current = change{index: len(p.changes) + 1, diffLine: p.line}
-	p.part = inHead
+	p.part, p.attributes = inHead, 0
 	return nil
 }
 
@@ -130,15 +131,20 @@ func (p *blockParser) head(line, trimmed string) *SyntaxError {
 		if m[1] == "start" {
 			p.current.hint = number
 		}
+		p.attributes++
 		return nil
 	}
 	if strings.HasPrefix(lower, ":start_line") || strings.HasPrefix(lower, ":end_line") {
 		return p.fail("%q has no line number; write :start_line:N"+escapeAdvice, shorten(trimmed, 80), trimmed)
 	}
 	p.part = inSearch
-	if trimmed != headMarker {
-		p.current.old = append(p.current.old, unescape(line))
+	if trimmed == headMarker {
+		if p.attributes > 0 {
+			return nil
+		}
+		p.current.ruled = true
 	}
+	p.current.old = append(p.current.old, unescape(line))
 	return nil
 }
 

@@ -46,6 +46,13 @@ type change struct {
 	old      []string
 	new      []string
 	hint     int // 1-based line where old should stand; 0 if unknown
+	// only is the one line at which a repaired reading may be taken; 0 for any.
+	only int
+	// unclear says why it is not certain what a repaired reading puts in place
+	// of old; such a reading is refused where it is the one that matches.
+	unclear string
+	// ruled: old begins with a line that may be the rule under the attributes.
+	ruled bool
 }
 
 // placement is a change whose place is known.

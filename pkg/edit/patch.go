@@ -68,7 +68,7 @@ const (
 // or code fence, CRLF line endings and spaces around markers. The error is a
 // [*SyntaxError].
 func ParsePatch(text string) (*Patch, error) {
-	p := newPatchParser(text)
+	p := newPatchParser(strings.TrimPrefix(text, byteOrderMark))
 	for p.unwrap() {
 	}
 	if err := p.envelope(); err != nil {

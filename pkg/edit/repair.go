@@ -1,9 +1,7 @@
 package edit
 
 import (
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -22,6 +20,7 @@ type repair struct {
 
 func repairs() []repair {
 	return []repair{
+		{"a byte order mark in front of the text was left out", withoutMark},
 		{"blank lines around the searched text were left out", withoutOuterBlanks},
 		{"line numbers in front of the lines were removed", withoutNumbers},
 		{"HTML entities were decoded", withoutEntities},
@@ -48,6 +47,24 @@ func variants(ch change) []variant {
 	return list
 }
 
+// byteOrderMark begins some files, and is no part of their text.
+const byteOrderMark = "\ufeff"
+
+func withoutMark(ch change) (change, bool) {
+	if len(ch.old) == 0 || !strings.HasPrefix(ch.old[0], byteOrderMark) {
+		return ch, false
+	}
+	unmark := func(lines []string) []string {
+		lines = slices.Clone(lines)
+		if len(lines) > 0 {
+			lines[0] = strings.TrimPrefix(lines[0], byteOrderMark)
+		}
+		return lines
+	}
+	ch.old, ch.new = unmark(ch.old), unmark(ch.new)
+	return ch, true
+}
+
 // withoutOuterBlanks drops blank lines at both ends of the search, and as many
 // from the replacement where it has them too.
 func withoutOuterBlanks(ch change) (change, bool) {
@@ -65,51 +82,6 @@ func withoutOuterBlanks(ch change) (change, bool) {
 		}
 	}
 	return ch, len(ch.old) < before
-}
-
-// numbered matches "12 | text" as tools show lines, also with a tab or an arrow
-// for the bar, and a bar without its number; not "||".
-var numbered = regexp.MustCompile(`^[ \t]*(?:(\d{1,9})[ ]*(?:\t|→)|(\d{1,9})?[ \t]*\|(?:[ \t]|$)|(\d{1,9})[ \t]*\|)`)
-
-// withoutNumbers removes line numbers if all lines of the search have them, or
-// at least a bar; from the replacement, where a line has them. The first number
-// stands for a missing start line.
-func withoutNumbers(ch change) (change, bool) {
-	first := 0
-	stripped := make([]string, len(ch.old))
-	for i, line := range ch.old {
-		text, number, ok := cutNumber(line)
-		if !ok {
-			return ch, false
-		}
-		if first == 0 && number > 0 {
-			first = max(1, number-i)
-		}
-		stripped[i] = text
-	}
-	if first == 0 {
-		return ch, false
-	}
-	if ch.hint == 0 {
-		ch.hint = first
-	}
-	ch.old = stripped
-	ch.new = slices.Clone(ch.new)
-	for i, line := range ch.new {
-		if text, _, ok := cutNumber(line); ok {
-			ch.new[i] = text
-		}
-	}
-	return ch, true
-}
-
-func cutNumber(line string) (text string, number int, ok bool) {
-	m := numbered.FindStringSubmatch(line)
-	if m == nil || strings.HasPrefix(line[len(m[0]):], "|") {
-		return line, 0, false
-	}
-	number, _ = strconv.Atoi(m[1] + m[2] + m[3]) // at most one is set; none counts as 0
-	return line[len(m[0]):], number, true
 }
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&",
