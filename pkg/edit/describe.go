@@ -59,6 +59,7 @@ func (p *placer) describe(f *FailedBlock, search []string) {
 		if best, ok := p.compare(search).nearest(span{0, p.len()}); ok {
 			f.BestStart, f.BestEnd = best.start+1, min(p.len(), best.start+len(search))
 			f.Score = best.score
+			f.Difference = p.difference(search, best.start, false)
 			f.Surroundings = p.around(best.start, f.BestEnd)
 			return
 		}

@@ -63,27 +63,43 @@ type FailedBlock struct {
 	BestEnd      int     `json:"best_end,omitempty"`     //
 	Score        float64 `json:"score"`                  // its similarity, 0 to 1
 	Surroundings string  `json:"surroundings,omitempty"` // numbered lines around it
+	Difference   string  `json:"difference,omitempty"`   // a sentence: where the most similar place first differs
 	Candidates   []int   `json:"candidates,omitempty"`   // first lines of the places that fit equally well
 	Search       string  `json:"search,omitempty"`       // what was searched for, shortened
 }
 
-// maxErrorText bounds the text of a MatchError: it goes to an agent's context.
-const maxErrorText = 24_000
+// maxErrorText bounds what a MatchError shows, in bytes: it goes to an agent's
+// context.
+const maxErrorText = 10_000
 
+// Shown gives the first failed blocks, at least one and no more than are of use
+// to an agent at once.
+func (e *MatchError) Shown() []FailedBlock {
+	size := 0
+	for i, f := range e.Blocks {
+		if size += len(f.String()); size > maxErrorText && i > 0 {
+			return e.Blocks[:i]
+		}
+	}
+	return e.Blocks
+}
+
+// Error says first how many blocks failed and that nothing was changed, then
+// shows the first ones in full.
 func (e *MatchError) Error() string {
 	var b strings.Builder
 	if e.Path != "" {
 		fmt.Fprintf(&b, "%s: ", e.Path)
 	}
+	shown := e.Shown()
 	fmt.Fprintf(&b, "%d of %d blocks could not be applied; nothing was changed.", len(e.Blocks), e.Total)
-	for i, f := range e.Blocks {
-		text := f.String()
-		if b.Len()+len(text) > maxErrorText {
-			fmt.Fprintf(&b, "\n\nand %d more failed blocks.", len(e.Blocks)-i)
-			break
-		}
+	if rest := e.Blocks[len(shown):]; len(rest) > 0 {
+		fmt.Fprintf(&b, " The first of them are shown (%d); the others that failed begin with block %d and end with block %d.",
+			len(shown), rest[0].Index, rest[len(rest)-1].Index)
+	}
+	for _, f := range shown {
 		b.WriteString("\n\n")
-		b.WriteString(text)
+		b.WriteString(f.String())
 	}
 	return b.String()
 }
@@ -95,14 +111,20 @@ func (f FailedBlock) String() string {
 	if f.BestStart > 0 && f.Err == ErrNoMatch {
 		fmt.Fprintf(&b, "\nBest match: lines %d-%d, %d%% similar.", f.BestStart, f.BestEnd, int(f.Score*100))
 	}
+	if f.Difference != "" {
+		b.WriteString("\n" + f.Difference)
+	}
 	if f.Search != "" {
 		fmt.Fprintf(&b, "\nSearched for:\n%s", f.Search)
 	}
 	if f.Surroundings != "" {
-		fmt.Fprintf(&b, "\nThe file has:\n%s", f.Surroundings)
+		fmt.Fprintf(&b, "\n%s\n%s", fileHas, f.Surroundings)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
+
+// fileHas stands above numbered lines.
+const fileHas = "The file has (before each bar, the line's number):"
 
 // Is reports whether any failed block is of the kind target.
 func (e *MatchError) Is(target error) bool {
@@ -119,15 +141,23 @@ type ReplaceError struct {
 	BestStart    int     // the most similar lines when nothing was found; 0 for none
 	BestEnd      int     //
 	Score        float64 // their similarity, 0 to 1
+	Difference   string  // a sentence: where they first differ
 	Surroundings string  // numbered lines around them
 }
 
+// Error says first that nothing was changed, then what the file has.
 func (e *ReplaceError) Error() string {
-	if e.Surroundings == "" {
-		return e.Reason
+	text := e.Reason + " Nothing was changed."
+	if e.BestStart > 0 {
+		text += fmt.Sprintf("\nBest match: lines %d-%d, %d%% similar.", e.BestStart, e.BestEnd, int(e.Score*100))
 	}
-	return fmt.Sprintf("%s\nBest match: lines %d-%d, %d%% similar. The file has:\n%s",
-		e.Reason, e.BestStart, e.BestEnd, int(e.Score*100), e.Surroundings)
+	if e.Difference != "" {
+		text += "\n" + e.Difference
+	}
+	if e.Surroundings != "" {
+		text += fmt.Sprintf("\n%s\n%s", fileHas, strings.TrimRight(e.Surroundings, "\n"))
+	}
+	return text
 }
 
 // Unwrap returns the sentinel.

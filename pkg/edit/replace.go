@@ -11,7 +11,8 @@ const maxReportedLines = 50
 // Replace puts new for the occurrences of old in original: all of them if all
 // is set, else exactly expected (less than 1 means 1); any other number is an
 // error and changes nothing. old is looked for literally, then without regard to
-// the kind of line endings; the endings of the file are kept.
+// the kind of line endings. What is put there has the line endings of the file,
+// unless old and new differ in nothing else.
 //
 // Errors are a [*ReplaceError].
 func Replace(original, old, new string, expected int, all bool) (Result, error) {
@@ -35,6 +36,11 @@ func Replace(original, old, new string, expected int, all bool) (Result, error) 
 	if found := occurrences(unified, toLF(old)); len(found) > 0 {
 		return r.mapped(unified, offsets, found)
 	}
+	if rest, marked := strings.CutPrefix(old, byteOrderMark); marked && rest != "" && strings.HasPrefix(toLF(original), toLF(rest)) {
+		result, err := Replace(original, rest, strings.TrimPrefix(new, byteOrderMark), expected, all)
+		result.Notes = prepend(result.Notes, err, "the byte order mark in front of old_string was left out")
+		return result, err
+	}
 	return Result{}, r.missing()
 }
 
@@ -56,20 +62,27 @@ func (r replacer) literal(found []int) (Result, error) {
 	cuts := make([]cut, len(found))
 	adapted := false
 	for i, at := range found {
-		cuts[i] = cut{at, at + len(r.old), r.new}
-		// Without a newline of its own, old does not tell the file's endings:
-		// lines that are added take those of the line that they are added to.
-		if !strings.Contains(r.old, "\n") && !strings.Contains(r.new, "\r") && strings.Contains(r.new, "\n") {
-			if lineEnding(r.original, at) == endCRLF {
-				cuts[i].text, adapted = strings.ReplaceAll(r.new, "\n", "\r\n"), true
-			}
-		}
+		cuts[i] = cut{at, at + len(r.old), r.fitted(at, at+len(r.old))}
+		adapted = adapted || cuts[i].text != r.new
 	}
 	result := r.assemble(cuts, Exact)
 	if adapted {
-		result.Notes = append(result.Notes, "new lines were given the CRLF line endings of the file")
+		result.Notes = append(result.Notes, "the lines put there were given the line endings of the file")
 	}
 	return result, nil
+}
+
+// fitted is new with the line endings of what it replaces, original[from:to],
+// and of the lines around. An old that differs from it in its line endings only
+// is there to change them, and a file without any has none to give.
+func (r replacer) fitted(from, to int) string {
+	switch {
+	case !strings.ContainsAny(r.new, "\r\n"), !strings.ContainsAny(r.original, "\r\n"), toLF(r.old) == toLF(r.new):
+		return r.new
+	case !strings.Contains(r.original, "\n"): // an old Macintosh's file
+		return strings.ReplaceAll(toLF(r.new), "\n", "\r")
+	}
+	return withEndings(toLF(r.new), r.original[from:to], lineEnding(r.original, from))
 }
 
 // mapped replaces occurrences that were found in the text with all endings LF.
@@ -81,7 +94,7 @@ func (r replacer) mapped(unified string, offsets []int, found []int) (Result, er
 	cuts := make([]cut, len(found))
 	for i, at := range found {
 		from, to := at+before(offsets, at), at+len(old)+before(offsets, at+len(old))
-		cuts[i] = cut{from, to, withEndings(toLF(r.new), r.original[from:to], lineEnding(r.original, from))}
+		cuts[i] = cut{from, to, r.fitted(from, to)}
 	}
 	result := r.assemble(cuts, Whitespace)
 	result.Notes = append(result.Notes, "matched apart from line endings; those of the file were kept")
@@ -116,9 +129,12 @@ func (r replacer) count(found []int, length int, text string) error {
 		e.Err = ErrAmbiguous
 		e.Reason = fmt.Sprintf("old_string stands %d times, at lines %s; %d expected. Give more of the text around it, or set expected_replacements or replace_all.",
 			e.Found, listLines(e.Lines, e.Found), r.expected)
+		e.Surroundings = r.places(e.Lines)
 	case len(found) < r.expected:
 		e.Err = ErrNoMatch
-		e.Reason = fmt.Sprintf("old_string stands %d times, at lines %s; %d expected.", e.Found, listLines(e.Lines, e.Found), r.expected)
+		e.Reason = fmt.Sprintf("old_string stands %d times, at lines %s; %d expected. Set expected_replacements to %d, or read the file again.",
+			e.Found, listLines(e.Lines, e.Found), r.expected, e.Found)
+		e.Surroundings = r.places(e.Lines)
 	case r.expected > 0 && selfOverlapping(text, pattern, found):
 		e.Err = ErrAmbiguous
 		e.Reason = fmt.Sprintf("old_string overlaps itself at line %s, so more than one replacement is possible. Give more of the text around it.", listLines(e.Lines, e.Found))
@@ -126,6 +142,13 @@ func (r replacer) count(found []int, length int, text string) error {
 		return nil
 	}
 	return e
+}
+
+// places shows the first of the lines.
+func (r replacer) places(lines []int) string {
+	f := FailedBlock{Candidates: lines}
+	(&placer{corpus: newCorpus(r.original)}).show(&f)
+	return f.Surroundings
 }
 
 func selfOverlapping(text, pattern string, found []int) bool {
@@ -140,12 +163,18 @@ func selfOverlapping(text, pattern string, found []int) bool {
 
 // missing describes where the text comes closest.
 func (r replacer) missing() *ReplaceError {
-	e := &ReplaceError{Err: ErrNoMatch, Expected: r.expected,
-		Reason: "old_string is not in the file. Read the file again and copy the text exactly."}
+	e := &ReplaceError{Err: ErrNoMatch, Expected: r.expected, Reason: "old_string is not in the file."}
 	p := &placer{corpus: newCorpus(r.original)}
+	search := Lines(r.old)
+	if bare, numbered := withoutNumbers(change{old: search}); numbered && strings.Contains(toLF(r.original), strings.Join(bare.old, "\n")) {
+		e.Reason = "old_string is in the file only without the line numbers in front of its lines, which are no part of the file: leave them out."
+	}
 	var f FailedBlock
-	p.describe(&f, Lines(r.old))
+	p.describe(&f, search)
 	e.BestStart, e.BestEnd, e.Score, e.Surroundings = f.BestStart, f.BestEnd, f.Score, f.Surroundings
+	if f.BestStart > 0 {
+		e.Difference = p.difference(search, f.BestStart-1, true)
+	}
 	return e
 }
 
@@ -203,16 +232,22 @@ func lineEnding(text string, offset int) ending {
 	return endLF
 }
 
-// withEndings gives the newlines of text, in order, the endings that those of
-// replaced have; further ones that of the last, or fallback if it has none.
+// withEndings gives the lines of text the endings of those in replaced that they
+// keep or stand for; others that of the line above them, the first fallback.
 func withEndings(text, replaced string, fallback ending) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
 	lines, model := split(text), split(replaced)
-	for i, end := range lines.end {
-		if i < model.len() && model.end[i] != endNone {
-			fallback = model.end[i]
+	for _, pair := range align(model.text, lines.text) {
+		if pair.new < 0 {
+			continue
 		}
-		if end != endNone {
-			lines.end[i] = fallback
+		if pair.old >= 0 && model.end[pair.old] != endNone {
+			fallback = model.end[pair.old]
+		}
+		if lines.end[pair.new] != endNone {
+			lines.end[pair.new] = fallback
 		}
 	}
 	return lines.String()

@@ -31,6 +31,64 @@ func latin1(t *testing.T, s string) string {
 	return b
 }
 
+// broken writes UTF-8 in which one byte is not.
+func broken(_ *testing.T, s string) string { return strings.ReplaceAll(s, "\ufffd", "\xff") }
+
+// No edit makes a second byte order mark, nor a first one, whether the mark
+// stands in what is searched, in what is put there, or in front of the diff.
+func TestOneByteOrderMark(t *testing.T) {
+	const mark = "\ufeff"
+	b, call := patched(t, nil)
+	block := "<<<<<<< SEARCH\n" + mark + "one\n=======\n" + mark + "1\n>>>>>>> REPLACE"
+	for name, before := range map[string]string{"marked": mark + "one\ntwo\n", "unmarked": "one\ntwo\n", "utf16": utf16BOM(t, "one\ntwo\n")} {
+		after := strings.Replace(before, "one", "1", 1)
+		if name == "utf16" {
+			after = utf16BOM(t, "1\ntwo\n")
+		}
+		for i, edit := range []func(){
+			func() { b.ok("edit_file", args{"path": name, "old_string": "one", "new_string": mark + "1"}) },
+			func() { b.ok("edit_file", args{"path": name, "old_string": mark + "one", "new_string": mark + "1"}) },
+			func() { b.ok("edit_file", args{"path": name, "old_string": mark + "one", "new_string": "1"}) },
+			func() { b.ok("apply_diff", args{"path": name, "diff": block}) },
+			func() { b.ok("apply_diff", args{"path": name, "diff": mark + strings.ReplaceAll(block, mark, "")}) },
+			func() { b.ok("apply_diff", args{"path": name, "diff": "@@ -1,1 +1,1 @@\n-one\n+" + mark + "1\n"}) },
+			func() { b.ok("apply_patch", call("*** Update File: "+name, "@@", "-"+mark+"one", "+"+mark+"1")) },
+		} {
+			write(t, b.dir, name, before)
+			b.ok("read_file", args{"path": name})
+			edit()
+			if got := b.read(name); got != after {
+				t.Errorf("%s, edit %d: %q, want %q", name, i, got, after)
+			}
+		}
+	}
+}
+
+// A UTF-8 file with broken bytes keeps each of them, also in a line that is
+// changed, and what is added is UTF-8. Where it is not clear which is which, nothing is changed.
+func TestBrokenBytesStay(t *testing.T) {
+	b, call := patched(t, map[string]string{"f": "été \xff a\nb\n\xfe c\n"})
+	if r := b.ok("read_file", args{"path": "f"}); r.Object["broken_bytes"] != 2.0 || !strings.Contains(r.Text, "1 | été \ufffd a") {
+		t.Errorf("%s", r.Text)
+	}
+	b.ok("edit_file", args{"path": "f", "old_string": "b", "new_string": "€"})
+	b.holds(map[string]string{"f": "été \xff a\n€\n\xfe c\n"})
+	b.ok("edit_file", args{"path": "f", "old_string": "été \ufffd a", "new_string": "été \ufffd 1"})
+	b.ok("apply_diff", args{"path": "f", "diff": "<<<<<<< SEARCH\n€\n\ufffd c\n=======\nß\n\ufffd d\n>>>>>>> REPLACE"})
+	b.holds(map[string]string{"f": "été \xff 1\nß\n\xfe d\n"})
+	b.refused("INVALID_ARGUMENTS", "edit_file", args{"path": "f", "old_string": "ß", "new_string": "\ufffd"})
+	b.ok("read_file", args{"path": "f"})
+	b.ok("write_to_file", args{"path": "f", "content": "new\nété \ufffd 1\n\ufffd e\n"})
+	b.holds(map[string]string{"f": "new\nété \xff 1\n\xfe e\n"})
+	b.ok("apply_patch", call("*** Update File: f", "*** Move to: g", "@@", "-new", "+ne€w"))
+	b.holds(map[string]string{"g": "ne€w\nété \xff 1\n\xfe e\n"})
+	b.ok("edit_file", args{"path": "g", "old_string": "\ufffd e\n", "new_string": ""})
+	b.holds(map[string]string{"g": "ne€w\nété \xff 1\n"})
+	if r := b.ok("search_files", args{"regex": "été"}); !strings.Contains(r.Text, "été \ufffd 1") {
+		t.Errorf("%s", r.Text)
+	}
+}
+
 // Every editing tool keeps encoding, byte order mark, line endings line by
 // line and the missing final newline; read_file shows text, never mojibake.
 func TestEditsKeepWhatTheAuthorChose(t *testing.T) {
@@ -44,6 +102,7 @@ func TestEditsKeepWhatTheAuthorChose(t *testing.T) {
 		"utf-8":            {plain, "één\ntwo\nend\n", "één\n2\nend\n", "utf-8", "lf"},
 		"utf-8 BOM":        {marked, "één\ntwo\nend\n", "één\n2\nend\n", "utf-8", "lf"},
 		"utf-16 BOM":       {utf16BOM, "één\r\ntwo\r\nend\r\n", "één\r\n2\r\nend\r\n", "utf-16le", "crlf"},
+		"broken utf-8":     {broken, "één \ufffd\ntwo\nend\n", "één \ufffd\n2\nend\n", "utf-8", "lf"},
 		"latin-1":          {latin1, "één\ntwo\nend\n", "één\n2\nend\n", "latin-1", "lf"},
 		"crlf":             {plain, "one\r\ntwo\r\nend\r\n", "one\r\n2\r\nend\r\n", "utf-8", "crlf"},
 		"mixed":            {plain, "one\ntwo\r\nend\n", "one\n2\r\nend\n", "utf-8", "mixed"},
@@ -101,6 +160,8 @@ func TestWholeFileWritesAreLiteral(t *testing.T) {
 	b.holds(map[string]string{"u16": utf16BOM(t, "naïve €\r\n"), "l1": latin1(t, "naïve\n"), "bom": "\ufeffy\n"})
 	b.ok("write_to_file", args{"path": "bom", "content": "\ufeffmarked by hand\n"})
 	b.holds(map[string]string{"bom": "\ufeffmarked by hand\n"})
+	b.ok("write_to_file", args{"path": "plain", "content": "\ufeffmarked now\n"})
+	b.holds(map[string]string{"plain": "\ufeffmarked now\n"})
 
 	r := b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "l1", "content": "no € here\n"})
 	if !strings.Contains(r.str("error"), "€") {

@@ -3,7 +3,6 @@ package tools
 import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 type diffArgs struct {
@@ -26,10 +25,10 @@ func applyDiff(d *Deps) hooks.Tool {
 	}
 	return &fileTool[diffArgs]{
 		deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}, knowledge: hooks.KnowsBySearch,
-		plan: func(effect *hooks.FileEffect, before workspace.Text, a diffArgs) (string, []string, error) {
-			result, err := edit.ApplyDiff(before.String, a.Diff, d.Match)
+		plan: func(effect *hooks.FileEffect, before string, a diffArgs) (string, []string, error) {
+			result, err := edit.ApplyDiff(before, a.Diff, d.Match)
 			if err != nil {
-				return "", nil, matchProblem(effect.Path, effect.BeforeHash, err)
+				return "", nil, diffAdvice.refuse(effect.Path, effect.BeforeHash, err)
 			}
 			return result.Text, result.Notes, nil
 		},

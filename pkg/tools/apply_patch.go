@@ -58,8 +58,8 @@ func (t *patchTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMes
 	}
 	patch, err := edit.ParsePatch(args.Patch)
 	if err != nil {
-		return nil, refusal.Newf(refusal.InvalidArguments, "The patch cannot be read: %v. Nothing was changed.", err).
-			Suggest("Mend the patch at the line that the message names.")
+		return nil, refusal.Newf(refusal.InvalidArguments, "The patch cannot be read, and nothing was changed: %v", err).
+			Suggest("%s", patchAdvice.form)
 	}
 	if n := len(patch.Sections); n > maxPatchSections {
 		return nil, refusal.Newf(refusal.TooLarge, "The patch has %d sections; at most %d are taken at once. Nothing was changed.", n, maxPatchSections).

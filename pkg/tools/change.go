@@ -29,6 +29,9 @@ func (d *Deps) target(requested string) (*workspace.Target, *hooks.FileEffect) {
 		effect.Kind, effect.Exists = hooks.Modify, true
 	default:
 		effect.Problem = refusal.Newf(refusal.NotARegularFile, "%s is not a regular file but a %s.", t.Path(), t.Kind()).With("path", t.Path())
+		if t.Kind() == workspace.Directory {
+			effect.Problem = effect.Problem.Suggest("Name a file; list_files shows what is in the directory.")
+		}
 	}
 	return t, effect
 }
@@ -77,7 +80,8 @@ func readProblem(path string, err error) error {
 	case errors.Is(err, workspace.ErrBusy):
 		return refusal.Newf(refusal.Busy, "%v.", err).With("path", path)
 	case errors.Is(err, workspace.ErrTooLarge):
-		return refusal.Newf(refusal.TooLarge, "%s is larger than the limit for files (limits.file_size).", path).With("path", path)
+		return refusal.Newf(refusal.TooLarge, "%s is larger than the limit for files (limits.file_size).", path).With("path", path).
+			Suggest("Look at it and change it with execute_command, or ask the user to raise limits.file_size.")
 	}
 	return fmt.Errorf("reading %s: %w", path, err)
 }
@@ -87,7 +91,8 @@ func (d *Deps) loadText(t *workspace.Target, effect *hooks.FileEffect) (workspac
 	text, err := d.load(t, effect)
 	if err != nil {
 		if errors.Is(err, workspace.ErrBinary) {
-			return text, refusal.Newf(refusal.DiffNotApplied, "%s is binary; it can only be written whole.", effect.Path).With("path", effect.Path)
+			return text, refusal.Newf(refusal.DiffNotApplied, "%s is binary; it can only be written whole.", effect.Path).With("path", effect.Path).
+				WithHint(refusal.HintFixArguments).Suggest("Make it anew with execute_command, or choose another file.")
 		}
 		return text, err
 	}
@@ -304,7 +309,7 @@ func shortDiff(f hooks.FileOutcome) string {
 	if errBefore != nil || errAfter != nil {
 		return ""
 	}
-	diff := edit.UnifiedHunks(f.Path, f.Path, before.String, after.String, f.Hunks, 3)
+	diff := workspace.Shown(edit.UnifiedHunks(f.Path, f.Path, before.String, after.String, f.Hunks, 3))
 	if len(diff) > 8<<10 {
 		return ""
 	}

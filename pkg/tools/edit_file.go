@@ -3,7 +3,6 @@ package tools
 import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 type editArgs struct {
@@ -30,14 +29,14 @@ func editFile(d *Deps, name string) hooks.Tool {
 	}
 	return &fileTool[editArgs]{
 		deps: d, spec: spec, args: &arguments{name: name, source: spec.InputSchema}, knowledge: hooks.KnowsBySearch,
-		plan: func(effect *hooks.FileEffect, before workspace.Text, a editArgs) (string, []string, error) {
+		plan: func(effect *hooks.FileEffect, before string, a editArgs) (string, []string, error) {
 			expected := a.ExpectedReplacements
 			if expected == 0 {
 				expected = 1
 			}
-			result, err := edit.Replace(before.String, a.OldString, a.NewString, expected, a.ReplaceAll)
+			result, err := edit.Replace(before, a.OldString, a.NewString, expected, a.ReplaceAll)
 			if err != nil {
-				return "", nil, matchProblem(effect.Path, effect.BeforeHash, err)
+				return "", nil, replaceAdvice.refuse(effect.Path, effect.BeforeHash, err)
 			}
 			return result.Text, result.Notes, nil
 		},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -19,9 +18,9 @@ type fileTool[A fileArguments] struct {
 	deps *Deps
 	spec hooks.Spec
 	args *arguments
-	// plan computes the new content. It gets the decoded content, or the zero
-	// Text where the file does not exist.
-	plan      func(effect *hooks.FileEffect, before workspace.Text, args A) (after string, notes []string, err error)
+	// plan computes the new content. It gets the content as agents are shown it,
+	// which is empty where the file does not exist.
+	plan      func(effect *hooks.FileEffect, before string, args A) (after string, notes []string, err error)
 	knowledge hooks.Knowledge
 }
 
@@ -57,7 +56,8 @@ func (t *fileTool[A]) Targets(_ context.Context, call *hooks.Call, raw json.RawM
 		parsed, err := workspace.ParseHash(hash)
 		if err != nil {
 			c.Close()
-			return nil, refusal.Newf(refusal.InvalidArguments, "expected_content_hash: %v.", err)
+			return nil, refusal.Newf(refusal.InvalidArguments, "expected_content_hash: %v.", err).
+				Suggest("Pass the content_hash that read_file gave, or leave expected_content_hash out.")
 		}
 		c.effect.ExpectedHash = string(parsed)
 	}
@@ -88,17 +88,13 @@ func (c *fileCall[A]) Plan(context.Context) (hooks.Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, notes, err := c.tool.plan(c.effect, before, c.args)
+	written, notes, err := c.tool.plan(c.effect, workspace.Shown(before.String), c.args)
 	if err != nil {
 		return nil, err
 	}
-	encoded, err := before.Encode(after)
+	after, encoded, err := c.tool.deps.encode(c.effect, before, written)
 	if err != nil {
-		return nil, refusal.Newf(refusal.InvalidArguments, "%s is %s, which cannot hold the new content: %v.", c.effect.Path, before.Encoding, err).
-			With("path", c.effect.Path).With("encoding", string(before.Encoding))
-	}
-	if int64(len(encoded)) > c.tool.deps.FileLimit {
-		return nil, tooLarge(c.effect.Path, c.tool.deps.FileLimit)
+		return nil, err
 	}
 	setAfter(c.effect, before, after, encoded)
 	planned := &changes{deps: c.tool.deps, call: c.call, notes: notes, render: renderOne}
@@ -127,33 +123,4 @@ func (c *fileCall[A]) load() (workspace.Text, error) {
 		return text, nil
 	}
 	return text, err
-}
-
-func tooLarge(path string, limit int64) *refusal.Refusal {
-	return refusal.Newf(refusal.TooLarge, "The new content of %s is larger than the limit for files (limits.file_size, %d bytes).", path, limit).With("path", path)
-}
-
-// matchProblem turns a text that does not match into its refusal, with every
-// failed block.
-func matchProblem(path, hash string, err error) error {
-	var syntax *edit.SyntaxError
-	if errors.As(err, &syntax) {
-		return refusal.Newf(refusal.DiffNotApplied, "The diff for %s cannot be read: %v. Nothing was changed.", path, err).
-			With("path", path).WithHint(refusal.HintFixArguments).
-			Suggest("Mend the diff at the line that the message names.")
-	}
-	code := refusal.DiffNotApplied
-	if errors.Is(err, edit.ErrAmbiguous) {
-		code = refusal.AmbiguousMatch
-	}
-	r := refusal.Newf(code, "%s: %v. Nothing was changed.", path, err).With("path", path).With("content_hash", hash)
-	var match *edit.MatchError
-	var replace *edit.ReplaceError
-	switch {
-	case errors.As(err, &match):
-		r = r.With("failed_blocks", match.Blocks)
-	case errors.As(err, &replace):
-		r = r.With("found", replace.Found).With("lines", replace.Lines).With("surroundings", replace.Surroundings)
-	}
-	return r
 }

@@ -35,7 +35,7 @@ func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
 	if f.conflict != nil {
 		return workspace.Change{}, nil, f.conflict
 	}
-	now := patchState{text: original.String, exists: exists}
+	now := patchState{text: workspace.Shown(original.String), exists: exists}
 	for _, s := range f.sections {
 		if now, err = f.apply(s, now, d.Match); err != nil {
 			return workspace.Change{}, nil, err
@@ -89,7 +89,7 @@ func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (pa
 	}
 	result, err := s.Apply(now.text, opt)
 	if err != nil {
-		return now, matchProblem(path, f.effect.BeforeHash, err)
+		return now, patchAdvice.refuse(path, f.effect.BeforeHash, err)
 	}
 	for _, n := range result.Notes {
 		now.notes = append(now.notes, path+": "+n)
@@ -104,7 +104,8 @@ func (f *patchFile) settle(d *Deps, original workspace.Text, existed bool, now p
 	moves := f.to != nil && effect.To != effect.Path
 	switch {
 	case !now.exists && !existed:
-		return change, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path)
+		return change, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path).
+			With("path", effect.Path).Suggest("Leave both sections out of the patch.")
 	case !now.exists:
 		effect.Kind, effect.To, effect.Knowledge = hooks.Delete, "", hooks.KnowsNothing
 		effect.Hunks = edit.Hunks(original.String, "")
@@ -135,18 +136,15 @@ func (f *patchFile) settle(d *Deps, original workspace.Text, existed bool, now p
 // encode gives the change its content. One that is only moved keeps its bytes.
 func (f *patchFile) encode(d *Deps, original workspace.Text, existed bool, now patchState, change *workspace.Change) error {
 	effect := f.effect
-	if existed && now.text == original.String {
+	if existed && now.text == workspace.Shown(original.String) {
 		effect.After, effect.AfterHash = effect.Before, effect.BeforeHash
 		return nil
 	}
-	encoded, err := original.Encode(now.text)
+	text, encoded, err := d.encode(effect, original, now.text)
 	if err != nil {
-		return refusal.Newf(refusal.InvalidArguments, "%s is %s, which cannot hold the new content: %v.", effect.Path, original.Encoding, err).With("path", effect.Path)
+		return err
 	}
-	if int64(len(encoded)) > d.FileLimit {
-		return tooLarge(effect.Path, d.FileLimit)
-	}
-	setAfter(effect, original, now.text, encoded)
+	setAfter(effect, original, text, encoded)
 	change.After = encoded
 	return nil
 }

@@ -56,6 +56,7 @@ func readFile(d *Deps) hooks.Tool {
 			"truncated":    flag("Whether lines are missing before or behind."),
 			"encoding":     text("utf-8, utf-16le, utf-16be, latin-1, windows-1252, or binary."),
 			"line_ending":  text("lf, crlf, cr, mixed or none."),
+			"broken_bytes": number("Bytes of the file that are not of its encoding, shown as \uFFFD; an edit keeps them.", 1),
 			"mime_type":    text("Of an image or other binary file."),
 			"size":         number("Bytes of a binary file.", 0),
 		})),
@@ -99,6 +100,7 @@ type readView struct {
 	Truncated   bool   `json:"truncated"`
 	Encoding    string `json:"encoding"`
 	LineEnding  string `json:"line_ending"`
+	BrokenBytes int    `json:"broken_bytes,omitempty"`
 	MIMEType    string `json:"mime_type,omitempty"`
 	Size        int    `json:"size,omitempty"`
 
@@ -132,8 +134,9 @@ func (c *readCall) Plan(context.Context) (hooks.Planned, error) {
 		return nil, err
 	}
 	c.tool.deps.Fresh.Remember(string(content.Hash), content.Bytes)
+	c.view.BrokenBytes = decoded.Broken
 	c.view.Encoding, c.view.LineEnding = string(decoded.Encoding), string(decoded.LineEnding)
-	return c, c.slice(decoded.String)
+	return c, c.slice(workspace.Shown(decoded.String))
 }
 
 // unread says why there is nothing to read. That a file is gone is seen as well: whoever knew it can make it anew.
@@ -221,6 +224,9 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n[content_hash: %s]\n[lines %d-%d of %d, %s, %s]\n", v.Path, v.ContentHash, v.StartLine, v.EndLine, v.TotalLines, v.Encoding, v.LineEnding)
+	if v.BrokenBytes > 0 {
+		fmt.Fprintf(&b, "[%d bytes are not UTF-8 and shown as \uFFFD; lines that you leave alone keep them]\n", v.BrokenBytes)
+	}
 	b.WriteString(edit.Numbered(bare(v.lines), max(v.StartLine, 1)))
 	switch {
 	case v.cut:

@@ -153,7 +153,7 @@ func linesOf(e workspace.Entry) ([]string, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return edit.Lines(decoded.String), true
+	return edit.Lines(workspace.Shown(decoded.String)), true
 }
 
 func clipLine(line string) string {

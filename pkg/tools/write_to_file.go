@@ -1,11 +1,6 @@
 package tools
 
-import (
-	"strings"
-
-	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
-)
+import "github.com/intentgov/orchestra-mcp/pkg/hooks"
 
 type writeArgs struct {
 	fileArgs
@@ -27,13 +22,6 @@ func writeToFile(d *Deps) hooks.Tool {
 	}
 	return &fileTool[writeArgs]{
 		deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema},
-		plan: func(_ *hooks.FileEffect, before workspace.Text, a writeArgs) (string, []string, error) {
-			if before.BOM {
-				// The file's own mark is put before the content; one that the
-				// agent wrote means the same one.
-				return strings.TrimPrefix(a.Content, "\ufeff"), nil, nil
-			}
-			return a.Content, nil, nil
-		},
+		plan: func(_ *hooks.FileEffect, _ string, a writeArgs) (string, []string, error) { return a.Content, nil, nil },
 	}
 }

@@ -39,19 +39,23 @@ const (
 // Text is a decoded file and what its author chose. The zero value describes a new file: UTF-8, no byte order
 // mark.
 type Text struct {
-	String       string // line endings as they are in the file, without the byte order mark
-	Encoding     Encoding
-	BOM          bool
+	String   string // line endings as they are in the file, without the byte order mark
+	Encoding Encoding
+	BOM      bool
+	// Broken is how many bytes of a UTF-8 file are not UTF-8. In String a
+	// character of a private range stands for each, which Shown makes readable.
+	Broken       int
 	LineEnding   LineEnding
 	FinalNewline bool
 }
 
 // Decode detects the encoding of b and decodes it. For every b that it accepts, Encode of the result's String
 // is b again. The order: a byte order mark; UTF-8 without NUL; UTF-16 without a mark, if half of its bytes are
-// NUL on one side as in Western text; binary if there is a NUL or too many other control characters; else
-// Windows-1252 if a byte from 0x80 to 0x9F occurs, else Latin-1. It returns ErrBinary for what is not text.
+// NUL on one side as in Western text; binary if there is a NUL or too many other control characters; UTF-8 with
+// broken bytes, if at least as many characters are sound and not ASCII; else Windows-1252 if a byte from 0x80 to
+// 0x9F occurs, else Latin-1. It returns ErrBinary for what is not text.
 func Decode(b []byte) (Text, error) {
-	for _, detect := range []func([]byte) (Text, bool){markedUTF8, markedUTF16, plainUTF8, unmarkedUTF16, singleByte} {
+	for _, detect := range []func([]byte) (Text, bool){markedUTF8, markedUTF16, plainUTF8, unmarkedUTF16, brokenUTF8, singleByte} {
 		t, ok := detect(b)
 		if !ok {
 			continue
@@ -80,6 +84,9 @@ func (t Text) Encode(s string) ([]byte, error) {
 		return nil, err
 	}
 	if codec == nil {
+		if t.Broken > 0 {
+			s = restoreBroken(s)
+		}
 		return []byte(mark + s), nil
 	}
 	b, err := codec.NewEncoder().Bytes([]byte(mark + s))
@@ -174,7 +181,7 @@ func unmarkedUTF16(b []byte) (Text, bool) {
 }
 
 func singleByte(b []byte) (Text, bool) {
-	if bytes.IndexByte(b, 0) >= 0 || controls(b)*20 > len(b) {
+	if !mayBeText(b) {
 		return Text{}, false
 	}
 	guess := Latin1
@@ -186,6 +193,8 @@ func singleByte(b []byte) (Text, bool) {
 	s, ok := guess.decode(b)
 	return Text{String: s, Encoding: guess}, ok
 }
+
+func mayBeText(b []byte) bool { return bytes.IndexByte(b, 0) < 0 && controls(b)*20 <= len(b) }
 
 // controls counts control characters that texts do not have.
 func controls(b []byte) (n int) {

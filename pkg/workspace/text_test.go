@@ -25,7 +25,10 @@ func TestDecode(t *testing.T) {
 		{"utf-16be", "\x00h\x00i", workspace.Text{String: "hi", Encoding: workspace.UTF16BE, LineEnding: workspace.NoLineEnding}},
 		{"latin-1", "caf\xe9\n", workspace.Text{String: "café\n", Encoding: workspace.Latin1, LineEnding: workspace.LF, FinalNewline: true}},
 		{"windows-1252", "10 \x80\n", workspace.Text{String: "10 €\n", Encoding: workspace.Windows1252, LineEnding: workspace.LF, FinalNewline: true}},
-		{"mark, then not utf-8", "\xef\xbb\xbf\xe9", workspace.Text{String: "ï»¿é", Encoding: workspace.Latin1, LineEnding: workspace.NoLineEnding}},
+		{"mark, then not utf-8", "\xef\xbb\xbf\xe9", workspace.Text{String: "\U0010fee9", Encoding: workspace.UTF8, BOM: true, Broken: 1, LineEnding: workspace.NoLineEnding}},
+		{"utf-8 with a broken byte", "één \xff\n", workspace.Text{String: "één \U0010feff\n", Encoding: workspace.UTF8, Broken: 1, LineEnding: workspace.LF, FinalNewline: true}},
+		{"utf-8 with a cut character", "één €\xe2\x82", workspace.Text{String: "één €\U0010fee2\U0010fe82", Encoding: workspace.UTF8, Broken: 2, LineEnding: workspace.NoLineEnding}},
+		{"more broken than sound", "é \xe9\xe9\n", workspace.Text{String: "Ã© éé\n", Encoding: workspace.Latin1, LineEnding: workspace.LF, FinalNewline: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := workspace.Decode([]byte(c.in))
@@ -72,7 +75,7 @@ func TestEncodeNamesTheCharacter(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{"", "a\r\n", "\ufeffx", "\xff\xfea\x00", "\xfe\xff\xd8\x00\xdc\x00", "h\x00i\x00", "\x80\x81\xe9", "\xff\xfe\xff\xfe", "\ufeff\ufeff", "a\x00"} {
+	for _, seed := range []string{"", "a\r\n", "\ufeffx", "\xff\xfea\x00", "\xfe\xff\xd8\x00\xdc\x00", "h\x00i\x00", "\x80\x81\xe9", "\xff\xfe\xff\xfe", "\ufeff\ufeff", "a\x00", "é\xff\xfe", "\ufeff\xe9", "éé\xf4\x8f\xba\xff"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -150,7 +150,7 @@ func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byt
 	if errOld != nil || errNow != nil {
 		return quoteWhole(r, path, have, content)
 	}
-	diff := edit.Unified(path, path, old.String, now.String, 3)
+	diff := workspace.Shown(edit.Unified(path, path, old.String, now.String, 3))
 	if len(diff) > quoteLimit || len(diff) > len(content) {
 		return quoteWhole(r, path, have, content)
 	}
@@ -181,7 +181,7 @@ func quoteWhole(r *refusal.Refusal, path, hash string, content []byte) *refusal.
 	if err != nil {
 		return r
 	}
-	return r.With("content", text.String).Deliver(whole(path, hash, text.String)).
+	return r.With("content", workspace.Shown(text.String)).Deliver(whole(path, hash, text.String)).
 		Suggest("The content is in the details and now counts as seen; make the change again on top of it.")
 }
 
