@@ -121,8 +121,8 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 	}{
 		{"Begin", []*cobra.Command{a.newInitCommand(), a.newSetupCommand(), a.newServeCommand(), a.newTrustCommand(), a.newDoctorCommand(), a.newDemoCommand()}},
 		{"Say what agents may do", []*cobra.Command{a.newIntentsCommand(), a.newApprovalsCommand()}},
-		{"See what was done, and take it back", []*cobra.Command{
-			a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newExportCommand(),
+		{"See what happens and was done, and take it back", []*cobra.Command{
+			a.newStatusCommand(), a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newExportCommand(),
 		}},
 		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newClassifyCommand()}},
 		{"Keep the ledger", []*cobra.Command{a.newSealCommand(), a.newLedgerCommand(), a.newGitCommand()}},

@@ -54,5 +54,10 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, o HTTPOpt
 	if err != nil {
 		return err
 	}
+	transport := "http"
+	if o.SSE {
+		transport = "sse"
+	}
+	s.appear(transport, listener.Addr().String())
 	return handler.Serve(ctx, listener)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
@@ -83,6 +84,7 @@ type Server struct {
 	jobs       *command.Jobs
 	abandoned  sync.WaitGroup
 	settlement settlement
+	presence   presenceOf
 	engine     *hooks.Engine
 	judges     []hooks.PreHook // the operator's programs
 	deps       *tools.Deps
@@ -108,6 +110,7 @@ func New(o Options) (*Server, error) {
 		o.UserDir = settings.UserDir(os.Environ())
 	}
 	s := &Server{options: o, log: o.Logger}
+	s.presence.id = presence.NewID()
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -133,6 +136,7 @@ func (s *Server) open() error {
 	s.intents = intent.Open(root).TrustedBy(o.Trusted)
 	s.sessions = session.Open(root, session.Options{
 		Lifetime: o.Settings.Session.Idle, Clock: o.Clock, Logger: s.log, Ended: s.ended,
+		Server: s.presence.id,
 	})
 	s.ledger, err = ledger.Open(root, ledger.Options{
 		Layout: ledger.Layout(o.Settings.Ledger.Layout), Durability: ledgerDurability, SegmentSize: int64(o.Settings.Ledger.SegmentSize),
@@ -272,7 +276,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	return b.ServeStdio(ctx, in, answering{out, s.settleLeft}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
+	first := func() { s.appear("stdio", ""); s.settleLeft() }
+	return b.ServeStdio(ctx, in, answering{out, first}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
 }
 
 // jobsTime bounds what the end of a server waits for commands in the
@@ -289,6 +294,7 @@ func (s *Server) Close() error {
 		errs = append(errs, s.jobs.Close(ctx))
 	}
 	s.settlement.close()
+	s.presence.end()
 	s.abandoned.Wait()
 	if s.maps != nil {
 		s.maps.Close()

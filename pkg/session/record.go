@@ -28,6 +28,7 @@ type selection struct {
 	ClientVersion string    `json:"client_version,omitempty"`
 	ModelID       string    `json:"model_id,omitempty"`
 	Principal     string    `json:"principal,omitempty"`
+	Server        string    `json:"server,omitempty"`
 }
 
 func encodeSelection(sel selection) ([]byte, error) {

@@ -69,7 +69,7 @@ func (sess *Session) selectAgain(c Caller, intentID, class string) error {
 	if class != "" || sel.IntentID != intentID {
 		sel.MutationClass = bounded(class)
 	}
-	sel.IntentID, sel.Ended = intentID, false
+	sel.IntentID, sel.Ended, sel.Server = intentID, false, sess.store.server
 	sel.describe(c)
 	return sess.saveLocked(sel, sess.store.now())
 }
@@ -86,7 +86,7 @@ func (s *Store) start(c Caller, intentID, class string) (*Session, string, error
 	now := s.now()
 	sel := selection{
 		Version: formatVersion, PublicID: publicID, IntentID: intentID, MutationClass: bounded(class),
-		StartedAt: now.UTC(), Principal: principalMark(c.Principal),
+		StartedAt: now.UTC(), Principal: principalMark(c.Principal), Server: s.server,
 	}
 	sel.describe(c)
 	key, _ := digestOf(handle)

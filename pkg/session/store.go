@@ -31,6 +31,7 @@ type Options struct {
 	Clock    func() time.Time // default time.Now
 	Rand     io.Reader        // source of handles and public ids; default crypto/rand
 	Logger   zerolog.Logger   // the zero value is silent
+	Server   string           // names this process in what List gives; "" for none
 	// Ended reports whether an intent is known to be done or blocked; nil: none is. What cannot be
 	// read or does not exist has not ended. It is asked at each use, never under a lock.
 	Ended func(intentID string) bool
@@ -43,6 +44,7 @@ type Store struct {
 	random   io.Reader
 	log      zerolog.Logger
 	endedNow func(intentID string) bool
+	server   string
 
 	disk       *disk
 	background *background
@@ -58,7 +60,7 @@ type Store struct {
 // The workspace must stay open until Close.
 func Open(workspace *os.Root, o Options) *Store {
 	s := &Store{
-		lifetime: o.Lifetime, now: o.Clock, random: o.Rand, log: o.Logger, endedNow: o.Ended,
+		lifetime: o.Lifetime, now: o.Clock, random: o.Rand, log: o.Logger, endedNow: o.Ended, server: o.Server,
 		disk:        newDisk(workspace),
 		loaded:      map[digest]*Session{},
 		connections: map[connectionID]*connection{},

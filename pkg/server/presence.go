@@ -1,0 +1,44 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/intentgov/orchestra-mcp/internal/presence"
+)
+
+// presenceOf is the mark by which `status` finds this process.
+type presenceOf struct {
+	id    string
+	once  sync.Once
+	ready sync.WaitGroup
+	mark  *presence.Mark
+}
+
+// appear marks this process as one that serves a client, in the background: it holds no answer up. In a workspace that
+// is not initialised there is no place for a mark.
+func (s *Server) appear(transport, address string) {
+	s.presence.once.Do(func() {
+		s.presence.ready.Go(func() {
+			state, err := s.workspace.State()
+			if err != nil {
+				return
+			}
+			defer state.Close()
+			s.presence.mark, err = presence.Register(state, presence.Server{
+				ID: s.presence.id, Transport: transport, Address: address, Version: s.options.Version, StartedAt: s.options.Clock().UTC(),
+			})
+			if err == nil && s.options.UserDir != "" {
+				err = presence.Remember(s.options.UserDir, s.workspace.Dir())
+			}
+			if err != nil {
+				s.log.Info().Err(err).Msg("this server is not shown by orchestra-mcp status")
+			}
+		})
+	})
+}
+
+func (p *presenceOf) end() {
+	p.once.Do(func() {})
+	p.ready.Wait()
+	p.mark.Remove()
+}
