@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 )
 
 // maxQuestions bounds the questions that are open at a time on one connection
-// (stdio, SSE), or for one principal (Streamable HTTP).
+// (stdio, SSE), or for one client (Streamable HTTP).
 const maxQuestions = 64
 
 var (
@@ -78,27 +77,19 @@ func (e *elicitor) elicit(ctx context.Context, form Form) (Answer, error) {
 	return reply.answerTo(form)
 }
 
-// wait returns the response to a question. A person can take longer than what
-// is between us and the client leaves a silent connection open.
+// wait returns the response to a question.
 func (e *elicitor) wait(ctx context.Context, q <-chan message) (message, error) {
-	ticker := time.NewTicker(keepAlive)
-	defer ticker.Stop()
-	for {
-		select {
-		case reply, answered := <-q:
-			if !answered {
-				return message{}, ErrCannotAnswer
-			}
-			return reply, nil
-		case <-ticker.C:
-			e.to.stayOpen()
-			continue
-		case <-ctx.Done():
-		case <-e.flight.Done():
-		case <-e.over:
+	select {
+	case reply, answered := <-q:
+		if !answered {
+			return message{}, ErrCannotAnswer
 		}
-		return message{}, e.ended(ctx)
+		return reply, nil
+	case <-ctx.Done():
+	case <-e.flight.Done():
+	case <-e.over:
 	}
+	return message{}, e.ended(ctx)
 }
 
 // ended tells why there is nothing to wait for.

@@ -226,11 +226,6 @@ func TestLeavingWhileAsked(t *testing.T) {
 			t.Error("the call still waits")
 		}
 	})
-	t.Run("response closed", func(t *testing.T) {
-		d, _, ended := begin(t, duplexHTTP)
-		d.leave()
-		receive(t, ended, cancelled)
-	})
 	t.Run("session deleted", func(t *testing.T) {
 		h, ended := newHandler(t), make(chan string, 1)
 		h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {

@@ -124,10 +124,18 @@ func tool(name string) mcpbridge.Tool {
 
 func newServer(t testing.TB, h mcpbridge.ToolHandler) *mcpbridge.Server {
 	t.Helper()
+	s, err := mcpbridge.New(bridgeConfig(h))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func bridgeConfig(h mcpbridge.ToolHandler) mcpbridge.Config {
 	echoTool := tool("echo")
 	echoTool.ReadOnly, echoTool.Idempotent = true, true
 	echoTool.OutputSchema = json.RawMessage(`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`)
-	s, err := mcpbridge.New(mcpbridge.Config{
+	return mcpbridge.Config{
 		Name: "bridge-test", Title: "Bridge", Version: "1.2.3",
 		Instructions: func() string { return "Select an intent first." },
 		Tools: []mcpbridge.Tool{tool("whoami"), echoTool, tool("refuse"), tool("wait"), tool("panics"),
@@ -165,12 +173,13 @@ func newServer(t testing.TB, h mcpbridge.ToolHandler) *mcpbridge.Server {
 			}
 			return values, nil
 		},
+		Agent: func(arguments json.RawMessage) string {
+			var a struct{ Session string }
+			_ = json.Unmarshal(arguments, &a)
+			return a.Session
+		},
 		Logger: zerolog.Nop(),
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return s
 }
 
 // stdio is a client on the other end of ServeStdio.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 var errPanicked = errors.New("internal error: the server's handler failed; its log says more")
@@ -21,8 +22,9 @@ type sink interface {
 	// request sends a request of ours, or takes it back, and tells whether
 	// that was written.
 	request(message []byte) bool
-	// stayOpen is called while nothing is sent for long.
-	stayOpen()
+	// fragile tells whether closing what carries the answer ends the request,
+	// and nothing can bring the answer back.
+	fragile() bool
 }
 
 // pendingCall is a tool call from its arrival to its end.
@@ -48,8 +50,9 @@ func (s *Server) arrive(r *request, to sink, f *flight, held place, asking *elic
 			failure = errorf(codeInternal, "%v", errPanicked)
 		}
 	}()
-	r.call.progress = &progress{token: r.token, to: to, last: math.Inf(-1)}
+	r.call.progress = newProgress(r.token, to)
 	r.call.call.Progress = r.call.progress.report
+	r.call.call.Fragile = to.fragile()
 	r.call.call.Behind = func(wait func()) { held.parked(f.ctx, wait) }
 	r.call.call.Aside = func(wait func()) error { return held.aside(f.ctx, wait) }
 	if asking != nil {
@@ -85,14 +88,36 @@ func (s *Server) logPanic(value any, where string) {
 		Str("stack", string(debug.Stack())).Msg("a handler panicked")
 }
 
-// progress sends a call's progress notifications.
+// progress sends a call's progress notifications. Clients give up on a call
+// that shows none for long, however alive the connection is, so one that is
+// silent gets some.
 type progress struct {
-	token json.RawMessage
+	token json.RawMessage // nil: the client asked for none
 	to    sink
+	began time.Time
 
 	mu      sync.Mutex
+	beat    *time.Timer
 	stopped bool
 	last    float64
+	total   float64
+}
+
+func newProgress(token json.RawMessage, to sink) *progress {
+	p := &progress{token: token, to: to, last: math.Inf(-1), began: time.Now()}
+	if token != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.beat = time.AfterFunc(keepAlive, p.stillRuns)
+	}
+	return p
+}
+
+// stillRuns repeats how far the call is.
+func (p *progress) stillRuns() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.send(fmt.Sprintf("still running after %v", time.Since(p.began).Round(time.Second)), max(p.last, 0), p.total)
 }
 
 type progressParams struct {
@@ -108,13 +133,18 @@ func (p *progress) report(message string, done, total float64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.send(message, done, total)
+}
+
+func (p *progress) send(message string, done, total float64) {
 	if p.stopped {
 		return
 	}
 	if done <= p.last {
 		done = math.Nextafter(p.last, math.Inf(1))
 	}
-	p.last = done
+	p.last, p.total = done, total
+	p.beat.Reset(keepAlive)
 	p.to.notify(encodeNotification("notifications/progress", progressParams{p.token, done, total, message}))
 }
 
@@ -123,4 +153,7 @@ func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopped = true
+	if p.beat != nil {
+		p.beat.Stop()
+	}
 }

@@ -112,7 +112,7 @@ func (c *conn) begin(r *request, size int) *rpcError {
 	if r.method == "ping" {
 		// Answered at once, so that a ping tells that the server is there
 		// however much is in flight.
-		answer := c.server.serve(f.ctx, r, to)
+		answer := c.server.serve(f.ctx, r)
 		c.peer.end(r, f)
 		c.send(answer)
 		return nil
@@ -130,7 +130,7 @@ func (c *conn) begin(r *request, size int) *rpcError {
 		c.peer.end(r, f)
 		return errorf(codeBusy, "too much is in flight on this connection; wait for answers, then send it again")
 	}
-	held := place{p, size}
+	held := place{pool: p, size: size}
 	if failure := c.server.arrive(r, to, f, held, newElicitor(r, c.peer, to, f, held)); failure != nil {
 		c.peer.end(r, f)
 		held.release()
@@ -138,7 +138,7 @@ func (c *conn) begin(r *request, size int) *rpcError {
 	}
 	j := p.start(func() {
 		defer held.release()
-		answer := c.server.serve(f.ctx, r, to)
+		answer := c.server.serve(f.ctx, r)
 		if c.peer.end(r, f) {
 			c.send(answer)
 		}
@@ -200,9 +200,9 @@ func (s connSink) notify(notification []byte) {
 
 func (s connSink) carriesRequests() bool { return true }
 
-// stayOpen: standard streams do not close by themselves, and an SSE stream has
-// comments of its own.
-func (s connSink) stayOpen() {}
+// fragile: a connection that ends takes all of its calls with it, whenever
+// they end.
+func (s connSink) fragile() bool { return false }
 
 func (s connSink) request(message []byte) bool {
 	s.c.send(message)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -35,14 +36,19 @@ type HTTPOptions struct {
 	// MaxBody is the longest request body; 0 means 16 MiB. What one principal
 	// has in flight holds at most four times that.
 	MaxBody int64
-	// RequestsPerSecond and Burst limit each principal; 0 means 100 and 400.
+	// RequestsPerSecond and Burst limit each client: a protocol session, or a
+	// connection without one. 0 means 100 and 400. All clients of one principal
+	// together have ten times that.
 	RequestsPerSecond float64
 	Burst             int
-	// MaxInFlight bounds the requests of one principal that have no answer
-	// yet; 0 means 64.
+	// MaxInFlight bounds the requests of one client that have no answer yet; 0
+	// means 64. All clients of one principal together have four times that, and
+	// each at most as much as it leaves free.
 	MaxInFlight int
 	// MaxSessions bounds the protocol sessions and SSE streams of one
-	// principal; 0 means 64. The session that was idle longest makes room.
+	// principal; 0 means 256. A session that never asked for anything makes
+	// room, else the one idle longest. One with a call, a stream or a command
+	// never does; where all have, no further one is opened.
 	MaxSessions int
 	// SessionIdle is how long a protocol session lives without a request; 0
 	// means 24 hours.
@@ -59,7 +65,7 @@ const (
 	defaultRate        = 100
 	defaultBurst       = 400
 	defaultMaxInFlight = 64
-	defaultMaxSessions = 64
+	defaultMaxSessions = 256
 	defaultSessionIdle = 24 * time.Hour
 	defaultReadTimeout = 5 * time.Second
 	defaultConnections = 1024
@@ -68,8 +74,12 @@ const (
 	bodyRate = 64 << 10
 	// writeTimeout is how long a client may leave what was sent unread.
 	writeTimeout = 30 * time.Second
-	// keepAlive is how often a silent stream gets a comment.
+	// keepAlive is how often a silent stream gets a comment, and a client that
+	// asked for progress hears that its call runs. Clients give up on what is
+	// silent after 60 seconds and more.
 	keepAlive = 25 * time.Second
+	// resumeTime is how long a lost stream can be resumed, and its call goes on.
+	resumeTime = 5 * time.Minute
 )
 
 func (o HTTPOptions) withDefaults() HTTPOptions {
@@ -128,6 +138,9 @@ type HTTPHandler struct {
 	calls, streams       context.Context
 	stopCalls, endStream context.CancelFunc
 	closing              sync.Once
+	// running has a place for each request that runs; calls can outlive the
+	// connection that brought them.
+	running *pool
 }
 
 var _ http.Handler = (*HTTPHandler)(nil)
@@ -139,9 +152,10 @@ func (s *Server) HTTPHandler(options HTTPOptions) (*HTTPHandler, error) {
 		return nil, errors.New("mcpbridge: HTTP needs HTTPOptions.Authenticate; use StaticToken for a fixed token")
 	}
 	h := &HTTPHandler{server: s, options: options.withDefaults()}
-	h.sessions = newSessionTable(h.options.MaxSessions, h.options.SessionIdle, s.disconnected)
+	h.sessions = newSessionTable(h.options.MaxSessions, h.options.SessionIdle, s.disconnected, s.config.Busy)
 	h.quotas = newQuotaTable(h.options)
 	h.conns = newConnTable(h.options.MaxConnections)
+	h.running = newPool(poolLimit{reserved: math.MaxInt, bytes: math.MaxInt})
 	h.calls, h.stopCalls = context.WithCancel(context.Background())
 	h.streams, h.endStream = context.WithCancel(context.Background())
 	return h, nil

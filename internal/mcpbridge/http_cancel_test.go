@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,8 +76,8 @@ func TestClosingTheResponseCancels(t *testing.T) {
 		leave()
 		receive(t, ended, `{"era":2}`)
 	})
-	t.Run("initialize era", func(t *testing.T) {
-		leave, _ := w.start(w.request(callLine(1, "wait", `{"era":1}`), session(w.initialize())))
+	t.Run("initialize era, nothing to resume from", func(t *testing.T) {
+		leave, _ := w.start(w.request(callLine(1, "wait", `{"era":1}`), session(w.initialize()), header("Accept", "application/json")))
 		receive(t, running, `{"era":1}`)
 		leave()
 		receive(t, ended, `{"era":1}`)
@@ -118,7 +119,7 @@ func TestCancelIsolation(t *testing.T) {
 	nothing(t, ended)
 	select {
 	case got := <-firstDone:
-		if got.body != "" {
+		if strings.Contains(got.body, "jsonrpc") {
 			t.Errorf("the cancelled call was answered: %s", got.body)
 		}
 	case <-time.After(patience):
@@ -131,19 +132,109 @@ func TestCancelIsolation(t *testing.T) {
 	nothing(t, ended)
 }
 
+// One client may not use up what all clients of a token share, however it
+// sends its calls: another of the same token is served all the same.
 func TestStuckCallsBlockNobodyElse(t *testing.T) {
+	callFor := func(agent, tool string) string { return modernLine(1, tool, `{"session":"`+agent+`"}`) }
+	for name, sender := range map[string]func(w web, agent string) func(tool string) *http.Request{
+		"sessions": func(w web, _ string) func(string) *http.Request {
+			id, number := w.initialize(), 0
+			return func(tool string) *http.Request {
+				number++
+				return w.request(callLine(number, tool, "{}"), session(id))
+			}
+		},
+		"agents of 2026-07-28": func(w web, agent string) func(string) *http.Request {
+			return func(tool string) *http.Request {
+				return w.request(callFor(agent, tool), modern("tools/call", tool))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHandler(t)
+			running, _ := waiting(h)
+			w := startWeb(t, h, mcpbridge.HTTPOptions{MaxInFlight: 3})
+			greedy := func(who string) {
+				send := sender(w, who)
+				for range 3 {
+					w.start(send("wait"))
+					<-running
+				}
+				if got := w.do(send("echo")); got.status != 503 || got.header.Get("Retry-After") == "" {
+					t.Errorf("over the limit of %s: %+v", who, got)
+				}
+			}
+			greedy("first")
+			greedy("second")
+			if got := w.do(sender(w, "third")("echo")); got.status != 200 {
+				t.Errorf("another client of the same token: %+v", got)
+			}
+			if got := w.do(w.request(callFor("x", "echo"), modern("tools/call", "echo"), as(bobToken))); got.status != 200 {
+				t.Errorf("the other principal: %+v", got)
+			}
+		})
+	}
+}
+
+// However many clients of a token take all that they can, one that comes
+// later finds a place.
+func TestClientsLeavePlacesFree(t *testing.T) {
 	h := newHandler(t)
 	running, _ := waiting(h)
-	w := startWeb(t, h, mcpbridge.HTTPOptions{MaxInFlight: 3})
-	for range 3 {
-		w.start(w.request(modernLine(1, "wait", `{}`), modern("tools/call", "wait")))
-		receive(t, running, `{}`)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{MaxInFlight: 8})
+	refused := func(r *http.Request) bool {
+		_, done := w.start(r)
+		select {
+		case <-running:
+			return false
+		case got := <-done:
+			return got.status == 503
+		}
 	}
-	if got := w.do(w.request(modernLine(1, "echo", `{}`), modern("tools/call", "echo"))); got.status != 503 || got.header.Get("Retry-After") == "" {
-		t.Errorf("over the limit: %+v", got)
+	for range 6 {
+		id, number := w.initialize(), 0
+		for {
+			number++
+			if refused(w.request(callLine(number, "wait", "{}"), session(id))) {
+				break
+			}
+		}
+		if number == 1 {
+			t.Fatal("a client got nothing")
+		}
 	}
-	if got := w.do(w.request(modernLine(1, "echo", `{}`), modern("tools/call", "echo"), as(bobToken))); got.status != 200 {
-		t.Errorf("the other principal: %+v", got)
+}
+
+// A hundred clients of one token, each of which does what one does at its
+// start and runs a command, are all served at the same time.
+func TestAHundredClientsOfOneToken(t *testing.T) {
+	h := newHandler(t)
+	running := make(chan string, 100)
+	release := make(chan struct{})
+	h.tools["wait"] = func(context.Context, mcpbridge.Call) mcpbridge.Result {
+		running <- "{}"
+		<-release
+		return mcpbridge.Result{Text: "done"}
+	}
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	var answers []<-chan reply
+	for range 100 {
+		id := w.initialize()
+		for _, body := range []string{initialized, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":2,"method":"prompts/list"}`} {
+			if got := w.do(w.request(body, session(id))); got.status >= 300 {
+				t.Fatalf("%d: %s", got.status, got.body)
+			}
+		}
+		_, done := w.start(w.request(callLine(3, "wait", "{}"), session(id)))
+		receive(t, running, "{}")
+		answers = append(answers, done)
+	}
+	close(release)
+	for _, done := range answers {
+		got := <-done
+		if messages := got.messages(t); got.status != 200 || len(messages) != 1 || messages[0].text(t) != "done" {
+			t.Fatalf("got %+v", got)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (principal s
 		// What is left of the deadline would be taken for the client's leaving.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
-	if !h.quotas.of(principal).rate.Allow() {
+	if !h.quotas.of(principal).allow(h.clientOf(r, principal)) {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many requests; wait a second", http.StatusTooManyRequests)
 		return "", false
@@ -117,7 +117,7 @@ func (h *HTTPHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	header.Set("Connection", "close")
 	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	header.Set("Access-Control-Allow-Headers",
-		"Authorization, Content-Type, Accept, "+strings.Join([]string{headerSession, headerVersion, headerMethod, headerName}, ", "))
+		"Authorization, Content-Type, Accept, "+strings.Join([]string{headerSession, headerVersion, headerMethod, headerName, headerLastEvent}, ", "))
 	w.WriteHeader(http.StatusNoContent)
 	return false
 }
@@ -146,13 +146,12 @@ func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request, q *quota)
 		tooLarge(w)
 		return nil, place{}, false
 	}
-	held = place{q.places, int(r.ContentLength)}
+	held = place{pool: q.places, size: int(r.ContentLength)}
 	if r.ContentLength < 0 {
 		held.size = int(h.options.MaxBody)
 	}
 	if !q.places.reserve(held.size) {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "too much is in flight; wait for answers, then send it again", http.StatusServiceUnavailable)
+		tooMuch(w)
 		return nil, place{}, false
 	}
 	if body, ok = h.readAll(w, r); !ok {

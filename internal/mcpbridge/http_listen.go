@@ -51,15 +51,26 @@ func (h *HTTPHandler) shutdown(server *http.Server) {
 	h.sessions.silence() // no new request is let in, so no answer either
 	patience, cancel := context.WithTimeout(context.Background(), h.options.Drain)
 	defer cancel()
-	if server.Shutdown(patience) == nil {
+	if server.Shutdown(patience) == nil && h.allEnded(patience) {
 		return
 	}
 	h.stopCalls()
 	grace, cancelGrace := context.WithTimeout(context.Background(), drainGrace)
 	defer cancelGrace()
-	if err := server.Shutdown(grace); err != nil {
-		h.server.log.Warn().Err(err).Msg("calls did not end in time at shutdown")
+	if server.Shutdown(grace) != nil || !h.allEnded(grace) {
+		h.server.log.Warn().Msg("calls did not end in time at shutdown")
 		_ = server.Close() // the connections are given up
+	}
+}
+
+// allEnded waits for the calls, which can outlive their connections. No
+// further one begins.
+func (h *HTTPHandler) allEnded(patience context.Context) bool {
+	select {
+	case <-h.running.close():
+		return true
+	case <-patience.Done():
+		return false
 	}
 }
 

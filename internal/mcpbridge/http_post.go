@@ -1,7 +1,7 @@
 package mcpbridge
 
 import (
-	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -12,6 +12,8 @@ const (
 	headerVersion = "Mcp-Protocol-Version"
 	headerMethod  = "Mcp-Method"
 	headerName    = "Mcp-Name"
+
+	headerLastEvent = "Last-Event-Id"
 )
 
 // servePost serves a POST to the MCP endpoint: one message, answered on the
@@ -22,7 +24,9 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principa
 	if !ok {
 		return
 	}
-	defer held.release()
+	held = held.shrink(len(body)) // what is not announced was reserved in full
+	post := &post{h: h, w: w, r: r, quota: q, principal: principal, held: held}
+	defer post.release()
 	m, failure := parseMessage(body)
 	if failure != nil {
 		writeJSON(w, http.StatusBadRequest, encodeError(m.id, failure))
@@ -39,15 +43,43 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principa
 		return
 	}
 	if declared.modern || mcp.IsModernProtocol(r.Header.Get(headerVersion)) {
-		h.postModern(w, r, m, declared, principal, held)
+		post.modern(m, declared)
 		return
 	}
-	h.postLegacy(w, r, m, declared, principal, held)
+	post.legacy(m, declared)
 }
 
-// postModern serves a message of 2026-07-28. There is no session: nothing that
-// is sent here can touch another request, and Mcp-Session-Id is ignored.
-func (h *HTTPHandler) postModern(w http.ResponseWriter, r *http.Request, m message, declared meta, principal string, held place) {
+// post is one POST, with what it holds until it is answered, or until the call
+// that it began has ended.
+type post struct {
+	h         *HTTPHandler
+	w         http.ResponseWriter
+	r         *http.Request
+	quota     *quota
+	principal string
+	held      place
+	session   *session // nil where there is none
+	began     bool     // a call has what is held, and gives it back
+}
+
+// release gives back what no call has taken over.
+func (p *post) release() {
+	if !p.began {
+		p.giveBack()
+	}
+}
+
+func (p *post) giveBack() {
+	p.held.release()
+	if p.session != nil {
+		p.h.sessions.leave(p.session)
+	}
+}
+
+// modern serves a message of 2026-07-28. There is no session: nothing that is
+// sent here can touch another request, and Mcp-Session-Id is ignored.
+func (p *post) modern(m message, declared meta) {
+	w, r := p.w, p.r
 	switch m.kind {
 	case notificationMessage:
 		// The revision defines none for HTTP. Cancelling is closing the
@@ -66,7 +98,7 @@ func (h *HTTPHandler) postModern(w http.ResponseWriter, r *http.Request, m messa
 		writeJSON(w, http.StatusNotFound, encodeError(m.id, errorf(codeMethodNotFound, "%s is not part of revision %s", m.method, declared.version)))
 		return
 	}
-	h.answer(w, r, m, declared, nil, principal, held)
+	p.answer(m, declared)
 }
 
 // checkModernHeaders holds the headers that mirror the body to it: what a
@@ -100,21 +132,23 @@ func checkVersionHeader(header http.Header, declared meta) *rpcError {
 	return nil
 }
 
-// postLegacy serves a message of the initialize era, which belongs to a
-// session that this server opened for this principal.
-func (h *HTTPHandler) postLegacy(w http.ResponseWriter, r *http.Request, m message, declared meta, principal string, held place) {
+// legacy serves a message of the initialize era, which belongs to a session
+// that this server opened for this principal.
+func (p *post) legacy(m message, declared meta) {
+	w, r := p.w, p.r
 	if m.kind == requestMessage && m.method == "initialize" {
-		h.open(w, m, principal)
+		p.h.open(w, m, p.principal)
 		return
 	}
 	if version := r.Header.Get(headerVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
 		writeJSON(w, http.StatusBadRequest, encodeError(m.id, unsupportedVersion(version)))
 		return
 	}
-	s, ok := h.session(w, r, principal)
+	s, ok := p.h.session(w, r, p.principal)
 	if !ok {
 		return
 	}
+	p.session = s
 	switch m.kind {
 	case notificationMessage:
 		if m.method == "notifications/cancelled" {
@@ -125,7 +159,8 @@ func (h *HTTPHandler) postLegacy(w http.ResponseWriter, r *http.Request, m messa
 		s.peer.answered(m)
 		w.WriteHeader(http.StatusAccepted)
 	default:
-		h.answer(w, r, m, declared, s.peer, principal, held)
+		p.h.sessions.works(s)
+		p.answer(m, declared)
 	}
 }
 
@@ -137,11 +172,23 @@ func (h *HTTPHandler) open(w http.ResponseWriter, m message, principal string) {
 		writeJSON(w, http.StatusBadRequest, answer)
 		return
 	}
-	w.Header().Set(headerSession, h.sessions.open(principal, p, nil).id)
+	s, ok := h.sessions.open(principal, p, nil)
+	if !ok {
+		noSession(w, m.id)
+		return
+	}
+	w.Header().Set(headerSession, s.id)
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// session finds the session of a request, or answers it.
+// noSession answers who cannot have a session because all are in use.
+func noSession(w http.ResponseWriter, id json.RawMessage) {
+	w.Header().Set("Retry-After", "1")
+	writeJSON(w, http.StatusServiceUnavailable, encodeError(id, errorf(codeBusy,
+		"every session that this token may have runs a call or a command or has an open stream; end one (DELETE with its %s), or wait until one is idle", headerSession)))
+}
+
+// session finds the session of a request, or answers it. Who gets it leaves it.
 func (h *HTTPHandler) session(w http.ResponseWriter, r *http.Request, principal string) (*session, bool) {
 	ids := r.Header.Values(headerSession)
 	if len(ids) != 1 {
@@ -149,43 +196,103 @@ func (h *HTTPHandler) session(w http.ResponseWriter, r *http.Request, principal 
 		return nil, false
 	}
 	s := h.sessions.use(ids[0], principal)
-	if s == nil || s.conn != nil {
+	if s != nil && s.conn != nil {
+		h.sessions.leave(s)
+		s = nil
+	}
+	if s == nil {
 		http.Error(w, "session not found: send initialize again", http.StatusNotFound)
 		return nil, false
 	}
 	return s, true
 }
 
-// answer runs a request and answers it. The client's leaving cancels it.
-func (h *HTTPHandler) answer(w http.ResponseWriter, r *http.Request, m message, declared meta, from *peer, principal string, held place) {
-	out := newPostStream(w, r)
-	if out == nil {
-		http.Error(w, "not acceptable: accept application/json and text/event-stream", http.StatusNotAcceptable)
+// peer is nil where there is no session.
+func (p *post) peer() *peer {
+	if p.session == nil {
+		return nil
+	}
+	return p.session.peer
+}
+
+// answer runs a request and answers it. A call can go on when this returns.
+func (p *post) answer(m message, declared meta) {
+	to := &line{w: p.w, ended: make(chan struct{})}
+	out := newCallStream(p.r, to)
+	if !out.json && !out.events {
+		http.Error(p.w, "not acceptable: accept application/json and text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	req, failure := h.server.admit(m, declared, from, principal)
-	var f *flight
-	if failure == nil {
-		f, failure = from.begin(r.Context(), req)
+	req, failure := p.h.server.admit(m, declared, p.peer(), p.principal)
+	if failure == nil && !p.join(req) {
+		tooMuch(p.w)
+		return
 	}
 	if failure == nil {
-		stop := context.AfterFunc(h.calls, f.cancel)
-		defer stop()
-		out.wanted = func() bool { return from.wanted(f) }
-		if failure = h.server.arrive(req, out, f, held, newElicitor(req, from, out, f, held)); failure != nil {
-			from.end(req, f)
-		}
+		failure = p.begin(req, out)
 	}
 	if failure != nil {
 		out.finish(failureStatus(failure, declared.modern), encodeError(m.id, failure))
 		return
 	}
-	answer := h.server.serve(f.ctx, req, out)
-	if from.end(req, f) {
-		out.finish(http.StatusOK, answer)
-		return
+	out.attend(p.r, to)
+}
+
+// join counts the request among those of its client.
+func (p *post) join(req *request) (ok bool) {
+	client := p.h.clientOf(p.r, p.principal)
+	if agent := p.h.server.config.Agent; req.caller.Modern && req.call != nil && agent != nil {
+		if name := agent(req.call.call.Arguments); name != "" {
+			client = "agent " + name
+		}
 	}
-	out.finish(http.StatusOK, nil)
+	p.held, ok = p.quota.join(p.held, client)
+	return ok
+}
+
+func tooMuch(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, "too much is in flight; wait for answers, then send it again", http.StatusServiceUnavailable)
+}
+
+// begin starts a request, which gives back what it holds when it has ended.
+func (p *post) begin(req *request, out *callStream) *rpcError {
+	from, server := p.peer(), p.h.server
+	if !p.h.running.reserve(0) {
+		return errorf(codeBusy, "the server is ending")
+	}
+	f, failure := from.begin(p.h.calls, req)
+	if failure != nil {
+		p.h.running.release(0)
+		return failure
+	}
+	out.wanted, out.cancel = func() bool { return from.wanted(f) }, f.cancel
+	if from != nil && req.call != nil && out.events {
+		out.tape = p.quota.tapes.open(out, from, req.caller.ProtocolVersion, req.token != nil)
+	}
+	if failure = server.arrive(req, out, f, p.held, newElicitor(req, from, out, f, p.held)); failure != nil {
+		from.end(req, f)
+		out.tape.forget()
+		p.h.running.release(0)
+		return failure
+	}
+	if req.call != nil {
+		out.open()
+		if out.tape != nil && !out.tape.primes {
+			req.call.progress.report("started", 0, 0) // the event to resume from
+		}
+	}
+	p.began = true
+	go func() {
+		defer p.h.running.release(0)
+		defer p.giveBack()
+		answer := server.serve(f.ctx, req)
+		if !from.end(req, f) {
+			answer = nil
+		}
+		out.finish(http.StatusOK, answer)
+	}()
+	return nil
 }
 
 // failureStatus is the HTTP status of an answer to a request that was not run.
@@ -206,6 +313,7 @@ func (h *HTTPHandler) serveDelete(w http.ResponseWriter, r *http.Request, princi
 	if !ok {
 		return
 	}
+	defer h.sessions.leave(s)
 	h.sessions.end(s)
 	w.WriteHeader(http.StatusNoContent)
 }

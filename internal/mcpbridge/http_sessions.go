@@ -17,6 +17,8 @@ type session struct {
 
 	// Guarded by the table's mutex.
 	lastUsed  time.Time
+	holds     int  // requests that have it, and what they began
+	worked    bool // it has asked for something
 	streaming bool // a GET stream is open
 }
 
@@ -26,79 +28,113 @@ type sessionTable struct {
 	perPrincipal int
 	idle         time.Duration
 	ended        func(*peer)
+	// busy tells of a connection without a call that something runs for it.
+	busy func(connection string) bool
 
 	mu     sync.Mutex
 	closed bool
 	byID   map[string]*session
 }
 
-func newSessionTable(perPrincipal int, idle time.Duration, ended func(*peer)) *sessionTable {
-	return &sessionTable{perPrincipal: perPrincipal, idle: idle, ended: ended, byID: make(map[string]*session)}
+func newSessionTable(perPrincipal int, idle time.Duration, ended func(*peer), busy func(string) bool) *sessionTable {
+	if busy == nil {
+		busy = func(string) bool { return false }
+	}
+	return &sessionTable{perPrincipal: perPrincipal, idle: idle, ended: ended, busy: busy, byID: make(map[string]*session)}
 }
 
-// open adds a session and ends those that it pushes out.
-func (t *sessionTable) open(principal string, p *peer, c *conn) *session {
+// open adds a session, and ends those that have expired and the one that makes
+// room. It is not ok where none can: each has a call, a stream or a command.
+func (t *sessionTable) open(principal string, p *peer, c *conn) (_ *session, ok bool) {
 	s := &session{id: rand.Text(), principal: principal, peer: p, conn: c, done: make(chan struct{}), lastUsed: time.Now()}
-	for _, old := range t.add(s) {
+	pushedOut, ok := t.add(s)
+	for _, old := range pushedOut {
 		t.finish(old)
 	}
-	return s
+	return s, ok
 }
 
-func (t *sessionTable) add(s *session) (pushedOut []*session) {
+func (t *sessionTable) add(s *session) (pushedOut []*session, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	pushedOut = t.expired(s.lastUsed)
-	if oldest := t.surplus(s.principal); oldest != nil {
-		pushedOut = append(pushedOut, oldest)
-	}
-	for _, old := range pushedOut {
-		delete(t.byID, old.id)
-	}
 	if t.closed {
-		return append(pushedOut, s)
+		return []*session{s}, true
 	}
-	t.byID[s.id] = s
-	return pushedOut
-}
-
-func (t *sessionTable) expired(now time.Time) (found []*session) {
-	for _, s := range t.byID {
-		if !s.streaming && s.conn == nil && now.Sub(s.lastUsed) > t.idle {
-			found = append(found, s)
+	for _, old := range t.byID {
+		if !t.inUse(old) && s.lastUsed.Sub(old.lastUsed) > t.idle {
+			pushedOut = append(pushedOut, old)
+			delete(t.byID, old.id)
 		}
 	}
-	return found
+	if count, spare := t.spare(s.principal); count >= t.perPrincipal {
+		if spare == nil {
+			return pushedOut, false
+		}
+		pushedOut = append(pushedOut, spare)
+		delete(t.byID, spare.id)
+	}
+	t.byID[s.id] = s
+	return pushedOut, true
 }
 
-// surplus returns the session that has to make room for a further one.
-func (t *sessionTable) surplus(principal string) (oldest *session) {
-	count := 0
+// inUse tells whether a session has a call, a stream or a command.
+func (t *sessionTable) inUse(s *session) bool {
+	return s.holds > 0 || s.conn != nil || t.busy(s.peer.connection)
+}
+
+// spare counts the sessions of a principal and returns the one to make room
+// for a further one: one that never asked for anything, so that a client that
+// only opens sessions takes none from those that work; else the one idle
+// longest; nil where all are in use.
+func (t *sessionTable) spare(principal string) (count int, spare *session) {
 	for _, s := range t.byID {
 		if s.principal != principal {
 			continue
 		}
 		count++
-		if oldest == nil || s.lastUsed.Before(oldest.lastUsed) {
-			oldest = s
+		sooner := spare == nil || spare.worked && !s.worked || spare.worked == s.worked && s.lastUsed.Before(spare.lastUsed)
+		if sooner && !t.inUse(s) {
+			spare = s
 		}
 	}
-	if count < t.perPrincipal {
-		return nil
-	}
-	return oldest
+	return count, spare
 }
 
-// use returns the session with that id if that principal opened it.
+// has tells whether a principal has a session of that id.
+func (t *sessionTable) has(id, principal string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.byID[id]
+	return s != nil && s.principal == principal
+}
+
+// use returns the session with that id if that principal opened it. Until
+// leave is called it has what the request began, and does not make room.
 func (t *sessionTable) use(id, principal string) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.byID[id]
-	if s == nil || s.principal != principal || time.Since(s.lastUsed) > t.idle {
+	if s == nil || s.principal != principal || !t.inUse(s) && time.Since(s.lastUsed) > t.idle {
 		return nil
 	}
 	s.lastUsed = time.Now()
+	s.holds++
 	return s
+}
+
+// leave says that nothing of a request is left.
+func (t *sessionTable) leave(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.holds--
+	s.lastUsed = time.Now()
+}
+
+// works notes that a session has asked for something.
+func (t *sessionTable) works(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.worked = true
 }
 
 // stream marks the session's one GET stream as open.
@@ -116,7 +152,6 @@ func (t *sessionTable) streamEnded(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.streaming = false
-	s.lastUsed = time.Now()
 }
 
 // end ends a session, once.

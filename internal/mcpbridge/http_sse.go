@@ -13,9 +13,14 @@ func (h *HTTPHandler) serveSSE(w http.ResponseWriter, r *http.Request, principal
 		return
 	}
 	c := h.server.newConn(h.calls, principal, heldMessages*int(h.options.MaxBody), func(message []byte) error {
-		return writeEvent(w, "message", message)
+		return writeEvent(w, "", "message", message)
 	})
-	s := h.sessions.open(principal, c.peer, c)
+	s, ok := h.sessions.open(principal, c.peer, c)
+	if !ok {
+		c.cancel()
+		noSession(w, nil)
+		return
+	}
 	defer h.endSSE(s)
 	startEvents(w)
 	endpoint := "/message?sessionId=" + url.QueryEscape(s.id)
@@ -28,7 +33,7 @@ func (h *HTTPHandler) serveSSE(w http.ResponseWriter, r *http.Request, principal
 func (h *HTTPHandler) announce(c *conn, w http.ResponseWriter, endpoint string) error {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
-	return writeEvent(w, "endpoint", []byte(endpoint))
+	return writeEvent(w, "", "endpoint", []byte(endpoint))
 }
 
 // endSSE ends a stream with all that was in flight on it. The response writer
@@ -55,6 +60,9 @@ func (h *HTTPHandler) serveMessage(w http.ResponseWriter, r *http.Request, princ
 	}
 	defer held.release()
 	s := h.sessions.use(r.URL.Query().Get("sessionId"), principal)
+	if s != nil {
+		defer h.sessions.leave(s)
+	}
 	if s == nil || s.conn == nil {
 		http.Error(w, "session not found: open /sse again", http.StatusNotFound)
 		return

@@ -2,6 +2,7 @@ package mcpbridge
 
 import (
 	"bytes"
+	"fmt"
 	"mime"
 	"net/http"
 	"strings"
@@ -31,10 +32,13 @@ func startEvents(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// writeEvent writes one event and flushes it. data is JSON as encoding/json
-// writes it, so it has no newline.
-func writeEvent(w http.ResponseWriter, event string, data []byte) error {
+// writeEvent writes one event, with an id unless that is "", and flushes it.
+// data is JSON as encoding/json writes it, so it has no newline.
+func writeEvent(w http.ResponseWriter, id, event string, data []byte) error {
 	var b bytes.Buffer
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
 	b.WriteString("event: " + event + "\ndata: ")
 	b.Write(data)
 	b.WriteString("\n\n")
@@ -56,93 +60,6 @@ func writeNow(w http.ResponseWriter, data []byte) error {
 	return nil
 }
 
-// postStream is the response to one POST: a single JSON object, or an event
-// stream from the first notification or question on.
-type postStream struct {
-	w      http.ResponseWriter
-	events bool        // the client takes event streams
-	json   bool        // the client takes JSON
-	wanted func() bool // nil: always
-
-	mu      sync.Mutex
-	started bool // as an event stream
-	over    bool
-}
-
-// newPostStream returns nil if the client takes neither form.
-func newPostStream(w http.ResponseWriter, r *http.Request) *postStream {
-	s := &postStream{w: w, json: accepts(r, "application/json"), events: accepts(r, "text/event-stream")}
-	if !s.json && !s.events {
-		return nil
-	}
-	return s
-}
-
-func (s *postStream) notify(notification []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over || !s.events || (s.wanted != nil && !s.wanted()) {
-		return
-	}
-	s.begin()
-	if err := writeEvent(s.w, "message", notification); err != nil {
-		s.over = true
-	}
-}
-
-// carriesRequests: a client that takes a JSON object only gets the answer.
-func (s *postStream) carriesRequests() bool { return s.events }
-
-func (s *postStream) request(message []byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over {
-		return false
-	}
-	s.begin()
-	if err := writeEvent(s.w, "message", message); err != nil {
-		s.over = true
-	}
-	return !s.over
-}
-
-func (s *postStream) stayOpen() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.started && !s.over && writeNow(s.w, []byte(comment)) != nil {
-		s.over = true
-	}
-}
-
-func (s *postStream) begin() {
-	if !s.started {
-		s.started = true
-		startEvents(s.w)
-	}
-}
-
-// finish sends the answer; nil means that the client wants none.
-func (s *postStream) finish(status int, answer []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over {
-		return
-	}
-	s.over = true
-	switch {
-	case answer == nil && !s.started:
-		s.w.WriteHeader(http.StatusAccepted)
-	case answer == nil:
-	case s.started || !s.json:
-		s.begin()
-		_ = writeEvent(s.w, "message", answer) // as in writeJSON
-	default:
-		_ = http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(writeTimeout))
-		writeJSON(s.w, status, answer)
-		_ = http.NewResponseController(s.w).SetWriteDeadline(time.Time{})
-	}
-}
-
 // accepts tells whether the Accept headers, if any, admit a media type.
 func accepts(r *http.Request, mediaType string) bool {
 	values := r.Header.Values("Accept")
@@ -162,8 +79,19 @@ func accepts(r *http.Request, mediaType string) bool {
 	return false
 }
 
-// serveStream serves the GET stream of an initialize-era session. Nothing is
-// sent on it yet but comments that keep it open.
+// namesType tells whether the Accept headers name a media type itself.
+func namesType(r *http.Request, mediaType string) bool {
+	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		if got, parameters, err := mime.ParseMediaType(strings.TrimSpace(part)); err == nil && got == mediaType && parameters["q"] != "0" {
+			return true
+		}
+	}
+	return false
+}
+
+// serveStream serves a GET of an initialize-era session: with a Last-Event-ID
+// it goes on with the stream of a call; without one it is the session's own
+// stream, on which nothing is sent yet but comments that keep it open.
 func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, principal string) {
 	if mcp.IsModernProtocol(r.Header.Get(headerVersion)) {
 		methodNotAllowed(w, "POST")
@@ -177,6 +105,11 @@ func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, princi
 	if !ok {
 		return
 	}
+	defer h.sessions.leave(s)
+	if last := r.Header.Get(headerLastEvent); last != "" {
+		h.resume(w, r, s, last)
+		return
+	}
 	if !h.sessions.stream(s) {
 		http.Error(w, "conflict: this session has a stream already", http.StatusConflict)
 		return
@@ -184,6 +117,18 @@ func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, princi
 	defer h.sessions.streamEnded(s)
 	startEvents(w)
 	h.keepOpen(w, r, s.done, nil)
+}
+
+// resume goes on with a call's stream behind the last event that the client
+// got.
+func (h *HTTPHandler) resume(w http.ResponseWriter, r *http.Request, s *session, last string) {
+	stream, seen := h.quotas.of(s.principal).tapes.find(last, s.peer)
+	if stream == nil {
+		http.Error(w, fmt.Sprintf("gone: no stream of this session can be resumed from that event; one can for %v after it was lost or has ended", resumeTime), http.StatusGone)
+		return
+	}
+	h.sessions.works(s)
+	stream.attend(r, stream.attach(w, seen))
 }
 
 // keepOpen keeps a stream alive until the client leaves, the session ends, or

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
@@ -38,10 +39,19 @@ type web struct {
 
 func startWeb(t testing.TB, h *handler, options mcpbridge.HTTPOptions) web {
 	t.Helper()
+	return startWebWith(t, bridgeConfig(h), options)
+}
+
+func startWebWith(t testing.TB, config mcpbridge.Config, options mcpbridge.HTTPOptions) web {
+	t.Helper()
 	if options.Authenticate == nil {
 		options.Authenticate = authenticate
 	}
-	handler, err := newServer(t, h).HTTPHandler(options)
+	s, err := mcpbridge.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := s.HTTPHandler(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,20 +425,77 @@ func TestLegacySessions(t *testing.T) {
 }
 
 func TestSessionsAreBounded(t *testing.T) {
-	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{MaxSessions: 2})
-	bobs := w.initialize(as(bobToken))
-	oldest := w.initialize()
-	kept := w.initialize()
-	w.initialize()
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{MaxSessions: 3})
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	if got := w.do(w.request(list, session(oldest))); got.status != 404 {
-		t.Errorf("the oldest session answers %d", got.status)
+	use := func(id string, want int, edits ...func(*http.Request)) {
+		t.Helper()
+		if got := w.do(w.request(list, append(edits, session(id))...)); got.status != want {
+			t.Errorf("status %d, want %d", got.status, want)
+		}
 	}
-	if got := w.do(w.request(list, session(kept))); got.status != 200 {
-		t.Errorf("the newer session answers %d", got.status)
+	bobs := w.initialize(as(bobToken))
+	oldest, second := w.initialize(), w.initialize()
+	use(oldest, 200)
+	use(second, 200)
+	var idle string
+	for range 10 { // of who only opens them, each makes room for the next
+		idle = w.initialize()
 	}
-	if got := w.do(w.request(list, session(bobs), as(bobToken))); got.status != 200 {
-		t.Errorf("the other principal's session answers %d", got.status)
+	use(oldest, 200)
+	use(second, 200)
+	use(idle, 200)
+	w.initialize()
+	use(oldest, 404) // idle longest
+	use(second, 200)
+	use(idle, 200)
+	use(bobs, 200, as(bobToken))
+}
+
+// A session that is in use never makes room for another: not while it has a
+// call, also one whose stream was lost, nor a stream, nor a command behind it.
+// Where all are in use, the next is told so.
+func TestSessionsInUseStay(t *testing.T) {
+	h := newHandler(t)
+	running, ended := waiting(h)
+	var busy atomic.Pointer[string]
+	config := bridgeConfig(h)
+	config.Busy = func(connection string) bool { who := busy.Load(); return who != nil && *who == connection }
+	w := startWebWith(t, config, mcpbridge.HTTPOptions{MaxSessions: 4, SSE: true})
+	calling, lost, streaming, behind := w.initialize(), w.initialize(), w.initialize(), w.initialize()
+
+	w.do(w.request(callLine(1, "whoami", "{}"), session(behind)))
+	arrived := h.calls()
+	busy.Store(&arrived[0].Caller.Connection)
+	w.start(w.request(callLine(1, "wait", `{"by":1}`), session(calling)))
+	receive(t, running, `{"by":1}`)
+	stream := w.stream(w.request(callLine(1, "wait", `{"by":2}`), session(lost)))
+	receive(t, running, `{"by":2}`)
+	stream.event(t)
+	stream.leave()
+	own := w.stream(w.request("", method(http.MethodGet), session(streaming), header("Accept", "text/event-stream")))
+	defer own.leave()
+
+	for range 3 {
+		if got := w.do(w.request(initialize)); got.status != 503 || got.header.Get("Mcp-Session-Id") != "" || !strings.Contains(got.body, "DELETE") {
+			t.Errorf("one too many: %+v", got)
+		}
+		if got := w.do(w.request("", path("/sse"), method(http.MethodGet))); got.status != 503 {
+			t.Errorf("one SSE stream too many: %+v", got)
+		}
+	}
+	if got := w.initialize(as(bobToken)); got == "" {
+		t.Error("the other principal got none")
+	}
+	nothing(t, ended)
+	for _, id := range []string{calling, lost, streaming, behind} {
+		if got := w.do(w.request(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, session(id))); got.status != 200 {
+			t.Errorf("a session in use answers %d", got.status)
+		}
+	}
+	busy.Store(nil)
+	w.initialize()
+	if got := w.do(w.request(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, session(behind))); got.status != 404 {
+		t.Errorf("the session whose command has ended answers %d", got.status)
 	}
 }
 

@@ -30,9 +30,13 @@ type pool struct {
 // nothing, running 0, only has places.
 type poolLimit struct {
 	running, reserved, bytes int
+	away                     int // jobs that are away; 0 means maxQuestions
 }
 
 func newPool(limit poolLimit) *pool {
+	if limit.away == 0 {
+		limit.away = maxQuestions
+	}
 	return &pool{limit: limit, idle: make(chan struct{})}
 }
 
@@ -49,6 +53,13 @@ func (p *pool) reserve(size int) bool {
 	return true
 }
 
+// free tells how many places there are for others, and for how many bytes.
+func (p *pool) free() (places, bytes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.limit.reserved - p.reserved, p.limit.bytes - p.bytes
+}
+
 // release gives a place back.
 func (p *pool) release(size int) {
 	p.mu.Lock()
@@ -63,7 +74,7 @@ func (p *pool) release(size int) {
 func (p *pool) leave(size int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away >= maxQuestions || (p.away > 0 && p.awayHeld+size > p.limit.bytes) {
+	if p.away >= p.limit.away || (p.away > 0 && p.awayHeld+size > p.limit.bytes) {
 		return false
 	}
 	p.away++
@@ -216,15 +227,43 @@ func (p *pool) settle() {
 	}
 }
 
-// place is what a message holds in a pool.
+// place is what a message holds in a pool, and of the client's share in it
+// where there is one.
 type place struct {
-	pool *pool
-	size int
+	pool  *pool
+	size  int
+	share *share
 }
 
-func (h place) release()                     { h.pool.release(h.size) }
-func (h place) leave() bool                  { return h.pool.leave(h.size) }
-func (h place) comeBack(ctx context.Context) { h.pool.comeBack(ctx, h.size) }
+func (h place) release() {
+	h.share.release(h.size)
+	h.pool.release(h.size)
+}
+
+// shrink keeps what a message takes of what was reserved for it.
+func (h place) shrink(size int) place {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	h.pool.bytes -= h.size - size
+	h.size = size
+	return h
+}
+
+func (h place) leave() bool {
+	if !h.share.leave(h.size) {
+		return false
+	}
+	if !h.pool.leave(h.size) {
+		h.share.comeBack(h.size)
+		return false
+	}
+	return true
+}
+
+func (h place) comeBack(ctx context.Context) {
+	h.share.comeBack(h.size)
+	h.pool.comeBack(ctx, h.size)
+}
 
 // parked runs wait while the turn is free for others.
 func (h place) parked(ctx context.Context, wait func()) {

@@ -28,6 +28,8 @@ const maxForwarded = 64 << 10
 //
 //   - the task methods, since mcp-go's task tools bypass what its other tools
 //     go through, and "task" in a tool call;
+//   - "subscriptions/listen": mcp-go acknowledges whatever is asked for, and
+//     nothing here would ever be sent;
 //   - "arguments" of a tool call, and the "inputResponses" and "requestState"
 //     of 2026-07-28, which travel past mcp-go to the tool handler: mcp-go would
 //     judge arguments, and pass forged answers on in both eras.
@@ -47,8 +49,6 @@ func servedParams(method string) (names []string, ok bool) {
 		return []string{"uri"}, true
 	case "completion/complete":
 		return []string{"ref", "argument", "context"}, true
-	case "subscriptions/listen":
-		return []string{"notifications"}, true
 	}
 	return nil, false
 }

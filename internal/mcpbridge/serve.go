@@ -10,18 +10,16 @@ import (
 )
 
 // serve runs a request to its end and returns its answer.
-func (s *Server) serve(ctx context.Context, r *request, to sink) []byte {
+func (s *Server) serve(ctx context.Context, r *request) []byte {
 	state := &running{request: r}
-	session := &engineSession{notifications: make(chan mcp.JSONRPCNotification, 1)}
 	ctx = context.WithValue(ctx, runningKey{}, state)
-	answer := s.handle(s.engine.WithContext(ctx, session), r)
+	answer := s.handle(s.engine.WithContext(ctx, new(engineSession)), r)
 	if r.call != nil {
 		// mcp-go may have refused the request on its own.
 		unstarted, cancel := context.WithCancel(ctx)
 		cancel()
 		_, _ = s.finish(unstarted, r.call)
 	}
-	session.flush(to)
 	failure := state.failure
 	if refused, ok := answer.(mcp.JSONRPCError); ok && failure == nil {
 		failure = engineFailure(refused)
@@ -107,10 +105,9 @@ func (s *Server) initialize(ctx context.Context, m message, from *peer, principa
 }
 
 // engineSession is what mcp-go takes for a client's session. Each request has
-// its own, so nothing that mcp-go keeps by session can be shared.
-type engineSession struct {
-	notifications chan mcp.JSONRPCNotification
-}
+// its own, so nothing that mcp-go keeps by session can be shared. What mcp-go
+// would notify of by itself is not sent.
+type engineSession struct{ _ byte }
 
 var _ server.ClientSession = (*engineSession)(nil)
 
@@ -118,20 +115,5 @@ func (e *engineSession) Initialize()       {}
 func (e *engineSession) Initialized() bool { return true }
 func (e *engineSession) SessionID() string { return fmt.Sprintf("%p", e) }
 func (e *engineSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
-	return e.notifications
-}
-
-// flush sends on what mcp-go had to say before the answer: the
-// acknowledgement of subscriptions/listen, which subscribes to nothing here.
-func (e *engineSession) flush(to sink) {
-	for {
-		select {
-		case notification := <-e.notifications:
-			if encoded, err := json.Marshal(notification); err == nil {
-				to.notify(encoded)
-			}
-		default:
-			return
-		}
-	}
+	return nil
 }

@@ -36,6 +36,15 @@ type Config struct {
 	// Disconnected, if not nil, is called when a [Caller.Connection] has ended:
 	// no call will bear it again.
 	Disconnected func(connection string)
+	// Busy, if not nil, tells whether something runs for a [Caller.Connection]
+	// that has no call in flight: an HTTP session that is busy never makes room
+	// for another. It must be quick.
+	Busy func(connection string) bool
+	// Agent, if not nil, tells by the arguments of a call which of the agents
+	// behind one principal makes it, where the protocol does not say (HTTP in
+	// 2026-07-28): none of them may use all that the principal may. "" is an
+	// agent that cannot be told.
+	Agent func(arguments json.RawMessage) string
 	// Logger gets what an operator should know; never what was in a message.
 	Logger zerolog.Logger
 }

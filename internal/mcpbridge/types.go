@@ -73,7 +73,8 @@ type Call struct {
 	// be repeated or miscased: whoever decodes it decides.
 	Arguments json.RawMessage
 	Caller    Caller
-	// Progress tells the client how far the call is. It waits while the client
+	// Progress tells the client how far the call is; while nothing is reported,
+	// it is told now and then that the call still runs. It waits while the client
 	// does not read, may be called concurrently and after the end, and does
 	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that
 	// do not increase are raised a little, as the protocol demands.
@@ -96,6 +97,11 @@ type Call struct {
 	// Behind runs wait, which waits for earlier calls, while others run in the
 	// call's place.
 	Behind func(wait func())
+	// Fragile is true if the call ends when its client closes, or loses, the
+	// response, and nothing can bring the answer back: HTTP in 2026-07-28, and
+	// before where the stream has no event to resume from. What takes long
+	// should then answer before clients give up.
+	Fragile bool
 	// Resumed is what a client of 2026-07-28 sent as its answer to an earlier
 	// [InputRequired]; nil if it sent none. Nothing of it has been verified.
 	Resumed *Resumption

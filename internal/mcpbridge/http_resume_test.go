@@ -1,0 +1,446 @@
+package mcpbridge_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+)
+
+// eventStream is a response that is read event by event.
+type eventStream struct {
+	status int
+	lines  *bufio.Reader
+	leave  func()
+}
+
+// block is one event, or a comment, of a stream.
+type block struct{ id, data, comment string }
+
+// stream sends a request and returns as soon as its response begins.
+func (w web) stream(r *http.Request) *eventStream {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	response, err := http.DefaultClient.Do(r.WithContext(ctx))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	leave := func() { cancel(); response.Body.Close() }
+	w.t.Cleanup(leave)
+	return &eventStream{response.StatusCode, bufio.NewReaderSize(response.Body, 1<<20), leave}
+}
+
+func (s *eventStream) next() (b block, err error) {
+	for {
+		line, err := s.lines.ReadString('\n')
+		if err != nil {
+			return b, err
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "\n":
+			return b, nil
+		case name == "id":
+			b.id = value
+		case name == "data":
+			b.data = value
+		case name == "":
+			b.comment = value
+		}
+	}
+}
+
+// event is the next that is no comment.
+func (s *eventStream) event(t testing.TB) block {
+	t.Helper()
+	for {
+		b, err := s.next()
+		if err != nil {
+			t.Fatalf("the stream ended: %v", err)
+		}
+		if b.comment == "" {
+			return b
+		}
+	}
+}
+
+// rest are all further events, to the end of the stream.
+func (s *eventStream) rest(t testing.TB) (all []block) {
+	t.Helper()
+	for {
+		b, err := s.next()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.comment == "" {
+			all = append(all, b)
+		}
+	}
+}
+
+// resume asks for what came after an event.
+func (w web) resume(id, last string, edits ...func(*http.Request)) *http.Request {
+	return w.request("", append([]func(*http.Request){
+		method(http.MethodGet), session(id), header("Accept", "text/event-stream"), header("Last-Event-ID", last),
+	}, edits...)...)
+}
+
+// told adds a tool that runs until the test lets it end, and says what it is
+// told to say.
+func told(h *handler) (running chan string, say, ended chan string) {
+	running, say, ended = make(chan string, 10), make(chan string), make(chan string, 10)
+	h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		running <- fmt.Sprint(call.Fragile)
+		for {
+			select {
+			case text := <-say:
+				if text == "end" {
+					return mcpbridge.Result{Text: "done"}
+				}
+				call.Progress(text, 0, 0)
+			case <-ctx.Done():
+				ended <- "cancelled"
+				return mcpbridge.Result{Text: "cancelled"}
+			}
+		}
+	}
+	return running, say, ended
+}
+
+// progress is the message of a progress notification.
+func (a answer) progress(t testing.TB) string {
+	t.Helper()
+	var params struct{ Message string }
+	if err := json.Unmarshal(a.Params, &params); err != nil || a.Method != "notifications/progress" {
+		t.Errorf("no progress: %s", a.Raw)
+	}
+	return params.Message
+}
+
+const slowCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait","_meta":{"progressToken":5}}}`
+
+// Whoever takes event streams has one while the call still runs and says
+// nothing.
+func TestTheStreamOpensAtOnce(t *testing.T) {
+	h := newHandler(t)
+	running, say, _ := told(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	old := strings.Replace(initialize, "2025-11-25", "2025-06-18", 1)
+	oldSession := w.do(w.request(old)).header.Get("Mcp-Session-Id")
+	silent := callLine(1, "wait", "{}")
+	for _, test := range []struct {
+		name    string
+		request *http.Request
+		fragile string
+		first   func(block) bool
+	}{
+		{"2025-11-25", w.request(silent, session(w.initialize())), "false", func(b block) bool { return b.id != "" && b.data == "" }},
+		{"2025-06-18", w.request(silent, session(oldSession)), "true", func(b block) bool { return b.id == "" && b.comment != "" }},
+		{"2026-07-28", w.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait")), "true", func(b block) bool { return b.id == "" && b.comment != "" }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := w.stream(test.request)
+			receive(t, running, test.fragile)
+			if b, err := s.next(); err != nil || !test.first(b) {
+				t.Errorf("first came %+v, %v", b, err)
+			}
+			say <- "end"
+			if all := s.rest(t); len(all) != 1 || parseAnswer(t, all[0].data).text(t) != "done" {
+				t.Errorf("then came %+v", all)
+			}
+		})
+	}
+	t.Run("2025-06-18 with progress", func(t *testing.T) {
+		s := w.stream(w.request(slowCall, session(oldSession)))
+		receive(t, running, "false")
+		if b := s.event(t); b.id == "" || parseAnswer(t, b.data).Method != "notifications/progress" {
+			t.Errorf("first came %+v", b)
+		}
+		say <- "end"
+		s.rest(t)
+	})
+	t.Run("who takes anything gets what is simplest", func(t *testing.T) {
+		_, done := w.start(w.request(silent, session(w.initialize()), header("Accept", "*/*")))
+		receive(t, running, "true")
+		say <- "end"
+		if got := <-done; got.header.Get("Content-Type") != "application/json" || got.messages(t)[0].text(t) != "done" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// A call whose connection is lost goes on, and its client gets what it missed,
+// in order and once, however often it loses the connection.
+func TestResume(t *testing.T) {
+	h := newHandler(t)
+	running, say, ended := told(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	s := w.stream(w.request(slowCall, session(id)))
+	receive(t, running, "false")
+	first := s.event(t)
+	say <- "one"
+	one := s.event(t)
+	s.leave()
+	say <- "two"
+	s = w.stream(w.resume(id, one.id))
+	two := s.event(t)
+	if parseAnswer(t, two.data).progress(t) != "two" || two.id == one.id {
+		t.Errorf("got %+v", two)
+	}
+	s.leave()
+	say <- "three"
+	say <- "end"
+	h.waitIdle()
+	want := []string{"three", "done"}
+	for _, from := range []string{two.id, one.id, first.id} { // the answer to a lost answer
+		s = w.stream(w.resume(id, from))
+		var got []string
+		for _, b := range s.rest(t) {
+			if a := parseAnswer(t, b.data); a.Method != "" {
+				got = append(got, a.progress(t))
+			} else {
+				got = append(got, a.text(t))
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("after %s: %v, want %v", from, got, want)
+		}
+		want = append([]string{map[int]string{2: "two", 3: "one"}[len(want)]}, want...)
+	}
+	nothing(t, ended)
+}
+
+// Who asks for a stream again gets it from the connection that has it: the
+// server may not know yet that this one is dead.
+func TestResumeTakesOver(t *testing.T) {
+	h := newHandler(t)
+	running, say, _ := told(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	before := w.stream(w.request(slowCall, session(id)))
+	receive(t, running, "false")
+	first := before.event(t)
+	after := w.stream(w.resume(id, first.id))
+	if got := before.rest(t); len(got) != 0 {
+		t.Errorf("the old connection got %+v", got)
+	}
+	say <- "end"
+	if got := after.rest(t); len(got) != 1 || parseAnswer(t, got[0].data).text(t) != "done" {
+		t.Errorf("the new connection got %+v", got)
+	}
+}
+
+// Only the session that made a call can resume it, and only while it can be.
+func TestResumeIsForItsOwn(t *testing.T) {
+	h := newHandler(t)
+	running, say, ended := told(h)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	id, other, bobs := w.initialize(), w.initialize(), w.initialize(as(bobToken))
+	s := w.stream(w.request(slowCall, session(id)))
+	receive(t, running, "false")
+	first := s.event(t)
+	s.leave()
+	for _, test := range []struct {
+		name string
+		r    *http.Request
+		want int
+	}{
+		{"another principal with the session", w.resume(id, first.id, as(bobToken)), 404},
+		{"another principal with its own", w.resume(bobs, first.id, as(bobToken)), 410},
+		{"another session", w.resume(other, first.id), 410},
+		{"no session", w.resume("", first.id), 400},
+		{"no token", w.resume(id, first.id, header("Authorization", "")), 401},
+		{"an event of nobody", w.resume(id, "zz-1"), 410},
+		{"no event", w.resume(id, "-"), 410},
+		{"2026-07-28", w.resume(id, first.id, header("Mcp-Protocol-Version", "2026-07-28")), 405},
+	} {
+		if got := w.do(test.r); got.status != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got.status, test.want)
+		}
+	}
+	s = w.stream(w.resume(id, first.id))
+	if got := w.do(w.request(cancelLine(7), session(id))); got.status != 202 {
+		t.Errorf("cancelling: %d", got.status)
+	}
+	receive(t, ended, "cancelled")
+	if got := s.rest(t); len(got) != 0 {
+		t.Errorf("a cancelled call was answered: %+v", got)
+	}
+	if got := w.do(w.resume(id, first.id)); got.status != 410 {
+		t.Errorf("a cancelled call is resumed: %d", got.status)
+	}
+	w.start(w.request(slowCall, session(id)))
+	receive(t, running, "false")
+	w.do(w.request("", method(http.MethodDelete), session(id)))
+	receive(t, ended, "cancelled")
+	_ = say
+}
+
+// What is kept for a client is bounded: of a call that runs the last events,
+// of calls that have ended the last.
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	h := newHandler(t)
+	running, say, _ := told(h)
+	h.tools["echo"] = func(context.Context, mcpbridge.Call) mcpbridge.Result {
+		return mcpbridge.Result{Text: strings.Repeat("x", 5<<20)}
+	}
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	s := w.stream(w.request(slowCall, session(id)))
+	receive(t, running, "false")
+	first := s.event(t)
+	s.leave()
+	for range 100 {
+		say <- strings.Repeat("x", 5000)
+	}
+	say <- "end"
+	h.waitIdle()
+	var bytes int
+	got := w.stream(w.resume(id, first.id)).rest(t)
+	for _, b := range got {
+		bytes += len(b.data)
+	}
+	if bytes > 100_000 || len(got) < 5 || parseAnswer(t, got[len(got)-1].data).text(t) != "done" {
+		t.Errorf("%d events of %d bytes", len(got), bytes)
+	}
+	for number := range 4 {
+		s := w.stream(w.request(callLine(number, "echo", "{}"), session(id)))
+		s.rest(t)
+	}
+	if got := w.do(w.resume(id, first.id)); got.status != 410 {
+		t.Errorf("what is older than 16 MiB is kept: %d", got.status)
+	}
+}
+
+// recorded sends a request to a handler in this process, in a bubble of time.
+func recorded(handler http.Handler, r *http.Request) (p *page, leave func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p = &page{header: make(http.Header)}
+	go handler.ServeHTTP(p, r.WithContext(ctx))
+	synctest.Wait()
+	return p, cancel
+}
+
+// A call whose stream nobody resumes ends after five minutes, not before; an
+// answer that nobody came for is kept as long.
+func TestResumingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t)
+		running, say, ended := told(h)
+		handler, err := newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer handler.Close()
+		w := web{t, "http://localhost"}
+		serverSide := func(r *http.Request) *http.Request {
+			made := httptest.NewRequest(r.Method, r.URL.String(), r.Body)
+			made.Header = r.Header
+			return made
+		}
+		opened, _ := recorded(handler, serverSide(w.request(initialize)))
+		id := opened.header.Get("Mcp-Session-Id")
+		begin := func() {
+			_, leave := recorded(handler, serverSide(w.request(slowCall, session(id))))
+			receive(t, running, "false")
+			leave()
+			synctest.Wait()
+		}
+		find := func(event string) (*page, func()) { return recorded(handler, serverSide(w.resume(id, event))) }
+
+		begin()
+		time.Sleep(4 * time.Minute)
+		_, leave := find("1-0")
+		time.Sleep(10 * time.Minute) // connected, it has all the time
+		leave()
+		synctest.Wait()
+		time.Sleep(4 * time.Minute)
+		if len(ended) != 0 {
+			t.Fatal("the call was cancelled in its time")
+		}
+		time.Sleep(time.Minute + time.Second)
+		receive(t, ended, "cancelled")
+		if got, _ := find("1-0"); !strings.Contains(got.String(), "gone") {
+			t.Errorf("after its time: %s", got)
+		}
+
+		begin()
+		say <- "end"
+		synctest.Wait()
+		time.Sleep(4 * time.Minute)
+		if got, _ := find("2-0"); !strings.Contains(got.String(), `"text":"done"`) {
+			t.Errorf("the answer is not kept: %s", got)
+		}
+		time.Sleep(6 * time.Minute)
+		if got, _ := find("2-0"); !strings.Contains(got.String(), "gone") {
+			t.Errorf("the answer is kept too long: %s", got)
+		}
+	})
+}
+
+// A call that says nothing is not silent for those who asked for progress, on
+// any transport, nor is its stream for the others.
+func TestSilentCallsShowThatTheyRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t)
+		_, say, _ := told(h)
+		c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+		c.initialize()
+		c.send(slowCall)
+		time.Sleep(26 * time.Second)
+		if a := c.read(); a.progress(t) != "still running after 25s" {
+			t.Errorf("got %s", a.Raw)
+		}
+		time.Sleep(25 * time.Second)
+		if a := c.read(); a.progress(t) != "still running after 50s" {
+			t.Errorf("got %s", a.Raw)
+		}
+		say <- "end"
+		if a := c.read(); a.text(t) != "done" {
+			t.Errorf("got %s", a.Raw)
+		}
+		if err := c.end(); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t)
+		_, say, _ := told(h)
+		handler, err := newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer handler.Close()
+		for _, accept := range []string{"application/json, text/event-stream", "*/*"} {
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(modernLine(1, "wait", "{}")))
+			modern("tools/call", "wait")(r)
+			as(aliceToken)(r)
+			header("Content-Type", "application/json")(r)
+			header("Accept", accept)(r)
+			p, _ := recorded(handler, r)
+			time.Sleep(299 * time.Second)
+			if got := strings.Count(p.String(), ": open\n\n"); got < 11 {
+				t.Errorf("%d comments in five minutes: %s", got, p)
+			}
+			say <- "end"
+			synctest.Wait()
+			if !strings.Contains(p.String(), "done") {
+				t.Errorf("got %s", p)
+			}
+		}
+	})
+}
