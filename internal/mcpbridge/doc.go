@@ -20,6 +20,9 @@
 //   - a call is cancelled only by the peer that made it: by
 //     notifications/cancelled on its own connection or session, or by closing
 //     its own response stream;
+//   - over HTTP the stream of a call opens at once and is never silent; in the
+//     initialize era one that is lost can be resumed by its session for five
+//     minutes, and its call goes on so long;
 //   - a question to the client's user ([Call.Elicit], [InputRequired]) is only
 //     sent to a client that declared that it shows forms; in the initialize
 //     era it bears an id that nobody can guess, and is answered only on the
@@ -34,8 +37,8 @@
 //
 // The bridge does not validate arguments against a tool's schema, does not
 // order calls that came in over separate HTTP requests, asks for no sampling,
-// no roots and no URL to be opened, and offers no resource subscriptions, no
-// list-changed notifications and no stream resumption. JSON-RPC responses to
+// no roots and no URL to be opened, and offers no subscriptions and no
+// list-changed notifications. JSON-RPC responses to
 // what was never asked are dropped here. Those of 2026-07-28 come with a later
 // call, as requestState and inputResponses, and can be forged: they reach the
 // handler as [Call.Resumed], which has to authenticate them.

@@ -54,6 +54,8 @@ func NewJobs(clock func() time.Time) *Jobs {
 type JobSpec struct {
 	// Owner is who can see and stop it; not empty.
 	Owner string
+	// Connection is the one that started it; "" for none.
+	Connection string
 	// Line is shown in lists; Cwd and Intent too.
 	Line, Cwd, Intent string
 	// Over, if set, is asked now and then, and says why the job must end; nil as long as it may go on.
@@ -178,6 +180,11 @@ func (j *Jobs) Writes(artifact string) bool {
 		return false
 	}
 	return slices.ContainsFunc(j.runningNow(), func(job *Job) bool { return job.State().ArtifactID == artifact })
+}
+
+// Holds reports whether a job runs that a connection started.
+func (j *Jobs) Holds(connection string) bool {
+	return connection != "" && slices.ContainsFunc(j.runningNow(), func(job *Job) bool { return job.spec.Connection == connection })
 }
 
 // Close ends all jobs and returns when the last one is closed, or ctx is done.

@@ -11,7 +11,7 @@ import (
 
 func openJob(t *testing.T, jobs *command.Jobs, owner string) *command.Job {
 	t.Helper()
-	job, err := jobs.Open(command.JobSpec{Owner: owner, Line: "sleep", Cwd: "."})
+	job, err := jobs.Open(command.JobSpec{Owner: owner, Connection: "line", Line: "sleep", Cwd: "."})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +32,9 @@ func TestJobsAreTheirOwners(t *testing.T) {
 	jobs := command.NewJobs(time.Now)
 	job := openJob(t, jobs, "one")
 	runJob(job)
+	if !jobs.Holds("line") || jobs.Holds("other") || jobs.Holds("") {
+		t.Error("the connection that started it does not count as busy, or another does")
+	}
 	if len(jobs.List("two")) != 0 || !jobs.Writes("out_of_"+job.ID()) {
 		t.Error("the list of another owner has it, or its output does not count as being written")
 	}
@@ -41,6 +44,9 @@ func TestJobsAreTheirOwners(t *testing.T) {
 	state, err := jobs.Stop(t.Context(), "one", job.ID())
 	if err != nil || state.Running || state.EndedBy != command.ErrStopped.Error() || state.RecordID != "record of "+job.ID() || state.Result.ExitCode != 143 {
 		t.Errorf("%+v %v", state, err)
+	}
+	if jobs.Holds("line") {
+		t.Error("a connection is busy with what has ended")
 	}
 	if listed := jobs.List("one"); len(listed) != 1 || listed[0].Running || jobs.Writes(state.ArtifactID) {
 		t.Errorf("%+v", listed)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -30,6 +31,8 @@ func (s *Server) newBridge() (*mcpbridge.Server, error) {
 		ResourceTemplates: s.resourceTemplates(),
 		Complete:          s.complete,
 		Disconnected:      s.sessions.Disconnect,
+		Busy:              s.jobs.Holds,
+		Agent:             func(arguments json.RawMessage) string { return hooks.CommonOf(arguments).Session },
 		Logger:            s.log,
 	}
 	for _, spec := range s.engine.Specs() {

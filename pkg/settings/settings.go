@@ -191,7 +191,7 @@ type Limits struct {
 	FileSize    Size
 	RequestSize Size
 	ContextSize Size
-	Rate        int // requests a second of one principal over HTTP
+	Rate        int // requests a second of one client over HTTP
 }
 
 // Log is what goes to standard error.

@@ -47,7 +47,7 @@ func (s *startedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer s.dir.Close()
 	c := s.call
 	job, err := c.tool.deps.Jobs.Open(command.JobSpec{
-		Owner: owner(c.call), Line: c.args.Command, Cwd: c.cwd.Path, Intent: c.call.RecordedIntent(), Over: c.over(),
+		Owner: owner(c.call), Connection: c.call.Caller.Connection, Line: c.args.Command, Cwd: c.cwd.Path, Intent: c.call.RecordedIntent(), Over: c.over(),
 	})
 	if err != nil {
 		return nil, jobProblem(err)
