@@ -270,7 +270,10 @@ func TestUntracked(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.txt", "a\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
-	b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
+	r := b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
+	if !strings.Contains(r.Text, "no intents file and no ledger: this has no record") || r.str("record_id") != "" {
+		t.Errorf("what is said of the record: %s", r.Text)
+	}
 	b.refused("READ_REQUIRED", "write_to_file", args{"path": "a.txt", "content": "x"})
 	b.ok("write_to_file", args{"path": "a.txt", "content": "x"})
 	b.refused("PROTECTED_PATH", "write_to_file", args{"path": ".orchestration/active_intents.yaml", "content": "x"})

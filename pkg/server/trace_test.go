@@ -117,8 +117,8 @@ func TestUntrackedIsRecorded(t *testing.T) {
 	write(t, dir, ".orchestration/config.yaml", "{}\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
 	r := b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
-	if r.str("record_id") == "" {
-		t.Error("no record")
+	if r.str("record_id") == "" || !strings.Contains(r.Text, "recorded as UNTRACKED") {
+		t.Errorf("no record: %s", r.Text)
 	}
 	b.wantRecord(`"intent_id":"UNTRACKED"`, `"path":"b.txt"`)
 }

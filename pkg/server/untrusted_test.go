@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,4 +45,34 @@ func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
 	b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": ".mcp.json", "content": "x"})
 	b.refused("READ_REQUIRED", "write_to_file", args{"session": s, "path": "src/a.txt", "content": "x"})
 	b.holds(map[string]string{"ran": ""})
+}
+
+// The verify commands of a cloned repository need no trust, and get none: they
+// run under the law of an agent's commands.
+func TestVerifyNeedsNoTrust(t *testing.T) {
+	for command, want := range map[string]string{
+		"echo built > src/built.txt":          "",
+		"echo x > .git/hooks/pre-commit":      "PROTECTED_PATH",
+		"make install":                        "COMMAND_BLOCKED",
+		"echo x > docs/far.txt || false":      "SCOPE_VIOLATION",
+		"cat .env && echo x > src/leaked.txt": "VERIFY_FAILED",
+	} {
+		dir := newWorkspace(t)
+		write(t, dir, ".orchestration/active_intents.yaml", fmt.Sprintf(
+			"active_intents:\n  - {id: V-1, name: V, owned_scope: [src/**], commands: {deny: [make], allow: [cat]}, verify: [%q]}\n", command))
+		b := start(t, dir, func(o *server.Options) {
+			o.Trusted = func(string) bool { return false }
+			o.Settings.Sandbox = settings.Best
+		}).connect()
+		s := b.selects("V-1")
+		if want == "" {
+			b.ok("update_intent", args{"session": s, "intent_id": "V-1", "status": "DONE"})
+			b.wantRecord(`"kind":"command"`, `"intent_id":"V-1"`)
+			continue
+		}
+		b.refused(want, "update_intent", args{"session": s, "intent_id": "V-1", "status": "DONE"})
+		if text := b.read(".orchestration/active_intents.yaml"); strings.Contains(text, "DONE") {
+			t.Errorf("%s: done all the same: %s", command, text)
+		}
+	}
 }

@@ -26,7 +26,7 @@ func governanceKeys() []key {
 	return []key{
 		{name: "uninitialized", choices: []Choice{Refuse, Allow}, order: rising(Allow, Refuse),
 			field: func(s *Settings) any { return &s.Uninitialized },
-			doc:   "What happens to calls that change something in a workspace without active_intents.yaml. allow records them as UNTRACKED."},
+			doc:   "What happens to calls that change something in a workspace without active_intents.yaml. allow records them as UNTRACKED once there is a .orchestration directory; before, they have no record."},
 		{name: "scope.required", order: trueIsStricter(),
 			field: func(s *Settings) any { return &s.Scope.Required },
 			doc:   "An intent without owned_scope allows no change at all. Otherwise it has no scope restriction, with a warning."},

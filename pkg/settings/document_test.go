@@ -192,7 +192,8 @@ what comes after; a lock of the user's file binds the workspace only.
 **Trust.** A cloned repository is not the operator. Until the operator has trusted the very content of the workspace's
 file, it can set what changes nothing of what an agent may do (free), tighten, and add to lists that restrict; the rest is
 withheld and reported. ` + "`orchestra-mcp trust`" + ` shows it and keeps its hash in the file ` + "`trusted`" + ` beside the user's
-settings; any change asks again.
+settings; any change asks again. The ` + "`verify`" + ` commands of intents need no trust: they run
+under the same law as the agent's commands.
 
 ## Keys
 `

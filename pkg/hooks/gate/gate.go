@@ -110,7 +110,7 @@ func writable(ctx context.Context, c *hooks.Call, l Ledger) hooks.Decision {
 	}
 	err := l.Writable(ctx)
 	if c.Untracked && errors.Is(err, ledger.ErrNotInitialized) {
-		return hooks.Allow()
+		return hooks.Allow("no intents file and no ledger: this has no record")
 	}
 	if short := refusal.Exhausted(err); short != nil {
 		return hooks.Refuse(short)
@@ -120,6 +120,9 @@ func writable(ctx context.Context, c *hooks.Call, l Ledger) hooks.Decision {
 	}
 	if err != nil {
 		return hooks.Refuse(refusal.Newf(refusal.LedgerUnavailable, "The ledger cannot take a record: %v. Nothing was changed.", err))
+	}
+	if c.Untracked && c.Intents == nil {
+		return hooks.Allow("no intents file: recorded as " + hooks.UntrackedIntent)
 	}
 	return hooks.Allow()
 }

@@ -36,7 +36,7 @@ func initialized(c *hooks.Call, intents Intents, p Policy) hooks.Decision {
 		}
 		if p.AllowUninitialized {
 			c.Untracked = true
-			return hooks.Allow("no intents file: recorded as " + hooks.UntrackedIntent)
+			return hooks.Allow()
 		}
 		return hooks.Refuse(refusal.New(refusal.WorkspaceNotInitialized,
 			"This workspace has no .orchestration/active_intents.yaml, so nothing may be changed in it."))
