@@ -110,3 +110,19 @@ func TestRulesAreHeldToTheirExamples(t *testing.T) {
 		b.refused("INTENTS_UNREADABLE", "execute_command", args{"session": s, "command": "true"})
 	}
 }
+
+// A command that came with HTML entities is not run as something else; one that
+// has them in its texts is.
+func TestCommandsWithEntities(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	b.selects("INT-001")
+	r := b.refused("INVALID_ARGUMENTS", "execute_command", args{"command": "echo x &gt; src/a.txt &amp;&amp; echo y"})
+	if !strings.Contains(r.str("suggestion"), "echo x > src/a.txt && echo y") {
+		t.Errorf("%s", r.Text)
+	}
+	b.holds(map[string]string{"src/a.txt": "one\ntwo\nthree\n"})
+	r = b.ok("execute_command", args{"command": "echo '&amp;' | grep '&amp;'"})
+	if !strings.Contains(r.str("output"), "&amp;") {
+		t.Errorf("%s", r.Text)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -81,6 +82,10 @@ func (t *commandTool) Targets(_ context.Context, call *hooks.Call, raw json.RawM
 	}
 	if strings.Contains(c.args.Command, "\x00") {
 		return nil, refusal.New(refusal.InvalidArguments, "command: it has a NUL byte, which no command line can have.")
+	}
+	if meant, escaped := shell.Escaped(c.args.Command); escaped {
+		return nil, refusal.New(refusal.InvalidArguments, "command: it has HTML entities where the shell has characters of its own, so the shell would run another line than was meant. Nothing was run.").
+			Suggest("Send the line as the shell is to read it: %s", clip(meant, 4000)).With("command", clip(c.args.Command, 4000))
 	}
 	c.dir, c.cwd = t.deps.directory(c.args.Cwd)
 	c.read()

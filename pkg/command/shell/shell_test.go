@@ -217,3 +217,40 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestEscaped(t *testing.T) {
+	for line, want := range map[string]string{
+		"go build ./... &amp;&amp; go test ./...": "go build ./... && go test ./...",
+		"echo x &gt; f":                    "echo x > f",
+		"cat &lt; f | wc":                  "cat < f | wc",
+		"make 2&gt;&amp;1":                 "make 2>&1",
+		"make 2>&amp;1":                    "make 2>&1",
+		"make &gt; log 2>&amp;1":           "make > log 2>&1",
+		"sleep 9 &amp;":                    "sleep 9 &",
+		"echo &quot;a b&quot;":             `echo "a b"`,
+		"echo &#39;a b&#39;":               "echo 'a b'",
+		"echo &#x27;a&#x27;":               "echo 'a'",
+		"if true; then a &amp;&amp; b; fi": "if true; then a && b; fi",
+		"x=$(a &amp;&amp; b)":              "x=$(a && b)",
+		"cat &lt;&lt;E\na\nE\n":            "cat <<E\na\nE\n",
+		"echo '&amp;' &amp;&amp; true":     "echo '&' && true",
+
+		"grep '&amp;' f":                             "",
+		`sed -e "s/&lt;/</g" a.html > b.html`:        "",
+		"cat <<'E' > a.html\n<p>&amp;</p>\nE\n":      "",
+		"cat <<E\na &amp;&amp; b\nE\n":               "",
+		"echo a # &amp;&amp; b":                      "",
+		`echo \&amp\;`:                               "",
+		"curl 'http://x/?a=1&amp;b=2'":               "",
+		"a && b > f 2>&1 & wait":                     "",
+		"echo &amp":                                  "",
+		"echo &amp;&amp; ) (":                        "",
+		"x='&quot;'; echo \"$x\"":                    "",
+		strings.Repeat("a", 1<<22) + " &amp;&amp; b": "",
+	} {
+		meant, escaped := shell.Escaped(line)
+		if escaped != (want != "") || escaped && meant != want {
+			t.Errorf("%.80q: escaped %v, meant %.80q, want %.80q", line, escaped, meant, want)
+		}
+	}
+}
