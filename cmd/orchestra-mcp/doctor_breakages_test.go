@@ -186,18 +186,21 @@ func brokenClients() map[string]breakage {
 	return map[string]breakage{
 		"no client":        {func(p *patient) { p.remove(".mcp.json") }, "clients", doctor.Warn, "No MCP client is set up", setup, nil},
 		"a program gone":   {edit(`s|"command": .*|"command": "/gone/it",|`), "clients", doctor.Fail, "/gone/it, which is not there", setup, nil},
-		"a name not found": {edit(`s|"command": .*|"command": "orchestra-mpc",|`), "clients", doctor.Fail, "orchestra-mpc, which is not there", setup, nil},
+		"a name not found": {edit(`s|"command": .*|"command": "orchestra-mpc",|`), "clients", doctor.Fail, "orchestra-mpc, which is not on the PATH", setup, nil},
 		"a relative name": {func(p *patient) {
 			p.sh("printf '#!/bin/sh\\n' >evil && chmod +x evil")
 			edit(`s|"command": .*|"command": "./evil",|`)(p)
 		}, "clients", doctor.Warn, "./evil, which depends", setup, nil},
 		"another program":   {edit(`s|"command": .*|"command": "/bin/sh",|`), "clients", doctor.Fail, "not a build of orchestra-mcp", setup, nil},
-		"another workspace": {edit(`s|"--workspace",|"--workspace", "/",|`), "clients", doctor.Fail, "serves another workspace, /", setup, nil},
-		"other arguments":   {edit(`s|"serve"|"serve", "--listen"|`), "clients", doctor.Warn, "arguments that setup does not write", setup, nil},
+		"another workspace": {edit(`s|"serve"|"serve", "--workspace", "/"|`), "clients", doctor.Fail, "serves another workspace, /", setup, nil},
+		"a path of this machine": {func(p *patient) {
+			p.write(".mcp.json", strings.Replace(p.read(".mcp.json"), `"serve"`, fmt.Sprintf(`"serve", "--workspace", %q`, p.dir), 1))
+		}, "clients", doctor.Warn, "a path of this machine", setup, nil},
+		"other arguments": {edit(`s|"serve"|"listen"|`), "clients", doctor.Warn, "arguments that setup does not write", setup, nil},
 		"settings in an entry": {edit(`s|"command":|"env": {"ORCHESTRA_WRITE_BLIND": "allow"}, "command":|`), "clients", doctor.Warn,
 			"settings, which count as yours: ORCHESTRA_WRITE_BLIND=allow", "", edit(`s|"env": {[^}]*}, ||`)},
 		"a flag in an entry": {func(p *patient) {
-			p.write(".mcp.json", strings.Replace(p.read(".mcp.json"), fmt.Sprintf("%q", p.dir), fmt.Sprintf("%q, \"--uninitialized\", \"allow\"", p.dir), 1))
+			p.write(".mcp.json", strings.Replace(p.read(".mcp.json"), `"serve"`, `"serve", "--uninitialized", "allow"`, 1))
 		}, "clients", doctor.Warn, "count as yours: --uninitialized allow", "", func(p *patient) {
 			p.write(".mcp.json", strings.Replace(p.read(".mcp.json"), `, "--uninitialized", "allow"`, "", 1))
 		}},

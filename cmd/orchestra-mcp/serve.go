@@ -54,7 +54,7 @@ func (a *app) newServeCommand() *cobra.Command {
 }
 
 func (a *app) serve(cmd *cobra.Command) error {
-	dir, err := a.workspaceDir()
+	dir, err := a.servedDir()
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // workspaceDir is the absolute path of the workspace that a subcommand is about: --workspace, else the nearest
@@ -18,14 +21,75 @@ func (a *app) workspaceDir() (string, error) {
 	if a.workspaceFlag != "" {
 		return existingDir(a.workspaceFlag, current)
 	}
-	for dir := current; ; dir = filepath.Dir(dir) {
+	if dir, found := workspaceAbove(current); found {
+		return dir, nil
+	}
+	return current, nil
+}
+
+// workspaceAbove is the nearest directory upward that has .orchestration. From a linked work tree that lies in another
+// one of its repository it is not that one's: what is done here would land there.
+func workspaceAbove(start string) (dir string, found bool) {
+	for dir := start; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, ".orchestration")); err == nil && info.IsDir() {
-			return dir, nil
+			return dir, !siblings(start, dir)
 		}
 		if dir == filepath.Dir(dir) {
-			return current, nil
+			return "", false
 		}
 	}
+}
+
+// siblings reports whether two directories are in different work trees of one repository.
+func siblings(a, b string) bool {
+	topA, commonA := ledger.NewGit(a).WorkTree()
+	topB, commonB := ledger.NewGit(b).WorkTree()
+	return commonA != "" && commonB != "" && !sameDir(topA, topB) && sameDir(commonA, commonB)
+}
+
+func sameDir(a, b string) bool {
+	left, leftErr := os.Stat(a)
+	right, rightErr := os.Stat(b)
+	return leftErr == nil && rightErr == nil && os.SameFile(left, right)
+}
+
+// servedDir is the workspace that a server is for. A client starts it in the directory that it has opened, or says where
+// that is; what another machine's, or another work tree's, configuration says is refused.
+func (a *app) servedDir() (string, error) {
+	current, err := a.workDir()
+	if err != nil {
+		return "", fmt.Errorf("find the current directory: %w; change to one that exists, or give --workspace DIR", err)
+	}
+	if strings.Contains(a.workspaceFlag, "${") {
+		return "", usageErrorf("--workspace %s: the client has not put a directory in the place of the variable; use a version that does, "+
+			"or take --workspace out of its configuration where it starts servers in the directory that it has opened", a.workspaceFlag)
+	}
+	dir, err := a.workspaceDir()
+	switch {
+	case err != nil:
+		return "", err
+	case a.workspaceFlag != "" && siblings(current, dir):
+		top, _ := ledger.NewGit(current).WorkTree()
+		return "", usageErrorf("--workspace %s is another work tree of the repository than the one that this server is started in, %s: "+
+			"what an agent does here would land there. Run `orchestra-mcp setup CLIENT` in %s, which takes the path out of the client's "+
+			"configuration; or start the server in the work tree that it is for", dir, top, top)
+	case a.workspaceFlag != "":
+		return dir, nil
+	}
+	if _, found := workspaceAbove(current); found {
+		return dir, nil
+	}
+	// Claude Code sets it for the servers that it starts.
+	if project, _ := a.lookup("CLAUDE_PROJECT_DIR"); filepath.IsAbs(project) && !siblings(current, project) {
+		if dir, found := workspaceAbove(project); found {
+			return dir, nil
+		}
+	}
+	if home, _ := a.home(); dir == filepath.Dir(dir) || home != "" && sameDir(dir, home) {
+		return "", usageErrorf("the client has started this server in %s, where no workspace is, and everything below could be read: "+
+			"give --workspace DIR in its configuration, or have it start servers in the directory that it has opened", dir)
+	}
+	return dir, nil
 }
 
 func existingDir(dir, current string) (string, error) {

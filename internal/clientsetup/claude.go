@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/tailscale/hujson"
 )
 
 // Claude Desktop: one file for the user, whose place depends on the system; strict JSON.
@@ -15,13 +17,21 @@ func planClaudeDesktop(p *planner) error {
 	if err != nil {
 		return err
 	}
-	err = p.editJSON(path, func(doc *document) (string, error) {
-		name := p.desktopServerName(doc)
-		return "server " + name, doc.merge(map[string]any{"mcpServers": map[string]any{name: p.serverEntry("")}})
-	})
+	var name string
+	err = p.editJSON(path,
+		func(doc *document) (string, error) {
+			name = p.desktopServerName(doc)
+			entry := p.serverEntry("", p.Workspace)
+			entry.Args = append(entry.Args, doc.servers("mcpServers")[name].own(false)...)
+			return "server " + name, doc.merge(map[string]any{"mcpServers": map[string]any{name: entry}})
+		},
+		func(doc, was *document) (string, error) {
+			return p.takeServer(doc, was, "mcpServers", p.desktopServerName(doc))
+		})
 	if err != nil {
 		return err
 	}
+	p.warnOfSwitchedOff("mcpServers", name)
 	p.warnIfNotStandard()
 	p.leaves(
 		"Claude Desktop offers nothing in this file that takes tools away. A chat has no file or shell tool of its own; "+
@@ -59,7 +69,7 @@ func (p *planner) claudeDesktopConfig() (string, error) {
 func (p *planner) desktopServerName(doc *document) string {
 	servers := doc.servers("mcpServers")
 	for name, entry := range servers {
-		if entry.workspace() == p.Workspace {
+		if entry.workspace("") == p.Workspace {
 			return name
 		}
 	}
@@ -98,7 +108,7 @@ func claudeCodeReadTools() []string { return []string{"Read", "Grep", "Glob"} }
 // Claude Code: .mcp.json of the project, and denials in its settings; both strict JSON.
 // https://code.claude.com/docs/en/mcp, https://code.claude.com/docs/en/settings
 func planClaudeCode(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".mcp.json"), "mcpServers", "stdio"); err != nil {
+	if err := p.planServer(p.inWorkspace(".mcp.json"), "mcpServers", "stdio", ""); err != nil {
 		return err
 	}
 	p.warnIfNotStandard()
@@ -107,18 +117,23 @@ func planClaudeCode(p *planner) error {
 	if !p.KeepReadTools {
 		deny = append(deny, claudeCodeReadTools()...)
 	}
-	err := p.editJSON(p.inWorkspace(".claude/settings.json"), func(doc *document) (string, error) {
-		present := doc.denials()
-		missing := slices.DeleteFunc(slices.Clone(deny), func(tool string) bool { return slices.Contains(present, tool) })
-		return describeDenials(missing), doc.merge(map[string]any{"permissions": map[string]any{"deny": deny}})
-	})
+	err := p.editJSON(p.inWorkspace(".claude/settings.json"),
+		func(doc *document) (string, error) {
+			present := doc.denials()
+			missing := slices.DeleteFunc(slices.Clone(deny), func(tool string) bool { return slices.Contains(present, tool) })
+			return describeDenials(missing), doc.merge(map[string]any{"permissions": map[string]any{"deny": deny}})
+		},
+		func(doc, was *document) (string, error) {
+			all := slices.Concat(claudeCodeWriteTools(), claudeCodeReadTools())
+			return takenText("no longer denies", p.takeDenials(doc, was, all)), nil
+		})
 	if err != nil {
 		return err
 	}
-	p.warnIfNotStandard()
-	p.closes("Claude Code no longer has its shell and editing tools here (" + strings.Join(claudeCodeWriteTools(), ", ") +
+	broken := p.brokenClaudeSettings()
+	p.closes(broken, "Claude Code no longer has its shell and editing tools here ("+strings.Join(claudeCodeWriteTools(), ", ")+
 		"): denied in every permission mode, also for subagents.")
-	p.claudeCodeReading()
+	p.claudeCodeReading(broken)
 	p.leaves(
 		"Hooks, skills with inline shell and status lines of your Claude Code settings run outside the gate, and so does what you type after `!`.",
 		"Other MCP servers and plugins that you enabled for yourself.",
@@ -127,13 +142,13 @@ func planClaudeCode(p *planner) error {
 	return nil
 }
 
-func (p *planner) claudeCodeReading() {
+func (p *planner) claudeCodeReading(broken []string) {
 	if p.KeepReadTools {
 		p.leaves("Its own reading tools stay (--keep-read-tools): the server does not know what the agent has seen, so overwriting " +
 			"a file first asks for read_file, and secret: rules do not bind them.")
 		return
 	}
-	p.closes("Its own reading tools (" + strings.Join(claudeCodeReadTools(), ", ") + ") are denied too: the server then knows what the " +
+	p.closes(broken, "Its own reading tools ("+strings.Join(claudeCodeReadTools(), ", ")+") are denied too: the server then knows what the "+
 		"agent has seen, and secret: rules hold. --keep-read-tools leaves them.")
 }
 
@@ -155,4 +170,62 @@ func (d *document) denials() []string {
 		return nil
 	}
 	return root.Permissions.Deny
+}
+
+// takenText says what was taken out; "" if nothing was.
+func takenText(what string, taken []hujson.Value) string {
+	var names []string
+	for _, value := range taken {
+		if literal, ok := value.Value.(hujson.Literal); ok {
+			names = append(names, literal.String())
+		}
+	}
+	if len(taken) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(what + " " + strings.Join(names, ", "))
+}
+
+// brokenClaudeSettings says why Claude Code would not take the denials: a settings file that is not strict JSON, or has
+// a value of a wrong type, is ignored as a whole.
+// https://code.claude.com/docs/en/settings
+func (p *planner) brokenClaudeSettings() []string {
+	problems := p.notStandard()
+	file := p.plan.Files[len(p.plan.Files)-1]
+	doc, err := parseDocument(file.Content)
+	if err != nil {
+		return problems
+	}
+	for _, path := range [][]string{{"permissions", "allow"}, {"permissions", "ask"}, {"permissions", "deny"}, {"permissions", "additionalDirectories"}} {
+		if value := doc.find(path); value != nil && !isListOfStrings(*value) {
+			problems = append(problems, p.wrongType(file, path, "a list of strings"))
+		}
+	}
+	for _, path := range [][]string{{"env"}, {"hooks"}} {
+		if value := doc.find(path); value != nil && doc.object(path) == nil {
+			problems = append(problems, p.wrongType(file, path, "an object"))
+		}
+	}
+	modes := []string{"default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions", "delegate"}
+	if mode := doc.find([]string{"permissions", "defaultMode"}); mode != nil && !isString(*mode, modes) {
+		problems = append(problems, p.wrongType(file, []string{"permissions", "defaultMode"}, "one of "+strings.Join(modes, ", ")))
+	}
+	if doc.hasDenied("mcp__"+ServerName) || doc.hasDenied("mcp__"+ServerName+"__*") {
+		p.warn("%s denies this server's own tools (mcp__%s): Claude Code then has no tool at all; take the denial out", file.Name, ServerName)
+	}
+	return problems
+}
+
+func (d *document) hasDenied(rule string) bool { return slices.Contains(d.denials(), rule) }
+
+func (p *planner) wrongType(file File, path []string, want string) string {
+	return fmt.Sprintf("%s: %s is not %s, so %s ignores the whole file until that is repaired", file.Name, describePath(path), want, p.plan.Title)
+}
+
+func isListOfStrings(value hujson.Value) bool {
+	list, ok := value.Value.(*hujson.Array)
+	return ok && !slices.ContainsFunc(list.Elements, func(v hujson.Value) bool {
+		literal, ok := v.Value.(hujson.Literal)
+		return !ok || literal.Kind() != '"'
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func newPlace(t *testing.T) *place {
 			t.Fatal(err)
 		}
 	}
-	p.opts = clientsetup.Options{Workspace: p.workspace, Command: "/opt/bin/orchestra-mcp", Home: p.home, OS: "linux",
+	p.opts = clientsetup.Options{Workspace: p.workspace, Executable: "/opt/bin/orchestra-mcp", Home: p.home, OS: "linux", UserDir: filepath.Join(base, "user"),
 		LookupEnv: func(string) (string, bool) { return "", false }}
 	return p
 }
@@ -146,17 +147,55 @@ func snapshot(t *testing.T, root string) []string {
 	return files
 }
 
-func TestServerEntry(t *testing.T) {
-	p := newPlace(t)
-	p.apply("claude-code")
-	p.apply("vscode")
-	for name, list := range map[string]string{".mcp.json": "mcpServers", ".vscode/mcp.json": "servers"} {
-		servers := decodeJSON(t, p.read(name))[list].(map[string]any)
-		entry := servers["orchestra"].(map[string]any)
-		args := entry["args"].([]any)
-		if entry["type"] != "stdio" || entry["command"] != "/opt/bin/orchestra-mcp" ||
-			len(args) != 3 || args[0] != "serve" || args[1] != "--workspace" || args[2] != p.workspace {
-			t.Errorf("%s: entry %v", name, entry)
+// TestNoMachinesPath: what can be committed works in another clone, in another work tree and on another machine.
+func TestNoMachinesPath(t *testing.T) {
+	args := map[string][]any{
+		"claude-code": {"serve"}, "roo": {"serve"},
+		"cursor": {"serve", "--workspace", "${workspaceFolder}"}, "vscode": {"serve", "--workspace", "${workspaceFolder}"},
+	}
+	absolute := regexp.MustCompile(`"(/|[A-Za-z]:)|'/| /[a-z]`)
+	for _, client := range clientsetup.Names() {
+		p := newPlace(t)
+		plan := p.apply(client)
+		for _, file := range plan.Files {
+			if !strings.HasPrefix(file.Path, p.workspace) {
+				continue
+			}
+			for _, text := range []string{string(file.Content), string(file.Fragment), p.read(file.Name)} {
+				if found := absolute.FindString(text); found != "" || strings.Contains(text, p.home) || strings.Contains(text, p.workspace) {
+					t.Errorf("%s: %s has a path (%q):\n%s", client, file.Name, found, text)
+				}
+			}
+		}
+		entry := plan.Files[0].Content
+		var servers map[string]any
+		for _, list := range []string{"mcpServers", "servers"} {
+			if found, ok := decodeJSON(t, string(entry))[list].(map[string]any); ok {
+				servers = found
+			}
+		}
+		ours := servers["orchestra"].(map[string]any)
+		want, program := args[client], "orchestra-mcp"
+		if want == nil { // a file of the user
+			want, program = []any{"serve", "--workspace", p.workspace}, "/opt/bin/orchestra-mcp"
+		}
+		if ours["command"] != program || !slices.Equal(ours["args"].([]any), want) {
+			t.Errorf("%s: entry %v", client, ours)
+		}
+	}
+}
+
+// TestAnOldEntryLosesItsPath: what an earlier setup wrote is mended; the operator's own flags stay.
+func TestAnOldEntryLosesItsPath(t *testing.T) {
+	for client, file := range map[string]string{"claude-code": ".mcp.json", "roo": ".roo/mcp.json", "cursor": ".cursor/mcp.json"} {
+		p := newPlace(t)
+		p.write(file, `{"mcpServers": {"orchestra": {"command": "/old/orchestra-mcp", "args": ["serve", "--workspace", "/old/tree", "--log-level", "debug"]}}}`)
+		plan := p.apply(client)
+		if text := p.read(file); strings.Contains(text, "/old") || !strings.Contains(text, `"--log-level", "debug"`) || plan.Files[0].Action != clientsetup.Updated {
+			t.Errorf("%s: %s", client, text)
+		}
+		if again := p.plan(client); again.Files[0].Action != clientsetup.Unchanged {
+			t.Errorf("%s: again %s", client, again.Files[0].Action)
 		}
 	}
 }

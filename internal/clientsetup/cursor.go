@@ -1,7 +1,10 @@
 package clientsetup
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -20,25 +23,24 @@ func GuardArgs(keepReadTools bool) []string {
 // the command-line agent.
 // https://cursor.com/docs/mcp, https://cursor.com/docs/hooks, https://cursor.com/docs/cli/reference/permissions
 func planCursor(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".cursor/mcp.json"), "mcpServers", ""); err != nil {
+	if err := p.planServer(p.inWorkspace(".cursor/mcp.json"), "mcpServers", "", variable); err != nil {
 		return err
 	}
 	p.warnOfOtherServers("mcpServers")
-	if err := p.editJSON(p.inWorkspace(".cursor/hooks.json"), p.addCursorHook); err != nil {
+	if err := p.editJSON(p.inWorkspace(".cursor/hooks.json"), p.addCursorHook, takeCursorHook); err != nil {
 		return err
 	}
+	brokenHook := p.brokenCursorHook()
 	if err := p.planCursorCLI(); err != nil {
 		return err
 	}
-	p.closes(
-		"Cursor's agent is refused its shell, editing and deleting tools in this project by a hook that runs `orchestra-mcp client-guard` "+
-			"before each tool (Cursor 1.7 or later; if the hook itself fails, Cursor refuses the tool).",
-		"The command-line agent (cursor-agent) is denied Shell and Write by .cursor/cli.json.",
-	)
+	p.closes(brokenHook, "Cursor's agent is refused its shell, editing and deleting tools in this project by a hook that runs `orchestra-mcp client-guard` "+
+		"before each tool (Cursor 1.7 or later; if the hook itself fails, Cursor refuses the tool).")
+	p.closes(p.notStandard(), "The command-line agent (cursor-agent) is denied Shell and Write by .cursor/cli.json.")
 	if p.KeepReadTools {
 		p.leaves("Its own reading tools stay (--keep-read-tools): the server does not know what the agent has seen, and secret: rules do not bind them.")
 	} else {
-		p.closes("Its own reading tools are refused too: the server then knows what the agent has seen. --keep-read-tools leaves them.")
+		p.closes(brokenHook, "Its own reading tools are refused too: the server then knows what the agent has seen. --keep-read-tools leaves them.")
 	}
 	p.leaves(
 		"Tab completion and inline edits that you accept are your own edits; Cursor has no setting of the project that removes a tool from the agent, "+
@@ -72,30 +74,64 @@ func (p *planner) addCursorHook(doc *document) (string, error) {
 
 // findGuard finds our handler, whatever binary it names, so that moving the binary does not leave a dead hook behind.
 func (d *document) findGuard() *hujson.Value {
-	list := d.root.Find("/hooks/preToolUse")
+	list := d.list([]string{"hooks", "preToolUse"})
 	if list == nil {
 		return nil
 	}
-	array, ok := list.Value.(*hujson.Array)
-	if !ok {
-		return nil
-	}
-	for i := range array.Elements {
-		command := array.Elements[i].Find("/command")
-		if command == nil {
-			continue
-		}
-		literal, ok := command.Value.(hujson.Literal)
-		if ok && strings.Contains(literal.String(), strings.Join(GuardArgs(false), " ")) {
-			return &array.Elements[i]
-		}
+	if i := slices.IndexFunc(list.Elements, isGuard); i >= 0 {
+		return &list.Elements[i]
 	}
 	return nil
 }
 
+func isGuard(handler hujson.Value) bool {
+	command := handler.Find("/command")
+	if command == nil {
+		return false
+	}
+	literal, ok := command.Value.(hujson.Literal)
+	return ok && strings.Contains(literal.String(), strings.Join(GuardArgs(false), " "))
+}
+
+func takeCursorHook(doc, was *document) (string, error) {
+	taken := doc.takeElements(was, isGuard, "hooks", "preToolUse")
+	if len(taken) == 0 {
+		return "", nil
+	}
+	if was.find([]string{"version"}) == nil && doc.find([]string{"hooks"}) == nil {
+		doc.take(was, "version")
+	}
+	return "no hook", nil
+}
+
+// brokenCursorHook says why Cursor would not ask our hook before each tool.
+func (p *planner) brokenCursorHook() []string {
+	problems := p.notStandard()
+	file := p.plan.Files[len(p.plan.Files)-1]
+	doc, err := parseDocument(file.Content)
+	if err != nil {
+		return problems
+	}
+	if version := doc.find([]string{"version"}); version == nil || !sameText(*version, "1") {
+		problems = append(problems, file.Name+`: "version" is not 1, so Cursor does not read the hooks as they are meant`)
+	}
+	var ours map[string]any
+	if guard := doc.findGuard(); guard != nil {
+		standard := guard.Clone()
+		standard.Standardize()
+		_ = json.Unmarshal(standard.Pack(), &ours)
+	}
+	for _, key := range slices.Sorted(maps.Keys(ours)) {
+		if key != "command" && key != "failClosed" {
+			problems = append(problems, fmt.Sprintf("%s: our hook has the key %q, which can keep Cursor from asking it: take the key out", file.Name, key))
+		}
+	}
+	return problems
+}
+
 // guardCommand is a shell command line; a path that a shell would take apart is quoted.
 func (p *planner) guardCommand() string {
-	return quoteForShell(p.Command) + " " + strings.Join(GuardArgs(p.KeepReadTools), " ")
+	return quoteForShell(p.program(true)) + " " + strings.Join(GuardArgs(p.KeepReadTools), " ")
 }
 
 func quoteForShell(word string) string {
@@ -116,16 +152,20 @@ func (p *planner) planCursorCLI() error {
 	if !p.KeepReadTools {
 		deny = append(deny, "Read(**)")
 	}
-	err := p.editJSON(p.inWorkspace(".cursor/cli.json"), func(doc *document) (string, error) {
-		if err := doc.mergeMissing(map[string]any{"permissions": map[string]any{"allow": []any{}}}); err != nil {
-			return "", err
-		}
-		err := doc.merge(map[string]any{"permissions": map[string]any{"deny": deny}})
-		return fmt.Sprintf("the command-line agent's denials (%s)", strings.Join(deny, ", ")), err
-	})
-	if err != nil {
-		return err
-	}
-	p.warnIfNotStandard()
-	return nil
+	return p.editJSON(p.inWorkspace(".cursor/cli.json"),
+		func(doc *document) (string, error) {
+			if err := doc.mergeMissing(map[string]any{"permissions": map[string]any{"allow": []any{}}}); err != nil {
+				return "", err
+			}
+			err := doc.merge(map[string]any{"permissions": map[string]any{"deny": deny}})
+			return fmt.Sprintf("the command-line agent's denials (%s)", strings.Join(deny, ", ")), err
+		},
+		func(doc, was *document) (string, error) {
+			all := []string{"Shell(*)", "Write(**)", "Read(**)"}
+			taken := p.takeDenials(doc, was, all)
+			if allow := doc.find([]string{"permissions", "allow"}); len(taken) > 0 && allow != nil && isEmpty(allow) && was.find([]string{"permissions", "allow"}) == nil {
+				doc.take(was, "permissions", "allow")
+			}
+			return takenText("no longer denies", taken), nil
+		})
 }

@@ -11,6 +11,8 @@ type Entry struct {
 	Server    string // its key in the list
 	Command   string
 	Workspace string // that it serves; empty if the arguments are not those that this package writes
+	// Fixed: the entry stands in the workspace, where it can be committed, and names it by a machine's path.
+	Fixed bool
 	// Arguments are those behind the ones that this package writes, Environment the variables that the entry sets, as
 	// NAME=value. A workspace's file can have them, and the server takes both for the user's own word.
 	Arguments, Environment []string
@@ -32,16 +34,18 @@ func (p *Plan) Entries() []Entry {
 	var found []Entry
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if entry := servers[name]; entry.isOurs() || name == ServerName {
-			found = append(found, entry.found(file.Name, name))
+			this := entry.found(file.Name, name, p.workspace)
+			this.Fixed = file.inside && machinePath(entry.workspace(""))
+			found = append(found, this)
 		}
 	}
 	return found
 }
 
-func (e serverEntry) found(file, name string) Entry {
-	entry := Entry{File: file, Server: name, Command: e.Command, Workspace: e.workspace(), Environment: e.env}
+func (e serverEntry) found(file, name, here string) Entry {
+	entry := Entry{File: file, Server: name, Command: e.Command, Workspace: e.workspace(here), Environment: e.env}
 	if entry.Workspace != "" {
-		entry.Arguments = e.Args[3:]
+		entry.Arguments = e.own(false)
 	}
 	return entry
 }

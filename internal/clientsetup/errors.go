@@ -13,3 +13,6 @@ var (
 	// ErrChanged: a file is no longer what it was when the plan was made.
 	ErrChanged = errors.New("changed meanwhile")
 )
+
+// errKept: what is to be taken out was changed by hand, and stays.
+var errKept = errors.New("kept")

@@ -94,21 +94,22 @@ func resolveExisting(path string) (string, error) {
 }
 
 // Apply writes the files that differ. It stops at the first failure; files before it stay written, and running
-// the setup again does the rest. The new files of the user's own directories are readable by the user only.
+// the setup again does the rest. The new files of the user's own directories are readable by the user only. What
+// each file was before is kept in the user's directory, for a removal.
 func (p *Plan) Apply(workspace string) error {
 	for i := range p.Files {
 		file := &p.Files[i]
-		if file.Action != Created && file.Action != Updated {
+		if file.Action != Created && file.Action != Updated && file.Action != Removed {
 			continue
 		}
-		if err := file.write(workspace); err != nil {
+		if err := file.write(workspace, p.userDir); err != nil {
 			return fmt.Errorf("write %s: %w", file.Name, err)
 		}
 	}
 	return nil
 }
 
-func (f *File) write(workspace string) error {
+func (f *File) write(workspace, userDir string) error {
 	target, err := resolveTarget(workspace, f.Path, f.inside)
 	if err != nil {
 		return err
@@ -120,10 +121,31 @@ func (f *File) write(workspace string) error {
 	if existed := err == nil; existed != f.existed || !bytes.Equal(present, f.before) {
 		return fmt.Errorf("%w: run the command again", ErrChanged)
 	}
+	if f.Action == Removed || bytes.Equal(f.Content, f.bare) && f.bareExists {
+		defer forget(userDir, f.Path)
+	} else if err := remember(userDir, f); err != nil {
+		return err
+	}
+	if f.Action == Removed {
+		if err := os.Remove(target); err != nil {
+			return err
+		}
+		f.removeEmptied(workspace)
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return err
 	}
 	return replaceFile(target, f.Content, f.newMode())
+}
+
+// removeEmptied removes the directories in the workspace that have nothing in them any more.
+func (f *File) removeEmptied(workspace string) {
+	for dir := filepath.Dir(f.Path); f.inside && dir != filepath.Clean(workspace) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 func (f *File) newMode() fs.FileMode {

@@ -163,30 +163,15 @@ func (d *document) mergeObject(object, addition *hujson.Object, depth int, path 
 	return nil
 }
 
-// mergeMember is mergeInto, but "args" is a command line, not a set: one that begins as ours may go on as the operator
-// likes, any other is replaced as a whole.
+// mergeMember is mergeInto, but "args" is a command line, not a set: another one is replaced as a whole.
 func (d *document) mergeMember(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
 	if path[len(path)-1] != "args" {
 		return d.mergeInto(dst, src, depth, path)
 	}
-	if !beginsWith(*dst, src) {
+	if !sameJSON(*dst, src) {
 		dst.Value = d.indented(src, depth).Value
 	}
 	return nil
-}
-
-func beginsWith(whole, start hujson.Value) bool {
-	list, isList := whole.Value.(*hujson.Array)
-	first, ok := start.Value.(*hujson.Array)
-	if !isList || !ok || len(list.Elements) < len(first.Elements) {
-		return false
-	}
-	for i := range first.Elements {
-		if !sameJSON(list.Elements[i], first.Elements[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // findMember refuses a name that stands twice: clients take the last one, editors show the first.

@@ -25,8 +25,8 @@ func TestMergeKeepsWhatIsThere(t *testing.T) {
 		"db": {"command": "db", "args": []}, // the database
 		"orchestra": {
 			"type": "stdio",
-			"command": "/opt/bin/orchestra-mcp",
-			"args": ["serve", "--workspace", "WORKSPACE"]
+			"command": "orchestra-mcp",
+			"args": ["serve", "--workspace", "${workspaceFolder}"]
 		},
 	},
 	"inputs": [], /* none yet */
@@ -40,8 +40,8 @@ func TestMergeKeepsWhatIsThere(t *testing.T) {
   "servers": {
     "orchestra": {
       "type": "stdio",
-      "command": "/opt/bin/orchestra-mcp",
-      "args": ["serve", "--workspace", "WORKSPACE"]
+      "command": "orchestra-mcp",
+      "args": ["serve", "--workspace", "${workspaceFolder}"]
     }
   }
 }
@@ -49,8 +49,8 @@ func TestMergeKeepsWhatIsThere(t *testing.T) {
 		{"on one line", `{"servers":{"a":{"url":"http://x"}}}`,
 			`{"servers":{"a":{"url":"http://x"}, "orchestra": {
       "type": "stdio",
-      "command": "/opt/bin/orchestra-mcp",
-      "args": ["serve", "--workspace", "WORKSPACE"]
+      "command": "orchestra-mcp",
+      "args": ["serve", "--workspace", "${workspaceFolder}"]
     }}}`},
 		{"an old entry of ours with the operator's own keys", `{
     "servers": {
@@ -64,8 +64,8 @@ func TestMergeKeepsWhatIsThere(t *testing.T) {
 }`, `{
     "servers": {
         "orchestra": {
-            "command": "/opt/bin/orchestra-mcp",
-            "args": ["serve", "--workspace", "WORKSPACE"],
+            "command": "orchestra-mcp",
+            "args": ["serve", "--workspace", "${workspaceFolder}"],
             "env": {"A": "b"}, // mine
             "type": "stdio"
         }
@@ -73,9 +73,9 @@ func TestMergeKeepsWhatIsThere(t *testing.T) {
 }`},
 		{"line ends and byte order mark of Windows", "\ufeff{\r\n  \"inputs\": []\r\n}\r\n",
 			"\ufeff{\r\n  \"inputs\": [],\r\n  \"servers\": {\r\n    \"orchestra\": {\r\n      \"type\": \"stdio\",\r\n" +
-				"      \"command\": \"/opt/bin/orchestra-mcp\",\r\n      \"args\": [\"serve\", \"--workspace\", \"WORKSPACE\"]\r\n    }\r\n  }\r\n}\r\n"},
+				"      \"command\": \"orchestra-mcp\",\r\n      \"args\": [\"serve\", \"--workspace\", \"${workspaceFolder}\"]\r\n    }\r\n  }\r\n}\r\n"},
 		{"empty file", "", "{\n  \"servers\": {\n    \"orchestra\": {\n      \"type\": \"stdio\",\n" +
-			"      \"command\": \"/opt/bin/orchestra-mcp\",\n      \"args\": [\"serve\", \"--workspace\", \"WORKSPACE\"]\n    }\n  }\n}\n"},
+			"      \"command\": \"orchestra-mcp\",\n      \"args\": [\"serve\", \"--workspace\", \"${workspaceFolder}\"]\n    }\n  }\n}\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestMergeKeepsWhatIsThere(t *testing.T) {
 			if plan.Files[0].Action != clientsetup.Updated {
 				t.Errorf("action %s", plan.Files[0].Action)
 			}
-			want := strings.ReplaceAll(test.after, "WORKSPACE", p.workspace)
+			want := test.after
 			if got := p.read(".vscode/mcp.json"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}

@@ -2,7 +2,9 @@ package clientsetup
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,14 +18,20 @@ const ServerName = "orchestra"
 type Options struct {
 	// Workspace is the absolute path of the governed directory.
 	Workspace string
-	// Command is the program that the client starts: the absolute path of this binary, or a name on the PATH.
+	// Command is the program that the operator wants the client to start; "" is [Program] in files of the workspace, and
+	// Executable in the user's own.
 	Command string
+	// Executable is the absolute path of this binary.
+	Executable string
 	// Home is the user's home directory, for clients whose configuration is not in the workspace.
 	Home string
 	// OS is the operating system in Go's words (runtime.GOOS): it decides where Claude Desktop looks.
 	OS string
 	// LookupEnv reads an environment variable; it is asked for APPDATA and XDG_CONFIG_HOME.
 	LookupEnv func(string) (string, bool)
+	// UserDir is the user's own directory for this program, where it is kept what files were before a setup; "" keeps
+	// nothing.
+	UserDir string
 	// KeepReadTools leaves the client's own tools for reading and searching. The server then does not know what
 	// the agent has seen, and secret: rules bind only its own tools.
 	KeepReadTools bool
@@ -36,6 +44,7 @@ type Action string
 const (
 	Created   Action = "created"
 	Updated   Action = "updated"
+	Removed   Action = "removed"
 	Unchanged Action = "unchanged"
 	Kept      Action = "kept"
 )
@@ -55,6 +64,9 @@ type File struct {
 	before  []byte
 	existed bool
 	inside  bool // belongs to the workspace: may not lead out of it
+
+	bare       []byte // before, without what a setup has put in
+	bareExists bool
 }
 
 // Plan is what would be done for one client.
@@ -68,11 +80,37 @@ type Plan struct {
 	Warnings []string
 	// Next is what the person does now, in the client.
 	Next string
+
+	workspace, userDir string
 }
 
-// Weakened reports whether a file was kept that lets more through than what we would have written.
-func (p *Plan) Weakened() bool {
+// Weakened reports whether a file was kept that lets more through than what we would have written, or something has
+// to be repaired before the client does what the files say.
+func (p *Plan) Weakened() bool { return p.keeps() || len(p.Warnings) > 0 }
+
+// NamesProgram reports whether the client looks for a program of this name to start the server.
+func (p *Plan) NamesProgram(name string) bool {
+	doc, err := parseDocument(p.Files[0].Content)
+	if err != nil {
+		return false
+	}
+	servers := doc.servers("mcpServers")
+	maps.Copy(servers, doc.servers("servers"))
+	for _, server := range servers {
+		if server.isOurs() && server.Command == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Plan) keeps() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.Action == Kept })
+}
+
+// Changes reports whether applying it would write something.
+func (p *Plan) Changes() bool {
+	return slices.ContainsFunc(p.Files, func(f File) bool { return f.Action != Kept && f.Action != Unchanged })
 }
 
 // client is one client: its name and how its plan is made.
@@ -102,13 +140,27 @@ func Names() []string {
 }
 
 // New computes the plan for one client. It reads the existing files and changes nothing.
-func New(name string, opts Options) (*Plan, error) {
+func New(name string, opts Options) (*Plan, error) { return newPlan(name, opts, false) }
+
+// NewRemoval computes the plan that takes out of one client's files what a setup has put in. What the files were before
+// is known where this user set them up; elsewhere what looks like ours is.
+func NewRemoval(name string, opts Options) (*Plan, error) {
+	plan, err := newPlan(name, opts, true)
+	if err != nil {
+		return nil, err
+	}
+	plan.Closed, plan.Open, plan.Warnings = nil, nil, nil
+	plan.Next = "Restart " + plan.Title + ". It has its own tools again, and nothing that it does with them passes the gate."
+	return plan, nil
+}
+
+func newPlan(name string, opts Options, removing bool) (*Plan, error) {
 	i := slices.IndexFunc(clients(), func(c client) bool { return c.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("%w %q: choose one of %s", ErrUnknownClient, name, strings.Join(Names(), ", "))
 	}
 	c := clients()[i]
-	p := &planner{Options: opts, plan: &Plan{Client: c.name, Title: c.title}}
+	p := &planner{Options: opts, plan: &Plan{Client: c.name, Title: c.title, workspace: opts.Workspace, userDir: opts.UserDir}, removing: removing}
 	if err := c.plan(p); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.title, err)
 	}
@@ -118,10 +170,27 @@ func New(name string, opts Options) (*Plan, error) {
 // planner collects a plan.
 type planner struct {
 	Options
-	plan *Plan
+	plan     *Plan
+	removing bool
+	wasSetUp bool // the client's list of servers has our entry
 }
 
-func (p *planner) closes(ways ...string) { p.plan.Closed = append(p.plan.Closed, ways...) }
+// closes says what the files close, if they do: unless says what stands in the way.
+func (p *planner) closes(unless []string, ways ...string) {
+	if len(unless) == 0 {
+		p.plan.Closed = append(p.plan.Closed, ways...)
+		return
+	}
+	for _, problem := range unless {
+		if !slices.Contains(p.plan.Warnings, problem) {
+			p.plan.Warnings = append(p.plan.Warnings, problem)
+		}
+	}
+	for _, way := range ways {
+		p.leaves("NOT closed until the file is repaired (below): " + way)
+	}
+}
+
 func (p *planner) leaves(ways ...string) { p.plan.Open = append(p.plan.Open, ways...) }
 func (p *planner) warn(format string, args ...any) {
 	p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf(format, args...))
@@ -136,12 +205,26 @@ type edited struct {
 
 // edit plans a change of one file. change gets the present content (nil if there is none) and returns the new one;
 // returning the same bytes means that there is nothing to do. It is called a second time for an empty file, to
-// know what a person would have to add by hand, and so must have no effects of its own.
-func (p *planner) edit(path string, change func(text []byte) (edited, error)) error {
+// know what a person would have to add by hand, and so must have no effects of its own. take does the opposite: it gets
+// the present content and the one before the setup, nil if that is not known, and returns nil for a file that is to go.
+func (p *planner) edit(path string, change func(text []byte) (edited, error), take func(text, before []byte) (edited, error)) error {
 	name, inside := p.nameOf(path)
 	before, existed, err := p.read(path, inside)
 	if err != nil {
 		return err
+	}
+	file := File{Path: path, Name: name, before: before, existed: existed, inside: inside}
+	var bare edited
+	if bare, err = p.without(file, take); err != nil && p.removing {
+		return fmt.Errorf("%s: %w", name, err)
+	} else if err != nil {
+		bare.content = before
+	}
+	file.bare, file.bareExists = bare.content, existed && bare.content != nil
+	if p.removing {
+		file.Action, file.Detail, file.Content = removalFor(file, bare), bare.detail, bare.content
+		p.plan.Files = append(p.plan.Files, file)
+		return nil
 	}
 	after, err := change(before)
 	if err != nil {
@@ -151,11 +234,41 @@ func (p *planner) edit(path string, change func(text []byte) (edited, error)) er
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	p.plan.Files = append(p.plan.Files, File{
-		Path: path, Name: name, Action: actionFor(existed, before, after), Detail: after.detail,
-		Fragment: fragment.content, Content: after.content, before: before, existed: existed, inside: inside,
-	})
+	file.Action, file.Detail, file.Fragment, file.Content = actionFor(existed, before, after), after.detail, fragment.content, after.content
+	p.plan.Files = append(p.plan.Files, file)
 	return nil
+}
+
+// without is a file as it is without what a setup has put in: exactly what it was where nobody has changed it since.
+func (p *planner) without(file File, take func(text, before []byte) (edited, error)) (edited, error) {
+	if !file.existed {
+		return edited{}, nil
+	}
+	was := p.recall(file.Path)
+	if was != nil && was.After == hashOf(file.before) {
+		return edited{content: was.content(), detail: "as it was before"}, nil
+	}
+	then := was.content()
+	if was == nil && !p.removing { // nothing tells whose a denial is that stands there already: it is the operator's
+		then = file.before
+	}
+	after, err := take(file.before, then)
+	if errors.Is(err, errKept) {
+		return edited{content: file.before, kept: true, detail: strings.TrimPrefix(err.Error(), errKept.Error()+": ")}, nil
+	}
+	return after, err
+}
+
+func removalFor(file File, bare edited) Action {
+	switch {
+	case bare.kept:
+		return Kept
+	case !file.existed || bare.content != nil && bytes.Equal(bare.content, file.before):
+		return Unchanged
+	case bare.content == nil:
+		return Removed
+	}
+	return Updated
 }
 
 func actionFor(existed bool, before []byte, after edited) Action {

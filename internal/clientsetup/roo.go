@@ -2,8 +2,13 @@ package clientsetup
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+
+	"github.com/tailscale/hujson"
+	"gopkg.in/yaml.v3"
 )
 
 // rooSlug names our mode. Roo accepts letters, digits and dashes.
@@ -40,18 +45,18 @@ func (p *planner) rooMode() rooMode {
 // Roo Code: the project's MCP list, and a mode with only the mcp group in .roomodes (YAML or JSON).
 // https://docs.roocode.com/features/mcp/using-mcp-in-roo
 func planRoo(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".roo/mcp.json"), "mcpServers", ""); err != nil {
+	if err := p.planServer(p.inWorkspace(".roo/mcp.json"), "mcpServers", "", ""); err != nil {
 		return err
 	}
 	p.warnIfNotStandard()
 	p.warnOfOtherServers("mcpServers")
-	if err := p.edit(p.inWorkspace(".roomodes"), p.addRooMode); err != nil {
+	if err := p.edit(p.inWorkspace(".roomodes"), p.addRooMode, takeRooMode); err != nil {
 		return err
 	}
 	if p.plan.Files[len(p.plan.Files)-1].Action == Kept {
 		p.leaves("The mode " + rooSlug + " in .roomodes was changed by hand and has more than the mcp group: remove it and run this again to get ours.")
 	} else {
-		p.closes("The mode " + rooSlug + " has no file, command or browser tool, only MCP servers' tools.")
+		p.closes(p.brokenRooModes(), "The mode "+rooSlug+" has no file, command or browser tool, only MCP servers' tools.")
 	}
 	p.leaves(
 		"Roo's other modes keep their own tools, and an agent may ask to switch mode or start a task in another one (switch_mode, new_task): "+
@@ -115,6 +120,107 @@ func addRooModeJSON(text []byte, mode rooMode) (edited, error) {
 	}
 	return edited{content: doc.bytes(), detail: "mode " + mode.Slug}, nil
 }
+
+// takeRooMode takes our mode out if it stands there as setup writes it.
+func takeRooMode(text, before []byte) (edited, error) {
+	kept := fmt.Errorf("%w: the mode %s was changed by hand; take it out yourself", errKept, rooSlug)
+	modes := []rooMode{(&planner{}).rooMode(), (&planner{Options: Options{KeepReadTools: true}}).rooMode()}
+	if trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, utf8BOM)); bytes.HasPrefix(trimmed, []byte("{")) {
+		return takeRooModeJSON(text, before, modes, kept)
+	}
+	present, err := parseRooModes(text)
+	if err != nil || present.find(rooSlug) == nil {
+		return edited{content: text}, err
+	}
+	for _, mode := range modes {
+		block, err := present.block(mode)
+		if err != nil {
+			return edited{}, err
+		}
+		rest, found := bytes.CutPrefix(text, []byte("customModes:\n"+block))
+		if found && before == nil && len(rest) == 0 {
+			return edited{detail: "no mode " + rooSlug}, nil
+		}
+		if head, tail, found := bytes.Cut(text, []byte(block)); found {
+			after := slices.Concat(head, tail)
+			if left, err := parseRooModes(after); err == nil && len(left.modes) == 0 {
+				after = slices.Concat(bytes.TrimRight(head, "\n"), []byte(" []\n"), tail)
+			}
+			return edited{content: after, detail: "no mode " + rooSlug}, nil
+		}
+	}
+	return edited{}, kept
+}
+
+func takeRooModeJSON(text, before []byte, modes []rooMode, kept error) (edited, error) {
+	var was *document
+	if before != nil {
+		was, _ = parseDocument(before)
+	}
+	after, err := editedJSON(text, func(doc *document) (string, error) {
+		var slugs int
+		taken := doc.takeElements(was, func(v hujson.Value) bool {
+			if slug := v.Find("/slug"); slug == nil || !isString(*slug, []string{rooSlug}) {
+				return false
+			}
+			slugs++
+			return slices.ContainsFunc(modes, func(mode rooMode) bool {
+				ours, err := parseAddition(mode)
+				return err == nil && sameJSON(v, ours)
+			})
+		}, "customModes")
+		switch {
+		case slugs > len(taken):
+			return "", kept
+		case slugs == 0:
+			return "", nil
+		}
+		return "no mode " + rooSlug, nil
+	})
+	if err == nil && after.detail == "" {
+		after.content = text
+	}
+	return after, err
+}
+
+// brokenRooModes says why Roo would not have our mode: it checks the file as a whole, and then has none of its modes.
+func (p *planner) brokenRooModes() []string {
+	file := p.plan.Files[len(p.plan.Files)-1]
+	var root struct {
+		CustomModes []struct {
+			Slug, Name, RoleDefinition string
+			Groups                     []any
+		}
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(file.Content), []byte("{")) {
+		if problems := p.notStandard(); len(problems) > 0 {
+			return problems
+		}
+	}
+	var raw map[string]any
+	if yaml.Unmarshal(file.Content, &raw) != nil {
+		return []string{file.Name + ": it is not a list of modes, so Roo has none of them"}
+	}
+	text, err := json.Marshal(raw)
+	if err != nil || json.Unmarshal(text, &root) != nil {
+		return []string{file.Name + ": customModes is not a list of modes, so Roo has none of them"}
+	}
+	var problems []string
+	seen := map[string]bool{}
+	for _, mode := range root.CustomModes {
+		switch {
+		case !rooSlugs.MatchString(mode.Slug) || mode.Name == "" || mode.RoleDefinition == "" || mode.Groups == nil:
+			problems = append(problems, fmt.Sprintf("%s: the mode %q lacks a slug of letters, digits and dashes, a name, a roleDefinition or groups, so Roo has none of the file's modes",
+				file.Name, mode.Slug))
+		case seen[mode.Slug]:
+			problems = append(problems, fmt.Sprintf("%s: the mode %q stands there twice, so Roo has none of the file's modes", file.Name, mode.Slug))
+		}
+		seen[mode.Slug] = true
+	}
+	return problems
+}
+
+var rooSlugs = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
 // presentMode is what we look at in somebody else's mode. A group is a name, or a list of a name and options.
 type presentMode struct {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // serverEntry is how all clients describe a server that they start themselves; only some have a type.
@@ -13,47 +15,162 @@ type serverEntry struct {
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
 
-	env []string // NAME=value; setup writes none
+	env   []string // NAME=value; setup writes none
+	named bool     // it has our name, whatever its program is called
 }
 
-func (p *planner) serverEntry(kind string) serverEntry {
-	return serverEntry{Type: kind, Command: p.Command, Args: []string{"serve", "--workspace", p.Workspace}}
+// Program is the name by which files that people share call this program: each of them has it in a place of its own.
+const Program = "orchestra-mcp"
+
+// program is what a file has the client start. What can be committed carries no machine's path.
+func (p *planner) program(inside bool) string {
+	switch {
+	case p.Command != "":
+		return p.Command
+	case inside:
+		return Program
+	}
+	return p.Executable
 }
 
-// planServer plans the entry that makes the client start us. list is the key that holds the servers.
-func (p *planner) planServer(path, list, kind string) error {
-	return p.editJSON(path, func(doc *document) (string, error) {
-		return "server " + ServerName, doc.merge(map[string]any{list: map[string]any{ServerName: p.serverEntry(kind)}})
-	})
+// variable is what an editor puts the directory in place of that it has opened. Clients that have no variable start
+// the server in that directory.
+const variable = "${workspaceFolder}"
+
+// serverEntry describes the server; where says how it finds the workspace: a path, a variable, or "" for the directory
+// that the client starts it in.
+func (p *planner) serverEntry(kind, where string) serverEntry {
+	entry := serverEntry{Type: kind, Command: p.program(where != p.Workspace), Args: []string{"serve"}}
+	if where != "" {
+		entry.Args = append(entry.Args, "--workspace", where)
+	}
+	return entry
 }
 
-// editJSON plans a change of a JSON file.
-func (p *planner) editJSON(path string, change func(*document) (string, error)) error {
-	return p.edit(path, func(text []byte) (edited, error) {
-		doc, err := parseDocument(text)
-		if err != nil {
-			return edited{}, err
+// planServer plans the entry of a file in the workspace that makes the client start us. list is the key that holds the
+// servers.
+func (p *planner) planServer(path, list, kind, where string) error {
+	err := p.editJSON(path,
+		func(doc *document) (string, error) {
+			entry := p.serverEntry(kind, where)
+			present := doc.servers(list)[ServerName]
+			entry.Args = append(entry.Args, present.own(where == "")...)
+			return "server " + ServerName, doc.merge(map[string]any{list: map[string]any{ServerName: entry}})
+		},
+		func(doc *document, was *document) (string, error) { return p.takeServer(doc, was, list, ServerName) })
+	if err != nil {
+		return err
+	}
+	p.warnOfSwitchedOff(list, ServerName)
+	if doc, err := parseDocument(p.plan.Files[len(p.plan.Files)-1].before); err == nil {
+		p.wasSetUp = doc.servers(list)[ServerName].isOurs()
+	}
+	return nil
+}
+
+// takeDenials takes denials out. They do not tell whose they are: where nothing is known of the file before, they are
+// ours if our server stands beside them.
+func (p *planner) takeDenials(doc, was *document, ours []string) []hujson.Value {
+	if was == nil && !p.wasSetUp {
+		return nil
+	}
+	return doc.takeElements(was, func(v hujson.Value) bool { return isString(v, ours) }, "permissions", "deny")
+}
+
+// takeServer takes an entry of ours out.
+func (p *planner) takeServer(doc, was *document, list, name string) (string, error) {
+	entry, there := doc.servers(list)[name]
+	switch {
+	case !there:
+		return "", nil
+	case !entry.isOurs():
+		return "", fmt.Errorf("%w: the server %q does not look as setup writes it; take it out by hand", errKept, name)
+	}
+	doc.take(was, list, name)
+	return "no server " + name, nil
+}
+
+// own are the arguments that an operator has put behind ours. A path to a workspace is not among them: an older setup
+// wrote it, and it is one machine's; without a path of ours another way to find the workspace stays.
+func (e serverEntry) own(free bool) []string {
+	if len(e.Args) == 0 || e.Args[0] != "serve" {
+		return nil
+	}
+	rest := e.Args[1:]
+	if len(rest) >= 2 && rest[0] == "--workspace" && !(free && !machinePath(rest[1])) {
+		rest = rest[2:]
+	}
+	return rest
+}
+
+// machinePath reports whether a path is absolute on any system.
+func machinePath(path string) bool {
+	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\`) || len(path) > 1 && path[1] == ':'
+}
+
+// warnOfSwitchedOff names keys of our entry by which a client does not start us, or something else.
+func (p *planner) warnOfSwitchedOff(list, name string) {
+	file := p.plan.Files[len(p.plan.Files)-1]
+	doc, err := parseDocument(file.Content)
+	if err != nil {
+		return
+	}
+	for _, key := range []string{"disabled", "url"} {
+		if value := doc.root.Find(pointer(list, name, key)); value != nil && !sameText(*value, "false") {
+			p.warn("%s: the entry %q has %q, with which the client does not start this server: take it out", file.Name, name, key)
 		}
-		detail, err := change(doc)
-		if err != nil {
-			return edited{}, err
-		}
-		after := doc.bytes()
-		if _, err := parseDocument(after); err != nil {
-			return edited{}, fmt.Errorf("%w: our own change broke it; please report this", ErrUnmergeable)
-		}
-		return edited{content: after, detail: detail}, nil
-	})
+	}
+}
+
+// editJSON plans a change of a JSON file, and how it is taken back: was is the document as it was before the setup, nil
+// if that is not known.
+func (p *planner) editJSON(path string, change func(*document) (string, error), take func(doc, was *document) (string, error)) error {
+	return p.edit(path,
+		func(text []byte) (edited, error) {
+			return editedJSON(text, change)
+		},
+		func(text, before []byte) (edited, error) {
+			var was *document
+			if before != nil {
+				was, _ = parseDocument(before)
+			}
+			after, err := editedJSON(text, func(doc *document) (string, error) { return take(doc, was) })
+			if err == nil && after.detail == "" {
+				after.content = text
+			} else if err == nil && isEmptyJSON(after.content) && before == nil {
+				after.content = nil
+			}
+			return after, err
+		})
+}
+
+func editedJSON(text []byte, change func(*document) (string, error)) (edited, error) {
+	doc, err := parseDocument(text)
+	if err != nil {
+		return edited{}, err
+	}
+	detail, err := change(doc)
+	if err != nil {
+		return edited{}, err
+	}
+	after := doc.bytes()
+	if _, err := parseDocument(after); err != nil {
+		return edited{}, fmt.Errorf("%w: our own change broke it; please report this", ErrUnmergeable)
+	}
+	return edited{content: after, detail: detail}, nil
 }
 
 // warnIfNotStandard says so when a client that reads strict JSON will ignore the last planned file.
-func (p *planner) warnIfNotStandard() {
+func (p *planner) warnIfNotStandard() { p.plan.Warnings = append(p.plan.Warnings, p.notStandard()...) }
+
+func (p *planner) notStandard() []string {
 	file := p.plan.Files[len(p.plan.Files)-1]
 	doc, err := parseDocument(file.before)
-	if err == nil && !doc.standard {
-		p.warn("%s has comments or trailing commas, which %s does not accept: it ignores the whole file until they are removed",
-			file.Name, p.plan.Title)
+	if err != nil || doc.standard {
+		return nil
 	}
+	return []string{fmt.Sprintf("%s has comments or trailing commas, which %s does not accept: it ignores the whole file until they are removed",
+		file.Name, p.plan.Title)}
 }
 
 // otherServers names the servers of a client's list that are not ours: whatever they can write goes round the gate.
@@ -86,7 +203,9 @@ func (d *document) servers(list string) map[string]serverEntry {
 	members, _ := root[list].(map[string]any)
 	servers := make(map[string]serverEntry, len(members))
 	for name, member := range members {
-		servers[name] = decodeServer(member)
+		entry := decodeServer(member)
+		entry.named = name == ServerName
+		servers[name] = entry
 	}
 	return servers
 }
@@ -108,12 +227,23 @@ func decodeServer(member any) serverEntry {
 }
 
 // isOurs recognises an entry that this package wrote, whatever binary it names.
-func (e serverEntry) isOurs() bool { return e.workspace() != "" }
+func (e serverEntry) isOurs() bool { return e.workspace(".") != "" }
 
-// workspace is the directory that an entry of ours serves, else "".
-func (e serverEntry) workspace() string {
-	if len(e.Args) >= 3 && e.Args[0] == "serve" && e.Args[1] == "--workspace" {
+// workspace is the directory that an entry of ours serves, else "". here is what a variable, or the directory in which
+// the client starts the server, stands for.
+func (e serverEntry) workspace(here string) string {
+	switch {
+	case len(e.Args) == 0 || e.Args[0] != "serve":
+		return ""
+	case len(e.Args) >= 3 && e.Args[1] == "--workspace" && e.Args[2] == variable:
+		return here
+	case len(e.Args) >= 3 && e.Args[1] == "--workspace":
 		return e.Args[2]
+	case e.named || strings.HasPrefix(baseName(e.Command), Program):
+		return here
 	}
 	return ""
 }
+
+// baseName is the last element of a path of any system.
+func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

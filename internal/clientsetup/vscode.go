@@ -16,17 +16,17 @@ const vscodeAgentFile = ".github/agents/orchestra.agent.md"
 // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration,
 // https://code.visualstudio.com/docs/copilot/customization/custom-agents
 func planVSCode(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".vscode/mcp.json"), "servers", "stdio"); err != nil {
+	if err := p.planServer(p.inWorkspace(".vscode/mcp.json"), "servers", "stdio", variable); err != nil {
 		return err
 	}
 	p.warnOfOtherServers("servers")
-	if err := p.edit(p.inWorkspace(vscodeAgentFile), p.addVSCodeAgent); err != nil {
+	if err := p.edit(p.inWorkspace(vscodeAgentFile), p.addVSCodeAgent, takeVSCodeAgent); err != nil {
 		return err
 	}
 	if p.plan.Files[len(p.plan.Files)-1].Action == Kept {
 		p.leaves("The agent in " + vscodeAgentFile + " was changed by hand and has other tools: remove the file and run this again to get ours.")
 	} else {
-		p.closes("The agent \"Orchestra\" has only this server's tools: no editing, terminal, reading or subagent tool of VS Code.")
+		p.closes(nil, "The agent \"Orchestra\" has only this server's tools: no editing, terminal, reading or subagent tool of VS Code.")
 	}
 	p.leaves(
 		"VS Code's built-in agents keep all their tools, and nothing in a workspace takes them away: the gate holds for chats in which "+
@@ -39,6 +39,15 @@ func planVSCode(p *planner) error {
 	}
 	p.plan.Next = "Open .vscode/mcp.json in VS Code and start the server " + ServerName + " there, then choose the agent \"Orchestra\" in the chat's agent list."
 	return nil
+}
+
+func takeVSCodeAgent(text, _ []byte) (edited, error) {
+	for _, keep := range []bool{false, true} {
+		if bytes.Equal(text, (&planner{Options: Options{KeepReadTools: keep}}).vscodeAgent()) {
+			return edited{detail: "the agent is gone"}, nil
+		}
+	}
+	return edited{}, fmt.Errorf("%w: the agent was changed by hand; remove the file yourself", errKept)
 }
 
 func (p *planner) vscodeTools() []string {

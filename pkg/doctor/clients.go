@@ -40,7 +40,7 @@ func (e *examination) checkClients() {
 
 // checkClient reports whether a client has an entry for this workspace, right or wrong.
 func (e *examination) checkClient(name string) (bool, error) {
-	opts := clientsetup.Options{Workspace: e.Dir, Command: e.Executable, Home: e.Home, OS: e.OS, LookupEnv: e.lookup}
+	opts := clientsetup.Options{Workspace: e.Dir, Executable: e.Executable, Home: e.Home, OS: e.OS, LookupEnv: e.lookup}
 	plan, err := clientsetup.New(name, opts)
 	if err != nil {
 		if errors.Is(err, clientsetup.ErrUnmergeable) || errors.Is(err, clientsetup.ErrOutside) {
@@ -63,8 +63,12 @@ func (e *examination) checkClient(name string) (bool, error) {
 	before := len(e.report.Findings)
 	e.checkCommand(plan, entries[i])
 	e.checkSettingsOf(plan, entries[i])
+	if entries[i].Fixed {
+		e.warn(fmt.Sprintf("%s: the entry %q of %s names the workspace by a path of this machine; in another clone or work tree the server refuses to start, or serves this one.",
+			plan.Title, entries[i].Server, entries[i].File), "Have setup write it anew.", e.self("setup "+plan.Client))
+	}
 	for _, text := range plan.Warnings {
-		e.warn(sentence(text), "Take them out.", "")
+		e.warn(sentence(text), "Repair the file.", "")
 	}
 	e.checkOpenWays(plan, opts, entries[i])
 	if len(e.report.Findings) == before {
@@ -92,7 +96,15 @@ func (e *examination) checkCommand(plan *clientsetup.Plan, entry clientsetup.Ent
 	again := e.self("setup " + plan.Client)
 	program := entry.Command
 	if !strings.ContainsAny(program, `/\`) {
-		program = e.onPath(program)
+		if program = e.onPath(program); program == "" {
+			text := fmt.Sprintf("%s starts %s, which is not on the PATH.", plan.Title, entry.Command)
+			if entry.Command == clientsetup.Program {
+				e.fail(text, "Put a link to this program, "+e.Executable+", into a directory of your PATH.", "")
+			} else {
+				e.fail(text, "Name the program that is.", again)
+			}
+			return
+		}
 	}
 	switch found, err := exec.LookPath(program); {
 	case program == "" || err != nil:

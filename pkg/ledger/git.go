@@ -115,22 +115,37 @@ func (g *Git) readPacked(file, name string) string {
 	return g.packed.refs[name]
 }
 
-// gitDir finds the repository's directory upward from the workspace, also through the pointer file of a worktree.
+// WorkTree finds the work tree that the directory is in: its top, and the git directory that all work trees of its
+// repository share. Both are "" outside of one.
+func (g *Git) WorkTree() (top, common string) {
+	top, dir := g.find()
+	if dir == "" {
+		return "", ""
+	}
+	return top, commonDir(dir)
+}
+
 func (g *Git) gitDir() string {
+	_, dir := g.find()
+	return dir
+}
+
+// find finds the repository's directory upward from the workspace, also through the pointer file of a worktree.
+func (g *Git) find() (top, gitDir string) {
 	for dir := g.dir; ; dir = filepath.Dir(dir) {
 		at := filepath.Join(dir, ".git")
 		if info, err := os.Stat(at); err == nil {
 			if info.IsDir() {
-				return at
+				return dir, at
 			}
 			target, ok := strings.CutPrefix(readSmall(at), "gitdir: ")
 			if !ok {
-				return ""
+				return "", ""
 			}
-			return absolute(dir, target)
+			return dir, absolute(dir, target)
 		}
 		if filepath.Dir(dir) == dir {
-			return ""
+			return "", ""
 		}
 	}
 }

@@ -1,0 +1,73 @@
+package clientsetup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// receipt is what is kept of a file that a setup has changed: what it was before, and the hash of what it became. It
+// stands in the user's own directory, because a client's file can hold secrets of other servers.
+type receipt struct {
+	Path    string `json:"path"`
+	Existed bool   `json:"existed"`
+	Before  []byte `json:"before"`
+	After   string `json:"after"`
+}
+
+// content is the file before the setup; nil if there was none, or if nothing is known.
+func (r *receipt) content() []byte {
+	switch {
+	case r == nil || !r.Existed:
+		return nil
+	case r.Before == nil:
+		return []byte{}
+	}
+	return r.Before
+}
+
+func hashOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+func receiptFile(userDir, path string) string {
+	return filepath.Join(userDir, "setup", hashOf([]byte(path))[:32]+".json")
+}
+
+// recall reads the receipt of a file; nil if there is none that can be read.
+func (p *planner) recall(path string) *receipt {
+	if p.UserDir == "" {
+		return nil
+	}
+	var r receipt
+	text, err := os.ReadFile(receiptFile(p.UserDir, path))
+	if err != nil || json.Unmarshal(text, &r) != nil || r.Path != path {
+		return nil
+	}
+	return &r
+}
+
+// remember keeps what a file is without us.
+func remember(userDir string, f *File) error {
+	if userDir == "" {
+		return nil
+	}
+	text, err := json.Marshal(receipt{Path: f.Path, Existed: f.bareExists, Before: f.bare, After: hashOf(f.Content)})
+	if err != nil {
+		return err
+	}
+	name := receiptFile(userDir, f.Path)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return replaceFile(name, text, 0o600)
+}
+
+func forget(userDir, path string) {
+	if userDir != "" {
+		_ = os.Remove(receiptFile(userDir, path))
+	}
+}

@@ -1,0 +1,219 @@
+package clientsetup_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+)
+
+func (p *place) remove(client string) *clientsetup.Plan {
+	p.t.Helper()
+	plan, err := clientsetup.NewRemoval(client, p.opts)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := plan.Apply(p.workspace); err != nil {
+		p.t.Fatal(err)
+	}
+	return plan
+}
+
+// layouts are files as they stood before a setup, by client and name.
+func layouts() map[string]map[string][]string {
+	json := []string{
+		"", "{}", "{}\n", "{\n}\n", "{\n  \"LIST\": {}\n}\n", "{\"LIST\":{\"a\":{\"url\":\"http://x\"}}}",
+		"{\n\t// ours\n\t\"LIST\": {\n\t\t\"db\": {\"command\": \"db\"}, // the database\n\t},\n\t\"inputs\": [], /* none */\n}\n",
+		"{\n  \"inputs\": [] // none\n}\n", "\ufeff{\r\n  \"inputs\": []\r\n}\r\n",
+		"{\n    \"x\": 1,\n    \"LIST\": {\n        \"a\": {\"command\": \"a\"}\n        // last\n    }\n}",
+	}
+	servers := func(list string) (texts []string) {
+		for _, text := range json {
+			texts = append(texts, strings.ReplaceAll(text, "LIST", list))
+		}
+		return texts
+	}
+	return map[string]map[string][]string{
+		"claude-code": {
+			".mcp.json": servers("mcpServers"),
+			".claude/settings.json": {
+				"{}", "{\"permissions\": {\"deny\": []}}", "{\n  \"permissions\": {\n    \"deny\": [\"Bash\"],\n    \"allow\": [\"WebFetch\"]\n  }\n}\n",
+				"{\"permissions\":{\"deny\":[\n  \"Read\",\n  \"Glob(x)\",\n  \"Edit\"\n]},\"model\":\"opus\"}\n",
+			},
+		},
+		"cursor": {
+			".cursor/mcp.json": servers("mcpServers"),
+			".cursor/hooks.json": {
+				"{\"version\": 1}", "{\"version\": 1, \"hooks\": {\"preToolUse\": [{\"command\": \"mine.sh\"}], \"stop\": [{\"command\": \"x\"}]}}\n",
+				"{\n  \"version\": 1,\n  \"hooks\": {}\n}\n",
+			},
+			".cursor/cli.json": {"{\"permissions\": {\"allow\": [], \"deny\": [\"Write(**)\"]}}", "{\"editor\": {\"vim\": true}}"},
+		},
+		"roo": {
+			".roo/mcp.json": servers("mcpServers"),
+			".roomodes": {
+				"", "# none\n", "customModes: [] # none\nother: 1\n", "customModes:\n",
+				"customModes:\n  - slug: docs\n    name: Docs\n    roleDefinition: D\n    groups: [read]",
+				"# modes\ncustomModes:\n- slug: docs # keep\n  name: \"Docs\"\n  groups: [read]\n\n# the rest\nother:\n  - 1\n",
+				"{\n  \"customModes\": [\n    {\"slug\": \"docs\"}\n  ]\n}\n", "{\"customModes\": []}",
+			},
+		},
+		"vscode":         {".vscode/mcp.json": servers("servers")},
+		"claude-desktop": {"../home/.config/Claude/claude_desktop_config.json": servers("mcpServers")},
+	}
+}
+
+// TestRemovalRestoresEveryByte: what a setup has put in goes, and everything else is what it was; also a second setup
+// with other words in between, and files that were not there.
+func TestRemovalRestoresEveryByte(t *testing.T) {
+	for client, files := range layouts() {
+		for name, texts := range files {
+			for _, text := range texts {
+				p := newPlace(t)
+				p.write(name, text)
+				before := p.snapshot()
+				p.apply(client)
+				p.opts.KeepReadTools = true
+				p.opts.Command = "/elsewhere/orchestra-mcp"
+				p.apply(client)
+				plan := p.remove(client)
+				if after := p.snapshot(); !slices.Equal(before, after) {
+					t.Errorf("%s, %s:\n%q\nbecame\n%q", client, name, before, after)
+				}
+				if !plan.Changes() || plan.Weakened() || len(plan.Closed) > 0 {
+					t.Errorf("%s: %+v", client, plan)
+				}
+				if again := p.remove(client); again.Changes() || again.Weakened() {
+					t.Errorf("%s, %s: a second removal: %+v", client, name, again.Files)
+				}
+			}
+		}
+	}
+}
+
+func (p *place) snapshot() []string {
+	return slices.Concat(snapshot(p.t, p.workspace), snapshot(p.t, p.home))
+}
+
+// TestRemovalKeepsWhatCameLater: what a person has changed since stays, in every layout.
+func TestRemovalKeepsWhatCameLater(t *testing.T) {
+	for client, files := range layouts() {
+		for name, texts := range files {
+			for _, text := range texts {
+				p, q := newPlace(t), newPlace(t)
+				if strings.HasSuffix(name, "modes") && !strings.HasPrefix(text, "{") || strings.Contains(name, "cli") || strings.TrimSpace(text) == "" {
+					continue
+				}
+				later := func(text string) string { // the last brace of the file is the document's
+					at := strings.LastIndex(text, "}")
+					return text[:at] + "/* later */" + text[at:]
+				}
+				p.write(name, text)
+				p.apply(client)
+				p.write(name, later(p.read(name)))
+				p.remove(client)
+				q.write(name, text)
+				wanted, got := strings.Fields(later(q.read(name))), strings.Fields(p.read(name))
+				if squeeze(wanted) != squeeze(got) {
+					t.Errorf("%s, %s: %q became %q", client, name, text, p.read(name))
+				}
+				if text := p.read(name); strings.Contains(text, "orchestra") {
+					t.Errorf("%s, %s: ours is left in %q", client, name, text)
+				}
+			}
+		}
+	}
+}
+
+// squeeze takes out what only is layout, and the empty things that setup had to make.
+func squeeze(words []string) string {
+	return strings.NewReplacer(",", "").Replace(strings.Join(words, ""))
+}
+
+// TestRemovalWithoutMemory: a colleague's clone has the files and nothing that tells what they were.
+func TestRemovalWithoutMemory(t *testing.T) {
+	for _, client := range clientsetup.Names() {
+		p := newPlace(t)
+		p.apply(client)
+		if err := os.RemoveAll(p.opts.UserDir); err != nil {
+			t.Fatal(err)
+		}
+		if plan := p.remove(client); !plan.Changes() || plan.Weakened() {
+			t.Errorf("%s: %+v", client, plan.Files)
+		}
+		if left := p.snapshot(); len(left) > 0 {
+			t.Errorf("%s leaves %q", client, left)
+		}
+		if dirs, _ := filepath.Glob(filepath.Join(p.workspace, ".[a-z]*")); len(dirs) > 0 && client != "vscode" {
+			t.Errorf("%s leaves %q", client, dirs)
+		}
+	}
+}
+
+// TestRemovalKeepsWhatIsNotOurs: entries of our name that somebody wrote, and modes that somebody changed, are kept and named.
+func TestRemovalKeepsWhatIsNotOurs(t *testing.T) {
+	for _, test := range []struct{ client, file, content string }{
+		{"claude-code", ".mcp.json", `{"mcpServers": {"orchestra": {"command": "conductor", "args": ["play"]}}}`},
+		{"roo", ".roomodes", "customModes:\n  - slug: orchestra\n    name: mine\n    groups: [mcp]\n"},
+		{"roo", ".roomodes", `{"customModes": [{"slug": "orchestra", "groups": ["mcp"]}]}`},
+		{"vscode", ".github/agents/orchestra.agent.md", "---\ntools: ['orchestra/*']\n---\nmine\n"},
+	} {
+		p := newPlace(t)
+		p.write(test.file, test.content)
+		plan := p.remove(test.client)
+		if plan.Changes() || !plan.Weakened() || p.read(test.file) != test.content {
+			t.Errorf("%s: %+v", test.client, plan.Files)
+		}
+	}
+	p := newPlace(t)
+	p.write(".claude/settings.json", `{"permissions": {"deny": ["Bash", "Write"]}}`)
+	p.write(".mcp.json", `{"mcpServers": {"music": {"command": "conductor", "args": ["serve"]}}}`)
+	if plan := p.remove("claude-code"); plan.Changes() || plan.Weakened() {
+		t.Errorf("%+v", plan.Files)
+	}
+}
+
+// TestNotClosedIsNotClaimed: a file that the client ignores, or that says the opposite, closes nothing; the plan says so
+// and does not count as done.
+func TestNotClosedIsNotClaimed(t *testing.T) {
+	for _, test := range []struct{ client, file, content, says string }{
+		{"claude-code", ".claude/settings.json", "{\n  // mine\n}\n", "comments"},
+		{"claude-code", ".claude/settings.json", `{"model": "opus",}`, "comments"},
+		{"claude-code", ".claude/settings.json", `{"permissions": {"allow": "Bash"}}`, "permissions.allow"},
+		{"claude-code", ".claude/settings.json", `{"permissions": {"deny": [1]}}`, "permissions.deny"},
+		{"claude-code", ".claude/settings.json", `{"permissions": {"defaultMode": "yolo"}}`, "defaultMode"},
+		{"claude-code", ".claude/settings.json", `{"hooks": []}`, "hooks"},
+		{"claude-code", ".claude/settings.json", `{"env": "A=b"}`, "env"},
+		{"cursor", ".cursor/hooks.json", "{\"version\": 1, // x\n}", "comments"},
+		{"cursor", ".cursor/hooks.json", `{"version": 2}`, "version"},
+		{"cursor", ".cursor/hooks.json", `{"version": 1, "hooks": {"preToolUse": [{"command": "orchestra-mcp client-guard cursor", "matcher": "Write"}]}}`, "matcher"},
+		{"cursor", ".cursor/cli.json", "{/**/}", "comments"},
+		{"roo", ".roomodes", "customModes:\n  - slug: docs\n    groups: [read]\n", "docs"},
+		{"roo", ".roomodes", "customModes:\n  - {slug: a, name: A, roleDefinition: A, groups: [read]}\n  - {slug: a, name: A, roleDefinition: A, groups: []}\n", "twice"},
+		{"roo", ".roomodes", "{\"customModes\": [], /* x */}", "comments"},
+	} {
+		p := newPlace(t)
+		clean := p.plan(test.client)
+		p.write(test.file, test.content)
+		plan := p.apply(test.client)
+		if len(plan.Closed) >= len(clean.Closed) || !plan.Weakened() || !strings.Contains(strings.Join(plan.Warnings, "\n"), test.says) ||
+			!strings.Contains(strings.Join(plan.Open, "\n"), "NOT closed") {
+			t.Errorf("%s %s: closed %q, warnings %q, open %q", test.client, test.content, plan.Closed, plan.Warnings, plan.Open)
+		}
+		if clean.Weakened() {
+			t.Errorf("%s: nothing is wrong, and %q", test.client, clean.Warnings)
+		}
+	}
+	for _, content := range []string{
+		`{"mcpServers": {"orchestra": {"disabled": true}}}`, `{"mcpServers": {"orchestra": {"url": "http://x"}}}`, "{ // x\n}",
+	} {
+		p := newPlace(t)
+		p.write(".roo/mcp.json", content)
+		if plan := p.apply("roo"); !plan.Weakened() {
+			t.Errorf("%s: %q", content, plan.Warnings)
+		}
+	}
+}

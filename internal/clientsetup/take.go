@@ -1,0 +1,158 @@
+package clientsetup
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// take removes a member, and the objects that held nothing else, unless they stood there before; was is the document
+// from then, nil if there was none or it is not known. Every other byte stays what it is.
+func (d *document) take(was *document, path ...string) {
+	parent := d.object(path[:len(path)-1])
+	i := -1
+	if parent != nil {
+		i = slices.IndexFunc(parent.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == path[len(path)-1] })
+	}
+	if i < 0 {
+		return
+	}
+	left, next, last := parent.Members[i].Name.BeforeExtra, &parent.AfterExtra, (*hujson.Value)(nil)
+	if i+1 < len(parent.Members) {
+		next = &parent.Members[i+1].Name.BeforeExtra
+	} else if i > 0 {
+		last = &parent.Members[i-1].Value
+	}
+	closeGap(left, next, last, parent.Members[i].Value.AfterExtra, i == 0)
+	parent.Members = slices.Delete(parent.Members, i, i+1)
+	d.prune(was, path[:len(path)-1])
+}
+
+// takeElements removes the elements of a list that match. Of strings, which do not tell whose they are, those that
+// stood there before stay.
+func (d *document) takeElements(was *document, match func(hujson.Value) bool, path ...string) (taken []hujson.Value) {
+	list, before := d.list(path), was.list(path)
+	if list == nil {
+		return nil
+	}
+	for i := len(list.Elements) - 1; i >= 0; i-- {
+		element := list.Elements[i]
+		_, plain := element.Value.(hujson.Literal)
+		if !match(element) || plain && before != nil && containsJSON(before, element) {
+			continue
+		}
+		taken = append(taken, element)
+		next, last := &list.AfterExtra, (*hujson.Value)(nil)
+		if i+1 < len(list.Elements) {
+			next = &list.Elements[i+1].BeforeExtra
+		} else if i > 0 {
+			last = &list.Elements[i-1]
+		}
+		closeGap(element.BeforeExtra, next, last, element.AfterExtra, i == 0)
+		list.Elements = slices.Delete(list.Elements, i, i+1)
+	}
+	slices.Reverse(taken)
+	if len(taken) > 0 {
+		d.prune(was, path)
+	}
+	return taken
+}
+
+// closeGap joins what stood before something that is taken out to what comes next: comments stay. last is what is the
+// last one then; it ends as the one that is taken out did, with a comma or without.
+func closeGap(before hujson.Extra, next *hujson.Extra, last *hujson.Value, after hujson.Extra, first bool) {
+	comments := bytes.TrimRight(before, " \t\r\n")
+	switch {
+	case len(comments) > 0:
+		*next = append(bytes.Clone(comments), *next...)
+	case first && last == nil && len(*next) > 0 && !bytes.ContainsAny(*next, "\n/"):
+		*next = before
+	}
+	if last == nil {
+		return
+	}
+	if after == nil && last.AfterExtra != nil {
+		*next = append(bytes.Clone(last.AfterExtra), *next...)
+		last.AfterExtra = nil
+	} else if after != nil && last.AfterExtra == nil {
+		last.AfterExtra = hujson.Extra{}
+	}
+}
+
+// prune removes what is empty at a path and above, unless it stood there before.
+func (d *document) prune(was *document, path []string) {
+	if len(path) == 0 {
+		return
+	}
+	value := d.root.Find(pointer(path...))
+	if value == nil || !isEmpty(value) {
+		return
+	}
+	if then := was.find(path); then == nil {
+		d.take(was, path...)
+	} else if isEmpty(then) {
+		value.Value = then.Clone().Value
+	}
+}
+
+func isEmpty(value *hujson.Value) bool {
+	switch composite := value.Value.(type) {
+	case *hujson.Object:
+		return len(composite.Members) == 0 && len(bytes.TrimSpace(composite.AfterExtra)) == 0
+	case *hujson.Array:
+		return len(composite.Elements) == 0 && len(bytes.TrimSpace(composite.AfterExtra)) == 0
+	}
+	return false
+}
+
+// isEmptyJSON reports whether nothing stands in a file but the braces.
+func isEmptyJSON(text []byte) bool {
+	doc, err := parseDocument(text)
+	return err == nil && doc.standard && isEmpty(&doc.root)
+}
+
+func (d *document) find(path []string) *hujson.Value {
+	if d == nil {
+		return nil
+	}
+	return d.root.Find(pointer(path...))
+}
+
+func (d *document) object(path []string) *hujson.Object {
+	if value := d.find(path); value != nil {
+		object, _ := value.Value.(*hujson.Object)
+		return object
+	}
+	return nil
+}
+
+func (d *document) list(path []string) *hujson.Array {
+	if value := d.find(path); value != nil {
+		list, _ := value.Value.(*hujson.Array)
+		return list
+	}
+	return nil
+}
+
+// pointer is a JSON pointer (RFC 6901).
+func pointer(path ...string) string {
+	var text strings.Builder
+	for _, name := range path {
+		text.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+	}
+	return text.String()
+}
+
+// sameText reports whether a value is written so.
+func sameText(value hujson.Value, text string) bool {
+	literal, ok := value.Value.(hujson.Literal)
+	return ok && string(literal) == text
+}
+
+// isString reports whether a value is one of some strings.
+func isString(value hujson.Value, strings []string) bool {
+	literal, ok := value.Value.(hujson.Literal)
+	return ok && literal.Kind() == '"' && slices.Contains(strings, literal.String())
+}
