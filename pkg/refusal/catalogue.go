@@ -156,8 +156,8 @@ func Catalogue() []Entry {
 		{Cancelled, HintRetry, true, "the call was cancelled before it took effect", "Nothing was changed; try again if it is still wanted."},
 		{InvalidArguments, HintFixArguments, true, "the arguments do not fit the input schema", "Mend the arguments that the message names."},
 		{FileNotFound, HintListFiles, true, "a file, artifact or request is not there", "Call list_files or search_files to find the right path."},
-		{DiffNotApplied, HintReadFile, true, "a diff, edit or patch does not match the file", "Call read_file on the path and make the diff from its present lines."},
-		{AmbiguousMatch, HintFixArguments, true, "a search text stands in several places", "Add `:start_line:` or more surrounding lines, so that one place is meant."},
+		{DiffNotApplied, HintReadFile, true, "a diff, edit or patch does not match the file", "Call read_file on the path and make the change from its present lines."},
+		{AmbiguousMatch, HintFixArguments, true, "a search text stands in several places", "Give more of the lines around the place, so that only one is meant."},
 		{TooLarge, HintFixArguments, true, "a file, argument or result is over a limit", "Ask for less at once."},
 	}
 }

@@ -49,7 +49,33 @@ func New(code Code, reason string) *Refusal {
 	if reason == "" {
 		reason = entry.Occurs
 	}
-	return &Refusal{entry: entry, reason: oneStop(reason), suggestion: entry.Next}
+	return &Refusal{entry: entry, reason: clip(oneStop(reason)), suggestion: entry.Next}
+}
+
+// A refusal goes to an agent's context. What makes one keeps it short; these
+// bounds, in bytes, hold what an argument or a foreign error brings along.
+const (
+	maxReason = 20_000
+	maxDetail = 256 << 10
+)
+
+func clip(reason string) string {
+	if len(reason) <= maxReason {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:maxReason], "") + fmt.Sprintf("… (cut, %d bytes in all)", len(reason))
+}
+
+// bounded leaves out details that are too large, and says so in their place.
+func bounded(details map[string]any) map[string]any {
+	kept := make(map[string]any, len(details))
+	for key, value := range details {
+		if encoded, err := json.Marshal(value); err == nil && len(encoded) > maxDetail {
+			value = fmt.Sprintf("left out: %d bytes", len(encoded))
+		}
+		kept[key] = value
+	}
+	return kept
 }
 
 // oneStop ends a sentence once where it was made of an error that brought its
@@ -139,10 +165,6 @@ type Object struct {
 
 // Object renders the refusal for a call of the given class.
 func (r *Refusal) Object(class string) Object {
-	details := maps.Clone(r.details)
-	if details == nil {
-		details = map[string]any{}
-	}
 	return Object{
 		Status:         "error",
 		Message:        "The tool execution failed",
@@ -152,7 +174,7 @@ func (r *Refusal) Object(class string) Object {
 		ActionHint:     r.entry.Hint,
 		Suggestion:     r.suggestion,
 		Classification: class,
-		Details:        details,
+		Details:        bounded(r.details),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/intentgov/orchestra-mcp/internal/advicetest"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -77,8 +78,10 @@ type bench struct {
 	server *server.Server
 	// outputs are the compiled output schemas: every answer is held to its own.
 	outputs map[string]*jsonschema.Schema
-	hangUp  func()
-	closed  bool
+	// tools are their arguments: every refusal is held to what there is.
+	tools  advicetest.Tools
+	hangUp func()
+	closed bool
 }
 
 // newWorkspace makes a git workspace with the intents of intentsYAML.
@@ -289,7 +292,26 @@ func (b *bench) call(tool string, arguments args) reply {
 		b.t.Fatalf("%s: structuredContent is no object: %s", tool, raw)
 	}
 	b.fits(tool, raw)
+	if r.Error {
+		b.advises(tool, r)
+	}
 	return r
+}
+
+// advises holds a refusal to what an agent can do with it.
+func (b *bench) advises(tool string, r reply) {
+	b.t.Helper()
+	if b.tools == nil {
+		b.tools = advicetest.Tools{}
+		for _, spec := range b.server.Specs() {
+			if err := b.tools.Add(spec.Name, spec.InputSchema); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+	for _, fault := range b.tools.Faults(tool, r.Object) {
+		b.t.Errorf("%s: %s", tool, fault)
+	}
 }
 
 // fits holds an answer to the output schema that its tool declares.

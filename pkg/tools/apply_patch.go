@@ -151,8 +151,7 @@ func (c *patchCall) Close() error {
 
 func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
 	planned := &changes{deps: c.tool.deps, call: c.call, notes: c.notes, render: renderPatch}
-	var failed []any
-	var first *refusal.Refusal
+	var failed patchFailures
 	for _, f := range c.files {
 		change, notes, err := f.plan(c.tool.deps)
 		if err != nil {
@@ -160,19 +159,69 @@ func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
 			if !ok {
 				return nil, err
 			}
-			if first == nil {
-				first = r
-			}
-			failed = append(failed, map[string]any{"path": f.effect.Path, "error_type": r.Code(), "error": r.Reason(), "details": r.Details()})
+			failed.add(f.effect.Path, r)
 			continue
 		}
 		planned.notes = append(planned.notes, notes...)
 		planned.add(f.effect, change)
 	}
-	if first != nil {
-		return nil, first.With("failed_files", failed)
+	if failed.first != nil {
+		return nil, failed.refuse()
 	}
 	return planned, nil
+}
+
+// patchFailures are the files of a patch that cannot be changed as it says.
+type patchFailures struct {
+	first *refusal.Refusal
+	paths []string
+	files []failedFile
+	size  int
+}
+
+type failedFile struct {
+	Path      string         `json:"path"`
+	ErrorType refusal.Code   `json:"error_type"`
+	Error     string         `json:"error,omitempty"`
+	Details   map[string]any `json:"details,omitempty"`
+}
+
+// maxFailures bounds what is said of all failed files in full, in bytes, and
+// maxFailed how many are named.
+const (
+	maxFailures = 20_000
+	maxFailed   = 50
+)
+
+func (p *patchFailures) add(path string, r *refusal.Refusal) {
+	f := failedFile{Path: path, ErrorType: r.Code()}
+	switch p.size += len(r.Reason()); {
+	case p.first == nil: // its details are those of the whole refusal
+		p.first, f.Error = r, r.Reason()
+	case p.size <= maxFailures:
+		f.Error, f.Details = r.Reason(), r.Details()
+	}
+	if p.paths = append(p.paths, path); len(p.files) < maxFailed {
+		p.files = append(p.files, f)
+	}
+}
+
+// refuse says how many failed, and shows the first.
+func (p *patchFailures) refuse() *refusal.Refusal {
+	r := p.first
+	if n := len(p.paths); n > 1 {
+		named := strings.Join(p.paths[:min(n, 10)], ", ")
+		if n > 10 {
+			named += ", …"
+		}
+		again := refusal.Newf(r.Code(), "%d files of the patch cannot be changed as it says (%s), and nothing was changed. The first: %s", n, clip(named, 2000), r.Reason()).
+			WithHint(r.Hint()).Suggest("%s", r.Suggestion()).With("failed", n)
+		for key, value := range r.Details() {
+			again = again.With(key, value)
+		}
+		r = again
+	}
+	return r.With("failed_files", p.files)
 }
 
 type patchedFile struct {

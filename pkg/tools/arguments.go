@@ -65,11 +65,20 @@ func (a *arguments) decode(args json.RawMessage, v any) error {
 	return nil
 }
 
+// maxProblems bounds what is said of one call's arguments.
+const maxProblems = 20
+
 func (a *arguments) invalid(err error) error {
 	problems := []string{err.Error()}
 	var invalid *jsonschema.ValidationError
 	if errors.As(err, &invalid) {
 		problems = leaves(invalid.BasicOutput())
+	}
+	if n := len(problems); n > maxProblems {
+		problems = append(problems[:maxProblems:maxProblems], fmt.Sprintf("and %d more", n-maxProblems))
+	}
+	for i, p := range problems {
+		problems[i] = clip(p, 500)
 	}
 	return refusal.Newf(refusal.InvalidArguments, "The arguments of %s do not fit: %s.", a.name, strings.Join(problems, "; ")).
 		With("problems", problems)

@@ -218,7 +218,8 @@ func (c *changes) refuse(err error) error {
 	case errors.Is(err, workspace.ErrExists):
 		return c.appeared(err)
 	case errors.Is(err, workspace.ErrNotExist):
-		return refusal.Newf(refusal.StaleFile, "A file that this call wanted to change is gone: %v.", err)
+		return refusal.Newf(refusal.StaleFile, "A file that this call wanted to change is gone: %v.", err).
+			Suggest("Call list_files to see what is there, then make the change for the file that is.")
 	case errors.Is(err, workspace.ErrConflict):
 		return refusal.Newf(refusal.InvalidArguments, "Two parts of this call want the same path: %v. Nothing was changed.", err)
 	case errors.Is(err, workspace.ErrNotRegular):

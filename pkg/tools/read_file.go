@@ -168,7 +168,7 @@ func (c *readCall) slice(s string) error {
 	if start > len(all) {
 		if start > 1 {
 			return refusal.Newf(refusal.InvalidArguments, "offset %d is behind the last line: %s has %d lines.", start, v.Path, len(all)).
-				With("path", v.Path).With("total_lines", len(all))
+				With("path", v.Path).With("total_lines", len(all)).Suggest("Call read_file with an `offset` of at most %d, or without.", max(1, len(all)))
 		}
 		return nil
 	}

@@ -153,6 +153,7 @@ func (c *lessonCall) plan() error {
 	}
 	if errors.Is(err, workspace.ErrBinary) {
 		return refusal.Newf(refusal.NotARegularFile, "%s is binary; no lesson can be written into it.", c.effect.Path).
+			WithHint(refusal.HintAskUser).Suggest("Ask the user to name another file in the setting brain.file.").
 			With("path", c.effect.Path).WithHint(refusal.HintAskUser)
 	}
 	if err != nil {
@@ -164,7 +165,8 @@ func (c *lessonCall) plan() error {
 	case errors.Is(err, brain.ErrEmpty):
 		return refusal.New(refusal.InvalidArguments, "lesson: it says nothing.")
 	case errors.Is(err, brain.ErrFull):
-		return refusal.Newf(refusal.TooLarge, "%s: %v.", c.effect.Path, err).With("path", c.effect.Path).WithHint(refusal.HintAskUser)
+		return refusal.Newf(refusal.TooLarge, "%s: %v.", c.effect.Path, err).With("path", c.effect.Path).WithHint(refusal.HintAskUser).
+			Suggest("Ask the user to shorten the file, or to raise limits.file_size.")
 	}
 	encoded, err := text.Encode(after)
 	if err != nil {

@@ -85,10 +85,10 @@ func runSearch(ctx context.Context, c *treeCall[searchArgs]) (string, any, error
 	s := &search{secret: c.secret, result: searchResult{Path: c.effect.Path, Matches: []searchMatch{}}}
 	var err error
 	if s.regex, err = regexp.Compile(c.args.Regex); err != nil {
-		return "", nil, refusal.Newf(refusal.InvalidArguments, "regex: %v (RE2 syntax).", err)
+		return "", nil, refusal.Newf(refusal.InvalidArguments, "regex: %s (RE2 syntax).", clip(err.Error(), 500))
 	}
 	if s.pattern, err = filePattern(c.args.FilePattern); err != nil {
-		return "", nil, refusal.Newf(refusal.InvalidArguments, "file_pattern: %v.", err)
+		return "", nil, refusal.Newf(refusal.InvalidArguments, "file_pattern: %s.", clip(err.Error(), 500))
 	}
 	if err := c.tool.deps.walk(ctx, c.target, true, s.visit); err != nil {
 		return "", nil, readProblem(c.effect.Path, err)

@@ -121,8 +121,13 @@ func isBinary(content []byte) bool {
 
 func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
 	suggestion := "Call read_file on the path until all of its lines were delivered; a file with lines that are cut needs expected_content_hash."
-	if isBinary(effect.Before) {
-		suggestion = "Its content is binary and cannot be delivered as lines: pass expected_content_hash (write_to_file), or call read_file (to delete it)."
+	switch {
+	case effect.Kind == hooks.Delete && isBinary(effect.Before):
+		suggestion = "Call read_file on the path, then delete it."
+	case effect.Kind == hooks.Delete:
+		suggestion = "Call read_file on the path until all of its lines were delivered, then delete it; a file with a line too long for that can be deleted with execute_command."
+	case isBinary(effect.Before):
+		suggestion = "Its content is binary and cannot be delivered as lines: pass the content_hash that read_file tells as expected_content_hash."
 	}
 	r := refusal.Newf(refusal.ReadRequired,
 		"%s exists, and this session has not seen all of its lines as they are now; overwriting it would lose what it holds.", effect.Path).
