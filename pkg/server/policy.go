@@ -104,8 +104,8 @@ func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifac
 		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
 		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
 		CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
-		RecordReads: o.Ledger.RecordReads,
-		Outside:     sync.OnceValue(s.watchedPlaces),
+		RecordReads: o.Ledger.RecordReads, ShortText: o.Results.Text == settings.Short,
+		Outside: sync.OnceValue(s.watchedPlaces),
 	}
 }
 

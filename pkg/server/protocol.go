@@ -10,7 +10,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // protocol makes the protocol side once, when the first transport is served:
@@ -69,9 +71,9 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 			call.Behind(func() { _ = turn.Wait(ctx) }) // which says it again below
 		}
 		if turn.Wait(ctx) != nil {
-			return resultOf(hooks.Cancelled(spec.Class))
+			return s.resultOf(hooks.Cancelled(spec.Class))
 		}
-		return resultOf(s.engine.Do(ctx, hooks.Request{
+		return s.resultOf(s.engine.Do(ctx, hooks.Request{
 			Tool: call.Tool, Arguments: call.Arguments, Caller: turn.Caller(), Progress: call.Progress, Leave: turn.Leave, Ways: waysOf(call),
 		}))
 	}
@@ -81,15 +83,43 @@ func callerOf(c mcpbridge.Caller) session.Caller {
 	return session.Caller{Connection: c.Connection, Principal: c.Principal, ClientName: c.Client.Name, ClientVersion: c.Client.Version}
 }
 
-func resultOf(r hooks.Result) mcpbridge.Result {
+func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 	if r.InLine != nil {
 		return mcpbridge.Result{InputRequired: &mcpbridge.InputRequired{Form: formOf(r.InLine.Form), State: r.InLine.State}}
+	}
+	if s.options.Settings.Results.Text == settings.Short {
+		r.Text = shortText(r)
 	}
 	result := mcpbridge.Result{Text: r.Text, Structured: r.Structured, IsError: r.IsError}
 	for _, c := range r.Content {
 		result.Content = append(result.Content, mcpbridge.ImageContent(base64.StdEncoding.EncodeToString(c.Data), c.MIMEType))
 	}
 	return result
+}
+
+// shortText gives the first lines of a large text, and of a refusal all but its
+// details: structuredContent has the whole.
+func shortText(r hooks.Result) string {
+	const small = 1000
+	if len(r.Text) <= small || len(r.Structured) == 0 {
+		return r.Text
+	}
+	if r.IsError {
+		var object refusal.Object
+		if err := json.Unmarshal(r.Structured, &object); err != nil {
+			return r.Text
+		}
+		object.Details = map[string]any{"more": "in structuredContent"}
+		if text, err := hooks.EncodeJSON(object); err == nil {
+			return string(text)
+		}
+		return r.Text
+	}
+	head := strings.ToValidUTF8(r.Text[:small/4], "")
+	if end := strings.LastIndexByte(head, '\n'); end > 0 {
+		head = head[:end]
+	}
+	return head + "\n[the rest is in structuredContent]"
 }
 
 // available lists the intents that an agent can select now. Where the file

@@ -10,6 +10,7 @@ func Defaults() Settings {
 		Sandbox:       Best,
 		MutationClass: Warn,
 		Durability:    Full,
+		Results:       Results{Text: Full},
 		Write:         Write{Blind: Refuse},
 		Diff:          Diff{Threshold: 1},
 		Approvals: Approvals{

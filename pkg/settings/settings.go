@@ -20,6 +20,7 @@ type Settings struct {
 
 	Scope     Scope
 	Tools     Tools
+	Results   Results
 	Write     Write
 	Diff      Diff
 	Approvals Approvals
@@ -73,6 +74,7 @@ const (
 	Require         Choice = "require"
 	RequireLandlock Choice = "require-landlock"
 	Sessions        Choice = "sessions"
+	Short           Choice = "short"
 	Single          Choice = "single"
 	Trust           Choice = "trust"
 	Warn            Choice = "warn"
@@ -98,6 +100,11 @@ type Scope struct {
 // Tools is what is offered to agents.
 type Tools struct {
 	RooAliases bool // also offer edit and search_replace
+}
+
+// Results is how results are written.
+type Results struct {
+	Text Choice // Full, Short: what stands in the text as well as in structuredContent
 }
 
 // Write is how write_to_file treats existing files.

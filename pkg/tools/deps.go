@@ -89,6 +89,9 @@ type Deps struct {
 	OutputCap int64
 	// RecordReads puts what tools read of the workspace into the ledger.
 	RecordReads bool
+	// ShortText: clients show their models the text and the structured content.
+	// What stands in a part of its own is then left out of the latter.
+	ShortText bool
 	// Aliases adds Roo's edit and search_replace beside edit_file.
 	Aliases bool
 }

@@ -21,6 +21,9 @@ const (
 	readBudget = 256 << 10
 	// imageLimit bounds an image that is handed over as such, in bytes.
 	imageLimit = 4 << 20
+	// plainLimit bounds content that stands in a result with its line numbers
+	// and without, in bytes: of more, the numbered lines stand there alone.
+	plainLimit = 8 << 10
 )
 
 type readArgs struct {
@@ -46,9 +49,10 @@ func readFile(d *Deps) hooks.Tool {
 			"offset": number("First line to read, 1-based.", 1),
 			"limit":  schema{"type": "integer", "minimum": 1, "default": defaultReadLines, "description": "How many lines."},
 		}),
-		OutputSchema: output(open([]string{"path", "content", "content_hash", "total_lines", "start_line", "end_line", "truncated", "encoding", "line_ending"}, schema{
+		OutputSchema: output(open([]string{"path", "content_hash", "total_lines", "start_line", "end_line", "truncated", "encoding", "line_ending"}, schema{
 			"path":         text("Workspace-relative."),
-			"content":      text("The lines from start_line to end_line as they stand in the file, without numbers."),
+			"content":      text(fmt.Sprintf("The lines from start_line to end_line as they stand in the file, without numbers; left out where they are more than %d bytes.", plainLimit)),
+			"numbered":     text("The same lines, with `N | ` in front of each."),
 			"content_hash": text("sha256 of the raw bytes of the whole file."),
 			"total_lines":  number("Lines of the whole file.", 0),
 			"start_line":   number("First line of content, 0 if there is none.", 0),
@@ -58,6 +62,7 @@ func readFile(d *Deps) hooks.Tool {
 			"line_ending":  text("lf, crlf, cr, mixed or none."),
 			"broken_bytes": number("Bytes of the file that are not of its encoding, shown as \uFFFD; an edit keeps them.", 1),
 			"mime_type":    text("Of an image or other binary file."),
+			"image":        schema{"type": "object", "description": "An image as the protocol's content has it: type, data (base64), mimeType."},
 			"size":         number("Bytes of a binary file.", 0),
 		})),
 	}
@@ -91,21 +96,30 @@ type readCall struct {
 
 // readView is the structured result.
 type readView struct {
-	Path        string `json:"path"`
-	Content     string `json:"content"`
-	ContentHash string `json:"content_hash"`
-	TotalLines  int    `json:"total_lines"`
-	StartLine   int    `json:"start_line"`
-	EndLine     int    `json:"end_line"`
-	Truncated   bool   `json:"truncated"`
-	Encoding    string `json:"encoding"`
-	LineEnding  string `json:"line_ending"`
-	BrokenBytes int    `json:"broken_bytes,omitempty"`
-	MIMEType    string `json:"mime_type,omitempty"`
-	Size        int    `json:"size,omitempty"`
+	Path        string     `json:"path"`
+	Content     *string    `json:"content,omitempty"`
+	Numbered    string     `json:"numbered,omitempty"`
+	ContentHash string     `json:"content_hash"`
+	TotalLines  int        `json:"total_lines"`
+	StartLine   int        `json:"start_line"`
+	EndLine     int        `json:"end_line"`
+	Truncated   bool       `json:"truncated"`
+	Encoding    string     `json:"encoding"`
+	LineEnding  string     `json:"line_ending"`
+	BrokenBytes int        `json:"broken_bytes,omitempty"`
+	MIMEType    string     `json:"mime_type,omitempty"`
+	Size        int        `json:"size,omitempty"`
+	Image       *imageView `json:"image,omitempty"`
 
 	lines []string
 	cut   bool
+}
+
+// imageView is an image for clients that show structured content only.
+type imageView struct {
+	Type     string `json:"type"`
+	Data     []byte `json:"data"`
+	MIMEType string `json:"mimeType"`
 }
 
 func (c *readCall) Effects() hooks.Effects {
@@ -160,7 +174,7 @@ func (c *readCall) binary(b []byte) {
 func (c *readCall) slice(s string) error {
 	all := edit.RawLines(s)
 	v := &c.view
-	v.TotalLines = len(all)
+	v.TotalLines, v.Content = len(all), new(string)
 	start, limit := max(c.args.Offset, 1), c.args.Limit
 	if limit == 0 {
 		limit = defaultReadLines
@@ -187,7 +201,10 @@ func (c *readCall) slice(s string) error {
 		v.lines = all[start-1 : end]
 	}
 	v.StartLine, v.EndLine = start, end
-	v.Content = strings.Join(v.lines, "")
+	v.Numbered, v.Content = edit.Numbered(bare(v.lines), start), nil
+	if content := strings.Join(v.lines, ""); len(content) <= plainLimit {
+		v.Content = &content
+	}
 	v.Truncated = start > 1 || end < len(all) || v.cut
 	return nil
 }
@@ -227,7 +244,7 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 	if v.BrokenBytes > 0 {
 		fmt.Fprintf(&b, "[%d bytes are not UTF-8 and shown as \uFFFD; lines that you leave alone keep them]\n", v.BrokenBytes)
 	}
-	b.WriteString(edit.Numbered(bare(v.lines), max(v.StartLine, 1)))
+	b.WriteString(v.Numbered)
 	switch {
 	case v.cut:
 		fmt.Fprintf(&b, "\n[line %d is cut: it is longer than %d bytes]", v.StartLine, readBudget)
@@ -250,6 +267,10 @@ func bare(lines []string) []string {
 
 func (c *readCall) binaryResult() (hooks.Result, error) {
 	v := c.view
+	v.Content = new(string)
+	if c.image != nil && !c.tool.deps.ShortText {
+		v.Image = &imageView{"image", c.image, v.MIMEType}
+	}
 	result, err := encodeResult(fmt.Sprintf("%s\n[content_hash: %s]\n[%s, %d bytes]", v.Path, v.ContentHash, v.MIMEType, v.Size), v)
 	if c.image != nil {
 		result.Content = []hooks.Content{{MIMEType: v.MIMEType, Data: c.image}}

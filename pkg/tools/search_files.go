@@ -36,8 +36,8 @@ func searchFiles(d *Deps) hooks.Tool {
 		"path":   text("Workspace-relative."),
 		"line":   number("1-based.", 1),
 		"text":   text("The line."),
-		"before": list("The line before, if any.", schema{"type": "string"}),
-		"after":  list("The line behind, if any.", schema{"type": "string"}),
+		"before": list("The line before, if there is one and no other match has it.", schema{"type": "string"}),
+		"after":  list("The line behind, if there is one and it is no match itself.", schema{"type": "string"}),
 	})
 	spec := hooks.Spec{
 		Name: "search_files", Title: "Search in files", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
@@ -124,8 +124,11 @@ func (s *search) visit(e workspace.Entry) error {
 		s.result.Skipped++
 		return nil
 	}
+	given, next := -1, len(lines) > 0 && s.regex.MatchString(lines[0])
 	for i, line := range lines {
-		if !s.regex.MatchString(line) {
+		matches := next
+		next = i+1 < len(lines) && s.regex.MatchString(lines[i+1])
+		if !matches {
 			continue
 		}
 		if len(s.result.Matches) == matchCap {
@@ -133,11 +136,14 @@ func (s *search) visit(e workspace.Entry) error {
 			return fs.SkipAll
 		}
 		m := searchMatch{Path: name, Line: i + 1, Text: clipLine(line)}
-		if i > 0 {
+		// Matches that are neighbours share context, which is given once.
+		if i-1 > given {
 			m.Before = []string{clipLine(lines[i-1])}
 		}
-		if i+1 < len(lines) {
+		given = i
+		if i+1 < len(lines) && !next {
 			m.After = []string{clipLine(lines[i+1])}
+			given = i + 1
 		}
 		s.result.Matches = append(s.result.Matches, m)
 	}
@@ -166,12 +172,19 @@ func clipLine(line string) string {
 
 func (s *search) text() string {
 	var b strings.Builder
-	last := ""
+	last, line := "", 0
 	for _, m := range s.result.Matches {
-		if m.Path != last {
+		switch {
+		case m.Path != last:
+			if last != "" {
+				b.WriteString("----\n")
+			}
 			fmt.Fprintf(&b, "# %s\n", quoteName(path.Clean(m.Path)))
 			last = m.Path
+		case m.Line-len(m.Before) != line+1:
+			b.WriteString("----\n")
 		}
+		line = m.Line + len(m.After)
 		for i, line := range m.Before {
 			fmt.Fprintf(&b, "%6d   %s\n", m.Line-len(m.Before)+i, line)
 		}
@@ -179,7 +192,6 @@ func (s *search) text() string {
 		for i, line := range m.After {
 			fmt.Fprintf(&b, "%6d   %s\n", m.Line+i+1, line)
 		}
-		b.WriteString("----\n")
 	}
 	if len(s.result.Matches) == 0 {
 		b.WriteString("[no match]\n")

@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+)
+
+func shortTexts(o *server.Options) { o.Settings.Results.Text = settings.Short }
+
+func structured(t *testing.T, r reply) int {
+	t.Helper()
+	raw, err := json.Marshal(r.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(raw)
+}
+
+// A client that shows its model only structuredContent shows it line numbers and
+// images; one that shows both pays once if the settings say so.
+func TestStructuredContentStandsAlone(t *testing.T) {
+	const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
+	var large strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&large, "line %d of a file that is read as a whole\n", i)
+	}
+	for name, short := range map[string]bool{"full": false, "short": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := newWorkspace(t)
+			write(t, dir, "src/large.txt", large.String())
+			write(t, dir, "src/dot.png", png)
+			b := start(t, dir, func(o *server.Options) {
+				if short {
+					shortTexts(o)
+				}
+			}).connect()
+			small := b.ok("read_file", args{"path": "src/a.txt"})
+			if small.str("content") != "one\ntwo\nthree\n" || small.str("numbered") != "1 | one\n2 | two\n3 | three\n" || !strings.Contains(small.Text, "2 | two") {
+				t.Errorf("%v", small.Object)
+			}
+			r := b.ok("read_file", args{"path": "src/large.txt"})
+			if !strings.HasPrefix(r.str("numbered"), "   1 | line 0") || r.Object["content"] != nil {
+				t.Errorf("a large result: %.300v", r.Object)
+			}
+			if size := structured(t, r); size > large.Len()*5/4 {
+				t.Errorf("%d bytes of structured content for %d", size, large.Len())
+			}
+			if wants := strings.Contains(r.Text, "999 of a file"); wants == short || short && len(r.Text) > 500 {
+				t.Errorf("%d bytes of text", len(r.Text))
+			}
+			image := b.ok("read_file", args{"path": "src/dot.png"})
+			if string(image.Image) != png {
+				t.Errorf("no image beside the text: %v", image.Object)
+			}
+			view, _ := image.Object["image"].(map[string]any)
+			if data, _ := view["data"].(string); (data == base64.StdEncoding.EncodeToString([]byte(png)) && view["mimeType"] == "image/png") == short {
+				t.Errorf("the image in structured content: %v", image.Object)
+			}
+			refused := b.refused("READ_REQUIRED", "apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: src/b.txt\n*** End Patch", "session": unread(t, b, large.String())})
+			if short && (len(refused.Text) > 1000 || refused.details()["content"] == nil) {
+				t.Errorf("%d bytes of text for a refusal", len(refused.Text))
+			}
+		})
+	}
+}
+
+// unread puts a file where no session has read it, and selects an intent.
+func unread(t *testing.T, b *bench, content string) string {
+	t.Helper()
+	write(t, b.dir, "src/b.txt", content)
+	return b.selects("INT-001")
+}
+
+// Matches beside each other share their context, which is given once: a search
+// that finds every line costs no more than the file, in each form.
+func TestSearchGivesContextOnce(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, "src/s.txt", "0\nhit 1\nhit 2\n3\nhit 4\n5\n-\n6\nhit 7\n")
+	var large strings.Builder
+	for i := range 250 {
+		fmt.Fprintf(&large, "wanted, in line %d: %s\n", i, strings.Repeat("x", 200))
+	}
+	write(t, dir, "src/t.txt", large.String())
+	b := start(t, dir).connect()
+	r := b.ok("search_files", args{"regex": "hit", "path": "src"})
+	want := "# src/s.txt\n     1   0\n     2 > hit 1\n     3 > hit 2\n     4   3\n     5 > hit 4\n     6   5\n----\n     8   6\n     9 > hit 7"
+	if r.Text != want {
+		t.Errorf("got\n%s\nwant\n%s", r.Text, want)
+	}
+	seen := map[string]int{}
+	for _, m := range r.Object["matches"].([]any) {
+		match := m.(map[string]any)
+		for _, lines := range []any{match["before"], []any{match["text"]}, match["after"]} {
+			list, _ := lines.([]any)
+			for _, line := range list {
+				seen[line.(string)]++
+			}
+		}
+	}
+	if len(seen) != 8 {
+		t.Errorf("%d lines: %v", len(seen), seen)
+	}
+	for line, n := range seen {
+		if n != 1 {
+			t.Errorf("%q is given %d times", line, n)
+		}
+	}
+	r = b.ok("search_files", args{"regex": "wanted", "path": "src"})
+	if size := structured(t, r); len(r.Text) > large.Len()*5/4 || size > large.Len()*3/2 {
+		t.Errorf("%d bytes of text and %d of structured content for a file of %d", len(r.Text), size, large.Len())
+	}
+}
