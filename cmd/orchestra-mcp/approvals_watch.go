@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -53,14 +51,6 @@ func (b *inbox) watch(ctx context.Context, bell bool) error {
 		return nil
 	}
 	return err
-}
-
-// terminal is what the answer is written to, without what stands before it: the view asks the terminal for its size.
-func (b *inbox) terminal() io.Writer {
-	if answer, ok := b.out.(*answerWriter); ok {
-		return answer.out
-	}
-	return os.Stdout
 }
 
 // watched is the inbox as the live view reads it.

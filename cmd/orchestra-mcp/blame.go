@@ -26,7 +26,9 @@ func (a *app) newBlameCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 	}
 	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error { return a.blame(cmd.Context(), args[0], *asJSON) })
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		return a.paged(func() error { return a.blame(cmd.Context(), args[0], *asJSON) })
+	})
 	return cmd
 }
 

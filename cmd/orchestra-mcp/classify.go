@@ -61,6 +61,9 @@ func (a *app) classify(ctx context.Context, before, after string, f classifyFlag
 	if err != nil {
 		return err
 	}
+	if len(files) == 0 {
+		return fmt.Errorf("classify: neither %s nor %s has a regular file, so there is nothing to compare", printable(before), printable(after))
+	}
 	around, done, err := a.among(before, after, f.path)
 	if err != nil {
 		return err

@@ -71,7 +71,11 @@ func (a *app) printReport(report doctor.Report, quiet bool) error {
 			fmt.Fprintf(&text, "%17s%s\n", "", a.styled(styleBold, printable(f.Command)))
 		}
 	}
-	fmt.Fprintf(&text, "\n%d ok, %d to know, %d to mend\n", report.Count(doctor.OK), report.Count(doctor.Warn), report.Count(doctor.Fail))
+	sum := fmt.Sprintf("%d ok, %d to know, %d to mend", report.Count(doctor.OK), report.Count(doctor.Warn), report.Count(doctor.Fail))
+	if report.Count(doctor.Warn)+report.Count(doctor.Fail) == 0 {
+		sum = a.styled(styleGreen, sum)
+	}
+	fmt.Fprintf(&text, "\n%s\n", sum)
 	_, err := fmt.Fprint(a.out, text.String())
 	return err
 }

@@ -34,7 +34,7 @@ func (a *app) newExportCommand() *cobra.Command {
 		Example: "  orchestra-mcp export --agent-trace --strict\n  orchestra-mcp export --agent-trace --intent INT-001 --output -",
 		Args:    cobra.NoArgs,
 	}
-	f.addWhich(cmd)
+	f.addWhich(a, cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.agentTrace, "agent-trace", false, "the format, github.com/cursor/agent-trace 0.1.0; there is no other yet")
 	flags.BoolVar(&f.strict, "strict", false, "put what Agent Trace does not name into metadata, for readers that refuse other keys")

@@ -49,6 +49,8 @@ func (a *app) newGateCommand() *cobra.Command {
 	flags.StringVar(&f.sarif, "sarif", "", "also write SARIF to `FILE`, for code scanning")
 	flags.StringVar(&f.junit, "junit", "", "also write JUnit XML to `FILE`, for test reports")
 	f.json = addJSONFlag(cmd)
+	completeFlag(cmd, "fail-on", "error", "warning")
+	completeFlag(cmd, "format", "table", "markdown", "junit", "sarif", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return a.gate(cmd.Context(), f) })
 	return cmd
 }
@@ -176,7 +178,11 @@ func (a *app) printGateTable(out io.Writer, r *review.Report) error {
 	for _, sentence := range r.Unproven {
 		fmt.Fprintf(out, "- %s\n", printable(sentence))
 	}
-	return nil
+	if !r.Passed || r.Count("", review.Warning) > 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n", a.styled(styleGreen, "The gate passes: nothing was found."))
+	return err
 }
 
 func gateIntents(r *review.Report) [][]string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ type initFlags struct {
 	yes               bool
 	name, description string
 	scope             []string
+	json              *bool
 }
 
 func (a *app) newInitCommand() *cobra.Command {
@@ -29,13 +31,15 @@ func (a *app) newInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make this directory a governed workspace",
-		Long: "Asks for a first intent and writes .orchestration with it, annotated settings and rules. What exists is kept.\n" +
-			"With --yes it asks nothing and proposes what it finds: the source directories and the toolchain.",
+		Long: "Asks what is to be done first and writes .orchestration with an intent for it, annotated settings and rules. What\n" +
+			"exists is kept. With --yes it asks nothing and proposes what it finds: the source directories and the toolchain. What\n" +
+			"the work is for it cannot find: give --name and --description, or change the placeholder in active_intents.yaml.",
 		Args: cobra.NoArgs,
-		RunE: a.operator(func(*cobra.Command, []string) error {
-			return a.initWorkspace(flags)
+		RunE: a.operator(func(cmd *cobra.Command, _ []string) error {
+			return a.initWorkspace(cmd.Context(), flags)
 		}),
 	}
+	flags.json = addJSONFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVarP(&flags.yes, "yes", "y", false, "ask nothing")
 	f.StringVar(&flags.name, "name", "", "the first intent's `NAME`")
@@ -44,8 +48,11 @@ func (a *app) newInitCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) initWorkspace(flags initFlags) error {
-	if !flags.yes && !a.inTerminal {
+func (a *app) initWorkspace(ctx context.Context, flags initFlags) error {
+	switch {
+	case !flags.yes && *flags.json:
+		return usageErrorf("init --json does not ask: add --yes to take what it proposes")
+	case !flags.yes && !a.inTerminal:
 		return usageErrorf("init asks questions, and the input is not a terminal: add --yes to take what it proposes")
 	}
 	dir, err := a.workspaceDir()
@@ -64,7 +71,7 @@ func (a *app) initWorkspace(flags initFlags) error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", dir, err)
 	}
-	first, err := a.firstIntent(root, dir, flags, found)
+	first, err := a.firstIntent(ctx, root, dir, flags, found)
 	if err != nil {
 		return err
 	}
@@ -81,6 +88,9 @@ func (a *app) initWorkspace(flags initFlags) error {
 	}
 	if err := a.trustCreated(root, dir, results); err != nil {
 		return err
+	}
+	if *flags.json {
+		return a.printInit(dir, found, first, results)
 	}
 	return a.reportInit(dir, found, first, results)
 }
@@ -101,11 +111,8 @@ func (a *app) checkPlace(dir string, yes bool) error {
 }
 
 // firstIntent is what flags, answers and the detection say. Where there are intents, nothing is asked.
-func (a *app) firstIntent(root *os.Root, dir string, flags initFlags, found scaffold.Detection) (scaffold.FirstIntent, error) {
-	first := scaffold.FirstIntent{
-		ID: "INT-001", Name: cmp.Or(flags.name, "Work on "+filepath.Base(dir)), Scope: found.Scope, StartedAt: a.now(),
-		Description: cmp.Or(flags.description, "The first intent, proposed by orchestra-mcp init.\nSay here what the agent is to do, and narrow the scope to it.\n"),
-	}
+func (a *app) firstIntent(ctx context.Context, root *os.Root, dir string, flags initFlags, found scaffold.Detection) (scaffold.FirstIntent, error) {
+	first := scaffold.FirstIntent{ID: "INT-001", Name: flags.name, Scope: found.Scope, StartedAt: a.now(), Description: flags.description}
 	if len(flags.scope) > 0 {
 		first.Scope = flags.scope
 	}
@@ -117,6 +124,9 @@ func (a *app) firstIntent(root *os.Root, dir string, flags initFlags, found scaf
 			return first, err
 		}
 	}
+	if first.Name == "" {
+		first.Name, first.Description = "Work on "+a.placeOfWork(ctx, dir), cmp.Or(first.Description, scaffold.Placeholder)
+	}
 	if _, err := intent.CompileScope(first.Scope); err != nil {
 		return first, usageErrorf("the scope: %w", err)
 	}
@@ -127,18 +137,68 @@ func (a *app) askFirstIntent(first *scaffold.FirstIntent, flags initFlags) error
 	ask := newQuestions(a.in, a.out)
 	fmt.Fprintln(a.out, "Agents work under an intent: a named piece of work and the paths that belong to it. The first one:")
 	if flags.name == "" {
-		first.Name = ask.line("Name", first.Name, nil)
+		first.Name = ask.needed("What is to be done, in a few words")
 	}
 	if len(flags.scope) == 0 {
 		first.Scope = ask.globs("Paths, separated by spaces", first.Scope)
 	}
 	if flags.description == "" {
-		first.Description = ask.line("What is to be done", strings.SplitN(first.Description, "\n", 2)[0], nil)
+		first.Description = ask.line("More about it, for agents and for whoever asks why (may be empty)", "", nil)
 	}
 	if ask.err != nil {
 		return fmt.Errorf("init: %w: nothing was written", ask.err)
 	}
 	return nil
+}
+
+// placeOfWork names what can be known of the work without asking: the branch, where that is not everybody's, else the
+// directory.
+func (a *app) placeOfWork(ctx context.Context, dir string) string {
+	branch, err := gitOutput(ctx, dir, "symbolic-ref", "--quiet", "--short", "HEAD")
+	branch = strings.TrimSpace(branch)
+	if err != nil || branch == "" || slices.Contains([]string{"main", "master", "trunk", "develop"}, branch) {
+		return filepath.Base(dir)
+	}
+	return "branch " + branch
+}
+
+// initialized is what init prints for programs.
+type initialized struct {
+	Workspace  string            `json:"workspace"`
+	Files      []scaffold.Result `json:"files"`
+	Intent     *intent.Intent    `json:"intent"` // null where the intents that were there are kept
+	Toolchains []string          `json:"toolchains"`
+	Notes      []string          `json:"notes"`
+	Next       string            `json:"next"` // the command that connects a client
+}
+
+func (a *app) printInit(dir string, found scaffold.Detection, first scaffold.FirstIntent, results []scaffold.Result) error {
+	report := initialized{Workspace: dir, Files: results, Toolchains: []string{}, Notes: a.allInitNotes(dir, found, first, results), Next: a.setupLine(dir, found.Client)}
+	for _, toolchain := range found.Toolchains {
+		report.Toolchains = append(report.Toolchains, toolchain.Name)
+	}
+	if !keptIntents(results) {
+		report.Intent = &intent.Intent{
+			ID: first.ID, Name: first.Name, Description: first.Description, OwnedScope: first.Scope, Status: intent.InProgress, StartedAt: first.StartedAt.UTC(),
+		}
+	}
+	return printJSON(a.out, report)
+}
+
+func keptIntents(results []scaffold.Result) bool {
+	return slices.ContainsFunc(results, func(r scaffold.Result) bool {
+		return r.File == scaffold.IntentsFile && r.Action == scaffold.Kept
+	})
+}
+
+// allInitNotes are what a person should know before going on.
+func (a *app) allInitNotes(dir string, found scaffold.Detection, first scaffold.FirstIntent, results []scaffold.Result) []string {
+	notes := append(a.initNotes(dir, found), a.keptSettingsNote(dir)...)
+	if !keptIntents(results) && scaffold.IsPlaceholder(first.Description) {
+		notes = append(notes, fmt.Sprintf("nobody has said what %s is for, and that is what blame and why will tell of its lines: change name and "+
+			"description in %s.", first.ID, scaffold.IntentsFile))
+	}
+	return orEmpty(notes)
 }
 
 func (a *app) reportInit(dir string, found scaffold.Detection, first scaffold.FirstIntent, results []scaffold.Result) error {
@@ -147,17 +207,14 @@ func (a *app) reportInit(dir string, found scaffold.Detection, first scaffold.Fi
 	for _, result := range results {
 		fmt.Fprintf(&text, "  %-11s  %s%s\n", result.Action, result.File, detailSuffix(result.Detail))
 	}
-	kept := slices.ContainsFunc(results, func(r scaffold.Result) bool {
-		return r.File == scaffold.IntentsFile && r.Action == scaffold.Kept
-	})
-	if kept {
+	if keptIntents(results) {
 		text.WriteString("\nThe intents that were there are kept: see them with orchestra-mcp intents list.\n")
 	} else {
 		fmt.Fprintf(&text, "\nIntent %s, in progress: %s\n", first.ID, printable(first.Name))
 		fmt.Fprintf(&text, "  toolchain: %s\n", describeToolchains(found))
 		fmt.Fprintf(&text, "  scope:     %s\n", printable(describeScope(first.Scope)))
 	}
-	for _, note := range append(a.initNotes(dir, found), a.keptSettingsNote(dir)...) {
+	for _, note := range a.allInitNotes(dir, found, first, results) {
 		fmt.Fprintf(&text, "\nNote: %s\n", note)
 	}
 	fmt.Fprintf(&text, "\nNow connect your client (%s):\n  %s\n", "claude-desktop, claude-code, cursor, roo or vscode", a.setupLine(dir, found.Client))

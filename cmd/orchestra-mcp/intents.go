@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/nearest"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -124,7 +125,7 @@ func unknownIntent(id string, set *intent.Set) error {
 	for _, in := range set.All() {
 		ids = append(ids, in.ID)
 	}
-	return fmt.Errorf("%w: %q; there are: %s", intent.ErrUnknownIntent, id, cmp.Or(strings.Join(ids, ", "), "none"))
+	return fmt.Errorf("%w: %q%s; there are: %s", intent.ErrUnknownIntent, id, didYouMean(nearest.Of(id, ids)), cmp.Or(strings.Join(ids, ", "), "none"))
 }
 
 func (a *app) showIntent(in *intent.Intent) error {

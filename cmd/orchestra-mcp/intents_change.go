@@ -17,6 +17,7 @@ import (
 type addFlags struct {
 	id, name, description, status  string
 	scope, constraints, acceptance []string
+	json                           *bool
 }
 
 func (a *app) newIntentsAddCommand() *cobra.Command {
@@ -32,6 +33,7 @@ func (a *app) newIntentsAddCommand() *cobra.Command {
 			return a.addIntent(cmd.Context(), flags)
 		}),
 	}
+	flags.json = addJSONFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.id, "id", "", "its `ID` (default: the next free one)")
 	f.StringVar(&flags.name, "name", "", "a short `NAME`; without it you are asked, on a terminal")
@@ -44,7 +46,7 @@ func (a *app) newIntentsAddCommand() *cobra.Command {
 }
 
 func (a *app) addIntent(ctx context.Context, flags addFlags) error {
-	if flags.name == "" && a.inTerminal {
+	if flags.name == "" && a.inTerminal && !*flags.json {
 		if err := a.askIntent(&flags); err != nil {
 			return err
 		}
@@ -63,10 +65,32 @@ func (a *app) addIntent(ctx context.Context, flags addFlags) error {
 	if err != nil {
 		return fmt.Errorf("add the intent: %w", err)
 	}
-	fmt.Fprintf(a.out, "Added %s: %s (%s)\n", in.ID, printable(in.Name), in.Status)
 	if len(in.OwnedScope) == 0 {
 		fmt.Fprintf(a.err, "warning: %s has no scope, so an agent may change everything under it; give one with --scope\n", in.ID)
 	}
+	if err := a.tellIdle(in.OwnedScope); err != nil {
+		return err
+	}
+	if *flags.json {
+		return a.withIntentSet(func(set *intent.Set) error {
+			added, ok := set.Get(in.ID)
+			if !ok {
+				return unknownIntent(in.ID, set)
+			}
+			return printJSON(a.out, added)
+		})
+	}
+	_, err = fmt.Fprintf(a.out, "Added %s: %s (%s)\n", in.ID, printable(in.Name), in.Status)
+	return err
+}
+
+func (a *app) tellIdle(globs []string) error {
+	root, err := a.openWorkspace()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	a.warnIdle(root, globs)
 	return nil
 }
 
@@ -184,6 +208,9 @@ func (a *app) addScope(ctx context.Context, id string, globs []string, asJSON bo
 	}
 	if err != nil {
 		return fmt.Errorf("add to the scope of %s: %w", printable(id), err)
+	}
+	if err := a.tellIdle(globs); err != nil {
+		return err
 	}
 	return a.showScope(id, asJSON)
 }

@@ -3,9 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -35,8 +40,9 @@ func (a *app) newIntentsValidateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check active_intents.yaml and the .intentignore files",
-		Long: "Prints each problem with its file, line and column. Exit code 1 if there is an error: every change is then\n" +
-			"refused until it is repaired. Warnings are about what is accepted but probably not meant.",
+		Long: "Prints each problem with its file, line and column, and how many files each glob of a scope matches. Exit code 1\n" +
+			"if there is an error: every change is then refused until it is repaired. Warnings are about what is accepted but\n" +
+			"probably not meant, such as a glob that matches nothing.",
 		Args: cobra.NoArgs,
 	}
 	asJSON := addJSONFlag(cmd)
@@ -45,33 +51,50 @@ func (a *app) newIntentsValidateCommand() *cobra.Command {
 	return cmd
 }
 
+// validation is what intents validate prints for programs.
+type validation struct {
+	Intents  int            `json:"intents"`
+	Scopes   []intent.Reach `json:"scopes"`
+	Problems []problem      `json:"problems"`
+}
+
 func (a *app) validateIntents(strict, asJSON bool) error {
-	return a.withIntents(func(store *intent.Store) error {
-		problems, intents, err := checkIntents(store)
-		if err != nil {
-			return err
+	root, err := a.openWorkspace()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	found, err := checkIntents(root)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(a.out, found)
+	} else {
+		err = a.printValidation(found)
+	}
+	if err != nil {
+		return err
+	}
+	for _, each := range found.Problems {
+		if strict || each.Severity == "error" {
+			return foundSomething()
 		}
-		if err := a.printProblems(problems, intents, asJSON); err != nil {
-			return err
-		}
-		for _, each := range problems {
-			if strict || each.Severity == "error" {
-				return foundSomething()
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // checkIntents looks at both kinds of files, so that a mistake in one does not hide one in the other.
-func checkIntents(store *intent.Store) (problems []problem, intents int, err error) {
+func checkIntents(root *os.Root) (found validation, err error) {
+	store := intent.Open(root)
+	found = validation{Scopes: []intent.Reach{}, Problems: []problem{}}
 	set, err := store.Load()
 	_, ignoreErr := store.Ignore()
 	if err == nil {
 		for _, w := range append(set.Warnings(), store.IdleGlobs()...) {
-			problems = append(problems, problem{"warning", w.File, w.Line, w.Column, w.Message})
+			found.Problems = append(found.Problems, problem{"warning", w.File, w.Line, w.Column, w.Message})
 		}
-		return problems, len(set.All()), nil
+		return found, found.addScopes(root, store, set)
 	}
 	for _, each := range []error{err, ignoreErr} {
 		var unreadable *intent.UnreadableError
@@ -79,29 +102,95 @@ func checkIntents(store *intent.Store) (problems []problem, intents int, err err
 		case each == nil:
 			continue
 		case !errors.As(each, &unreadable):
-			return nil, 0, each
+			return found, each
 		}
-		found := problem{"error", unreadable.File, unreadable.Line, unreadable.Column, unreadable.Reason}
-		if len(problems) == 0 || problems[0] != found {
-			problems = append(problems, found)
+		p := problem{"error", unreadable.File, unreadable.Line, unreadable.Column, unreadable.Reason}
+		if len(found.Problems) == 0 || found.Problems[0] != p {
+			found.Problems = append(found.Problems, p)
 		}
 	}
-	return problems, 0, nil
+	return found, nil
 }
 
-func (a *app) printProblems(problems []problem, intents int, asJSON bool) error {
-	if asJSON {
-		return printJSON(a.out, struct {
-			Intents  int       `json:"intents"`
-			Problems []problem `json:"problems"`
-		}{intents, append([]problem{}, problems...)})
+// addScopes says what the intents' globs match, and what nobody has said yet. What is done is not looked at: its files may
+// have moved since.
+func (v *validation) addScopes(root *os.Root, store *intent.Store, set *intent.Set) error {
+	v.Intents = len(set.All())
+	if v.Intents == 0 {
+		v.warn(1, 1, "no intents are declared, so nothing can be changed; add one with orchestra-mcp intents add")
 	}
-	for _, each := range problems {
+	open := map[string]bool{}
+	for _, in := range set.All() {
+		open[in.ID] = in.Status != intent.Done
+		if open[in.ID] && scaffold.IsPlaceholder(in.Description) {
+			v.warn(in.Line, 1, fmt.Sprintf("%s has the name and description that init made up: say what it is for, so that its lines have a reason", in.ID))
+		}
+	}
+	reaches, err := store.Reaches()
+	if err != nil {
+		return err
+	}
+	for _, r := range reaches {
+		if open[r.IntentID] && !r.There {
+			v.warn(r.Line, r.Column, fmt.Sprintf("%s of %s matches nothing in the workspace%s", r.Glob, r.IntentID, meantGlob(root, r.Glob)))
+		}
+	}
+	v.Scopes = append(v.Scopes, reaches...)
+	return nil
+}
+
+func (v *validation) warn(line, column int, message string) {
+	v.Problems = append(v.Problems, problem{"warning", scaffold.IntentsFile, line, column, message})
+}
+
+// meantGlob is the end of a message about a glob that matches nothing.
+func meantGlob(root *os.Root, glob string) string {
+	if strings.Contains(glob, ",") && !strings.Contains(glob, "{") {
+		return "; paths are items of their own in the list, without commas"
+	}
+	literal := glob
+	if i := strings.IndexAny(glob, `*?[{\`); i >= 0 {
+		literal = glob[:strings.LastIndexByte(glob[:i], '/')+1]
+	}
+	literal = strings.TrimSuffix(literal, "/")
+	meant := nearestPath(root, strings.TrimPrefix(literal, "./"))
+	if literal == "" || meant == "" || meant == literal {
+		return ""
+	}
+	return didYouMean(meant + glob[len(literal):])
+}
+
+// warnIdle tells of globs that were just given and match nothing: a new directory, or a mistake.
+func (a *app) warnIdle(root *os.Root, globs []string) {
+	reaches, err := intent.Open(root).Reaches()
+	if err != nil {
+		return // there is nothing more to say about the intents than was said
+	}
+	told := map[string]bool{}
+	for _, r := range reaches {
+		if slices.Contains(globs, r.Glob) && !r.There && !told[r.Glob] {
+			told[r.Glob] = true
+			fmt.Fprintf(a.err, "warning: %s matches nothing in the workspace%s\n", printable(r.Glob), meantGlob(root, r.Glob))
+		}
+	}
+}
+
+func (a *app) printValidation(found validation) error {
+	for _, each := range found.Problems {
 		fmt.Fprintln(a.out, printable(each.String()))
 	}
-	if len(problems) > 0 {
+	if len(found.Scopes) > 0 {
+		rows := [][]string{{"INTENT", "GLOB", "FILES"}}
+		for _, r := range found.Scopes {
+			rows = append(rows, []string{r.IntentID, r.Glob, strconv.Itoa(r.Files)})
+		}
+		if err := printTable(a.out, rows); err != nil {
+			return err
+		}
+	}
+	if len(found.Problems) > 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.out, "%d intents, no problems\n", intents)
+	_, err := fmt.Fprintln(a.out, a.styled(styleGreen, numberOf(found.Intents, "intent")+", no problems"))
 	return err
 }

@@ -20,20 +20,24 @@ type recordFlags struct {
 }
 
 // addWhich adds the flags that every question about records has.
-func (f *recordFlags) addWhich(cmd *cobra.Command) {
+func (f *recordFlags) addWhich(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.intent, "intent", "", "only records of the intent `ID`")
+	_ = cmd.RegisterFlagCompletionFunc("intent", a.completeIntentFlag)
 	flags.StringVar(&f.path, "path", "", "only records that changed `PATH`; of a directory, anything below it")
 	flags.StringVar(&f.since, "since", "", "only records from `TIME` on: a date, RFC 3339, today, or an age such as 2h or 3d")
 	flags.StringVar(&f.until, "until", "", "only records before `TIME`")
 }
 
 // addNarrow adds those that look for single records.
-func (f *recordFlags) addNarrow(cmd *cobra.Command) {
+func (f *recordFlags) addNarrow(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only `KIND`: "+kindNames())
 	flags.StringVar(&f.class, "class", "", "only the mutation `CLASS`: AST_REFACTOR or INTENT_EVOLUTION")
 	flags.StringVar(&f.session, "session", "", "only the session with the public `ID`")
+	completeFlag(cmd, "kind", strings.Split(kindNames(), ", ")...)
+	completeFlag(cmd, "class", "AST_REFACTOR", "INTENT_EVOLUTION")
+	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSession)
 }
 
 func kindNames() string {

@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -68,6 +69,7 @@ type app struct {
 	streams
 	environment
 	workspaceFlag string
+	columns       int // of the terminal behind a pager
 }
 
 // execute runs the program and returns its exit code.
@@ -134,6 +136,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
+	root.SetHelpCommand(newHelpCommand(root))
 	root.SetHelpCommandGroupID("More")
 	root.SetCompletionCommandGroupID("More")
 	root.AddCommand(a.newClientGuardCommand())
@@ -160,6 +163,35 @@ func (a *app) makeGroup(group *cobra.Command) {
 		return usageErrorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(meant))
 	}
 	group.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
+}
+
+// newHelpCommand is cobra's, but that it knows when it has nothing to say.
+func newHelpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Say how a command is used",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+			if cmd, _, err := root.Find(args); err == nil {
+				for _, sub := range cmd.Commands() {
+					if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), typed) {
+						names = append(names, sub.Name()+"\t"+sub.Short)
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			switch {
+			case err != nil:
+				return err
+			case len(rest) > 0 && cmd.HasAvailableSubCommands():
+				return cmd.Args(cmd, rest)
+			case len(rest) > 0:
+				return usageErrorf("%s has no subcommand %q", cmd.CommandPath(), rest[0])
+			}
+			return cmd.Help()
+		},
+	}
 }
 
 // unknownFlag adds to the parser's error what was probably meant.

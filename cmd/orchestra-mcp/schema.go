@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) newSchemaCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "schema settings|intents",
 		Short: "Print the JSON Schema of a file of the workspace, for editors",
 		Long: "Print the JSON Schema of config.yaml (settings) or active_intents.yaml (intents). Kept in a file, it gives completion\n" +
@@ -32,4 +32,7 @@ func (a *app) newSchemaCommand() *cobra.Command {
 			return err
 		}),
 	}
+	addJSONFlag(cmd)
+	cmd.Flags().Lookup("json").Usage = "print JSON, which a schema is anyway"
+	return cmd
 }

@@ -49,6 +49,9 @@ func (a *app) newServeCommand() *cobra.Command {
 	flags.String("tls-key", "", "key `FILE` for http")
 	flags.String("uninitialized", "", "`refuse` or allow changes in a workspace without intents")
 	flags.String("log-level", "", "`warn`, debug, info or error")
+	completeFlag(cmd, "transport", "stdio", "http", "sse")
+	completeFlag(cmd, "uninitialized", "refuse", "allow")
+	completeFlag(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return a.serve(cmd) })
 	return cmd
 }
@@ -89,6 +92,11 @@ func (a *app) serve(cmd *cobra.Command) error {
 
 func (a *app) serveOn(ctx context.Context, srv *server.Server, dir string, s settings.Settings) error {
 	if s.Transport == settings.TransportStdio {
+		if a.inTerminal {
+			fmt.Fprintln(a.err, "orchestra-mcp: this is a server that speaks MCP on its standard input and output, and it waits for a client.\n"+
+				"A client starts it by itself: orchestra-mcp setup CLIENT writes that into the client's configuration.\n"+
+				"Press Ctrl-C to end it.")
+		}
 		return srv.ServeStdio(ctx, a.in, a.out)
 	}
 	listener, names, err := listen(ctx, s.HTTP)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -29,11 +30,13 @@ func (a *app) newShowCommand() *cobra.Command {
 			"are, or git), the command or the decision, and the later records that took it back.\n\n" +
 			"RECORD is the id, or the hash of the line; the first 4 or more characters are enough where they mean one record.\n" +
 			"With --json the record's lines are printed exactly as they stand in the ledger.",
-		Args: cobra.MinimumNArgs(1),
+		Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeRecord(func(ledger.Entry) bool { return true }),
 	}
 	cmd.Flags().BoolVar(&f.noDiff, "no-diff", false, "leave out the diffs")
 	f.json = addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args, f) })
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		return a.paged(func() error { return a.show(cmd.Context(), args, f) })
+	})
 	return cmd
 }
 

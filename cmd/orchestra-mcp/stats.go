@@ -36,10 +36,12 @@ func (a *app) newStatsCommand() *cobra.Command {
 		Example: "  orchestra-mcp stats --since 7d\n  orchestra-mcp stats --intent INT-001 --path src/api --json",
 		Args:    cobra.NoArgs,
 	}
-	f.addWhich(cmd)
+	f.addWhich(a, cmd)
 	cmd.Flags().IntVar(&f.top, "top", defaultTop, "at most `N` rows of each table, 0 for all")
 	f.json = addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return a.stats(cmd.Context(), f) })
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		return a.paged(func() error { return a.stats(cmd.Context(), f) })
+	})
 	return cmd
 }
 

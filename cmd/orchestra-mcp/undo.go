@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -36,7 +37,8 @@ func (a *app) newUndoCommand() *cobra.Command {
 	flags.BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
 	f.json = addJSONFlag(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("intent", a.completeIntent)
+	_ = cmd.RegisterFlagCompletionFunc("intent", a.completeIntentFlag)
+	cmd.ValidArgsFunction = a.completeRecord(func(e ledger.Entry) bool { return len(e.Changes) > 0 })
 	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error { return a.undo(cmd.Context(), args, f) })
 	return cmd
 }

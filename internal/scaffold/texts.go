@@ -9,6 +9,14 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// Placeholder is the description of a first intent that nobody has said anything about.
+const Placeholder = "Placeholder of orchestra-mcp init: nobody has said yet what this work is for. Say it here, and narrow the scope to it."
+
+// IsPlaceholder: the description is still the placeholder, or the one that earlier versions wrote.
+func IsPlaceholder(description string) bool {
+	return strings.Contains(description, Placeholder) || strings.Contains(description, "The first intent, proposed by orchestra-mcp init.")
+}
+
 const gitIgnoreText = `# Written by orchestra-mcp. Both directories belong to this machine, not to the repository.
 /state/
 /cache/

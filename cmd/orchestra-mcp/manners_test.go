@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// atTerminal runs the program as if it had a terminal with so many columns, and returns what it printed and its exit code.
+// variables are NAME=VALUE; there is no pager unless they name one.
+func atTerminal(t *testing.T, dir string, columns string, variables []string, args ...string) (out, errs string, code int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	env := systemEnvironment()
+	env.workDir = func() (string, error) { return dir, nil }
+	env.lookup = func(name string) (string, bool) {
+		for _, v := range append(variables, "COLUMNS="+columns, "PAGER=cat", "NO_COLOR=") {
+			if value, found := strings.CutPrefix(v, name+"="); found {
+				return value, true
+			}
+		}
+		return os.LookupEnv(name)
+	}
+	code = execute(t.Context(), args, streams{in: strings.NewReader(""), out: &stdout, err: &stderr, outTerminal: true}, env)
+	return stdout.String(), stderr.String(), code
+}
+
+// TestLogFitsTheTerminal: no line is longer than the terminal is wide, and what was done is always there.
+func TestLogFitsTheTerminal(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	for columns, heading := range map[string]string{
+		"200": "TIME                 RECORD    KIND       INTENT        WHO                     CLASS             WHAT",
+		"120": "TIME                 RECORD    KIND       INTENT        WHO                     WHAT",
+		"80":  "TIME         RECORD    KIND       INTENT        WHAT",
+		"40":  "TIME         RECORD    WHAT",
+	} {
+		out, errs, code := atTerminal(t, dir, columns, []string{"NO_COLOR=1"}, "log")
+		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		if code != exitDone || lines[0] != heading || len(lines) != 10 || !strings.Contains(lines[1], "undo ") {
+			t.Errorf("%s columns: exit code %d %s\n%s", columns, code, errs, out)
+		}
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); len(columns) < 3 && n > 80 || columns == "40" && n > 40 {
+				t.Errorf("%s columns: %d characters: %s", columns, n, line)
+			}
+		}
+	}
+}
+
+// TestPager: a long answer goes through $PAGER on a terminal and nowhere else, with the variables that git gives less.
+func TestPager(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"log"}, {"show", storyID(1)}, {"blame", "src/weather.ts"}, {"stats"}} {
+		pager := []string{"PAGER=echo paged with $LESS; cat"}
+		direct, _, _ := run(t, dir, args...)
+		out, errs, code := atTerminal(t, dir, "200", append(pager, "NO_COLOR=1"), args...)
+		if rest, paged := strings.CutPrefix(out, "paged with FRX\n"); !paged || code != exitDone || direct == "" || len(rest) < 50 {
+			t.Errorf("%s: exit code %d %s\n%s", args, code, errs, out)
+		}
+		if strings.Contains(direct, "paged") {
+			t.Errorf("%s was paged without a terminal", args)
+		}
+	}
+	// A pager that is not there, or that stops early, is no failure of the command.
+	for _, pager := range []string{"PAGER=", "PAGER=true", "PAGER=no-such-program"} {
+		if out, errs, code := atTerminal(t, dir, "200", []string{pager}, "log"); code != exitDone {
+			t.Errorf("%s: exit code %d %s%s", pager, code, out, errs)
+		}
+	}
+}
+
+// TestAllIsWellIsGreen: a check that found nothing says so in green, on a terminal, unless nobody wants colours.
+func TestAllIsWellIsGreen(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"a.go": "package a\n", "b.go": "package a\n\n", "src/client.ts": clientText} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ command, says string }{
+		{"verify", "The ledger holds: nothing was changed or removed."}, {"ledger repair", "Nothing to repair."},
+		{"ledger merge", "There is no conflict in the ledger."}, {"intents validate", "2 intents, no problems"},
+		{"trust", "Nothing in the workspace's files waits for your trust."}, {"approvals list", "Nothing waits for an answer."},
+		{"classify a.go b.go", "proven"},
+	} {
+		args := strings.Fields(c.command)
+		green, plain := "\x1b[32m"+c.says+"\x1b[0m", c.says
+		if out, errs, code := atTerminal(t, dir, "80", nil, args...); code != exitDone || !strings.Contains(out, green) {
+			t.Errorf("%s: exit code %d %s: %q", c.command, code, errs, out)
+		}
+		if out, _, _ := atTerminal(t, dir, "80", []string{"NO_COLOR=1"}, args...); strings.Contains(out, "\x1b") || !strings.Contains(out, plain) {
+			t.Errorf("%s with NO_COLOR: %q", c.command, out)
+		}
+		if out, _, _ := run(t, dir, args...); strings.Contains(out, "\x1b") || !strings.Contains(out, plain) {
+			t.Errorf("%s without a terminal: %q", c.command, out)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+//go:build unix
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestServeAtATerminal: who starts the server by hand is told what it is, and ends it with Ctrl-C.
+func TestServeAtATerminal(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	s := openScreen(t, dir, 24, 80, "serve")
+	s.expect("orchestra-mcp setup CLIENT")
+	s.press("\x03")
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v: %q", err, s.shown())
+	}
+}
+
+// TestLogAtATerminal asks a real terminal for its width, and goes through a real pager.
+func TestLogAtATerminal(t *testing.T) {
+	home(t)
+	t.Setenv("PAGER", "cat -")
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	s := openScreen(t, dir, 24, 80, "log")
+	s.expect("select_active_intent")
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v: %q", err, s.shown())
+	}
+	for line := range strings.Lines(s.shown()) {
+		if n := len([]rune(strings.TrimRight(line, "\r\n"))); n > 80 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+}
