@@ -114,6 +114,9 @@ func (p *placer) run(changes []change, place func(change) (placement, *FailedBlo
 		if failing == nil {
 			failing = pl.doubt(ch)
 		}
+		if failing == nil {
+			pl.lines, failing = p.indented(pl)
+		}
 		if failing != nil {
 			failed = append(failed, *failing)
 			continue
@@ -150,6 +153,19 @@ func (p placement) doubt(written change) *FailedBlock {
 	}
 	f.StartLine = p.start + 1
 	return f
+}
+
+// indented gives the new lines of a placement as they stand in the file.
+func (p *placer) indented(pl placement) ([]string, *FailedBlock) {
+	lines, doubt := p.indent(pl)
+	if doubt == nil {
+		return lines, nil
+	}
+	f := failure(pl.change, ErrIndentation)
+	f.Reason = doubt.Error()
+	f.BestStart, f.BestEnd, f.Score = pl.start+1, pl.stop(), 1
+	f.Surroundings = p.around(pl.start, pl.stop())
+	return nil, f
 }
 
 func (p *placer) result(out textLines, placed []placement) Result {

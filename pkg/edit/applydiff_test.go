@@ -58,13 +58,15 @@ func TestBlocksPlaces(t *testing.T) {
 	far := strings.Repeat("-\n", 100) + "target\n"
 	runDiffCases(t, []diffCase{
 		{name: "at the line", original: five, diff: block("x", "X", ":start_line:5"), want: "x\ny\nx\ny\nX\ny\nx\ny\nx\ny\n"},
-		{name: "nearest below the line", original: "x\n1\n2\n3\n4\nx\n5\n", diff: block("x", "X", ":start_line:5"),
-			want: "x\n1\n2\n3\n4\nX\n5\n", note: "found at line 6, not at line 5"},
+		{name: "once, near the line", original: "1\n2\n3\n4\n5\nx\n", diff: block("x", "X", ":start_line:5"),
+			want: "1\n2\n3\n4\n5\nX\n", note: "found at line 6, not at line 5"},
+		{name: "loose at the line, and elsewhere", original: " x\n1\n  x\n", diff: block("x", "X", ":start_line:3"),
+			want: " x\n1\n  X\n", note: "whitespace"},
+		{name: "the line behind blank ones", original: "x\n1\n2\n3\nx\n", diff: block("\nx", "\nX", ":start_line:4"),
+			want: "x\n1\n2\n3\nX\n", note: "blank lines"},
 		{name: "once, outside the buffer", original: far, diff: block("target", "hit", ":start_line:3"),
 			want: strings.Repeat("-\n", 100) + "hit\n", note: "found at line 101, not at line 3"},
 		{name: "exact beats loose without a line", original: " x\nx\n", diff: block("x", "X"), want: " x\nX\n"},
-		{name: "exact nearby beats loose at the line", original: "a\n x\nx\n", diff: block("x", "X", ":start_line:2"),
-			want: "a\n x\nX\n", note: "found at line 3"},
 		{name: "lines in original coordinates", original: ten,
 			diff: block("2", "two\ntwo\ntwo", ":start_line:2") + block("5", "", ":start_line:5") + block("9", "nine", ":start_line:9"),
 			want: "1\ntwo\ntwo\ntwo\n3\n4\n6\n7\n8\nnine\n10\n"},
@@ -132,8 +134,8 @@ func TestBlocksIndentation(t *testing.T) {
 			want: "  if x:\n    y()\n    if z:\n      q()\n", note: "whitespace"},
 		{name: "spaces for one tab", original: "\tx()\n", diff: block("    x()", "    if a {\n        x()\n    }"),
 			want: "\tif a {\n\t\tx()\n\t}\n", note: "whitespace"},
-		{name: "dedent in spaces", original: "{\n    x()\n}\n", diff: block("\t\tx()", "\ty()\nz()"), want: "{\n  y()\nz()\n}\n", note: "whitespace"},
-		{name: "dedent in tabs", original: "{\n\t\tx()\n}\n", diff: block("        x()", "    y()\nz()"), want: "{\n\ty()\nz()\n}\n", note: "whitespace"},
+		{name: "dedent in spaces", original: "{\n  {\n    x()\n  }\n}\n", diff: block("\t\tx()", "\ty()\nz()"), want: "{\n  {\n  y()\nz()\n  }\n}\n", note: "whitespace"},
+		{name: "dedent in tabs", original: "{\n\t{\n\t\tx()\n\t}\n}\n", diff: block("        x()", "    y()\nz()"), want: "{\n\t{\n\ty()\nz()\n\t}\n}\n", note: "whitespace"},
 		{name: "blank lines get no indentation", original: "    a\n    b\n", diff: block("a\nb", "a\n\nb"), want: "    a\n\n    b\n", note: "whitespace"},
 		{name: "quoted lines keep their text", original: "say(“hi”)  // x\nold\n", diff: block("say(\"hi\") // x\nold", "say(\"hi\") // x\nnew"),
 			want: "say(“hi”)  // x\nnew\n", note: "typographic"},
@@ -141,6 +143,48 @@ func TestBlocksIndentation(t *testing.T) {
 		{name: "dashes and ellipses", original: "wait… a – b — c\n", diff: block("wait... a - b - c", "go"), want: "go\n", note: "typographic"},
 		{name: "no-break space", original: "a\u00a0b\n", diff: block("a b", "c"), want: "c\n", note: "whitespace"},
 	})
+}
+
+// Lines that search and replacement share stay as they are in the file; new ones
+// stand where the lines that they replace stood.
+func TestBlocksWithLostIndentation(t *testing.T) {
+	nested := "def f(x):\n    if x:\n        log()\n    save()\n"
+	end := "def f(x):\n    log()\n    return x\n"
+	runDiffCases(t, []diffCase{
+		{name: "flattened", original: nested, diff: block("log()\nsave()", "log(x)\nsave()"),
+			want: "def f(x):\n    if x:\n        log(x)\n    save()\n", note: "whitespace"},
+		{name: "flattened, by marks", original: nested, diff: "@@\n-log()\n+log(x)\n save()\n",
+			want: "def f(x):\n    if x:\n        log(x)\n    save()\n", note: "whitespace"},
+		{name: "flattened, each line stands for one", original: "  if (true) {\n    return false;\n  }\n",
+			diff: block("if (true) {\nreturn false;\n}", "if (false) {\nreturn true;\n}"), want: "  if (false) {\n    return true;\n  }\n", note: "whitespace"},
+		{name: "flattened, before the end of a block", original: "  if (a) {\n    b();\n  }\n", diff: block("b();\n}", "b();\nc();\n}"),
+			want: "  if (a) {\n    b();\n    c();\n  }\n", note: "whitespace"},
+		{name: "first line lost", original: nested, diff: block("log()\n    save()", "log(x)\n    trace()\n    save()"),
+			want: "def f(x):\n    if x:\n        log(x)\n    trace()\n    save()\n", note: "whitespace"},
+		{name: "first line lost, or nested", original: "    if (condition) {\n        doSomething();\n    }\n", diff: block("doSomething();", "doSomethingElse();\n        doAnotherThing();"),
+			want: "    if (condition) {\n        doSomethingElse();\n        doAnotherThing();\n    }\n", note: "whitespace"},
+		{name: "only the search lost it", original: "  // some comment\n\n  function oldFunc() {}\n", diff: block("\nfunction oldFunc() {}", "\n  function newFunc() {}"),
+			want: "  // some comment\n\n  function newFunc() {}\n", note: "whitespace"},
+		{name: "doubled", original: nested, diff: block("        if x:\n                log()", "        if x:\n                log()\n                trace()"),
+			want: "def f(x):\n    if x:\n        log()\n        trace()\n    save()\n", note: "whitespace"},
+		{name: "one line moved deeper", original: end, diff: block("return x", "if x:\n    return x"),
+			want: "def f(x):\n    log()\n    if x:\n        return x\n", note: "whitespace"},
+		{name: "moved lines keep the file's text", original: "def f(x):\n    say(“hi”)\n", diff: block("say(\"hi\")", "if x:\n    say(\"hi\")"),
+			want: "def f(x):\n    if x:\n        say(“hi”)\n", note: "typographic"},
+		{name: "context without its mark's space", original: nested, diff: "@@\n     if x:\n-        log()\n+        log(x)\n    save()\n",
+			want: "def f(x):\n    if x:\n        log(x)\n    save()\n", note: "whitespace"},
+	})
+	for name, diff := range map[string]string{
+		"a new line inside or behind the block":  block("log()\nsave()", "log()\ntrace()\nsave()"),
+		"by marks":                               "@@\n log()\n+trace()\n save()\n",
+		"a new line that opens a block":          block("if x:\nlog()\nsave()", "if x:\nlog()\nfor y in x:\nsave(y)\nsave()"),
+		"lines of a block that loses its header": block("if x:\nlog()\nsave()", "log()\nsave()"),
+	} {
+		got, err := edit.ApplyDiff(nested, diff, edit.Options{})
+		if !errors.Is(err, edit.ErrIndentation) || got.Text != "" || !strings.Contains(err.Error(), "with the indentation that the file has") || !strings.Contains(err.Error(), "3 |         log()") {
+			t.Errorf("%s: %q, %v", name, got.Text, err)
+		}
+	}
 }
 
 func TestRepairs(t *testing.T) {
@@ -175,9 +219,19 @@ func TestFuzzy(t *testing.T) {
 		{name: "start line chooses among equals", original: "alpha one\nx\ny\nalpha one\n", opt: edit.Options{Threshold: 0.8},
 			diff: block("alpha onf", "beta", ":start_line:4"), want: "alpha one\nx\ny\nbeta\n", note: "similarity"},
 	})
-	_, err := edit.ApplyDiff("alpha one\nx\ny\nalpha two\n", block("alpha twe", "beta"), edit.Options{Threshold: 0.6})
-	if !errors.Is(err, edit.ErrAmbiguous) {
-		t.Errorf("two similar places: %v", err)
+	for _, c := range []struct {
+		name, original, diff string
+		err                  error
+	}{
+		{"two similar places", "alpha one\nx\ny\nalpha two\n", block("alpha twe", "beta"), edit.ErrAmbiguous},
+		{"the start line names neither", "alpha one\nx\ny\nalpha two\n", block("alpha twe", "beta", ":start_line:3"), edit.ErrAmbiguous},
+		{"places that overlap and are as good", "alpha one\nalpha one\nalpha one\n", block("alpha onf\nalpha onf", "beta"), edit.ErrAmbiguous},
+		{"a line more in the file", "begin of it\nmore of it\nalpha one\nbeta two\ngamma three\nend\n", block("begin of it\nalpha one\nbeta two\ngamma three", "x"), edit.ErrNoMatch},
+		{"a line less in the file", "zero\nbegin of it\nalpha one\ngamma three\nend\n", block("begin of it\nalpha one\nbeta two\ngamma three", "x"), edit.ErrNoMatch},
+	} {
+		if got, err := edit.ApplyDiff(c.original, c.diff, edit.Options{Threshold: 0.6}); !errors.Is(err, c.err) {
+			t.Errorf("%s: %q, %v, want %v", c.name, got.Text, err, c.err)
+		}
 	}
 }
 
@@ -190,8 +244,12 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"ambiguous", "x\ny\nx\n", block("x", "z"), edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
 		{"ambiguous apart from whitespace", " x\ny\n  x\n", block("x", "z"), edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
-		{"equally far", "x\ny\nx\n", block("x", "z", ":start_line:2"), edit.ErrAmbiguous, []int{1, 3}, "equally far from line 2"},
-		{"twice, both far away", "x\nx\n" + strings.Repeat("-\n", 90), block("x", "z", ":start_line:80"), edit.ErrNoMatch, []int{1, 2}, "none of them within 40 lines of line 80"},
+		{"equally far", "x\ny\nx\n", block("x", "z", ":start_line:2"), edit.ErrAmbiguous, []int{1, 3}, "none of them line 2"},
+		{"one of them nearer", "x\n1\n2\n3\n4\nx\n5\n", block("x", "z", ":start_line:5"), edit.ErrAmbiguous, []int{1, 6}, "none of them line 5"},
+		{"one near, one far", "x\n" + strings.Repeat("-\n", 90) + "x\n", block("x", "z", ":start_line:90"), edit.ErrAmbiguous, []int{1, 92}, "none of them line 90"},
+		{"one near apart from whitespace", " x\ny\n  x\n", block("x", "z", ":start_line:2"), edit.ErrAmbiguous, []int{1, 3}, "none of them line 2"},
+		{"loose at the line, exact nearby", "a\n x\nx\n", block("x", "z", ":start_line:2"), edit.ErrAmbiguous, []int{2, 3}, "not best at line 2"},
+		{"twice, both far away", "x\nx\n" + strings.Repeat("-\n", 90), block("x", "z", ":start_line:80"), edit.ErrAmbiguous, []int{1, 2}, "none of them line 80"},
 		{"not there", "alpha\nbeta\n", block("alpho\nbeta", "z"), edit.ErrNoMatch, nil, "Best match: lines 1-2"},
 		{"start line behind the end", "a\n", block("q", "z", ":start_line:7"), edit.ErrNoMatch, nil, "the file has 1 lines"},
 		{"empty file", "", block("q", "z"), edit.ErrNoMatch, nil, "not in the file"},

@@ -45,7 +45,8 @@ type change struct {
 	diffLine int // 1-based, where it begins in the diff
 	old      []string
 	new      []string
-	hint     int // 1-based line where old should stand; 0 if unknown
+	hint     int    // 1-based line where old should stand; 0 if unknown
+	marks    string // of a diff: ' ', '-' and '+', one a line; "" if unknown
 	// only is the one line at which a repaired reading may be taken; 0 for any.
 	only int
 	// unclear says why it is not certain what a repaired reading puts in place
@@ -61,6 +62,7 @@ type placement struct {
 	start int // 0-based
 	how   How
 	notes []string
+	lines []string // the new lines as they stand in the file
 }
 
 func (p placement) stop() int { return p.start + len(p.old) }

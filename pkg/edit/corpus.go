@@ -8,6 +8,7 @@ type corpus struct {
 	textLines
 	indexes map[How]*index
 	loosed  []string
+	shape   *outline
 	budget  *budget
 }
 

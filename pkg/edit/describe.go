@@ -1,6 +1,9 @@
 package edit
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // How much of the file an error shows.
 const (
@@ -16,10 +19,13 @@ func ambiguous(ch change, starts []int, score float64) *FailedBlock {
 	f.BestStart, f.BestEnd, f.Score = starts[0]+1, starts[0]+len(ch.old), score
 	f.list(starts)
 	list := listLines(f.Candidates, len(starts))
-	if ch.hint > 0 {
-		f.Reason = fmt.Sprintf("the text stands at lines %s, equally far from line %d. Give the exact start line or more lines of context.", list, ch.hint)
-	} else {
+	switch {
+	case ch.hint == 0:
 		f.Reason = fmt.Sprintf("the text stands at lines %s. Say which with a start line, or give more lines of context.", list)
+	case slices.Contains(starts, ch.hint-1):
+		f.Reason = fmt.Sprintf("the text fits at lines %s, and not best at line %d, which its start line names. Give more lines of context, with the indentation of the file.", list, ch.hint)
+	default:
+		f.Reason = fmt.Sprintf("the text stands at lines %s, none of them line %d. Give the exact start line or more lines of context.", list, ch.hint)
 	}
 	return f
 }
@@ -28,13 +34,7 @@ func ambiguous(ch change, starts []int, score float64) *FailedBlock {
 func (p *placer) missing(ch change, reason string) *FailedBlock {
 	f := failure(ch, ErrNoMatch)
 	f.Reason = reason
-	far := p.find(p.tiers[0], ch.old, 0, p.len(), maxCandidates+1)
-	switch {
-	case ch.hint > 0 && len(far) > 0:
-		f.list(far)
-		f.Reason = fmt.Sprintf("the text stands at lines %s, none of them within %d lines of line %d. Correct the start line.",
-			listLines(f.Candidates, len(far)), p.opt.buffer(), ch.hint)
-	case ch.hint > p.len():
+	if ch.hint > p.len() {
 		f.Reason = fmt.Sprintf("%s The start line is %d, the file has %d lines.", reason, ch.hint, p.len())
 	}
 	p.describe(f, ch.old)

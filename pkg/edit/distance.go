@@ -58,6 +58,16 @@ func (p *pattern) distance(text []rune) int {
 	return distance
 }
 
+// similarity is 1 - distance / longer length, from 0 to 1.
+func (p *pattern) similarity(text string) float64 {
+	runes := []rune(text)
+	longest := max(p.length, len(runes))
+	if longest == 0 {
+		return 1
+	}
+	return 1 - float64(p.distance(runes))/float64(longest)
+}
+
 // column advances the table by one rune of the text and returns how the value
 // in its last row changes.
 func (p *pattern) column(mask []uint64) int {

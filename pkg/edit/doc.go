@@ -7,8 +7,9 @@
 //   - All or nothing. [ApplyDiff], [Replace] and [Section.Apply] return either
 //     the whole result or an error that lists every block that failed; they
 //     never return a partly edited text.
-//   - No guess. Where two places fit equally well the answer is [ErrAmbiguous]
-//     with their line numbers.
+//   - No guess. Where two places fit the answer is [ErrAmbiguous] with their line
+//     numbers; where the indentation of a new line is not certain it is
+//     [ErrIndentation].
 //   - Literal reading first. Repairs (line numbers, HTML entities, code fences,
 //     CRLF transport) are tried only when the text as written does not match,
 //     and every repair or loose match is told in [Result.Notes].

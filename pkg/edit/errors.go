@@ -18,6 +18,9 @@ var (
 	ErrNoMatch = errors.New("text not found")
 	// ErrAmbiguous: the text to be replaced fits more than one place.
 	ErrAmbiguous = errors.New("text fits more than one place")
+	// ErrIndentation: the text was found with other indentation, and where its
+	// new lines belong is not certain.
+	ErrIndentation = errors.New("indentation does not carry over")
 	// ErrOverlap: two blocks change the same lines.
 	ErrOverlap = errors.New("blocks overlap")
 	// ErrNoChange: search and replacement are the same text.

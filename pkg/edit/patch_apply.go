@@ -41,7 +41,9 @@ func (s *Section) Apply(original string, opt Options) (Result, error) {
 // change gives the hunk as old and new lines.
 func (h PatchHunk) change(index int) change {
 	ch := change{index: index, diffLine: h.Line}
+	marks := make([]byte, 0, len(h.Lines))
 	for _, line := range h.Lines {
+		marks = append(marks, line.Mark)
 		if line.Mark != '+' {
 			ch.old = append(ch.old, line.Text)
 		}
@@ -49,6 +51,7 @@ func (h PatchHunk) change(index int) change {
 			ch.new = append(ch.new, line.Text)
 		}
 	}
+	ch.marks = string(marks)
 	return ch
 }
 
@@ -58,6 +61,8 @@ type seeker struct {
 	*placer
 	hunks  []PatchHunk
 	cursor int // where the next hunk may begin
+
+	blockEnds []int // see ends
 }
 
 func (s *seeker) hunk(ch change) (placement, *FailedBlock) {
@@ -120,7 +125,7 @@ func (s *seeker) anchor(ch change, anchors []string) ([]int, *FailedBlock) {
 		if i == 0 {
 			froms = lines
 		} else {
-			froms = firstBelow(lines, froms, 1)
+			froms = s.inside(lines, froms, 1)
 		}
 		if len(froms) == 0 {
 			f := failure(ch, ErrNoMatch)
@@ -155,21 +160,56 @@ func (s *seeker) anchorLines(text string, from int) []int {
 	return lines
 }
 
-// firstBelow gives, for each of froms, the first of sorted that is at least by
-// greater; without repetitions.
-func firstBelow(sorted, froms []int, by int) []int {
-	var first []int
+// inside gives, for each of froms, those of sorted that are at least by greater
+// and that its line can mean: the one right below it, else those in its block,
+// else all. Without repetitions, ascending.
+func (s *seeker) inside(sorted, froms []int, by int) []int {
+	var all []int
 	for _, from := range froms {
 		i, _ := slices.BinarySearch(sorted, from+by)
-		if i < len(sorted) && (len(first) == 0 || first[len(first)-1] != sorted[i]) {
-			first = append(first, sorted[i])
+		below := sorted[i:]
+		if len(below) == 0 {
+			break
 		}
+		end, _ := slices.BinarySearch(below, s.ends()[from])
+		switch {
+		case below[0] <= from+1:
+			end = 1
+		case end == 0:
+			end = len(below)
+		}
+		all = append(all, below[:min(end, maxCandidates+1)]...)
 	}
-	return first
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-// below lists the places among which the choice is unclear: with anchors, the
-// first place below each; without, all places below the cursor.
+// ends gives for each line the first one below it that is not deeper, blank
+// lines apart.
+func (s *seeker) ends() []int {
+	if s.blockEnds != nil {
+		return s.blockEnds
+	}
+	s.blockEnds = make([]int, s.len())
+	var open []int
+	for i := s.len() - 1; i >= 0; i-- {
+		s.blockEnds[i] = s.len()
+		if isBlank(s.text[i]) {
+			continue
+		}
+		for len(open) > 0 && len(indentOf(s.text[open[len(open)-1]])) > len(indentOf(s.text[i])) {
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 {
+			s.blockEnds[i] = open[len(open)-1]
+		}
+		open = append(open, i)
+	}
+	return s.blockEnds
+}
+
+// below lists the places among which the choice is unclear: with anchors, those
+// that they can mean; without, all places below the cursor.
 func (s *seeker) below(t tier, v variant, h PatchHunk, anchors []string, froms []int) []int {
 	if h.EndOfFile {
 		last := s.len() - len(v.old)
@@ -178,7 +218,7 @@ func (s *seeker) below(t tier, v variant, h PatchHunk, anchors []string, froms [
 	if len(anchors) == 0 {
 		return s.find(t, v.old, s.cursor, s.len(), maxCandidates+1)
 	}
-	return firstBelow(s.find(t, v.old, s.cursor, s.len(), math.MaxInt), froms, 0)
+	return s.inside(s.find(t, v.old, s.cursor, s.len(), math.MaxInt), froms, 0)
 }
 
 // insert places a hunk that only adds lines: below its anchor, else at the end

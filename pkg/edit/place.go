@@ -2,7 +2,6 @@ package edit
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -23,16 +22,13 @@ func (p *placer) place(ch change) (placement, *FailedBlock) {
 	readings := variants(ch)
 	for _, v := range readings {
 		for _, t := range p.tiers {
-			starts := p.candidates(t, v)
+			starts := p.candidates(t, v, leadingBlanks(ch.old)-leadingBlanks(v.old))
 			if len(starts) == 1 {
 				return p.found(v, starts[0], t.how), nil
 			}
 			if len(starts) > 1 {
 				return placement{}, ambiguous(v.change, starts, 1)
 			}
-		}
-		if at := p.onlyPlace(v); at >= 0 {
-			return p.found(v, at, Exact), nil
 		}
 	}
 	if p.opt.fuzzy() {
@@ -41,43 +37,48 @@ func (p *placer) place(ch change) (placement, *FailedBlock) {
 	return placement{}, p.missing(ch, "the text is not in the file.")
 }
 
-// candidates lists the equally good places at a tier: all, without a start
-// line; with one, the place at that line, else the nearest within the buffer.
-func (p *placer) candidates(t tier, v variant) []int {
+// candidates lists the equally good places at a tier: the one that the start
+// line names exactly; else all. skipped blank lines at the top of the search can
+// have been left out of the reading. A loose match must be near its start line.
+func (p *placer) candidates(t tier, v variant, skipped int) []int {
 	if v.hint == 0 {
 		return p.find(t, v.old, 0, p.len(), maxCandidates+1)
 	}
-	at, buffer := v.hint-1, p.opt.buffer()
-	if t.how == Exact && p.has(v.old, at) {
+	at := v.hint - 1
+	if skipped <= 0 && t.how == Exact && p.has(v.old, at) {
 		return []int{at}
 	}
-	if here := p.find(t, v.old, at, at, 1); here != nil {
-		return here
+	var named []int
+	for _, line := range []int{at, at + max(skipped, 0)} {
+		if here := p.find(t, v.old, line, line, 1); here != nil && !slices.Contains(named, line) {
+			named = append(named, line)
+		}
 	}
-	return closest(p.find(t, v.old, at-buffer, at+buffer, math.MaxInt), at)
+	if named != nil {
+		return named
+	}
+	all := p.find(t, v.old, 0, p.len(), maxCandidates+1)
+	switch {
+	case t.how != Exact && len(all) == 1 && abs(all[0]-at) > p.opt.buffer():
+		return nil
+	case t.how == Exact && len(all) == 1:
+		// The line named can hold the text in other indentation.
+		loose := p.tiers[len(p.tiers)-1]
+		if here := p.find(loose, v.old, at, at, 1); here != nil {
+			all = append(all, at)
+			slices.Sort(all)
+		}
+	}
+	return all
 }
 
-// closest keeps the starts with the least distance to at: one, or two.
-func closest(starts []int, at int) []int {
-	least := math.MaxInt
-	for _, s := range starts {
-		least = min(least, abs(s-at))
+func leadingBlanks(lines []string) int {
+	for i, line := range lines {
+		if !isBlank(line) {
+			return i
+		}
 	}
-	return slices.DeleteFunc(starts, func(s int) bool { return abs(s-at) != least })
-}
-
-// onlyPlace is where the text stands exactly and once, however far from its
-// start line; -1 if there is no such place. Text that stands more than once far
-// away says nothing.
-func (p *placer) onlyPlace(v variant) int {
-	if v.hint == 0 {
-		return -1
-	}
-	starts := p.find(p.tiers[0], v.old, 0, p.len(), 2)
-	if len(starts) != 1 {
-		return -1
-	}
-	return starts[0]
+	return len(lines)
 }
 
 func (p *placer) found(v variant, start int, how How) placement {
@@ -109,7 +110,7 @@ func (p *placer) similar(readings []variant) (placement, *FailedBlock) {
 	var best variant
 	var windows []scored
 	for _, v := range readings {
-		found, complete := p.compare(v.old).above(p.window(v), p.opt.Threshold)
+		found, complete := p.compare(v.old).above(span{0, p.len() - len(v.old)}, p.opt.Threshold)
 		if !complete {
 			return placement{}, p.missing(v.change, "the text is not in the file, and file and text are too large to look for a similar one.")
 		}
@@ -120,11 +121,18 @@ func (p *placer) similar(readings []variant) (placement, *FailedBlock) {
 	if len(windows) == 0 {
 		return placement{}, p.missing(readings[0].change, fmt.Sprintf("no text of the file is similar enough (%d%% needed).", int(p.opt.Threshold*100)))
 	}
-	rivals := contenders(windows, best)
-	if len(rivals) > 1 {
+	for i, w := range windows {
+		if w.start+1 == best.hint && w.score == windows[0].score {
+			windows[0], windows[i] = w, windows[0]
+		}
+	}
+	if rivals := contenders(windows, best); len(rivals) > 1 {
 		return placement{}, ambiguous(best.change, rivals, windows[0].score)
 	}
-	pl := p.found(best, rivals[0], Fuzzy)
+	if p.shifted(best.old, windows[0].start) {
+		return placement{}, p.missing(best.change, "the most similar text does not have its lines in the same order or number, so which of them are meant is not certain.")
+	}
+	pl := p.found(best, windows[0].start, Fuzzy)
 	pl.note("matched by similarity, %d%%", int(windows[0].score*100))
 	return pl, nil
 }
@@ -132,35 +140,37 @@ func (p *placer) similar(readings []variant) (placement, *FailedBlock) {
 // span is a range of window starts.
 type span struct{ from, to int }
 
-// window is where a change may be placed by similarity.
-func (p *placer) window(v variant) span {
-	last := p.len() - len(v.old)
-	if v.hint == 0 {
-		return span{0, last}
-	}
-	at, buffer := v.hint-1, p.opt.buffer()
-	return span{max(0, at-buffer), min(last, at+buffer)}
-}
-
 // contenders are the starts among which the choice is unclear. Windows come
-// best first; those that overlap the best one are the same place seen askew.
+// best first; those that overlap the best one are the same place seen askew,
+// unless they are as good. A start line decides if it names the best one.
 func contenders(windows []scored, v variant) []int {
 	top := windows[0]
-	if v.hint > 0 {
-		var level []int
-		for _, w := range windows {
-			if w.score == top.score {
-				level = append(level, w.start)
-			}
-		}
-		return closest(level, v.hint-1)
-	}
 	starts := []int{top.start}
 	for _, w := range windows[1:] {
-		if abs(w.start-top.start) >= len(v.old) && len(starts) <= maxCandidates {
+		apart := abs(w.start-top.start) >= len(v.old)
+		if (apart && v.hint != top.start+1 || w.score == top.score && v.hint != top.start+1) && len(starts) <= maxCandidates {
 			starts = append(starts, w.start)
 		}
 	}
 	slices.Sort(starts)
 	return starts
+}
+
+// shifted reports whether a line of the search reads more like a line beside
+// the one that it would be compared with.
+func (p *placer) shifted(search []string, start int) bool {
+	loose := p.loose()
+	for i, line := range search {
+		pattern := newPattern(loosen(line))
+		here := 0.0
+		if at := start + i; at < len(loose) {
+			here = pattern.similarity(loose[at])
+		}
+		for _, at := range []int{start + i - 1, start + i + 1} {
+			if at >= 0 && at < len(loose) && pattern.similarity(loose[at]) > here {
+				return true
+			}
+		}
+	}
+	return false
 }

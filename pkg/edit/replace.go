@@ -239,15 +239,13 @@ func withEndings(text, replaced string, fallback ending) string {
 		return text
 	}
 	lines, model := split(text), split(replaced)
-	for _, pair := range align(model.text, lines.text) {
-		if pair.new < 0 {
-			continue
+	ch := change{old: model.text, new: lines.text}
+	for j, old := range standsFor(ch.runs(), len(ch.old), len(ch.new)) {
+		if old >= 0 && model.end[old] != endNone {
+			fallback = model.end[old]
 		}
-		if pair.old >= 0 && model.end[pair.old] != endNone {
-			fallback = model.end[pair.old]
-		}
-		if lines.end[pair.new] != endNone {
-			lines.end[pair.new] = fallback
+		if lines.end[j] != endNone {
+			lines.end[j] = fallback
 		}
 	}
 	return lines.String()

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
 // byPlace orders rewrites as they stand in the text; of two at one line, a pure
@@ -38,65 +36,20 @@ func (c *corpus) rewrite(p placement) rewrite {
 	return w
 }
 
-// replacement renders the new lines of p as the file would have them: its line
-// endings, its indentation, and its own text for lines that p only quotes.
+// replacement gives the new lines of p the line endings of the file.
 func (c *corpus) replacement(p placement) textLines {
 	var out textLines
-	indent := newIndenter(p.old, c.text[p.start:p.stop()])
-	for _, pair := range align(p.old, p.new) {
-		if pair.new < 0 {
-			continue
-		}
-		line := p.new[pair.new]
-		if p.how != Exact && p.how != Inserted {
-			source := line
-			if pair.same {
-				source = c.text[p.start+pair.old]
-			}
-			line = indent.apply(line, source)
-		}
+	for j, old := range standsFor(p.runs(), len(p.old), len(p.new)) {
 		end := c.endingNear(p.start)
 		if out.len() > 0 {
 			end = out.end[out.len()-1]
 		}
-		if pair.old >= 0 {
-			end = c.end[p.start+pair.old]
+		if old >= 0 {
+			end = c.end[p.start+old]
 		}
-		out.add(line, end)
+		out.add(p.lines[j], end)
 	}
 	return out
-}
-
-// pair relates one new line to the old line that it keeps (same) or replaces;
-// -1 stands for none.
-type pair struct {
-	old, new int
-	same     bool
-}
-
-// align pairs the new lines, in order, with the old ones.
-func align(old, new []string) []pair {
-	var pairs []pair
-	at, next := 0, 0
-	keep := func(upTo int) {
-		for ; at < upTo; at, next = at+1, next+1 {
-			pairs = append(pairs, pair{at, next, true})
-		}
-	}
-	for _, d := range lcs.DiffLines(old, new) {
-		keep(d.Start)
-		for ; next < d.ReplEnd; next++ {
-			replaced := -1
-			if at < d.End {
-				replaced = at
-				at++
-			}
-			pairs = append(pairs, pair{replaced, next, false})
-		}
-		at = d.End
-	}
-	keep(len(old))
-	return pairs
 }
 
 // collide finds rewrites, sorted by their placement, that change the same lines

@@ -49,7 +49,7 @@ func readUnified(lines []string) (*unifiedParser, []string, *SyntaxError) {
 		return parsed, nil, nil
 	}
 	var notes []string
-	if inner, ok := unfence(trimBlank(lines)); ok {
+	if inner, ok := fencedHunks(lines); ok {
 		if parsed, err := parseUnified(inner, false); err == nil {
 			return parsed, []string{fenceNote}, nil
 		}
@@ -64,14 +64,25 @@ func readUnified(lines []string) (*unifiedParser, []string, *SyntaxError) {
 
 const fenceNote = "the code fence around the diff was removed"
 
-func trimBlank(lines []string) []string {
-	for len(lines) > 0 && isBlank(lines[0]) {
-		lines = lines[1:]
+// fencedHunks gives what a code fence encloses, if all hunks are in it. Prose
+// around it is ignored.
+func fencedHunks(lines []string) (inner []string, ok bool) {
+	fence := func(line string) bool { return strings.HasPrefix(line, "```") }
+	first := slices.IndexFunc(lines, bareHeader.MatchString)
+	open := -1
+	for i := range max(first, 0) {
+		if fence(lines[i]) {
+			open = i
+		}
 	}
-	for len(lines) > 0 && isBlank(lines[len(lines)-1]) {
-		lines = lines[:len(lines)-1]
+	if open < 0 {
+		return nil, false
 	}
-	return lines
+	length := slices.IndexFunc(lines[first:], fence)
+	if length < 0 || slices.ContainsFunc(lines[first+length:], bareHeader.MatchString) {
+		return nil, false
+	}
+	return lines[open+1 : first+length], true
 }
 
 // literal applies hunks whose old lines are in the text byte by byte, with
@@ -122,12 +133,7 @@ func (p *placer) literalHunk(h hunk, index int) (placement, bool) {
 		return pl, failure == nil
 	}
 	v := variant{change: ch}
-	starts := p.candidates(p.tiers[0], v)
-	if len(starts) == 0 {
-		if at := p.onlyPlace(v); at >= 0 {
-			starts = []int{at}
-		}
-	}
+	starts := p.candidates(p.tiers[0], v, 0)
 	if len(starts) != 1 {
 		return placement{}, false
 	}
@@ -151,7 +157,11 @@ func (h hunk) change(index int) change {
 		}
 		return lines
 	}
-	return change{index: index, diffLine: h.diffLine, old: bare(h.old), new: bare(h.new), hint: h.hint()}
+	marks := make([]byte, len(h.body))
+	for i, line := range h.body {
+		marks[i] = line.mark
+	}
+	return change{index: index, diffLine: h.diffLine, old: bare(h.old), new: bare(h.new), hint: h.hint(), marks: string(marks)}
 }
 
 // insertion places a hunk without old lines: after the line that its header

@@ -29,6 +29,7 @@ func TestUnified(t *testing.T) {
 		{name: "drift", original: "0\n0\n0\n" + abc, diff: "@@ -2,2 +2,2 @@\n b\n-c\n+C\n", want: "0\n0\n0\na\nb\nC\nd\ne\nf\n", note: "found at line 5, not at line 2"},
 		{name: "line numbers out of order", original: abc, diff: "@@ -5 +5 @@\n-e\n+E\n@@ -1 +1 @@\n-a\n+A\n", want: "A\nb\nc\nd\nE\nf\n"},
 		{name: "fence", original: abc, diff: "\n```diff\n" + head + "@@ -2 +2 @@\n-b\n+B\n```\n", want: "a\nB\nc\nd\ne\nf\n", note: "code fence"},
+		{name: "fence in prose", original: abc, diff: "Some text...\n\n```diff\n" + head + "@@ ... @@\n-b\n+B\n```\n\nThat is it.\n", want: "a\nB\nc\nd\ne\nf\n", note: "code fence"},
 		{name: "fence and wrong counts", original: abc, diff: "```\n@@ -2,4 +2 @@\n-b\n+B\n```\n", want: "a\nB\nc\nd\ne\nf\n", note: "counts"},
 		{name: "context without its space", original: "a\n\nb\n", diff: "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n", want: "a\n\nc\n"},
 		{name: "blank lines behind", original: abc, diff: "@@ -2,3 +2,3 @@\n-b\n+B\n\n\n\n", want: "a\nB\nc\nd\ne\nf\n", note: "blank lines"},
@@ -83,7 +84,8 @@ func TestUnifiedRefusals(t *testing.T) {
 		{"insertion with wrong counts", "a\nb\n", "@@ -1,2 +1,3 @@\n+b\n", edit.ErrNoMatch, "Add context"},
 		{"insertion behind the end", "a\n", "@@ -9,0 +10 @@\n+b\n", edit.ErrNoMatch, "has 1 lines"},
 		{"ambiguous without numbers", "a\nb\na\n", "@@\n-a\n+c\n", edit.ErrAmbiguous, "lines 1, 3"},
-		{"equally far", "a\nb\na\n", "@@ -2 +2 @@\n-a\n+c\n", edit.ErrAmbiguous, "equally far"},
+		{"equally far", "a\nb\na\n", "@@ -2 +2 @@\n-a\n+c\n", edit.ErrAmbiguous, "none of them line 2"},
+		{"nearer to one", "a\nb\nc\na\n", "@@ -3 +3 @@\n-a\n+c\n", edit.ErrAmbiguous, "lines 1, 4"},
 		{"not there", "a\nb\n", "@@ -1 +1 @@\n-q\n+c\n", edit.ErrNoMatch, "not in the file"},
 		{"overlap", "a\nb\nc\n", "@@ -1,2 +1,2 @@\n-a\n-b\n+x\n+y\n@@ -2,2 +2,2 @@\n-b\n-c\n+q\n+r\n", edit.ErrOverlap, "Join"},
 	} {

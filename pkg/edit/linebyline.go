@@ -1,0 +1,138 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+)
+
+// lineByLine gives the indentation of each new line where no one rule explains
+// that of the search: from the lines that it stands for, or from those beside
+// it. What they do not tell is in doubt.
+func (in *reindenter) lineByLine() ([]string, error) {
+	found := make([]string, len(in.p.new))
+	for _, j := range in.news() {
+		if in.same(j) {
+			found[j] = indentOf(in.file(in.kept[j]))
+		}
+	}
+	for _, r := range in.runs {
+		for j := r.newFrom; j < r.newTo; j++ {
+			if isBlank(in.p.new[j]) || in.same(j) {
+				continue
+			}
+			file, ok := in.oneLine(r, j)
+			if !ok {
+				return nil, in.doubt("the indentation of the new line %q does not tell where it belongs", shorten(strings.TrimSpace(in.p.new[j]), 80))
+			}
+			found[j] = file
+		}
+	}
+	return found, nil
+}
+
+// oneLine gives the indentation of new line j, which is in run r.
+func (in *reindenter) oneLine(r run, j int) (file string, ok bool) {
+	wanted := indentOf(in.p.new[j])
+	if file, ok := in.only(wanted, 0, len(in.p.old)); ok {
+		return file, true
+	}
+	local, one := in.only(wanted, r.from, r.to)
+	old, fresh := r.to-r.from, r.newTo-r.newFrom
+	switch {
+	case in.allFlat() && in.opensOrCloses(r):
+		return "", false
+	case old == fresh && in.pairwise(r):
+		return indentOf(in.file(r.from + j - r.newFrom)), one || in.alike(r)
+	case one && fresh < old:
+		return local, true
+	case in.written(wanted):
+		file, ok := in.between(r)
+		return file, ok && (old == 0 || one && file == local)
+	}
+	return wanted, in.mostlyRight()
+}
+
+// between is the indentation of plain lines that are put where a run ends, if
+// those around it leave only one.
+func (in *reindenter) between(r run) (indent string, ok bool) {
+	over, under := in.lineBefore(in.p.start+r.to), in.lineFrom(in.p.start+r.to)
+	above, below := indentOf(over), indentOf(under)
+	switch {
+	case !in.outline().regular || in.opensOrCloses(r):
+		return "", false
+	case closing(under) == surely:
+		return above, opens(over) != surely && len(above) > len(below)
+	}
+	return below, len(above) <= len(below)
+}
+
+// opensOrCloses reports whether a new line of the run begins or ends a block
+// where the line that it stands for, if there is one, does not.
+func (in *reindenter) opensOrCloses(r run) bool {
+	for j := r.newFrom; j < r.newTo; j++ {
+		old := ""
+		if r.to-r.from == r.newTo-r.newFrom {
+			old = in.p.old[r.from+j-r.newFrom]
+		}
+		line := in.p.new[j]
+		if (opens(line) >= likely) != (opens(old) >= likely) || closing(line) != closing(old) {
+			return true
+		}
+	}
+	return false
+}
+
+// pairwise reports whether each new line of a run has the indentation of the
+// old one that it stands for.
+func (in *reindenter) pairwise(r run) bool {
+	for i := range r.to - r.from {
+		if indentOf(in.p.old[r.from+i]) != indentOf(in.p.new[r.newFrom+i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// alike reports whether each new line of a run reads much like the old one that
+// it stands for.
+func (in *reindenter) alike(r run) bool {
+	for i := range r.to - r.from {
+		if newPattern(loosen(in.p.old[r.from+i])).similarity(loosen(in.p.new[r.newFrom+i])) < 0.5 {
+			return false
+		}
+	}
+	return true
+}
+
+// written reports whether a line of the search has an indentation.
+func (in *reindenter) written(indent string) bool {
+	return slices.ContainsFunc(in.base, func(b indents) bool { return b.search == indent })
+}
+
+// mostlyRight reports whether at least half of the lines of the search have the
+// file's indentation.
+func (in *reindenter) mostlyRight() bool {
+	right := 0
+	for _, b := range in.base {
+		if b.search == b.file {
+			right++
+		}
+	}
+	return 2*right >= len(in.base)
+}
+
+// only is the indentation in the file of the lines [from, to) of the search
+// that have the indentation wanted, if they agree.
+func (in *reindenter) only(wanted string, from, to int) (file string, ok bool) {
+	for i := from; i < to; i++ {
+		if in.at[i] < 0 || in.base[in.at[i]].search != wanted {
+			continue
+		}
+		here := in.base[in.at[i]].file
+		if ok && here != file {
+			return "", false
+		}
+		file, ok = here, true
+	}
+	return file, ok
+}
