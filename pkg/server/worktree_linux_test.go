@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // An agent in a linked work tree commits, changes branches and rebases there as
@@ -29,6 +30,18 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 	if code := r.Object["exit_code"]; code != float64(0) || !strings.Contains(r.Text, "three\ntwo\none") {
 		t.Fatalf("%v\n%s", code, r.Text)
 	}
+	said := map[string]string{}
+	for _, c := range r.Object["git_changes"].([]any) {
+		change := c.(map[string]any)
+		said[change["path"].(string)], _ = change["after"].(string)
+	}
+	tip := strings.TrimSpace(git(t, tree, "rev-parse", "HEAD"))
+	if said[".git/HEAD"] != "ref: refs/heads/topic" || said[".git/refs/heads/topic"] != tip || said[".git/index"] == "" || said[".git/refs/heads/main"] != "" {
+		t.Errorf("git_changes: %v", said)
+	}
+	if e := b.lastRecord(ledger.KindCommand); e.Detail["git"] == nil {
+		t.Errorf("the record has %v", e.Detail)
+	}
 	if r := b.ok("execute_command", args{"session": s, "command": "git config core.hooksPath src"}); r.Object["exit_code"] == float64(0) {
 		t.Errorf("the configuration was written\n%s", r.Text)
 	}
@@ -39,6 +52,11 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 		if strings.Contains(line, "violation") {
 			t.Errorf("a commit is a violation: %s", line)
 		}
+	}
+	// A merge of the other work tree that nobody began there is found.
+	r = b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": `git rev-parse HEAD > "$(git rev-parse --git-common-dir)/MERGE_HEAD"`})
+	if !strings.Contains(r.Text, "MERGE_HEAD") || !strings.Contains(r.Text, "nobody began there") {
+		t.Errorf("%s", r.Text)
 	}
 	b.verify()
 }

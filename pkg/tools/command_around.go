@@ -30,6 +30,7 @@ type around struct {
 	began      time.Time // before the look
 	// index says what git's index said, and written how its file was.
 	index, written string
+	tree           *treeHistory // where a git command may write it
 }
 
 // lookAround looks before a command. A nil around finds nothing.
@@ -37,6 +38,7 @@ func (w *watch) lookAround(ctx context.Context) (*around, error) {
 	a := &around{deps: w.deps, began: time.Now()}
 	if w.Git {
 		a.written = w.deps.Snapshots.IndexWritten()
+		a.tree = lookAtHistory(w.deps.Workspace.Dir())
 	}
 	if w.heldByKernel() {
 		return a, nil
@@ -72,6 +74,7 @@ func (a *account) surroundings(ctx context.Context) {
 		return
 	}
 	a.indexChange()
+	a.treeChanges()
 	if a.heldByKernel() {
 		return
 	}

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,32 +46,11 @@ func (c *commandCall) named() *outside.Named {
 // or of a submodule: what makes git run something, and without a git command in
 // the line what its history is.
 func elsewhereInGit(root string, git bool) []string {
-	pointed := func(name, before, from string) string {
-		info, err := os.Lstat(name)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > 8<<10 {
-			return ""
-		}
-		text, _ := os.ReadFile(name)
-		at, is := strings.CutPrefix(strings.TrimSpace(string(text)), before)
-		switch {
-		case !is:
-			return ""
-		case filepath.IsAbs(at):
-			return at
-		}
-		return filepath.Join(from, at)
-	}
-	own := pointed(filepath.Join(root, ".git"), "gitdir: ", root)
+	own, common := gitElsewhere(root)
 	if own == "" {
 		return nil
 	}
-	common := cmp.Or(pointed(filepath.Join(own, "commondir"), "", own), own)
 	names := []string{filepath.Join(common, "hooks"), filepath.Join(common, "config"), filepath.Join(own, "config.worktree")}
-	if common != own { // what would have the main work tree's git go on with something: no mask stands for what is absent there
-		for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_START", "rebase-merge", "rebase-apply", "sequencer"} {
-			names = append(names, filepath.Join(common, name))
-		}
-	}
 	if !git {
 		names = append(names, filepath.Join(own, "HEAD"), filepath.Join(common, "packed-refs"), filepath.Join(common, "refs", "heads"), filepath.Join(common, "refs", "tags"))
 	}

@@ -1,0 +1,144 @@
+package tools
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+)
+
+// maxRefs bounds the branches and tags that are looked at before and after a
+// git command in a linked work tree, and maxPointer what one can say, in bytes.
+const (
+	maxRefs    = 20_000
+	maxPointer = 8 << 10
+)
+
+// gitElsewhere are where git keeps what it knows of a work tree whose .git is a
+// file, and what all work trees share; the same for a submodule. Both are ""
+// for a plain repository.
+func gitElsewhere(root string) (own, common string) {
+	own = pointed(filepath.Join(root, ".git"), "gitdir: ")
+	if own == "" {
+		return "", ""
+	}
+	return own, cmp.Or(pointed(filepath.Join(own, "commondir"), ""), own)
+}
+
+// pointed reads a small file that names one place; "" if there is none.
+func pointed(name, before string) string {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxPointer {
+		return ""
+	}
+	text, _ := os.ReadFile(name)
+	at, is := strings.CutPrefix(strings.TrimSpace(string(text)), before)
+	switch {
+	case !is || at == "":
+		return ""
+	case filepath.IsAbs(at):
+		return at
+	}
+	return filepath.Join(filepath.Dir(name), at)
+}
+
+// treeHistory is what the history of a linked work tree says, which no snapshot
+// of the workspace has: by the names that it would have in a plain clone.
+type treeHistory struct {
+	said  map[string]string
+	begun []string // what has the main work tree's git go on with something
+}
+
+// lookAtHistory is nil for a plain clone.
+func lookAtHistory(root string) *treeHistory {
+	own, common := gitElsewhere(root)
+	if own == "" || own == common {
+		return nil
+	}
+	h := &treeHistory{said: map[string]string{}}
+	h.add(".git/HEAD", filepath.Join(own, "HEAD"))
+	for _, name := range []string{"packed-refs", "refs/stash"} {
+		h.add(".git/"+name, filepath.Join(common, filepath.FromSlash(name)))
+	}
+	if info, err := os.Lstat(filepath.Join(own, "index")); err == nil {
+		h.said[".git/index"] = info.ModTime().String()
+	}
+	for _, kind := range []string{"refs/heads", "refs/tags"} {
+		_ = filepath.WalkDir(filepath.Join(common, filepath.FromSlash(kind)), func(at string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil || len(h.said) > maxRefs:
+				return fs.SkipAll
+			case entry.Type().IsRegular():
+				way, _ := filepath.Rel(common, at)
+				h.add(".git/"+filepath.ToSlash(way), at)
+			}
+			return nil
+		})
+	}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_START", "rebase-merge", "rebase-apply", "sequencer"} {
+		if _, err := os.Lstat(filepath.Join(common, name)); err == nil {
+			h.begun = append(h.begun, filepath.Join(common, name))
+		}
+	}
+	return h
+}
+
+func (h *treeHistory) add(name, at string) {
+	info, err := os.Lstat(at)
+	switch {
+	case err != nil || !info.Mode().IsRegular():
+	case info.Size() > maxPointer:
+		h.said[name] = fmt.Sprintf("%d bytes, of %v", info.Size(), info.ModTime())
+	default:
+		text, _ := os.ReadFile(at)
+		h.said[name] = cmp.Or(strings.TrimSpace(string(text)), "empty")
+	}
+}
+
+// treeChanges accounts for the history of a linked work tree as a snapshot does
+// for that of a plain clone. What stands in the main work tree's place is not
+// held by a mask where nothing was: it is looked for.
+func (a *account) treeChanges() {
+	before := a.around.tree
+	if before == nil {
+		return
+	}
+	after := lookAtHistory(a.deps.Workspace.Dir())
+	if after == nil {
+		return
+	}
+	names := maps.Clone(before.said)
+	maps.Copy(names, after.said)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, is := before.said[name], after.said[name]
+		switch {
+		case was == is:
+		case name == ".git/index":
+			a.GitChanged(trace.GitChange{Path: name, After: "written anew"})
+		default:
+			a.GitChanged(trace.GitChange{Path: trace.Shown(name), Before: short(was), After: short(is)})
+		}
+	}
+	for _, at := range after.begun {
+		if !slices.Contains(before.begun, at) {
+			a.also(hooks.Violation{Path: trace.Shown(at), Op: hooks.Created, Kind: hooks.Outside,
+				Reason: "with it the git of the main work tree goes on with a merge or a rebase that nobody began there; this server does not undo it"})
+		}
+	}
+}
+
+// short bounds what is quoted of a file of git's.
+func short(said string) string {
+	const most = 512
+	if len(said) <= most {
+		return said
+	}
+	return fmt.Sprintf("%d bytes", len(said))
+}
