@@ -171,7 +171,7 @@ func (q *question) records(path string) ([]ledger.Entry, error) {
 	seen := map[string]bool{}
 	names := []string{path}
 	for i := 0; i < len(names); i++ {
-		found, err := q.Ledger.Query(q.ctx, ledger.Filter{Path: names[i], Kinds: ledger.ChangeKinds()})
+		found, err := q.Ledger.Query(q.ctx, ledger.Filter{Path: names[i], Kinds: append(ledger.ChangeKinds(), "")})
 		if err != nil {
 			return nil, err
 		}
@@ -181,6 +181,9 @@ func (q *question) records(path string) ([]ledger.Entry, error) {
 				continue
 			}
 			seen[e.Hash] = true
+			if e.Kind == "" {
+				e.Changes = traced(e)
+			}
 			entries = append(entries, e)
 			names = append(names, olderNames(e, names)...)
 		}
@@ -188,6 +191,21 @@ func (q *question) records(path string) ([]ledger.Entry, error) {
 	entries = inOrder(ledger.WithoutRetracted(entries))
 	q.asked[path] = entries
 	return entries, nil
+}
+
+// traced gives the changes of a line of another tool as far as hashes prove them: that of the file, or those of the ranges.
+// Ranges by number alone are where lines stood then.
+func traced(e ledger.Entry) (changes []ledger.Change) {
+	for i, c := range e.Traced {
+		if c.After == "" {
+			c.After = fmt.Sprintf("of another tool: %s, %d", e.Hash, i)
+			c.Ranges = slices.DeleteFunc(slices.Clone(c.Ranges), func(r ledger.Range) bool { return r.ContentHash == "" })
+		}
+		if len(c.Ranges) > 0 {
+			changes = append(changes, c)
+		}
+	}
+	return changes
 }
 
 func olderNames(e ledger.Entry, names []string) (older []string) {

@@ -164,6 +164,9 @@ func (k *lineKeys) parse(line []byte) bool {
 		keys: append(k.keys[:0], keyOf(ofID, e.ID)), changing: k.changing[:0],
 	}
 	addIntent(k, e.IntentID)
+	for _, id := range e.related {
+		addIntent(k, id)
+	}
 	for _, c := range e.Changes {
 		addPath(k, c.Path)
 		addPath(k, c.From)

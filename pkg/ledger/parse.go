@@ -12,14 +12,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Parse reads one line, without its newline. A line of another tool parses if it is one JSON object whose fields, as
-// far as the names are ours, have our types; its Kind is empty then. Encode(Parse(x)) is x for every line that this
+// Parse reads one line, without its newline. A line of another tool parses if it is one JSON object; its Kind is empty
+// then, and what it says in the forms of docs/departures.md is in the fields that are ours. Encode(Parse(x)) is x for every line that this
 // package wrote. Any other line is ErrMalformed.
 func Parse(line []byte) (Entry, error) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	prev, kind := classify(line)
 	if kind != lineRecord && kind != lineForeign {
 		return Entry{}, fmt.Errorf("%w: not a JSON object", ErrMalformed)
+	}
+	if kind == lineForeign {
+		if e, ok := foreignEntry(line); ok {
+			e.Hash, e.Raw = identity(line).String(), bytes.Clone(line)
+			return e, nil
+		}
 	}
 	var decoded lineJSON
 	if err := json.Unmarshal(line, &decoded, json.WithUnmarshalers(exactNumbers)); err != nil {

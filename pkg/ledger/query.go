@@ -308,7 +308,7 @@ func (q *query) onPaths(e Entry) bool {
 func (f Filter) Matches(e Entry) bool {
 	switch {
 	case f.ID != "" && f.ID != e.ID && f.ID != e.Hash,
-		f.IntentID != "" && f.IntentID != e.IntentID,
+		f.IntentID != "" && f.IntentID != e.IntentID && !slices.Contains(e.related, f.IntentID),
 		len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind),
 		f.Class != "" && f.Class != e.MutationClass,
 		f.Session != "" && f.Session != e.Session,

@@ -189,6 +189,10 @@ type Entry struct {
 	ToolVersion string
 	// Files is what the line says in Agent Trace terms. It is there for lines of other tools, and ignored by Encode.
 	Files []string
+	// Traced is what a line of another tool says of contents: hashes after the change and ranges, as far as they are
+	// stated. Nobody has checked it. It is ignored by Encode.
+	Traced  []Change
+	related []string // the intents that such a line names beside IntentID
 
 	Hash    string // identity: hex SHA-256 of Raw
 	Raw     []byte // the line as read, without its newline; fields that are not ours survive here alone

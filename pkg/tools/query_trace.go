@@ -126,6 +126,9 @@ func (d *Deps) runTrace(ctx context.Context, a traceArgs) (*reply, error) {
 		for _, c := range e.Changes {
 			r.Files = append(r.Files, c.Path)
 		}
+		if e.Kind == "" {
+			r.Files = append(r.Files, e.Files...)
+		}
 		result.Records = append(result.Records, r)
 		fmt.Fprintf(&b, "%s %s %s %s\n", r.Timestamp, printable.Text(r.IntentID), printable.Text(r.RecordID), r.Summary)
 	}

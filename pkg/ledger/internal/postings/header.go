@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	magic      = "omcpidx2"
+	magic      = "omcpidx3"
 	headerSize = 192
 )
 
