@@ -107,6 +107,11 @@ func (p *Pattern) add(text string) error {
 	return nil
 }
 
+// Escape makes the pattern that matches one path, whatever characters it has.
+func Escape(path string) string { return escaper.Replace(path) }
+
+var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, ",", `\,`, "!", `\!`)
+
 // Literal reports whether the pattern has no wildcard, so that it names exactly one path.
 func (p *Pattern) Literal() bool { return p.literal }
 

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 )
 
 // Detection is what was found in a directory.
@@ -94,7 +96,7 @@ func proposeScope(top topLevel, toolchains []Toolchain) []string {
 	var scope []string
 	for _, dir := range top.dirs {
 		if isSourceDir(top.root, dir, extensions) {
-			scope = append(scope, escapeGlob(dir)+"/**")
+			scope = append(scope, pathglob.Escape(dir)+"/**")
 		}
 	}
 	noDirs := len(scope) == 0
@@ -103,7 +105,10 @@ func proposeScope(top topLevel, toolchains []Toolchain) []string {
 	}
 	for _, toolchain := range toolchains {
 		for _, manifest := range toolchain.Manifests {
-			scope = append(scope, escapeGlob(manifest))
+			scope = append(scope, pathglob.Escape(manifest))
+		}
+		if toolchain.lock != "" {
+			scope = append(scope, toolchain.lock)
 		}
 	}
 	if len(scope) == 0 {
@@ -159,18 +164,6 @@ func topFiles(top topLevel, toolchain Toolchain, noDirs bool) []string {
 		}
 	}
 	return globs
-}
-
-// escapeGlob makes a name stand for itself in owned_scope.
-func escapeGlob(name string) string {
-	var escaped strings.Builder
-	for i, r := range name {
-		if strings.ContainsRune(`*?[]{},\`, r) || (i == 0 && r == '!') {
-			escaped.WriteByte('\\')
-		}
-		escaped.WriteRune(r)
-	}
-	return escaped.String()
 }
 
 func unique(list []string) []string {

@@ -61,15 +61,19 @@ func TestDetect(t *testing.T) {
 		},
 		{
 			name: "node without a directory", files: map[string]string{"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`, "index.js": ""},
-			toolchains: []string{"Node.js"}, scope: []string{"*.js", "package.json"},
+			toolchains: []string{"Node.js"}, scope: []string{"*.js", "package.json", "package-lock.json"},
 		},
 		{
 			name: "python", files: map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n", "mypackage/__init__.py": "", "venv/lib/a.py": "", "tests/": ""},
 			toolchains: []string{"Python"}, scope: []string{"mypackage/**", "tests/**", "pyproject.toml"}, verify: []string{"python -m pytest"},
 		},
 		{
+			name: "another package manager", files: map[string]string{"package.json": `{"packageManager": "pnpm@10.1.0"}`, "pyproject.toml": "[tool.uv]\n", "src/": ""},
+			toolchains: []string{"Node.js", "Python"}, scope: []string{"src/**", "package.json", "pnpm-lock.yaml", "pyproject.toml", "uv.lock"},
+		},
+		{
 			name: "two", files: map[string]string{"Cargo.toml": "", "Cargo.lock": "", "src/lib.rs": "", "package.json": "{", "web/": ""},
-			toolchains: []string{"Node.js", "Rust"}, scope: []string{"src/**", "web/**", "package.json", "Cargo.toml", "Cargo.lock"}, verify: []string{"cargo test"},
+			toolchains: []string{"Node.js", "Rust"}, scope: []string{"src/**", "web/**", "package.json", "package-lock.json", "Cargo.toml", "Cargo.lock"}, verify: []string{"cargo test"},
 		},
 		{
 			name: "gradle with its wrapper", files: map[string]string{"build.gradle.kts": "", "gradlew": "", "src/main/java/A.java": ""},
@@ -77,7 +81,7 @@ func TestDetect(t *testing.T) {
 		},
 		{
 			name: "names that mean something in a glob", files: map[string]string{"go.mod": "", "[a]{b,c}*/x.go": ""},
-			toolchains: []string{"Go"}, scope: []string{`\[a\]\{b\,c\}\*/**`, "go.mod"}, verify: []string{"go test ./..."},
+			toolchains: []string{"Go"}, scope: []string{`\[a\]\{b\,c\}\*/**`, "go.mod", "go.sum"}, verify: []string{"go test ./..."},
 		},
 	}
 	for _, test := range tests {
@@ -111,7 +115,7 @@ func TestDetectDoesNotFollowLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := scaffold.Detect(root)
-	if err != nil || !slices.Equal(found.Scope, []string{"go.mod"}) {
+	if err != nil || !slices.Equal(found.Scope, []string{"go.mod", "go.sum"}) {
 		t.Errorf("scope %q, %v", found.Scope, err)
 	}
 }

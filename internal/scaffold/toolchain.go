@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,7 @@ type Toolchain struct {
 	Verify string
 
 	extensions []string // of its source files
+	lock       string   // the lock file that its package manager is going to make; "" if there is one
 }
 
 // toolchainRule describes how one toolchain is recognised.
@@ -39,7 +41,7 @@ func always(command string) func(topLevel) string { return func(topLevel) string
 func toolchainRules() []toolchainRule {
 	return []toolchainRule{
 		{"Go", []string{"go.mod", "go.work"}, []string{"go.sum", "go.work.sum"}, []string{".go"}, []string{"go"}, always("go test ./...")},
-		{"Node.js", []string{"package.json"}, []string{"package-lock.json", "pnpm-lock.yaml", "yarn.lock", "tsconfig.json"},
+		{"Node.js", []string{"package.json"}, []string{"package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "tsconfig.json"},
 			[]string{".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"}, []string{"npm", "node"}, nodeVerify},
 		{"Deno", []string{"deno.json", "deno.jsonc"}, []string{"deno.lock"}, []string{".ts", ".tsx"}, []string{"deno"}, always("deno test")},
 		{"Python", []string{"pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "Pipfile"},
@@ -78,10 +80,62 @@ func (r toolchainRule) find(top topLevel) (Toolchain, bool) {
 			found.Manifests = append(found.Manifests, other)
 		}
 	}
+	found.lock = r.lock(top)
 	if r.verify != nil {
 		found.Verify = r.verify(top)
 	}
 	return found, true
+}
+
+// lock is the lock file that the first install makes, where no other one is there and it is known which tool installs.
+func (r toolchainRule) lock(top topLevel) string {
+	var lock string
+	switch r.name {
+	case "Go":
+		lock = "go.sum"
+	case "Node.js":
+		lock = nodeLock(top)
+	case "Python":
+		project := string(top.read("pyproject.toml"))
+		switch {
+		case strings.Contains(project, "[tool.poetry"):
+			lock = "poetry.lock"
+		case strings.Contains(project, "[tool.uv"):
+			lock = "uv.lock"
+		}
+	case "Rust":
+		lock = "Cargo.lock"
+	case "Ruby":
+		lock = "Gemfile.lock"
+	case "PHP":
+		lock = "composer.lock"
+	}
+	if slices.ContainsFunc(r.others, func(other string) bool { return isLock(other) && top.hasFile(other) }) {
+		return ""
+	}
+	return lock
+}
+
+func isLock(name string) bool {
+	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".sum") || strings.HasSuffix(name, "-lock.json") || strings.HasSuffix(name, "-lock.yaml")
+}
+
+// nodeLock goes by what package.json says of its package manager.
+func nodeLock(top topLevel) string {
+	var manifest struct {
+		PackageManager string `json:"packageManager"`
+	}
+	_ = json.Unmarshal(top.read("package.json"), &manifest) // npm will say
+	name, _, _ := strings.Cut(manifest.PackageManager, "@")
+	switch name {
+	case "pnpm":
+		return "pnpm-lock.yaml"
+	case "yarn":
+		return "yarn.lock"
+	case "bun":
+		return "bun.lock"
+	}
+	return "package-lock.json"
 }
 
 // nodeVerify is the test script with the package manager whose lock file is there, if there is a script worth running.

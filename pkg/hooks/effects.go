@@ -59,6 +59,9 @@ type FileEffect struct {
 	Exists bool
 	// Directory: the effect looks at a directory, to list it or to run in it.
 	Directory bool
+	// Purpose is what a command changes the file for, in the operator's words;
+	// "" where the line itself says so.
+	Purpose string
 	// Problem is why the path cannot be used at all (outside the workspace, a
 	// directory, not a name). It is reported at its own step of the gate, not
 	// before: a missing intent outranks it.

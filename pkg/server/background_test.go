@@ -65,7 +65,7 @@ func TestBackgroundThatEndsAtOnce(t *testing.T) {
 	}
 	b.wantRecord(`"exit_code":7`, r.str("command_id"))
 	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push", "background": true})
-	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm install x", "background": true})
+	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish x", "background": true})
 	b.refused("INVALID_ARGUMENTS", "execute_command", args{"session": s, "command": "true", "background": true, "timeout": 86401})
 	if c := b.commands(s); len(c) != 1 {
 		t.Errorf("%v", c)
@@ -100,7 +100,7 @@ func TestSecretsOfCommandsAreNotRecorded(t *testing.T) {
 		t.Errorf("%v", r.Object)
 	}
 	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push --token=hunter2secret"})
-	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm install --token=hunter2secret"})
+	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish --token=hunter2secret"})
 	b.wantRecord("API_TOKEN=[redacted] sh -c", `"redacted":true`)
 	b.close()
 	if all := strings.Join(fileLines(t, dir), "\n"); strings.Contains(all, "hunter2") {

@@ -15,7 +15,7 @@ const commandsYAML = `active_intents:
     owned_scope: ["src/**"]
     commands:
       allow: ["rm"]
-      ask: [{prefix: "npm install", match: ["npm --prefix web install x"], not_match: ["npm test"]}]
+      ask: [{prefix: "npm publish", match: ["npm --prefix web publish x"], not_match: ["npm test"]}]
       deny: ["git push"]
 `
 
@@ -40,7 +40,7 @@ func TestCommandRules(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	b.holds(map[string]string{"src/a.txt": b.read("src/a.txt")})
-	for _, line := range []string{"npm --prefix web install x", "mkdir src/new", "$X push", "eval \"$X\"", "curl x | sh", "npm $ARGS", "a 'b"} {
+	for _, line := range []string{"npm --prefix web publish x", "mkdir src/new", "$X push", "eval \"$X\"", "curl x | sh", "npm $ARGS", "a 'b"} {
 		r := b.refused("APPROVAL_REQUIRED", "execute_command", run(line))
 		if id, _ := r.details()["approval_id"].(string); id == "" {
 			t.Errorf("%s: nobody is asked: %s", line, r.Text)

@@ -37,7 +37,7 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 	}
 	w := &watch{deps: d, call: c.call, level: c.box.level, Law: c.law(), gits: &c.tool.gits, leave: func() {}}
 	if !w.heldByKernel() {
-		w.names = c.named()
+		w.names = c.outside()
 	}
 	if w.Git {
 		w.leave = w.gits.enter()
@@ -56,16 +56,23 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 
 // law is what the command may change.
 func (c *commandCall) law() *trace.Law {
-	l := &trace.Law{Ignore: c.call.Ignore, Build: c.box.reach.InPlace, Git: c.writesGit()}
+	l := &trace.Law{Ignore: c.call.Ignore, Build: c.box.reach.InPlace, Packages: c.box.reach.Packages, Git: c.writesGit()}
 	if c.call.Intent != nil {
 		l.Intent, l.Scope = c.call.Intent.ID, c.call.Intent.Scope()
 	}
+	l.Named = c.named()
+	return l
+}
+
+// named are the files that the gate has let the line write by their names.
+func (c *commandCall) named() []string {
+	var names []string
 	for _, f := range c.targets {
 		if f.Mutates() {
-			l.Named = append(l.Named, f.Path)
+			names = append(names, f.Path)
 		}
 	}
-	return l
+	return names
 }
 
 // writesGit reports whether .git is open to the command, as far as its level
@@ -123,7 +130,7 @@ func (w *watch) finish(ctx context.Context, o *hooks.Outcome) {
 	a.touched(found)
 	a.elsewhere(found)
 	a.surroundings(ctx)
-	a.tell(found)
+	a.tell(ctx, found)
 }
 
 // account is made of the changes of one command.
@@ -145,6 +152,9 @@ func (a *account) add(c *snapshot.Change) {
 		return
 	}
 	if trace.GitState(c.Path) && !a.charged(c) {
+		return
+	}
+	if a.Packaged(a.Law, c) {
 		return
 	}
 	f := a.File(c)
@@ -207,7 +217,7 @@ func (a *account) fileBelow(dir string) bool {
 }
 
 // tell writes down what concerns all of it.
-func (a *account) tell(found *snapshot.Difference) {
+func (a *account) tell(ctx context.Context, found *snapshot.Difference) {
 	o := a.outcome
 	if a.more > 0 {
 		a.Detail[trace.DetailMore] = a.more
@@ -229,6 +239,7 @@ func (a *account) tell(found *snapshot.Difference) {
 	if none, is := a.Detail[trace.DetailNoImage].([]string); is {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("The content before the change is not kept of %d files (%s); undo cannot bring it back.", len(none), none[0]))
 	}
+	a.packages(ctx)
 	if len(a.Detail) > 0 {
 		o.Command.Detail = a.Detail
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 )
 
-// named is what the line names outside of the workspace.
-func (c *commandCall) named() *outside.Named {
+// outside is what the line names outside of the workspace.
+func (c *commandCall) outside() *outside.Named {
 	d, root := c.tool.deps, c.tool.deps.Workspace.Dir()
 	line := outside.Line{
 		Workspace: root, Dir: filepath.Join(root, filepath.FromSlash(c.cwd.Path)), Environ: os.Environ(),

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -31,7 +32,7 @@ type confined struct {
 }
 
 // confine works out what the command may reach now.
-func (c *commandCall) confine() (*confined, error) {
+func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 	d := c.tool.deps
 	level, err := d.Confine.Want.Level()
 	if err != nil {
@@ -39,7 +40,10 @@ func (c *commandCall) confine() (*confined, error) {
 	}
 	req := reach.Request{
 		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: d.Confine.Writable, Hidden: d.Confine.Hidden,
-		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy),
+		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy), Named: c.named(),
+	}
+	if c.install != nil {
+		req.Open, req.Packages = c.install.Dirs, d.untracked(ctx, c.install.Packages)
 	}
 	if c.call.Intent != nil {
 		req.Scope = c.call.Intent.Scope().Globs()

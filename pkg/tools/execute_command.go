@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/install"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -48,20 +49,22 @@ func executeCommand(d *Deps) hooks.Tool {
 			"background": flag("For servers and watchers: answer as soon as it runs, and leave it running."),
 		}),
 		OutputSchema: output(open([]string{"exit_code", "timed_out", "duration_ms", "output", "artifact_id", "truncated", "changed_files", "sandbox", "record_id"}, schema{
-			"exit_code":     schema{"type": []string{"integer", "null"}, "description": "128 plus the signal's number where one ended it; null while it runs in the background."},
-			"timed_out":     flag("Whether the timeout ended it."),
-			"duration_ms":   number("Wall time.", 0),
-			"output":        text("Standard output and error, head and tail if long."),
-			"artifact_id":   text("For read_command_output; empty if nothing was kept."),
-			"truncated":     flag("Whether output is not the whole."),
-			"changed_files": list("What the command changed in the workspace, as far as it was attributed.", changedSchema()),
-			"git_changes":   list("What the command did to git's HEAD, branches, tags, stash and index, where a git command may.", gitSchema()),
-			"sandbox":       text("What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."),
-			"record_id":     text("The ledger record."),
-			"warnings":      list("What to know beside it.", schema{"type": "string"}),
-			"process_limit": limitSchema(),
-			"command_id":    text("Of a command in the background, for stop_command."),
-			"running":       flag("Whether it runs in the background now."),
+			"exit_code":      schema{"type": []string{"integer", "null"}, "description": "128 plus the signal's number where one ended it; null while it runs in the background."},
+			"timed_out":      flag("Whether the timeout ended it."),
+			"duration_ms":    number("Wall time.", 0),
+			"output":         text("Standard output and error, head and tail if long."),
+			"artifact_id":    text("For read_command_output; empty if nothing was kept."),
+			"truncated":      flag("Whether output is not the whole."),
+			"changed_files":  list("What the command changed in the workspace, as far as it was attributed.", changedSchema()),
+			"git_changes":    list("What the command did to git's HEAD, branches, tags, stash and index, where a git command may.", gitSchema()),
+			"packages":       packagesSchema(),
+			"sandbox_denied": list("What failed because the sandbox kept the command from it, as far as its output tells.", deniedSchema()),
+			"sandbox":        text("What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."),
+			"record_id":      text("The ledger record."),
+			"warnings":       list("What to know beside it.", schema{"type": "string"}),
+			"process_limit":  limitSchema(),
+			"command_id":     text("Of a command in the background, for stop_command."),
+			"running":        flag("Whether it runs in the background now."),
 		})),
 	}
 	return &commandTool{deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}}
@@ -106,7 +109,9 @@ type commandCall struct {
 	args    commandArgs
 	dir     *workspace.Target
 	cwd     *hooks.FileEffect
-	targets []*hooks.FileEffect // of redirections
+	targets []*hooks.FileEffect // of redirections, and of what installing dependencies writes
+	install *install.Install    // nil where no command of the line installs anything
+	denied  []denial
 	effect  *hooks.CommandEffect
 	result  command.Result
 	box     *confined
@@ -149,7 +154,7 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if c.args.Background && c.job == nil {
 		return &startedCommand{c, dir}, nil
 	}
-	if c.box, err = c.confine(); err != nil {
+	if c.box, err = c.confine(ctx); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	watched, err := c.watch(ctx)
@@ -221,6 +226,9 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	closed := make(chan error, 1)
 	go func() { closed <- c.box.reach.Close() }()
 	p.watch.finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
+	if r.ExitCode != 0 {
+		c.denied = c.denials(r.ExitCode, r.Output)
+	}
 	if err := <-closed; err != nil {
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
 	}
@@ -258,7 +266,9 @@ type commandResult struct {
 	ProcessLimit *processLimit `json:"process_limit,omitempty"`
 	Running      bool          `json:"running,omitempty"`
 
-	GitChanges []trace.GitChange `json:"git_changes,omitempty"`
+	GitChanges []trace.GitChange          `json:"git_changes,omitempty"`
+	Packages   map[string]*trace.Packaged `json:"packages,omitempty"`
+	Denied     []denial                   `json:"sandbox_denied,omitempty"`
 }
 
 type changedFile struct {
@@ -304,8 +314,10 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 		fmt.Fprintf(&b, "\n[output cut: read_command_output with artifact_id: %q has the whole]", r.ArtifactID)
 	}
 	listChanges(&b, result.ChangedFiles)
-	result.GitChanges = gitChanges(o)
+	result.GitChanges, result.Packages, result.Denied = gitChanges(o), packagesOf(o), c.denied
 	listGit(&b, result.GitChanges)
+	listPackages(&b, result.Packages)
+	listDenied(&b, result.Denied)
 	for _, w := range result.Warnings {
 		b.WriteString("\nNote: " + w)
 	}

@@ -34,6 +34,7 @@ func (c *commandCall) read() {
 			c.targets = append(c.targets, e)
 		}
 	}
+	c.installs()
 }
 
 // redirected is the effect on a target of a redirection. The shell opens it by

@@ -72,6 +72,16 @@ func (r Rule) matchesLine(line string) bool {
 	return false
 }
 
+// Begins reports whether a command can begin with a subcommand of these words, options before it left out.
+func Begins(p shell.Program, words ...string) bool {
+	for _, args := range readings(p, len(words) > 0 && !strings.HasPrefix(words[0], "-")) {
+		if begins(args, words) == yes {
+			return true
+		}
+	}
+	return false
+}
+
 type answer int
 
 const (

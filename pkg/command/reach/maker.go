@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -52,6 +53,7 @@ func (m *Maker) Make(req Request) (_ *Reach, err error) {
 	m.swept.Do(func() { go sweepTemps(filepath.Dir(r.temp.path)) }) // which can be much
 	r.env = []string{"TMPDIR=" + r.temp.path, "TMP=" + r.temp.path, "TEMP=" + r.temp.path}
 	if req.Level == sandbox.None || req.Level == "" {
+		r.Packages, r.Places = req.Packages, req.Packages
 		if repo, _ := findRepository(m.root); repo != nil && req.Git != GitClosed {
 			m.privateAsFarAsPossible(r, repo.common)
 		}
@@ -62,10 +64,11 @@ func (m *Maker) Make(req Request) (_ *Reach, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.prepare(r, s, req)
+	packages := m.prepare(r, s, req)
 	shape(r, s, req)
 	m.openGit(r, req)
-	r.openPlaces(m.root)
+	m.openPlaces(r, packages)
+	r.openNamed(req)
 	m.operatorPlaces(r, req)
 	if req.Level == sandbox.Full {
 		r.hide(s, req)
@@ -81,12 +84,33 @@ func (m *Maker) survey(req Request) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &survey{root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}}, nil
+	s := &survey{root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}, open: req.Open}
+	if s.all {
+		return s, nil
+	}
+	for _, name := range req.Named {
+		named, err := pathglob.Compile(pathglob.Escape(name))
+		if err != nil {
+			return nil, err
+		}
+		s.patterns = append(s.patterns, named)
+	}
+	return s, nil
 }
 
-// prepare makes the build places and the private caches.
-func (m *Maker) prepare(r *Reach, s *survey, req Request) {
+// prepare finds the places for packages, which it returns, makes the build
+// places, and the private caches.
+func (m *Maker) prepare(r *Reach, s *survey, req Request) (packages []buildPlace) {
+	for _, name := range req.Packages {
+		if exists, usable := s.placeable(name); usable {
+			s.places[name] = true
+			packages = append(packages, buildPlace{name, exists})
+		}
+	}
 	for _, place := range s.buildPlaces(req.Dir) {
+		if slices.ContainsFunc(packages, func(p buildPlace) bool { _, in := below(p.path, place.path); return in }) {
+			continue // made by the package manager, or not at all
+		}
 		if m.hold(place, r) {
 			s.places[place.path] = true
 			r.Places = append(r.Places, place.path)
@@ -95,10 +119,11 @@ func (m *Maker) prepare(r *Reach, s *survey, req Request) {
 	private, err := openCaches(m.root, m.environ)
 	if err != nil {
 		r.warn("Build tools have no caches in this command: %v.", err)
-		return
+		return packages
 	}
 	r.Box.Writable = append(r.Box.Writable, private.dir)
 	r.env = append(r.env, private.environment(m.environ)...)
+	return packages
 }
 
 // hold makes a missing build place for as long as commands use it. What is
@@ -128,14 +153,14 @@ func (m *Maker) hold(place buildPlace, r *Reach) bool {
 // shape finds what of the scope may be written, in the way of the level.
 func shape(r *Reach, s *survey, req Request) {
 	if req.Level == sandbox.Full {
-		m := &masked{survey: s}
-		if err := m.visit(".", s.start(), false); err == nil {
-			r.addScope(m.writable)
-			if slices.Contains(m.writable, ".") {
-				m.frozen = append(m.frozen, absent(s.root)...)
-			}
-			r.freeze(m.frozen)
+		if mask(r, s) {
 			return
+		}
+		if s.open != nil {
+			s.open, s.seen, s.short = nil, 0, false
+			if mask(r, s) {
+				return
+			}
 		}
 		r.warn("So much in the directories of the scope is out of scope that new files can be made only where nothing is.")
 		s.seen, s.short = 0, false
@@ -147,6 +172,20 @@ func shape(r *Reach, s *survey, req Request) {
 		r.warn("At sandbox level landlock a command cannot make, rename or remove entries directly %s, though the scope has room for them: "+
 			"something there must not change, and this level cannot tell them apart.", named(p.narrowed))
 	}
+}
+
+// mask shapes the box for the level full, and reports whether it could.
+func mask(r *Reach, s *survey) bool {
+	m := &masked{survey: s}
+	if m.visit(".", s.start(), false) != nil {
+		return false
+	}
+	r.addScope(m.writable)
+	if slices.Contains(m.writable, ".") {
+		m.frozen = append(m.frozen, absent(s.root)...)
+	}
+	r.freeze(m.frozen)
+	return true
 }
 
 // named says where, for a few directories.
@@ -168,12 +207,41 @@ func named(dirs []string) string {
 	return text
 }
 
-// openPlaces adds the build places that the walk did not come to.
-func (r *Reach) openPlaces(root string) {
+// openPlaces adds the places that the walk did not come to. One for packages is
+// made where the command cannot make it itself.
+func (m *Maker) openPlaces(r *Reach, packages []buildPlace) {
 	for _, place := range r.Places {
 		if !r.writable(r.path(place)) {
 			r.add([]string{place})
 		}
+	}
+	for _, place := range packages {
+		if !r.writable(r.path(place.path)) {
+			if !m.hold(place, r) {
+				continue
+			}
+			r.add([]string{place.path})
+		}
+		r.Places, r.Packages = append(r.Places, place.path), append(r.Packages, place.path)
+	}
+}
+
+// openNamed adds the files that the gate has let the command write and that
+// something else closes.
+func (r *Reach) openNamed(req Request) {
+	for _, name := range req.Named {
+		p := r.path(name)
+		r.Box.Frozen = slices.DeleteFunc(r.Box.Frozen, func(f sandbox.Frozen) bool { return f.Path == p })
+		if r.writable(p) {
+			continue
+		}
+		if info, err := os.Lstat(p); err != nil || !info.Mode().IsRegular() {
+			if req.Level == sandbox.Landlock {
+				r.warn("At sandbox level landlock a command cannot make %s, which it may write; make it with a file tool, and run the command again.", name)
+			}
+			continue
+		}
+		r.add([]string{name})
 	}
 }
 

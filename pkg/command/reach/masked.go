@@ -3,6 +3,7 @@ package reach
 import (
 	"errors"
 	"path"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -25,7 +26,7 @@ type masked struct {
 func (m *masked) visit(dir string, at states, inside bool) error {
 	found, known := m.list(dir)
 	entries := found.entries
-	open := known && m.roomy(at, entries) && !m.heldByLink(dir, m.undecided(found, at), at)
+	open := known && (m.roomy(at, entries) || slices.Contains(m.survey.open, dir)) && !m.heldByLink(dir, m.undecided(found, at), at)
 	if open {
 		entries = m.undecided(found, at)
 	}
@@ -55,7 +56,7 @@ func (m *masked) entry(dir string, e entry, at states, inside bool) error {
 		if !inside {
 			m.writable = append(m.writable, p)
 		}
-	case e.kind.IsDir() && m.alive(at):
+	case e.kind.IsDir() && (m.alive(at) || m.towards(p)):
 		return m.visit(p, at, inside)
 	case !m.openTo(dir, e, at):
 		m.freezeEntry(p, e, inside)

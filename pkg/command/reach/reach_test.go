@@ -1,6 +1,7 @@
 package reach_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,6 +121,58 @@ func TestScopes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What installing dependencies opens, and what the gate has let through by name.
+func TestOpened(t *testing.T) {
+	const out = "manifest README.md docs/a src/a"
+	for _, test := range []struct {
+		name           string
+		tree           string
+		req            reach.Request
+		full, landlock string
+		packages       string
+	}{
+		{"in scope", out, reach.Request{Scope: []string{"src/**", "manifest", "lock"}, Open: []string{"."}, Packages: []string{"node_modules"}},
+			". -README.md -docs/ " + absent, "src manifest node_modules", "node_modules"},
+		{"nothing of it in scope", out, reach.Request{Scope: []string{"docs/**"}, Named: []string{"manifest", "lock.json"}, Open: []string{"."}, Packages: []string{"node_modules"}},
+			". -README.md -src/ " + absent, "docs manifest node_modules", "node_modules"},
+		{"in a directory out of scope", "a/b/manifest a/b/x a/c src/a", reach.Request{Scope: []string{"src/**"}, Open: []string{"a/b"}, Packages: []string{"a/b/node_modules"}},
+			"a/b -a/b/manifest -a/b/x src", "a/b/node_modules src", "a/b/node_modules"},
+		{"packages that are there", "manifest node_modules/x/.git/config node_modules/x/.vscode/s src/a", reach.Request{Scope: []string{"src/**"}, Open: []string{"."}, Packages: []string{"node_modules"}},
+			". -manifest " + absent, "node_modules src", "node_modules"},
+		{"a link in their place", "manifest node_modules -> src,src/a", reach.Request{Scope: []string{"src/**"}, Packages: []string{"node_modules"}}, "src", "src", ""},
+		{"too many masks", "src/a " + many("f", 1200), reach.Request{Scope: []string{"src/**"}, Open: []string{"."}, Packages: []string{"node_modules"}}, "src node_modules", "src node_modules", "node_modules"},
+		{"program configuration by name", ".vscode/s src/a", reach.Request{Scope: []string{"src/**"}, Named: []string{".vscode/s", ".mcp.json"}}, ". .vscode/s -.claude/ -.cursor/ -.envrc -.git/ -.intentignore -.orchestration/ -.roo/ -.roomodes -.vscode/", ".vscode/s src", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Landlock: test.landlock} {
+				root := tree(t, fields(test.tree)...)
+				test.req.Level = level
+				got, r := reached(t, root, test.req)
+				if got != sorted(want) || strings.Join(r.Packages, " ") != test.packages {
+					t.Errorf("%s: %s, packages %q\nwant %s", level, got, r.Packages, sorted(want))
+				}
+			}
+		})
+	}
+}
+
+func many(name string, n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprint(name, i))
+	}
+	return strings.Join(names, " ")
+}
+
+func fields(names string) []string {
+	if strings.Contains(names, " -> ") {
+		link, rest, _ := strings.Cut(names, ",")
+		first, link, _ := strings.Cut(link, " ")
+		return []string{first, link, rest}
+	}
+	return strings.Fields(names)
 }
 
 func sorted(names string) string {

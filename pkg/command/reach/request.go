@@ -42,6 +42,15 @@ type Request struct {
 	// Writable are more places: workspace-relative directories or files, or
 	// absolute ones, which must exist.
 	Writable []string
+	// Named are workspace-relative files that the gate has let this command
+	// write, whatever the scope and the rules say.
+	Named []string
+	// Open are directories in which the command can make and rename files
+	// beside those that it may write, at a level that can close the rest.
+	Open []string
+	// Packages are places for what a package manager unpacks, which may be
+	// missing. Where one cannot be had, it is left out.
+	Packages []string
 	// Hidden are absolute paths outside the workspace that must not be read.
 	Hidden      []string
 	DenyNetwork bool
@@ -54,6 +63,9 @@ type Reach struct {
 	Box *sandbox.Box
 	// Places are where builds write in the workspace, workspace-relative.
 	Places []string
+	// Packages are those of the request that the command may fill; they are
+	// among Places.
+	Packages []string
 	// Warnings are sentences for the agent about what it cannot write though
 	// the scope has it.
 	Warnings []string

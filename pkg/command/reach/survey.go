@@ -22,6 +22,7 @@ type survey struct {
 	all      bool // there is no scope: everything is in it
 	rules    Rules
 	places   map[string]bool
+	open     []string // Request.Open
 	seen     int
 	short    bool // maxEntries was reached
 }
@@ -90,6 +91,11 @@ func (s *survey) indices(at states) []int {
 		}
 	}
 	return live
+}
+
+// towards reports whether a directory, or one in it, is to be opened.
+func (s *survey) towards(dir string) bool {
+	return slices.ContainsFunc(s.open, func(open string) bool { _, in := below(dir, open); return in || dir == "." })
 }
 
 // roomy reports whether the scope has room, directly in a directory, for

@@ -45,7 +45,7 @@ func (r *reader) run(args []Arg, c command) flow {
 	case strings.ContainsFunc(args[0].Text, hidden):
 		r.unjudged("the name of a program has invisible characters: %q", clip(args[0].Text))
 	}
-	r.program(args)
+	r.program(args, c.in)
 	name := path.Base(args[0].Text)
 	if name == "cd" || name == "pushd" || name == "popd" {
 		return r.cd(args, c)

@@ -51,6 +51,9 @@ type Program struct {
 	// Path is the first word, quotes and escapes resolved.
 	Path string
 	Args []Arg
+	// In are the directories that it can run in, relative to where the line starts ("" is that one itself) or absolute;
+	// none where that is not known. Of a function or other code for later it is where that stands.
+	In []string
 }
 
 // Arg is one word behind a program.
@@ -87,7 +90,7 @@ func (p Program) String() string {
 
 // Read reads a line for a shell of a dialect.
 func Read(line string, dialect Dialect) (reading Reading) {
-	r := &reader{out: &reading, seen: map[string]bool{}, left: maxTotal, numbers: numbers{used: map[string]bool{}, tainted: map[string]bool{}}}
+	r := &reader{out: &reading, seen: map[string]int{}, left: maxTotal, numbers: numbers{used: map[string]bool{}, tainted: map[string]bool{}}}
 	defer func() {
 		if p := recover(); p != nil {
 			reading.Unjudged = append(reading.Unjudged, fmt.Sprintf("the line cannot be read: %v", p))
@@ -101,8 +104,8 @@ func Read(line string, dialect Dialect) (reading Reading) {
 // reader collects a Reading.
 type reader struct {
 	out     *Reading
-	seen    map[string]bool
-	left    int // bytes that may still be parsed
+	seen    map[string]int // where in out.Programs
+	left    int            // bytes that may still be parsed
 	numbers numbers
 
 	pending []redirected
@@ -205,17 +208,19 @@ func (r *reader) unjudged(format string, args ...any) {
 	}
 }
 
-func (r *reader) program(words []Arg) {
-	p := Program{Name: path.Base(words[0].Text), Path: words[0].Text, Args: words[1:]}
+func (r *reader) program(words []Arg, in places) {
+	p := Program{Name: path.Base(words[0].Text), Path: words[0].Text, Args: words[1:], In: in.known}
 	key := fmt.Sprintf("%q %v", p.Path, p.Args)
-	if r.seen[key] {
+	if at, seen := r.seen[key]; seen {
+		known := &r.out.Programs[at]
+		known.In = places{known: known.In, unknown: known.In == nil}.or(in).known
 		return
 	}
 	if len(r.out.Programs) >= maxPrograms {
 		r.unjudged("the line has more than %d commands", maxPrograms)
 		return
 	}
-	r.seen[key] = true
+	r.seen[key] = len(r.out.Programs)
 	r.out.Programs = append(r.out.Programs, p)
 }
 

@@ -101,7 +101,7 @@ func (r *reader) declClause(c *syntax.DeclClause, s scope) {
 			words = append(words, Arg{Text: a.Name.Value + "="})
 		}
 	}
-	r.program(words)
+	r.program(words, s.in)
 	r.declared(c.Variant.Value, words[1:])
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -105,7 +106,7 @@ func scope(c *hooks.Call, p Policy) hooks.Decision {
 	if len(outside) == 0 {
 		return hooks.Allow(notes...)
 	}
-	return hooks.Ask(p.ScopeViolation, outOfScope(c, outside[0])).About(outside...)
+	return hooks.Ask(p.ScopeViolation, outOfScope(c, outside)).About(outside...)
 }
 
 // failing lists every path of the call that a check stands against: the
@@ -114,29 +115,65 @@ func failing(c *hooks.Call, fails func(path string) bool) []string {
 	return slices.DeleteFunc(mutated(c), func(path string) bool { return !fails(path) })
 }
 
-func outOfScope(c *hooks.Call, path string) *refusal.Refusal {
+func outOfScope(c *hooks.Call, outside []string) *refusal.Refusal {
+	path := outside[0]
 	covering := []string{}
 	for _, in := range c.Intents.Covering(path) {
 		covering = append(covering, in.ID)
 	}
 	r := refusal.Newf(refusal.ScopeViolation,
-		"Scope Violation: %s is not authorized to edit [%s]. Request scope expansion.", c.Intent.ID, path).
-		With("path", path).With("intent_id", c.Intent.ID).
+		"Scope Violation: %s is not authorized to edit [%s]. Request scope expansion.", c.Intent.ID, path)
+	purpose := purposeOf(c, outside)
+	if purpose != "" {
+		r = refusal.Newf(refusal.ScopeViolation,
+			"%s: the command can change %s, out of the scope of %s.", purpose, strings.Join(outside, ", "), c.Intent.ID).With("purpose", purpose)
+	}
+	r = r.With("path", path).With("intent_id", c.Intent.ID).
 		With("owned_scope", c.Intent.OwnedScope).With("covering_intents", covering)
+	if len(outside) > 1 {
+		r = r.With("paths", outside[:min(len(outside), maxListed)])
+	}
+	wanted := wantedScope(outside)
 	if rule, waits := c.Ignore.UnscopedUntrusted(path); waits {
 		return r.With("untrusted", fmt.Sprintf("%s:%d", rule.File, rule.Line)).
-			Suggest("A rule (%s:%d) exempts it from scopes, but has no effect until the operator has looked at it: ask the user to run orchestra-mcp trust. Or call request_scope_expansion with paths: [%q] and the reason.",
-				rule.File, rule.Line, asGlob.Replace(path))
+			Suggest("A rule (%s:%d) exempts it from scopes, but has no effect until the operator has looked at it: ask the user to run orchestra-mcp trust. Or call request_scope_expansion with paths: %s and the reason.",
+				rule.File, rule.Line, wanted)
+	}
+	if len(covering) > 0 && purpose == "" {
+		in, _ := c.Intents.Get(covering[0])
+		return r.Suggest("Call request_scope_expansion with paths: %s and the reason, or select %s, which owns %v.", wanted, in.ID, in.OwnedScope)
 	}
 	if len(covering) > 0 {
-		in, _ := c.Intents.Get(covering[0])
-		return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason, or select %s, which owns %v.", asGlob.Replace(path), in.ID, in.OwnedScope)
+		return r.Suggest("Call request_scope_expansion with paths: %s and the reason; then run the command again.", wanted)
 	}
-	return r.Suggest("Call request_scope_expansion with paths: [%q] and the reason; no other intent owns it.", asGlob.Replace(path))
+	return r.Suggest("Call request_scope_expansion with paths: %s and the reason; no other intent owns it.", wanted)
 }
 
-// asGlob makes the glob that matches one path, whatever characters it has.
-var asGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, "!", `\!`)
+// maxListed bounds the paths that a refusal names.
+const maxListed = 20
+
+// wantedScope is the argument paths for an expansion by these files.
+func wantedScope(outside []string) string {
+	var globs []string
+	for _, path := range outside[:min(len(outside), maxListed)] {
+		globs = append(globs, fmt.Sprintf("%q", pathglob.Escape(path)))
+	}
+	return "[" + strings.Join(globs, ", ") + "]"
+}
+
+// purposeOf is what the call changes the paths for, if it says the same of all.
+func purposeOf(c *hooks.Call, paths []string) string {
+	purpose := ""
+	for _, f := range c.Effects.Files {
+		if f.Mutates() && slices.Contains(paths, f.Path) {
+			if f.Purpose == "" {
+				return ""
+			}
+			purpose = f.Purpose
+		}
+	}
+	return purpose
+}
 
 // programConfig: files that make other programs run code need an approval.
 func programConfig(c *hooks.Call, p Policy) hooks.Decision {

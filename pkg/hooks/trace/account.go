@@ -28,6 +28,7 @@ const (
 	DetailNoImage   = "no_before_image" // paths whose content before is not kept: the change cannot be undone
 	DetailGit       = "git"             // what became of HEAD, branches, tags, stash and index: a list of GitChange
 	DetailMore      = "more"            // how many changes the record leaves out
+	DetailPackages  = "packages"        // package directories, each a Packaged: what changed in it, which is not listed
 )
 
 const (
@@ -122,6 +123,48 @@ func (a *Account) Describe(c *snapshot.Change, f *hooks.FileOutcome) {
 			modes[f.Path] = []string{octal(c.Before.Mode), octal(c.After.Mode)}
 		}
 	}
+}
+
+// Packaged counts the files that changed in a package directory. The fields are
+// in the order that a record's detail has.
+type Packaged struct {
+	Created  int `json:"created,omitempty"`
+	Deleted  int `json:"deleted,omitempty"`
+	Modified int `json:"modified,omitempty"`
+	// ProgramConfig counts those under names that make other programs run code,
+	// as in .vscode: an approval of each would make installing impossible.
+	ProgramConfig int `json:"program_config,omitempty"`
+}
+
+// Packaged counts a change of a package directory, and reports whether it is
+// one. Such a change is in no list.
+func (a *Account) Packaged(l *Law, c *snapshot.Change) bool {
+	place := l.Packaged(c)
+	if place == "" {
+		return false
+	}
+	counts, _ := a.Detail[DetailPackages].(map[string]*Packaged)
+	if counts == nil {
+		counts = map[string]*Packaged{}
+		a.Detail[DetailPackages] = counts
+	}
+	one := counts[place]
+	if one == nil {
+		one = &Packaged{}
+		counts[place] = one
+	}
+	switch c.Op {
+	case snapshot.Created:
+		one.Created++
+	case snapshot.Deleted:
+		one.Deleted++
+	default:
+		one.Modified++
+	}
+	if c.Op != snapshot.Deleted && workspace.Protect(c.Path) == workspace.ProtectProgramConfig {
+		one.ProgramConfig++
+	}
+	return true
 }
 
 // GitChange is what became of a part of git's history: a name with what it said

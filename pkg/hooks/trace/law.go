@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -20,6 +21,9 @@ type Law struct {
 	Named []string
 	// Build says whether a path is meant for the output of builds; nil: none is.
 	Build func(path string) bool
+	// Packages are places that a package manager fills in this command; Build
+	// says so of them too. What changes there is counted, not listed.
+	Packages []string
 	// Git: a git command stands in the line and may write .git, so what its
 	// history is may change.
 	Git bool
@@ -63,6 +67,18 @@ func (l *Law) Objection(path string) string {
 	return "it is out of the scope of " + l.Intent
 }
 
+// Packaged is the package directory that a change is in, with both its ends, and
+// that nothing else forbids; "" if there is none.
+func (l *Law) Packaged(c *snapshot.Change) (place string) {
+	for _, place := range l.Packages {
+		in := func(name string) bool { return name == place || strings.HasPrefix(name, place+"/") }
+		if in(c.Path) && (c.From == "" || in(c.From)) && l.Objection(c.Path) == "" {
+			return place
+		}
+	}
+	return ""
+}
+
 // DetailJudged is the key of what a command's entry in the journal, and the
 // record that settles it after a crash, say of the law that it began under.
 const DetailJudged = "judged_by"
@@ -72,6 +88,7 @@ const (
 	judgedScope  = "scope"    // globs; without the key everything is in scope
 	judgedNamed  = "named"    // Law.Named
 	judgedPlaces = "places"   // for build output
+	judgedPacked = "packages" // Law.Packages
 	judgedGit    = "git"      // Law.Git
 	judgedFull   = "enforced" // the kernel let nothing that is there out of scope be changed
 )
@@ -83,7 +100,7 @@ func (l *Law) Judged(places []string, full bool) map[string]any {
 	if l.Scope != nil && !l.Scope.Unrestricted() {
 		d[judgedScope] = l.Scope.Globs()
 	}
-	for key, list := range map[string][]string{judgedNamed: l.Named, judgedPlaces: places} {
+	for key, list := range map[string][]string{judgedNamed: l.Named, judgedPlaces: places, judgedPacked: l.Packages} {
 		if len(list) > 0 {
 			d[key] = list
 		}
@@ -103,7 +120,7 @@ func judged(intentID string, detail map[string]any, ignore *intent.Ignore) (law 
 	if !ok {
 		return nil, false
 	}
-	law = &Law{Intent: intentID, Ignore: ignore, Named: texts(d[judgedNamed])}
+	law = &Law{Intent: intentID, Ignore: ignore, Named: texts(d[judgedNamed]), Packages: texts(d[judgedPacked])}
 	if globs := texts(d[judgedScope]); len(globs) > 0 {
 		scope, err := intent.CompileScope(globs)
 		if err != nil {

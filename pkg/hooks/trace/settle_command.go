@@ -66,6 +66,9 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 		if c.Before != nil && c.Before.Kind == snapshot.Directory || c.After != nil && c.After.Kind == snapshot.Directory {
 			continue
 		}
+		if law != nil && account.Packaged(law, c) {
+			continue
+		}
 		if len(rec.Changes) == MaxRecorded {
 			more, _ := account.Detail[DetailMore].(int)
 			account.Detail[DetailMore] = more + 1

@@ -1,0 +1,337 @@
+package install
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
+)
+
+// Install is what the install commands of one line write. Paths are
+// workspace-relative.
+type Install struct {
+	// Commands are what they are called, as "npm install".
+	Commands []string
+	// Dirs are the directories of their projects, which exist: package managers
+	// make files there for a moment, and rename them into place.
+	Dirs []string
+	// Packages are package directories, and files that are generated with them,
+	// existing or not.
+	Packages []string
+	// Files are the manifests and lock files that can change.
+	Files []string
+}
+
+// Find returns what the install commands of a line write that starts in dir, a
+// directory of the workspace at root; nil if the line has none.
+//
+// Where the line does not say in which directory a command runs, it is the one
+// that the line starts in. A virtual environment is one that exists in the
+// project's directory or that the program stands in, or one that the line makes:
+// what it names must be called env, virtualenv or something with venv, and be
+// new, empty, or an environment already.
+func Find(root, dir string, line *shell.Reading) *Install {
+	if line == nil {
+		return nil
+	}
+	f := &finder{root: root, out: &Install{}}
+	for _, p := range line.Programs {
+		name, args := known(p)
+		for _, m := range managers() {
+			if m.program == name {
+				f.command(m, p, args, dir)
+			}
+		}
+	}
+	if len(f.out.Commands) == 0 {
+		return nil
+	}
+	return f.out
+}
+
+var versioned = regexp.MustCompile(`^(python|pip)[0-9.]*$`)
+
+// known is the name that the table has for a program, with its arguments:
+// python -m pip is pip, and pip3.12 too.
+func known(p shell.Program) (name string, args []shell.Arg) {
+	name, args = strings.TrimSuffix(p.Name, ".exe"), p.Args
+	if m := versioned.FindStringSubmatch(name); m != nil {
+		name = m[1]
+	}
+	if name == "python" && len(args) > 1 && args[0].Exact && args[0].Text == "-m" && args[1].Exact {
+		name, args = args[1].Text, args[2:]
+	}
+	if name == "virtualenv" {
+		name = "venv"
+	}
+	return name, args
+}
+
+type finder struct {
+	root string
+	out  *Install
+}
+
+// command adds what one simple command writes, if it is an install command.
+func (f *finder) command(m manager, p shell.Program, args []shell.Arg, start string) {
+	p.Name, p.Args = m.program, args
+	words, found := m.verb(p)
+	if !found || slices.ContainsFunc(args, func(a shell.Arg) bool { return slices.Contains(m.global, a.Text) }) {
+		return
+	}
+	w := m.installs[words]
+	if named := m.names(args, words); w&manifestIfNamed != 0 && named {
+		w |= manifest
+	}
+	add(&f.out.Commands, strings.TrimSpace(m.program+" "+words))
+	for _, at := range f.places(m, args, p.In, start) {
+		f.project(m, w, at)
+		if m.environment {
+			f.environments(p, words, args, at)
+		}
+	}
+}
+
+// places are the directories that a command can work in: where a cd may have
+// failed, those that have a project, if any has.
+func (f *finder) places(m manager, args []shell.Arg, in []string, start string) []string {
+	if len(in) == 0 {
+		in = []string{""}
+	}
+	var all, projects []string
+	for _, at := range in {
+		at, inside := f.inside(start, at)
+		if !inside {
+			continue
+		}
+		at = f.optional(m, args, at)
+		all = append(all, at)
+		if f.home(m, at) != "" {
+			projects = append(projects, at)
+		}
+	}
+	if len(projects) > 0 {
+		return projects
+	}
+	return all
+}
+
+// home is the directory of the project that another one belongs to, "" if there is none.
+func (f *finder) home(m manager, dir string) string {
+	return f.above(dir, func(at string) bool { return m.manifest != "" && f.exists(path.Join(at, m.manifest)) })
+}
+
+// verb finds the first words of the command in the table, the longest.
+func (m manager) verb(p shell.Program) (words string, found bool) {
+	for candidate := range m.installs {
+		if candidate != "" && policy.Begins(p, strings.Fields(candidate)...) && (!found || len(candidate) > len(words)) {
+			words, found = candidate, true
+		}
+	}
+	_, bare := m.installs[""]
+	if found || !bare {
+		return words, found
+	}
+	// The bare program takes options only; what makes an environment takes its name.
+	return "", m.environment || !slices.ContainsFunc(p.Args, func(a shell.Arg) bool { return !strings.HasPrefix(a.Text, "-") })
+}
+
+// names reports whether the line names a package behind the words.
+func (m manager) names(args []shell.Arg, words string) bool {
+	operands := 0
+	for i, a := range args {
+		if !strings.HasPrefix(a.Text, "-") && (i == 0 || !slices.Contains(m.dir, args[i-1].Text)) {
+			operands++
+		}
+	}
+	return operands > len(strings.Fields(words))
+}
+
+// optional is the directory that an option names, or dir.
+func (f *finder) optional(m manager, args []shell.Arg, dir string) string {
+	for i, a := range args {
+		for _, option := range m.dir {
+			value, joined := strings.CutPrefix(a.Text, option+"=")
+			if a.Text == option && i+1 < len(args) {
+				value, joined = args[i+1].Text, true
+			}
+			if named, inside := f.inside(dir, value); joined && inside && value != "" {
+				return named
+			}
+		}
+	}
+	return dir
+}
+
+// inside is a path of the workspace that a line names from a directory of it.
+func (f *finder) inside(from, name string) (string, bool) {
+	if !path.IsAbs(name) {
+		name = path.Join(from, name)
+	} else if name = path.Clean(name); name == f.root {
+		name = "."
+	} else {
+		below, is := strings.CutPrefix(name, strings.TrimSuffix(f.root, "/")+"/")
+		if !is {
+			return "", false
+		}
+		name = below
+	}
+	return name, name != ".." && !strings.HasPrefix(name, "../")
+}
+
+// project adds what a manager writes that works in a directory.
+func (f *finder) project(m manager, w writes, dir string) {
+	home := cmp.Or(f.home(m, dir), dir)
+	group := f.above(home, func(at string) bool { return at != home && m.group.file != "" && f.marked(at, m.group, home) })
+	if group == "" {
+		group = home
+	}
+	add(&f.out.Dirs, home)
+	for _, name := range m.packages {
+		add(&f.out.Packages, path.Join(home, name))
+	}
+	if group != home {
+		add(&f.out.Dirs, group)
+		for _, name := range m.packages {
+			add(&f.out.Packages, path.Join(group, name))
+		}
+	}
+	if w&manifest != 0 && m.manifest != "" {
+		add(&f.out.Files, path.Join(home, m.manifest))
+	}
+	if w&locks == 0 {
+		return
+	}
+	if len(m.groupLocks) > 0 && group != home {
+		f.locks(m.groupLocks, group)
+		group = home
+	}
+	f.locks(m.locks, group, home)
+}
+
+// locks adds the lock files of some directories: those that exist, else the
+// first in the first.
+func (f *finder) locks(names []string, dirs ...string) {
+	found := false
+	for _, dir := range dirs {
+		for _, name := range names {
+			if f.exists(path.Join(dir, name)) {
+				add(&f.out.Files, path.Join(dir, name))
+				found = true
+			}
+		}
+	}
+	if !found && len(names) > 0 {
+		add(&f.out.Files, path.Join(dirs[0], names[0]))
+	}
+}
+
+// above is the nearest directory at or above one for which is holds; "" if there is none in the workspace.
+func (f *finder) above(dir string, is func(string) bool) string {
+	for ; ; dir = path.Dir(dir) {
+		if is(dir) {
+			return dir
+		}
+		if dir == "." || dir == "/" {
+			return ""
+		}
+	}
+}
+
+// environmentFile marks a virtual environment (PEP 405).
+const environmentFile = "pyvenv.cfg"
+
+// environments adds the virtual environments that a command can write.
+func (f *finder) environments(p shell.Program, words string, args []shell.Arg, dir string) {
+	add(&f.out.Dirs, dir)
+	if bin := path.Dir(p.Path); path.Base(bin) == "bin" || path.Base(bin) == "Scripts" {
+		if at, inside := f.inside(dir, path.Dir(bin)); inside && environmentName(at) && f.free(at) {
+			add(&f.out.Packages, at)
+		}
+	}
+	for _, name := range []string{".venv", "venv", "env"} {
+		if at := path.Join(dir, name); f.exists(path.Join(at, environmentFile)) {
+			add(&f.out.Packages, at)
+		}
+	}
+	if p.Name != "venv" && words != "venv" {
+		return
+	}
+	for _, a := range args {
+		at, inside := f.inside(dir, a.Text)
+		if a.Exact && a.Text != words && inside && environmentName(at) && f.free(at) {
+			add(&f.out.Packages, at)
+		}
+	}
+}
+
+// environmentName reports whether a directory is called as environments are.
+func environmentName(dir string) bool {
+	name := path.Base(dir)
+	return name == "env" || name == "virtualenv" || strings.Contains(name, "venv")
+}
+
+// free reports whether nothing is in a directory that is not an environment's.
+func (f *finder) free(dir string) bool {
+	entries, err := os.ReadDir(f.path(dir))
+	return os.IsNotExist(err) || err == nil && (len(entries) == 0 || f.exists(path.Join(dir, environmentFile)))
+}
+
+func (f *finder) path(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
+
+func (f *finder) exists(name string) bool {
+	info, err := os.Lstat(f.path(name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// markerLimit bounds what is read of a file to see what it marks, in bytes.
+const markerLimit = 1 << 20
+
+// marked reports whether a directory has a marker, and the member belongs to it.
+func (f *finder) marked(dir string, m marker, member string) bool {
+	name := path.Join(dir, m.file)
+	if !f.exists(name) || m.text == "" {
+		return f.exists(name)
+	}
+	file, err := os.Open(f.path(name))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, markerLimit))
+	if err != nil || !strings.Contains(string(text), m.text) {
+		return false
+	}
+	globs := workspaces(text)
+	return globs == nil || slices.ContainsFunc(globs, func(glob string) bool {
+		p, err := pathglob.Compile(strings.TrimPrefix(glob, "./"))
+		relative, below := strings.CutPrefix(member, dir+"/")
+		return err == nil && p.Match(relative) && (below || dir == ".")
+	})
+}
+
+// workspaces are the globs of a package.json, nil if it is none.
+func workspaces(text []byte) []string {
+	var list struct{ Workspaces []string }
+	if json.Unmarshal(text, &list) == nil {
+		return list.Workspaces
+	}
+	var nested struct{ Workspaces struct{ Packages []string } }
+	_ = json.Unmarshal(text, &nested) // another file
+	return nested.Workspaces.Packages
+}
+
+func add(list *[]string, name string) {
+	if !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
+}

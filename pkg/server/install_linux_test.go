@@ -1,0 +1,364 @@
+package server_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/module"
+	modzip "golang.org/x/mod/zip"
+
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+)
+
+// landlockOnly makes the machine one without namespaces.
+func landlockOnly(o *server.Options) {
+	o.Ability = func() sandbox.Ability {
+		able := sandbox.Probe()
+		able.Level, able.NoFull = sandbox.Landlock, errors.New("not on this machine")
+		return able
+	}
+}
+
+// project makes a fresh project, committed, and an intent with the scope that init proposes.
+func project(t *testing.T, files map[string]string) string {
+	t.Helper()
+	isolate(t)
+	dir := t.TempDir()
+	for name, content := range files {
+		write(t, dir, name, content)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	found, err := scaffold.Detect(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intents := "active_intents:\n  - id: INT-001\n    name: Work\n    status: IN_PROGRESS\n    owned_scope:\n"
+	for _, glob := range found.Scope {
+		intents += fmt.Sprintf("      - %q\n", glob)
+	}
+	write(t, dir, ".orchestration/active_intents.yaml", intents+"  - id: INT-002\n    name: Docs\n    status: IN_PROGRESS\n    owned_scope: [\"docs/**\"]\n")
+	git(t, dir, "init", "-q", "--template=")
+	write(t, dir, ".git/info/exclude", "/.orchestration/\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "fresh")
+	return dir
+}
+
+// records is how many the ledger has of commands and builds.
+func (b *bench) records() int {
+	b.t.Helper()
+	found, err := b.server.Ledger().Query(context.Background(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindCommand, ledger.KindBuild}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return len(found.Entries)
+}
+
+// installs runs a line that must pass, make one record, and say no more than that of packages.
+func (b *bench) installs(session, line string) reply {
+	b.t.Helper()
+	before := b.records()
+	r := b.ok("execute_command", args{"session": session, "command": line})
+	if code := r.Object["exit_code"]; code != float64(0) || r.Object["sandbox_denied"] != nil {
+		b.t.Fatalf("%s: exit code %v\n%s", line, code, r.Text)
+	}
+	if n := b.records() - before; n != 1 {
+		b.t.Errorf("%s: %d records, want 1", line, n)
+	}
+	if len(r.Text) > 4000 {
+		b.t.Errorf("%s: an answer of %d bytes: %.2000s", line, len(r.Text), r.Text)
+	}
+	return r
+}
+
+// packaged holds what the record and the result say of a package directory.
+func (b *bench) packaged(r reply, place string, created int) {
+	b.t.Helper()
+	detail, _ := b.lastRecord(ledger.KindCommand).Detail["packages"].(map[string]any)
+	for from, all := range map[string]map[string]any{"record": detail, "result": r.object("packages")} {
+		one, _ := all[place].(map[string]any)
+		n := 0
+		if _, err := fmt.Sscan(fmt.Sprint(one["created"]), &n); err != nil || n < created {
+			b.t.Errorf("the %s says of %s: %v", from, place, all)
+		}
+	}
+}
+
+func (r reply) object(key string) map[string]any {
+	object, _ := r.Object[key].(map[string]any)
+	return object
+}
+
+// gained is what git would commit.
+func (b *bench) gained(want ...string) {
+	b.t.Helper()
+	if got := strings.Fields(git(b.t, b.dir, "status", "--porcelain", "--untracked-files=all")); !slices.Equal(got, want) {
+		b.t.Errorf("git status: %q, want %q", got, want)
+	}
+}
+
+// The program starts a script of the package, which tries what it must not.
+const packageScript = "echo bad > ../../README.md; mkdir ../../.git/hooks; echo bad > ../../.git/config; mkdir ../../.vscode; echo bad > ../../src/x.js; true"
+
+func packageArchive(t *testing.T) string {
+	t.Helper()
+	var buffer bytes.Buffer
+	zipped := gzip.NewWriter(&buffer)
+	archive := tar.NewWriter(zipped)
+	add := func(name, content string) {
+		if err := archive.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o644, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := archive.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("package.json", `{"name":"dep","version":"1.0.0","main":"lib/0.js","scripts":{"postinstall":"`+packageScript+`"}}`)
+	add(".vscode/settings.json", "{}")
+	for i := range 400 {
+		add(fmt.Sprintf("lib/%d.js", i), fmt.Sprintf("module.exports = %d\n", i))
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.String()
+}
+
+func TestInstallInAFreshNodeProject(t *testing.T) {
+	dir := project(t, map[string]string{
+		"package.json": `{"name": "shop", "version": "1.0.0"}` + "\n", ".gitignore": "node_modules/\n", "src/a.js": "", "README.md": "# Shop\n", "dep.tgz": packageArchive(t),
+	})
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	const quiet = " --offline --no-audit --no-fund --loglevel=error"
+	r := b.installs(s, "npm install ./dep.tgz"+quiet)
+	b.wantChanges(b.lastRecord(ledger.KindCommand), "created package-lock.json", "created src/x.js", "modified package.json")
+	b.packaged(r, "node_modules", 400)
+	if !strings.Contains(r.Text, "[packages in node_modules: ") || !strings.Contains(r.Text, "1 files that make other programs run code") || strings.Contains(r.Text, "does not ignore") {
+		t.Errorf("%s", r.Text)
+	}
+	b.gained("M", "package.json", "??", "package-lock.json", "??", "src/x.js")
+	if b.read("README.md") != "# Shop\n" || b.exists(".vscode") || b.exists(".git/hooks") {
+		t.Error("a package's script wrote out of scope")
+	}
+	r = b.installs(s, "rm -rf node_modules && npm ci"+quiet)
+	b.wantChanges(b.lastRecord(ledger.KindCommand))
+	if b.read("node_modules/dep/lib/7.js") != "module.exports = 7\n" {
+		t.Error("npm ci installed nothing")
+	}
+}
+
+// modules is a proxy with one module, as GOPROXY has it.
+func modules(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(os.Getenv("HOME"), "proxy") // in /tmp the command would not see it
+	at := module.Version{Path: "example.com/money", Version: "v1.2.0"}
+	source := t.TempDir()
+	write(t, source, "go.mod", "module example.com/money\n\ngo 1.21\n")
+	write(t, source, "money.go", "package money\n\nfunc Cents(n int) int { return 100 * n }\n")
+	var archive bytes.Buffer
+	if err := modzip.CreateFromDir(&archive, at, source); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"list": "v1.2.0\n", "v1.2.0.info": `{"Version":"v1.2.0","Time":"2020-01-01T00:00:00Z"}`, "v1.2.0.mod": "module example.com/money\n\ngo 1.21\n", "v1.2.0.zip": archive.String(),
+	} {
+		write(t, dir, filepath.Join("example.com/money/@v", name), content)
+	}
+	return "file://" + dir
+}
+
+func TestInstallInAFreshGoProject(t *testing.T) {
+	dir := project(t, map[string]string{
+		"go.mod": "module example.com/shop\n\ngo 1.21\n", "cmd/shop/main.go": "package main\n\nimport \"example.com/money\"\n\nfunc main() { println(money.Cents(1)) }\n", ".gitignore": "/vendor/\n",
+	})
+	for name, value := range map[string]string{
+		"GOPROXY": modules(t), "GONOSUMDB": "*", "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local",
+	} {
+		t.Setenv(name, value)
+	}
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	b.installs(s, "go get example.com/money@v1.2.0")
+	b.wantChanges(b.lastRecord(ledger.KindCommand), "created go.sum", "modified go.mod")
+	r := b.installs(s, "go mod tidy && go mod vendor")
+	b.packaged(r, "vendor", 2)
+	b.gained("M", "go.mod", "??", "go.sum")
+
+	// What git tracks is a source like any other.
+	write(t, dir, ".gitignore", "")
+	git(t, dir, "add", ".")
+	git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "vendored")
+	r = b.ok("execute_command", args{"session": s, "command": "go mod vendor; rm -f vendor/modules.txt"})
+	if len(r.object("packages")) > 0 || !b.exists("vendor/modules.txt") {
+		t.Errorf("a tracked vendor is open: %s", r.Text)
+	}
+}
+
+// wheel is a package of Python, as pip has it.
+func wheel(t *testing.T, name string) {
+	t.Helper()
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	archive := zip.NewWriter(file)
+	for _, part := range [][2]string{
+		{"money.py", "def cents(n):\n    return 100 * n\n"},
+		{"money-1.2.dist-info/METADATA", "Metadata-Version: 2.1\nName: money\nVersion: 1.2\n"},
+		{"money-1.2.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
+		{"money-1.2.dist-info/RECORD", "money.py,,\nmoney-1.2.dist-info/METADATA,,\nmoney-1.2.dist-info/WHEEL,,\nmoney-1.2.dist-info/RECORD,,\n"},
+	} {
+		w, err := archive.Create(part[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(part[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pipWheel is the pip that environments are given, as the system has it: to unpack it into each costs ten times as much.
+func pipWheel(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("python3", "-c", "import ensurepip; print(ensurepip.__path__[0])").Output()
+	if err != nil {
+		t.Fatalf("python3-venv is missing: %v", err)
+	}
+	for _, dir := range []string{filepath.Join(strings.TrimSpace(string(out)), "_bundled"), "/usr/share/python-wheels"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, "pip-*.whl")); len(found) > 0 {
+			return found[0]
+		}
+	}
+	t.Fatal("there is no wheel of pip; python3-venv has one")
+	return ""
+}
+
+func TestInstallInAFreshPythonProject(t *testing.T) {
+	dir := project(t, map[string]string{"requirements.txt": "money==1.2\n", "shop/__init__.py": "", "wheels/.keep": ""})
+	wheel(t, filepath.Join(dir, "wheels/money-1.2-py3-none-any.whl"))
+	git(t, dir, "add", ".")
+	git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "wheel")
+	t.Setenv("PYTHONPATH", pipWheel(t))
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	r := b.installs(s, "python3 -m venv --without-pip .venv && .venv/bin/python -m pip install -q --disable-pip-version-check --no-index --find-links wheels -r requirements.txt && .venv/bin/python -c 'import money; print(money.cents(3))'")
+	if !strings.Contains(r.str("output"), "300") || !strings.Contains(r.Text, `add the line ".venv/" to .gitignore`) {
+		t.Errorf("%s", r.Text)
+	}
+	b.packaged(r, ".venv", 8)
+	b.wantChanges(b.lastRecord(ledger.KindCommand))
+}
+
+// fake puts programs on PATH that do what package managers do to files: write a temporary one and rename it.
+func fake(t *testing.T, names ...string) {
+	t.Helper()
+	bin := t.TempDir()
+	for _, name := range names {
+		write(t, bin, name, "#!/bin/sh\nset -e\n"+
+			"[ \"$1\" = ci ] || for f in package.json package-lock.json; do echo \"{}$*\" > $f.tmp1; mv $f.tmp1 $f; done\n"+
+			"rm -rf node_modules; mkdir -p node_modules/dep; echo x > node_modules/dep/index.js\n")
+		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
+
+// Out of scope, manifests and lock files are one question, and a grant for the intent answers it for later installs.
+func TestInstallOutOfScopeIsAskedOnce(t *testing.T) {
+	dir := project(t, map[string]string{"package.json": "{}\n", "src/a.js": "", "docs/a.md": "", ".gitignore": "node_modules\n"})
+	fake(t, "npm")
+	b := start(t, dir, asks).connect()
+	s := b.selects("INT-002")
+	call := args{"session": s, "command": "npm install left-pad"}
+	id := b.required("execute_command", call)
+	asked, err := b.inbox().Get(id)
+	if err != nil || len(asked.Checks) != 1 || !slices.Equal(asked.Checks[0].Paths, []string{"package.json", "package-lock.json"}) || !strings.Contains(asked.Checks[0].Reason, "Install dependencies (npm install)") {
+		t.Fatalf("asked %+v, %v", asked.Checks, err)
+	}
+	b.answers(id, approval.ForIntent, "")
+	b.installs(s, "npm install left-pad")
+	b.wantChanges(b.lastRecord(ledger.KindCommand), "created package-lock.json", "modified package.json")
+	b.installs(s, "npm add other")
+	b.gained("M", "package.json", "??", "package-lock.json")
+
+	// Only what was asked about is open, and only to such a command.
+	r := b.call("execute_command", args{"session": s, "command": "npm install x; touch src/n.js other.js"})
+	if b.exists("src/n.js") || b.exists("other.js") {
+		t.Errorf("an install opened what else is there: %s", r.Text)
+	}
+	if r := b.ok("execute_command", args{"session": s, "command": "echo {} > $(printf package.json)", "timeout": 60}); r.Object["exit_code"] == float64(0) {
+		t.Errorf("package.json is open to any command: %s", r.Text)
+	}
+}
+
+// Where nobody can be asked, the refusal says all that has to be asked for.
+func TestInstallOutOfScopeSaysHowToAsk(t *testing.T) {
+	dir := project(t, map[string]string{"package.json": "{}\n", "src/a.js": "", "docs/a.md": ""})
+	fake(t, "npm")
+	b := start(t, dir).connect()
+	s := b.selects("INT-002")
+	r := b.refused("SCOPE_VIOLATION", "execute_command", args{"session": s, "command": "npm i left-pad"})
+	if !strings.Contains(r.str("suggestion"), `request_scope_expansion with paths: ["package.json", "package-lock.json"]`) || !strings.HasPrefix(r.str("error"), "Install dependencies (npm i)") {
+		t.Errorf("%s", r.Text)
+	}
+	if b.exists("node_modules") {
+		t.Error("it ran")
+	}
+	// What writes no manifest needs no question.
+	b.installs(s, "npm ci")
+}
+
+// At every level the packages are in no list and the record is one.
+func TestInstallAtEveryLevel(t *testing.T) {
+	for name, level := range map[string]func(*server.Options){
+		"landlock": landlockOnly,
+		"none":     withoutSandbox,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := project(t, map[string]string{"package.json": "{}\n", "package-lock.json": "{}\n", "src/a.js": ""})
+			bin := t.TempDir()
+			write(t, bin, "npm", "#!/bin/sh\necho '{\"a\":1}' > package-lock.json; mkdir -p node_modules/dep; echo x > node_modules/dep/index.js\n")
+			if err := os.Chmod(filepath.Join(bin, "npm"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+			b := start(t, dir, level).connect()
+			s := b.selects("INT-001")
+			r := b.installs(s, "npm install")
+			if r.str("sandbox") != name || !strings.Contains(r.Text, `add the line "node_modules/" to .gitignore`) {
+				t.Errorf("%s", r.Text)
+			}
+			b.wantChanges(b.lastRecord(ledger.KindCommand), "modified package-lock.json")
+			b.packaged(r, "node_modules", 1)
+		})
+	}
+}

@@ -1,0 +1,350 @@
+package tools
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/command/complaint"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// denial is one thing that a command failed at because of its sandbox.
+type denial struct {
+	// Path is workspace-relative, or absolute outside of it; "" where the output
+	// does not say it.
+	Path      string `json:"path,omitempty"`
+	Operation string `json:"operation"`
+	Error     string `json:"error"`
+	Reason    string `json:"reason"`
+	IntentID  string `json:"intent_id,omitempty"`
+	Hint      string `json:"action_hint"`
+	Next      string `json:"suggestion"`
+}
+
+// What a denial keeps a command from.
+const (
+	deniedWrite   = "write"
+	deniedRead    = "read"
+	deniedMove    = "move"
+	deniedConnect = "connect"
+	deniedRights  = "root"
+)
+
+// maxDenials bounds those of one command.
+const maxDenials = 10
+
+func deniedSchema() schema {
+	return open([]string{"operation", "error", "reason", "action_hint", "suggestion"}, schema{
+		"path":        text("Workspace-relative, or absolute; missing where the output does not name it."),
+		"operation":   oneOf("What the command was kept from.", deniedWrite, deniedRead, deniedMove, deniedConnect, deniedRights),
+		"error":       text("What the system said to the program."),
+		"reason":      text("Why."),
+		"intent_id":   text("The intent that the command ran under."),
+		"action_hint": text("As in a refusal."),
+		"suggestion":  text("What to do."),
+	})
+}
+
+// listDenied shows them in the text of a result.
+func listDenied(b *strings.Builder, denied []denial) {
+	for _, d := range denied {
+		what := map[string]string{deniedWrite: "writing ", deniedRead: "reading ", deniedMove: "renaming or removing ", deniedConnect: "the network", deniedRights: "an act of root"}[d.Operation] + d.Path
+		fmt.Fprintf(b, "\n[the sandbox denied %s (%s): %s. %s]", strings.TrimSpace(what), d.Error, d.Reason, d.Next)
+	}
+}
+
+// denials are what of a failed command's output the sandbox is the reason of:
+// each is a message of the system about something that the box closes, and that
+// plain permissions would have let the command do.
+func (c *commandCall) denials(exitCode int, output string) []denial {
+	if c.box == nil || c.box.reach.Box == nil {
+		return nil
+	}
+	look := &denials{commandCall: c, law: c.law(), exitCode: exitCode, output: output}
+	var found []denial
+	unexplained := false
+	for _, said := range complaint.Find(output) {
+		d, is := look.explain(said)
+		switch {
+		case !is:
+			unexplained = unexplained || said.Kind == complaint.ReadOnly
+		case len(found) < maxDenials && !slices.ContainsFunc(found, func(other denial) bool { return other.Path == d.Path && other.Operation == d.Operation }):
+			found = append(found, d)
+		}
+	}
+	if len(found) == 0 && unexplained && c.box.level == sandbox.Full {
+		found = append(found, look.nameless())
+	}
+	return found
+}
+
+type denials struct {
+	*commandCall
+	law      *trace.Law
+	exitCode int
+	output   string
+}
+
+// Exit codes by which a shell says that it could not run a program.
+const (
+	notExecutable = 126
+	notFound      = 127
+)
+
+var (
+	rootsActs = regexp.MustCompile(`(?i)chown|chgrp|owner|\bmount|setgroups|setuid|setgid|mknod`)
+	sockets   = regexp.MustCompile(`(?i)socket|connect`)
+)
+
+func (l *denials) explain(said complaint.Complaint) (denial, bool) {
+	held, level := l.box.reach, l.box.level
+	first := func(is func(string) bool) (string, bool) {
+		for _, name := range said.Names {
+			for _, at := range l.places(name, said.Program) {
+				if is(at) {
+					return at, true
+				}
+			}
+		}
+		return "", false
+	}
+	closed := func(at string) bool { return !held.Writes(at) && exists(filepath.Dir(at)) }
+	d := denial{Error: string(said.Kind)}
+	switch said.Kind {
+	case complaint.ReadOnly:
+		if at, is := first(func(at string) bool { return closed(at) && !readOnlyDisk(at) }); is && level == sandbox.Full {
+			return l.write(d, at), true
+		}
+		if at, is := first(held.Pins); is && level == sandbox.Full {
+			return l.pinned(d, at), true
+		}
+	case complaint.Permission:
+		if at, is := first(held.Hides); is {
+			return l.unreadable(d, at), true
+		}
+		runs := l.exitCode == notExecutable || l.exitCode == notFound
+		if at, is := first(func(at string) bool { return closed(at) && permits(at) }); is && level == sandbox.Landlock && !runs {
+			return l.write(d, at), true
+		}
+		if at, is := first(func(at string) bool { return held.Pins(at) && permits(filepath.Dir(at)) }); is && level == sandbox.Landlock && !runs {
+			return l.pinned(d, at), true
+		}
+		return l.unconnected(d, sockets.MatchString(l.output))
+	case complaint.Busy:
+		if at, is := first(held.Pins); is {
+			return l.pinned(d, at), true
+		}
+	case complaint.Missing:
+		if at, is := first(func(at string) bool { return held.Covers(at) && exists(at) }); is && level == sandbox.Full {
+			return l.covered(d, at), true
+		}
+	case complaint.Rights:
+		if os.Geteuid() == 0 && level == sandbox.Full && rootsActs.MatchString(said.Line) {
+			return l.rootless(d), true
+		}
+		return l.unconnected(d, sockets.MatchString(l.output))
+	case complaint.Network:
+		return l.unconnected(d, true)
+	}
+	return denial{}, false
+}
+
+// places are where a name of the output can be: from each directory that a
+// program of the line runs in, those of the one that says it first.
+func (l *denials) places(name, program string) []string {
+	root := l.tool.deps.Workspace.Dir()
+	if filepath.IsAbs(name) {
+		return []string{unlinked(filepath.Clean(name))}
+	}
+	start := filepath.Join(root, filepath.FromSlash(l.cwd.Path))
+	var dirs, others []string
+	if r := l.effect.Reading; r != nil {
+		for _, p := range r.Programs {
+			for _, in := range p.In {
+				if !filepath.IsAbs(in) {
+					in = filepath.Join(start, filepath.FromSlash(in))
+				}
+				if p.Name == program {
+					dirs = append(dirs, in)
+				} else {
+					others = append(others, in)
+				}
+			}
+		}
+	}
+	dirs = slices.Concat(dirs, []string{start}, others)
+	var at []string
+	for _, dir := range dirs {
+		at = append(at, unlinked(filepath.Join(dir, filepath.FromSlash(name))))
+	}
+	return at
+}
+
+// unlinked is a path with the links on the way to it resolved, as far as it
+// exists; its last name is left as it is.
+func unlinked(p string) string {
+	dir := filepath.Dir(p)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return filepath.Join(real, filepath.Base(p))
+	}
+	return p
+}
+
+func exists(p string) bool {
+	_, err := os.Lstat(p)
+	return err == nil
+}
+
+// inside is a path as the workspace's own; false for one outside.
+func (l *denials) inside(at string) (string, bool) {
+	rel, err := filepath.Rel(l.tool.deps.Workspace.Dir(), at)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return at, false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+func (d *denial) says(hint, reason, next string, args ...any) {
+	d.Hint, d.Reason, d.Next = hint, reason, fmt.Sprintf(next, args...)
+}
+
+// write explains that a path could not be written.
+func (l *denials) write(d denial, at string) denial {
+	d.Operation = deniedWrite
+	rel, inside := l.inside(l.meant(at))
+	d.Path = trace.Shown(rel)
+	if l.call.Intent != nil {
+		d.IntentID = l.call.Intent.ID
+	}
+	if !inside {
+		d.says(refusal.HintAskUser, "it is outside of the workspace, where commands write their private temporary directory and build caches only", "%s", outsideNext(rel))
+		return d
+	}
+	reason := l.law.Objection(rel)
+	inPackages := slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool { return name == "node_modules" || name == ".venv" || name == "venv" })
+	_, blocked := l.law.Ignore.PathBlocked(rel)
+	switch {
+	case reason == "":
+		d.says(refusal.HintAskUser, "the intent owns it, and the sandbox could not open it to a command (the notes say why, where there are any)", "Write it with a file tool (write_to_file, apply_diff).")
+	case strings.Contains("/"+rel+"/", "/.git/"):
+		d.says(refusal.HintAskUser, reason, "Of .git a line with a git command in it can write all but hooks and configuration, if commands.git allows it; ask the user for anything else.")
+	case workspace.Protect(rel) == workspace.ProtectNever, blocked:
+		d.says(refusal.HintAskUser, reason, "Leave it as it is, or ask the user.")
+	case workspace.Protect(rel) == workspace.ProtectProgramConfig:
+		d.says(refusal.HintAskUser, reason, "Change it with write_to_file, which asks the operator.")
+	case inPackages:
+		d.says(refusal.HintFollowConstraints, reason, "Package directories are open to commands that install dependencies (npm install, pip install, …): run that command itself in the line, not from a script.")
+	default:
+		d.says(refusal.HintExpandScope, reason, "Call request_scope_expansion with paths: [%q] and the reason, and run the command again.", pathglob.Escape(rel))
+		for _, in := range l.covering(rel) {
+			d.Next += fmt.Sprintf(" Or select %s, which owns it.", in)
+			break
+		}
+	}
+	return d
+}
+
+func (l *denials) covering(rel string) (ids []string) {
+	if l.call.Intents == nil {
+		return nil
+	}
+	for _, in := range l.call.Intents.Covering(rel) {
+		ids = append(ids, in.ID)
+	}
+	return ids
+}
+
+// meant is the file that a program was to replace, where it failed at making a
+// temporary one beside: an argument of the line in the same directory.
+func (l *denials) meant(at string) string {
+	if exists(at) || strings.Contains(l.args.Command, filepath.Base(at)) || l.effect.Reading == nil {
+		return at
+	}
+	for _, p := range l.effect.Reading.Programs {
+		for _, a := range p.Args {
+			for _, named := range l.places(a.Text, p.Name) {
+				if info, err := os.Lstat(named); a.Exact && a.Text != "" && err == nil && info.Mode().IsRegular() && filepath.Dir(named) == filepath.Dir(at) && !l.box.reach.Writes(named) {
+					return named
+				}
+			}
+		}
+	}
+	return at
+}
+
+// outsideNext is what to do about a write outside of the workspace.
+func outsideNext(at string) string {
+	if strings.Contains(at, "/site-packages") || strings.Contains(at, "/dist-packages") {
+		return "Install into an environment of the workspace: python3 -m venv .venv, then .venv/bin/pip install …"
+	}
+	if strings.Contains(at, "/node_modules") {
+		return "Install into the project, without -g; npx runs a package without installing it."
+	}
+	return "Write inside the scope or below $TMPDIR; the user can open another place with commands.writable."
+}
+
+func (l *denials) unreadable(d denial, at string) denial {
+	rel, _ := l.inside(at)
+	d.Path, d.Operation = trace.Shown(rel), deniedRead
+	d.says(refusal.HintChooseFile, "it is out of reach for every tool (secret: of .intentignore, or the operator's own)", "Work without it, or ask the user.")
+	return d
+}
+
+func (l *denials) pinned(d denial, at string) denial {
+	rel, _ := l.inside(at)
+	d.Path, d.Operation = trace.Shown(rel), deniedMove
+	d.says(refusal.HintFollowConstraints, "the sandbox keeps it in its place while the command runs, because only what is in it is open to the command, or only a part of that",
+		"Change or empty what is in it instead of renaming or removing it (%s/*).", path.Clean(d.Path))
+	return d
+}
+
+func (l *denials) covered(d denial, at string) denial {
+	d.Path, d.Operation = trace.Shown(at), deniedRead
+	d.says(refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run", "Keep files that commands share in the workspace, or ask the user to open the place with commands.writable.")
+	return d
+}
+
+func (l *denials) rootless(d denial) denial {
+	d.Operation = deniedRights
+	d.says(refusal.HintFollowConstraints, "a command in the sandbox has none of root's rights: it cannot change owners, mount, or become another user", "Do without (tar --no-same-owner, cp without -a), or ask the user to do it.")
+	return d
+}
+
+// unconnected explains a connection that failed where the network is denied.
+func (l *denials) unconnected(d denial, network bool) (denial, bool) {
+	if !network || !l.box.reach.DeniesNetwork() {
+		return denial{}, false
+	}
+	d.Operation = deniedConnect
+	who := "the settings deny commands the network (commands.network: deny)"
+	if in := l.call.Intent; in != nil {
+		d.IntentID = in.ID
+		if !l.tool.deps.Confine.Policy.NetworkDenied && gate.NetworkDenied(l.call, l.tool.deps.Confine.Policy) {
+			who = in.ID + " denies its commands the network (network: deny)"
+		}
+	}
+	d.says(refusal.HintAskUser, who, "Work with what is on this machine (npm --offline, pip --no-index, GOFLAGS=-mod=mod with GOPROXY=off), or ask the user to allow the network.")
+	return d, true
+}
+
+// nameless is for an output that names no path of those that are closed.
+func (l *denials) nameless() denial {
+	d := denial{Operation: deniedWrite, Error: string(complaint.ReadOnly)}
+	scope := "what the settings open"
+	if in := l.call.Intent; in != nil {
+		d.IntentID, scope = in.ID, fmt.Sprintf("the scope of %s, %v", in.ID, in.OwnedScope)
+	}
+	d.says(refusal.HintExpandScope, "the command was to write something that it may not, and its output does not say what; it can write "+scope,
+		"Find out which file it writes, and call request_scope_expansion with that path.")
+	return d
+}
