@@ -73,10 +73,14 @@ func (a *app) serve(cmd *cobra.Command) error {
 	}
 	log := a.logger(loaded.Settings.Log.Level)
 	a.reportSettings(log, loaded)
-	srv, err := server.New(server.Options{
+	options := server.Options{
 		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: log, AdoptOrphans: true,
 		Trusted: a.trusts(dir), Withheld: waiting(loaded),
-	})
+	}
+	if loaded.Settings.Transport == settings.TransportStdio {
+		options.ModelOf = a.modelOf
+	}
+	srv, err := server.New(options)
 	if err != nil {
 		return fmt.Errorf("open the workspace %s: %w", dir, err)
 	}

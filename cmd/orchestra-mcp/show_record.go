@@ -106,7 +106,11 @@ func classOf(e ledger.Entry) string {
 func contributorOf(e ledger.Entry) string {
 	parts := []string{e.Contributor.Type}
 	if e.Contributor.ModelID != "" {
-		parts = append(parts, "model "+e.Contributor.ModelID)
+		model := "model " + e.Contributor.ModelID
+		if source := e.Contributor.ModelSource; source != "" {
+			model += " (from " + source + ")"
+		}
+		parts = append(parts, model)
 	}
 	if client := strings.TrimSpace(e.Client.Name + " " + e.Client.Version); client != "" {
 		parts = append(parts, "client "+client)

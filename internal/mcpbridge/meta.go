@@ -12,6 +12,7 @@ const maxClientText = 200
 // meta is what a request says about itself in params._meta.
 type meta struct {
 	raw           members
+	model         string
 	version       string // declared protocol revision, "" if none
 	modern        bool
 	client        Client
@@ -45,6 +46,7 @@ func readMeta(params members) (meta, *rpcError) {
 	if err := m.raw.checkNames(metaNames()); err != nil {
 		return m, errorf(codeInvalidParams, "bad _meta: %v", err)
 	}
+	m.model = readModel(m.raw)
 	m.progressToken = m.raw.get("progressToken")
 	if m.progressToken != nil {
 		if _, err := idKey(m.progressToken); err != nil {
@@ -117,7 +119,17 @@ func readClientInfo(raw json.RawMessage) Client {
 	}
 	name, _ := info.text("name")
 	version, _ := info.text("version")
-	return Client{Name: shorten(name), Version: shorten(version)}
+	return Client{Name: shorten(name), Version: shorten(version), Model: readModel(info)}
+}
+
+// readModel takes a model's name where a client gives one. No revision of the protocol has a field for it.
+func readModel(from members) string {
+	for _, key := range []string{"model", "model_id", "modelId"} {
+		if model, ok := from.text(key); ok && model != "" {
+			return shorten(model)
+		}
+	}
+	return ""
 }
 
 func shorten(text string) string {

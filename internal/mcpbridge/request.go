@@ -90,13 +90,13 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 		r.uri, _ = m.params.text("uri")
 	}
 	if m.method == "tools/call" {
-		return r, s.readCall(r, m.params)
+		return r, s.readCall(r, m.params, declared.model)
 	}
 	return r, nil
 }
 
 // readCall takes the call out of the params of tools/call.
-func (s *Server) readCall(r *request, params members) *rpcError {
+func (s *Server) readCall(r *request, params members, model string) *rpcError {
 	name, ok := params.text("name")
 	if !ok {
 		return errorf(codeInvalidParams, `tools/call needs "name", a string`)
@@ -115,7 +115,7 @@ func (s *Server) readCall(r *request, params members) *rpcError {
 	if failure != nil {
 		return failure
 	}
-	r.call = &pendingCall{call: Call{Tool: name, Arguments: arguments, Caller: r.caller, Resumed: resumed}}
+	r.call = &pendingCall{call: Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: model, Resumed: resumed}}
 	return nil
 }
 

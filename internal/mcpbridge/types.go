@@ -31,6 +31,8 @@ type Tool struct {
 // Client is how a client names itself. It is unverified.
 type Client struct {
 	Name, Version string
+	// Model is what it says that it runs; "" if it says nothing.
+	Model string
 }
 
 // inCommon is what two clients behind one connection both call themselves.
@@ -73,6 +75,9 @@ type Call struct {
 	// be repeated or miscased: whoever decodes it decides.
 	Arguments json.RawMessage
 	Caller    Caller
+	// Model is what params._meta says that the client runs, as "model" or "model_id"; "" if it says nothing. It is
+	// unverified.
+	Model string
 	// Progress tells the client how far the call is; while nothing is reported,
 	// it is told now and then that the call still runs. It waits while the client
 	// does not read, may be called concurrently and after the end, and does

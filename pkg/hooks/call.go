@@ -83,6 +83,15 @@ type Call struct {
 	limits    mutation.Limits
 }
 
+// Model is the model that makes the call, as far as anybody said, and where they said so: the call itself, else the
+// selection, else the client.
+func (c *Call) Model() (id string, source session.ModelSource) {
+	if c.Caller.ModelSource != session.ModelOfMeta && c.Session != nil && c.Session.ModelID() != "" {
+		return c.Session.ModelID(), c.Session.ModelSource()
+	}
+	return c.Caller.ModelID, c.Caller.ModelSource
+}
+
 // Inner is the request of another call that this one makes on its way: the
 // same caller makes it, and it is judged and recorded like any other.
 func (c *Call) Inner(tool string, arguments json.RawMessage) Request {

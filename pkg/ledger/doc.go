@@ -73,7 +73,7 @@
 //	related         the intent: type specification, value, url urn:orchestra:intent:<id>
 //
 // The value of metadata.orchestra-mcp has kind, call, changes, class, session, contributor (where files is empty),
-// client, decision, command, violations, part and detail; what is empty is left out. The fields are those of the Go
+// client, model_source, decision, command, violations, part and detail; what is empty is left out. The fields are those of the Go
 // types [Record], [Change], [Decision], [Command] under their JSON names. A hunk is four numbers: old start, old
 // lines, new start, new lines, as in a unified diff without context.
 //

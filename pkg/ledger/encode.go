@@ -82,6 +82,7 @@ type oursJSON struct {
 	Session     string           `json:"session,omitzero"`
 	Contributor *contributorJSON `json:"contributor,omitzero"` // only where no file carries it
 	Client      Client           `json:"client,omitzero"`
+	ModelSource string           `json:"model_source,omitzero"`
 	Decision    *Decision        `json:"decision,omitzero"`
 	Command     *Command         `json:"command,omitzero"`
 	Violations  []Violation      `json:"violations,omitempty"`
@@ -197,7 +198,7 @@ func contributorOf(c Contributor) contributorJSON {
 
 func oursOf(r Record) *oursJSON {
 	ours := &oursJSON{
-		Kind: r.Kind, Call: r.Call, Class: r.Class, Session: r.Session, Client: r.Client, Decision: r.Decision,
+		Kind: r.Kind, Call: r.Call, Class: r.Class, Session: r.Session, Client: r.Client, ModelSource: r.Contributor.ModelSource, Decision: r.Decision,
 		Command: r.Command, Violations: r.Violations, Part: r.Part, Detail: r.Detail,
 	}
 	carried := false

@@ -109,6 +109,9 @@ func readContributor(line *lineJSON) Contributor {
 	if c.ModelID == "" && from.ModelIdentifier != unknownModel {
 		c.ModelID = from.ModelIdentifier
 	}
+	if ours := line.Metadata.Ours; ours != nil {
+		c.ModelSource = ours.ModelSource
+	}
 	return c
 }
 

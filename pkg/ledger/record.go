@@ -116,6 +116,8 @@ type Class struct {
 type Contributor struct {
 	Type    string // one of the Contributor constants; empty is unknown
 	ModelID string // models.dev convention, such as anthropic/claude-opus-4-5; empty if not known
+	// ModelSource says who told it: _meta, argument, client_info or environment.
+	ModelSource string
 }
 
 // Client is the program that called, as it names itself.

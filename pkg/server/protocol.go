@@ -62,7 +62,7 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 	s := (*Server)(a)
 	spec, _ := s.engine.Spec(call.Tool)
 	common := hooks.CommonOf(call.Arguments)
-	turn := s.sessions.Arrive(callerOf(call.Caller), session.Call{
+	turn := s.sessions.Arrive(s.callerOf(call), session.Call{
 		Handle: common.Session, IntentID: common.IntentID, Reads: spec.ReadOnly, Selects: spec.Selects,
 	})
 	return func(ctx context.Context) mcpbridge.Result {
@@ -77,10 +77,6 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 			Tool: call.Tool, Arguments: call.Arguments, Caller: turn.Caller(), Progress: call.Progress, Leave: turn.Leave, Ways: waysOf(call),
 		}))
 	}
-}
-
-func callerOf(c mcpbridge.Caller) session.Caller {
-	return session.Caller{Connection: c.Connection, Principal: c.Principal, ClientName: c.Client.Name, ClientVersion: c.Client.Version}
 }
 
 func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {

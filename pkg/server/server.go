@@ -60,6 +60,9 @@ type Options struct {
 	// Withheld is what the workspace's settings say and what waits for trust, a
 	// line each. The first refusal says so.
 	Withheld []string
+	// ModelOf tells the model that a client runs, by the client's name, as the environment says that it gave to this
+	// process; "" if it says nothing. Nil where no client has started the process.
+	ModelOf func(client string) string
 	// AdoptOrphans lets the server be the parent of what a command leaves
 	// behind. It is for a process that does nothing else.
 	AdoptOrphans bool

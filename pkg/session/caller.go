@@ -9,8 +9,10 @@ type Caller struct {
 	Principal string
 	// ClientName and ClientVersion are the client's own word.
 	ClientName, ClientVersion string
-	// ModelID is "" where it is not known.
+	// ModelID is the model that the client runs, by its own word; "" where it is not known.
 	ModelID string
+	// ModelSource says where that was told.
+	ModelSource ModelSource
 
 	pinned *pin // set by Turn.Caller
 }
@@ -28,3 +30,20 @@ func (id connectionID) orderName() string { return id.connection + "\x00" + id.p
 
 // unownedKey puts calls in order that work on what the connection saw before it selected anything.
 func (id connectionID) unownedKey() string { return "unowned:" + id.orderName() }
+
+// ModelSource says where a client told its model.
+type ModelSource string
+
+// The sources of a model, from the surest to the least sure: what a call says of itself, the agent's own argument when it
+// selected, what the client says of itself when it connects, and the environment that it gave to the server.
+const (
+	ModelOfMeta        ModelSource = "_meta"
+	ModelOfArgument    ModelSource = "argument"
+	ModelOfClient      ModelSource = "client_info"
+	ModelOfEnvironment ModelSource = "environment"
+)
+
+// surer: what a source says stands against what the other said before.
+func (s ModelSource) surer(other ModelSource) bool {
+	return s == ModelOfMeta || s == ModelOfArgument || other == "" || other == s || other == ModelOfEnvironment
+}

@@ -22,7 +22,7 @@
 // in hexadecimal, because state/ can be read by commands: nothing in it gives a handle away.
 //
 //	<sha256>.json        {"version":1,"public_id":…,"intent_id":…,"ended":false,"mutation_class":…,
-//	                      "started_at":…,"client_name":…,"client_version":…,"model_id":…,"principal":"<sha256>",
+//	                      "started_at":…,"client_name":…,"client_version":…,"model_id":…,"model_source":…,"principal":"<sha256>",
 //	                      "server":…}
 //	<sha256>.seen.json   {"version":1,"files":[{"path":…,"hash":"sha256:…","whole":false,"total":9,"lines":[[1,5]],"at":…}]}
 //	*.tmp                a save that did not finish; removed after an hour

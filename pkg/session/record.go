@@ -18,17 +18,18 @@ const (
 
 // selection is what a session has selected, and who it is; a value that is replaced, never changed.
 type selection struct {
-	Version       int       `json:"version"`
-	PublicID      uuid.UUID `json:"public_id"`
-	IntentID      string    `json:"intent_id"`
-	Ended         bool      `json:"ended,omitempty"`
-	MutationClass string    `json:"mutation_class,omitempty"`
-	StartedAt     time.Time `json:"started_at"`
-	ClientName    string    `json:"client_name,omitempty"`
-	ClientVersion string    `json:"client_version,omitempty"`
-	ModelID       string    `json:"model_id,omitempty"`
-	Principal     string    `json:"principal,omitempty"`
-	Server        string    `json:"server,omitempty"`
+	Version       int         `json:"version"`
+	PublicID      uuid.UUID   `json:"public_id"`
+	IntentID      string      `json:"intent_id"`
+	Ended         bool        `json:"ended,omitempty"`
+	MutationClass string      `json:"mutation_class,omitempty"`
+	StartedAt     time.Time   `json:"started_at"`
+	ClientName    string      `json:"client_name,omitempty"`
+	ClientVersion string      `json:"client_version,omitempty"`
+	ModelID       string      `json:"model_id,omitempty"`
+	ModelSource   ModelSource `json:"model_source,omitempty"`
+	Principal     string      `json:"principal,omitempty"`
+	Server        string      `json:"server,omitempty"`
 }
 
 func encodeSelection(sel selection) ([]byte, error) {

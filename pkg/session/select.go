@@ -102,7 +102,7 @@ func (sel *selection) describe(c Caller) {
 	if c.ClientName != "" {
 		sel.ClientName, sel.ClientVersion = bounded(c.ClientName), bounded(c.ClientVersion)
 	}
-	if c.ModelID != "" {
-		sel.ModelID = bounded(c.ModelID)
+	if c.ModelID != "" && (sel.ModelID == "" || c.ModelSource.surer(sel.ModelSource)) {
+		sel.ModelID, sel.ModelSource = bounded(c.ModelID), c.ModelSource
 	}
 }

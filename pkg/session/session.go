@@ -51,6 +51,9 @@ func (sess *Session) Client() (name, version string) {
 // ModelID is the model known at selection; "" if none was.
 func (sess *Session) ModelID() string { return sess.selection.Load().ModelID }
 
+// ModelSource says where ModelID was told.
+func (sess *Session) ModelSource() ModelSource { return sess.selection.Load().ModelSource }
+
 // ExpiresIn is how long the handle lives on if it is not used.
 func (sess *Session) ExpiresIn() time.Duration {
 	return max(0, sess.store.lifetime-sess.idle())

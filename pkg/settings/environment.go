@@ -12,8 +12,9 @@ import (
 // foreignVariables begin with ORCHESTRA_ and are no settings.
 func foreignVariables() []string {
 	return []string{
-		"ORCHESTRA_RUN",  // marks the processes of a command
-		"ORCHESTRA_LONG", // turns on the long form of the tests
+		"ORCHESTRA_RUN",   // marks the processes of a command
+		"ORCHESTRA_MODEL", // the model of the client that starts a server
+		"ORCHESTRA_LONG",  // turns on the long form of the tests
 	}
 }
 

@@ -19,6 +19,7 @@ type selectArgs struct {
 	Session       string `json:"session"`
 	IntentID      string `json:"intent_id"`
 	MutationClass string `json:"mutation_class"`
+	Model         string `json:"model"`
 }
 
 // sessionView is the structured result of select_active_intent and
@@ -56,6 +57,7 @@ func selectActiveIntent(d *Deps) hooks.Tool {
 		InputSchema: input([]string{"intent_id"}, schema{
 			"intent_id":      schema{"type": "string", "minLength": 1, "description": "As list_intents shows it, such as INT-001."},
 			"mutation_class": oneOf("What the calls of this session are unless they say otherwise.", "AST_REFACTOR", "INTENT_EVOLUTION"),
+			"model":          schema{"type": "string", "maxLength": 200, "description": "The model that you are, if you know it, such as anthropic/claude-opus-4-5. It is recorded with your changes."},
 		}),
 		OutputSchema: output(sessionSchema()),
 	}
@@ -85,6 +87,9 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 	if err := d.Trace.Writable(ctx); err != nil {
 		// A selection that could not be recorded must not be made either.
 		return nil, refusal.Newf(refusal.LedgerUnavailable, "The ledger cannot take a record: %v. Nothing was selected.", err)
+	}
+	if a.Model != "" && call.Caller.ModelSource != session.ModelOfMeta {
+		call.Caller.ModelID, call.Caller.ModelSource = a.Model, session.ModelOfArgument
 	}
 	s, handle, err := d.Sessions.Select(ctx, call.Caller, a.Session, in.ID, a.MutationClass)
 	if errors.Is(err, session.ErrExpired) {

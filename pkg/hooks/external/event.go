@@ -100,7 +100,8 @@ type describer struct {
 func (d describer) event(tool string, input any, o orchestra) event {
 	c := d.call
 	o.Tool, o.Class, o.IntentID = c.Tool, c.Class, c.RecordedIntent()
-	o.Client, o.ModelID = c.Caller.ClientName, c.Caller.ModelID
+	o.Client = c.Caller.ClientName
+	o.ModelID, _ = c.Model()
 	if c.Intent != nil {
 		o.IntentName = c.Intent.Name
 	}

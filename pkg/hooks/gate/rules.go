@@ -105,9 +105,10 @@ const kindCommand = "command"
 // call changes, one for its command, and one without an effect for a call that
 // has none.
 func factsOf(ctx context.Context, c *hooks.Call) []*rule.Facts {
+	model, _ := c.Model()
 	base := rule.Facts{
 		Tool: c.Tool, Paths: mutated(c), Intent: intentFacts(c),
-		Session: rule.Session{Client: c.Caller.ClientName, ClientVersion: c.Caller.ClientVersion, Model: c.Caller.ModelID},
+		Session: rule.Session{Client: c.Caller.ClientName, ClientVersion: c.Caller.ClientVersion, Model: model},
 		Class:   classFacts(ctx, c),
 	}
 	if command := c.Effects.Command; command != nil {

@@ -256,9 +256,11 @@ func base(call *hooks.Call) ledger.Record {
 	rec := ledger.Record{
 		IntentID:    call.RecordedIntent(),
 		Call:        call.Tool,
-		Contributor: ledger.Contributor{Type: "ai", ModelID: call.Caller.ModelID},
+		Contributor: ledger.Contributor{Type: ledger.ContributorAI},
 		Client:      ledger.Client{Name: call.Caller.ClientName, Version: call.Caller.ClientVersion},
 	}
+	model, source := call.Model()
+	rec.Contributor.ModelID, rec.Contributor.ModelSource = model, string(source)
 	if call.Operator {
 		rec.Contributor = ledger.Contributor{Type: ledger.ContributorHuman}
 	}
