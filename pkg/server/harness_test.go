@@ -301,14 +301,6 @@ func (b *bench) call(tool string, arguments args) reply {
 // advises holds a refusal to what an agent can do with it.
 func (b *bench) advises(tool string, r reply) {
 	b.t.Helper()
-	if b.tools == nil {
-		b.tools = advicetest.Tools{}
-		for _, spec := range b.server.Specs() {
-			if err := b.tools.Add(spec.Name, spec.InputSchema); err != nil {
-				b.t.Fatal(err)
-			}
-		}
-	}
 	for _, fault := range b.tools.Faults(tool, r.Object) {
 		b.t.Errorf("%s: %s", tool, fault)
 	}
@@ -318,9 +310,12 @@ func (b *bench) advises(tool string, r reply) {
 func (b *bench) fits(tool string, structured []byte) {
 	b.t.Helper()
 	if b.outputs == nil {
-		b.outputs = map[string]*jsonschema.Schema{}
+		b.outputs, b.tools = map[string]*jsonschema.Schema{}, advicetest.Tools{}
 		for _, spec := range b.server.Specs() {
 			b.outputs[spec.Name] = compileSchema(b.t, spec.OutputSchema)
+			if err := b.tools.Add(spec.Name, spec.InputSchema); err != nil {
+				b.t.Fatal(err)
+			}
 		}
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
