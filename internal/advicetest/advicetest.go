@@ -18,7 +18,7 @@ const maxRefusal = 200_000
 var (
 	identifier = regexp.MustCompile(`[a-z.]*\b[a-z]+(?:_[a-z]+)+\b`)
 	code       = regexp.MustCompile("`:?([a-z_]+)[^`]*`")
-	value      = regexp.MustCompile(`"[^"]*"`)
+	value      = regexp.MustCompile(`"[^"]*"|\b[a-z]{2,4}_[a-z2-7]{20,}\b`) // what is quoted, and ids
 	glued      = regexp.MustCompile(`(?i)\n[^\n]*nothing was (changed|written|selected)\.?[^\n]*$`)
 )
 
