@@ -279,6 +279,7 @@ func (l *look) ledger(ctx context.Context) {
 	case err != nil && !errors.Is(err, ledger.ErrNotInitialized):
 		l.problem("the ledger", err)
 	default:
+		verified.Problems = append(verified.Problems, history.CheckLost(ctx, l.root, verified.Report)...)
 		l.report.Ledger.Records, l.report.Ledger.Sealed, l.report.Ledger.Problems = verified.Records, verified.Sealed, len(verified.Problems)
 	}
 }
