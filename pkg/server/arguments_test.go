@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -116,4 +117,70 @@ func TestAliases(t *testing.T) {
 	}
 	b.ok("edit_file", args{"file_path": "a", "old_string": "x", "new_string": "y"})
 	b.ok("write_to_file", args{"file_path": "a", "path": "a", "content": "y"})
+}
+
+// No text of an argument that is not file content is without a bound, where a
+// client can see it.
+func TestTextsAreBounded(t *testing.T) {
+	content := []string{"content", "diff", "patch", "old_string", "new_string"}
+	b := start(t, newWorkspace(t))
+	w := b.wired()
+	id := 0
+	for _, tool := range listTools(t, legacy) {
+		for name, p := range tool.InputSchema.(map[string]any)["properties"].(map[string]any) {
+			property := p.(map[string]any)
+			items, isList := property["items"].(map[string]any)
+			if isList {
+				if property["maxItems"] == nil {
+					t.Errorf("%s: %s has no maxItems", tool.Name, name)
+				}
+				property = items
+			}
+			if property["type"] != "string" || property["enum"] != nil || slices.Contains(content, name) {
+				continue
+			}
+			most, bounded := property["maxLength"].(float64)
+			if _, hasPattern := property["pattern"]; !bounded && !hasPattern {
+				t.Errorf("%s: %s has no maxLength", tool.Name, name)
+				continue
+			}
+			id++
+			value := `"` + strings.Repeat("é", int(most)+1) + `"`
+			if isList {
+				value = "[" + value + "]"
+			}
+			w.send(callLine(id, tool.Name, `{"`+name+`":`+value+`}`))
+			if got := w.answers(1)[id]; got.Object["error_type"] != "INVALID_ARGUMENTS" || !strings.Contains(got.Text, name) || len(got.Text) > 5000 {
+				t.Errorf("%s: a long %s: %.300s", tool.Name, name, got.Text)
+			}
+		}
+	}
+	if id < 60 {
+		t.Errorf("%d texts were looked at", id)
+	}
+}
+
+// What is long is refused before anything is made of it, and quoted in part.
+func TestLongArgumentsAreRefusedShortly(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	b := start(t, newWorkspace(t))
+	w := b.wired()
+	for i, c := range []struct{ tool, arguments string }{
+		{"execute_command", `{"command":"echo ` + strings.Repeat("a;", 1<<19) + `"}`},
+		{"execute_command", `{"command":"# ` + strings.Repeat("é", 66_000) + `"}`},
+		{"write_to_file", `{"path":"` + long + `","content":""}`},
+		{"write_to_file", `{"path":"src/a.txt","content":"","` + long + `":1}`},
+		{"write_to_file", `{"path":"src/a.txt","content":"","intent_id":"` + long + `"}`},
+		{"write_to_file", `{"path":"src/a.txt","content":"","mutation_class":"` + long + `"}`},
+		{"read_file", `{"path":"src/a.txt","session":"` + long + `"}`},
+		{"record_lesson", `{"lesson":"x","category":"` + long + `"}`},
+		{"resume_approval", `{"approval_id":"` + long + `"}`},
+		{"request_scope_expansion", `{"paths":[` + strings.Repeat(`"x",`, 1<<16) + `"x"],"reason":"x"}`},
+		{"read_file", `{"path":"src/a.txt","limit":` + strings.Repeat("9", 1<<20) + `}`},
+	} {
+		w.send(callLine(i+1, c.tool, c.arguments))
+		if got := w.answers(1)[i+1]; got.Object["error_type"] != "INVALID_ARGUMENTS" || len(got.Text) > 10_000 {
+			t.Errorf("%s %.60s: %d bytes: %.300s", c.tool, c.arguments, len(got.Text), got.Text)
+		}
+	}
 }

@@ -19,7 +19,7 @@ func applyDiff(d *Deps) hooks.Tool {
 			"The error of a block that does not match shows the nearest lines with their numbers.",
 		InputSchema: pathInput([]string{"diff"}, schema{
 			"diff":                  text("One or more SEARCH/REPLACE blocks, or a unified diff of this one file."),
-			"expected_content_hash": text(expectedHelp),
+			"expected_content_hash": word(expectedHelp),
 		}),
 		OutputSchema: output(writtenSchema()),
 	}

@@ -143,7 +143,7 @@ func stopCommand(d *Deps) hooks.Tool {
 		Name: "stop_command", Title: "End a background command", Class: hooks.Governance, Idempotent: true,
 		Description: "End a command that this session started with background: true, with every process that it left: asked with SIGTERM, then killed. Answers when nothing is left of it.",
 		InputSchema: input([]string{"command_id"}, schema{
-			"command_id": schema{"type": "string", "minLength": 1, "description": "As execute_command or list_commands gave it."},
+			"command_id": given("As execute_command or list_commands gave it."),
 		}),
 		OutputSchema: output(jobSchema()),
 	}

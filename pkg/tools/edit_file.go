@@ -23,7 +23,7 @@ func editFile(d *Deps, name string) hooks.Tool {
 			"new_string":            text("The text to put there."),
 			"expected_replacements": schema{"type": "integer", "minimum": 1, "default": 1, "description": "How often old_string stands in the file."},
 			"replace_all":           flag("Replace every occurrence."),
-			"expected_content_hash": text(expectedHelp),
+			"expected_content_hash": word(expectedHelp),
 		}),
 		OutputSchema: output(writtenSchema()),
 	}

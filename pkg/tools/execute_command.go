@@ -43,8 +43,8 @@ func executeCommand(d *Deps) hooks.Tool {
 			"No process of the command outlives the call, unless background is true: then the answer comes when it has started, list_commands and stop_command manage it, " +
 			"and it ends with the server, with its intent, or after a day.",
 		InputSchema: mutatingInput([]string{"command"}, schema{
-			"command":    schema{"type": "string", "minLength": 1, "description": "The line for the shell."},
-			"cwd":        text("The directory to run in, relative to the workspace root."),
+			"command":    schema{"type": "string", "minLength": 1, "maxLength": commandLimit, "description": "The line for the shell."},
+			"cwd":        place("The directory to run in, relative to the workspace root."),
 			"timeout":    number(fmt.Sprintf("Seconds until it is ended, at most %d; in the background a day.", int(d.MaxCommandTimeout.Seconds())), 1),
 			"background": flag("For servers and watchers: answer as soon as it runs, and leave it running."),
 		}),
@@ -82,6 +82,9 @@ func (t *commandTool) Targets(_ context.Context, call *hooks.Call, raw json.RawM
 	}
 	if limit := c.limit(); time.Duration(c.args.Timeout)*time.Second > limit || c.args.Timeout > int(limit.Seconds()) {
 		return nil, refusal.Newf(refusal.InvalidArguments, "timeout: at most %d seconds.", int(limit.Seconds()))
+	}
+	if len(c.args.Command) > commandBytes {
+		return nil, refusal.Newf(refusal.InvalidArguments, "command: it has %d bytes, and a shell takes %d at most. Write what is long into a file, and have the command read it.", len(c.args.Command), commandBytes)
 	}
 	if strings.Contains(c.args.Command, "\x00") {
 		return nil, refusal.New(refusal.InvalidArguments, "command: it has a NUL byte, which no command line can have.")

@@ -29,7 +29,7 @@ func listFiles(d *Deps) hooks.Tool {
 		Name: "list_files", Title: "List files", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
 		Description: "List a directory of the workspace, without what .gitignore hides. With recursive, everything below it.",
 		InputSchema: input(nil, schema{
-			"path": text("The directory, relative to the workspace root; the root if left out."), "file_path": text("Another name for path."),
+			"path": place("The directory, relative to the workspace root; the root if left out."), "file_path": place("Another name for path."),
 			"recursive": flag("Also list what is below subdirectories."),
 		}),
 		OutputSchema: output(open([]string{"path", "entries", "truncated"}, schema{

@@ -134,8 +134,8 @@ func proposeIntent(d *Deps) hooks.Tool {
 			"description":         sentenceSchema("What is to be done and why."),
 			"constraints":         schema{"type": "array", "maxItems": 50, "items": sentenceSchema(""), "description": "What must hold."},
 			"acceptance_criteria": schema{"type": "array", "maxItems": 50, "items": sentenceSchema(""), "description": "How it is known to be done."},
-			"intent_id":           text("Not used: the next free id is given."),
-			"mutation_class":      text("Not used."),
+			"intent_id":           word("Not used: the next free id is given."),
+			"mutation_class":      word("Not used."),
 		}),
 	}
 	return newProposing(d, spec, func(_ *hooks.Call, a proposeArgs) (*proposal, error) {
@@ -189,8 +189,8 @@ func requestScopeExpansion(d *Deps) hooks.Tool {
 		InputSchema: input([]string{"paths", "reason"}, schema{
 			"paths":          schema{"type": "array", "minItems": 1, "maxItems": 100, "items": sentenceSchema(""), "description": "Globs of the paths that the work needs; a path is one, with \\ before characters that globs use."},
 			"reason":         sentenceSchema("Why, for the operator."),
-			"intent_id":      text("The intent, if none is selected."),
-			"mutation_class": text("Not used."),
+			"intent_id":      word("The intent, if none is selected."),
+			"mutation_class": word("Not used."),
 		}),
 	}
 	return newProposing(d, spec, func(call *hooks.Call, a expandArgs) (*proposal, error) {

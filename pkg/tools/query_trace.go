@@ -46,8 +46,8 @@ func queryTrace(d *Deps) hooks.Tool {
 		Name: "query_trace", Title: "Ask the ledger", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
 		Description: "Who changed this, under which intent: the ledger's records of an intent, a file, or one line of a file, newest first.",
 		InputSchema: input(nil, schema{
-			"intent_id": text("Only records of this intent."),
-			"path":      text("Only records that changed this file; with a final slash, anything below it."), "file_path": text("Another name for path."),
+			"intent_id": word("Only records of this intent."),
+			"path":      place("Only records that changed this file; with a final slash, anything below it."), "file_path": place("Another name for path."),
 			"line":  number("Only records that changed what is this line now; needs path.", 1),
 			"limit": schema{"type": "integer", "minimum": 1, "maximum": 200, "default": defaultTraceLimit, "description": "How many records."},
 		}),

@@ -46,8 +46,8 @@ func readCommandOutput(d *Deps) hooks.Tool {
 		Description: "Read the kept output of an earlier execute_command, or of one that runs in the background: by lines, its last lines (tail), " +
 			"the lines that match a regular expression, or by bytes where lines are too long.",
 		InputSchema: input([]string{"artifact_id"}, schema{
-			"artifact_id": schema{"type": "string", "minLength": 1, "description": "As execute_command returned it."},
-			"search":      text("Only lines that match this (RE2, letter case ignored)."),
+			"artifact_id": given("As execute_command returned it."),
+			"search":      pattern("Only lines that match this (RE2, letter case ignored)."),
 			"offset":      number("First line, 1-based.", 1),
 			"limit":       number("How many lines; with byte_offset how many bytes.", 1),
 			"tail":        number("Only the last so many lines.", 1),

@@ -45,7 +45,7 @@ func readFile(d *Deps) hooks.Tool {
 		Description: "Read a file of the workspace with line numbers and its content hash. What was read counts as seen: " +
 			"write_to_file can replace a file only after all of its lines were read. Long files come in pieces: go on with offset.",
 		InputSchema: input(nil, schema{
-			"path": text(pathHelp), "file_path": text("Another name for path."),
+			"path": place(pathHelp), "file_path": place("Another name for path."),
 			"offset": number("First line to read, 1-based.", 1),
 			"limit":  schema{"type": "integer", "minimum": 1, "default": defaultReadLines, "description": "How many lines."},
 		}),

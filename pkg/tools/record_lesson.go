@@ -48,11 +48,11 @@ func recordLesson(d *Deps) hooks.Tool {
 		InputSchema: input([]string{"lesson"}, schema{
 			"lesson":         sentenceSchema("What others should know, in a few sentences."),
 			"kind":           oneOf("What it is; lesson if left out.", brain.Kinds()...),
-			"path":           text("The file that it is about."),
-			"file_path":      text("Another name for path."),
+			"path":           place("The file that it is about."),
+			"file_path":      place("Another name for path."),
 			"category":       schema{"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$", "description": "One or two words, such as testing."},
-			"intent_id":      text("The intent that it came from, if none is selected."),
-			"mutation_class": text("Not used."),
+			"intent_id":      word("The intent that it came from, if none is selected."),
+			"mutation_class": word("Not used."),
 		}),
 		OutputSchema: output(open([]string{"kind", "date", "text", "file", "recorded", "record_id"}, schema{
 			"kind": oneOf("What it is.", brain.Kinds()...), "date": text("YYYY-MM-DD."), "text": text("As written."),

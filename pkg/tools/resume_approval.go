@@ -30,9 +30,9 @@ func resumeApproval(d *Deps) hooks.Tool {
 		Description: "Go on after APPROVAL_REQUIRED: waits for the operator's answer, and after a yes carries out the stored call exactly as approved, once; " +
 			"you need not send it again.",
 		InputSchema: input([]string{"approval_id"}, schema{
-			"approval_id":    schema{"type": "string", "minLength": 1, "description": "As the earlier answer gave it."},
-			"intent_id":      text("Not used."),
-			"mutation_class": text("Not used."),
+			"approval_id":    given("As the earlier answer gave it."),
+			"intent_id":      word("Not used."),
+			"mutation_class": word("Not used."),
 		}),
 		OutputSchema: output(open([]string{"approval_id", "status"}, schema{
 			"approval_id": text("The request."),

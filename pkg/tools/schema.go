@@ -12,6 +12,32 @@ func text(description string) schema {
 	return schema{"type": "string", "description": description}
 }
 
+// Every text of an argument that is not file content has a bound, in characters: what is parsed, compared, hashed and
+// recorded of a call has it too.
+const (
+	pathLimit    = 4096 // what systems take for a path
+	nameLimit    = 200  // of an id, a handle, a hash, a word
+	patternLimit = 4000 // of a regular expression, a glob, words to look for
+	commandLimit = 100_000
+	commandBytes = 128<<10 - 1 // of a command, what the kernel takes for one argument
+)
+
+// bounded is text of an argument.
+func bounded(description string, limit int) schema {
+	return schema{"type": "string", "maxLength": limit, "description": description}
+}
+
+func word(description string) schema    { return bounded(description, nameLimit) }
+func place(description string) schema   { return bounded(description, pathLimit) }
+func pattern(description string) schema { return bounded(description, patternLimit) }
+
+// given is a name that may not be empty.
+func given(description string) schema {
+	s := word(description)
+	s["minLength"] = 1
+	return s
+}
+
 func number(description string, minimum int) schema {
 	return schema{"type": "integer", "description": description, "minimum": minimum}
 }
@@ -48,7 +74,7 @@ const sessionHelp = "The `session` that select_active_intent returned. Optional 
 
 // input is the schema of a safe tool's arguments.
 func input(required []string, properties schema) json.RawMessage {
-	all := schema{"session": text(sessionHelp)}
+	all := schema{"session": word(sessionHelp)}
 	maps.Copy(all, properties)
 	return encode(object(required, all))
 }
@@ -56,7 +82,7 @@ func input(required []string, properties schema) json.RawMessage {
 // mutatingInput adds what every destructive tool takes.
 func mutatingInput(required []string, properties schema) json.RawMessage {
 	all := schema{
-		"intent_id":      text("The selected intent, as a cross-check. It never selects."),
+		"intent_id":      word("The selected intent, as a cross-check. It never selects."),
 		"mutation_class": oneOf("AST_REFACTOR if the change keeps what the code does, else INTENT_EVOLUTION.", "AST_REFACTOR", "INTENT_EVOLUTION"),
 	}
 	maps.Copy(all, properties)
@@ -65,7 +91,7 @@ func mutatingInput(required []string, properties schema) json.RawMessage {
 
 // pathInput is mutatingInput with a path, which may also be called file_path.
 func pathInput(required []string, properties schema) json.RawMessage {
-	all := schema{"path": text(pathHelp), "file_path": text("Another name for path.")}
+	all := schema{"path": place(pathHelp), "file_path": place("Another name for path.")}
 	maps.Copy(all, properties)
 	return mutatingInput(required, all)
 }

@@ -44,9 +44,9 @@ func searchFiles(d *Deps) hooks.Tool {
 		Description: "Search the files below a directory for a regular expression (RE2 syntax), line by line, without what .gitignore hides. " +
 			"Finding a line here does not count as having read the file.",
 		InputSchema: input([]string{"regex"}, schema{
-			"path": text("The directory, relative to the workspace root; the root if left out."), "file_path": text("Another name for path."),
-			"regex":        text("RE2; start with (?i) to ignore case."),
-			"file_pattern": text("A glob for the files, such as *.ts (any depth) or src/**/*.go."),
+			"path": place("The directory, relative to the workspace root; the root if left out."), "file_path": place("Another name for path."),
+			"regex":        pattern("RE2; start with (?i) to ignore case."),
+			"file_pattern": pattern("A glob for the files, such as *.ts (any depth) or src/**/*.go."),
 		}),
 		OutputSchema: output(open([]string{"path", "matches", "truncated"}, schema{
 			"path":      text("The directory."),

@@ -55,7 +55,7 @@ func selectActiveIntent(d *Deps) hooks.Tool {
 			"and every change is recorded under it. Returns the intent's context and a `session` to pass on each further call. " +
 			"list_intents shows the ids.",
 		InputSchema: input([]string{"intent_id"}, schema{
-			"intent_id":      schema{"type": "string", "minLength": 1, "description": "As list_intents shows it, such as INT-001."},
+			"intent_id":      given("As list_intents shows it, such as INT-001."),
 			"mutation_class": oneOf("What the calls of this session are unless they say otherwise.", "AST_REFACTOR", "INTENT_EVOLUTION"),
 			"model":          schema{"type": "string", "maxLength": 200, "description": "The model that you are, if you know it, such as anthropic/claude-opus-4-5. It is recorded with your changes."},
 		}),

@@ -35,10 +35,10 @@ func updateIntent(d *Deps, skipVerify bool) hooks.Tool {
 			"recorded too. DONE first runs the intent's verify commands, and needs the intent selected if it has any; one that fails " +
 			"refuses it. An intent that is DONE or BLOCKED can be selected no more; only the operator reopens it.",
 		InputSchema: input([]string{"intent_id"}, schema{
-			"intent_id":      schema{"type": "string", "minLength": 1, "description": "The intent, as list_intents shows it."},
+			"intent_id":      given("The intent, as list_intents shows it."),
 			"status":         oneOf("What it is from now on. Without it, only the note is recorded.", "IN_PROGRESS", "BLOCKED", "DONE", "COMPLETED"),
 			"note":           sentenceSchema("For the people who read the history: what was done, or what is in the way."),
-			"mutation_class": text("Not used."),
+			"mutation_class": word("Not used."),
 		}),
 		OutputSchema: output(open([]string{"intent_id", "name", "status", "from", "verified", "record_id"}, schema{
 			"intent_id": text("The intent."),

@@ -16,7 +16,7 @@ func writeToFile(d *Deps) hooks.Tool {
 			"missing directories are made.",
 		InputSchema: pathInput([]string{"content"}, schema{
 			"content":               text("The whole new content, exactly as it shall stand: no code fence, no line numbers."),
-			"expected_content_hash": text(expectedHelp),
+			"expected_content_hash": word(expectedHelp),
 		}),
 		OutputSchema: output(writtenSchema()),
 	}
