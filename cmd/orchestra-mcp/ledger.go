@@ -113,6 +113,9 @@ func whatToDo(kind ledger.ProblemKind) string {
 		return "make the file a regular one that you can read, or take it away"
 	case ledger.ProblemArchive:
 		return "an archive never changes, so any copy of it is right: git checkout it, or take it from another clone or a backup, under the same name"
+	case ledger.ProblemUnrecorded:
+		return "nothing brings them back: look at what changed in that time, at the disk and at the server's log. orchestra-mcp seal " +
+			"says that you have seen it"
 	case ledger.ProblemTorn:
 		return "somebody wrote to the file meanwhile: run this again"
 	}

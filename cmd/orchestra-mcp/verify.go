@@ -97,6 +97,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags) error {
 			return err
 		}
 	}
+	result.Problems = append(result.Problems, untold(root)...)
 	if result.Unsettled, err = doctor.FindInterrupted(root); err != nil {
 		result.Unsettled = []doctor.Interrupted{}
 		result.Unproven = append(result.Unproven, fmt.Sprintf("what killed servers have left cannot be read (%v): changes may have no record yet", err))

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // maxUnsettled bounds the changes that are shown to people.
@@ -29,4 +34,25 @@ func (a *app) printUnsettled(found []doctor.Interrupted) error {
 		fmt.Fprintf(a.out, "and %d more\n", more)
 	}
 	return nil
+}
+
+// untold are the notes of servers about calls and decisions without a record that no record tells of yet.
+func untold(root *os.Root) (found []ledger.Problem) {
+	const gaps = "state/gaps"
+	entries, err := fs.ReadDir(root.FS(), path.Join(".orchestration", gaps))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || path.Ext(e.Name()) != ".gap" {
+			continue
+		}
+		p := ledger.Problem{Kind: ledger.ProblemUnrecorded, Segment: path.Join(gaps, e.Name()),
+			Detail: "calls or decisions have no record; the next change through a server records how many"}
+		if content, err := root.ReadFile(path.Join(".orchestration", p.Segment)); err == nil {
+			p.Detail = fmt.Sprintf("%d "+p.Detail, bytes.Count(content, []byte("\n")))
+		}
+		found = append(found, p)
+	}
+	return found
 }

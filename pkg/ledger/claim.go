@@ -69,6 +69,7 @@ func (v *verification) checkClaims(claims []Claim) []ClaimStanding {
 			v.report.Sealed++
 		}
 	}
+	v.tellGaps(sealed)
 	return standings
 }
 

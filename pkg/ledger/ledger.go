@@ -52,6 +52,9 @@ type Options struct {
 	// workspace.
 	Revision func() string
 	Logger   zerolog.Logger
+	// Lost, if not nil, is told of each record of [Ledger.AppendSoon] that could not be written, with its id, "" if it
+	// had none yet. It may be called by several goroutines at a time.
+	Lost func(id string)
 }
 
 // Ledger appends to and reads from the ledger of one workspace. All methods may be called at the same time, and any
@@ -148,7 +151,7 @@ func (l *Ledger) Append(ctx context.Context, r Record) (Appended, error) {
 
 // AppendSoon writes a record that no answer has to wait for. It goes with the next group, or within a few
 // milliseconds, and keeps its place before every later append. When the queue is full it blocks; what cannot be
-// written is reported to the log, never dropped silently.
+// written is reported to the log and to Options.Lost, never dropped silently.
 func (l *Ledger) AppendSoon(r Record) {
 	req, err := l.request(r)
 	if err == nil {
@@ -160,6 +163,9 @@ func (l *Ledger) AppendSoon(r Record) {
 	}
 	if err != nil {
 		l.reportLost(string(r.Kind), r.Call, "", err)
+		if l.opts.Lost != nil {
+			l.opts.Lost("")
+		}
 	}
 }
 

@@ -35,6 +35,9 @@ const (
 	ProblemArchive ProblemKind = "damaged_archive"
 	// ProblemSealed: what a seal, or another [Claim], vouches for is not in the ledger as it was.
 	ProblemSealed ProblemKind = "sealed_record_missing"
+	// ProblemUnrecorded: a record, or a note beside the ledger, counts calls or decisions that have none, and no trusted
+	// claim covers it.
+	ProblemUnrecorded ProblemKind = "unrecorded"
 )
 
 // Problem is one finding.
@@ -117,6 +120,7 @@ type verification struct {
 	open      map[digest]headLine // lines that nobody follows so far, but the last
 	last      headLine            // read, which mostly the next one follows
 	missing   map[Problem][]digest
+	gaps      []headLine // records that may tell of what has none
 }
 
 // headLine keeps the text of a line that no hash protects.
@@ -187,6 +191,7 @@ func (v *verification) line(segment string, line rawLine) {
 	v.last.line.data = append(v.last.line.data[:0], line.data...)
 	line.data = v.last.line.data
 	v.last = headLine{id: id, number: n, segment: segment, line: line}
+	v.noteGap(v.last)
 	for _, p := range prev {
 		delete(v.open, p)
 		if !v.lines.has(p) {

@@ -324,6 +324,9 @@ func (l *Ledger) answer(s *share) {
 			l.soon.Add(-1)
 			if s.err != nil {
 				l.reportLost(r.kind, r.call, r.id, s.err)
+				if l.opts.Lost != nil {
+					go l.opts.Lost(r.id) // which may want to append, and this is who does
+				}
 			}
 		}
 		r.answered <- s.err

@@ -25,6 +25,8 @@ type audit struct {
 	// afterCut: contents can be torn where nobody looks for them. What is torn
 	// under a temporary name is kept aside, since it could be anybody's.
 	afterCut bool
+	// gapsMeant: decisions can be lost, which is a problem that verify finds.
+	gapsMeant bool
 
 	records, recovered, probable, partial, leftovers int
 }
@@ -70,7 +72,11 @@ func (a *audit) check(when string) {
 		a.t.Fatal(err)
 	}
 	defer root.Close()
-	if report, err := ledger.Verify(context.Background(), root); err != nil || len(report.Problems) > 0 {
+	report, err := ledger.Verify(context.Background(), root)
+	if err == nil && a.gapsMeant {
+		report.Problems = withoutGaps(report.Problems)
+	}
+	if err != nil || len(report.Problems) > 0 {
 		a.t.Fatalf("%s: the ledger does not verify: %v %+v", when, err, report.Problems)
 	}
 	l, err := ledger.Open(root, ledger.Options{})

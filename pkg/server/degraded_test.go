@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,10 +45,15 @@ func (b *bench) gaps() []string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.gapsMeant = true
 	var counts []string
 	for _, e := range found.Entries {
 		if gap, ok := e.Detail["gap"].(map[string]any); ok {
-			counts = append(counts, fmt.Sprint(gap["calls"]))
+			count := fmt.Sprint(gap["calls"])
+			if decisions, ok := gap["decisions"]; ok {
+				count += fmt.Sprintf("+%v", decisions)
+			}
+			counts = append(counts, count)
 			if gap["since"] == nil || gap["until"] == nil {
 				b.t.Errorf("a gap without its time: %v", gap)
 			}
@@ -154,12 +158,47 @@ func TestGapOutlivesItsServer(t *testing.T) {
 	if got := third.gaps(); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("gaps %v, want one of 1 call", got)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
+	if problems := third.problems(); len(problems) != 1 || problems[0].Kind != ledger.ProblemUnrecorded {
+		t.Errorf("verify says %+v", problems)
 	}
-	defer root.Close()
-	if report, err := ledger.Verify(context.Background(), root); err != nil || len(report.Problems) > 0 {
-		t.Errorf("%v %v", err, report.Problems)
+}
+
+// A decision that cannot be recorded is counted by the next record, and verify
+// says so, whatever ledger.on_failure is.
+func TestLostDecisionIsCounted(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	session := b.selects("INT-001")
+	b.server.Ledger().AppendSoon(ledger.Record{Kind: "no kind"})
+	b.server.Ledger().AppendSoon(ledger.Record{Kind: ledger.KindDecision, Decision: &ledger.Decision{
+		Outcome: "refused", Reason: strings.Repeat("x", 9<<20),
+	}})
+	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	if got := b.gaps(); !slices.Equal(got, []string{"0+2"}) {
+		t.Errorf("gaps %v, want one of 2 decisions", got)
+	}
+	if problems := b.problems(); len(problems) != 1 || problems[0].Kind != ledger.ProblemUnrecorded || !strings.Contains(problems[0].Detail, "0 calls and 2 decisions") {
+		t.Errorf("verify says %+v", problems)
+	}
+}
+
+// No refusal is lost, whatever it is about.
+func TestEveryRefusalIsRecorded(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	session := b.selects("INT-001")
+	for _, path := range []string{
+		"docs/x", "../x", "/etc/passwd", ".git/config", "src/\x00x", "src/a\nb", "src/" + strings.Repeat("x", 300), strings.Repeat("d/", 2000) + "x",
+		strings.Repeat("é", 4000), "docs/\u202ex", "docs/\ufffd", ".", "src", "docs//x/", "C:\\x", "docs/" + strings.Repeat("<", 4000),
+	} {
+		before := len(b.ledgerLines())
+		r := b.call("write_to_file", args{"session": session, "path": path, "content": "x"})
+		if err := b.server.Ledger().Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if after := len(b.ledgerLines()); !r.Error || after != before+1 {
+			t.Errorf("%.60q: %d records: %.300s", path, after-before, r.Text)
+		}
+	}
+	if problems := b.problems(); len(problems) > 0 {
+		t.Errorf("verify says %+v", problems)
 	}
 }

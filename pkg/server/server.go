@@ -144,6 +144,7 @@ func (s *Server) open() error {
 	s.ledger, err = ledger.Open(root, ledger.Options{
 		Layout: ledger.Layout(o.Settings.Ledger.Layout), Durability: ledgerDurability, SegmentSize: int64(o.Settings.Ledger.SegmentSize),
 		Version: o.Version, Clock: o.Clock, Logger: s.log,
+		Lost: func(id string) { s.recorder.Lost(id) },
 	})
 	s.images = images.Open(root, images.Options{
 		Size: int64(o.Settings.Undo.KeepSize), Age: o.Settings.Undo.KeepAge, Largest: int64(o.Settings.Limits.FileSize),

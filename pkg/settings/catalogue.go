@@ -162,7 +162,7 @@ func recordKeys() []key {
 			doc:   "Also record which files an agent has read."},
 		{name: "ledger.on_failure", choices: []Choice{Refuse, Degraded}, order: rising(Degraded, Refuse),
 			field: func(s *Settings) any { return &s.Ledger.OnFailure },
-			doc:   "What happens to changes when the ledger cannot be written. degraded lets them through, with a warning and a counted gap."},
+			doc:   "What happens to changes when the ledger cannot be written. degraded lets them through, with a warning and a counted gap, which verify finds until a seal of yours covers it."},
 		{name: "undo.keep_size", order: fixed(), check: sizeBetween(0, 1<<40),
 			field: func(s *Settings) any { return &s.Undo.KeepSize },
 			doc:   "How much disk the contents before and after changes take, from which undo restores and blame reads; the oldest go first. With 0 none are kept, and both have only what git has."},

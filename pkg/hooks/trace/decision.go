@@ -2,6 +2,9 @@ package trace
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -32,6 +35,35 @@ func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d ledger.Deci
 
 func decided(call *hooks.Call, d ledger.Decision, way string) ledger.Record {
 	rec := base(call)
+	short(&d)
 	rec.Kind, rec.Decision, rec.Detail = ledger.KindDecision, &d, map[string]any{"way": way}
 	return rec
+}
+
+const (
+	maxDecidedPaths  = 1000
+	maxDecidedPath   = 4096     // bytes
+	maxDecidedReason = 64 << 10 // bytes
+)
+
+// short cuts what a decision says, so that one that was made is never too large
+// to be recorded.
+func short(d *ledger.Decision) {
+	d.Reason = cut(d.Reason, maxDecidedReason)
+	if more := len(d.Paths) - maxDecidedPaths; more > 0 {
+		d.Paths = append(slices.Clone(d.Paths[:maxDecidedPaths]), fmt.Sprintf("… and %d more", more))
+	}
+	for i, p := range d.Paths {
+		if len(p) > maxDecidedPath {
+			d.Paths = slices.Clone(d.Paths)
+			d.Paths[i] = cut(p, maxDecidedPath)
+		}
+	}
+}
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

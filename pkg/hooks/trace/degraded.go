@@ -66,6 +66,13 @@ func (r *Recorder) missed(outcome *hooks.Outcome, recordID string, cause error) 
 		cause, calls, since.UTC().Format(time.RFC3339)))
 }
 
+// Lost counts a decision whose record could not be written. Its call changed
+// nothing; but what the ledger lacks has to be seen.
+func (r *Recorder) Lost(recordID string) {
+	r.gap.add(missedCall{At: time.Now(), Record: recordID, Decision: true})
+	r.settled.Store(false)
+}
+
 // entry is what the journal has of a call.
 type entry interface {
 	Done()

@@ -26,8 +26,8 @@ const (
 	maxGap    = 16 << 20 // bytes of a file that is read back
 )
 
-// gap counts what went through without a record (ledger.on_failure: degraded)
-// until a record can tell. The count is in memory, and as far as that can be
+// gap counts what went through without a record (ledger.on_failure: degraded),
+// and decisions that were lost, until a record can tell. The count is in memory, and as far as that can be
 // written in .orchestration/state/gaps/<id>.gap, a line for each call, whose
 // lock is held for as long as this process lives. So whoever writes to the
 // ledger next after a crash counts for the dead too. Where nothing at all can
@@ -48,6 +48,8 @@ type missedCall struct {
 	// Record is the id of the record that was not acknowledged, and may be in
 	// the ledger all the same.
 	Record string `json:"record,omitempty"`
+	// Decision: it is the record of a refusal or a question.
+	Decision bool `json:"decision,omitempty"`
 }
 
 // add counts one call, and returns how many there are since when.
@@ -214,22 +216,30 @@ func (r *Recorder) tellGap(ctx context.Context, id string, missed []missedCall) 
 	if err != nil {
 		return err
 	}
-	calls := len(missed)
+	var calls, decisions int64
 	for _, m := range missed {
-		if recorded[m.Record] {
-			calls--
+		switch {
+		case recorded[m.Record]:
+		case m.Decision:
+			decisions++
+		default:
+			calls++
 		}
 	}
-	if recorded[id] || calls == 0 {
+	if recorded[id] || calls+decisions == 0 {
 		return nil
 	}
+	detail := map[string]any{
+		"calls": calls,
+		"since": missed[0].At.UTC().Format(time.RFC3339Nano),
+		"until": missed[len(missed)-1].At.UTC().Format(time.RFC3339Nano),
+	}
+	if decisions > 0 {
+		detail["decisions"] = decisions
+	}
 	draft, err := r.ledger.DraftAs(id, ledger.Record{Kind: ledger.KindRecovered, Detail: map[string]any{
-		"gap": map[string]any{
-			"calls": int64(calls),
-			"since": missed[0].At.UTC().Format(time.RFC3339Nano),
-			"until": missed[len(missed)-1].At.UTC().Format(time.RFC3339Nano),
-		},
-		"reason": "the ledger could not be written, and ledger.on_failure is degraded: these calls took effect and have no record",
+		"gap":    detail,
+		"reason": "the ledger could not be written: the calls took effect (ledger.on_failure is degraded) and the decisions were made, and have no record",
 	}})
 	if err != nil {
 		return err

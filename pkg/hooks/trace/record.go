@@ -249,6 +249,7 @@ func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) 
 	for _, f := range call.Effects.Files {
 		rec.Decision.Paths = append(rec.Decision.Paths, f.Paths()...)
 	}
+	short(rec.Decision)
 	r.ledger.AppendSoon(rec)
 }
 

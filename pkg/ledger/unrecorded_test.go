@@ -1,0 +1,62 @@
+package ledger_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// What a record says has no record is a problem until somebody has put his name
+// to a ledger that lacks it.
+func TestUnrecordedIsAProblem(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	lookalike := mutation("INT-001", "a")
+	lookalike.Detail = map[string]any{"reason": `{"gap":{"calls":9}}`, "gap": map[string]any{"calls": 9}}
+	appendOne(t, l, lookalike)
+	told := appendOne(t, l, ledger.Record{Kind: ledger.KindRecovered, Detail: map[string]any{
+		"gap": map[string]any{"calls": 2, "decisions": 1, "since": "2026-02-18T18:30:00Z", "until": "2026-02-18T18:31:00Z"},
+	}})
+	appendOne(t, l, mutation("INT-001", "b"))
+	w.problems = []ledger.ProblemKind{ledger.ProblemUnrecorded}
+	for _, claim := range []ledger.Claim{{}, {Heads: []string{told.Hash}, Lines: 2}, {Heads: []string{told.Hash}, Lines: 2, Trusted: true}} {
+		report, _, err := ledger.VerifyClaims(context.Background(), w.root, []ledger.Claim{claim}, nil)
+		must(t, err)
+		if claim.Trusted {
+			if len(report.Problems) > 0 {
+				t.Errorf("sealed, and still a problem: %+v", report.Problems)
+			}
+			continue
+		}
+		if p := report.Problems; len(p) != 1 || p[0].Record != told.ID || p[0].Line != 2 || !strings.Contains(p[0].Detail, "2 calls and 1 decisions") {
+			t.Errorf("verify says %+v", p)
+		}
+	}
+}
+
+// A record that no answer waits for is not lost without a word.
+func TestLostRecordsAreTold(t *testing.T) {
+	w := newWorkspace(t)
+	lost := make(chan string, 10)
+	l := w.open(ledger.Options{Lost: func(id string) { lost <- id }})
+	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, Decision: &ledger.Decision{Outcome: "refused", Reason: strings.Repeat("x", 9<<20)}})
+	<-lost
+	l.AppendSoon(ledger.Record{Kind: "no kind"})
+	<-lost
+	l.AppendSoon(ledger.Record{Kind: ledger.KindRead, Call: "one"})
+	must(t, l.Flush(context.Background()))
+	must(t, os.Rename(w.path(tracePath), w.path("aside")))
+	must(t, os.Mkdir(w.path(tracePath), 0o755))
+	l.AppendSoon(ledger.Record{Kind: ledger.KindRead, Call: "two"})
+	if id := <-lost; id == "" {
+		t.Error("a lost record that had an id is told of without it")
+	}
+	if len(lost) > 0 {
+		t.Errorf("told of %d more", len(lost))
+	}
+	must(t, os.Remove(w.path(tracePath)))
+	must(t, os.Rename(w.path("aside"), w.path(tracePath)))
+}
