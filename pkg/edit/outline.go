@@ -131,11 +131,14 @@ type outlined struct {
 	enclosing []int // the widths of the blocks around the first line, ascending
 }
 
+// maxAbove is how many lines above a place are looked at for the blocks around it.
+const maxAbove = 2000
+
 // rendered gives the new lines with the indentation found, between the lines
 // around them.
 func (in *reindenter) rendered(found []string) outlined {
 	var o outlined
-	for i := in.p.start - 1; i >= 0; i-- {
+	for i := in.p.start - 1; i >= max(0, in.p.start-maxAbove); i-- {
 		width := len(indentOf(in.text[i]))
 		if isBlank(in.text[i]) || len(o.enclosing) > 0 && width >= o.enclosing[0] {
 			continue
