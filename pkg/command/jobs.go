@@ -58,6 +58,8 @@ type JobSpec struct {
 	Connection string
 	// Line is shown in lists; Cwd and Intent too.
 	Line, Cwd, Intent string
+	// Began is when the command began; zero is now.
+	Began time.Time
 	// Over, if set, is asked now and then, and says why the job must end; nil as long as it may go on.
 	Over func() error
 }
@@ -83,8 +85,11 @@ func (j *Jobs) Open(spec JobSpec) (*Job, error) {
 		return nil, ErrTooManyJobs
 	}
 	job := &Job{
-		id: newIDWith(jobPrefix), spec: spec, jobs: j, began: j.clock(),
+		id: newIDWith(jobPrefix), spec: spec, jobs: j, began: spec.Began,
 		started: make(chan struct{}), done: make(chan struct{}),
+	}
+	if job.began.IsZero() {
+		job.began = j.clock()
 	}
 	job.ctx, job.cancel = context.WithCancelCause(j.base)
 	j.jobs = append(j.jobs, job)

@@ -19,6 +19,9 @@ type Request struct {
 	Caller    session.Caller
 	// Progress reports to the client; nil means that nobody listens.
 	Progress func(message string, done, total float64)
+	// Fragile says that the call ends when its client loses the response, and
+	// nothing can bring the result back.
+	Fragile bool
 	// Operator says that an operator at the command line makes the call, and
 	// not an agent. No transport sets it.
 	Operator bool
@@ -38,6 +41,8 @@ type Call struct {
 	Class Class
 
 	Caller session.Caller
+	// Fragile: see Request.
+	Fragile bool
 	// Operator: the call is the operator's own, see Request.
 	Operator bool
 	// Handle is the session argument as given.
@@ -97,6 +102,8 @@ func (c *Call) Model() (id string, source session.ModelSource) {
 func (c *Call) Inner(tool string, arguments json.RawMessage) Request {
 	r := c.request
 	r.Tool, r.Arguments = tool, arguments
+	// This call waits for its end.
+	r.Fragile = false
 	// A question in the client's result would be one about its own call.
 	r.Ways.Return, r.Ways.Resumed = false, nil
 	return r

@@ -225,7 +225,7 @@ func (e *Engine) observer(call *Call) observer {
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
-	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Operator: req.Operator, Arguments: req.Arguments, Ways: req.Ways, workspace: e.workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req}
+	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator, Arguments: req.Arguments, Ways: req.Ways, workspace: e.workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req}
 	if call.Class == "" {
 		call.Class = Destructive
 	}

@@ -57,7 +57,9 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 		return Result{}, err
 	}
 	e.deliver(call, outcome.Delivered)
-	e.after(ctx, call, outcome)
+	if !outcome.Continued {
+		e.after(ctx, call, outcome)
+	}
 	return planned.Result(outcome)
 }
 

@@ -103,8 +103,10 @@ type Settlement interface {
 
 // Outcome is what an executed call did.
 type Outcome struct {
-	Files   []FileOutcome
-	Command *CommandOutcome
+	// Continued: what was done has been recorded and observed by Continue.
+	Continued bool
+	Files     []FileOutcome
+	Command   *CommandOutcome
 	// Violations are among the Files, but for those that were reverted and for
 	// what is no file. Build is what a command changed in places for the output of
 	// builds; it has a record of its own.

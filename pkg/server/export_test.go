@@ -51,3 +51,6 @@ func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hook
 	}
 	return engine.Do(ctx, hooks.Request{Tool: "update_intent", Arguments: arguments, Operator: true})
 }
+
+// HandOverAfter replaces tools.HandOverTime.
+func (s *Server) HandOverAfter(d time.Duration) { s.deps.HandOver = d }

@@ -103,7 +103,7 @@ func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifac
 		Runner: runner, Artifacts: artifacts, Approvals: approvals, Ask: asks, Snapshots: s.snapshots, RevertViolations: o.Commands.RevertViolations, Clock: s.options.Clock,
 		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
 		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
-		CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
+		HandOver: tools.HandOverTime, CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
 		RecordReads: o.Ledger.RecordReads, ShortText: o.Results.Text == settings.Short,
 		Outside: sync.OnceValue(s.watchedPlaces),
 	}

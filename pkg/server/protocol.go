@@ -74,7 +74,7 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 			return s.resultOf(hooks.Cancelled(spec.Class))
 		}
 		return s.resultOf(s.engine.Do(ctx, hooks.Request{
-			Tool: call.Tool, Arguments: call.Arguments, Caller: turn.Caller(), Progress: call.Progress, Leave: turn.Leave, Ways: waysOf(call),
+			Tool: call.Tool, Arguments: call.Arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),
 		}))
 	}
 }

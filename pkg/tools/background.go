@@ -46,9 +46,7 @@ func (s *startedCommand) Discard() error { return s.dir.Close() }
 func (s *startedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer s.dir.Close()
 	c := s.call
-	job, err := c.tool.deps.Jobs.Open(command.JobSpec{
-		Owner: owner(c.call), Connection: c.call.Caller.Connection, Line: c.args.Command, Cwd: c.cwd.Path, Intent: c.call.RecordedIntent(), Over: c.over(),
-	})
+	job, err := c.openJob(c.tool.deps.Clock())
 	if err != nil {
 		return nil, jobProblem(err)
 	}
@@ -64,6 +62,13 @@ func (s *startedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	o := c.outcome(-1)
 	o.Started = true
 	return &hooks.Outcome{Command: o, Warnings: behind.box.reach.Warnings, Settlement: &runningJob{job}}, nil
+}
+
+func (c *commandCall) openJob(began time.Time) (*command.Job, error) {
+	return c.tool.deps.Jobs.Open(command.JobSpec{
+		Owner: owner(c.call), Connection: c.call.Caller.Connection, Line: c.args.Command, Cwd: c.cwd.Path, Intent: c.call.RecordedIntent(),
+		Began: began, Over: c.over(),
+	})
 }
 
 // await returns when the command has run for a moment, or has ended. A call
@@ -138,23 +143,32 @@ func (r *runningJob) Rollback(ctx context.Context) error {
 
 func (r *runningJob) Close() error { return nil }
 
-// behindCall is a command in the background, from its start to its end.
+// behindCall is a command in the background, or one that may go there, from
+// its start to its end.
 type behindCall struct{ commandCall }
 
 var _ hooks.Planned = (*behindCall)(nil)
 
 func (b *behindCall) run(ctx context.Context, ended chan<- hooks.Result) {
-	defer b.job.Close()
 	result := b.tool.deps.Continue(ctx, b.call, b)
-	if result.IsError && b.result.OutputHash != "" {
-		b.job.Ended(b.result, "", nil) // it ran, and there is no record of its end
+	if b.parting != nil {
+		b.job = b.parting.end() // also of one that never ran
 	}
-	b.job.Close()
+	if b.job != nil {
+		if result.IsError && b.result.OutputHash != "" {
+			b.job.Ended(b.result, "", nil) // it ran, and there is no record of its end
+		}
+		b.job.Close()
+	}
 	ended <- result
 }
 
-// Result is for nobody: who wants to know asks list_commands.
+// Result of a command in the background is for nobody: who wants to know asks
+// list_commands.
 func (b *behindCall) Result(o *hooks.Outcome) (hooks.Result, error) {
+	if b.job == nil {
+		return b.commandCall.Result(o)
+	}
 	changed, _ := changedFiles(o, nil)
 	b.job.Ended(b.result, o.RecordID, changed)
 	return hooks.Result{}, nil
@@ -178,6 +192,9 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 	} else {
 		if chunk, err := c.tool.deps.Artifacts.For(c.call.Caller.Principal).ReadBytes(state.ArtifactID, 0, 0); err == nil {
 			result.Output, result.Truncated = chunk.Text, chunk.Next > 0
+		}
+		if c.parting != nil {
+			fmt.Fprintf(&b, "The command takes longer than %v, so it goes on without this call, for at most %v in all. Nothing has to be started again.\n", c.tool.deps.HandOver, c.timeout())
 		}
 		fmt.Fprintf(&b, "The command runs in the background as %s. list_commands and stop_command manage it, read_command_output with artifact_id: %q reads what it prints.\n", state.ID, state.ArtifactID)
 	}

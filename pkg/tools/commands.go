@@ -105,7 +105,7 @@ type listCommandsArgs struct {
 func listCommands(d *Deps) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "list_commands", Title: "List background commands", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description:  "List the commands that this session started with background: true: those that run, and the last that ended.",
+		Description:  "List the commands of this session in the background: those that run, and the last that ended.",
 		InputSchema:  input(nil, schema{}),
 		OutputSchema: output(open([]string{"commands"}, schema{"commands": list("In the order of their start.", jobSchema())})),
 	}
@@ -141,7 +141,7 @@ type stopCommandArgs struct {
 func stopCommand(d *Deps) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "stop_command", Title: "End a background command", Class: hooks.Governance, Idempotent: true,
-		Description: "End a command that this session started with background: true, with every process that it left: asked with SIGTERM, then killed. Answers when nothing is left of it.",
+		Description: "End a command of this session in the background, with every process that it left: asked with SIGTERM, then killed. Answers when nothing is left of it.",
 		InputSchema: input([]string{"command_id"}, schema{
 			"command_id": given("As execute_command or list_commands gave it."),
 		}),

@@ -67,6 +67,10 @@ type Deps struct {
 	Jobs     *command.Jobs
 	Continue func(ctx context.Context, call *hooks.Call, planned hooks.Planned) hooks.Result
 
+	// HandOver is after how long a command whose call is fragile goes on in the
+	// background; 0 is never.
+	HandOver time.Duration
+
 	// Confine is what holds commands.
 	Confine Confine
 

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,7 +42,8 @@ func executeCommand(d *Deps) hooks.Tool {
 		Description: "Run a command line in a shell, in the workspace root or in cwd. Needs a selected intent. Standard input is empty. " +
 			"A non-zero exit and a timeout are results, not errors. Long output comes as head and tail; read_command_output has the whole. " +
 			"No process of the command outlives the call, unless background is true: then the answer comes when it has started, list_commands and stop_command manage it, " +
-			"and it ends with the server, with its intent, or after a day.",
+			"and it ends with the server, with its intent, or after a day. Where a lost connection would end it, a command that takes longer than " +
+			fmt.Sprint(int(HandOverTime.Seconds())) + " seconds goes on in the background by itself: the answer then says running, and has its command_id.",
 		InputSchema: mutatingInput([]string{"command"}, schema{
 			"command":    schema{"type": "string", "minLength": 1, "maxLength": commandLimit, "description": "The line for the shell."},
 			"cwd":        place("The directory to run in, relative to the workspace root."),
@@ -119,6 +121,10 @@ type commandCall struct {
 	result  command.Result
 	box     *confined
 	job     *command.Job // of a command in the background that runs
+
+	parting  *parting      // of a command that may go to the background
+	listener *hooks.Call   // who hears of its progress, if not the call
+	answer   *hooks.Result // of a command that ended before its call had to leave
 }
 
 // Effects: the working directory stands among the files as a read, so that its
@@ -156,6 +162,9 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	}
 	if c.args.Background && c.job == nil {
 		return &startedCommand{c, dir}, nil
+	}
+	if c.handsOver() && c.parting == nil {
+		return &waitedCommand{c, dir}, nil
 	}
 	if c.box, err = c.confine(ctx); err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -203,18 +212,24 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	c := p.call
 	defer c.box.reach.Close() // of no effect the second time
 	d := c.tool.deps
-	progress := 0.0
+	progress, listener := 0.0, cmp.Or(c.listener, c.call)
 	spec := command.Spec{
 		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, OutputCap: d.OutputCap, Timeout: p.call.timeout(),
 		Env:   c.box.reach.Environment(command.FilterEnv(os.Environ(), d.KeepEnv...)),
 		Level: c.box.level, Box: c.box.reach.Box,
-		Progress: func(chunk string) { progress++; c.call.Progress(chunk, progress, 0) },
+		Progress: func(chunk string) { progress++; listener.Progress(chunk, progress, 0) },
 	}
 	if c.job != nil {
 		spec.Progress, spec.Started, ctx = nil, c.job.Started, c.job.Context()
 	}
+	if c.parting != nil {
+		spec.Started = c.parting.started
+	}
 	var err error
 	c.result, err = d.Runner.Run(ctx, spec)
+	if c.parting != nil {
+		c.job = c.parting.end()
+	}
 	if err != nil {
 		return nil, commandProblem(err)
 	}
@@ -293,6 +308,9 @@ func changedSchema() schema {
 }
 
 func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
+	if c.answer != nil {
+		return *c.answer, nil
+	}
 	if c.job != nil {
 		return c.startResult(o)
 	}

@@ -1,0 +1,126 @@
+package tools
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+)
+
+// HandOverTime is after how long a command in the foreground goes on in the
+// background, where its call is fragile: clients that give a call a minute are
+// the shortest to wait.
+const HandOverTime = 50 * time.Second
+
+// handsOver tells whether a command can go on without its call.
+func (c *commandCall) handsOver() bool {
+	d := c.tool.deps
+	return c.call.Fragile && !c.args.Background && d.HandOver > 0 && d.Jobs != nil && d.Continue != nil && owner(c.call) != ""
+}
+
+// waitedCommand is a command in the foreground that may come to be one in the
+// background. It runs as one of those does, in a call of its own behind this
+// one, which has the journal, the record and the result; this call waits for
+// the result, and leaves when that takes long.
+type waitedCommand struct {
+	call *commandCall
+	dir  *os.File
+}
+
+func (w *waitedCommand) Pending() *hooks.Pending { return nil }
+
+func (w *waitedCommand) Discard() error { return w.dir.Close() }
+
+func (w *waitedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
+	defer w.dir.Close()
+	c := w.call
+	c.parting = newParting(ctx)
+	behind := &behindCall{commandCall: *c}
+	behind.call, behind.listener = c.call.Detached(), c.call
+	began, ended := c.tool.deps.Clock(), make(chan hooks.Result, 1)
+	go behind.run(c.parting.ctx, ended)
+	patience := time.NewTimer(c.tool.deps.HandOver)
+	defer patience.Stop()
+	select {
+	case result := <-ended:
+		c.answer = &result
+		return &hooks.Outcome{Continued: true}, nil
+	case <-patience.C:
+	}
+	c.job = c.parting.leave(func() (*command.Job, error) { return c.openJob(began) })
+	if c.job == nil {
+		result := <-ended
+		c.answer = &result
+		return &hooks.Outcome{Continued: true}, nil
+	}
+	o := c.outcome(-1)
+	o.Started = true
+	return &hooks.Outcome{Command: o, Settlement: &runningJob{c.job}}, nil
+}
+
+// parting is between a command and the call that waits for it: they end
+// together, or the command goes on as a job.
+type parting struct {
+	ctx    context.Context // of the command
+	cancel context.CancelCauseFunc
+	with   func() bool // stops ending the command with the call
+
+	mu       sync.Mutex
+	ended    bool
+	running  bool
+	artifact string
+	job      *command.Job
+}
+
+func newParting(ctx context.Context) *parting {
+	p := new(parting)
+	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	p.with = context.AfterFunc(ctx, func() { p.cancel(context.Cause(ctx)) })
+	return p
+}
+
+// leave makes the command a job. It is nil where it stays with its call: it
+// has ended, the call has been cancelled, or there is no place in the
+// background.
+func (p *parting) leave(open func() (*command.Job, error)) *command.Job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return nil
+	}
+	job, err := open()
+	if err != nil {
+		return nil
+	}
+	if !p.with() {
+		job.Close()
+		return nil
+	}
+	context.AfterFunc(job.Context(), func() { p.cancel(context.Cause(job.Context())) })
+	p.job = job
+	if p.running {
+		job.Started(p.artifact)
+	}
+	return job
+}
+
+// started is command.Spec.Started.
+func (p *parting) started(artifact string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running, p.artifact = true, artifact
+	if p.job != nil {
+		p.job.Started(artifact)
+	}
+}
+
+// end says that the command has ended, and returns the job that it was then.
+func (p *parting) end() *command.Job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	return p.job
+}
