@@ -16,8 +16,8 @@ import (
 func cacheVariables() [][2]string {
 	return [][2]string{
 		{"GOCACHE", "go-build"}, {"GOPATH", "go"}, {"GOLANGCI_LINT_CACHE", "golangci-lint"}, {"STATICCHECK_CACHE", "staticcheck"},
-		{"npm_config_cache", "npm"}, {"YARN_CACHE_FOLDER", "yarn"}, {"BUN_INSTALL_CACHE_DIR", "bun"},
-		{"PIP_CACHE_DIR", "pip"}, {"UV_CACHE_DIR", "uv"}, {"PYTHONPYCACHEPREFIX", "python"}, {"MYPY_CACHE_DIR", "mypy"},
+		{"npm_config_cache", "npm"}, {"YARN_CACHE_FOLDER", "yarn"}, {"YARN_GLOBAL_FOLDER", "yarn-global"}, {"PNPM_HOME", "pnpm"}, {"BUN_INSTALL_CACHE_DIR", "bun"},
+		{"PIP_CACHE_DIR", "pip"}, {"UV_CACHE_DIR", "uv"}, {"POETRY_CACHE_DIR", "poetry"}, {"PIPENV_CACHE_DIR", "pipenv"}, {"WORKON_HOME", "virtualenvs"}, {"COMPOSER_CACHE_DIR", "composer"}, {"PYTHONPYCACHEPREFIX", "python"}, {"MYPY_CACHE_DIR", "mypy"},
 		{"RUFF_CACHE_DIR", "ruff"}, {"COVERAGE_FILE", "coverage/data"},
 		{"CARGO_HOME", "cargo"}, {"GRADLE_USER_HOME", "gradle"}, {"CCACHE_DIR", "ccache"}, {"SCCACHE_DIR", "sccache"},
 	}

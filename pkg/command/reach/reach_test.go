@@ -385,7 +385,7 @@ func TestEnvironment(t *testing.T) {
 	must(t, err)
 	env := r.Environment(environ)
 	cache := filepath.Join(home, ".cache", "orchestra-mcp", "build")
-	for name, want := range map[string]string{"GOCACHE": cache, "npm_config_cache": cache, "PIP_CACHE_DIR": cache, "CARGO_HOME": cache,
+	for name, want := range map[string]string{"GOCACHE": cache, "npm_config_cache": cache, "PIP_CACHE_DIR": cache, "CARGO_HOME": cache, "PNPM_HOME": cache, "POETRY_CACHE_DIR": cache, "WORKON_HOME": cache, "COMPOSER_CACHE_DIR": cache,
 		"GOMODCACHE": cache, "GOPROXY": "file://" + home + "/go/pkg/mod/cache/download,https://proxy.example,direct", "PATH": path, "MAVEN_ARGS": "-q -D", "TMPDIR": r.Box.Temp} {
 		var values []string
 		for _, entry := range env {
