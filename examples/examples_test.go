@@ -17,6 +17,10 @@ const intents = `active_intents:
   - {id: INT-001, name: Try it, status: IN_PROGRESS, owned_scope: ["src/**"]}
 `
 
+const config = `rules:
+  - {name: short, when: 'effect.after.size() > 300', action: refuse, message: "Keep it short."}
+`
+
 // serve builds an example and connects a client to it.
 func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 	t.Helper()
@@ -25,7 +29,7 @@ func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	dir := t.TempDir()
-	for name, content := range map[string]string{".orchestration/active_intents.yaml": intents, "src/a.txt": "one\n"} {
+	for name, content := range map[string]string{".orchestration/active_intents.yaml": intents, "src/a.txt": "one\n", ".orchestration/config.yaml": config} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -79,6 +83,19 @@ func TestCustomHook(t *testing.T) {
 	}
 }
 
+// What the examples govern is what the operator declared, the settings among it.
+func TestExamplesKeepTheOperatorsSettings(t *testing.T) {
+	s, dir := serve(t, "custom-hook")
+	selected, _ := call(t, s, "select_active_intent", map[string]any{"intent_id": "INT-001"})
+	args := map[string]any{"session": selected["session"], "path": "src/a.txt", "content": strings.Repeat("long\n", 100)}
+	if object, refused := call(t, s, "write_to_file", args); !refused || object["error_type"] != "RULE_VIOLATION" {
+		t.Errorf("a rule of the operator's settings does not hold: %v", object)
+	}
+	if got, _ := os.ReadFile(filepath.Join(dir, "src/a.txt")); string(got) != "one\n" {
+		t.Errorf("file is %q", got)
+	}
+}
+
 func TestEmbedded(t *testing.T) {
 	s, dir := serve(t, "embedded")
 	args := map[string]any{"path": "src/a.txt", "stamp": "stamped"}
@@ -97,6 +114,13 @@ func TestEmbedded(t *testing.T) {
 	ledger, _ := os.ReadFile(filepath.Join(dir, ".orchestration/agent_trace.jsonl"))
 	if !strings.Contains(string(ledger), `"call":"stamp_file"`) {
 		t.Errorf("no record:\n%s", ledger)
+	}
+	told, refused := call(t, s, "notify", map[string]any{"session": selected["session"], "text": "done"})
+	if refused {
+		t.Errorf("%v", told)
+	}
+	if ledger, _ := os.ReadFile(filepath.Join(dir, ".orchestration/agent_trace.jsonl")); !strings.Contains(string(ledger), `"call":"notify"`) {
+		t.Errorf("a tool that touches no files has no record:\n%s", ledger)
 	}
 	args["path"] = "README.md"
 	if object, refused := call(t, s, "stamp_file", args); !refused || object["error_type"] != "SCOPE_VIOLATION" {

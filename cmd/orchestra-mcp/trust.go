@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -98,7 +99,7 @@ func (a *app) trustables(dir string) (found []trustable, trusted bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	if lines := waiting(loaded); len(lines) > 0 {
+	if lines := server.Withheld(loaded); len(lines) > 0 {
 		found = append(found, trustable{loaded.WorkspaceHash, lines})
 	}
 	trusted = loaded.WorkspaceTrusted
@@ -136,24 +137,7 @@ func (a *app) trustables(dir string) (found []trustable, trusted bool, err error
 
 // trusts asks the operator's list about contents of a workspace. A list that cannot be read trusts nothing.
 func (a *app) trusts(dir string) func(hash string) bool {
-	list := settings.TrustList{UserDir: settings.UserDir(a.environ())}
-	return func(hash string) bool {
-		if list.UserDir == "" {
-			return false
-		}
-		trusted, err := list.Trusted(dir, hash)
-		return trusted && err == nil
-	}
-}
-
-// waiting lists the settings that wait for trust.
-func waiting(loaded settings.Loaded) (lines []string) {
-	for _, w := range loaded.Withheld {
-		if w.NeedsTrust {
-			lines = append(lines, fmt.Sprintf("%s: %s = %s (%s)", w.Origin, w.Key, w.Value, w.Reason))
-		}
-	}
-	return lines
+	return server.Trusted(settings.UserDir(a.environ()), dir)
 }
 
 // confirm asks for a yes; anything else, and no answer, is a no.

@@ -17,7 +17,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
-	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 func main() {
@@ -32,7 +31,11 @@ func main() {
 }
 
 func run(dir string) error {
-	srv, err := server.New(server.Options{Dir: dir, Settings: settings.Defaults()})
+	options, err := server.OperatorOptions(dir) // what the operator declared, not the defaults
+	if err != nil {
+		return err
+	}
+	srv, err := server.New(options)
 	if err != nil {
 		return err
 	}

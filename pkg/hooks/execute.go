@@ -195,12 +195,24 @@ func (unwritten) Abort(back func() error) error { return back() }
 // happened: a caller that goes away now must not keep it out of the ledger.
 func (e *Engine) record(ctx context.Context, call *Call, outcome *Outcome, entry Inflight) error {
 	if len(outcome.Changed()) == 0 && outcome.Command == nil && outcome.Record == nil {
-		return nil
+		if !call.actsElsewhere() {
+			return nil
+		}
+		outcome.Record = &Note{Kind: noteMutation, Detail: map[string]any{"touches": "no files of the workspace"}}
 	}
 	e.classify(ctx, call, outcome)
 	id, err := entry.Record(context.WithoutCancel(ctx), outcome)
 	outcome.RecordID = id
 	return err
+}
+
+// noteMutation is the kind of the record of a destructive call that touches no files.
+const noteMutation = "mutation"
+
+// actsElsewhere: the call is destructive, and says of no file or command what it does. Nobody would know of it without a
+// record.
+func (c *Call) actsElsewhere() bool {
+	return c.Class == Destructive && c.Effects.Command == nil && !slices.ContainsFunc(c.Effects.Files, (*FileEffect).Mutates)
 }
 
 // takeBack undoes a change that the ledger did not take.

@@ -11,9 +11,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
 
-// Do runs a call without a transport.
-func (s *Server) Do(ctx context.Context, r hooks.Request) hooks.Result { return s.engine.Do(ctx, r) }
-
 // TakeTime lets changes be judged for as long as a busy machine needs.
 func (s *Server) TakeTime() {
 	limits := mutation.DefaultLimits()

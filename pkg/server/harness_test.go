@@ -323,7 +323,9 @@ func (b *bench) fits(tool string, structured []byte) {
 	if b.outputs == nil {
 		b.outputs, b.tools = map[string]*jsonschema.Schema{}, advicetest.Tools{}
 		for _, spec := range b.server.Specs() {
-			b.outputs[spec.Name] = compileSchema(b.t, spec.OutputSchema)
+			if len(spec.OutputSchema) > 0 {
+				b.outputs[spec.Name] = compileSchema(b.t, spec.OutputSchema)
+			}
 			if err := b.tools.Add(spec.Name, spec.InputSchema); err != nil {
 				b.t.Fatal(err)
 			}

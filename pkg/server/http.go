@@ -54,10 +54,9 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, o HTTPOpt
 	if err != nil {
 		return err
 	}
-	transport := "http"
+	s.presence.transport, s.presence.address = "http", listener.Addr().String()
 	if o.SSE {
-		transport = "sse"
+		s.presence.transport = "sse"
 	}
-	s.appear(transport, listener.Addr().String())
 	return handler.Serve(ctx, listener)
 }

@@ -8,15 +8,20 @@ import (
 
 // presenceOf is the mark by which `status` finds this process.
 type presenceOf struct {
-	id    string
+	id, transport, address string
+
 	once  sync.Once
 	ready sync.WaitGroup
 	mark  *presence.Mark
 }
 
-// appear marks this process as one that serves a client, in the background: it holds no answer up. In a workspace that
-// is not initialised there is no place for a mark.
-func (s *Server) appear(transport, address string) {
+// appear marks this process as one that serves a client. It does so in the background at the first call of a tool: it
+// holds no answer up, and a server that nobody calls makes nothing. In a workspace that is not initialised there is no
+// place for a mark.
+func (s *Server) appear() {
+	if s.presence.transport == "" {
+		return // nobody is served
+	}
 	s.presence.once.Do(func() {
 		s.presence.ready.Go(func() {
 			state, err := s.workspace.State()
@@ -25,7 +30,7 @@ func (s *Server) appear(transport, address string) {
 			}
 			defer state.Close()
 			s.presence.mark, err = presence.Register(state, presence.Server{
-				ID: s.presence.id, Transport: transport, Address: address, Version: s.options.Version, StartedAt: s.options.Clock().UTC(),
+				ID: s.presence.id, Transport: s.presence.transport, Address: s.presence.address, Version: s.options.Version, StartedAt: s.options.Clock().UTC(),
 			})
 			if err == nil && s.options.UserDir != "" {
 				err = presence.Remember(s.options.UserDir, s.workspace.Dir())

@@ -60,6 +60,7 @@ type arrivals Server
 // Arrive implements mcpbridge.ToolHandler.
 func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbridge.Result {
 	s := (*Server)(a)
+	s.appear()
 	spec, _ := s.engine.Spec(call.Tool)
 	common := hooks.CommonOf(call.Arguments)
 	turn := s.sessions.Arrive(s.callerOf(call), session.Call{

@@ -280,8 +280,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	first := func() { s.appear("stdio", ""); s.settleLeft() }
-	return b.ServeStdio(ctx, in, answering{out, first}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
+	s.presence.transport = "stdio"
+	return b.ServeStdio(ctx, in, answering{out, s.settleLeft}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
 }
 
 // jobsTime bounds what the end of a server waits for commands in the

@@ -29,6 +29,10 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 		}
 		return r
 	}
+	if r := look(); len(r.Servers) > 0 {
+		t.Errorf("a server that nobody called has made a mark: %+v", r.Servers)
+	}
+	b.ok("list_intents", nil)
 	b.eventually("the mark of the server", func() bool { return len(look().Servers) == 1 })
 	if r := look(); r.Servers[0].Transport != "stdio" || len(r.Agents) > 0 || !r.Initialized {
 		t.Errorf("%+v", r)

@@ -1,0 +1,91 @@
+package mcpbridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// These are a tool of mcp-go and what runs it, as programs have them that were written before they were governed.
+type (
+	ForeignTool    = mcp.Tool
+	ForeignRequest = mcp.CallToolRequest
+	ForeignResult  = mcp.CallToolResult
+	ForeignHandler = func(ctx context.Context, request ForeignRequest) (*ForeignResult, error)
+)
+
+// DefinitionOf reads a tool of mcp-go.
+func DefinitionOf(t ForeignTool) (Tool, error) {
+	encoded, err := json.Marshal(t)
+	if err != nil {
+		return Tool{}, fmt.Errorf("the tool %q: %w", t.Name, err)
+	}
+	var read struct {
+		InputSchema  json.RawMessage `json:"inputSchema"`
+		OutputSchema json.RawMessage `json:"outputSchema"`
+	}
+	if err := json.Unmarshal(encoded, &read); err != nil {
+		return Tool{}, fmt.Errorf("the tool %q: %w", t.Name, err)
+	}
+	is := func(hint *bool) bool { return hint != nil && *hint }
+	title := t.Title
+	if title == "" {
+		title = t.Annotations.Title
+	}
+	return Tool{
+		Name: t.Name, Title: title, Description: t.Description, InputSchema: read.InputSchema, OutputSchema: read.OutputSchema,
+		ReadOnly: is(t.Annotations.ReadOnlyHint), Idempotent: is(t.Annotations.IdempotentHint), OpenWorld: is(t.Annotations.OpenWorldHint),
+	}, nil
+}
+
+// CallForeign runs a handler. Images of its answer become content; blocks of other kinds are left out, and said.
+func CallForeign(ctx context.Context, handle ForeignHandler, name string, arguments json.RawMessage) (Result, error) {
+	var request mcp.CallToolRequest
+	request.Method = "tools/call"
+	request.Params.Name, request.Params.RawArguments = name, arguments
+	var decoded map[string]any
+	if err := json.Unmarshal(arguments, &decoded); err != nil {
+		return Result{}, err
+	}
+	request.Params.Arguments = decoded
+	answer, err := handle(ctx, request)
+	if err != nil {
+		return Result{}, err
+	}
+	if answer == nil {
+		return Result{}, fmt.Errorf("the handler of %s gave no answer", name)
+	}
+	result := Result{IsError: answer.IsError}
+	var texts []string
+	for _, block := range answer.Content {
+		switch block := block.(type) {
+		case mcp.TextContent:
+			texts = append(texts, block.Text)
+		case mcp.ImageContent:
+			result.Content = append(result.Content, ImageContent(block.Data, block.MIMEType))
+		default:
+			texts = append(texts, fmt.Sprintf("[a block of kind %T is not passed on]", block))
+		}
+	}
+	result.Text = strings.Join(texts, "\n")
+	if answer.StructuredContent != nil {
+		result.Structured, err = json.Marshal(answer.StructuredContent)
+	}
+	return result, err
+}
+
+// Image is an image block.
+type Image struct{ MIMEType, Data string }
+
+// Images are the image blocks of a result; Data is base64.
+func (r Result) Images() (images []Image) {
+	for _, c := range r.Content {
+		if c.kind == contentImage {
+			images = append(images, Image{c.mimeType, c.data})
+		}
+	}
+	return images
+}

@@ -1,0 +1,156 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+)
+
+// foreign is a tool of mcp-go.
+func foreign(name, properties string) mcpbridge.ForeignTool {
+	return mcpbridge.ForeignTool{Name: name, Description: "d", RawInputSchema: json.RawMessage(`{"type":"object","properties":` + properties + `}`)}
+}
+
+// A handler that stood before works under the gate: out of its intent or scope it does not run, and what it did to the
+// files that it names is in the ledger, also where it failed in the middle.
+func TestForeignHandlerIsGoverned(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir)
+	ran := 0
+	err := b.server.AddHandler(server.Handler{
+		Tool: foreign("touch", `{"file":{"type":"string"},"text":{"type":"string"},"fail":{"type":"boolean"}}`),
+		Handle: func(_ context.Context, r mcpbridge.ForeignRequest) (*mcpbridge.ForeignResult, error) {
+			ran++
+			if _, passed := r.GetArguments()["session"]; passed {
+				t.Error("the handler sees the session")
+			}
+			text := r.GetString("text", "")
+			if text != "" {
+				write(t, dir, r.GetString("file", ""), text)
+			}
+			if r.GetBool("fail", false) {
+				return nil, errors.New("no more")
+			}
+			return &mcpbridge.ForeignResult{StructuredContent: args{"touched": true}}, nil
+		},
+		Touches: func(arguments map[string]any) []string { return []string{arguments["file"].(string)} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.server.AddHandler(server.Handler{Tool: foreign("touch", "{}")}); err == nil {
+		t.Error("a name was taken twice")
+	}
+	b.connect()
+	b.refused("MISSING_OR_INVALID_INTENT", "touch", args{"file": "src/a.txt", "text": "x\n"})
+	s := b.selects("INT-001")
+	b.refused("SCOPE_VIOLATION", "touch", args{"session": s, "file": "docs/other.md", "text": "x\n"})
+	b.refused("PROTECTED_PATH", "touch", args{"session": s, "file": ".git/config", "text": "x\n"})
+	b.refused("INVALID_ARGUMENTS", "touch", args{"session": s, "file": "src/a.txt", "texts": "x\n"})
+	b.refused("INVALID_ARGUMENTS", "touch", args{"session": s, "file": "src/a.txt", "fail": true})
+	if ran != 1 {
+		t.Errorf("the handler ran %d times, once was right", ran)
+	}
+	call := func(a args) string {
+		t.Helper()
+		a["session"] = s
+		r, err := b.client.CallTool(t.Context(), &gosdk.CallToolParams{Name: "touch", Arguments: a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := json.Marshal([]any{r.Content, r.StructuredContent})
+		return string(text)
+	}
+	if text := call(args{"file": "src/a.txt", "text": "new\n"}); !strings.Contains(text, "touched") {
+		t.Error(text)
+	}
+	b.wantRecord(`"call":"touch"`, `"path":"src/a.txt"`, `"op":"modified"`)
+	call(args{"file": "src/b.txt", "text": "new\n"})
+	b.wantRecord(`"call":"touch"`, `"path":"src/b.txt"`, `"op":"created"`)
+	if text := call(args{"file": "src/c.txt", "text": "new\n", "fail": true}); !strings.Contains(text, "no more") {
+		t.Error(text)
+	}
+	b.wantRecord(`"call":"touch"`, `"path":"src/c.txt"`, `"op":"created"`)
+}
+
+// A tool that touches no files is recorded all the same: nobody would know of it otherwise. A safe one is not.
+func TestToolWithoutFilesIsRecorded(t *testing.T) {
+	b := start(t, newWorkspace(t))
+	for name, class := range map[string]hooks.Class{"deploy": "", "look": hooks.Safe} {
+		err := b.server.AddHandler(server.Handler{
+			Tool: foreign(name, "{}"), Class: class,
+			Handle: func(context.Context, mcpbridge.ForeignRequest) (*mcpbridge.ForeignResult, error) {
+				return &mcpbridge.ForeignResult{}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.connect()
+	s := b.selects("INT-001")
+	for _, name := range []string{"deploy", "look"} {
+		if _, err := b.client.CallTool(t.Context(), &gosdk.CallToolParams{Name: name, Arguments: args{"session": s}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.wantRecord(`"call":"deploy"`, `"kind":"mutation"`, `"intent_id":"INT-001"`, "touches")
+	for _, line := range b.ledgerLines() {
+		if strings.Contains(line, `"call":"look"`) {
+			t.Errorf("a safe call was recorded: %s", line)
+		}
+	}
+}
+
+// Do goes the way of a client's call, and a file tool is a function of the file's text.
+func TestEmbedderCallsAndFileTools(t *testing.T) {
+	dir := newWorkspace(t)
+	b := start(t, dir)
+	spec := hooks.Spec{Name: "upper", InputSchema: json.RawMessage(`{"required":["word"],"properties":{"word":{"type":"string"}}}`)}
+	err := server.AddFileTool(b.server, spec, func(before string, a struct{ Word string }) (string, error) {
+		if !strings.Contains(before, a.Word) {
+			return "", errors.New("the file does not have the word")
+		}
+		return strings.ReplaceAll(before, a.Word, strings.ToUpper(a.Word)), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.connect()
+	do := func(tool string, a args) (object map[string]any, code string) {
+		t.Helper()
+		raw, _ := json.Marshal(a)
+		r := b.server.Do(t.Context(), hooks.Request{Tool: tool, Arguments: raw})
+		if err := json.Unmarshal(r.Structured, &object); err != nil {
+			t.Fatal(err)
+		}
+		code, _ = object["error_type"].(string)
+		return object, code
+	}
+	selected, _ := do("select_active_intent", args{"intent_id": "INT-001"})
+	a := args{"session": selected["session"], "path": "src/a.txt", "word": "two"}
+	for word, want := range map[string]string{"nowhere": "INVALID_ARGUMENTS", "two": ""} {
+		a["word"] = word
+		if object, code := do("upper", a); code != want {
+			t.Errorf("%s: %v", word, object)
+		}
+	}
+	if got, _ := os.ReadFile(filepath.Join(dir, "src/a.txt")); string(got) != "one\nTWO\nthree\n" {
+		t.Errorf("%q", got)
+	}
+	a["path"], a["word"] = "docs/other.md", "Other"
+	if object, code := do("upper", a); code != "SCOPE_VIOLATION" {
+		t.Errorf("%v", object)
+	}
+	b.wantRecord(`"call":"upper"`, `"path":"src/a.txt"`)
+}
