@@ -20,6 +20,8 @@ func IsPlaceholder(description string) bool {
 const gitIgnoreText = `# Written by orchestra-mcp. Both directories belong to this machine, not to the repository.
 /state/
 /cache/
+# Made from the ledger by servers: two branches that had it would conflict at each merge.
+/intent_map.md
 `
 
 const ignoreText = `# Rules over intents and paths, one a line. They hold whatever an intent's scope says.
