@@ -60,3 +60,32 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 	}
 	b.verify()
 }
+
+// Where git keeps the ledger, git commands of agents stop at it: committing first does not help, and the result says what does.
+func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".orchestration/.gitignore", "/state/\n/cache/\n/intent_map.md\n")
+	git(t, dir, "config", "user.name", "U")
+	git(t, dir, "config", "user.email", "u@example.org")
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	run := func(line string) reply { return b.ok("execute_command", args{"session": s, "command": line}) }
+	const said = "ask the user to commit .orchestration and to run this git command"
+	if r := run("echo x > src/a.txt; git merge nowhere; git switch nowhere"); strings.Contains(r.Text, said) {
+		t.Errorf("git failed for another reason: %s", r.Text)
+	}
+	for _, branch := range []string{"one", "two"} {
+		run("echo " + branch + " > src/a.txt")
+		git(t, dir, "add", "-A")
+		git(t, dir, "commit", "-qm", branch)
+		git(t, dir, "branch", branch)
+	}
+	git(t, dir, "branch", "side", strings.TrimSpace(git(t, dir, "commit-tree", "-p", "one", "-m", "side", "two^{tree}")))
+	run("true") // its record is not committed
+	for _, line := range []string{"git switch one", "git checkout -q one", "git rebase side", "git stash", "git commit -qam three && git rebase side"} {
+		if r := run(line); r.Object["exit_code"] == float64(0) || !strings.Contains(r.Text, said) {
+			t.Errorf("%s: %s", line, r.Text)
+		}
+		git(t, dir, "restore", "src")
+	}
+}

@@ -1,12 +1,16 @@
 package tools
 
 import (
+	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
@@ -131,4 +135,21 @@ func gitSchema() schema {
 		"before": text("What it said, or its hash; missing where there was nothing."),
 		"after":  text("What it says now, likewise."),
 	})
+}
+
+// stoppedGit is what git says where it would write over the ledger, or tried.
+var stoppedGit = regexp.MustCompile(`(?i)unstaged changes|your local changes\b.* would be overwritten|unable to (?:unlink old|create file) '?\.orchestration/`)
+
+// ledgerInTheWay says why git did not go to another commit, and that to commit
+// and try again does not help: the commit adds a record too.
+func (c *commandCall) ledgerInTheWay(ctx context.Context) []string {
+	if !runsGit(c.effect.Reading) || !stoppedGit.MatchString(c.result.Output) {
+		return nil
+	}
+	tracked, err := gitread.Repository{Dir: c.tool.deps.Workspace.Dir()}.Ask(ctx, "ls-files", "--cached", "--", orchdir.Name+"/agent_trace.jsonl", orchdir.Name+"/trace")
+	if err != nil || tracked == "" {
+		return nil
+	}
+	return []string{"Git keeps the ledger, to which each command adds a record, and which no command can write: git switch, rebase, merge, pull and stash stop at it. " +
+		"Do not commit and try again: ask the user to commit .orchestration and to run this git command. What git left half done in the scope comes back by git restore."}
 }
