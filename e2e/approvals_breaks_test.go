@@ -148,6 +148,12 @@ func TestClientGoesWhileAsked(t *testing.T) {
 				if r, err := end(); err == nil && !r.IsError {
 					t.Errorf("the call was carried out: %s", r.text())
 				}
+				if client == "typescript1/http" && name == "killed" {
+					// Its stream may be resumed: the call waits on, and the operator's yes is about it.
+					w.commands("approvals", "approve", "--yes", w.pending(w.inbox(), 1)[0].ID)
+					eventually(t, "the call goes on", func() bool { return w.content("docs/gone") == "done\n" })
+					return
+				}
 				if !strings.HasSuffix(client, "modern") {
 					eventually(t, "the call ends", func() bool { return len(w.records(`"CANCELLED"`)) == 1 })
 				}

@@ -174,7 +174,11 @@ func sweep(dir *os.Root) {
 // Remember notes a workspace for its user.
 func Remember(userDir, workspace string) error {
 	sum := sha256.Sum256([]byte(workspace))
-	return privatefile.Create(filepath.Join(userDir, workspacesDir, hex.EncodeToString(sum[:8])), workspace+"\n")
+	name := filepath.Join(userDir, workspacesDir, hex.EncodeToString(sum[:8]))
+	if _, err := os.Lstat(name); err == nil {
+		return nil
+	}
+	return privatefile.Create(name, workspace+"\n")
 }
 
 // Workspaces lists the workspaces that were noted and that are still there, by path. One that is gone is forgotten.

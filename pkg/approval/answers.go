@@ -229,6 +229,12 @@ func (s *Store) Use(a Answer) (bool, error) {
 	return s.spend(a.ID, a.ExpiresAt)
 }
 
+// Close marks an answer as used, and leaves it to be read: what it approved was done for whoever waits for it.
+func (s *Store) Close(a Answer) error {
+	_, err := s.marks.set(a.ID, a.ExpiresAt.Add(2*Lifetime))
+	return wrap(err)
+}
+
 // Void takes back a request with its answer, if it has one: neither can be used from then on.
 func (s *Store) Void(id string) error {
 	r, err := s.Get(id)

@@ -42,12 +42,10 @@ func (s *Server) CarryOut(ctx context.Context, r approval.Request) (text string,
 	if err := json.Unmarshal(result.Structured, &done); err != nil {
 		return "", err
 	}
-	answer, err := s.asks.Store.AnswerOf(r.ID)
-	if err == nil {
-		_, err = s.asks.Store.Use(answer)
-	}
-	if err != nil {
-		s.log.Info().Err(err).Str("approval", r.ID).Msg("the answer was used by the call that waited for it")
+	if answer, err := s.asks.Store.AnswerOf(r.ID); err == nil { // else the call that waited has used it
+		if err := s.asks.Store.Close(answer); err != nil {
+			return "", err
+		}
 	}
 	return fmt.Sprintf("%s owns %v now.", done.IntentID, done.OwnedScope), nil
 }

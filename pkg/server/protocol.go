@@ -60,7 +60,6 @@ type arrivals Server
 // Arrive implements mcpbridge.ToolHandler.
 func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbridge.Result {
 	s := (*Server)(a)
-	s.appear()
 	spec, _ := s.engine.Spec(call.Tool)
 	common := hooks.CommonOf(call.Arguments)
 	turn := s.sessions.Arrive(s.callerOf(call), session.Call{
@@ -68,6 +67,7 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 	})
 	return func(ctx context.Context) mcpbridge.Result {
 		defer turn.Done()
+		s.appear()
 		if !turn.Ready() && call.Behind != nil {
 			call.Behind(func() { _ = turn.Wait(ctx) }) // which says it again below
 		}

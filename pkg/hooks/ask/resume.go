@@ -67,7 +67,7 @@ func (q *question) await(ctx context.Context) (approval.Answer, error) {
 func (s *Service) unknown(id string) *refusal.Refusal {
 	text := fmt.Sprintf("There is no pending request %q; it may have expired.", printable.Clip(id, 100))
 	if s.Store.Spent(id) {
-		text = fmt.Sprintf("The answer to %s was used already, or taken back; each lets one call pass.", id)
+		text = fmt.Sprintf("The answer to %s was used already, or taken back; each lets one call pass, and a change of the intents that was approved has been made.", id)
 	}
 	return refusal.New(refusal.FileNotFound, text).WithHint(refusal.HintAskUser).
 		Suggest("Make the call again that asked for the approval.")
