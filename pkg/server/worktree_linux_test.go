@@ -80,6 +80,11 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 		git(t, dir, "commit", "-qm", branch)
 		git(t, dir, "branch", branch)
 	}
+	git(t, dir, "switch", "-q", "one")
+	if r := run("git switch two"); r.Object["exit_code"] != float64(0) || !strings.Contains(r.Text, "ask the user to run orchestra-mcp ledger restore") {
+		t.Errorf("git went on without the ledger: %s", r.Text)
+	}
+	git(t, dir, "checkout", "-q", "-f", "two")
 	git(t, dir, "branch", "side", strings.TrimSpace(git(t, dir, "commit-tree", "-p", "one", "-m", "side", "two^{tree}")))
 	run("true") // its record is not committed
 	for _, line := range []string{"git switch one", "git checkout -q one", "git rebase side", "git stash", "git commit -qam three && git rebase side"} {

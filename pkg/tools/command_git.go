@@ -141,7 +141,9 @@ func gitSchema() schema {
 var stoppedGit = regexp.MustCompile(`(?i)unstaged changes|your local changes\b.* would be overwritten|unable to (?:unlink old|create file) '?\.orchestration/`)
 
 // ledgerInTheWay says why git did not go to another commit, and that to commit
-// and try again does not help: the commit adds a record too.
+// and try again does not help: the commit adds a record too. A switch that git
+// calls good went on without the ledger: what is committed next would take
+// records out of it.
 func (c *commandCall) ledgerInTheWay(ctx context.Context) []string {
 	if !runsGit(c.effect.Reading) || !stoppedGit.MatchString(c.result.Output) {
 		return nil
@@ -149,6 +151,10 @@ func (c *commandCall) ledgerInTheWay(ctx context.Context) []string {
 	tracked, err := gitread.Repository{Dir: c.tool.deps.Workspace.Dir()}.Ask(ctx, "ls-files", "--cached", "--", orchdir.Name+"/agent_trace.jsonl", orchdir.Name+"/trace")
 	if err != nil || tracked == "" {
 		return nil
+	}
+	if c.result.ExitCode == 0 {
+		return []string{"Git keeps the ledger, which no command can write: where git went to another commit, the ledger stayed as it was, and may lack records of that commit. " +
+			"Before you commit, ask the user to run orchestra-mcp ledger restore."}
 	}
 	return []string{"Git keeps the ledger, to which each command adds a record, and which no command can write: git switch, rebase, merge, pull and stash stop at it. " +
 		"Do not commit and try again: ask the user to commit .orchestration and to run this git command. What git left half done in the scope comes back by git restore."}

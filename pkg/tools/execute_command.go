@@ -246,8 +246,8 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	p.watch.finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
 	if r.ExitCode != 0 {
 		c.denied = c.denials(r.ExitCode, r.Output)
-		outcome.Warnings = append(outcome.Warnings, c.ledgerInTheWay(ctx)...)
 	}
+	outcome.Warnings = append(outcome.Warnings, c.ledgerInTheWay(ctx)...)
 	if err := <-closed; err != nil {
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
 	}
