@@ -10,6 +10,7 @@ type key struct {
 	order order
 	// choices are the values of a Choice.
 	choices []Choice
+	limits  limits
 	// check refuses a value of the right type.
 	check func(value any) error
 	// example shows an entry of a list, in YAML.
@@ -33,9 +34,9 @@ func governanceKeys() []key {
 		{name: "write.blind", choices: []Choice{Refuse, Allow}, order: rising(Allow, Refuse),
 			field: func(s *Settings) any { return &s.Write.Blind },
 			doc:   "What happens to a write_to_file over a file of which the session has not seen all lines and gives no hash."},
-		{name: "diff.threshold", order: moreIsStricter(), check: between(0.5, 1),
+		{name: "diff.threshold", order: moreIsStricter(), limits: between(0.5, 1),
 			field: func(s *Settings) any { return &s.Diff.Threshold },
-			doc:   "How similar the text must be that a diff finds when it does not match exactly, from 0.5 to 1. 1 is exact matching only."},
+			doc:   "How similar the text must be that a diff finds when it does not match exactly. 1 is exact matching only."},
 		{name: "mutation_class", choices: []Choice{Record, Warn, Enforce}, order: rising(Record, Warn, Enforce),
 			field: func(s *Settings) any { return &s.MutationClass },
 			doc:   "What happens to a change that is declared a refactor and cannot be proven one. It is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."},
@@ -65,12 +66,12 @@ func approvalKeys() []key {
 		{name: "approvals.select_intent", choices: []Choice{Never, Ask}, order: rising(Never, Ask),
 			field: func(s *Settings) any { return &s.Approvals.SelectIntent },
 			doc:   "Whether the operator is asked when an agent selects an intent."},
-		{name: "approvals.wait", order: neutral(), check: durationBetween("0s", "1h"),
+		{name: "approvals.wait", order: neutral(), limits: durationBetween("0s", "1h"),
 			field: func(s *Settings) any { return &s.Approvals.Wait },
-			doc:   "How long a call waits for the operator's answer before it returns APPROVAL_REQUIRED, at most 1h."},
-		{name: "approvals.lifetime", order: lessIsStricter(), check: durationBetween("1s", "168h"),
+			doc:   "How long a call waits for the operator's answer before it returns APPROVAL_REQUIRED."},
+		{name: "approvals.lifetime", order: lessIsStricter(), limits: durationBetween("1s", "168h"),
 			field: func(s *Settings) any { return &s.Approvals.Lifetime },
-			doc:   "How long an approval for one call can be used after it was given, at most 168h."},
+			doc:   "How long an approval for one call can be used after it was given."},
 	}
 }
 
@@ -128,19 +129,19 @@ func commandPolicyKeys() []key {
 
 func commandLimitKeys() []key {
 	return []key{
-		{name: "commands.timeout", order: lessIsStricter(), check: durationBetween("1s", "24h"),
+		{name: "commands.timeout", order: lessIsStricter(), limits: durationBetween("1s", "24h"),
 			field: func(s *Settings) any { return &s.Commands.Timeout },
 			doc:   "When a command ends for which the agent gives no timeout."},
-		{name: "commands.max_timeout", order: lessIsStricter(), check: durationBetween("1s", "24h"),
+		{name: "commands.max_timeout", order: lessIsStricter(), limits: durationBetween("1s", "24h"),
 			field: func(s *Settings) any { return &s.Commands.MaxTimeout },
-			doc:   "The longest timeout that an agent can ask for, at most 24h."},
-		{name: "commands.output_cap", order: lessIsStricter(), check: sizeBetween(64<<10, 16<<30),
+			doc:   "The longest timeout that an agent can ask for."},
+		{name: "commands.output_cap", order: lessIsStricter(), limits: sizeBetween(64<<10, 16<<30),
 			field: func(s *Settings) any { return &s.Commands.OutputCap },
 			doc:   "How much of one command's output is kept for read_command_output."},
-		{name: "commands.output_total", order: lessIsStricter(), check: sizeBetween(1<<20, 1<<40),
+		{name: "commands.output_total", order: lessIsStricter(), limits: sizeBetween(1<<20, 1<<40),
 			field: func(s *Settings) any { return &s.Commands.OutputTotal },
 			doc:   "How much output is kept in all; the oldest goes first."},
-		{name: "commands.max_processes", order: lessIsStricter(), check: atLeastOne,
+		{name: "commands.max_processes", order: lessIsStricter(), limits: atLeastOne(),
 			field: func(s *Settings) any { return &s.Commands.MaxProcesses },
 			doc:   "How many processes one command can have at a time. Where the kernel counts them, threads count too."},
 	}
@@ -154,7 +155,7 @@ func recordKeys() []key {
 		{name: "ledger.layout", choices: []Choice{Single, Sessions}, order: neutral(),
 			field: func(s *Settings) any { return &s.Ledger.Layout },
 			doc:   "One ledger file, or one a session, which never conflict in git."},
-		{name: "ledger.segment_size", order: neutral(), check: sizeBetween(1<<20, 256<<20),
+		{name: "ledger.segment_size", order: neutral(), limits: sizeBetween(1<<20, 256<<20),
 			field: func(s *Settings) any { return &s.Ledger.SegmentSize },
 			doc:   "The length from which on the lines of a ledger file, but for the last eighth of it, are moved into compressed files in .orchestration/archive/."},
 		{name: "ledger.record_reads", order: trueIsStricter(),
@@ -163,10 +164,10 @@ func recordKeys() []key {
 		{name: "ledger.on_failure", choices: []Choice{Refuse, Degraded}, order: rising(Degraded, Refuse),
 			field: func(s *Settings) any { return &s.Ledger.OnFailure },
 			doc:   "What happens to changes when the ledger cannot be written. degraded lets them through, with a warning and a counted gap, which verify finds until a seal of yours covers it."},
-		{name: "undo.keep_size", order: fixed(), check: sizeBetween(0, 1<<40),
+		{name: "undo.keep_size", order: fixed(), limits: sizeBetween(0, 1<<40),
 			field: func(s *Settings) any { return &s.Undo.KeepSize },
 			doc:   "How much disk the contents before and after changes take, from which undo restores and blame reads; the oldest go first. With 0 none are kept, and both have only what git has."},
-		{name: "undo.keep_age", order: fixed(), check: durationBetween("1h", "87600h"),
+		{name: "undo.keep_age", order: fixed(), limits: durationBetween("1h", "87600h"),
 			field: func(s *Settings) any { return &s.Undo.KeepAge },
 			doc:   "How long these contents are kept."},
 		{name: "brain.file", order: fixed(), check: validBrainFile,
@@ -186,19 +187,19 @@ func recordKeys() []key {
 
 func serverKeys() []key {
 	return slices.Concat(transportKeys(), []key{
-		{name: "session.idle", order: lessIsStricter(), check: durationBetween("1m", "8760h"),
+		{name: "session.idle", order: lessIsStricter(), limits: durationBetween("1m", "8760h"),
 			field: func(s *Settings) any { return &s.Session.Idle },
 			doc:   "How long a session handle lives without a call."},
-		{name: "limits.file_size", order: lessIsStricter(), check: sizeBetween(1<<10, 1<<30),
+		{name: "limits.file_size", order: lessIsStricter(), limits: sizeBetween(1<<10, 1<<30),
 			field: func(s *Settings) any { return &s.Limits.FileSize },
 			doc:   "The largest file that the file tools read or write."},
-		{name: "limits.request_size", order: lessIsStricter(), check: sizeBetween(64<<10, 1<<30),
+		{name: "limits.request_size", order: lessIsStricter(), limits: sizeBetween(64<<10, 1<<30),
 			field: func(s *Settings) any { return &s.Limits.RequestSize },
 			doc:   "The largest message that a client may send."},
-		{name: "limits.context_size", order: neutral(), check: sizeBetween(1<<10, 1<<20),
+		{name: "limits.context_size", order: neutral(), limits: sizeBetween(1<<10, 1<<20),
 			field: func(s *Settings) any { return &s.Limits.ContextSize },
 			doc:   "The largest context that select_active_intent returns."},
-		{name: "limits.rate", order: lessIsStricter(), check: atLeastOne,
+		{name: "limits.rate", order: lessIsStricter(), limits: atLeastOne(),
 			field: func(s *Settings) any { return &s.Limits.Rate },
 			doc:   "How many requests a second one client may send over HTTP."},
 		{name: "log.level", choices: []Choice{LevelDebug, LevelInfo, LevelWarn, LevelError}, order: neutral(),
@@ -246,7 +247,7 @@ func programKeys() []key {
 			example: `{paths: "**/*.go", command: "go vet ./..."}`},
 		{name: "hooks", order: programs(), check: validHooks,
 			field:   func(s *Settings) any { return &s.Hooks },
-			doc:     "Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/hooks.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them it is all that change something. A call waits 1m for a hook that has no timeout.",
+			doc:     "Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/hooks.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them it is all that change something. A call waits for a hook as long as its timeout says, 10m at most, and 1m without one.",
 			example: `{event: pre, command: "~/.orchestra-hooks/guard.sh", tools: ["Write|Edit", Bash], timeout: 10s}`},
 	}
 }

@@ -13,18 +13,26 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 )
 
-func between(low, high float64) func(any) error {
-	return func(value any) error {
+// limits refuse a value of the right type that is out of them; text tells people which they are.
+type limits struct {
+	text  string
+	check func(value any) error
+}
+
+func fromTo(low, high any) string { return fmt.Sprintf("from %v to %v", low, high) }
+
+func between(low, high float64) limits {
+	return limits{fromTo(low, high), func(value any) error {
 		if v := value.(float64); !(v >= low && v <= high) {
 			return fmt.Errorf("%v is not between %v and %v", v, low, high)
 		}
 		return nil
-	}
+	}}
 }
 
 // durationBetween takes its limits as text, as the messages show them.
-func durationBetween(low, high string) func(any) error {
-	return func(value any) error {
+func durationBetween(low, high string) limits {
+	return limits{fromTo(low, high), func(value any) error {
 		shortest, err := time.ParseDuration(low)
 		longest, err2 := time.ParseDuration(high)
 		if err := errors.Join(err, err2); err != nil {
@@ -34,23 +42,25 @@ func durationBetween(low, high string) func(any) error {
 			return fmt.Errorf("%s is not between %s and %s", formatDuration(v), low, high)
 		}
 		return nil
-	}
+	}}
 }
 
-func sizeBetween(low, high Size) func(any) error {
-	return func(value any) error {
+func sizeBetween(low, high Size) limits {
+	return limits{fromTo(low, high), func(value any) error {
 		if v := value.(Size); v < low || v > high {
 			return fmt.Errorf("%v is not between %v and %v", v, low, high)
 		}
 		return nil
-	}
+	}}
 }
 
-func atLeastOne(value any) error {
-	if value.(int) < 1 {
-		return errors.New("must be at least 1")
-	}
-	return nil
+func atLeastOne() limits {
+	return limits{"at least 1", func(value any) error {
+		if value.(int) < 1 {
+			return errors.New("must be at least 1")
+		}
+		return nil
+	}}
 }
 
 func validToken(value any) error {

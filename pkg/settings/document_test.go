@@ -155,6 +155,31 @@ func TestExampleIsReadable(t *testing.T) {
 	}
 }
 
+// TestLimitsAreDocumented takes a very small and a very large value for each number, size and duration: it is taken, or the
+// key says from where to where; and the limits that it says are taken.
+func TestLimitsAreDocumented(t *testing.T) {
+	fromTo := regexp.MustCompile(`, from (\S+) to (\S+)$`)
+	m := newMachine(t)
+	takes := func(variable, value string) bool {
+		m.environ = []string{variable + "=" + value}
+		_, err := m.tryLoad()
+		return err == nil
+	}
+	for _, info := range settings.Keys() {
+		if !regexp.MustCompile(`^a (number|whole number|size|duration)`).MatchString(info.Values) {
+			continue
+		}
+		limits := fromTo.FindStringSubmatch(info.Values)
+		switch {
+		case limits != nil && (!takes(info.Variable, limits[1]) || !takes(info.Variable, limits[2])):
+			t.Errorf("%s does not take its limits: %s", info.Name, info.Values)
+		case limits != nil:
+		case !takes(info.Variable, "0") && !strings.HasSuffix(info.Values, ", at least 1"), !takes(info.Variable, "1000000"):
+			t.Errorf("%s has limits that it does not say: %s", info.Name, info.Values)
+		}
+	}
+}
+
 func document() []byte {
 	var out bytes.Buffer
 	out.WriteString(documentHeader)

@@ -27,6 +27,9 @@ func Keys() []KeyInfo {
 		if values == "" {
 			values = typeName(k.empty())
 		}
+		if k.limits.text != "" {
+			values += ", " + k.limits.text
+		}
 		infos = append(infos, KeyInfo{
 			Name:      k.name,
 			Variable:  k.variable(),

@@ -48,8 +48,13 @@ func (k *key) validate(target any) error {
 	if choice, ok := value.(Choice); ok && !slices.Contains(k.choices, choice) {
 		return fmt.Errorf("%q is not one of %s%s", choice, k.allowed(), didYouMean(string(choice), strings.Split(k.allowed(), ", ")))
 	}
-	if k.check != nil {
-		return k.check(value)
+	for _, check := range []func(any) error{k.limits.check, k.check} {
+		if check == nil {
+			continue
+		}
+		if err := check(value); err != nil {
+			return err
+		}
 	}
 	return nil
 }
