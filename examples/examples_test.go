@@ -81,18 +81,9 @@ func TestCustomHook(t *testing.T) {
 	if object, refused := call(t, s, "write_to_file", args); refused {
 		t.Errorf("refused: %v", object)
 	}
-}
-
-// What the examples govern is what the operator declared, the settings among it.
-func TestExamplesKeepTheOperatorsSettings(t *testing.T) {
-	s, dir := serve(t, "custom-hook")
-	selected, _ := call(t, s, "select_active_intent", map[string]any{"intent_id": "INT-001"})
-	args := map[string]any{"session": selected["session"], "path": "src/a.txt", "content": strings.Repeat("long\n", 100)}
+	args["content"] = strings.Repeat("long\n", 100)
 	if object, refused := call(t, s, "write_to_file", args); !refused || object["error_type"] != "RULE_VIOLATION" {
 		t.Errorf("a rule of the operator's settings does not hold: %v", object)
-	}
-	if got, _ := os.ReadFile(filepath.Join(dir, "src/a.txt")); string(got) != "one\n" {
-		t.Errorf("file is %q", got)
 	}
 }
 

@@ -53,11 +53,11 @@ func (a *approved) Pass(_ context.Context, call *hooks.Call, questions []hooks.Q
 	if made.ComputeDigest() != a.request.Digest {
 		return nil, false, nil
 	}
-	answer, err := a.Store.AnswerOf(a.request.ID)
-	if err != nil || answer.Decision != approval.Once {
-		return nil, false, nil
+	standing, err := a.Store.Standing(a.request.Digest)
+	if err != nil || standing.Approved == nil {
+		return nil, false, err
 	}
-	return []string{approvedOnce(answer)}, true, nil
+	return []string{approvedOnce(*standing.Approved)}, true, nil
 }
 
 // Ask implements hooks.Asker.
