@@ -123,7 +123,9 @@ func (b *Job) State() JobState {
 	if s.Running {
 		s.Duration = b.jobs.clock().Sub(b.began)
 	}
-	if r := b.result; r != nil && r.Cancelled && !errors.Is(context.Cause(b.ctx), errJobOver) {
+	// One that was ended before it ran has no result.
+	ended := b.result == nil && !s.Running && b.ctx.Err() != nil || b.result != nil && b.result.Cancelled
+	if ended && !errors.Is(context.Cause(b.ctx), errJobOver) {
 		s.EndedBy = context.Cause(b.ctx).Error()
 	}
 	return s

@@ -59,6 +59,27 @@ func TestJobsAreTheirOwners(t *testing.T) {
 	}
 }
 
+// One that is stopped before it runs says so; one that could not be started was ended by nobody.
+func TestJobThatNeverRan(t *testing.T) {
+	jobs := command.NewJobs(time.Now)
+	for _, c := range []struct {
+		stopped bool
+		want    string
+	}{{true, command.ErrStopped.Error()}, {false, ""}} {
+		job := openJob(t, jobs, "one")
+		if c.stopped {
+			job.Stop()
+		}
+		job.Close()
+		if state := job.State(); state.Running || state.EndedBy != c.want {
+			t.Errorf("%+v: %+v", c, state)
+		}
+	}
+	if err := jobs.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestJobsAreBounded(t *testing.T) {
 	jobs := command.NewJobs(time.Now)
 	var first *command.Job
