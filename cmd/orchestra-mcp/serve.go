@@ -75,7 +75,7 @@ func (a *app) serve(cmd *cobra.Command) error {
 	a.reportSettings(log, loaded)
 	options := server.Options{
 		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: log, AdoptOrphans: true,
-		Trusted: a.trusts(dir), Withheld: server.Withheld(loaded),
+		Trusted: a.trusts(dir), Withheld: loaded.Waiting(),
 	}
 	if loaded.Settings.Transport == settings.TransportStdio {
 		options.ModelOf = a.modelOf

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -99,7 +98,7 @@ func (a *app) trustables(dir string) (found []trustable, trusted bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	if lines := server.Withheld(loaded); len(lines) > 0 {
+	if lines := loaded.Waiting(); len(lines) > 0 {
 		found = append(found, trustable{loaded.WorkspaceHash, lines})
 	}
 	trusted = loaded.WorkspaceTrusted
@@ -137,7 +136,7 @@ func (a *app) trustables(dir string) (found []trustable, trusted bool, err error
 
 // trusts asks the operator's list about contents of a workspace. A list that cannot be read trusts nothing.
 func (a *app) trusts(dir string) func(hash string) bool {
-	return server.Trusted(settings.UserDir(a.environ()), dir)
+	return settings.TrustList{UserDir: settings.UserDir(a.environ())}.Of(dir)
 }
 
 // confirm asks for a yes; anything else, and no answer, is a no.

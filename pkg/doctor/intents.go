@@ -9,7 +9,7 @@ import (
 )
 
 func (e *examination) checkIntents() {
-	store := intent.Open(e.root).TrustedBy(e.trusts)
+	store := intent.Open(e.root).TrustedBy(settings.TrustList{UserDir: e.UserDir}.Of(e.Dir))
 	set, err := store.Load()
 	_, ignoreErr := store.Ignore()
 	switch {
@@ -37,15 +37,6 @@ func (e *examination) untrusted(store *intent.Store) {
 				"Look at it; if it is what you want, let it take effect.", e.self("trust"))
 		}
 	}
-}
-
-// trusts asks the operator's list; one that cannot be read trusts nothing.
-func (e *examination) trusts(hash string) bool {
-	if e.UserDir == "" {
-		return false
-	}
-	trusted, err := settings.TrustList{UserDir: e.UserDir}.Trusted(e.Dir, hash)
-	return trusted && err == nil
 }
 
 func (e *examination) unreadableIntents(err error) {

@@ -28,29 +28,7 @@ func OperatorOptions(dir string) (Options, error) {
 	if err != nil {
 		return Options{}, err
 	}
-	return Options{Dir: dir, Settings: loaded.Settings, UserDir: user, Trusted: Trusted(user, dir), Withheld: Withheld(loaded)}, nil
-}
-
-// Trusted asks the user's list of what they have trusted of a workspace. One that cannot be read trusts nothing.
-func Trusted(userDir, dir string) func(hash string) bool {
-	list := settings.TrustList{UserDir: userDir}
-	return func(hash string) bool {
-		if userDir == "" {
-			return false
-		}
-		trusted, err := list.Trusted(dir, hash)
-		return trusted && err == nil
-	}
-}
-
-// Withheld lists the settings that wait for the operator's trust, a line each.
-func Withheld(loaded settings.Loaded) (lines []string) {
-	for _, w := range loaded.Withheld {
-		if w.NeedsTrust {
-			lines = append(lines, fmt.Sprintf("%s: %s = %s (%s)", w.Origin, w.Key, w.Value, w.Reason))
-		}
-	}
-	return lines
+	return Options{Dir: dir, Settings: loaded.Settings, UserDir: user, Trusted: settings.TrustList{UserDir: user}.Of(dir), Withheld: loaded.Waiting()}, nil
 }
 
 // Do makes a call as a client's is made: through the gate, into the ledger, to its result, which is a refusal where it was

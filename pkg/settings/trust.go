@@ -95,3 +95,24 @@ func trustLine(workspace, hash string) (string, error) {
 	}
 	return hash + " " + strconv.Quote(filepath.Clean(workspace)), nil
 }
+
+// Of asks the list about one workspace, as what is served of it does. A list that cannot be read trusts nothing.
+func (l TrustList) Of(workspace string) func(hash string) bool {
+	return func(hash string) bool {
+		if l.UserDir == "" {
+			return false
+		}
+		trusted, err := l.Trusted(workspace, hash)
+		return trusted && err == nil
+	}
+}
+
+// Waiting lists the settings that wait for the operator's trust, a line each.
+func (l Loaded) Waiting() (lines []string) {
+	for _, w := range l.Withheld {
+		if w.NeedsTrust {
+			lines = append(lines, fmt.Sprintf("%s: %s = %s (%s)", w.Origin, w.Key, w.Value, w.Reason))
+		}
+	}
+	return lines
+}
