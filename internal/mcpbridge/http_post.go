@@ -65,12 +65,12 @@ type post struct {
 // release gives back what no call has taken over.
 func (p *post) release() {
 	if !p.began {
-		p.giveBack()
+		p.leave()
+		p.held.release()
 	}
 }
 
-func (p *post) giveBack() {
-	p.held.release()
+func (p *post) leave() {
 	if p.session != nil {
 		p.h.sessions.leave(p.session)
 	}
@@ -285,11 +285,12 @@ func (p *post) begin(req *request, out *callStream) *rpcError {
 	p.began = true
 	go func() {
 		defer p.h.running.release(0)
-		defer p.giveBack()
+		defer p.held.release()
 		answer := server.serve(f.ctx, req)
 		if !from.end(req, f) {
 			answer = nil
 		}
+		p.leave() // first, so that who has the answer finds the session free
 		out.finish(http.StatusOK, answer)
 	}()
 	return nil
