@@ -50,6 +50,9 @@ type Violation struct {
 	// Kind says what was changed if it was no content of a file in the
 	// workspace.
 	Kind ViolationKind
+	// Wanted are the paths that the scope would have to own to allow it; nil if
+	// no scope would.
+	Wanted []string
 	// Reverted: it was undone, and is no change any more.
 	Reverted bool
 }

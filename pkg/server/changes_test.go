@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -101,6 +102,7 @@ func TestCommandOutOfScope(t *testing.T) {
 	write(t, dir, ".git/hooks/post-commit", "true\n")
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
+	closed := regexp.MustCompile(`^(keys/|src/frozen|\.vscode/|\.git/|\.orchestration/|docs/bad)`)
 	for line, want := range map[string][]string{
 		"cp src/a.txt docs/other.md; echo fine > src/fine.txt": {"modified docs/other.md"},
 		"rm docs/other.md":              {"deleted docs/other.md"},
@@ -116,6 +118,13 @@ func TestCommandOutOfScope(t *testing.T) {
 		"mkdir empty": {"created empty"},
 		"cd docs && cp other.md \"$(printf 'bad\\377name')\"": {`created docs/bad\xffname`},
 	} {
+		// What to ask for is what a scope can grant, and nothing else.
+		ask, hint := "", "ask_user"
+		for _, violation := range want {
+			if _, path, _ := strings.Cut(violation, " "); !closed.MatchString(path) {
+				hint, ask = "request_scope_expansion", fmt.Sprintf("%q", path)
+			}
+		}
 		t.Run(line, func(t *testing.T) {
 			dir := newWorkspace(t)
 			for _, name := range []string{".intentignore", "src/frozen", "keys/a", ".git/hooks/post-commit"} {
@@ -128,8 +137,15 @@ func TestCommandOutOfScope(t *testing.T) {
 			b := start(t, dir, withoutSandbox).connect()
 			s := b.selects("INT-001")
 			r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
-			if r.Object["exit_code"] != 0.0 || r.Object["record_id"] == "" || r.Object["changed_files"] == nil || r.str("action_hint") != "request_scope_expansion" {
+			if r.Object["exit_code"] != 0.0 || r.Object["record_id"] == "" || r.Object["changed_files"] == nil || r.str("action_hint") != hint {
 				t.Errorf("%v", r.Object)
+			}
+			next := r.str("suggestion")
+			if asks := strings.Contains(next, "request_scope_expansion with paths: ["); asks != (hint == "request_scope_expansion") || !strings.Contains(next, ask) {
+				t.Errorf("asks for %s by %q", ask, next)
+			}
+			if says := strings.Contains(next, "No scope opens"); says != slices.ContainsFunc(want, func(v string) bool { return closed.MatchString(v[strings.Index(v, " ")+1:]) }) {
+				t.Errorf("of what is closed: %q", next)
 			}
 			e := b.lastRecord(ledger.KindCommand)
 			if got := violationsOf(e); !slices.Equal(got, want) {

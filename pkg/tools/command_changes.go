@@ -162,7 +162,7 @@ func (a *account) add(c *snapshot.Change) {
 	f.InScope = reason == ""
 	switch {
 	case reason != "":
-		a.violation(c, hooks.Violation{Path: f.Path, Op: f.Op, Reason: reason, Kind: violated(c)})
+		a.violation(c, hooks.Violation{Path: f.Path, Op: f.Op, Reason: reason, Kind: violated(c), Wanted: a.wanted(c)})
 	case a.Build(c.Path) && (c.From == "" || a.Build(c.From)):
 		a.outcome.Build = append(a.outcome.Build, hooks.FileOutcome{
 			Path: f.Path, From: f.From, Op: f.Op, BeforeHash: f.BeforeHash, AfterHash: f.AfterHash, BeforeOID: f.BeforeOID, AfterOID: f.AfterOID, InScope: true,
@@ -187,6 +187,13 @@ func (a *account) reason(c *snapshot.Change) string {
 	return ""
 }
 
+func (a *account) wanted(c *snapshot.Change) []string {
+	if c.From != "" {
+		return a.Wanted(c.Path, c.From)
+	}
+	return a.Wanted(c.Path)
+}
+
 func (a *account) violation(c *snapshot.Change, v hooks.Violation) {
 	a.wrong = append(a.wrong, c)
 	a.outcome.Violations = append(a.outcome.Violations, v)
@@ -206,7 +213,7 @@ func (a *account) directories() {
 		if reason == "" || a.Objection(c.Path+"/x") == "" || a.fileBelow(c.Path) {
 			continue
 		}
-		a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Op(c.Op), Reason: "a directory; " + reason})
+		a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Op(c.Op), Reason: "a directory; " + reason, Wanted: a.wanted(c)})
 	}
 }
 

@@ -44,7 +44,7 @@ func (a *account) touched(found *snapshot.Difference) {
 		}
 		a.outcome.Violations = append(a.outcome.Violations, hooks.Violation{
 			Path: trace.Shown(t.Path), Op: hooks.Modified, Kind: hooks.Metadata,
-			Reason: fmt.Sprintf("its metadata: %s; %s", t.What, a.Objection(t.Path)),
+			Reason: fmt.Sprintf("its metadata: %s; %s", t.What, a.Objection(t.Path)), Wanted: a.Wanted(t.Path),
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -104,13 +105,16 @@ func (c *commandCall) outOfScope(o *hooks.Outcome, result commandResult) (hooks.
 
 func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
 	var views []violationView
-	var standing []string
+	var standing, wanted, closed []string
 	for _, v := range o.Violations {
 		if len(views) < maxShown {
 			views = append(views, violationView{v.Path, v.Op, v.Reason, v.Reverted, v.Kind})
 		}
 		if !v.Reverted {
 			standing = append(standing, v.Path)
+		}
+		if wanted = append(wanted, v.Wanted...); v.Wanted == nil {
+			closed = append(closed, v.Path)
 		}
 	}
 	first := o.Violations[0]
@@ -119,8 +123,18 @@ func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
 	if call.Intent != nil {
 		r = r.With("intent_id", call.Intent.ID).With("owned_scope", call.Intent.OwnedScope)
 	}
-	if len(standing) == 0 {
-		return r.Suggest("All of these changes were undone. Run the command so that it changes only files in the scope, or call request_scope_expansion with the paths that it needs.")
+	next := "All of these changes were undone. Run the command so that it changes only files in the scope"
+	if len(standing) > 0 {
+		next = fmt.Sprintf("Tell the user: these changes stand (%d paths, first %q), and the ledger has them as violations. Undo them", len(standing), standing[0])
 	}
-	return r.Suggest("Tell the user: these changes stand (%d paths, first %q), and the ledger has them as violations. Undo them, or call request_scope_expansion with the paths that the command needs.", len(standing), standing[0])
+	if len(wanted) > 0 {
+		next += fmt.Sprintf(", or call request_scope_expansion with paths: %s and the reason", gate.WantedScope(wanted))
+	} else {
+		r = r.WithHint(refusal.HintAskUser)
+	}
+	next += "."
+	if len(closed) > 0 {
+		next += fmt.Sprintf(" No scope opens %q; if the work needs it, ask the user.", closed[0])
+	}
+	return r.Suggest("%s", next)
 }

@@ -133,7 +133,7 @@ func outOfScope(c *hooks.Call, outside []string) *refusal.Refusal {
 	if len(outside) > 1 {
 		r = r.With("paths", outside[:min(len(outside), maxListed)])
 	}
-	wanted := wantedScope(outside)
+	wanted := WantedScope(outside)
 	if rule, waits := c.Ignore.UnscopedUntrusted(path); waits {
 		return r.With("untrusted", fmt.Sprintf("%s:%d", rule.File, rule.Line)).
 			Suggest("A rule (%s:%d) exempts it from scopes, but has no effect until the operator has looked at it: ask the user to run orchestra-mcp trust. Or call request_scope_expansion with paths: %s and the reason.",
@@ -152,8 +152,8 @@ func outOfScope(c *hooks.Call, outside []string) *refusal.Refusal {
 // maxListed bounds the paths that a refusal names.
 const maxListed = 20
 
-// wantedScope is the argument paths for an expansion by these files.
-func wantedScope(outside []string) string {
+// WantedScope is the argument `paths` of request_scope_expansion for these files.
+func WantedScope(outside []string) string {
 	var globs []string
 	for _, path := range outside[:min(len(outside), maxListed)] {
 		globs = append(globs, fmt.Sprintf("%q", pathglob.Escape(path)))

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
@@ -31,6 +32,28 @@ type Law struct {
 
 // Objection says why a command may not change a path; "" if it may.
 func (l *Law) Objection(path string) string {
+	if reason := l.beyondScope(path); reason != "" || l.owns(path) {
+		return reason
+	}
+	return "it is out of the scope of " + l.Intent
+}
+
+// Wanted are those of some paths that a scope would have to own besides, to let a command change them all; nil if no
+// scope can.
+func (l *Law) Wanted(paths ...string) (wanted []string) {
+	for _, path := range paths {
+		switch {
+		case l.beyondScope(path) != "":
+			return nil
+		case !l.owns(path):
+			wanted = append(wanted, path)
+		}
+	}
+	return wanted
+}
+
+// beyondScope says why a path is closed whatever the scope.
+func (l *Law) beyondScope(path string) string {
 	switch {
 	case slices.Contains(l.Named, path):
 		return ""
@@ -42,6 +65,9 @@ func (l *Law) Objection(path string) string {
 	case workspace.Protect(path) == workspace.ProtectNever:
 		return "it belongs to the governance files or to git"
 	}
+	if !utf8.ValidString(path) {
+		return "its name is not UTF-8, and no rule could speak of it"
+	}
 	if l.Ignore != nil {
 		if rule, ok := l.Ignore.Secret(path); ok {
 			return fmt.Sprintf("it is out of reach for every tool (%s:%d)", rule.File, rule.Line)
@@ -50,22 +76,25 @@ func (l *Law) Objection(path string) string {
 			return fmt.Sprintf("it is closed to changes (%s:%d)", rule.File, rule.Line)
 		}
 	}
-	if l.Build != nil && l.Build(path) {
-		return ""
-	}
-	if workspace.Protect(path) == workspace.ProtectProgramConfig {
+	if workspace.Protect(path) == workspace.ProtectProgramConfig && !l.builds(path) {
 		return "it can make other programs run code or grant rights, which needs the operator's approval"
 	}
-	if l.Scope == nil || l.Scope.Match(path) {
-		return ""
-	}
-	if l.Ignore != nil {
-		if _, ok := l.Ignore.Unscoped(path); ok {
-			return ""
-		}
-	}
-	return "it is out of the scope of " + l.Intent
+	return ""
 }
+
+// owns reports whether a path that is not closed is in the scope, or needs none.
+func (l *Law) owns(path string) bool {
+	if l.Scope == nil || l.Scope.Match(path) || slices.Contains(l.Named, path) || l.Git && GitState(path) || l.builds(path) {
+		return true
+	}
+	if l.Ignore == nil {
+		return false
+	}
+	_, unscoped := l.Ignore.Unscoped(path)
+	return unscoped
+}
+
+func (l *Law) builds(path string) bool { return l.Build != nil && l.Build(path) }
 
 // Packaged is the package directory that a change is in, with both its ends, and
 // that nothing else forbids; "" if there is none.
