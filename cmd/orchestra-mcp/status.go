@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/external"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/status"
 )
@@ -20,7 +22,7 @@ func (a *app) newStatusCommand() *cobra.Command {
 		Use:   "status [DIR...]",
 		Short: "Show who works here now, what runs, and what waits for you",
 		Long: "Show the agents that are connected, their intents and last actions, the commands that run, what waits for your\n" +
-			"answer, verify commands whose last run failed, and whether the ledger is whole: of this workspace, of those that\n" +
+			"answer, checks and verify commands that failed, and whether the ledger is whole: of this workspace, of those that\n" +
 			"you name, or with --all of every workspace in which you have run a server. Nothing is changed.\n\n" +
 			"The exit code is 1 if the ledger of one has problems.",
 		Example: "  orchestra-mcp status\n  orchestra-mcp status --all\n  orchestra-mcp status --json ~/src/one ~/src/two",
@@ -70,7 +72,9 @@ func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
 	reports := []status.Report{}
 	problems := 0
 	for _, dir := range dirs {
-		report, err := status.Of(ctx, status.Options{Dir: dir, UserDir: settings.UserDir(a.environ()), Now: a.now})
+		report, err := status.Of(ctx, status.Options{
+			Dir: dir, UserDir: settings.UserDir(a.environ()), Now: a.now, Current: a.currentCheck(dir),
+		})
 		if err != nil {
 			return err
 		}
@@ -82,6 +86,17 @@ func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
 		return foundSomething()
 	}
 	return err
+}
+
+// currentCheck tells which checks stand in the settings; those of settings that cannot be read all do.
+func (a *app) currentCheck(dir string) func(external.Finding) bool {
+	loaded, err := a.loadSettings(dir, nil)
+	if err != nil {
+		return nil
+	}
+	return func(f external.Finding) bool {
+		return slices.Contains(loaded.Settings.Checks, settings.Check{Paths: f.Paths, Command: f.Command})
+	}
 }
 
 func (a *app) printStatus(reports []status.Report, asJSON bool) error {

@@ -41,9 +41,9 @@ func layers() [][]string {
 		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell"},
 		{"pkg/workspace", "pkg/command/policy", "pkg/command/sandbox"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/images", "pkg/snapshot"},
-		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/status", "pkg/ledger/trailer"},
+		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer"},
 		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
-		{"pkg/tools", "pkg/undo"},
+		{"pkg/tools", "pkg/undo", "pkg/status"},
 		{"pkg/server"},
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/presence"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/status"
 )
 
@@ -17,7 +19,11 @@ import (
 func TestStatusShowsWhatHappens(t *testing.T) {
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "    owned_scope: [\"src/**\"", "    verify: [\"exit 3\", \"true\"]\n    owned_scope: [\"src/**\"", 1))
-	way := briefly(t)
+	checked := func(o *server.Options) {
+		o.Settings.Checks = []settings.Check{{Paths: "src/checked.*", Command: "grep -q good src/checked.txt"}}
+	}
+	brief := briefly(t)
+	way := func(o *server.Options) { brief(o); checked(o) }
 	b := start(t, dir, way).connect()
 	var options server.Options
 	way(&options)
@@ -47,6 +53,15 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 	}
 	if len(r.Checks) != 1 || r.Checks[0].Command != "exit 3" || r.Checks[0].ExitCode != 3 {
 		t.Errorf("checks: %+v", r.Checks)
+	}
+	b.ok("write_to_file", args{"session": s, "path": "src/checked.txt", "content": "bad\n"})
+	r = look()
+	if len(r.Checks) != 2 || r.Checks[1].Paths != "src/checked.*" || r.Checks[1].ExitCode != 1 || r.Checks[1].IntentID != "INT-001" || r.Checks[1].RecordID != b.lastRecord(ledger.KindMutation).ID {
+		t.Errorf("a check of the settings: %+v", r.Checks)
+	}
+	b.ok("edit_file", args{"session": s, "path": "src/checked.txt", "old_string": "bad", "new_string": "good"})
+	if r = look(); len(r.Checks) != 1 {
+		t.Errorf("a check that passes: %+v", r.Checks)
 	}
 	if r.Ledger.Records == 0 || r.Ledger.Problems > 0 {
 		t.Errorf("ledger: %+v", r.Ledger)

@@ -14,6 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/external"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
@@ -36,6 +37,8 @@ type Options struct {
 	Dir     string // the workspace's absolute path
 	UserDir string // of the user's settings, "" if unknown
 	Now     func() time.Time
+	// Current tells whether a check stands in the settings still; nil: all do.
+	Current func(external.Finding) bool
 }
 
 // Report is what Of found.
@@ -82,13 +85,14 @@ type Waiting struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Check is a verify command of an intent whose last run that is known failed.
+// Check is a verify command of an intent, or a check of the settings, whose last run failed.
 type Check struct {
-	IntentID string    `json:"intent_id"`
+	IntentID string    `json:"intent_id"` // the intent that it verifies, or under which it was last run
 	Command  string    `json:"command"`
+	Paths    string    `json:"paths,omitempty"` // a scope glob, of a check of the settings
 	ExitCode int       `json:"exit_code"`
 	TimedOut bool      `json:"timed_out,omitempty"`
-	RecordID string    `json:"record_id"`
+	RecordID string    `json:"record_id"` // of the run, or of the change that was checked
 	At       time.Time `json:"at"`
 }
 
@@ -131,6 +135,7 @@ func Of(ctx context.Context, o Options) (Report, error) {
 	l.agents(set)
 	l.waiting()
 	l.records(ctx, set)
+	l.findings()
 	l.ledger(ctx)
 	return l.report, nil
 }
@@ -263,7 +268,20 @@ func (l *look) check(intentID, line string, newest []ledger.Entry) {
 		return
 	}
 	if e := newest[at]; e.Command.ExitCode != 0 || e.Command.TimedOut {
-		l.report.Checks = append(l.report.Checks, Check{intentID, line, e.Command.ExitCode, e.Command.TimedOut, e.ID, e.Time})
+		l.report.Checks = append(l.report.Checks, Check{
+			IntentID: intentID, Command: line, ExitCode: e.Command.ExitCode, TimedOut: e.Command.TimedOut, RecordID: e.ID, At: e.Time,
+		})
+	}
+}
+
+// findings are the checks of the settings that failed when they last ran.
+func (l *look) findings() {
+	found, err := external.Findings(l.root)
+	l.problem("the outcomes of the checks", err)
+	for _, f := range found {
+		if l.Current == nil || l.Current(f) {
+			l.report.Checks = append(l.report.Checks, Check{f.IntentID, f.Command, f.Paths, f.ExitCode, f.TimedOut, f.RecordID, f.At})
+		}
 	}
 }
 

@@ -64,6 +64,9 @@ func (h *checkHook) After(ctx context.Context, call *hooks.Call, outcome *hooks.
 		return err
 	case result.Cancelled:
 		return errors.New("was cancelled with the call")
+	}
+	h.keep(call, outcome, result.ExitCode, result.TimedOut)
+	switch {
 	case result.TimedOut:
 		return fmt.Errorf("did not end within %s", h.Timeout)
 	case result.ExitCode == 0:

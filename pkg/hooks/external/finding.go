@@ -1,0 +1,129 @@
+package external
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+)
+
+const (
+	findingsDir   = "checks" // below .orchestration/state
+	findingSuffix = ".json"
+	findingSize   = 16 << 10
+	maxFindings   = 1000
+)
+
+// Finding is a check whose last run found problems or did not end in time. It stands in .orchestration/state/checks/,
+// one JSON file for a check, until a run finds none. Nothing depends on it but what people are shown.
+type Finding struct {
+	Paths    string    `json:"paths"`
+	Command  string    `json:"command"`
+	IntentID string    `json:"intent_id"`
+	RecordID string    `json:"record_id"` // of the change that it looked at
+	ExitCode int       `json:"exit_code"`
+	TimedOut bool      `json:"timed_out,omitempty"`
+	At       time.Time `json:"at"`
+}
+
+// fileName is the same for every run of a check.
+func (f Finding) fileName() string {
+	sum := sha256.Sum256([]byte(f.Paths + "\x00" + f.Command))
+	return hex.EncodeToString(sum[:8]) + findingSuffix
+}
+
+// keep writes down how a run ended. Where that fails, a status lacks it and the call goes on.
+func (h *checkHook) keep(call *hooks.Call, outcome *hooks.Outcome, exitCode int, timedOut bool) {
+	state, err := h.Workspace.State()
+	if err != nil {
+		return
+	}
+	defer state.Close()
+	found := exitCode != 0 || timedOut
+	perm := fs.FileMode(0)
+	if found {
+		perm = 0o700
+	}
+	dir, err := durable.OpenOwn(state, findingsDir, perm)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	f := Finding{Paths: h.Paths, Command: h.Command, RecordID: outcome.RecordID, ExitCode: exitCode, TimedOut: timedOut, At: time.Now().UTC()}
+	if call.Intent != nil {
+		f.IntentID = call.Intent.ID
+	}
+	_ = dir.Remove(f.fileName())
+	if content, err := json.Marshal(f); err == nil && found && len(content) < findingSize {
+		_ = dir.WriteFile(f.fileName(), append(content, '\n'), 0o600)
+	}
+}
+
+// Findings lists the checks that fail, the newest first. One that is being written is left out.
+func Findings(root *os.Root) ([]Finding, error) {
+	dir, err := openOwn(root, ".orchestration", "state", findingsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	at, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	names, err := at.Readdirnames(maxFindings)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var found []Finding
+	for _, name := range names {
+		if f, err := readFinding(dir, name); err == nil && f.fileName() == name {
+			found = append(found, f)
+		}
+	}
+	slices.SortFunc(found, func(a, b Finding) int {
+		if later := b.At.Compare(a.At); later != 0 {
+			return later
+		}
+		return strings.Compare(a.Command, b.Command)
+	})
+	return found, nil
+}
+
+func readFinding(dir *os.Root, name string) (f Finding, err error) {
+	if info, err := dir.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return f, fmt.Errorf("%s is no file", name)
+	}
+	file, err := dir.Open(name)
+	if err != nil {
+		return f, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, findingSize))
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(content, &f)
+}
+
+func openOwn(root *os.Root, names ...string) (*os.Root, error) {
+	dir, err := durable.OpenOwn(root, names[0], 0)
+	if err != nil || len(names) == 1 {
+		return dir, err
+	}
+	defer dir.Close()
+	return openOwn(dir, names[1:]...)
+}
