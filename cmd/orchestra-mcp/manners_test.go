@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -110,4 +111,46 @@ func TestAllIsWellIsGreen(t *testing.T) {
 			t.Errorf("%s without a terminal: %q", c.command, out)
 		}
 	}
+}
+
+// TestRecordIDsHaveOneLength: whatever tells a person of a record tells as much of its id as log does. Only show, which is
+// about one record, has the whole.
+func TestRecordIDsHaveOneLength(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	if err := tellStory(dir); err != nil {
+		t.Fatal(err)
+	}
+	intents := strings.Replace(storyIntents, "name: Build Weather API\n", "name: Build Weather API\n    verify: [npm test]\n", 1)
+	if err := os.WriteFile(filepath.Join(dir, ".orchestration/active_intents.yaml"), []byte(intents), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	short, other := regexp.MustCompile(`\b[0-9a-f]{8}\b`), regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}|[0-9a-f]{7}…`)
+	says := func(args ...string) {
+		t.Helper()
+		out, errs, _ := run(t, dir, args...)
+		told := strings.ReplaceAll(out+errs, storySession, "")
+		if !short.MatchString(told) || other.MatchString(told) {
+			t.Errorf("%s:\n%s", args, told)
+		}
+	}
+	says("log")
+	says("blame", "src/weather.ts")
+	says("why", "src/weather.ts:1")
+	says("status")
+	says("undo", storyID(1), "--yes") // it has changed since
+	says("undo", storyID(4), "--yes")
+	says("undo", storyID(4), "--yes") // it is undone already
+	says("intents", "done", "INT-002", "--no-verify")
+	ledgerFile := filepath.Join(dir, ".orchestration/agent_trace.jsonl")
+	lines, err := os.ReadFile(ledgerFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := bytes.Cut(lines, []byte("\n"))
+	_, rest, _ = bytes.Cut(rest, []byte("\n"))
+	if err := os.WriteFile(ledgerFile, append(append(first, '\n'), rest...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	says("verify")
 }

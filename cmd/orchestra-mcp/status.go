@@ -211,7 +211,7 @@ func (a *app) checkRows(r status.Report) [][]string {
 		if c.TimedOut {
 			how = watch.Age(a.now().Sub(c.At)) + " ago, out of time"
 		}
-		rows = append(rows, []string{tableCell(c.IntentID, maxCell), tableCell(c.Command, maxSubject), how, clipped(c.RecordID, 8)})
+		rows = append(rows, []string{tableCell(c.IntentID, maxCell), tableCell(c.Command, maxSubject), how, shortID(c.RecordID)})
 	}
 	return rows
 }

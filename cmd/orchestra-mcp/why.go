@@ -147,7 +147,7 @@ func (a *app) printWhyNewest(r whyRecord) {
 	for _, row := range [][2]string{
 		{"intent", strings.TrimSpace(r.IntentID + "  " + r.IntentName)}, {"", r.Description}, {"when", r.Timestamp},
 		{"model", r.ModelID}, {"tool", r.Call}, {"class", class}, {"session", r.Session},
-		{"there", fmt.Sprintf("%s:%d", r.Path, r.Line)}, {"how sure", string(r.Confidence)}, {"record", r.RecordID},
+		{"there", fmt.Sprintf("%s:%d", r.Path, r.Line)}, {"how sure", string(r.Confidence)}, {"record", shortID(r.RecordID)},
 	} {
 		if row[1] != "" {
 			fmt.Fprintf(a.out, "  %-9s %s\n", row[0], printable(row[1]))
