@@ -111,7 +111,7 @@ func TestCorpus(t *testing.T) {
 			seen := map[mutation.Evidence]int{}
 			for i, c := range cases {
 				seen[c.want]++
-				if testing.Short() && i%12 != 0 {
+				if testing.Short() && i%48 != 0 {
 					continue // the rest is for runs without the race detector
 				}
 				t.Run(c.name, func(t *testing.T) { c.check(t) })

@@ -42,7 +42,10 @@ func (r rate) atLeast(percent float64) bool {
 // different in style.
 func goPackages() []string {
 	few := []string{"container/list", "path", "text/tabwriter", "encoding/csv"}
-	if !long() {
+	switch {
+	case testing.Short():
+		return few[:2]
+	case !long():
 		return few
 	}
 	return append(few, "net/url", "sort", "strings", "bufio", "text/template/parse", "go/scanner", "encoding/json", "regexp/syntax",
