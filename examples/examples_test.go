@@ -4,6 +4,9 @@ package examples_test
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,8 +116,40 @@ func TestEmbedded(t *testing.T) {
 	if ledger, _ := os.ReadFile(filepath.Join(dir, ".orchestration/agent_trace.jsonl")); !strings.Contains(string(ledger), `"call":"notify"`) {
 		t.Errorf("a tool that touches no files has no record:\n%s", ledger)
 	}
+	args["stamp"] = strings.Repeat("long", 50)
+	call(t, s, "stamp_file", args)
+	if object, refused := call(t, s, "stamp_file", args); !refused || object["error_type"] != "RULE_VIOLATION" {
+		t.Errorf("a rule of the operator's settings does not hold: %v", object)
+	}
 	args["path"] = "README.md"
 	if object, refused := call(t, s, "stamp_file", args); !refused || object["error_type"] != "SCOPE_VIOLATION" {
 		t.Errorf("an added tool leaves the scope: %v", object)
+	}
+}
+
+// TestFileToolIsShort: a file tool of an embedder's own needs no more than a page of the screen.
+func TestFileToolIsShort(t *testing.T) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "embedded/main.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, decl := range file.Decls {
+		named := ""
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			named = d.Name.Name
+		case *ast.GenDecl:
+			if spec, ok := d.Specs[0].(*ast.TypeSpec); ok {
+				named = spec.Name.Name
+			}
+		}
+		if named == "addStamp" || named == "stamp" {
+			lines += set.Position(decl.End()).Line - set.Position(decl.Pos()).Line + 1
+		}
+	}
+	if lines == 0 || lines > 20 {
+		t.Errorf("stamp_file takes %d lines, 20 were promised", lines)
 	}
 }

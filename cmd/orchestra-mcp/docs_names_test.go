@@ -346,6 +346,25 @@ func fixedPart(name string) string {
 	return base
 }
 
+// TestTrustOfVerifyIsToldAlike: whoever reads of trust reads at the same place that it is not needed for what verify runs.
+func TestTrustOfVerifyIsToldAlike(t *testing.T) {
+	help, _, _ := run(t, t.TempDir(), "trust", "--help")
+	told := map[string]string{"trust --help": help}
+	for _, name := range []string{"README.md", "docs/settings.md"} {
+		content, err := os.ReadFile(filepath.Join(repository, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		told[name] = string(content)
+	}
+	rule := regexp.MustCompile(`verify commands of (its )?intents (need no trust|run without)[:,] (they run )?under the same law as (an|the) agent's commands`)
+	for name, text := range told {
+		if !rule.MatchString(strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")) {
+			t.Errorf("%s does not say what trust means for the verify commands", name)
+		}
+	}
+}
+
 func pages(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))

@@ -195,7 +195,7 @@ func keptIntents(results []scaffold.Result) bool {
 func (a *app) allInitNotes(dir string, found scaffold.Detection, first scaffold.FirstIntent, results []scaffold.Result) []string {
 	notes := append(a.initNotes(dir, found), a.keptSettingsNote(dir)...)
 	if !keptIntents(results) && scaffold.IsPlaceholder(first.Description) {
-		notes = append(notes, fmt.Sprintf("nobody has said what %s is for, and that is what blame and why will tell of its lines: change name and "+
+		notes = append(notes, fmt.Sprintf("nobody has said what %s is for, so nothing tells the reason of its lines: change name and "+
 			"description in %s.", first.ID, scaffold.IntentsFile))
 	}
 	return orEmpty(notes)

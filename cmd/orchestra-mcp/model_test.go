@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
 // A client's own variable tells its model, and no other client's; ORCHESTRA_MODEL tells any.
 func TestModelOfTheEnvironment(t *testing.T) {
@@ -23,5 +29,32 @@ func TestModelOfTheEnvironment(t *testing.T) {
 		if got := a.modelOf(c.client); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
+	}
+}
+
+// What the environment tells of a client's model is recorded where the client started the server, as over stdio.
+func TestModelOfTheEnvironmentIsRecorded(t *testing.T) {
+	home(t)
+	t.Setenv(modelVariable, "m-env")
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".orchestration/active_intents.yaml"), []byte(storyIntents), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	requests := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"select_active_intent","arguments":{"intent_id":"INT-001"}}}
+`
+	var out, errs bytes.Buffer
+	env := systemEnvironment()
+	env.workDir = func() (string, error) { return dir, nil }
+	if code := execute(t.Context(), []string{"serve"}, streams{in: strings.NewReader(requests), out: &out, err: &errs}, env); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	records, err := os.ReadFile(filepath.Join(dir, ".orchestration/agent_trace.jsonl"))
+	if err != nil || !bytes.Contains(records, []byte(`"model_id":"m-env"`)) || !bytes.Contains(records, []byte(`"model_source":"environment"`)) {
+		t.Errorf("%v: %s\nanswers: %s", err, records, out.String())
 	}
 }

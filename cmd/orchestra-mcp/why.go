@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -100,6 +101,9 @@ func newWhyAnswer(path string, found blame.Explanation, intents map[string]inten
 		r := t.Record
 		in := intents[r.IntentID]
 		description, _, _ := strings.Cut(strings.TrimSpace(in.Description), "\n")
+		if scaffold.IsPlaceholder(in.Description) {
+			description = "(nobody has said yet what this work is for)"
+		}
 		record := whyRecord{
 			RecordID: r.ID, Timestamp: r.Time.UTC().Format(time.RFC3339Nano), IntentID: r.IntentID, IntentName: in.Name,
 			Description: description, MutationClass: r.MutationClass, Class: r.Class, Contributor: r.Contributor.Type,

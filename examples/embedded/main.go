@@ -45,27 +45,30 @@ func run(dir string) error {
 	return errors.Join(srv.ServeStdio(context.Background(), os.Stdin, os.Stdout), srv.Close())
 }
 
-type stamp struct {
-	Stamp string `json:"stamp"`
-}
-
 func addTools(srv *server.Server) error {
-	spec := hooks.Spec{
-		Name: "stamp_file", Title: "Stamp a file", Description: "Append a line to an existing file.",
-		InputSchema: json.RawMessage(`{"required":["stamp"],"properties":{"stamp":{"type":"string","maxLength":200}}}`),
-	}
-	err := server.AddFileTool(srv, spec, func(before string, a stamp) (string, error) {
-		if a.Stamp == "" {
-			return "", errors.New("the stamp is empty")
-		}
-		return before + a.Stamp + "\n", nil
-	})
-	if err != nil {
+	if err := addStamp(srv); err != nil {
 		return err
 	}
 	return srv.AddHandler(server.Handler{
 		Tool:   mcp.NewTool("notify", mcp.WithDescription("Tell the team."), mcp.WithString("text", mcp.Required())),
 		Handle: notify,
+	})
+}
+
+type stamp struct {
+	Stamp string `json:"stamp"`
+}
+
+func addStamp(srv *server.Server) error {
+	spec := hooks.Spec{
+		Name: "stamp_file", Title: "Stamp a file", Description: "Append a line to an existing file.",
+		InputSchema: json.RawMessage(`{"required":["stamp"],"properties":{"stamp":{"type":"string","maxLength":200}}}`),
+	}
+	return server.AddFileTool(srv, spec, func(before string, a stamp) (string, error) {
+		if a.Stamp == "" {
+			return "", errors.New("the stamp is empty")
+		}
+		return before + a.Stamp + "\n", nil
 	})
 }
 
