@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/pkg/doctor"
+	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
 // atTerminal runs the program as if it had a terminal with so many columns, and returns what it printed and its exit code.
@@ -93,11 +97,19 @@ func TestAllIsWellIsGreen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, args := range [][]string{
+		{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "one"},
+	} {
+		if _, err := gitOutput(t.Context(), dir, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct{ command, says string }{
 		{"verify", "The ledger holds: nothing was changed or removed."}, {"ledger repair", "Nothing to repair."},
 		{"ledger merge", "There is no conflict in the ledger."}, {"intents validate", "2 intents, no problems"},
 		{"trust", "Nothing in the workspace's files waits for your trust."}, {"approvals list", "Nothing waits for an answer."},
-		{"classify a.go b.go", "proven"},
+		{"classify a.go b.go", "proven"}, {"status", "whole"},
+		{"ledger restore", "The ledger has every record and every seal that those commits have."},
 	} {
 		args := strings.Fields(c.command)
 		green, plain := "\x1b[32m"+c.says+"\x1b[0m", c.says
@@ -109,6 +121,16 @@ func TestAllIsWellIsGreen(t *testing.T) {
 		}
 		if out, _, _ := run(t, dir, args...); strings.Contains(out, "\x1b") || !strings.Contains(out, plain) {
 			t.Errorf("%s without a terminal: %q", c.command, out)
+		}
+	}
+	// What doctor and gate find hangs on the machine and on a history; how they say that it is nothing does not.
+	var out bytes.Buffer
+	a := &app{streams: streams{out: &out, outTerminal: true}, environment: environment{lookup: func(string) (string, bool) { return "", false }}}
+	err := errors.Join(a.printGateTable(&out, &review.Report{Passed: true}),
+		a.printReport(doctor.Report{Findings: []doctor.Finding{{Status: doctor.OK, Area: "git"}}}, true))
+	for _, green := range []string{"\x1b[32mThe gate passes: nothing was found.\x1b[0m", "\x1b[32m1 ok, 0 to know, 0 to mend\x1b[0m"} {
+		if err != nil || !strings.Contains(out.String(), green) {
+			t.Errorf("%v: %q", err, out.String())
 		}
 	}
 }
