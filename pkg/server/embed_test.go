@@ -152,5 +152,5 @@ func TestEmbedderCallsAndFileTools(t *testing.T) {
 	if object, code := do("upper", a); code != "SCOPE_VIOLATION" {
 		t.Errorf("%v", object)
 	}
-	b.wantRecord(`"call":"upper"`, `"path":"src/a.txt"`)
+	b.wantRecord(`"call":"upper"`, `"path":"src/a.txt"`, `"type":"ai"`)
 }
