@@ -2,6 +2,8 @@ package edit_test
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -235,6 +237,16 @@ func TestFuzzy(t *testing.T) {
 	}
 }
 
+// showsEach fails unless the file's line at each place stands in surroundings.
+func showsEach(t *testing.T, surroundings string, places []int) {
+	t.Helper()
+	for _, line := range places {
+		if !regexp.MustCompile(fmt.Sprintf(`(?m)^ *%d \|`, line)).MatchString(surroundings) {
+			t.Errorf("line %d is not shown in\n%s", line, surroundings)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name, original, diff string
@@ -276,6 +288,7 @@ func TestRefusals(t *testing.T) {
 			if c.err != edit.ErrNoMatch && c.err != edit.ErrEmptySearch && !shown {
 				t.Errorf("no lines of the file in %+v", match.Blocks[0])
 			}
+			showsEach(t, match.Blocks[0].Surroundings, c.candidates)
 		})
 	}
 }

@@ -138,6 +138,7 @@ func (r replacer) count(found []int, length int, text string) error {
 	case r.expected > 0 && selfOverlapping(text, pattern, found):
 		e.Err = ErrAmbiguous
 		e.Reason = fmt.Sprintf("old_string overlaps itself at line %s, so more than one replacement is possible. Give more of the text around it.", listLines(e.Lines, e.Found))
+		e.Surroundings = r.places(e.Lines)
 	default:
 		return nil
 	}

@@ -73,6 +73,7 @@ func TestReplaceRefusals(t *testing.T) {
 		{"too often", "a\nb\na\n", "a", "x", 1, false, edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
 		{"too rarely", "a\nb\n", "a", "x", 2, false, edit.ErrNoMatch, []int{1}, "2 expected"},
 		{"overlaps itself", "aaa", "aa", "x", 1, false, edit.ErrAmbiguous, []int{1}, "overlaps"},
+		{"too often, far apart", "a\n" + strings.Repeat("b\n", 50) + "a\n", "a", "x", 1, false, edit.ErrAmbiguous, []int{1, 52}, "lines 1, 52"},
 		{"too often in a CRLF file", "a\r\nb\r\na\r\nb\r\n", "a\nb", "x", 1, false, edit.ErrAmbiguous, []int{1, 3}, "lines 1, 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,6 +85,7 @@ func TestReplaceRefusals(t *testing.T) {
 			if !slices.Equal(r.Lines, c.lines) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("lines %v, %q; want %v, %q", r.Lines, err, c.lines, c.text)
 			}
+			showsEach(t, r.Surroundings, c.lines)
 		})
 	}
 }
