@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -211,6 +212,8 @@ func TestAHundredClientsOfOneToken(t *testing.T) {
 	h := newHandler(t)
 	running := make(chan string, 100)
 	release := make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	defer letGo()
 	h.tools["wait"] = func(context.Context, mcpbridge.Call) mcpbridge.Result {
 		running <- "{}"
 		<-release
@@ -226,10 +229,14 @@ func TestAHundredClientsOfOneToken(t *testing.T) {
 			}
 		}
 		_, done := w.start(w.request(callLine(3, "wait", "{}"), session(id)))
-		receive(t, running, "{}")
+		select {
+		case <-running:
+		case got := <-done:
+			t.Fatalf("got %+v", got)
+		}
 		answers = append(answers, done)
 	}
-	close(release)
+	letGo()
 	for _, done := range answers {
 		got := <-done
 		if messages := got.messages(t); got.status != 200 || len(messages) != 1 || messages[0].text(t) != "done" {

@@ -479,8 +479,9 @@ func TestSessionsInUseStay(t *testing.T) {
 		if got := w.do(w.request(initialize)); got.status != 503 || got.header.Get("Mcp-Session-Id") != "" || !strings.Contains(got.body, "DELETE") {
 			t.Errorf("one too many: %+v", got)
 		}
-		if got := w.do(w.request("", path("/sse"), method(http.MethodGet))); got.status != 503 {
-			t.Errorf("one SSE stream too many: %+v", got)
+		one := w.stream(w.request("", path("/sse"), method(http.MethodGet)))
+		if one.leave(); one.status != 503 {
+			t.Errorf("one SSE stream too many: %d", one.status)
 		}
 	}
 	if got := w.initialize(as(bobToken)); got == "" {
