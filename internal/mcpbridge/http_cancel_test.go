@@ -158,8 +158,12 @@ func TestStuckCallsBlockNobodyElse(t *testing.T) {
 			greedy := func(who string) {
 				send := sender(w, who)
 				for range 3 {
-					w.start(send("wait"))
-					<-running
+					_, done := w.start(send("wait"))
+					select {
+					case <-running:
+					case got := <-done:
+						t.Fatalf("below the limit of %s: %+v", who, got)
+					}
 				}
 				if got := w.do(send("echo")); got.status != 503 || got.header.Get("Retry-After") == "" {
 					t.Errorf("over the limit of %s: %+v", who, got)

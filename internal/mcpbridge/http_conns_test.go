@@ -6,9 +6,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
@@ -115,13 +118,69 @@ func TestWhatDoesNotComeIsGivenUp(t *testing.T) {
 	w.areClosed(tests)
 }
 
-// A body has the time of its size.
-func TestLargeBodyArrives(t *testing.T) {
-	w, _ := serve(t, newHandler(t), mcpbridge.HTTPOptions{})
-	body := modernLine(1, "echo", `{"a":"`+strings.Repeat("x", 1<<20)+`"}`)
-	if got := w.do(w.request(body, modern("tools/call", "echo"))); got.status != http.StatusOK {
-		t.Errorf("got %d: %.200s", got.status, got.body)
+// A body has the time of its size: one that comes as slowly as may be arrives,
+// however large it is, and a slower one is given up.
+func TestBodyHasTheTimeOfItsSize(t *testing.T) {
+	const size = 4 << 20
+	head, tail, _ := strings.Cut(modernLine(1, "echo", `{"a":"X"}`), "X")
+	body := head + strings.Repeat("x", size-len(head)-len(tail)) + tail
+	for name, test := range map[string]struct {
+		rate int // bytes a second
+		want string
+	}{
+		"as slow as may be": {64 << 10, `"result"`},
+		"slower":            {48 << 10, "too long"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer handler.Close()
+			p := &timedPage{page: page{header: make(http.Header)}}
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", &slowBody{page: p, left: body, rate: test.rate})
+			r.ContentLength = size
+			modern("tools/call", "echo")(r)
+			as(aliceToken)(r)
+			header("Content-Type", "application/json")(r)
+			header("Accept", "application/json")(r)
+			handler.ServeHTTP(p, r)
+			if got := p.String(); !strings.Contains(got[:min(len(got), 200)], test.want) {
+				t.Errorf("%s: %.200s", name, got)
+			}
+		})
 	}
+}
+
+// timedPage is a response whose request has the read deadline that is set.
+type timedPage struct {
+	page
+	until time.Time
+}
+
+func (p *timedPage) SetReadDeadline(until time.Time) error {
+	p.until = until
+	return nil
+}
+
+// slowBody is a body that comes second by second, in a bubble of time.
+type slowBody struct {
+	page *timedPage
+	left string
+	rate int
+}
+
+func (b *slowBody) Read(into []byte) (int, error) {
+	n := copy(into, b.left[:min(len(b.left), b.rate)])
+	if n == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Duration(n) * time.Second / time.Duration(b.rate))
+	if !b.page.until.IsZero() && time.Now().After(b.page.until) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	b.left = b.left[n:]
+	return n, nil
 }
 
 // A stream outlives the time that its request had.
