@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -23,7 +24,7 @@ type served struct {
 // serveSSE runs the server as old instructions say, until it has said where it listens, or has ended.
 func serveSSE(t *testing.T, dir string) served {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for one that does not say it
 	from, to := io.Pipe()
 	env := systemEnvironment()
 	env.workDir = func() (string, error) { return dir, nil }
