@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +27,7 @@ type served struct {
 }
 
 // serveSSE runs the server as old instructions say, until it has said where it listens, or has ended.
-func serveSSE(t *testing.T, dir string) served {
+func serveSSE(t *testing.T, dir string, flags ...string) served {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for one that does not say it
 	from, to := io.Pipe()
@@ -30,7 +35,7 @@ func serveSSE(t *testing.T, dir string) served {
 	env.workDir = func() (string, error) { return dir, nil }
 	ended := make(chan int, 1)
 	go func() {
-		code := execute(ctx, []string{"serve", "-t", "sse", "--listen", "127.0.0.1:0"}, streams{in: strings.NewReader(""), out: io.Discard, err: to}, env)
+		code := execute(ctx, append([]string{"serve", "-t", "sse", "--listen", "127.0.0.1:0"}, flags...), streams{in: strings.NewReader(""), out: io.Discard, err: to}, env)
 		to.Close()
 		ended <- code
 	}()
@@ -184,5 +189,68 @@ func TestBaseURLIsOneToConnectTo(t *testing.T) {
 		if got := baseURL(s, at, test.names); got != test.want {
 			t.Errorf("at %s with the names %q: %s, want %s", test.at, test.names, got, test.want)
 		}
+	}
+}
+
+// The names by which clients may call a server are the one that it listens at,
+// and those of its certificate.
+func TestServeKnowsItsNames(t *testing.T) {
+	home(t)
+	example := httptest.NewTLSServer(nil)
+	defer example.Close()
+	pair := example.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	store := func(name, kind string, der []byte) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	cert, private := store("cert.pem", "CERTIFICATE", pair.Certificate[0]), store("key.pem", "PRIVATE KEY", key)
+	for _, test := range []struct {
+		settings settings.HTTP
+		want     []string
+	}{
+		{settings.HTTP{Listen: "127.0.0.1:0"}, nil},
+		{settings.HTTP{Listen: "localhost:0"}, []string{"localhost"}},
+		{settings.HTTP{Listen: "localhost:0", TLSCert: cert, TLSKey: private}, append([]string{"localhost"}, example.Certificate().DNSNames...)},
+	} {
+		listener, names, err := listen(t.Context(), test.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener.Close()
+		if !slices.Equal(names, test.want) {
+			t.Errorf("%+v: %q, want %q", test.settings, names, test.want)
+		}
+	}
+	s := serveSSE(t, dir, "--tls-cert", cert, "--tls-key", private)
+	at, err := url.Parse(s.said["listening on"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{at.Host: http.StatusBadRequest, "evil.example": http.StatusForbidden} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://127.0.0.1:"+at.Port()+"/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = name
+		r.Header.Set("Authorization", "Bearer "+s.said["bearer token"])
+		response, err := example.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("as %s it answers %d, want %d", name, response.StatusCode, want)
+		}
+	}
+	if code, text := s.stop(); code != exitDone {
+		t.Errorf("ended with %d: %s", code, text)
 	}
 }
