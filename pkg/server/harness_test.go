@@ -265,6 +265,20 @@ func (b *bench) verify() {
 	}
 }
 
+func (b *bench) problems() []ledger.Problem {
+	b.t.Helper()
+	root, err := os.OpenRoot(b.dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer root.Close()
+	report, err := ledger.Verify(context.Background(), root)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return report.Problems
+}
+
 func withoutGaps(problems []ledger.Problem) []ledger.Problem {
 	return slices.DeleteFunc(problems, func(p ledger.Problem) bool { return p.Kind == ledger.ProblemUnrecorded })
 }

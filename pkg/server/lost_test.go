@@ -3,7 +3,6 @@
 package server_test
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,18 +118,4 @@ func (b *bench) restoreLedger() {
 	if err := os.WriteFile(trace, lines, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
-}
-
-func (b *bench) problems() []ledger.Problem {
-	b.t.Helper()
-	root, err := os.OpenRoot(b.dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer root.Close()
-	report, err := ledger.Verify(context.Background(), root)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return report.Problems
 }
