@@ -185,19 +185,27 @@ func TestLostDecisionIsCounted(t *testing.T) {
 func TestEveryRefusalIsRecorded(t *testing.T) {
 	b := start(t, newWorkspace(t)).connect()
 	session := b.selects("INT-001")
-	for _, path := range []string{
-		"docs/x", "../x", "/etc/passwd", ".git/config", "src/\x00x", "src/a\nb", "src/" + strings.Repeat("x", 300), strings.Repeat("d/", 2000) + "x",
-		strings.Repeat("é", 4000), "docs/\u202ex", "docs/\ufffd", ".", "src", "docs//x/", "C:\\x", "docs/" + strings.Repeat("<", 4000),
-	} {
+	recorded := func(what, tool string, a args) {
+		t.Helper()
+		a["session"] = session
 		before := len(b.ledgerLines())
-		r := b.call("write_to_file", args{"session": session, "path": path, "content": "x"})
+		r := b.call(tool, a)
 		if err := b.server.Ledger().Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if after := len(b.ledgerLines()); !r.Error || after != before+1 {
-			t.Errorf("%.60q: %d records: %.300s", path, after-before, r.Text)
+			t.Errorf("%.60q: %d records: %.300s", what, after-before, r.Text)
 		}
 	}
+	for _, path := range []string{
+		"docs/x", "../x", "/etc/passwd", ".git/config", "src/\x00x", "src/a\nb", "src/" + strings.Repeat("x", 300), strings.Repeat("d/", 2000) + "x",
+		strings.Repeat("é", 4000), "docs/\u202ex", "docs/\ufffd", ".", "src", "docs//x/", "C:\\x", "docs/" + strings.Repeat("<", 4000),
+	} {
+		recorded(path, "write_to_file", args{"path": path, "content": "x"})
+	}
+	// A patch is content, which has no bound of its own; the paths in it have none either.
+	long := "docs/" + strings.Repeat("x", 9<<20)
+	recorded("a long path", "apply_patch", args{"patch": patch("*** Delete File: " + long)})
 	if problems := b.problems(); len(problems) > 0 {
 		t.Errorf("verify says %+v", problems)
 	}
