@@ -103,6 +103,24 @@ func TestBodyWithoutATokenIsNotWaitedFor(t *testing.T) {
 	w.areClosed(tests)
 }
 
+// It is not read, and has no more than the moment in which the answer arrives.
+func TestBodyWithoutATokenHasAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer handler.Close()
+		p := &timedPage{page: page{header: make(http.Header)}}
+		body := &slowBody{page: p, left: "{}", rate: 1}
+		begun := time.Now()
+		handler.ServeHTTP(p, httptest.NewRequest(http.MethodPost, "http://localhost/mcp", body))
+		if given := p.until.Sub(begun); given <= 0 || given > time.Second || p.header.Get("Connection") != "close" || body.left != "{}" {
+			t.Errorf("it has until %v, %v from its start; %v; %q of the body is left", p.until, given, p.header, body.left)
+		}
+	})
+}
+
 // What does not come ends its connection and keeps nobody else.
 func TestWhatDoesNotComeIsGivenUp(t *testing.T) {
 	w, _ := serve(t, newHandler(t), mcpbridge.HTTPOptions{ReadTimeout: soon})
