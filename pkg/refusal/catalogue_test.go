@@ -91,3 +91,16 @@ func TestChangedCopies(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// What an argument or a foreign error brings along does not make a refusal too
+// large for an agent to take in, and cuts no character.
+func TestRefusalsHaveABound(t *testing.T) {
+	long := strings.Repeat("é", 300_000)
+	o := refusal.New(refusal.InternalError, long).With("long", long).With("short", "x").Object("safe")
+	if len(o.Error) > 21_000 || !strings.HasPrefix(o.Error, "éé") || strings.ContainsRune(o.Error, '\uFFFD') || !strings.Contains(o.Error, "600000 bytes") {
+		t.Errorf("%d bytes: %s", len(o.Error), o.Error[len(o.Error)-60:])
+	}
+	if o.Details["long"] != "left out: 600002 bytes" || o.Details["short"] != "x" {
+		t.Errorf("details %.200v", o.Details)
+	}
+}
