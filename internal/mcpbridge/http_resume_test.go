@@ -182,6 +182,38 @@ func TestTheStreamOpensAtOnce(t *testing.T) {
 	})
 }
 
+// No time passes before the stream opens: what keeps a silent one open would
+// open it too, half a minute later.
+func TestTheStreamWaitsForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t)
+		_, say, _ := told(h)
+		handler, err := newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer handler.Close()
+		w := web{t, "http://localhost"}
+		open := func(version string) func(*http.Request) {
+			p, _ := recorded(handler, w.request(strings.Replace(initialize, "2025-11-25", version, 1)))
+			return session(p.header.Get("Mcp-Session-Id"))
+		}
+		for name, r := range map[string]*http.Request{
+			"2025-11-25":               w.request(callLine(1, "wait", "{}"), open("2025-11-25")),
+			"2025-06-18":               w.request(callLine(1, "wait", "{}"), open("2025-06-18")),
+			"2025-06-18 with progress": w.request(slowCall, open("2025-06-18")),
+			"2026-07-28":               w.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait")),
+		} {
+			p, _ := recorded(handler, r)
+			if p.String() == "" {
+				t.Errorf("%s: nothing came while the call runs", name)
+			}
+			say <- "end"
+			synctest.Wait()
+		}
+	})
+}
+
 // A call whose connection is lost goes on, and its client gets what it missed,
 // in order and once, however often it loses the connection.
 func TestResume(t *testing.T) {
@@ -326,11 +358,14 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
-// recorded sends a request to a handler in this process, in a bubble of time.
+// recorded sends a client's request to a handler in this process, in a bubble
+// of time.
 func recorded(handler http.Handler, r *http.Request) (p *page, leave func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p = &page{header: make(http.Header)}
-	go handler.ServeHTTP(p, r.WithContext(ctx))
+	made := httptest.NewRequest(r.Method, r.URL.String(), r.Body)
+	made.Header = r.Header
+	go handler.ServeHTTP(p, made.WithContext(ctx))
 	synctest.Wait()
 	return p, cancel
 }
@@ -347,20 +382,15 @@ func TestResumingEnds(t *testing.T) {
 		}
 		defer handler.Close()
 		w := web{t, "http://localhost"}
-		serverSide := func(r *http.Request) *http.Request {
-			made := httptest.NewRequest(r.Method, r.URL.String(), r.Body)
-			made.Header = r.Header
-			return made
-		}
-		opened, _ := recorded(handler, serverSide(w.request(initialize)))
+		opened, _ := recorded(handler, w.request(initialize))
 		id := opened.header.Get("Mcp-Session-Id")
 		begin := func() {
-			_, leave := recorded(handler, serverSide(w.request(slowCall, session(id))))
+			_, leave := recorded(handler, w.request(slowCall, session(id)))
 			receive(t, running, "false")
 			leave()
 			synctest.Wait()
 		}
-		find := func(event string) (*page, func()) { return recorded(handler, serverSide(w.resume(id, event))) }
+		find := func(event string) (*page, func()) { return recorded(handler, w.resume(id, event)) }
 
 		begin()
 		time.Sleep(4 * time.Minute)
@@ -426,12 +456,7 @@ func TestSilentCallsShowThatTheyRun(t *testing.T) {
 		}
 		defer handler.Close()
 		for _, accept := range []string{"application/json, text/event-stream", "*/*"} {
-			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(modernLine(1, "wait", "{}")))
-			modern("tools/call", "wait")(r)
-			as(aliceToken)(r)
-			header("Content-Type", "application/json")(r)
-			header("Accept", accept)(r)
-			p, _ := recorded(handler, r)
+			p, _ := recorded(handler, web{t, "http://localhost"}.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait"), header("Accept", accept)))
 			time.Sleep(299 * time.Second)
 			if got := strings.Count(p.String(), ": open\n\n"); got < 11 {
 				t.Errorf("%d comments in five minutes: %s", got, p)

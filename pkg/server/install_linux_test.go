@@ -269,11 +269,18 @@ func TestInstallInAFreshPythonProject(t *testing.T) {
 	t.Setenv("PYTHONPATH", pipWheel(t))
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
-	r := b.installs(s, "python3 -m venv --without-pip .venv && .venv/bin/python -m pip install -q --disable-pip-version-check --no-index --find-links wheels -r requirements.txt && .venv/bin/python -c 'import money; print(money.cents(3))'")
-	if !strings.Contains(r.str("output"), "300") || !strings.Contains(r.Text, `add the line ".venv/" to .gitignore`) {
+	r := b.installs(s, "python3 -m venv --without-pip .venv")
+	if !strings.Contains(r.Text, `add the line ".venv/" to .gitignore`) {
 		t.Errorf("%s", r.Text)
 	}
-	b.packaged(r, ".venv", 8)
+	b.packaged(r, ".venv", 4)
+	b.wantChanges(b.lastRecord(ledger.KindCommand))
+	// What makes an environment must not be what lets pip fill it.
+	r = b.installs(s, ".venv/bin/python -m pip install -q --disable-pip-version-check --no-index --find-links wheels -r requirements.txt && .venv/bin/python -c 'import money; print(money.cents(3))'")
+	if !strings.Contains(r.str("output"), "300") {
+		t.Errorf("%s", r.Text)
+	}
+	b.packaged(r, ".venv", 4)
 	b.wantChanges(b.lastRecord(ledger.KindCommand))
 }
 
