@@ -300,7 +300,7 @@ func TestResumeIsForItsOwn(t *testing.T) {
 		{"no event", w.resume(id, "-"), 410},
 		{"2026-07-28", w.resume(id, first.id, header("Mcp-Protocol-Version", "2026-07-28")), 405},
 	} {
-		if got := w.do(test.r); got.status != test.want {
+		if got := w.stream(test.r); got.status != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got.status, test.want)
 		}
 	}
@@ -418,6 +418,18 @@ func TestResumingEnds(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		if got, _ := find("2-0"); !strings.Contains(got.String(), "gone") {
 			t.Errorf("the answer is kept too long: %s", got)
+		}
+
+		recorded(handler, w.request(slowCall, session(id)))
+		receive(t, running, "false")
+		say <- "end"
+		time.Sleep(4 * time.Minute)
+		if got, _ := find("3-0"); !strings.Contains(got.String(), `"text":"done"`) {
+			t.Errorf("the answer that was sent is not kept: %s", got)
+		}
+		time.Sleep(time.Minute + time.Second)
+		if got, _ := find("3-0"); !strings.Contains(got.String(), "gone") {
+			t.Errorf("the answer that was sent is kept too long: %s", got)
 		}
 	})
 }
