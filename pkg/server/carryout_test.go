@@ -75,7 +75,7 @@ func TestCarriesOutNothingElse(t *testing.T) {
 
 // A call that still waits is not in the way of the operator's command, nor that in its: both end with the change made once.
 func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
-	for _, way := range []string{"the command comes first", "the call comes first"} {
+	for _, way := range []string{"the command comes first", "the command comes first, and its answer is swept", "the call comes first"} {
 		t.Run(way, func(t *testing.T) {
 			user := briefly(t)
 			b := start(t, newWorkspace(t), user, func(o *server.Options) { o.Settings.Approvals.Wait = time.Minute }).connect()
@@ -101,7 +101,12 @@ func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
 			if _, err := b.server.CarryOut(t.Context(), r); err != nil {
 				t.Error(err)
 			}
-			if way == "the command comes first" {
+			if way == "the command comes first, and its answer is swept" {
+				if _, err := inbox.Pending(); err != nil {
+					t.Error(err)
+				}
+			}
+			if way != "the call comes first" {
 				waited = <-done
 			}
 			if waited.Error {
