@@ -100,11 +100,12 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 	s := b.selects("INT-001")
 	write(t, dir, "go.mod", "module x\n")
 	for line, want := range map[string][2]string{
-		"cat .env":           {".env", "read |  | choose_different_file"},
-		"cat " + shared:      {shared, "commands see a private directory in the place of /tmp"},
-		"mv src src2":        {"src2", "write | INT-001 | request_scope_expansion"},
-		"rm -r src":          {"src", "move |  | follow_constraints"},
-		"chown 12345 go.mod": {"", "root |  | follow_constraints"},
+		"cat .env":      {".env", "read |  | choose_different_file"},
+		"cat " + shared: {shared, "commands see a private directory in the place of /tmp"},
+		"mv src src2":   {"src2", "write | INT-001 | request_scope_expansion"},
+		"rm -r src":     {"src", "move |  | follow_constraints"},
+		"touch docs/new.md 2>&1 | sed 's/.*: //'; false":                            {"", "write | INT-001 | request_scope_expansion | the command was to write something"},
+		"chown 12345 go.mod":                                                        {"", "root |  | follow_constraints"},
 		"python3 -c \"import socket; socket.create_connection(('192.0.2.1', 80))\"": {"", "connect | INT-001 | ask_user | the settings deny commands the network"},
 	} {
 		write(t, dir, "src/a.txt", "x")

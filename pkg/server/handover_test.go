@@ -79,7 +79,7 @@ func TestLongCommandsAreHandedOver(t *testing.T) {
 	connect := b.overHTTP()
 	first := connect(modern)
 	s := first.selects("INT-001")
-	r := first.ok("execute_command", args{"session": s, "command": waitsForGo})
+	r := first.ok("execute_command", args{"session": s, "command": waitsForGo, "timeout": 100})
 	id := r.str("command_id")
 	if r.Object["running"] != true || r.Object["exit_code"] != nil || id == "" || !strings.Contains(r.Text, id) || !strings.Contains(r.Text, "goes on without this call") {
 		t.Fatalf("%v", r.Object)

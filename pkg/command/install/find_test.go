@@ -13,7 +13,7 @@ import (
 func TestFind(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{
-		"package.json": `{"workspaces": ["packages/*"]}`, "packages/a/package.json": "{}", "alone/pnpm-lock.yaml": "", "alone/package.json": "{}", "alone/deep/x": "",
+		"package.json": `{"workspaces": ["packages/*"]}`, "packages/a/package.json": "{}", "nested/package.json": `{"workspaces": {"packages": ["apps/*"]}}`, "nested/apps/a/package.json": "{}", "alone/pnpm-lock.yaml": "", "alone/package.json": "{}", "alone/deep/x": "",
 		"go/go.mod": "module x\n", "go/go.sum": "", "go/sub/x.go": "", "py/requirements.txt": "", "py/venv/pyvenv.cfg": "", "py/docs-venv/notes.md": "",
 		"rust/Cargo.toml": "[workspace]\nmembers = [\"m\"]\n", "rust/m/Cargo.toml": "[package]\n", "uv/pyproject.toml": "", "empty/x": "", "bun/package.json": "{}", "bun/bun.lockb": "",
 	} {
@@ -31,6 +31,7 @@ func TestFind(t *testing.T) {
 		{".", "npm i -D left-pad", "[npm i] in [.]: [node_modules], [package.json package-lock.json]"},
 		{".", "npm --prefix alone install", "[npm install] in [alone]: [alone/node_modules], [alone/package-lock.json]"},
 		{".", "cd packages/a && npm install x", "[npm install] in [packages/a .]: [packages/a/node_modules node_modules], [packages/a/package.json package-lock.json]"},
+		{"nested/apps/a", "npm add x", "[npm add] in [nested/apps/a nested]: [nested/apps/a/node_modules nested/node_modules], [nested/apps/a/package.json nested/package-lock.json]"},
 		{"alone/deep", "CI=1 pnpm add x", "[pnpm add] in [alone]: [alone/node_modules alone/.pnpm-store], [alone/package.json alone/pnpm-lock.yaml]"},
 		{"alone", "yarn", "[yarn] in [alone]: [alone/node_modules alone/.yarn alone/.pnp.cjs alone/.pnp.loader.mjs], [alone/yarn.lock]"},
 		{"bun", "bun install", "[bun install] in [bun]: [bun/node_modules], [bun/bun.lockb]"},
