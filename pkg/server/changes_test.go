@@ -3,7 +3,6 @@
 package server_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -18,16 +17,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
-
-// lastRecord gives the newest record of a kind.
-func (b *bench) lastRecord(kind ledger.Kind) ledger.Entry {
-	b.t.Helper()
-	found, err := b.server.Ledger().Query(context.Background(), ledger.Filter{Kinds: []ledger.Kind{kind}, Limit: 1, Newest: true})
-	if err != nil || len(found.Entries) == 0 {
-		b.t.Fatalf("no record of kind %s: %v", kind, err)
-	}
-	return found.Entries[0]
-}
 
 // changesOf is what a record says of files, a line each.
 func changesOf(e ledger.Entry) []string {

@@ -283,6 +283,16 @@ func withoutGaps(problems []ledger.Problem) []ledger.Problem {
 	return slices.DeleteFunc(problems, func(p ledger.Problem) bool { return p.Kind == ledger.ProblemUnrecorded })
 }
 
+// lastRecord gives the newest record of a kind.
+func (b *bench) lastRecord(kind ledger.Kind) ledger.Entry {
+	b.t.Helper()
+	found, err := b.server.Ledger().Query(context.Background(), ledger.Filter{Kinds: []ledger.Kind{kind}, Limit: 1, Newest: true})
+	if err != nil || len(found.Entries) == 0 {
+		b.t.Fatalf("no record of kind %s: %v", kind, err)
+	}
+	return found.Entries[0]
+}
+
 type args map[string]any
 
 // reply is a tool's answer.
