@@ -51,6 +51,7 @@ func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
 	}
 	plain := []struct{ name, line string }{
 		{"permission bits of a file", "cat src/closed.txt; echo x >> src/readonly.txt; false"},
+		{"permission bits out of scope", "cat docs/closed.md; echo x >> $(printf docs/closed.md)"},
 		{"not executable", "src/a.txt"},
 		{"not executable, out of scope", "docs/other.md"},
 		{"not there", "cat docs/nothing.md"},
@@ -64,8 +65,9 @@ func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
 			write(t, dir, "go.mod", "module x\n")
 			write(t, dir, "src/closed.txt", "x")
 			write(t, dir, "src/readonly.txt", "x")
+			write(t, dir, "docs/closed.md", "x")
 			write(t, dir, "docs/errors.md", "EROFS is\ndocs/other.md:Read-only file system\n")
-			for name, mode := range map[string]os.FileMode{"src/closed.txt": 0, "src/readonly.txt": 0o444} {
+			for name, mode := range map[string]os.FileMode{"src/closed.txt": 0, "docs/closed.md": 0, "src/readonly.txt": 0o444} {
 				if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
 					t.Fatal(err)
 				}
