@@ -64,8 +64,11 @@ end
 // that may be proven, in either direction.
 func TestExtractions(t *testing.T) {
 	files, perFile := 1, 3
-	if sweptDirectory() != "" {
+	switch {
+	case sweptDirectory() != "":
 		files, perFile = 120, 6
+	case testing.Short():
+		perFile = 1
 	}
 	for _, language := range []string{"php", "ruby"} {
 		texts, _ := sources(t, language, files)

@@ -127,8 +127,11 @@ func (m *mixture) mixed(random *rand.Rand, k int) mixed {
 // both programs must say the same.
 func TestInlineTypes(t *testing.T) {
 	times, compile := 60, os.Getenv("ORCHESTRA_COMPILERS") == "1"
-	if compile {
+	switch {
+	case compile:
 		times = 6000
+	case testing.Short():
+		times = 6
 	}
 	for i, m := range append(mixtures, withOverloads(mixtures[0])) {
 		random := seeded(uint64(500 + i))

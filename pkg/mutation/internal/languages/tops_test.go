@@ -37,7 +37,7 @@ func TestBrokenRenamesOfSeveralFiles(t *testing.T) {
 		if sweptDirectory() != "" {
 			programs = sweptPrograms(t, language)
 		} else if testing.Short() {
-			programs = programs[:min(len(programs), 3)]
+			programs = programs[:min(len(programs), 2)]
 		}
 		for _, p := range programs {
 			c.program(p)
