@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -12,6 +13,23 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
+
+// A call that waits may be making the same edit: that takes milliseconds, but on a slow disk. Each try is recorded.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 5 * time.Second
+)
+
+// contended tells whether a refusal comes of a call that has the answer and is at the edit.
+func (s *Server) contended(r approval.Request, refused *refusal.Refusal) bool {
+	switch {
+	case refused == nil:
+		return false
+	case refused.Code() == refusal.Busy:
+		return true
+	}
+	return refused.Code() == refusal.ApprovalRequired && s.asks.Store.Spent(r.ID)
+}
 
 // CarryOut does what a request asks for that the operator has approved once, where ask.ForNobody says that it needs no
 // session: the agent that asked may be gone. It goes through the gate again, and is made only if it is still exactly what
@@ -29,7 +47,12 @@ func (s *Server) CarryOut(ctx context.Context, r approval.Request) (text string,
 	}
 	request := hooks.Request{Tool: r.Tool, Arguments: arguments, Caller: caller}
 	result := engine.Do(ctx, request)
-	if result.Refusal != nil && result.Refusal.Code() == refusal.Busy { // a call that waits may be making the same edit
+	for pause := firstPause; pause < lastPause && s.contended(r, result.Refusal); pause *= 2 {
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case <-time.After(pause):
+		}
 		result = engine.Do(ctx, request)
 	}
 	if result.Refusal != nil {

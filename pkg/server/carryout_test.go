@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,35 @@ func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
 				t.Errorf("the scope has it %d times", n)
 			}
 		})
+	}
+}
+
+// A call that waits has used the answer and is at the edit: the operator's command waits for it.
+func TestCarryOutBehindTheCallThatIsAtIt(t *testing.T) {
+	user := briefly(t)
+	b := start(t, newWorkspace(t), user).connect()
+	inbox := b.operator(user)
+	r := b.asks(inbox, "request_scope_expansion", args{"intent_id": "INT-001", "paths": []string{"lib/**"}, "reason": "r"})
+	answers(t, inbox, r, approval.Once, "")
+	a, err := inbox.AnswerOf(r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if used, err := inbox.Use(a); err != nil || !used {
+		t.Fatal(used, err)
+	}
+	tries := func() int { return strings.Count(strings.Join(b.ledgerLines(), "\n"), "APPROVAL_REQUIRED") }
+	asked := tries()
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.server.CarryOut(context.Background(), r)
+		done <- err
+	}()
+	b.eventually("the first try", func() bool { return tries() > asked })
+	intents := b.read(".orchestration/active_intents.yaml")
+	write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intents, `["src/**"`, `["lib/**", "src/**"`, 1))
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

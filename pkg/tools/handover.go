@@ -50,6 +50,13 @@ func (w *waitedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		return &hooks.Outcome{Continued: true}, nil
 	case <-patience.C:
 	}
+	// Until it runs, the command uses what ends with this call.
+	select {
+	case result := <-ended:
+		c.answer = &result
+		return &hooks.Outcome{Continued: true}, nil
+	case <-c.parting.begun:
+	}
 	c.job = c.parting.leave(func() (*command.Job, error) { return c.openJob(began) })
 	if c.job == nil {
 		result := <-ended
@@ -68,21 +75,22 @@ type parting struct {
 	cancel context.CancelCauseFunc
 	with   func() bool // stops ending the command with the call
 
-	mu       sync.Mutex
-	ended    bool
-	running  bool
-	artifact string
-	job      *command.Job
+	begun    chan struct{} // closed when the command runs
+	artifact string        // of its output, set before
+
+	mu    sync.Mutex
+	ended bool
+	job   *command.Job
 }
 
 func newParting(ctx context.Context) *parting {
-	p := new(parting)
+	p := &parting{begun: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	p.with = context.AfterFunc(ctx, func() { p.cancel(context.Cause(ctx)) })
 	return p
 }
 
-// leave makes the command a job. It is nil where it stays with its call: it
+// leave makes a command that has begun a job. It is nil where it stays with its call: it
 // has ended, the call has been cancelled, or there is no place in the
 // background.
 func (p *parting) leave(open func() (*command.Job, error)) *command.Job {
@@ -101,20 +109,14 @@ func (p *parting) leave(open func() (*command.Job, error)) *command.Job {
 	}
 	context.AfterFunc(job.Context(), func() { p.cancel(context.Cause(job.Context())) })
 	p.job = job
-	if p.running {
-		job.Started(p.artifact)
-	}
+	job.Started(p.artifact)
 	return job
 }
 
 // started is command.Spec.Started.
 func (p *parting) started(artifact string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.running, p.artifact = true, artifact
-	if p.job != nil {
-		p.job.Started(artifact)
-	}
+	p.artifact = artifact
+	close(p.begun)
 }
 
 // end says that the command has ended, and returns the job that it was then.
