@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
+	early []message // answers that came before the one that was awaited
 	log   *strings.Builder
 	ended bool
 	// patience is how long an answer may take.
@@ -123,16 +125,26 @@ func (p *process) next() (message, bool) {
 	return message{}, false
 }
 
-// await is the answer to a request; what comes before it is dropped.
+// await is the answer to a request. Answers come in any order: those to others
+// are kept for their turn.
 func (p *process) await(id any) message {
 	p.t.Helper()
+	answers := func(m message) bool { return fmt.Sprint(m.ID) == fmt.Sprint(id) && m.Method == "" }
+	if i := slices.IndexFunc(p.early, answers); i >= 0 {
+		m := p.early[i]
+		p.early = slices.Delete(p.early, i, i+1)
+		return m
+	}
 	for {
 		m, ok := p.next()
 		if !ok {
 			p.t.Fatalf("the program ended without an answer to %v", id)
 		}
-		if fmt.Sprint(m.ID) == fmt.Sprint(id) && m.Method == "" {
+		if answers(m) {
 			return m
+		}
+		if m.Method == "" {
+			p.early = append(p.early, m)
 		}
 	}
 }
