@@ -11,12 +11,13 @@ import (
 // OpenOwn opens the directory name of parent, which must be a directory and no link: a cloned repository could have a
 // link there that leads among its sources. With a perm that is not 0 it is made where it is missing.
 func OpenOwn(parent *os.Root, name string, perm fs.FileMode) (*os.Root, error) {
-	if perm != 0 {
+	named, err := parent.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) && perm != 0 {
 		if err := parent.Mkdir(name, perm); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
+		named, err = parent.Lstat(name)
 	}
-	named, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ type Images interface {
 // images, so that it can be undone. It is called before the first call.
 func (r *Recorder) KeepImages(images Images) { r.images = images }
 
-// keep is called when the journal has the change and before it happens: the
-// images are written while the call waits for the disk, and after a crash
-// between the two the recovered record has them too. Those of a change that
+// keep is called before the journal has the change: the images are written
+// while the call waits for the journal's flush, which holds no other write up,
+// and after a crash the recovered record has them too. Those of a change that
 // fails then are never asked for, and grow old. The images are kept when kept
 // returns, which is before the call is answered.
 func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) (kept func()) {

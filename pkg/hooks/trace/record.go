@@ -81,6 +81,7 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 	if err != nil {
 		return nil, err
 	}
+	kept := r.keep(draft.Record(), pending.Outcome)
 	var entry entry = noEntry{}
 	begun, err := r.journal.Begin(journal.Entry{
 		Began: draft.Time(), Files: filesOf(pending.Files), Before: pending.Before, Ends: pending.Ends, Lines: draft.Lines(),
@@ -89,9 +90,9 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 	case err == nil:
 		entry = begun
 	case !r.lets(err):
+		kept()
 		return nil, err
 	}
-	kept := r.keep(draft.Record(), pending.Outcome)
 	return &inflight{r, call, pending.Outcome, draft, entry, false, r.writing(pending.Outcome), kept}, nil
 }
 
