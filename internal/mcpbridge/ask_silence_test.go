@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
 // page is a response that can be read while it is written.
@@ -39,11 +37,7 @@ func (p *page) String() string {
 // proxies give up on what is.
 func TestOpenQuestionsKeepTheResponseOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handler, err := newServer(t, asker(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer handler.Close()
+		handler := unserved(t, asker(t))
 		post := func(body, id string) *page {
 			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer "+aliceToken)

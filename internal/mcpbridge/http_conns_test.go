@@ -106,11 +106,7 @@ func TestBodyWithoutATokenIsNotWaitedFor(t *testing.T) {
 // It is not read, and has no more than the moment in which the answer arrives.
 func TestBodyWithoutATokenHasAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer handler.Close()
+		handler := unserved(t, newHandler(t))
 		p := &timedPage{page: page{header: make(http.Header)}}
 		body := &slowBody{page: p, left: "{}", rate: 1}
 		begun := time.Now()
@@ -150,11 +146,7 @@ func TestBodyHasTheTimeOfItsSize(t *testing.T) {
 		"slower":            {48 << 10, "too long"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer handler.Close()
+			handler := unserved(t, newHandler(t))
 			p := &timedPage{page: page{header: make(http.Header)}}
 			r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", &slowBody{page: p, left: body, rate: test.rate})
 			r.ContentLength = size

@@ -188,11 +188,7 @@ func TestTheStreamWaitsForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
 		_, say, _ := told(h)
-		handler, err := newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer handler.Close()
+		handler := unserved(t, h)
 		w := web{t, "http://localhost"}
 		open := func(version string) func(*http.Request) {
 			p, _ := recorded(handler, w.request(strings.Replace(initialize, "2025-11-25", version, 1)))
@@ -376,11 +372,7 @@ func TestResumingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
 		running, say, ended := told(h)
-		handler, err := newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer handler.Close()
+		handler := unserved(t, h)
 		w := web{t, "http://localhost"}
 		opened, _ := recorded(handler, w.request(initialize))
 		id := opened.header.Get("Mcp-Session-Id")
@@ -462,11 +454,7 @@ func TestSilentCallsShowThatTheyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
 		_, say, _ := told(h)
-		handler, err := newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer handler.Close()
+		handler := unserved(t, h)
 		for _, accept := range []string{"application/json, text/event-stream", "*/*"} {
 			p, _ := recorded(handler, web{t, "http://localhost"}.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait"), header("Accept", accept)))
 			time.Sleep(299 * time.Second)

@@ -15,6 +15,17 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
+// unserved is a handler without a listener. It ends with the test.
+func unserved(t *testing.T, h *handler) *mcpbridge.HTTPHandler {
+	t.Helper()
+	handler, err := newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(handler.Close)
+	return handler
+}
+
 // serve runs Serve on a loopback port.
 func serve(t *testing.T, h *handler, options mcpbridge.HTTPOptions) (w web, stop func() error) {
 	t.Helper()
@@ -88,21 +99,14 @@ func TestServeEndsWithItsContext(t *testing.T) {
 }
 
 func TestListenAndServeSaysWhereItFailed(t *testing.T) {
-	handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer handler.Close()
+	handler := unserved(t, newHandler(t))
 	if err := handler.ListenAndServe(t.Context(), "127.0.0.1:99999"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:99999") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestServeSaysWhyItEnded(t *testing.T) {
-	handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := unserved(t, newHandler(t))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
