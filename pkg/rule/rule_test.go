@@ -135,8 +135,9 @@ func TestARuleThatGivesNoAnswer(t *testing.T) {
 // An evaluation that is under way ends with its context.
 func TestAnEvaluationIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	started := make(chan struct{})
-	facts := &rule.Facts{Effect: rule.Effect{After: func() string { close(started); <-ctx.Done(); return "" }}}
+	started, returned := make(chan struct{}), make(chan struct{})
+	defer close(returned)
+	facts := &rule.Facts{Effect: rule.Effect{After: func() string { close(started); <-returned; return "" }}}
 	go func() { <-started; cancel() }()
 	if holds, err := compile(t, `effect.after == ""`).Holds(ctx, facts); holds || !errors.Is(err, rule.ErrNoAnswer) {
 		t.Errorf("%v %v", holds, err)
