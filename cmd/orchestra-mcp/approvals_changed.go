@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
@@ -46,14 +47,10 @@ func (b *inbox) intentChanged(r approval.Request) bool {
 
 // hashNow is the hash of a file as it is, "" if there is none. What cannot be read is not known.
 func hashNow(root *os.Root, path string) (hash string, known bool) {
-	info, err := root.Lstat(path)
+	file, _, err := durable.OpenRegularIn(root, path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", true
 	}
-	if err != nil || !info.Mode().IsRegular() {
-		return "", false
-	}
-	file, err := root.Open(path)
 	if err != nil {
 		return "", false
 	}

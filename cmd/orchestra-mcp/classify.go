@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -229,23 +229,14 @@ func readVersion(path string) ([]byte, error) {
 	if path == os.DevNull {
 		return nil, nil
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("classify: %s", printable(err.Error()))
-	}
-	if !info.Mode().IsRegular() {
+	content, err := durable.ReadRegular(path, maxVersion)
+	switch {
+	case errors.Is(err, durable.ErrNotRegular):
 		return nil, fmt.Errorf("classify: %s is no regular file; give two files, or two directories", printable(path))
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("classify: %s", printable(err.Error()))
-	}
-	content, err := io.ReadAll(io.LimitReader(file, maxVersion+1))
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("classify: %s", printable(err.Error()))
-	}
-	if len(content) > maxVersion {
+	case errors.Is(err, durable.ErrTooLarge):
 		return nil, fmt.Errorf("classify: %s is longer than %d bytes", printable(path), maxVersion)
+	case err != nil:
+		return nil, fmt.Errorf("classify: %s", printable(err.Error()))
 	}
 	return content, nil
 }

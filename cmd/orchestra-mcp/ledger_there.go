@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -142,7 +143,7 @@ func nearestPath(root *os.Root, path string) string {
 			right = next
 			continue
 		}
-		entries, _ := fs.ReadDir(root.FS(), cmp.Or(right, "."))
+		entries, _ := durable.ReadDirectoryIn(root, cmp.Or(right, "."))
 		var names []string
 		for _, e := range entries {
 			names = append(names, e.Name())

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -39,7 +40,7 @@ func (a *app) trustCreated(root *os.Root, dir string, results []scaffold.Result)
 		if list.UserDir == "" {
 			return fmt.Errorf("trust %s: there is no directory for your own settings; set HOME or XDG_CONFIG_HOME and run orchestra-mcp trust", result.File)
 		}
-		content, err := root.ReadFile(result.File)
+		content, err := durable.ReadRegularIn(root, result.File, 16<<20)
 		if err != nil {
 			return fmt.Errorf("trust %s: %w", result.File, err)
 		}

@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -39,7 +39,7 @@ func (a *app) printUnsettled(found []doctor.Interrupted) error {
 // untold are the notes of servers about calls and decisions without a record that no record tells of yet.
 func untold(root *os.Root) (found []ledger.Problem) {
 	const gaps = "state/gaps"
-	entries, err := fs.ReadDir(root.FS(), path.Join(".orchestration", gaps))
+	entries, err := durable.ReadDirectoryIn(root, path.Join(".orchestration", gaps))
 	if err != nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func untold(root *os.Root) (found []ledger.Problem) {
 		}
 		p := ledger.Problem{Kind: ledger.ProblemUnrecorded, Segment: path.Join(gaps, e.Name()),
 			Detail: "calls or decisions have no record; the next change through a server records how many"}
-		if content, err := root.ReadFile(path.Join(".orchestration", p.Segment)); err == nil {
+		if content, err := durable.ReadRegularIn(root, path.Join(".orchestration", p.Segment), 16<<20); err == nil {
 			p.Detail = fmt.Sprintf("%d "+p.Detail, bytes.Count(content, []byte("\n")))
 		}
 		found = append(found, p)

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // maxConfigSize bounds what is read: no client's settings are near it, and a workspace can hold anything.
@@ -19,27 +20,16 @@ func (p *planner) read(path string, inside bool) (text []byte, existed bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	info, err := os.Stat(target)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err = durable.ReadRegular(target, maxConfigSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("look at the configuration: %w", err)
-	}
-	if !info.Mode().IsRegular() {
+	case errors.Is(err, durable.ErrNotRegular):
 		return nil, false, fmt.Errorf("%s: %w: it is not a regular file", path, ErrUnmergeable)
-	}
-	file, err := os.Open(target)
-	if err != nil {
-		return nil, false, fmt.Errorf("read the configuration: %w", err)
-	}
-	defer file.Close()
-	text, err = io.ReadAll(io.LimitReader(file, maxConfigSize+1))
-	if err != nil {
-		return nil, false, fmt.Errorf("read %s: %w", path, err)
-	}
-	if len(text) > maxConfigSize {
+	case errors.Is(err, durable.ErrTooLarge):
 		return nil, false, fmt.Errorf("%s: %w: it is larger than %d bytes", path, ErrUnmergeable, maxConfigSize)
+	case err != nil:
+		return nil, false, fmt.Errorf("read the configuration: %w", err)
 	}
 	return text, true, nil
 }
@@ -114,7 +104,7 @@ func (f *File) write(workspace, userDir string) error {
 	if err != nil {
 		return err
 	}
-	present, err := os.ReadFile(target)
+	present, err := durable.ReadRegular(target, maxConfigSize)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

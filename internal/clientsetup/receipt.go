@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // receipt is what is kept of a file that a setup has changed: what it was before, and the hash of what it became. It
@@ -43,7 +45,7 @@ func (p *planner) recall(path string) *receipt {
 		return nil
 	}
 	var r receipt
-	text, err := os.ReadFile(receiptFile(p.UserDir, path))
+	text, err := durable.ReadRegular(receiptFile(p.UserDir, path), 2*maxConfigSize)
 	if err != nil || json.Unmarshal(text, &r) != nil || r.Path != path {
 		return nil
 	}

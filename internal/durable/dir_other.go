@@ -59,7 +59,7 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	if !seen.Mode.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a directory")}
 	}
-	root, err := d.root.OpenRoot(name)
+	root, err := d.root.OpenRoot(name + "/")
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func OpenOwn(parent *os.Root, name string, perm fs.FileMode) (*os.Root, error) {
 	if !named.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory of its own; remove it, it is made again when needed", name)
 	}
-	dir, err := parent.OpenRoot(name)
+	dir, err := parent.OpenRoot(name + "/") // with the slash a pipe is no directory, and is not waited for
 	if err != nil {
 		return nil, err
 	}

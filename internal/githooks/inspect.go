@@ -2,10 +2,11 @@ package githooks
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // State is how one hook stands.
@@ -51,7 +52,7 @@ func (p place) inspect(hook string) (State, error) {
 		return state, err
 	}
 	state.File, state.Installed = at, true
-	content, err := os.ReadFile(at)
+	content, err := durable.ReadRegular(at, maxScript)
 	if err == nil {
 		state.Program = programOf(string(content))
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const (
@@ -86,7 +88,7 @@ func (p place) ours(hook string) (at string, workspaces []string, err error) {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
 			continue
 		}
-		content, err := os.ReadFile(at)
+		content, err := durable.ReadRegular(at, maxScript)
 		if err != nil {
 			return "", nil, err
 		}
@@ -104,8 +106,8 @@ func setAside(hook, saved string) error {
 		return nil
 	}
 	if exists(saved) {
-		now, errNow := os.ReadFile(hook)
-		before, errBefore := os.ReadFile(saved)
+		now, errNow := durable.ReadRegular(hook, maxScript)
+		before, errBefore := durable.ReadRegular(saved, maxScript)
 		if errNow != nil || errBefore != nil || string(now) != string(before) {
 			return fmt.Errorf("%w: %s was written anew by another program, and %s is what stood there before us; keep the right one as %s, "+
 				"delete the other, then run this again", ErrUnfit, hook, saved, hook)
@@ -177,7 +179,7 @@ func (p place) remove(hook string) (Result, error) {
 		result.Note = "it serves other workspaces: " + strings.Join(left, ", ")
 		return result, nil
 	case len(left) > 0:
-		content, err := os.ReadFile(at)
+		content, err := durable.ReadRegular(at, maxScript)
 		if err != nil {
 			return result, err
 		}

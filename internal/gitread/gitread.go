@@ -24,6 +24,9 @@ import (
 // Repository is the one around a directory.
 type Repository struct{ Dir string }
 
+// askTime bounds an answer of Ask. The longest go through a whole history without git's commit graph.
+const askTime = 2 * time.Minute
+
 // Command is git with these arguments, kept from everything in the repository that could change what it says.
 func (r Repository) Command(ctx context.Context, args ...string) *exec.Cmd {
 	args = append([]string{
@@ -54,8 +57,13 @@ func withoutGit(environ []string) []string {
 	return kept
 }
 
-// Ask runs a git that answers with little, and gives that without the last newline.
+// Ask runs a git that answers with little and soon, and gives that without the last newline.
 func (r Repository) Ask(ctx context.Context, args ...string) (string, error) {
+	if err := r.Plain(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
 	cmd := r.Command(ctx, args...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Objects answers requests for objects, one after the other, from one running git.
@@ -25,6 +26,9 @@ type Objects struct {
 
 // Objects starts a git that gives objects with --batch, or with --batch-check only what they are.
 func (r Repository) Objects(ctx context.Context, mode string) (*Objects, error) {
+	if err := r.Plain(); err != nil {
+		return nil, err
+	}
 	o := &Objects{cmd: r.Command(ctx, "cat-file", mode), bare: mode == "--batch-check"}
 	o.cmd.Stderr = &o.errs
 	in, err := o.cmd.StdinPipe()
@@ -51,6 +55,7 @@ type Object struct {
 // Open asks for an object by a name that git understands; none is an empty object. Its content is then read from o, and
 // what is left of it is passed over by the next Open.
 func (o *Objects) Open(name string) (Object, error) {
+	defer o.patiently()()
 	if err := o.skip(); err != nil {
 		return Object{}, o.Failed(err)
 	}
@@ -98,12 +103,22 @@ func (o *Objects) Read(p []byte) (int, error) {
 	if o.rest <= 1 {
 		return 0, io.EOF
 	}
+	defer o.patiently()()
 	n, err := o.out.Read(p[:min(int64(len(p)), o.rest-1)])
 	o.rest -= int64(n)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// patiently ends git where it is silent for too long, until the function that it gives is called.
+func (o *Objects) patiently() (done func()) {
+	if o.cmd == nil {
+		return func() {}
+	}
+	timer := time.AfterFunc(patience, func() { o.cmd.Process.Kill() })
+	return func() { timer.Stop() }
 }
 
 func (o *Objects) skip() error {

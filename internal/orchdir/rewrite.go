@@ -104,7 +104,7 @@ func (r *rewriter) open() (err error) {
 	if r.dir, err = openDir(r.top); err != nil {
 		return err
 	}
-	r.lock, err = r.Root.Open(Name)
+	r.lock, err = durable.OpenDirectoryIn(r.Root, Name)
 	return err
 }
 

@@ -137,10 +137,7 @@ func names(dir *os.Root) []string {
 // look reads a mark. One that is just being written counts as no server yet.
 func look(dir *os.Root, name string) (Server, bool) {
 	var s Server
-	if info, err := dir.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return s, false
-	}
-	file, err := dir.OpenFile(name, os.O_RDWR, 0)
+	file, _, err := durable.OpenRegularIn(dir, name, os.O_RDWR)
 	if err != nil {
 		return s, false
 	}
@@ -184,7 +181,7 @@ func Remember(userDir, workspace string) error {
 // Workspaces lists the workspaces that were noted and that are still there, by path. One that is gone is forgotten.
 func Workspaces(userDir string) ([]string, error) {
 	dir := filepath.Join(userDir, workspacesDir)
-	entries, err := os.ReadDir(dir)
+	entries, err := durable.ReadDirectory(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // ErrUnsafe: others than the owner can read or write the file.
@@ -40,22 +42,11 @@ func Read(name string) ([]byte, error) {
 }
 
 func read(name string) ([]byte, fs.FileInfo, error) {
-	before, err := os.Stat(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !before.Mode().IsRegular() { // a pipe would block
-		return nil, nil, fmt.Errorf("%s is not a regular file", name)
-	}
-	file, err := os.Open(name)
+	file, info, err := durable.OpenRegular(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
 	content, err := io.ReadAll(io.LimitReader(file, limit))
 	return content, info, err
 }

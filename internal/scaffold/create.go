@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -158,7 +159,7 @@ func addAttributes(root *os.Root) (Result, error) {
 		return Result{}, err
 	}
 	existed := err == nil
-	file, err := root.OpenFile(AttributesFile, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	file, err := root.OpenFile(AttributesFile, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return Result{}, err
 	}

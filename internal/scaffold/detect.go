@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 )
 
@@ -133,7 +134,7 @@ func holdsSource(root *os.Root, dir string, extensions []string) bool {
 		return false
 	}
 	found, seen := false, 0
-	_ = fs.WalkDir(root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
+	_ = fs.WalkDir(durable.Tree(root), dir, func(name string, entry fs.DirEntry, err error) error {
 		seen++
 		switch {
 		case err != nil:

@@ -2,11 +2,12 @@ package scaffold
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // Toolchain is what a workspace is built with, as its manifests say.
@@ -184,12 +185,7 @@ func (t topLevel) read(name string) []byte {
 	if !t.hasFile(name) {
 		return nil
 	}
-	file, err := t.root.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxManifest))
+	text, err := durable.ReadRegularIn(t.root, name, maxManifest)
 	if err != nil {
 		return nil
 	}

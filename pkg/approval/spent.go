@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const spentDir = "spent"
@@ -72,13 +74,13 @@ func (m *marks) tidy(now time.Time) {
 		return
 	}
 	dir := filepath.Join(m.userDir, spentDir)
-	entries, _ := os.ReadDir(dir)
+	entries, _ := durable.ReadDirectory(dir)
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || now.Sub(info.ModTime()) < Lifetime {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		content, err := durable.ReadRegular(filepath.Join(dir, e.Name()), maxFile)
 		if err != nil {
 			continue
 		}
@@ -90,7 +92,7 @@ func (m *marks) tidy(now time.Time) {
 
 // syncDir makes a new name durable. A system that cannot flush a directory says so here, and keeps names by itself.
 func syncDir(name string) error {
-	dir, err := os.Open(name)
+	dir, err := durable.OpenDirectory(name)
 	if err != nil {
 		return err
 	}

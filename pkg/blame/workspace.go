@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -143,23 +143,14 @@ func (q *question) close() {
 }
 
 func readFile(root *os.Root, path string) ([]byte, error) {
-	info, err := root.Lstat(path)
+	content, err := durable.ReadRegularIn(root, path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: there is no %s", ErrNotAFile, path)
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNotAFile, path)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d", ErrNotAFile, path, info.Size(), maxFile)
+	case errors.Is(err, durable.ErrNotRegular), errors.Is(err, durable.ErrTooLarge):
+		return nil, fmt.Errorf("%w: %w", ErrNotAFile, err)
 	}
-	file, err := root.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxFile))
+	return content, err
 }
 
 // records gives the records on a path and the names that it had before, the oldest first.

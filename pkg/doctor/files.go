@@ -13,7 +13,7 @@ import (
 // checkFiles looks at what the file system below the workspace can do.
 func (e *examination) checkFiles() {
 	before := len(e.report.Findings)
-	dir, err := os.Open(e.Dir)
+	dir, err := durable.OpenDirectory(e.Dir)
 	if err != nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 )
@@ -35,6 +36,10 @@ func (e *examination) checkGit() {
 }
 
 func (e *examination) noRepository(err error) {
+	if errors.Is(err, gitread.ErrOdd) {
+		e.warn(fmt.Sprintf("The repository cannot be read: %v.", err), "Look at the file, and remove it.", "")
+		return
+	}
 	if inRepository, _ := e.root.Lstat(".git"); inRepository != nil || scaffold.EnclosingRepository(e.Dir) != "" {
 		e.warn(fmt.Sprintf("There is a repository, and git does not read it: %v.", err), "Do what git says.", "")
 		return
@@ -46,6 +51,9 @@ func (e *examination) noRepository(err error) {
 func (e *examination) git(args ...string) (string, error) { return e.gitReading("", args...) }
 
 func (e *examination) gitReading(input string, args ...string) (string, error) {
+	if err := (gitread.Repository{Dir: e.Dir}).Plain(); err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithTimeout(e.ctx, verifyTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}, args...)...)

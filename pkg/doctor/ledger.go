@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
@@ -132,14 +132,7 @@ func (e *examination) checkLastTime() {
 
 // lastLine gives the last whole line of a file of the workspace, if it is not longer than 1 MiB.
 func lastLine(root *os.Root, name string) ([]byte, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fs.ErrInvalid
-	}
-	file, err := root.Open(name)
+	file, info, err := durable.OpenRegularIn(root, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	build "github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const (
@@ -76,14 +78,15 @@ func describeProgram(name string) string {
 }
 
 func programVersion(name string) (string, error) {
-	info, err := os.Stat(name)
+	file, _, err := durable.OpenRegular(name)
+	if errors.Is(err, durable.ErrNotRegular) {
+		return "", fmt.Errorf("not a program")
+	}
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("not a program")
-	}
-	found, err := buildinfo.ReadFile(name)
+	defer file.Close()
+	found, err := buildinfo.Read(file)
 	if err != nil || found.Main.Path != module {
 		return "", fmt.Errorf("not a build of orchestra-mcp")
 	}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -18,13 +19,12 @@ func (e *examination) checkSchemas() (fine bool) {
 		file, name string
 		make       func() ([]byte, error)
 	}{{scaffold.SettingsSchema, "settings", settings.Schema}, {scaffold.IntentsSchema, "intents", intent.Schema}} {
-		info, err := e.root.Lstat(s.file)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > maxSchema {
+		have, err := durable.ReadRegularIn(e.root, s.file, maxSchema)
+		if err != nil {
 			continue // none, or not ours
 		}
-		have, errHave := e.root.ReadFile(s.file)
-		want, errWant := s.make()
-		if errHave != nil || errWant != nil || bytes.Equal(bytes.TrimSpace(have), bytes.TrimSpace(want)) {
+		want, err := s.make()
+		if err != nil || bytes.Equal(bytes.TrimSpace(have), bytes.TrimSpace(want)) {
 			continue
 		}
 		fine = false

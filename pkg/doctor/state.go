@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
@@ -90,7 +91,7 @@ func (e *examination) aside(name, what string) {
 }
 
 func listed(root *os.Root, name string) []string {
-	dir, err := root.Open(name)
+	dir, err := durable.OpenDirectoryIn(root, name)
 	if err != nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitignore"
 )
 
@@ -29,7 +30,7 @@ func (s *Store) IdleGlobs() []Warning {
 			}
 		}
 	}
-	_ = fs.WalkDir(s.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+	_ = fs.WalkDir(durable.Tree(s.root), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case len(idle) == 0:
 			return fs.SkipAll

@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) Reaches() ([]Reach, error) {
 		return nil, err
 	}
 	reaches, scopes := s.globs()
-	err := fs.WalkDir(s.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(durable.Tree(s.root), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == ".git" || path == orchdir.Name {
 			return skip(entry)
 		}

@@ -108,7 +108,7 @@ type lastDir struct {
 func (d *lastDir) lstat(name string) (fs.FileInfo, error) {
 	if in := path.Dir(name); d.dir == nil || in != d.name {
 		d.close()
-		dir, err := d.root.OpenRoot(in)
+		dir, err := d.root.OpenRoot(in + "/")
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func namesIn(root *os.Root, dir, suffix string) ([]string, error) {
 
 // readNames asks nothing about the entries, as reading the directory in any other way does.
 func readNames(root *os.Root, name string) ([]string, error) {
-	dir, err := root.Open(name)
+	dir, err := openDirectory(root, name)
 	if err != nil {
 		return nil, err
 	}

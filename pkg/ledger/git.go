@@ -31,7 +31,11 @@ type packedRefs struct {
 	refs     map[string]string
 }
 
-const maxGitFile = 1 << 20
+// Bounds of what is read of git's files, in bytes.
+const (
+	maxGitFile    = 1 << 20
+	maxPackedRefs = 256 << 20
+)
 
 // NewGit looks at the repository that contains dir, at each question anew.
 func NewGit(dir string) *Git {
@@ -101,8 +105,8 @@ func (g *Git) readPacked(file, name string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.packed.refs == nil || info.Size() != g.packed.size || !info.ModTime().Equal(g.packed.modified) {
-		content, err := os.ReadFile(file)
-		if err != nil {
+		content, ok := readGitFile(file, maxPackedRefs)
+		if !ok {
 			return ""
 		}
 		g.packed = packedRefs{size: info.Size(), modified: info.ModTime(), refs: map[string]string{}}
@@ -186,19 +190,21 @@ func absolute(base, name string) string {
 
 // readSmall gives a file's text without the space around it, or nothing if it is no regular file of sensible size.
 func readSmall(name string) string {
+	content, _ := readGitFile(name, maxGitFile)
+	return strings.TrimSpace(string(content))
+}
+
+func readGitFile(name string, limit int64) ([]byte, bool) {
 	file, err := os.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
-		return ""
+		return nil, false
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxGitFile {
-		return ""
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, false
 	}
-	content, err := io.ReadAll(io.LimitReader(file, maxGitFile))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(content))
+	content, err := io.ReadAll(io.LimitReader(file, limit))
+	return content, err == nil
 }
 
 func isObjectID(id string) bool {

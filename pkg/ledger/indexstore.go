@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"runtime"
@@ -107,7 +106,7 @@ func (s *indexStore) release() {
 
 func (s *indexStore) open(name string) (_ *postings.Run, err error) {
 	if s.dir == nil {
-		if s.dir, err = s.root.OpenRoot(indexDir); err != nil {
+		if s.dir, err = s.root.OpenRoot(indexDir + "/"); err != nil {
 			return nil, err
 		}
 	}
@@ -197,10 +196,12 @@ func (s *indexStore) remove(runs []covered) {
 
 // sweep removes what nobody has wanted for long, and what writers left that died.
 func (s *indexStore) sweep(wanted map[string]bool) {
-	entries, err := fs.ReadDir(s.root.FS(), indexDir)
+	dir, err := openDirectory(s.root, indexDir)
 	if err != nil || s.swept {
 		return
 	}
+	defer dir.Close()
+	entries, _ := dir.ReadDir(-1)
 	s.swept = true
 	for _, entry := range entries {
 		info, err := entry.Info()

@@ -203,7 +203,7 @@ func (l *Ledger) Writable(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 	}
-	dir, err := l.root.Open(home)
+	dir, err := openDirectory(l.root, home)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

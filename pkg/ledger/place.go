@@ -67,7 +67,7 @@ func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := root.OpenFile(home, os.O_RDONLY|openNonblock, 0) // as it is, the os package has nothing to set
+	dir, err := openDirectory(root, home)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -104,6 +104,11 @@ func makeDir(root *os.Root, name string, mode fs.FileMode) error {
 		err = fmt.Errorf("%s is not a directory", name)
 	}
 	return err
+}
+
+// openDirectory does not wait where a FIFO stands in the directory's place; reading or locking it then fails.
+func openDirectory(root *os.Root, name string) (*os.File, error) {
+	return root.OpenFile(name, os.O_RDONLY|openNonblock, 0) // as it is, the os package has nothing to set
 }
 
 // errReplaced: between the look at a name and its opening another file took it.

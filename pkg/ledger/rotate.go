@@ -107,7 +107,7 @@ func (l *Ledger) rotate(ctx context.Context, name string) (err error) {
 			return err
 		}
 	}
-	dir, err := l.root.Open(rotateDir)
+	dir, err := openDirectory(l.root, rotateDir)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (l *Ledger) rotate(ctx context.Context, name string) (err error) {
 
 // clearDir leaves what it cannot remove: the next rotation tries again.
 func clearDir(root *os.Root, name string) {
-	dir, err := root.Open(name)
+	dir, err := openDirectory(root, name)
 	if err != nil {
 		return
 	}

@@ -223,7 +223,7 @@ func (s *segment) flush() error {
 }
 
 func flushDirNamed(root *os.Root, d disk, name string) error {
-	dir, err := root.Open(name)
+	dir, err := openDirectory(root, name)
 	if err != nil {
 		return fmt.Errorf("flush %s: %w", name, err)
 	}

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // trustFile is the list's name in the user's directory.
@@ -37,7 +40,7 @@ func (l TrustList) Trusted(workspace, hash string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	file, err := os.Open(l.path())
+	file, _, err := durable.OpenRegular(l.path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -69,7 +72,7 @@ func (l TrustList) Trust(workspace, hash string) error {
 	if err := os.MkdirAll(l.UserDir, 0o700); err != nil {
 		return fmt.Errorf("%w: %w", ErrTrust, err)
 	}
-	file, err := os.OpenFile(l.path(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(l.path(), os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrTrust, err)
 	}

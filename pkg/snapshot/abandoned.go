@@ -38,10 +38,10 @@ func LookForAbandoned(state *os.Root) *Abandoned {
 
 // takeDead locks a state whose process is gone; nil if it is not.
 func takeDead(dir *os.Root, name string) *os.File {
-	if info, err := dir.Lstat(name); !strings.HasSuffix(name, savedSuffix) || err != nil || !info.Mode().IsRegular() {
+	if !strings.HasSuffix(name, savedSuffix) {
 		return nil
 	}
-	f, err := dir.Open(name)
+	f, _, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
 	if err != nil {
 		return nil
 	}

@@ -6,10 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const maxIndex = 256 << 20 // bytes
@@ -23,8 +24,8 @@ func (k *Keeper) gitIndex() string {
 		switch {
 		case err == nil && info.IsDir():
 			return filepath.Join(at, "index")
-		case err == nil && info.Mode().IsRegular() && info.Size() < 8<<10:
-			text, _ := os.ReadFile(at)
+		case err == nil && info.Mode().IsRegular():
+			text, _ := durable.ReadRegular(at, 8<<10)
 			target, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 			if !ok {
 				return ""
@@ -135,15 +136,7 @@ func (k *Keeper) IndexWritten() string {
 }
 
 func readIndex(name string) ([]byte, bool) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, false
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxIndex {
-		return nil, false
-	}
-	index, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	index, err := durable.ReadRegular(name, maxIndex)
 	return index, err == nil
 }
 

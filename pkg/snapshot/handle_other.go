@@ -49,7 +49,7 @@ func (h *handle) openDir(name string) (*handle, error) {
 	if !named.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
 	}
-	dir, err := h.root.OpenRoot(name)
+	dir, err := h.root.OpenRoot(name + "/")
 	if err != nil {
 		return nil, err
 	}

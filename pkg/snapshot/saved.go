@@ -322,11 +322,7 @@ func readBase(state *os.Root, name string) (map[string]saved, error) {
 		return nil, fmt.Errorf("%w: %w", errSaved, err)
 	}
 	defer dir.Close()
-	info, err := dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSaved {
-		return nil, fmt.Errorf("%w: %w", errSaved, errors.Join(err, fs.ErrInvalid))
-	}
-	content, err := dir.ReadFile(name)
+	content, err := durable.ReadRegularIn(dir, name, maxSaved)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSaved, err)
 	}

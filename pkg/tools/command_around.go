@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
@@ -50,7 +51,7 @@ func (w *watch) lookAround(ctx context.Context) (*around, error) {
 	if a.lost, err = w.deps.Trace.Guard(ctx); err != nil {
 		return nil, err
 	}
-	a.governance, _ = w.deps.Workspace.Root().Open(governanceDir) // where there is none, there is nothing to hold
+	a.governance, _ = durable.OpenDirectoryIn(w.deps.Workspace.Root(), governanceDir) // where there is none, there is nothing to hold
 	if info, err := w.deps.Workspace.Root().Stat("."); err == nil {
 		a.top = info.Mode()
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 )
@@ -34,11 +35,10 @@ func gitElsewhere(root string) (own, common string) {
 
 // pointed reads a small file that names one place; "" if there is none.
 func pointed(name, before string) string {
-	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxPointer {
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() { // no link either
 		return ""
 	}
-	text, _ := os.ReadFile(name)
+	text, _ := durable.ReadRegular(name, maxPointer)
 	at, is := strings.CutPrefix(strings.TrimSpace(string(text)), before)
 	switch {
 	case !is || at == "":
@@ -97,7 +97,7 @@ func (h *treeHistory) add(name, at string) {
 	case info.Size() > maxPointer:
 		h.said[name] = fmt.Sprintf("%d bytes, of %v", info.Size(), info.ModTime())
 	default:
-		text, _ := os.ReadFile(at)
+		text, _ := durable.ReadRegular(at, maxPointer)
 		h.said[name] = cmp.Or(strings.TrimSpace(string(text)), "empty")
 	}
 }

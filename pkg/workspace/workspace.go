@@ -166,7 +166,7 @@ func (w *Workspace) State() (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := w.root.OpenRoot(governanceDir + "/" + stateDir)
+	root, err := w.root.OpenRoot(governanceDir + "/" + stateDir + "/")
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package install
 import (
 	"cmp"
 	"encoding/json"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
@@ -282,7 +282,7 @@ func environmentName(dir string) bool {
 
 // free reports whether nothing is in a directory that is not an environment's.
 func (f *finder) free(dir string) bool {
-	entries, err := os.ReadDir(f.path(dir))
+	entries, err := durable.ReadDirectory(f.path(dir))
 	return os.IsNotExist(err) || err == nil && (len(entries) == 0 || f.exists(path.Join(dir, environmentFile)))
 }
 
@@ -302,12 +302,7 @@ func (f *finder) marked(dir string, m marker, member string) bool {
 	if !f.exists(name) || m.text == "" {
 		return f.exists(name)
 	}
-	file, err := os.Open(f.path(name))
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, markerLimit))
+	text, err := durable.ReadRegular(f.path(name), markerLimit)
 	if err != nil || !strings.Contains(string(text), m.text) {
 		return false
 	}

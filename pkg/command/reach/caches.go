@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // cacheVariables hand the private caches to the tools that keep one. Each has
@@ -126,7 +128,7 @@ func goRoot(environ []string) string {
 // read has none.
 func readAssignments(name string) map[string]string {
 	values := map[string]string{}
-	opened, err := os.Open(name)
+	opened, _, err := durable.OpenRegular(name)
 	if err != nil {
 		return values
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -21,7 +22,7 @@ const maxPacks = 200
 // absolute.
 func sharedPacks(gitDir string) []sandbox.Frozen {
 	packs := filepath.Join(gitDir, "objects", "pack")
-	dir, err := os.Open(packs)
+	dir, err := durable.OpenDirectory(packs)
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -50,7 +51,7 @@ func (l *listings) read(path, dir string) (*listing, bool) {
 		}
 	}
 	began := l.now()
-	file, err := os.Open(path)
+	file, err := durable.OpenDirectory(path)
 	if err != nil {
 		return nil, false
 	}

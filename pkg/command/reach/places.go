@@ -1,13 +1,13 @@
 package reach
 
 import (
-	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitignore"
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -151,12 +151,7 @@ func (s *survey) gitignore(dir string) gitignore.List {
 	if !s.all && s.inScope(name) || !s.isFile(name) {
 		return nil
 	}
-	file, err := os.Open(filepath.Join(s.root, filepath.FromSlash(name)))
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, gitignoreLimit))
+	text, err := durable.ReadRegular(filepath.Join(s.root, filepath.FromSlash(name)), gitignoreLimit)
 	if err != nil {
 		return nil
 	}

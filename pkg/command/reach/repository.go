@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -95,7 +96,7 @@ func linked(dot string) (*repository, string) {
 // findOthers finds what is the main work tree's alone. It says why that cannot
 // be told.
 func (g *repository) findOthers() (why string) {
-	entries, err := os.ReadDir(g.common)
+	entries, err := durable.ReadDirectory(g.common)
 	if err != nil {
 		return fmt.Sprintf("%s cannot be read: %v", g.common, err)
 	}
@@ -125,11 +126,10 @@ func (g *repository) findOthers() (why string) {
 
 // pointed reads a small file that names one place; "" if there is none.
 func pointed(file, prefix string) string {
-	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 8<<10 {
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() { // no link either
 		return ""
 	}
-	text, _ := os.ReadFile(file)
+	text, _ := durable.ReadRegular(file, 8<<10)
 	place, is := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix)
 	switch {
 	case !is || place == "":

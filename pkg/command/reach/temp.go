@@ -36,7 +36,7 @@ func makeTemp() (*temp, error) {
 		if err != nil {
 			return nil, err
 		}
-		lock, err := os.Open(dir)
+		lock, err := durable.OpenDirectory(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -77,7 +77,7 @@ func (t *temp) Close() error { return errors.Join(removeTemp(t.path), t.lock.Clo
 // sweepTemps removes what servers left that were killed: directories of this
 // user whose lock nobody holds.
 func sweepTemps(parent string) {
-	entries, err := os.ReadDir(parent)
+	entries, err := durable.ReadDirectory(parent)
 	if err != nil {
 		return
 	}
@@ -94,9 +94,9 @@ func sweepTemp(dir string) {
 	if err != nil || !info.IsDir() || !ownedByUs(info) {
 		return
 	}
-	opened, err := os.Open(dir)
+	opened, err := durable.OpenDirectory(dir)
 	if errors.Is(err, fs.ErrPermission) && os.Chmod(dir, 0o700) == nil { // its command has closed it
-		opened, err = os.Open(dir)
+		opened, err = durable.OpenDirectory(dir)
 	}
 	if err != nil {
 		return
@@ -129,7 +129,7 @@ func unlock(root *os.Root, dir string) {
 	if err != nil || !info.IsDir() || root.Chmod(dir, 0o700) != nil {
 		return
 	}
-	opened, err := root.Open(dir)
+	opened, err := durable.OpenDirectoryIn(root, dir)
 	if err != nil {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
@@ -38,7 +39,7 @@ func (l *layout) coverable(dir string) bool {
 // linksIn are the links that stand in a directory itself: some systems find
 // their programs by one in /run.
 func linksIn(dir string) (links []helper.Link) {
-	entries, _ := os.ReadDir(dir) // what cannot be read is not there
+	entries, _ := durable.ReadDirectory(dir) // what cannot be read is not there
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
 		if target, err := os.Readlink(path); err == nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
@@ -20,9 +21,9 @@ func (l *layout) exclude(path string) error {
 	if list == "" {
 		return nil
 	}
-	content, err := os.ReadFile(list)
-	if err != nil || len(content) > maxExclude {
-		return fmt.Errorf("read %s: %d bytes, %w", list, len(content), err)
+	content, err := durable.ReadRegular(list, maxExclude)
+	if err != nil {
+		return fmt.Errorf("read the list of what git leaves out: %w", err)
 	}
 	relative, err := filepath.Rel(top, path)
 	if err != nil {
@@ -82,7 +83,7 @@ func gitDirectory(dot string) string {
 
 // pointer reads a file that has one path in it.
 func pointer(file, prefix, from string) string {
-	content, err := os.ReadFile(file)
+	content, err := durable.ReadRegular(file, maxExclude)
 	target, ok := strings.CutPrefix(strings.TrimRight(string(content), "\r\n"), prefix)
 	if err != nil || !ok || target == "" {
 		return ""

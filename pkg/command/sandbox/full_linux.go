@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
@@ -199,7 +200,7 @@ func explainedFull(err error) error {
 		{"/proc/sys/user/max_user_namespaces", "0",
 			"user namespaces are turned off (sysctl user.max_user_namespaces)"},
 	} {
-		if value, readErr := os.ReadFile(setting.path); readErr == nil && strings.TrimSpace(string(value)) == setting.bad {
+		if value, readErr := durable.ReadRegular(setting.path, 64); readErr == nil && strings.TrimSpace(string(value)) == setting.bad {
 			return fmt.Errorf("%w: %s", err, setting.means)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -104,15 +103,7 @@ func Findings(root *os.Root) ([]Finding, error) {
 }
 
 func readFinding(dir *os.Root, name string) (f Finding, err error) {
-	if info, err := dir.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return f, fmt.Errorf("%s is no file", name)
-	}
-	file, err := dir.Open(name)
-	if err != nil {
-		return f, err
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, findingSize))
+	content, err := durable.ReadRegularIn(dir, name, findingSize)
 	if err != nil {
 		return f, err
 	}

@@ -166,13 +166,9 @@ func (r *Recorder) settleDeadGaps(ctx context.Context, dir *os.Root) error {
 }
 
 func (r *Recorder) settleDeadGap(ctx context.Context, dir *os.Root, name, id string) error {
-	info, err := dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil // another process was faster, or it is none of ours
-	}
-	file, err := dir.OpenFile(name, os.O_RDWR, 0)
+	file, info, err := durable.OpenRegularIn(dir, name, os.O_RDWR)
 	if err != nil {
-		return nil
+		return nil // another process was faster, or it is none of ours
 	}
 	defer file.Close()
 	if dead, err := durable.TryLock(file); err == nil && !dead {

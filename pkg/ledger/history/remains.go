@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -73,7 +73,7 @@ func fileRemains(root *os.Root) []string {
 		{"state", "has lines of a record that a crash tore", func(name string) bool { return strings.HasPrefix(path.Base(name), "torn-") }},
 	} {
 		dir := path.Join(home, sign.dir)
-		entries, _ := fs.ReadDir(root.FS(), dir) // what is not there or cannot be read shows nothing
+		entries, _ := durable.ReadDirectoryIn(root, dir) // what is not there or cannot be read shows nothing
 		for _, e := range entries {
 			if name := path.Join(dir, e.Name()); e.Type().IsRegular() && sign.is(name) {
 				found = append(found, name+" "+sign.says)
@@ -84,12 +84,15 @@ func fileRemains(root *os.Root) []string {
 	return found
 }
 
+// maxState bounds a session's state, in bytes.
+const maxState = 16 << 20
+
 // selected: a session's state names an intent. Each selection is a record.
 func selected(root *os.Root, name string) bool {
 	var session struct {
 		IntentID string `json:"intent_id"`
 	}
-	content, err := root.ReadFile(name)
+	content, err := durable.ReadRegularIn(root, name, maxState)
 	return err == nil && json.Unmarshal(content, &session) == nil && session.IntentID != ""
 }
 

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -65,11 +66,11 @@ func newWorkTree(root *os.Root, damages damages) (*workTree, error) {
 	}
 	git := ledger.NewGit(root.Name())
 	for name := range w.seals {
-		content, err := root.ReadFile(path.Join(home, name))
+		id, err := w.blobID(git, name)
 		if err != nil {
 			return nil, err
 		}
-		w.seals[name] = git.BlobID(content)
+		w.seals[name] = id
 	}
 	return w, nil
 }
@@ -87,15 +88,11 @@ func (w *workTree) listArchives() error {
 }
 
 func (w *workTree) blobID(git *ledger.Git, name string) (string, error) {
-	file, err := w.root.Open(path.Join(home, name))
+	file, info, err := durable.OpenRegularIn(w.root, path.Join(home, name), os.O_RDONLY)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
 	hash := git.NewBlobHash(info.Size())
 	if _, err := io.CopyN(hash, file, info.Size()); err != nil {
 		return "", err
@@ -108,7 +105,7 @@ func (w *workTree) list(dir, suffix string, into map[string]string) error {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil
 	}
-	entries, err := fs.ReadDir(w.root.FS(), path.Join(home, dir))
+	entries, err := durable.ReadDirectoryIn(w.root, path.Join(home, dir))
 	for _, e := range entries {
 		if name := path.Join(dir, e.Name()); strings.HasSuffix(name, suffix) && w.regular(name) {
 			into[name] = ""
@@ -125,7 +122,7 @@ func (w *workTree) regular(name string) bool {
 // openSegment closes the one that was opened before.
 func (w *workTree) openSegment(segment string) (io.Reader, error) {
 	w.close()
-	file, err := w.root.Open(path.Join(home, segment))
+	file, _, err := durable.OpenRegularIn(w.root, path.Join(home, segment), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func (j *Journal) openDir() error {
 			return err
 		}
 	}
-	j.dir, err = state.OpenRoot(dirName)
+	j.dir, err = state.OpenRoot(dirName + "/")
 	return err
 }
 

@@ -91,14 +91,7 @@ func lookAt(dir *os.Root, name string) (Seen, bool, error) {
 
 // peek reads a slot that somebody else may hold.
 func peek(dir *os.Root, name string) (state byte, e Entry, err error) {
-	info, err := dir.Lstat(name)
-	if err != nil {
-		return 0, e, err
-	}
-	if !info.Mode().IsRegular() {
-		return 0, e, errors.New(dirName + "/" + name + " is not a regular file")
-	}
-	f, err := dir.Open(name)
+	f, info, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
 	if err != nil {
 		return 0, e, err
 	}

@@ -113,17 +113,10 @@ func (j *Journal) slots(all bool) ([]string, error) {
 
 // takeOver locks a slot whose process is gone, and gives its entry. A slot with nothing in flight is removed.
 func (j *Journal) takeOver(name string) (*Orphan, error) {
-	info, err := j.dir.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	f, info, err := durable.OpenRegularIn(j.dir, name, os.O_RDWR)
+	if errors.Is(err, durable.ErrNotRegular) {
 		return nil, errors.New("it is not a regular file: move it away")
 	}
-	f, err := j.dir.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

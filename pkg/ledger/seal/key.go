@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 )
 
@@ -130,7 +130,7 @@ func KnownKeys(userDir string) ([]PublicKey, error) {
 	case !errors.Is(err, ErrNoKey):
 		return nil, err
 	}
-	entries, err := os.ReadDir(filepath.Join(userDir, knownDir))
+	entries, err := durable.ReadDirectory(filepath.Join(userDir, knownDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the keys that you trust: %w", err)
 	}

@@ -2,13 +2,17 @@ package trailer
 
 import (
 	"context"
-	"os"
 	"regexp"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // Key is that of the trailers.
 const Key = "Orchestra-Intent"
+
+// maxMessage bounds a message and what is compared with it, in bytes.
+const maxMessage = 16 << 20
 
 // scissors begins what git commit --verbose shows and takes out again; the comment character is the user's.
 var scissors = regexp.MustCompile(`(?m)^\S{1,8} -{24} >8 -{24}$`)
@@ -18,7 +22,7 @@ func Add(ctx context.Context, r Repository, file string, intents []string) error
 	if len(intents) == 0 {
 		return nil
 	}
-	content, err := os.ReadFile(file)
+	content, err := durable.ReadRegular(file, maxMessage)
 	if err != nil {
 		return err
 	}
@@ -52,7 +56,7 @@ func (r Repository) isTemplate(ctx context.Context, message string) bool {
 	if !strings.HasPrefix(name, "/") {
 		name = r.Dir + "/" + name
 	}
-	content, err := os.ReadFile(name)
+	content, err := durable.ReadRegular(name, maxMessage)
 	if err != nil {
 		return false
 	}

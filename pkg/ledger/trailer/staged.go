@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -110,7 +111,7 @@ func (r Repository) mergeHeads(ctx context.Context) []string {
 	if !path.IsAbs(name) {
 		name = r.Dir + "/" + name
 	}
-	content, _ := os.ReadFile(name)
+	content, _ := durable.ReadRegular(name, maxMessage)
 	return strings.Fields(string(content))
 }
 

@@ -1,0 +1,56 @@
+//go:build unix
+
+package durable_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// TestOnlyRegularFilesAreOpened: each of these would wait for ever, or act on a device, if it were opened like a file.
+func TestOnlyRegularFilesAreOpened(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, err := range []error{
+		os.WriteFile(at("file"), []byte("text"), 0o600), os.Mkdir(at("dir"), 0o700), syscall.Mkfifo(at("pipe"), 0o600),
+		os.Symlink("pipe", at("to-pipe")), os.Symlink("file", at("to-file")), os.Symlink("/dev/zero", at("device")), os.WriteFile(at("sparse"), nil, 0o600),
+		os.Truncate(at("sparse"), 1<<40),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]struct{ followed, below error }{
+		"file": {}, "to-file": {nil, durable.ErrNotRegular}, "dir": {durable.ErrNotRegular, durable.ErrNotRegular},
+		"pipe": {durable.ErrNotRegular, durable.ErrNotRegular}, "to-pipe": {durable.ErrNotRegular, durable.ErrNotRegular},
+		"device": {durable.ErrNotRegular, durable.ErrNotRegular}, "sparse": {durable.ErrTooLarge, durable.ErrTooLarge},
+		"nothing": {fs.ErrNotExist, fs.ErrNotExist},
+	} {
+		if content, err := durable.ReadRegular(at(name), 4); !errors.Is(err, want.followed) || err == nil && string(content) != "text" {
+			t.Errorf("%s: %q %v, want %v", name, content, err, want.followed)
+		}
+		if content, err := durable.ReadRegularIn(root, name, 4); !errors.Is(err, want.below) || err == nil && string(content) != "text" {
+			t.Errorf("%s below a root: %q %v, want %v", name, content, err, want.below)
+		}
+		if name == "dir" {
+			continue
+		}
+		if _, err := durable.ReadDirectory(at(name)); err == nil {
+			t.Errorf("%s is listed as a directory", name)
+		}
+		if _, err := durable.ReadDirectoryIn(root, name); err == nil {
+			t.Errorf("%s below a root is listed as a directory", name)
+		}
+	}
+}
