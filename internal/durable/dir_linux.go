@@ -86,6 +86,13 @@ func (d *Dir) Create(name string, perm fs.FileMode) (*os.File, error) {
 	return d.openFile(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, perm)
 }
 
+// OpenLock opens a file that is there to be locked, and makes it with mode 0600 where there is none. Who may not write it
+// cannot lock it.
+func (d *Dir) OpenLock(name string) (*os.File, error) {
+	file, err := d.openFile(name, unix.O_RDWR|unix.O_CREAT|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
+	return regular(name, file, err)
+}
+
 func (d *Dir) openFile(name string, flags int, perm fs.FileMode) (*os.File, error) {
 	fd, err := d.openat(name, flags, perm)
 	if err != nil {

@@ -4,6 +4,7 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -109,6 +110,16 @@ func (d *Dir) openSeen(name string) (*os.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errSwapped}
 	}
 	return f, nil
+}
+
+// OpenLock opens a file that is there to be locked, and makes it with mode 0600 where there is none. Who may not write it
+// cannot lock it.
+func (d *Dir) OpenLock(name string) (*os.File, error) {
+	if seen, err := d.Lstat(name); err == nil && !seen.Mode.IsRegular() {
+		return nil, fmt.Errorf("%s is %w", name, ErrNotRegular)
+	}
+	file, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|nonblock, 0o600)
+	return regular(name, file, err)
 }
 
 // Create makes a new file, open for writing; the umask applies to perm.

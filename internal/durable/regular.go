@@ -55,6 +55,16 @@ func openRegular(name string, look func() (fs.FileInfo, error), open func() (*os
 	return file, opened, nil
 }
 
+func regular(name string, file *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is %w", name, ErrNotRegular), file.Close())
+	}
+	return file, nil
+}
+
 // ReadRegular is the content of a file of limit bytes at most, opened by [OpenRegular].
 func ReadRegular(name string, limit int64) ([]byte, error) {
 	return readRegular(name, limit)(OpenRegular(name))

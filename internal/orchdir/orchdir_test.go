@@ -119,6 +119,7 @@ func TestRewriteErrors(t *testing.T) {
 	if err := orchdir.Rewrite(ctx, d.file("big"), to("x")); !errors.Is(err, orchdir.ErrTooLarge) {
 		t.Errorf("big: %v", err)
 	}
+	must(t, os.RemoveAll(filepath.Join(d.path, "state")))
 	d.write("state", "not a directory")
 	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); err == nil {
 		t.Error("state is a file")

@@ -16,6 +16,10 @@ import (
 // stateName is the directory for temporary files, below the .orchestration directory.
 const stateName = "state"
 
+// LockName is the file in the state that whoever changes the shared files of .orchestration locks, the ledger included
+// (lockFile there). Commands in a sandbox can open, and so lock, the directory itself, but no file of the state.
+const LockName = "lock"
+
 // Patience of Rewrite.
 const (
 	wait       = 5 * time.Second
@@ -50,6 +54,7 @@ func Rewrite(ctx context.Context, f File, change func(old []byte) ([]byte, error
 type rewriter struct {
 	File
 	top, dir, temp *durable.Dir // the workspace, its .orchestration, and where the temporary file is
+	state          *durable.Dir
 	lock           *os.File
 	old            []byte
 	mine           string // name of the temporary file in temp
@@ -104,13 +109,19 @@ func (r *rewriter) open() (err error) {
 	if r.dir, err = openDir(r.top); err != nil {
 		return err
 	}
-	r.lock, err = durable.OpenDirectoryIn(r.Root, Name)
+	if err := r.dir.Mkdir(stateName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if r.state, err = r.dir.OpenDir(stateName); err != nil {
+		return err
+	}
+	r.lock, err = r.state.OpenLock(LockName)
 	return err
 }
 
 func (r *rewriter) close() {
 	// Nothing was written through these descriptors; closing them cannot lose anything.
-	for _, d := range []*durable.Dir{r.top, r.dir, r.temp} {
+	for _, d := range []*durable.Dir{r.top, r.dir, r.state, r.temp} {
 		if d != nil {
 			_ = d.Close()
 		}
@@ -122,13 +133,9 @@ func (r *rewriter) close() {
 	}
 }
 
-// take takes the lock and makes sure that it is the one of the directory that stands there now.
+// take takes the lock and makes sure that it is the one of the directory, and the file in it, that stand there now.
 func (r *rewriter) take(ctx context.Context) error {
 	if err := lock(ctx, r.lock); err != nil {
-		return err
-	}
-	held, err := durable.StatFile(r.lock)
-	if err != nil {
 		return err
 	}
 	named, err := r.top.Lstat(Name)
@@ -139,11 +146,29 @@ func (r *rewriter) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !durable.Same(held, named) || !durable.Same(held, open) {
+	if !durable.Same(named, open) || !r.stands() {
 		r.release()
 		return errChanged
 	}
 	return nil
+}
+
+// stands reports whether the lock is that of the file which others find.
+func (r *rewriter) stands() bool {
+	held, err := durable.StatFile(r.lock)
+	if err != nil {
+		return false
+	}
+	state, err := r.dir.Lstat(stateName)
+	if err != nil {
+		return false
+	}
+	open, err := r.state.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := r.state.Lstat(LockName)
+	return err == nil && durable.Same(state, open) && durable.Same(held, named)
 }
 
 func (r *rewriter) release() { _ = durable.Unlock(r.lock) }
@@ -151,9 +176,6 @@ func (r *rewriter) release() { _ = durable.Unlock(r.lock) }
 // prepare writes the new content, flushed, to a temporary file in state/, or beside the file if state/ is on another
 // file system.
 func (r *rewriter) prepare(data []byte) (err error) {
-	if err := r.dir.Mkdir(stateName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
 	if r.temp, err = r.dir.OpenDir(stateName); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
@@ -19,6 +20,7 @@ func (e *examination) checkFiles() {
 	}
 	defer dir.Close()
 	e.checkLocks(dir)
+	e.checkLockHeld()
 	if err := dir.Sync(); err != nil && e.OS != "windows" {
 		e.warn(fmt.Sprintf("Directories cannot be flushed to disk here (%v): after a power cut a new file may be missing.", err),
 			"Keep the workspace on a local file system.", "")
@@ -42,6 +44,34 @@ func (e *examination) checkLocks(dir *os.File) {
 		e.fail("This file system has no locks: two servers, or a server and a person's command, can damage each other's records.",
 			"Move the workspace to a local file system, or see that only one process uses it.", "")
 	}
+}
+
+// heldTime is how long the lock may be held by others that are at work.
+const heldTime = 2 * time.Second
+
+// checkLockHeld finds who keeps everybody from changing anything. A command in a sandbox cannot.
+func (e *examination) checkLockHeld() {
+	file, _, err := durable.OpenRegularIn(e.root, orchdir.Name+"/state/"+orchdir.LockName, os.O_RDONLY)
+	if err != nil {
+		return // nobody has locked anything yet
+	}
+	defer file.Close()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		locked, err := durable.TryLock(file)
+		if locked || err != nil {
+			_ = durable.Unlock(file)
+			return
+		}
+		if time.Since(began) > heldTime || e.ctx.Err() != nil {
+			break
+		}
+	}
+	who, look := "a process that cannot be told", ""
+	if pid := durable.LockedBy(file); pid > 0 {
+		who, look = fmt.Sprintf("process %d", pid), fmt.Sprintf("ps -fp %d", pid)
+	}
+	e.fail(fmt.Sprintf("The lock of %s has been held by %s for %v: every change and every record waits for it, and is refused as BUSY.", orchdir.Name, who, heldTime),
+		"Look at that process, and end it unless it is an orchestra-mcp at work.", look)
 }
 
 // checkTemp: where state is on another file system, temporary files are made beside their targets.

@@ -113,7 +113,7 @@ func TestResolveConflictsRefusesWhatIsNoRecord(t *testing.T) {
 				}
 				left, err := os.ReadDir(w.path(".orchestration/state"))
 				must(t, err)
-				if len(left) != 0 {
+				if len(left) != 1 || left[0].Name() != "lock" {
 					t.Errorf("left behind: %v", left)
 				}
 				must(t, os.Remove(w.path(other)))

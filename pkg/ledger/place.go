@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"time"
 )
 
@@ -41,8 +42,12 @@ func homeInfo(root *os.Root) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// lockHome takes the lock that every writer of .orchestration takes: on the directory itself, since a lock file in it
-// can be deleted. It waits with backoff until wait has passed, then gives ErrBusy.
+// lockFile is what every writer of .orchestration locks. It is in the state, which commands in a sandbox cannot open, and
+// can be deleted: so it is looked at again when it is locked.
+const lockFile = home + "/" + stateDir + "/lock"
+
+// lockHome takes the lock that every writer of .orchestration takes. It waits with backoff until wait has passed, then gives
+// ErrBusy. A reader who cannot open it goes without.
 func lockHome(ctx context.Context, root *os.Root, exclusive bool, wait time.Duration) (unlock func(), err error) {
 	deadline := time.Now().Add(wait)
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 4*time.Millisecond) {
@@ -63,34 +68,58 @@ func lockHome(ctx context.Context, root *os.Root, exclusive bool, wait time.Dura
 
 // tryLockHome gives neither a lock nor an error if somebody else holds it.
 func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
-	info, err := homeInfo(root)
-	if err != nil {
+	if _, err := homeInfo(root); err != nil {
 		return nil, err
 	}
-	dir, err := openDirectory(root, home)
-	if err != nil {
+	file, err := openLock(root, lockFile, exclusive)
+	switch {
+	case err != nil && exclusive:
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case err != nil:
+		return func() {}, nil
 	}
-	locked, err := flock(dir, exclusive)
-	if err != nil || !locked {
-		dir.Close()
-		if err != nil {
-			err = fmt.Errorf("%w: lock %s: %w", ErrUnavailable, home, err)
-		}
+	unlock, err = tryLockFile(root, lockFile, file, exclusive)
+	if err != nil {
+		err = fmt.Errorf("%w: lock %s: %w", ErrUnavailable, home, err)
+	}
+	return unlock, err
+}
+
+// openLock opens a lock's file, which who locks exclusively makes.
+func openLock(root *os.Root, name string, exclusive bool) (*os.File, error) {
+	file, _, err := openRegular(root, name, os.O_RDONLY)
+	if !errors.Is(err, fs.ErrNotExist) || !exclusive {
+		return file, err
+	}
+	if err := makeDir(root, path.Dir(name), 0o700); err != nil {
 		return nil, err
 	}
-	// The directory may have been replaced since it was opened; a lock on the old one excludes nobody.
-	held, err := dir.Stat()
-	now, lerr := root.Lstat(home)
-	if err != nil || lerr != nil || !os.SameFile(held, info) || !os.SameFile(held, now) {
-		funlock(dir)
-		dir.Close()
+	file, err = root.OpenFile(name, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) { // another process was faster
+		file, _, err = openRegular(root, name, os.O_RDONLY)
+	}
+	return file, err
+}
+
+// tryLockFile locks an open file, which it closes if it does not. It gives neither a lock nor an error if somebody else holds
+// it, or if the file was replaced since it was opened: a lock on the old one excludes nobody.
+func tryLockFile(root *os.Root, name string, file *os.File, exclusive bool) (unlock func(), err error) {
+	locked, err := flock(file, exclusive)
+	if err != nil || !locked {
+		file.Close()
+		return nil, err
+	}
+	held, err := file.Stat()
+	now, lerr := root.Lstat(name)
+	unlock = func() {
+		funlock(file)
+		file.Close()
+	}
+	if err != nil || lerr != nil || !os.SameFile(held, now) {
+		unlock()
 		return nil, nil
 	}
-	return func() {
-		funlock(dir)
-		dir.Close()
-	}, nil
+	return unlock, nil
 }
 
 // makeDir creates a directory unless it is there, and refuses a link in its place: a hostile checkout could use one to

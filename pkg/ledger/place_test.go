@@ -83,6 +83,7 @@ func TestRotationThroughALinkIsRefused(t *testing.T) {
 			w.write("src/mine", "mine")
 			link := w.path(".orchestration/" + name)
 			must(t, os.MkdirAll(filepath.Dir(link), 0o755))
+			must(t, os.RemoveAll(link))
 			must(t, os.Symlink(w.path("src"), link))
 			if err := w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()); err == nil {
 				t.Error("no error")
@@ -113,7 +114,15 @@ func TestLinkedHomeIsRefused(t *testing.T) {
 func TestBusyLeavesNothingAndPassesLater(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{LockWait: 20 * time.Millisecond})
-	dir, err := os.Open(w.path(".orchestration"))
+	for _, free := range []string{".orchestration", ".orchestration/agent_trace.jsonl"} { // what commands can open, and so lock
+		w.write(".orchestration/agent_trace.jsonl", "")
+		file, err := os.Open(w.path(free))
+		must(t, err)
+		defer file.Close()
+		must(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+	}
+	w.write(".orchestration/state/lock", "")
+	dir, err := os.Open(w.path(".orchestration/state/lock"))
 	must(t, err)
 	must(t, syscall.Flock(int(dir.Fd()), syscall.LOCK_EX))
 	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrBusy) {

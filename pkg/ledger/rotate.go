@@ -12,7 +12,10 @@ import (
 
 // rotateDir has the files of the one rotation that is under way in a workspace. Whoever holds the lock on it may remove
 // what a rotation that was killed left there.
-const rotateDir = home + "/" + stateDir + "/rotate"
+const (
+	rotateDir  = home + "/" + stateDir + "/rotate"
+	rotateLock = home + "/" + stateDir + "/rotate.lock"
+)
 
 // tailShare is how much of SegmentSize stays in the file that is appended to: what was last is asked for most.
 const tailShare = 8
@@ -107,16 +110,15 @@ func (l *Ledger) rotate(ctx context.Context, name string) (err error) {
 			return err
 		}
 	}
-	dir, err := openDirectory(l.root, rotateDir)
+	file, err := openLock(l.root, rotateLock, true)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	locked, err := flock(dir, true)
-	if err != nil || !locked {
+	release, err := tryLockFile(l.root, rotateLock, file, true)
+	if err != nil || release == nil {
 		return err
 	}
-	defer funlock(dir)
+	defer release()
 	clearDir(l.root, rotateDir)
 	defer clearDir(l.root, rotateDir)
 	m := move{root: l.root, disk: l.disk, name: name, limit: l.opts.SegmentSize}

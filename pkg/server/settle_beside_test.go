@@ -170,7 +170,7 @@ func (a *audit) runs(c *child, intent, line string) {
 func (a *audit) writesUnrecorded(c *child, intent, path string) (letRecord func()) {
 	a.t.Helper()
 	session := a.selects(c, intent)
-	letRecord = lockFile(a.t, filepath.Join(a.dir, ".orchestration"))
+	letRecord = lockFile(a.t, filepath.Join(a.dir, ".orchestration/state/lock"))
 	go c.call("write_to_file", args{"session": session, "path": path, "content": "new\n"})
 	a.waitFor(path, c)
 	return letRecord

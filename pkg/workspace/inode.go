@@ -18,7 +18,7 @@ type inode struct {
 	stat   durable.Stat
 	hash   Hash
 	leased bool
-	locked bool
+	lock   lock
 }
 
 // hold opens the file at dir/name and locks it. Who waited for a lock may find that the path has a new inode
@@ -33,9 +33,9 @@ func (w *Workspace) hold(ctx context.Context, dir *durable.Dir, name string, min
 		}
 		n := &inode{w: w, file: f}
 		if n.stat, err = durable.StatFile(f); err == nil && !n.among(mine) {
-			n.locked, err = w.tryLock(f)
+			n.lock, err = w.tryLock(f, n.stat)
 		}
-		if err != nil || !n.locked && !n.among(mine) {
+		if err != nil || !n.lock.held && !n.among(mine) {
 			n.release()
 			return false, err
 		}
@@ -58,18 +58,6 @@ func (w *Workspace) hold(ctx context.Context, dir *durable.Dir, name string, min
 
 func (n *inode) among(others []*inode) bool {
 	return slices.ContainsFunc(others, func(o *inode) bool { return durable.Same(o.stat, n.stat) })
-}
-
-func (w *Workspace) tryLock(f *os.File) (bool, error) {
-	if !w.abilities.lock {
-		return true, nil
-	}
-	ok, err := durable.TryLock(f)
-	if errors.Is(err, durable.ErrUnsupported) {
-		w.log.once("lock", "the file system has no file locks: writers are serialised within this process only", err)
-		return true, nil
-	}
-	return ok, err
 }
 
 // examine takes the lease, waiting for whoever writes the file now, and hashes the content.
@@ -154,9 +142,7 @@ func (n *inode) release() {
 	if n.leased {
 		durable.DropLease(n.file)
 	}
-	if n.locked && n.w.abilities.lock {
-		_ = durable.Unlock(n.file) // closing does it as well
-	}
+	n.lock.release()
 	n.file.Close()
 	n.file = nil
 }

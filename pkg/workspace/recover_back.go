@@ -145,7 +145,9 @@ func (w *Workspace) sweep(dir *durable.Dir, name string) {
 	if err != nil || time.Since(st.ModTime) < sweepAge {
 		return
 	}
-	if free, err := durable.TryLock(f); err == nil && free {
+	l, err := w.tryLock(f, st)
+	if err == nil && l.held {
 		_ = dir.Remove(name) // the next sweep tries again
 	}
+	l.release()
 }

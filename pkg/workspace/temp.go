@@ -121,7 +121,7 @@ func (t *temp) flush(ctx context.Context, w *Workspace, hash Hash) error {
 	if now, err := durable.StatFile(f); err != nil || !durable.Same(st, now) {
 		return fmt.Errorf("%w: the temporary file %s was replaced", ErrBusy, t.path)
 	}
-	if t.ours.locked, err = w.tryLock(f); err != nil {
+	if t.ours.lock, err = w.tryLock(f, st); err != nil {
 		return err
 	}
 	err = t.writer.Close()

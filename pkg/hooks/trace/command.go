@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
@@ -244,14 +243,5 @@ func (r *Recorder) held(path string) bool {
 		return false
 	}
 	defer t.Close()
-	if t.Kind() != workspace.Regular || t.Path() != path {
-		return false
-	}
-	f, err := t.Open()
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	free, err := durable.TryLock(f)
-	return err == nil && !free
+	return t.Kind() == workspace.Regular && t.Path() == path && r.files.Held(t)
 }

@@ -63,23 +63,36 @@ func (j *Journal) Orphans() ([]*Orphan, error) {
 // takeTime bounds the waiting for another process that takes entries over, which is a matter of microseconds.
 const takeTime = 250 * time.Millisecond
 
-// takeAlone locks the directory while entries are taken over. Without it, an entry that one process has locked and not
+// lockName is the file that is locked for it. Commands in a sandbox can open, and so lock, every directory, but no file of
+// the state.
+const lockName = "lock"
+
+func (j *Journal) openLock() (*os.File, error) {
+	dir, err := durable.OpenRoot(j.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.OpenLock(lockName)
+}
+
+// takeAlone holds the lock of the journal while entries are taken over. Without it, an entry that one process has locked and not
 // marked yet would be taken for a living process's by the next, which would go on as if all were settled.
 func (j *Journal) takeAlone() (*os.File, error) {
-	dir, err := j.dir.Open(".")
+	file, err := j.openLock()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	for deadline := time.Now().Add(takeTime); ; time.Sleep(100 * time.Microsecond) {
-		free, err := durable.TryLock(dir)
+		free, err := durable.TryLock(file)
 		switch {
 		case err == nil && free, errors.Is(err, durable.ErrUnsupported):
-			return dir, nil
+			return file, nil
 		case err != nil:
-			dir.Close()
+			file.Close()
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		case time.Now().After(deadline):
-			dir.Close()
+			file.Close()
 			return nil, ErrSettling
 		}
 	}
