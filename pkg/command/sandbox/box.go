@@ -27,7 +27,7 @@ func (l Level) rank() int {
 }
 
 // Box is what one command may reach. Paths are absolute, clean and free of
-// links; each is named once. What is not Hidden can be read.
+// links; each is named once. What is neither Hidden nor Emptied can be read.
 type Box struct {
 	// Workspace is the root of the workspace.
 	Workspace string
@@ -45,9 +45,13 @@ type Box struct {
 	// Landlock a Box has no Writable above one. None of the existing ones is
 	// a link.
 	Frozen []Frozen
-	// Hidden are files and directories that cannot be read or listed. Only
-	// Full can hold them.
+	// Hidden are files and directories that cannot be read, and at Full not
+	// listed, under any name that the mounts give them. What of them a level
+	// cannot hold, Exposed says.
 	Hidden []string
+	// Emptied are directories whose files cannot be read: at Full an empty one
+	// stands in their place, at Landlock they are like the Hidden.
+	Emptied []string
 	// Temp is a private directory that the command gets as TMPDIR. At Full it
 	// also stands in the place of the system's.
 	Temp string

@@ -60,7 +60,9 @@ func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Landlock: %w", explained(err))
 	}
-	l.secondWall(p, abi)
+	if err := l.secondWall(p, abi); err != nil {
+		return nil, fmt.Errorf("Landlock: %w", err)
+	}
 	p.Filter, err = seccompFilter(sockets{
 		unix:         !l.box.DenyNetwork && (abi >= abiScope || !abstractSockets()),
 		datagramPair: !l.box.DenyNetwork,
@@ -89,8 +91,9 @@ func startIn(p *helper.Plan, dir string) error {
 }
 
 // secondWall is Landlock, which allows writing where the masks do. It knows
-// nothing of what is frozen below.
-func (l *layout) secondWall(p *helper.Plan, abi int) {
+// nothing of what is frozen below. Of reading it leaves out the hidden files: a
+// mask is gone for a moment when its file is replaced.
+func (l *layout) secondWall(p *helper.Plan, abi int) error {
 	p.Landlock.Tree, p.Landlock.File = known(treeRights, abi), known(fileRights, abi)
 	if abi >= abiScope {
 		p.Landlock.Scoped = syscall.ScopeAbstractUnixSocket
@@ -101,6 +104,16 @@ func (l *layout) secondWall(p *helper.Plan, abi int) {
 			p.Landlock.Allowed = append(p.Landlock.Allowed, e.path)
 		}
 	}
+	w, _ := l.box.walls(Full)
+	if w == nil {
+		return nil // everything else can be read
+	}
+	p.Landlock.Tree, p.Landlock.File, p.Landlock.Read = p.Landlock.Tree|readRights, p.Landlock.File|readRights, readRights
+	_, err := w.each(func(_ int, _, path string) error {
+		p.Landlock.Readable = append(p.Landlock.Readable, path)
+		return nil
+	})
+	return err
 }
 
 // entry is a path with its own rule.
@@ -143,22 +156,30 @@ func (l *layout) addPaths() error {
 	for _, frozen := range l.box.Frozen {
 		kinds[frozen.Path] = helper.Frozen
 	}
-	for _, hidden := range l.box.Hidden {
-		if _, err := os.Lstat(hidden); err == nil {
-			kinds[hidden] = helper.Hidden
-		} else if !isAbsent(err) {
-			return fmt.Errorf("hide %s: %w", hidden, err)
-		}
+	if err := errors.Join(hide(kinds, helper.Emptied, l.box.Emptied), hide(kinds, helper.Hidden, l.box.Hidden)); err != nil {
+		return err
 	}
 	for path := range kinds {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 			return fmt.Errorf("the path %q is not absolute and clean", path)
 		}
-		if above(path, kinds, helper.Hidden) {
+		if above(path, kinds, helper.Hidden) || above(path, kinds, helper.Emptied) {
 			delete(kinds, path)
 		}
 	}
 	return l.addEach(kinds)
+}
+
+// hide adds what exists of paths, by all names that the mounts give it.
+func hide(kinds map[string]helper.Kind, kind helper.Kind, paths []string) error {
+	for _, path := range aliases(paths) {
+		if _, err := os.Lstat(path); err == nil {
+			kinds[path] = kind
+		} else if !isAbsent(err) {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
+	}
+	return nil
 }
 
 func (l *layout) addEach(kinds map[string]helper.Kind) error {
@@ -213,7 +234,7 @@ func (l *layout) addAnchors() {
 // be written, 0 if there is none.
 func holder(path string, kinds map[string]helper.Kind) helper.Kind {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if kind := kinds[dir]; kind == helper.Writable || kind == helper.Frozen || kind == helper.Hidden {
+		if kind := kinds[dir]; kind != 0 && kind != helper.Anchor && kind != helper.Content {
 			return kind
 		}
 		if dir == filepath.Dir(dir) {

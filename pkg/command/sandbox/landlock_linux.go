@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 
 	"github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
-// The rights of Landlock that change something. Reading and executing are not
-// handled: they stay as they are.
+// The rights of Landlock that change something, or read a file. Listing and
+// executing are not handled: they stay as they are.
 const (
+	readRights = syscall.AccessFSReadFile
 	fileRights = syscall.AccessFSWriteFile | syscall.AccessFSTruncate | syscall.AccessFSIoctlDev
 	treeRights = fileRights | syscall.AccessFSRemoveDir | syscall.AccessFSRemoveFile | syscall.AccessFSMakeChar |
 		syscall.AccessFSMakeDir | syscall.AccessFSMakeReg | syscall.AccessFSMakeSock | syscall.AccessFSMakeFifo |
@@ -91,7 +93,7 @@ func restrict(box *Box, abi int) (not lacking, err error) {
 
 // ruleset is a descriptor of the rules of a box.
 func ruleset(box *Box, abi int) (rules int, scoped uint64, err error) {
-	attributes := syscall.RulesetAttr{HandledAccessFS: known(treeRights, abi)}
+	attributes := syscall.RulesetAttr{HandledAccessFS: known(treeRights|readRights, abi)}
 	if box.DenyNetwork && abi >= abiNetwork {
 		attributes.HandledAccessNet = netRights
 	}
@@ -111,7 +113,26 @@ func ruleset(box *Box, abi int) (rules int, scoped uint64, err error) {
 			return -1, 0, fmt.Errorf("%s: %w", p.path, err)
 		}
 	}
+	if err := allowReading(rules, box); err != nil {
+		unix.Close(rules)
+		return -1, 0, fmt.Errorf("reading: %w", err)
+	}
 	return rules, attributes.Scoped, nil
+}
+
+// allowReading adds the rules for what may be read. Nothing is asked about what
+// they are for: the server of a mounted directory may be gone.
+func allowReading(rules int, box *Box) error {
+	w, _ := box.walls(Landlock)
+	_, err := w.each(func(dir int, name, _ string) error {
+		fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil // it is gone, or nobody can have it
+		}
+		defer unix.Close(fd)
+		return syscall.LandlockAddPathBeneathRule(rules, &syscall.PathBeneathAttr{AllowedAccess: readRights, ParentFd: fd}, 0)
+	})
+	return err
 }
 
 // known leaves out the rights that the kernel does not know yet.
@@ -134,13 +155,14 @@ type place struct {
 	optional bool // a device that may be missing
 }
 
-// places are what a box and the tools need to write. /dev/pts and /dev/shm are
-// shared with the user's other programs; tests of many languages do not run
-// without the latter.
+// places are what a box and the tools need to write. /dev/shm is shared with the
+// user's other programs; tests of many languages do not run without.
 func places(box *Box) []place {
 	var all []place
 	for _, path := range box.Writable {
-		all = append(all, place{path: path})
+		if !slices.Contains(box.Hidden, path) && !slices.Contains(box.Emptied, path) {
+			all = append(all, place{path: path})
+		}
 	}
 	if box.Temp != "" {
 		all = append(all, place{path: box.Temp})
@@ -151,11 +173,10 @@ func places(box *Box) []place {
 	return all
 }
 
-// Devices are the devices that tools write to.
+// Devices are the devices that tools use. Pseudo-terminals are not among them:
+// those of a command cannot be told from that of the operator.
 func Devices() []string {
-	return []string{
-		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
-	}
+	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm"}
 }
 
 // allow adds a rule for one place, which must not be a link.
@@ -172,10 +193,10 @@ func allow(rules int, p place, abi int) error {
 	if err := unix.Fstat(fd, &info); err != nil {
 		return err
 	}
-	rights := uint64(fileRights)
+	rights := uint64(fileRights | readRights)
 	switch info.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		rights = treeRights
+		rights = treeRights | readRights
 	case unix.S_IFLNK:
 		if p.optional {
 			return nil

@@ -24,6 +24,9 @@ func tryFull() error { return unsupported() }
 
 func startFull(*exec.Cmd, *Box) (*Held, error) { return nil, unsupported() }
 
+// Exposed is nothing: there is no level that hides anything here.
+func Exposed(Level, *Box) []string { return nil }
+
 // Sweep has nothing to do: there is no Full here.
 func Sweep([]Frozen) {}
 

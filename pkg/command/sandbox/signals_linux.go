@@ -47,6 +47,10 @@ type lacking struct {
 func isolation(from starter, not lacking) ([]byte, error) {
 	p := native()
 	reachesProcesses(&p)
+	p.only(unix.SYS_IOCTL, terminalInjection())
+	for _, number := range []uint32{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY} {
+		p.deny(number, answer(unix.EPERM)) // keys belong to the user, and can be read
+	}
 	if not.truncation {
 		emptiesFiles(&p)
 	}

@@ -155,8 +155,8 @@ func lay(mask Mask) (step string, errno syscall.Errno) {
 	defer syscall.Close(target)
 	var tree int
 	switch mask.Kind {
-	case Hidden:
-		tree = takeBlank(target, mask.Path)
+	case Hidden, Emptied:
+		tree = takeBlank(target, mask)
 	case Content:
 		tree = takeContent(mask.Content, mask.Path)
 		defer removeContent()
@@ -175,16 +175,20 @@ func lay(mask Mask) (step string, errno syscall.Errno) {
 }
 
 // takeBlank is what stands in for something hidden: nobody may open it, and
-// nobody here has the right to open it all the same.
-func takeBlank(hidden int, path string) int {
+// nobody here has the right to open it all the same. Of what is emptied, that
+// can be opened and has nothing in it.
+func takeBlank(hidden int, mask Mask) int {
 	var info syscall.Stat_t
 	if err := syscall.Fstat(hidden, &info); err != nil {
-		must(err.(syscall.Errno), "look at", path)
+		must(err.(syscall.Errno), "look at", mask.Path)
 	}
-	if info.Mode&syscall.S_IFMT == syscall.S_IFDIR {
-		return take(blankDirectory)
+	switch {
+	case info.Mode&syscall.S_IFMT != syscall.S_IFDIR:
+		return take(blankFile)
+	case mask.Kind == Emptied:
+		return take(emptyDirectory)
 	}
-	return take(blankFile)
+	return take(blankDirectory)
 }
 
 // raiseLoopback brings up lo: programs of the command reach each other by it.

@@ -44,6 +44,8 @@ func (p *Plan) walk(w walker) {
 	w.number(&p.Landlock.File)
 	w.number(&p.Landlock.Scoped)
 	list(w, &p.Landlock.Allowed, w.text)
+	w.number(&p.Landlock.Read)
+	list(w, &p.Landlock.Readable, w.text)
 	var filter = string(p.Filter)
 	w.text(&filter)
 	p.Filter = []byte(filter)

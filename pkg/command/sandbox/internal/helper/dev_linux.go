@@ -6,6 +6,7 @@ import "syscall"
 const (
 	blankFile      = "/dev/.blank-file"
 	blankDirectory = "/dev/.blank-directory"
+	emptyDirectory = "/dev/.empty-directory"
 	otherContent   = "/dev/.other-content"
 )
 
@@ -53,6 +54,7 @@ func makeDev(paths []string, devices []int) {
 	mount("tmpfs", "/dev/shm", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=1777")
 	makeFile(blankFile, 0)
 	makeDirectory(blankDirectory, 0)
+	makeDirectory(emptyDirectory, 0o755)
 }
 
 // finishDev leaves nothing to be made in /dev.

@@ -12,8 +12,10 @@ const (
 	statxAttributes   = 8      // where struct statx has them
 	atNoFollow        = 0x100
 	pollPriority      = 0x2
-	// again is how long a path may be absent before it is looked for again.
-	again = 50_000_000 // nanoseconds
+	// A path that is absent is looked for again after soon at first, and after
+	// late in the end: the mounts change before the new file has its name.
+	soon = 20_000     // nanoseconds
+	late = 50_000_000 // nanoseconds
 )
 
 // keepMasks puts masks back for as long as the command runs. The kernel takes a
@@ -24,16 +26,20 @@ const (
 // It has a thread of its own, with the rights of before the surrender, and
 // returns when that waits.
 func keepMasks(plan *Plan) {
-	var masks []Mask
+	var masks, others []Mask // those that hide come first
 	for _, mask := range plan.Masks {
 		switch mask.Kind {
+		case Hidden, Emptied:
+			masks = append(masks, mask)
+			continue
 		case Content:
 			mask.Kind = Frozen // the new content is the operator's
 		case Writable:
 			continue // what replaces it is read-only
 		}
-		masks = append(masks, mask)
+		others = append(others, mask)
 	}
+	masks = append(masks, others...)
 	if len(masks) == 0 {
 		return
 	}
@@ -45,31 +51,37 @@ func keepMasks(plan *Plan) {
 	go func() {
 		runtime.LockOSThread()
 		close(ready)
-		for missing := false; ; {
-			awaitMounts(table, missing)
-			missing = false
+		for pause := int64(0); ; {
+			if awaitMounts(table, pause) {
+				pause = 0
+			}
+			missing := false
 			for _, mask := range masks {
 				if !isMounted(mask.Path) && !restore(mask) {
 					missing = true
 				}
+			}
+			if pause = min(max(2*pause, soon), late); !missing {
+				pause = 0
 			}
 		}
 	}()
 	<-ready
 }
 
-// awaitMounts returns when the mounts have changed, or after a while where it
-// is to look again.
-func awaitMounts(table int, soon bool) {
+// awaitMounts returns when the mounts have changed, which it reports, or after
+// a while in nanoseconds; 0 is any.
+func awaitMounts(table int, pause int64) (changed bool) {
 	watched := struct {
 		fd              int32
 		wanted, happens int16
 	}{fd: int32(table), wanted: pollPriority}
 	var timeout *syscall.Timespec
-	if soon {
-		timeout = &syscall.Timespec{Nsec: again}
+	if pause > 0 {
+		timeout = &syscall.Timespec{Nsec: pause}
 	}
-	syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&watched)), 1, uintptr(unsafe.Pointer(timeout)), 0, 0, 0)
+	ready, _, _ := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&watched)), 1, uintptr(unsafe.Pointer(timeout)), 0, 0, 0)
+	return ready == 1
 }
 
 // isMounted reports whether a path is the root of a mount.

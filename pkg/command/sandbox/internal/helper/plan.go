@@ -98,10 +98,15 @@ const (
 	Hidden
 	// Content puts a file there that says something else.
 	Content
+	// Emptied puts an empty directory there.
+	Emptied
 )
 
 // Landlock has the rights that are handled, and where they are allowed.
 type Landlock struct {
 	Tree, File, Scoped uint64
 	Allowed            []string
+	// Read is allowed for what is Readable, as far as that is there.
+	Read     uint64
+	Readable []string
 }

@@ -37,9 +37,10 @@ func dropCapabilities() syscall.Errno {
 	return errno
 }
 
-// landlock allows writing where the view allows it, once more.
+// landlock allows writing where the view allows it, once more, and reading where
+// the plan does.
 func landlock(rules *Landlock) {
-	attributes := struct{ files, network, scoped uint64 }{files: rules.Tree, scoped: rules.Scoped}
+	attributes := struct{ files, network, scoped uint64 }{files: rules.Tree | rules.Read, scoped: rules.Scoped}
 	size := unsafe.Sizeof(attributes)
 	if rules.Scoped == 0 {
 		size = 8 // what the first version knows
@@ -48,6 +49,9 @@ func landlock(rules *Landlock) {
 	must(errno, "Landlock", "")
 	for _, path := range rules.Allowed {
 		must(allow(int(set), path, rules), "Landlock: allow", path)
+	}
+	for _, path := range rules.Readable {
+		must(allowReading(int(set), path, rules.Read), "Landlock: allow reading", path)
 	}
 	_, _, errno = syscall.RawSyscall(sysLandlockSelf, set, 0, 0)
 	must(errno, "Landlock: restrict", "")
@@ -64,15 +68,29 @@ func allow(set int, path string, rules *Landlock) syscall.Errno {
 	if err := syscall.Fstat(fd, &info); err != nil {
 		return err.(syscall.Errno)
 	}
-	// struct landlock_path_beneath_attr is packed: eight bytes and four.
-	var rule [12]byte
 	rights := rules.File
 	if info.Mode&syscall.S_IFMT == syscall.S_IFDIR {
 		rights = rules.Tree
 	}
+	return addRule(set, fd, rights)
+}
+
+// allowReading takes what is not there any more, or cannot be had, as nothing.
+func allowReading(set int, path string, rights uint64) syscall.Errno {
+	fd, errno := openat2(path, oPath|syscall.O_NOFOLLOW)
+	if errno != 0 {
+		return 0
+	}
+	defer syscall.Close(fd)
+	return addRule(set, fd, rights)
+}
+
+func addRule(set, fd int, rights uint64) syscall.Errno {
+	// struct landlock_path_beneath_attr is packed: eight bytes and four.
+	var rule [12]byte
 	*(*uint64)(unsafe.Pointer(&rule)) = rights
 	*(*int32)(unsafe.Pointer(&rule[8])) = int32(fd)
-	_, _, errno = syscall.RawSyscall6(sysLandlockAddRule, uintptr(set), landlockBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	_, _, errno := syscall.RawSyscall6(sysLandlockAddRule, uintptr(set), landlockBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	return errno
 }
 
