@@ -58,18 +58,23 @@ func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 	return &confined{level, made}, nil
 }
 
-// closeShared closes, where the level can, the files in scope that have names
-// out of it. The look at the workspace before the command has found them.
-func (c *commandCall) closeShared(w *watch) {
-	if w == nil || !w.heldByKernel() || w.window.Linked() == nil {
-		return
+// holdNames holds files by all their names, which the look at the workspace
+// before the command has found: those of hidden ones are hidden, and where the
+// level can, those of files in scope that have a name out of it are closed.
+func (c *commandCall) holdNames(w *watch) {
+	var names []reach.Name
+	var more []string
+	if w != nil && w.window.Linked() != nil {
+		linked := w.window.Linked()
+		names, more = make([]reach.Name, len(linked.Files)), linked.More
+		for i, l := range linked.Files {
+			names[i] = reach.Name(l)
+		}
 	}
-	linked := w.window.Linked()
-	names := make([]reach.Name, len(linked.Files))
-	for i, l := range linked.Files {
-		names[i] = reach.Name(l)
+	if w != nil && w.heldByKernel() {
+		c.box.reach.CloseShared(names, more)
 	}
-	c.box.reach.CloseShared(names, linked.More)
+	c.box.reach.HideNames(names)
 }
 
 // level is what the command is held to, or would be.

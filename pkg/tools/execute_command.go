@@ -173,7 +173,7 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.box.reach.Close(), dir.Close())
 	}
-	c.closeShared(watched)
+	c.holdNames(watched)
 	return &preparedCommand{c, dir, watched}, nil
 }
 

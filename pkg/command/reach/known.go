@@ -21,7 +21,8 @@ func (r *Reach) Writes(path string) bool {
 
 // Hides reports whether the box keeps a path from being read.
 func (r *Reach) Hides(path string) bool {
-	return r.Box != nil && slices.ContainsFunc(r.Box.Hidden, func(hidden string) bool { _, in := below(hidden, path); return in })
+	holds := func(hidden string) bool { _, in := below(hidden, path); return in }
+	return r.Box != nil && (slices.ContainsFunc(r.Box.Hidden, holds) || slices.ContainsFunc(r.Box.Emptied, holds))
 }
 
 // Pins reports whether the box keeps a path in its place, or something below

@@ -70,9 +70,7 @@ func (m *Maker) Make(req Request) (_ *Reach, err error) {
 	m.openPlaces(r, packages)
 	r.openNamed(req)
 	m.operatorPlaces(r, req)
-	if req.Level == sandbox.Full {
-		r.hide(s, req)
-	}
+	r.hide(s, req)
 	if s.short {
 		r.warn("The workspace has more than %d entries; the command cannot write what was not looked at.", maxEntries)
 	}
@@ -268,21 +266,6 @@ func (m *Maker) operatorPlaces(r *Reach, req Request) {
 			r.Box.Writable = append(r.Box.Writable, real)
 		}
 		m.operatorsGit(r, req, real)
-	}
-}
-
-// hide adds what must not be read.
-func (r *Reach) hide(s *survey, req Request) {
-	for _, p := range req.Hidden {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			r.Box.Hidden = append(r.Box.Hidden, real)
-		}
-	}
-	if req.Rules.Secret == nil {
-		return
-	}
-	for _, p := range s.secrets() {
-		r.Box.Hidden = append(r.Box.Hidden, r.path(p))
 	}
 }
 

@@ -190,7 +190,7 @@ func TestRules(t *testing.T) {
 	}
 	for level, want := range map[sandbox.Level]string{
 		sandbox.Full:     "-src/.env -src/keep/ src docs/x *src/.env *docs/.env *" + "HIDDEN",
-		sandbox.Landlock: "src/a docs/x",
+		sandbox.Landlock: "src/a docs/x *src/.env *docs/.env *" + "HIDDEN",
 	} {
 		hidden := t.TempDir()
 		got, _ := reached(t, root, reach.Request{Level: level, Scope: []string{"src/**"}, Rules: rules, Hidden: []string{hidden, "/no/such/place"}})

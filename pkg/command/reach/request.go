@@ -51,7 +51,7 @@ type Request struct {
 	// Packages are places for what a package manager unpacks, which may be
 	// missing. Where one cannot be had, it is left out.
 	Packages []string
-	// Hidden are absolute paths outside the workspace that must not be read.
+	// Hidden are absolute paths, anywhere, that must not be read.
 	Hidden      []string
 	DenyNetwork bool
 }
@@ -67,11 +67,12 @@ type Reach struct {
 	// among Places.
 	Packages []string
 	// Warnings are sentences for the agent about what it cannot write though
-	// the scope has it.
+	// the scope has it, and what it could read though it should not.
 	Warnings []string
 
-	env  []string
-	temp *temp
+	env   []string
+	temp  *temp
+	level sandbox.Level
 	// vacate takes back what was made in the workspace, the last first.
 	vacate []func()
 	// operator are the places in the workspace that the operator named.

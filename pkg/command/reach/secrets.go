@@ -1,6 +1,97 @@
 package reach
 
-import "path"
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// hide adds what must not be read.
+func (r *Reach) hide(s *survey, req Request) {
+	r.level = req.Level
+	for _, p := range req.Hidden {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			r.Box.Hidden = append(r.Box.Hidden, real)
+		}
+	}
+	// What the program itself keeps has sessions, requests with their calls,
+	// contents, and the output of other commands.
+	for _, name := range []string{".orchestration/state", ".orchestration/cache"} {
+		if real, err := filepath.EvalSymlinks(r.path(name)); err == nil {
+			r.Box.Emptied = append(r.Box.Emptied, real)
+		}
+	}
+	if req.Rules.Secret == nil {
+		return
+	}
+	for _, p := range s.secrets() {
+		r.Box.Hidden = append(r.Box.Hidden, r.path(p))
+	}
+}
+
+// HideNames hides the other names that hidden files have in the workspace (hard
+// links), of those that the look at it has found. It is to be called once, before
+// the command starts, and adds to the warnings what can be read all the same.
+func (r *Reach) HideNames(names []Name) {
+	if r.Box == nil {
+		return
+	}
+	type file struct{ dev, inode uint64 }
+	rules, secret := map[string]bool{}, map[file]bool{}
+	for _, p := range r.Box.Hidden {
+		rules[p] = true
+	}
+	var others []Name
+	for _, n := range names {
+		at := r.path(n.path())
+		for at != r.Box.Workspace && !rules[at] {
+			at = filepath.Dir(at)
+		}
+		if rules[at] {
+			secret[file{n.Dev, n.Inode}] = true
+		} else {
+			others = append(others, n)
+		}
+	}
+	for _, n := range others {
+		if secret[file{n.Dev, n.Inode}] {
+			r.Box.Hidden = append(r.Box.Hidden, r.path(n.path()))
+		}
+	}
+	if exposed := sandbox.Exposed(r.level, r.Box); len(exposed) > 0 {
+		r.warn(exposure(r.level), r.shown(exposed))
+	}
+}
+
+// exposure says what it means that a level cannot hide everything.
+func exposure(level sandbox.Level) string {
+	if level == sandbox.Full {
+		return "%s: whoever replaces this while the command runs lets the command read it for a moment, because it lies in a directory that the command may write."
+	}
+	return "%s: the command can read this, because it lies in a directory that the command may write, and sandbox level landlock cannot hide anything there " +
+		"(nor in a directory that cannot be listed or has thousands of entries)."
+}
+
+// shown names a few paths.
+func (r *Reach) shown(paths []string) string {
+	const most = 3
+	text := ""
+	for i, p := range paths[:min(most, len(paths))] {
+		if i > 0 {
+			text += ", "
+		}
+		if inside, is := below(r.Box.Workspace, p); is {
+			p = inside
+		}
+		text += fmt.Sprintf("%q", p)
+	}
+	if left := len(paths) - most; left > 0 {
+		text += fmt.Sprintf(" and %d more", left)
+	}
+	return text
+}
 
 // secrets finds what nobody may read, anywhere in the workspace. A directory
 // stands for what is in it.

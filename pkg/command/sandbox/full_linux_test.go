@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 		attack(os.Args[1], os.Args[2:])
 		return
 	}
+	if os.Getenv(mountedEnv) == "make" {
+		fmt.Fprintln(os.Stderr, makeMounts()) // it returns only where it failed
+		os.Exit(1)
+	}
 	os.Exit(withAttacks(m))
 }
 

@@ -1,0 +1,273 @@
+package sandbox_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// mountedEnv makes this test binary start itself again with mounts of its own:
+// "make" has it make them, "made" says that they are there.
+const mountedEnv = "SANDBOX_MOUNTED"
+
+// TestFullReading and TestLandlockReading run TestReadingInMounts for a level, in
+// a mount namespace of its own.
+func TestFullReading(t *testing.T) {
+	newWorkspace(t) // the level full must be here
+	inMounts(t, sandbox.Full)
+}
+
+func TestLandlockReading(t *testing.T) {
+	landlockHere(t)
+	inMounts(t, sandbox.Landlock)
+}
+
+func inMounts(t *testing.T, level sandbox.Level) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestReadingInMounts$", "-test.v")
+	cmd.Env = append(os.Environ(), mountedEnv+"=make", "SANDBOX_LEVEL="+string(level))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWUSER, AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+		}
+	}
+	// Commands at Landlock that other tests ran have closed it, for users too.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestReadingInMounts") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// secrets are the files that nobody may read, below /mnt.
+var secrets = []string{
+	"ws/top.env", "ws/conf/deep/key", "ws/with space/key", "ws/private/key", "ws/private/sub/key", "ws/src/keys/id", "ws/src/dir/key",
+	"ws/.orchestration/state/approvals/one", "ws/.orchestration/state/journal", "ws/.orchestration/cache/output/two",
+	"home/.config/orchestra-mcp/approval.key", "home/.config/orchestra-mcp/spent/x",
+}
+
+// others are files that everybody may read.
+var others = []string{
+	"ws/src/a.go", "ws/docs/out.md", "ws/conf/deep/open", "ws/conf/open", "ws/.orchestration/active_intents.yaml", "ws/with space/open", "home/.bashrc",
+	"home/.config/other/file", "ws/src/keys/open",
+}
+
+// makeMounts makes a world of files below /mnt, which is seen at several places,
+// and starts this program again as it was without it.
+func makeMounts() error {
+	runtime.LockOSThread()
+	if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("none", "/mnt", "tmpfs", 0, "mode=0755")); err != nil {
+		return err
+	}
+	var failed []error
+	for _, name := range slices.Concat(secrets, others) {
+		path := "/mnt/" + name
+		content := "open\n"
+		if slices.Contains(secrets, name) {
+			content = "LEAK\n"
+		}
+		failed = append(failed, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o755))
+	}
+	for _, name := range []string{"t", "again", "second name", "part", "over", "ws/src/inside"} {
+		failed = append(failed, os.Mkdir("/mnt/"+name, 0o755))
+	}
+	failed = append(failed, os.WriteFile("/mnt/file.key", nil, 0o644), os.Symlink("../private/key", "/mnt/ws/src/link"))
+	for _, bind := range [][2]string{
+		{"/mnt/ws", "/mnt/again"}, {"/mnt", "/mnt/second name"}, {"/mnt/ws/private/sub", "/mnt/part"}, {"/mnt/ws/with space/key", "/mnt/file.key"},
+		{"/mnt/ws", "/mnt/over"}, {"/mnt/ws/docs", "/mnt/over"},
+	} {
+		failed = append(failed, unix.Mount(bind[0], bind[1], "", unix.MS_BIND, ""))
+	}
+	failed = append(failed, unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), os.Setenv(mountedEnv, "made"), os.Setenv("TMPDIR", "/mnt/t"))
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
+}
+
+// places are the paths at which the secrets can be seen.
+func places() (paths []string) {
+	for _, name := range secrets {
+		paths = append(paths, "/mnt/"+name, "/mnt/second name/"+name)
+		if inside, in := strings.CutPrefix(name, "ws/"); in {
+			paths = append(paths, "/mnt/again/"+inside)
+		}
+	}
+	return append(paths, "/mnt/part/key", "/mnt/file.key", "/mnt/ws/src/link")
+}
+
+// readers is a program that tries to read each path in each way, and says which
+// ways led there.
+const readers = `
+import ctypes, mmap, os, shutil, struct, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+src = '/mnt/ws/src/'
+def has(data): return b'LEAK' in data
+def reopened(p):
+    fd = os.open(p, os.O_PATH)
+    try: return open('/proc/self/fd/%d' % fd, 'rb').read()
+    finally: os.close(fd)
+def mapped(p):
+    with open(p, 'rb') as f: return mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)[:]
+def written(p):
+    os.close(os.open(p, os.O_WRONLY)); return b'LEAK'
+def copied(p):
+    shutil.copyfile(p, os.environ['TMPDIR'] + '/c'); return open(os.environ['TMPDIR'] + '/c', 'rb').read()
+def linked(p):
+    os.link(p, src + 'hard')
+    try: return open(src + 'hard', 'rb').read()
+    finally: os.unlink(src + 'hard')
+def symlinked(p):
+    os.symlink(p, src + 'soft')
+    try: return open(src + 'soft', 'rb').read()
+    finally: os.unlink(src + 'soft')
+def renamed(p):
+    os.rename(p, src + 'r')
+    try: return open(src + 'r', 'rb').read()
+    finally: os.rename(src + 'r', p)
+def parent(p):
+    os.rename(os.path.dirname(p), src + 'd')
+    try: return open(src + 'd/' + os.path.basename(p), 'rb').read()
+    finally: os.rename(src + 'd', os.path.dirname(p))
+def exchanged(p):
+    open(src + 'x', 'w').close()
+    if libc.renameat2(-100, (src + 'x').encode(), -100, p.encode(), 2): raise OSError
+    try: return open(src + 'x', 'rb').read()
+    finally: libc.renameat2(-100, (src + 'x').encode(), -100, p.encode(), 2)
+def handle(p):
+    h = ctypes.create_string_buffer(struct.pack('Ii', 128, 0) + bytes(128)); m = ctypes.c_int()
+    libc.name_to_handle_at(-100, p.encode(), h, ctypes.byref(m), 0)
+    fd = libc.open_by_handle_at(os.open('/mnt/ws', 0), h, 0)
+    return os.read(fd, 9) if fd >= 0 else b''
+def own(p):
+    line = "mount --bind '%s' /mnt/ws/docs/out.md; mount --bind \"$(dirname '%s')\" /mnt/ws/docs; cat '%s' /mnt/ws/docs/*" % (p, p, p)
+    return subprocess.run(['unshare', '-rm', 'sh', '-c', line], stdout=-1, stderr=-3).stdout
+def run(p): return subprocess.run(['sh', '-c', '. "$0"', p], stdout=-3, stderr=-1).stderr
+ways = [
+    ('open', lambda p: open(p, 'rb').read()), ('mmap', mapped), ('reopen', reopened), ('copy', copied), ('write', written),
+    ('root', lambda p: open('/proc/self/root' + p, 'rb').read()), ('cwd', lambda p: open('/proc/self/cwd/' + os.path.relpath(p), 'rb').read()),
+    ('init', lambda p: open('/proc/1/root' + p, 'rb').read()), ('parent', lambda p: open('/proc/%d/root%s' % (os.getppid(), p), 'rb').read()),
+    ('link', linked), ('symlink', symlinked), ('rename', renamed), ('rename of the directory', parent), ('exchange', exchanged), ('handle', handle),
+]
+for p in sys.stdin.read().splitlines():
+    for name, way in ways + ([('namespace', own), ('source', run)] if p.startswith('/mnt/ws') else []):
+        try:
+            if has(way(p)): print(name + ':' + p)
+        except OSError: pass
+`
+
+// legitimate must go on working although not everything can be read.
+var legitimate = []string{
+	"cat /mnt/ws/src/a.go docs/out.md conf/deep/open conf/open 'with space/open' /mnt/home/.bashrc /mnt/home/.config/other/file src/keys/open",
+	"cat /mnt/over/out.md /mnt/again/docs/out.md '/mnt/second name/ws/docs/out.md' .orchestration/active_intents.yaml",
+	"echo x > src/new && cat src/new && mkdir src/n && echo y > src/n/f && mv src/n src/m && cat src/m/f",
+	"echo x > $TMPDIR/new && cat $TMPDIR/new && mktemp",
+	"cp /bin/true src/program && src/program",
+	"cat <<E\nx\nE",
+	"echo x | cat /proc/self/fd/0 && cat /proc/self/status /proc/version > /dev/null",
+	"python3 -c \"import os; fd = os.memfd_create('m'); os.write(fd, b'x'); assert open('/proc/self/fd/%d' % fd).read() == 'x'\"",
+	"ls .orchestration .orchestration/state .orchestration/cache && ls -d private conf/deep",
+	"head -c 1 /dev/urandom > /dev/null && cat /dev/null && echo x > /dev/shm/o$$ && cat /dev/shm/o$$ && rm /dev/shm/o$$",
+	"find /mnt/ws/src/a.go /mnt/ws/docs -type f > /dev/null",
+}
+
+// TestReadingInMounts tries to read what is hidden in every way at every place.
+func TestReadingInMounts(t *testing.T) {
+	if os.Getenv(mountedEnv) != "made" {
+		return // for inMounts
+	}
+	level := sandbox.Level(os.Getenv("SANDBOX_LEVEL"))
+	box := readingBox()
+	open := []string{"/mnt/ws/src/keys/id", "/mnt/ws/src/dir"} // in what the command may write
+	if level == sandbox.Full {
+		open = open[:1] // who replaces a file replaces no directory
+	}
+	if exposed := sandbox.Exposed(level, box); !slices.Equal(exposed, slices.Sorted(slices.Values(open))) {
+		t.Errorf("exposed: %q", exposed)
+	}
+	for _, line := range legitimate {
+		if out, code := held(t, level, box, line); code != 0 {
+			t.Errorf("%s: %d %s", line, code, out)
+		}
+	}
+	out, code := held(t, level, box, "python3 - <<'E'\nimport io, sys\nsys.stdin = io.StringIO('''"+strings.Join(places(), "\n")+"''')\n"+readers+"\nE")
+	if code != 0 {
+		t.Fatal(out)
+	}
+	for line := range strings.Lines(out) {
+		if level == sandbox.Landlock && (strings.Contains(line, "/src/keys/id") || strings.Contains(line, "/src/dir/key")) {
+			continue // exposed
+		}
+		t.Errorf("reached: %s", line)
+	}
+	t.Run("while it is replaced", func(t *testing.T) { replaced(t, level, box) })
+}
+
+// readingBox hides the secrets from a command that may write src.
+func readingBox() *sandbox.Box {
+	return &sandbox.Box{
+		Workspace: "/mnt/ws", Temp: "/mnt/t", Writable: []string{"/mnt/ws/src"},
+		Hidden: []string{
+			"/mnt/ws/top.env", "/mnt/ws/conf/deep/key", "/mnt/ws/with space/key", "/mnt/ws/private", "/mnt/ws/src/keys/id", "/mnt/ws/src/dir",
+			"/mnt/home/.config/orchestra-mcp",
+		},
+		Emptied: []string{"/mnt/ws/.orchestration/state", "/mnt/ws/.orchestration/cache"},
+	}
+}
+
+// replaced has their owner save the secrets again and again, as editors do it,
+// while a command reads.
+func replaced(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+	files := []string{"/mnt/ws/top.env", "/mnt/ws/conf/deep/key", "/mnt/ws/private/key", "/mnt/ws/.orchestration/state/journal"}
+	begun := filepath.Join(box.Temp, "begun")
+	if err := unix.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop, saved := make(chan struct{}), make(chan int)
+	go func() {
+		if _, err := os.ReadFile(begun); err != nil { // a mask cannot be laid on what goes away
+			t.Error(err)
+		}
+		for times := 0; ; times++ {
+			select {
+			case <-stop:
+				saved <- times
+				return
+			default:
+			}
+			file := files[times%len(files)]
+			if err := errors.Join(os.WriteFile(file+"~", []byte("LEAK\n"), 0o644), os.Rename(file+"~", file)); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	out, code := held(t, level, box, fmt.Sprintf(`python3 -c "
+import os
+open('%s', 'w').close()
+leaks = 0
+for _ in range(2000):
+    for f in %s:
+        try: leaks += b'LEAK' in open(f, 'rb').read()
+        except OSError: pass
+print('leaks:', leaks)"`, begun, "['"+strings.Join(files, "', '")+"', '"+strings.Join(files, "~', '")+"~']"))
+	close(stop)
+	if times := <-saved; code != 0 || !strings.Contains(out, "leaks: 0\n") {
+		t.Errorf("after %d times: %d %s", times, code, out)
+	}
+}
