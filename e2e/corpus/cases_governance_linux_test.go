@@ -40,7 +40,18 @@ func governanceAttacks() []attack {
 		{name: "a secret file is read through /proc/self/cwd", line: "cat /proc/self/cwd/private/key"},
 		{name: "a secret file is linked into scope and read", line: "ln private/key src/k && cat src/k"},
 		{name: "a secret file's directory is renamed and read", intent: "ALL", line: "mv private src/p && cat src/p/key"},
+		{name: "a secret file is read by a name in scope that was there before", prepare: links("ws/private/key", "ws/src/h"), line: "cat src/h"},
+		{name: "a secret file is read by a name out of scope that was there before", prepare: links("ws/private/key", "ws/docs/h"), line: "cat docs/h"},
+		{name: "a file of .orchestration/state is read", prepare: keeps("ws/.orchestration/state/approvals/planted"), line: "cat .orchestration/state/approvals/planted"},
+		{name: "a file of .orchestration/state is opened for writing", prepare: keeps("ws/.orchestration/state/planted"), python: "import os\nos.open('.orchestration/state/planted', os.O_RDWR); print('REA' 'CHED')"},
+		{name: "another command's output is read", intent: "ALL", prepare: keeps("ws/.orchestration/cache/output/planted"), line: "grep -r TOP-SECRET .orchestration/cache"},
+		{name: "the operator's key is read", prepare: keeps("home/.config/orchestra-mcp/planted.key"), line: "cat {HOME}/.config/orchestra-mcp/planted.key"},
 	}
+}
+
+// keeps puts a file with the secret where the server or its user has some.
+func keeps(name string) func(w *world) {
+	return func(w *world) { w.put(name, secret+"\n") }
 }
 
 // gitAttacks are on what makes git run programs, and by git's own commands.

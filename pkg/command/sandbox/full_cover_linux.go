@@ -17,11 +17,9 @@ import (
 // and nothing in that of the directories where daemons listen: whoever can talk
 // to one of Docker, or of the user's session, can have anything done outside.
 func (l *layout) cover(p *helper.Plan) {
-	for _, dir := range temporary {
-		if l.box.Temp != "" && l.coverable(dir) {
-			p.Covers = append(p.Covers, helper.Cover{Path: dir, Tree: uint32(len(p.Trees))})
-			p.Trees = append(p.Trees, l.box.Temp)
-		}
+	for _, dir := range l.covered() {
+		p.Covers = append(p.Covers, helper.Cover{Path: dir, Tree: uint32(len(p.Trees))})
+		p.Trees = append(p.Trees, l.box.Temp)
 	}
 	for _, dir := range []string{"/run", "/var/run"} {
 		if l.coverable(dir) {
@@ -32,8 +30,15 @@ func (l *layout) cover(p *helper.Plan) {
 	p.Kept = l.kept(p)
 }
 
-// temporary are the system's temporary directories.
-var temporary = []string{"/tmp", "/var/tmp"}
+// covered are the system's temporary directories that the private one stands for.
+func (l *layout) covered() (dirs []string) {
+	for _, dir := range []string{"/tmp", "/var/tmp"} {
+		if l.box.Temp != "" && l.coverable(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
 
 func (l *layout) coverable(dir string) bool {
 	return isPlain(dir) && !slices.Contains(l.box.Writable, dir) && l.box.Workspace != dir

@@ -135,17 +135,19 @@ func list(dir, most int) (names []string, ok bool) {
 // nil for nothing, and what of the box it cannot leave out.
 func (b *Box) walls(level Level) (w *wall, exposed []string) {
 	var closed []string
+	writable := append(slices.Clip(b.Writable), b.Temp)
 	switch level {
 	case Landlock:
-		closed, exposed = b.divided(aliases(slices.Concat(b.Hidden, b.Emptied)))
+		closed, exposed = divided(aliases(slices.Concat(b.Hidden, b.Emptied)), writable)
 		closed = append(closed, "/dev") // terminals, disks; what of it is needed has rules of its own
 	case Full:
 		// Directories stay hidden by their masks: who saves a file replaces no
 		// directory.
-		closed, exposed = b.divided(slices.DeleteFunc(aliases(b.Hidden), func(path string) bool {
+		files := slices.DeleteFunc(aliases(b.Hidden), func(path string) bool {
 			is, ok := identify(path)
 			return !ok || is.Mode&unix.S_IFMT != unix.S_IFREG
-		}))
+		})
+		closed, exposed = divided(files, append(writable, (&layout{box: b}).covered()...))
 	}
 	if len(closed) == 0 {
 		return nil, exposed
@@ -155,13 +157,7 @@ func (b *Box) walls(level Level) (w *wall, exposed []string) {
 
 // divided tells what can be left out of what may be read from what lies in a
 // directory that the command may write: it has to read what it makes there.
-func (b *Box) divided(paths []string) (closed, exposed []string) {
-	writable := append(slices.Clip(b.Writable), b.Temp)
-	for _, dir := range temporary {
-		if b.Temp != "" && (&layout{box: b}).coverable(dir) {
-			writable = append(writable, dir)
-		}
-	}
+func divided(paths, writable []string) (closed, exposed []string) {
 	for _, path := range paths {
 		if slices.ContainsFunc(writable, func(dir string) bool { return helper.Below(path, dir) }) {
 			exposed = append(exposed, path)
