@@ -25,8 +25,8 @@ func (e *examination) checkSandbox() {
 	case sandbox.Full:
 		e.ok("agents' commands run at sandbox level full (Landlock ABI %d)", ability.ABI)
 	case sandbox.Landlock:
-		e.warn(fmt.Sprintf("Agents' commands run at sandbox level landlock (ABI %d): they can write only what their intent allows, but read everything, "+
-			"change modes and times, and reach daemons.%s There is no level full: %s.", ability.ABI, lacking(ability), whyNot(ability)),
+		e.warn(fmt.Sprintf("Agents' commands run at sandbox level landlock (ABI %d): they can write only what their intent allows, but "+
+			"change modes and times, and reach daemons; of what is secret they can read what lies in a directory that they may write.%s There is no level full: %s.", ability.ABI, lacking(ability), whyNot(ability)),
 			"See docs/threat-model.md for what each level holds; `sandbox: require` refuses commands below the level full.", "")
 	default:
 		e.warn("Agents' commands are not confined on this machine: a command can read and write whatever you can. "+whyNot(ability)+".",

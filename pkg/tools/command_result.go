@@ -71,7 +71,7 @@ func heldText(level string) string {
 	case sandbox.None:
 		return "none (nothing held it; of what is outside of the workspace only a list of places was looked at)"
 	case sandbox.Landlock:
-		return "landlock (permissions, times and attributes were not held; reading was not)"
+		return "landlock (permissions, times and attributes were not held; reading was only of what is secret)"
 	}
 	return level
 }

@@ -41,6 +41,13 @@
 // If that fails, .git stays closed at that level. Each such command looks at
 // every entry of .git, because a new name changes no directory of it.
 //
+// # What is not read
+//
+// What .intentignore has as secret, by all names of it in the workspace that the
+// look before the command has found (hard links), the directories in which this
+// program keeps its state, and the operator's settings. What of it the level
+// cannot keep from the command, a warning names.
+//
 // # What is not promised
 //
 // A name is judged when the box is made. What a directory that may be written

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -73,7 +74,7 @@ func reached(t *testing.T, root string, req reach.Request) (string, *reach.Reach
 		}
 		all = append(all, n)
 	}
-	for _, p := range r.Box.Hidden {
+	for _, p := range slices.Concat(r.Box.Hidden, r.Box.Emptied) {
 		all = append(all, "*"+name(p))
 	}
 	slices.Sort(all)
@@ -182,20 +183,45 @@ func sorted(names string) string {
 }
 
 func TestRules(t *testing.T) {
-	root := tree(t, "src/a", "src/keep/x", "src/.env", "docs/x", "docs/.env", "top", ".orchestration/.intentignore")
+	root := tree(t, "src/a", "src/keep/x", "src/.env", "docs/x", "docs/.env", "top", ".orchestration/.intentignore", ".orchestration/state/", ".orchestration/cache/")
 	rules := reach.Rules{
 		Ignored:  func(p string) bool { return p == "src/keep/" || strings.HasPrefix(p, "src/keep/") },
 		Secret:   func(p string) bool { return strings.HasSuffix(p, ".env") },
 		Unscoped: func(p string) bool { return p == "docs/x" },
 	}
 	for level, want := range map[sandbox.Level]string{
-		sandbox.Full:     "-src/.env -src/keep/ src docs/x *src/.env *docs/.env *" + "HIDDEN",
-		sandbox.Landlock: "src/a docs/x *src/.env *docs/.env *" + "HIDDEN",
+		sandbox.Full:     "-src/.env -src/keep/ src docs/x *src/.env *docs/.env *.orchestration/state *.orchestration/cache *" + "HIDDEN",
+		sandbox.Landlock: "src/a docs/x *src/.env *docs/.env *.orchestration/state *.orchestration/cache *" + "HIDDEN",
 	} {
 		hidden := t.TempDir()
 		got, _ := reached(t, root, reach.Request{Level: level, Scope: []string{"src/**"}, Rules: rules, Hidden: []string{hidden, "/no/such/place"}})
 		if want = sorted(strings.Replace(want, "HIDDEN", hidden, 1)); got != want {
 			t.Errorf("%s: %s\nwant %s", level, got, want)
+		}
+	}
+}
+
+// TestHiddenByAllNames: a hard link of a secret is one; what cannot be hidden is
+// said.
+func TestHiddenByAllNames(t *testing.T) {
+	root := tree(t, "src/a", "docs/x", "private/key", "deep/er/.env")
+	must(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "docs/other")))
+	must(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "src/mine")))
+	rules := reach.Rules{Secret: func(p string) bool { return strings.HasPrefix(p, "private/") || strings.HasSuffix(p, ".env") }}
+	names := []reach.Name{
+		{Dir: "private", Name: "key", Dev: 1, Inode: 7, Links: 3}, {Dir: "docs", Name: "other", Dev: 1, Inode: 7, Links: 3},
+		{Dir: "src", Name: "mine", Dev: 1, Inode: 7, Links: 3}, {Dir: "docs", Name: "x", Dev: 1, Inode: 8, Links: 2}, {Dir: "docs", Name: "y", Dev: 2, Inode: 7, Links: 2},
+	}
+	for level, says := range map[sandbox.Level]string{sandbox.Full: "lets the command read it for a moment", sandbox.Landlock: "the command can read this"} {
+		_, r := reached(t, root, reach.Request{Level: level, Scope: []string{"src/**"}, Rules: rules})
+		r.HideNames(names)
+		for name, want := range map[string]bool{"private/key": true, "docs/other": true, "src/mine": true, "deep/er/.env": true, "docs/x": false, "docs/y": false, "src/a": false} {
+			if r.Hides(filepath.Join(root, name)) != want {
+				t.Errorf("%s: %s is hidden: %v", level, name, !want)
+			}
+		}
+		if runtime.GOOS == "linux" && (len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], says) || !strings.Contains(r.Warnings[0], "src/mine")) {
+			t.Errorf("%s: %q", level, r.Warnings)
 		}
 	}
 }

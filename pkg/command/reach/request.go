@@ -51,7 +51,8 @@ type Request struct {
 	// Packages are places for what a package manager unpacks, which may be
 	// missing. Where one cannot be had, it is left out.
 	Packages []string
-	// Hidden are absolute paths, anywhere, that must not be read.
+	// Hidden are directories, by absolute paths anywhere, of whose files none
+	// must be read.
 	Hidden      []string
 	DenyNetwork bool
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -11,15 +12,10 @@ import (
 // hide adds what must not be read.
 func (r *Reach) hide(s *survey, req Request) {
 	r.level = req.Level
-	for _, p := range req.Hidden {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			r.Box.Hidden = append(r.Box.Hidden, real)
-		}
-	}
 	// What the program itself keeps has sessions, requests with their calls,
 	// contents, and the output of other commands.
-	for _, name := range []string{".orchestration/state", ".orchestration/cache"} {
-		if real, err := filepath.EvalSymlinks(r.path(name)); err == nil {
+	for _, p := range append(slices.Clip(req.Hidden), r.path(".orchestration/state"), r.path(".orchestration/cache")) {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
 			r.Box.Emptied = append(r.Box.Emptied, real)
 		}
 	}

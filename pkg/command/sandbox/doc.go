@@ -16,17 +16,20 @@
 // That thread stays with the command, in its domain, and is one of the server:
 // Landlock alone would let the command trace it, read the server's memory and
 // take its descriptors. So the server's memory is closed to other processes
-// (PR_SET_DUMPABLE, for the rest of its life), root's commands lose the rights
-// that reach into processes and the kernel, and a filter of system calls keeps
-// signals from that thread and limits from the server; where Landlock knows no
+// (PR_SET_DUMPABLE, for the rest of its life), root's commands keep only the rights
+// over files, owners and users, and a filter of system calls keeps
+// signals from that thread and limits from the server, and keys of the kernel from
+// both; where Landlock knows no
 // signals, the server itself sends what a command may send (seccomp_unotify(2)),
 // so a signal seems to come from it. Before 6.2 the filter keeps what may only be
 // read from being emptied, and openat2 and io_uring are missing for that.
 //
-// It does not hold: reading; modes, owners, times and extended attributes of
+// It does not hold: listing; modes, owners, times and extended attributes of
 // files; UDP; signals to the user's other programs before 6.12; Unix sockets
-// with a name, and with them every daemon that takes orders there; what else is
-// shared in /dev/pts and /dev/shm; the server's priority and processors.
+// with a name, and with them every daemon that takes orders there; shared memory,
+// semaphores and queues (/dev/shm, System V); the server's priority and
+// processors. There are no pseudo-terminals: those that a command makes cannot be
+// told from the operator's.
 //
 // # The level full
 //
