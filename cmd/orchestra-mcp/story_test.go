@@ -124,7 +124,7 @@ func (s *story) change(path, before, after string) ledger.Change {
 
 func (s *story) keep(text string) string {
 	id := s.records.BlobID([]byte(text))
-	s.images.Put(id, []byte(text))
+	s.images.Put(images.Image{ID: id, Content: []byte(text)})
 	return id
 }
 

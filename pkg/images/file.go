@@ -21,6 +21,7 @@ import (
 
 const (
 	suffix    = ".zst"
+	rulesFile = "rules"
 	newPrefix = ".new-"
 	// overhead is more than compression can add to a content.
 	overhead = 1 << 20
@@ -71,6 +72,9 @@ func (s *Store) Get(id string) ([]byte, bool) {
 	if !validID(id) {
 		return nil, false
 	}
+	if matches(id, nil) {
+		return []byte{}, true // it needs no keeping
+	}
 	packed, err := s.read(id)
 	if err != nil {
 		return nil, false
@@ -88,25 +92,44 @@ func (s *Store) read(id string) ([]byte, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	named, err := dir.Lstat(fileOf(id))
-	if err != nil || !named.Mode().IsRegular() {
-		return nil, errors.Join(err, fs.ErrNotExist)
-	}
-	// Without O_NONBLOCK a FIFO that was planted in between would hold the call for ever.
-	file, err := dir.OpenFile(fileOf(id), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, size, err := openRegular(dir, fileOf(id))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	opened, err := file.Stat()
-	if err != nil || !os.SameFile(named, opened) {
-		return nil, errors.Join(err, fs.ErrNotExist)
-	}
 	limit := s.options.Largest + overhead
-	if opened.Size() > limit {
+	if size > limit {
 		return nil, fmt.Errorf("image %s is larger than any that is kept", id)
 	}
 	return io.ReadAll(io.LimitReader(file, limit))
+}
+
+// openRegular opens a file of the store, if it is one.
+func openRegular(dir *os.Root, name string) (file *os.File, size int64, err error) {
+	named, err := dir.Lstat(name)
+	if err != nil || !named.Mode().IsRegular() {
+		return nil, 0, errors.Join(err, fs.ErrNotExist)
+	}
+	// Without O_NONBLOCK a FIFO that was planted in between would hold the call for ever.
+	if file, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
+		return nil, 0, err
+	}
+	opened, err := file.Stat()
+	if err != nil || !os.SameFile(named, opened) {
+		file.Close()
+		return nil, 0, errors.Join(err, fs.ErrNotExist)
+	}
+	return file, opened.Size(), nil
+}
+
+// pathsOf are the paths that an image's file names.
+func pathsOf(dir *os.Root, name string) paths {
+	file, _, err := openRegular(dir, name)
+	if err != nil {
+		return unknown
+	}
+	defer file.Close()
+	return readPaths(file)
 }
 
 // unpack never gives, and never holds, more than the largest image: the file is not to be trusted.

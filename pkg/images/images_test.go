@@ -51,11 +51,18 @@ func (b *bench) put(o images.Options, contents ...[]byte) {
 	b.t.Helper()
 	s := b.open(o)
 	for _, c := range contents {
-		s.Put(b.id(c), c)
+		s.Put(b.image(c))
 	}
 }
 
 func (b *bench) id(content []byte) string { return ledger.NewGit(b.dir).BlobID(content) }
+
+func (b *bench) image(content []byte, paths ...string) images.Image {
+	if paths == nil {
+		paths = []string{"a"}
+	}
+	return images.Image{ID: b.id(content), Content: content, Paths: paths}
+}
 
 func (b *bench) wantKept(s *images.Store, content []byte, want bool) {
 	b.t.Helper()
@@ -71,7 +78,7 @@ func (b *bench) file(content []byte) string {
 
 func (b *bench) onDisk() (files int, bytes int64) {
 	_ = filepath.WalkDir(filepath.Join(b.dir, ".orchestration/cache"), func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
+		if err == nil && d.Type().IsRegular() && d.Name() != "rules" {
 			info, _ := d.Info()
 			files, bytes = files+1, bytes+info.Size()
 		}
@@ -112,7 +119,7 @@ func TestGitAgreesOnIDs(t *testing.T) {
 		"e69de29b": false, "": false,
 	} {
 		s := b.open(images.Options{})
-		s.Put(id, []byte{})
+		s.Put(images.Image{ID: id})
 		if _, got := s.Get(id); got != ok {
 			t.Errorf("%q: kept %v, want %v", id, got, ok)
 		}
@@ -181,7 +188,7 @@ func TestBoundedBySizeOldestFirst(t *testing.T) {
 	for range 60 {
 		c := random(40_000)
 		contents = append(contents, c)
-		s.Put(b.id(c), c)
+		s.Put(b.image(c))
 	}
 	if _, total := b.onDisk(); total > size || total < size/2 {
 		t.Errorf("%d bytes are kept, the bound is %d", total, size)
@@ -246,7 +253,7 @@ func TestRenewsWithinOneProcess(t *testing.T) {
 	}})
 	content := []byte("again\n")
 	for range 3 {
-		s.Put(b.id(content), content)
+		s.Put(b.image(content))
 	}
 	if n, _ := b.onDisk(); n != 1 {
 		t.Errorf("%d files for one content", n)
@@ -274,12 +281,12 @@ func TestDeletedWhileInUse(t *testing.T) {
 	})
 	for range 500 {
 		c := random(100)
-		s.Put(b.id(c), c)
+		s.Put(b.image(c))
 	}
 	close(stop)
 	deleting.Wait()
 	last := []byte("after it all\n")
-	s.Put(b.id(last), last)
+	s.Put(b.image(last))
 	b.wantKept(s, last, true)
 }
 
@@ -294,7 +301,7 @@ func TestTwoStoresOnOneWorkspace(t *testing.T) {
 	for _, s := range []*images.Store{one, two} {
 		both.Go(func() {
 			for _, c := range contents {
-				s.Put(b.id(c), c)
+				s.Put(b.image(c))
 			}
 		})
 	}
@@ -308,7 +315,7 @@ func TestNotKept(t *testing.T) {
 	b := newBench(t)
 	b.put(images.Options{Largest: 10}, []byte("more than ten bytes"))
 	s := images.Open(b.root, images.Options{})
-	s.Put(b.id([]byte("size 0")), []byte("size 0"))
+	s.Put(b.image([]byte("size 0")))
 	if n, _ := b.onDisk(); n != 0 {
 		t.Errorf("%d files", n)
 	}
@@ -319,7 +326,7 @@ func TestNotKept(t *testing.T) {
 	}
 	defer root.Close()
 	none := images.Open(root, images.Options{Size: 1 << 20})
-	none.Put(b.id(nil), nil)
+	none.Put(b.image([]byte("none")))
 	if entries, _ := os.ReadDir(bare); len(entries) != 0 {
 		t.Errorf("a directory without .orchestration got %v", entries)
 	}
@@ -340,6 +347,6 @@ func BenchmarkPut(b *testing.B) {
 	g := ledger.NewGit(dir)
 	for i := range b.N {
 		unique := fmt.Appendf(nil, "file %d\n%s", i, content)
-		s.Put(g.BlobID(unique), unique)
+		s.Put(images.Image{ID: g.BlobID(unique), Content: unique, Paths: []string{"a"}})
 	}
 }

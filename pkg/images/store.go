@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ const DefaultLargest = 64 << 20
 const (
 	// maxKnown bounds how many ids a store remembers to have on disk.
 	maxKnown = 10_000
+	// maxDenied bounds how many contents a store remembers to have been secret. With more it keeps nothing any longer.
+	maxDenied = 1_000_000
 	// refresh is how old an image's time may become before putting it again renews it.
 	refresh = time.Hour
 )
@@ -30,8 +33,19 @@ type Options struct {
 	Age time.Duration
 	// Largest bounds one image, in bytes of content; larger ones are neither kept nor read. 0 is DefaultLargest.
 	Largest int64
+	// Secrets gives the rules of what is secret, as they are now: is reports whether a path is, and is nil if none can be.
+	// digest names the rules; it is "" where they are not known, and then nothing is kept. Nil: nothing is secret. It is
+	// called with a lock held.
+	Secrets func() (is func(path string) bool, digest string)
 	Clock   func() time.Time // nil is time.Now
 	Logger  zerolog.Logger
+}
+
+// Image is a content to be kept: ID is git's of the blob with it, and Paths are those that have or had it.
+type Image struct {
+	ID      string
+	Content []byte
+	Paths   []string
 }
 
 // Store is the images of one workspace. Its methods may be called concurrently.
@@ -39,11 +53,20 @@ type Store struct {
 	root    *os.Root
 	options Options
 
-	mu      sync.Mutex // held while an image is written
+	mu      sync.Mutex // held while images are written
 	encoder *zstd.Encoder
-	known   map[string]time.Time // ids that this store wrote, and when
+	known   map[string]known // what this store wrote, by id
+	denied  map[string]bool  // ids of contents that a secret file had
+	obeyed  string           // the digest of the rules that the store was held to by this process
+	sweeps  int
 	stock   stock
 	failed  bool // said in the log
+}
+
+// known is an image that this process wrote.
+type known struct {
+	wrote time.Time
+	paths paths
 }
 
 // Open gives the store of a workspace. It reads and makes nothing. The root stays the caller's, and must be open as long
@@ -55,85 +78,145 @@ func Open(root *os.Root, o Options) *Store {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Store{root: root, options: o, known: map[string]time.Time{}, stock: stock{recount: firstRecount}}
+	if o.Secrets == nil {
+		o.Secrets = func() (func(string) bool, string) { return nil, "none" }
+	}
+	return &Store{root: root, options: o, known: map[string]known{}, denied: map[string]bool{}, stock: stock{recount: firstRecount}}
 }
 
-// Put keeps a content under its id: when it returns, every process can read it. Failing is no matter for anybody but the
-// log: what is not kept is not there.
-func (s *Store) Put(id string, content []byte) {
-	if s.options.Size <= 0 || int64(len(content)) > s.options.Largest || !validID(id) {
+// Put keeps contents under their ids: when it returns, every process can read them. What has a secret path is not kept,
+// nor what a secret file had ([Store.Deny]). Failing is no matter for anybody but the log: what is not kept is not there.
+func (s *Store) Put(images ...Image) {
+	if s.options.Size <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.write(id, content)
-	if errors.Is(err, fs.ErrNotExist) { // the directory was deleted meanwhile
-		err = s.write(id, content)
+	is, rules := s.obey()
+	images = s.allowed(images, is)
+	if len(images) == 0 || rules == "" || len(s.denied) >= maxDenied {
+		return
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !s.failed {
+	err := s.write(images, rules)
+	if errors.Is(err, fs.ErrNotExist) { // the directory was deleted meanwhile
+		err = s.write(images, rules)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.complain(err)
+	}
+	s.obey() // a rule can have come while they were written
+}
+
+func (s *Store) complain(err error) {
+	if !s.failed {
 		s.failed = true
 		s.options.Logger.Warn().Err(err).Msg("before-images cannot be kept in .orchestration/cache/images; undo takes what git has")
 	}
 }
 
-func (s *Store) write(id string, content []byte) error {
+// allowed are the images that may be kept, each once.
+func (s *Store) allowed(images []Image, secret func(path string) bool) (kept []Image) {
+	at := map[string]int{}
+	for _, one := range images {
+		one.Paths = slices.DeleteFunc(slices.Clone(one.Paths), func(path string) bool { return path == "" })
+		if len(one.Content) == 0 || int64(len(one.Content)) > s.options.Largest || !validID(one.ID) || s.denied[one.ID] {
+			continue
+		}
+		if secret != nil && slices.ContainsFunc(one.Paths, secret) {
+			continue
+		}
+		i, again := at[one.ID]
+		if !again {
+			at[one.ID] = len(kept)
+			kept = append(kept, one)
+			continue
+		}
+		kept[i].Paths = append(kept[i].Paths, one.Paths...)
+	}
+	return kept
+}
+
+func (s *Store) write(images []Image, rules string) error {
 	dir, err := directory(s.root, true)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if err := s.keep(dir, id, content); err != nil || !s.stock.due(s.options.Size) {
-		return err
-	}
-	return s.prune(dir)
-}
-
-func (s *Store) keep(dir *os.Root, id string, content []byte) error {
-	now := s.options.Clock()
-	if wrote, ok := s.known[id]; ok {
-		if info, err := dir.Lstat(fileOf(id)); err == nil && info.Mode().IsRegular() {
-			if now.Sub(wrote) < refresh {
-				return nil
-			}
-			s.known[id] = now
-			return dir.Chtimes(fileOf(id), now, now)
+	if _, err := dir.Lstat(rulesFile); err != nil {
+		if err := s.writeFile(dir, rulesFile, []byte(rules), time.Time{}); err != nil {
+			return err
 		}
 	}
-	// A file that is there already was not written by this process: it may be empty after a power cut, or anything.
-	return s.replace(dir, id, content, now)
+	for _, one := range images {
+		if err := s.keep(dir, one); err != nil {
+			return err
+		}
+		if s.stock.due(s.options.Size) {
+			if err := s.prune(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// replace writes an image under a name of its own first: nobody sees half of it.
-func (s *Store) replace(dir *os.Root, id string, content []byte, now time.Time) error {
-	packed, err := s.pack(content)
+func (s *Store) keep(dir *os.Root, one Image) error {
+	now, name := s.options.Clock(), fileOf(one.ID)
+	info, err := dir.Lstat(name)
+	there := err == nil && info.Mode().IsRegular()
+	had, ours := s.known[one.ID]
+	switch {
+	case there && ours && had.paths.has(one.Paths):
+		if now.Sub(had.wrote) < refresh {
+			return nil
+		}
+		s.known[one.ID] = known{now, had.paths}
+		return dir.Chtimes(name, now, now)
+	case there:
+		// What this process did not write may be empty after a power cut, or anything. But its paths are believed.
+		had.paths = pathsOf(dir, name).with(had.paths)
+	}
+	return s.replace(dir, one, known{now, had.paths.with(one.Paths)})
+}
+
+// replace writes an image.
+func (s *Store) replace(dir *os.Root, one Image, now known) error {
+	packed, err := s.pack(now.paths.header(), one.Content)
 	if err != nil {
 		return err
 	}
-	name := newPrefix + rand.Text()
-	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(packed)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = dir.Chtimes(name, now, now)
-	}
-	if err == nil {
-		err = dir.Rename(name, fileOf(id))
-	}
-	if err != nil {
-		_ = dir.Remove(name)
+	if err := s.writeFile(dir, fileOf(one.ID), packed, now.wrote); err != nil {
 		return err
 	}
 	if len(s.known) >= maxKnown {
 		clear(s.known)
 	}
-	s.known[id] = now
+	s.known[one.ID] = now
 	s.stock.add(int64(len(packed)))
 	return nil
 }
 
-func (s *Store) pack(content []byte) ([]byte, error) {
+// writeFile writes a file under a name of its own first: nobody sees half of it.
+func (s *Store) writeFile(dir *os.Root, as string, content []byte, at time.Time) error {
+	name := newPrefix + rand.Text()
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil && !at.IsZero() {
+		err = dir.Chtimes(name, at, at)
+	}
+	if err == nil {
+		err = dir.Rename(name, as)
+	}
+	if err != nil {
+		_ = dir.Remove(name)
+	}
+	return err
+}
+
+func (s *Store) pack(header, content []byte) ([]byte, error) {
 	if s.encoder == nil {
 		var err error
 		s.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
@@ -142,5 +225,5 @@ func (s *Store) pack(content []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return s.encoder.EncodeAll(content, nil), nil
+	return s.encoder.EncodeAll(content, header), nil
 }

@@ -118,7 +118,7 @@ func (s *Store) loadIgnores(declared bool) (changed bool, first error) {
 			s.rules[i].file, s.rules[i].err = parseIgnore(name, s.ignores[i].data, s.declares)
 			s.rules[i].file.weakening = weakeningOfIgnore(&s.rules[i].file, s.ignores[i].data)
 		}
-		if first == nil {
+		if first == nil || s.rules[i].err != nil && wholly(s.rules[i].err) && !wholly(first) {
 			first = s.rules[i].err
 		}
 		if first == nil {
@@ -126,6 +126,12 @@ func (s *Store) loadIgnores(declared bool) (changed bool, first error) {
 		}
 	}
 	return changed, first
+}
+
+// wholly: nothing of a file can be read. That outranks a line of the other file, for it may have kept secrets.
+func wholly(err error) bool {
+	var unreadable *UnreadableError
+	return errors.As(err, &unreadable) && unreadable.Line == 0
 }
 
 // declares reports whether an intent has the id, as far as the intents file can be read.

@@ -148,7 +148,7 @@ func (s *Server) open() error {
 	})
 	s.images = images.Open(root, images.Options{
 		Size: int64(o.Settings.Undo.KeepSize), Age: o.Settings.Undo.KeepAge, Largest: int64(o.Settings.Limits.FileSize),
-		Clock: o.Clock, Logger: s.log,
+		Secrets: s.intents.Secrets, Clock: o.Clock, Logger: s.log,
 	})
 	s.journal = journal.Open(journal.Options{
 		State: s.workspace.State, Durable: durability == workspace.Full, Logger: s.log,
@@ -199,7 +199,7 @@ func (s *Server) assemble() error {
 	s.recorder.AwaitCommands(s.abandoned.Wait)
 	s.recorder.SearchGit(history.Elsewhere(root))
 	watched := snapshot.Options{
-		Root: root, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Images: s.images,
+		Root: root, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Images: s.images, Secrets: s.intents.Secrets,
 		Largest: min(int64(o.Settings.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Settings.Durability != settings.OS,
 		Placeholder: sandbox.IsPlaceholder, Logger: s.log,
 	}
@@ -218,7 +218,7 @@ func (s *Server) assemble() error {
 	})
 	s.engine = hooks.NewEngine(s.sessions, s.recorder, asks, s.log)
 	s.engine.SetWorkspace(s.workspace)
-	gate.Register(s.engine, s.intents, fresh, s.recorder, s.policy)
+	gate.Register(s.engine, &keptFromSecrets{Store: s.intents, images: s.images, snapshots: s.snapshots, root: root, log: s.log}, fresh, s.recorder, s.policy)
 	s.engine.SetAddToRefusal(s.firstRefusal())
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))

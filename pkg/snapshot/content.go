@@ -43,9 +43,9 @@ type reader struct {
 	buf         []byte
 }
 
-// look reads the content of an entry that has just been described. Without an error and a digest, the budget did not let
+// look reads the content of an entry that has just been described; of what is secret it holds no bytes. Without an error and a digest, the budget did not let
 // it. The stat is brought up to date if the entry changed meanwhile.
-func (r *reader) look(at *handle, name string, st *stat) (*digest, []byte, error) {
+func (r *reader) look(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
 	switch st.kind() {
 	case Link:
 		text, err := at.readlink(name)
@@ -56,12 +56,12 @@ func (r *reader) look(at *handle, name string, st *stat) (*digest, []byte, error
 		d.text = string(text)
 		return d, text, nil
 	case File:
-		return r.file(at, name, st)
+		return r.file(at, name, st, secret)
 	}
 	return nil, nil, nil
 }
 
-func (r *reader) file(at *handle, name string, st *stat) (*digest, []byte, error) {
+func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
 	if !r.budget.take(st.size) {
 		return nil, nil, nil
 	}
@@ -79,7 +79,7 @@ func (r *reader) file(at *handle, name string, st *stat) (*digest, []byte, error
 		if opened.kind() != File || opened.size > r.budget.file {
 			return nil, nil, errChanging
 		}
-		d, content, err := r.read(f, opened.size)
+		d, content, err := r.read(f, opened.size, !secret)
 		if err != nil && !errors.Is(err, errChanging) {
 			return nil, nil, err
 		}
@@ -97,13 +97,13 @@ func (r *reader) file(at *handle, name string, st *stat) (*digest, []byte, error
 	return nil, nil, err2
 }
 
-// read gives a content of a known size, and its bytes if they may be held.
-func (r *reader) read(f *os.File, size int64) (*digest, []byte, error) {
+// read gives a content of a known size, and with hold its bytes, if there is room for them.
+func (r *reader) read(f *os.File, size int64, hold bool) (*digest, []byte, error) {
 	whole := sha256.New()
 	blob := r.newBlobHash(size)
 	var held *bytes.Buffer
 	sinks := []io.Writer{whole, blob}
-	if size <= r.budget.held && r.budget.hold.Add(-size) >= 0 {
+	if hold && size <= r.budget.held && r.budget.hold.Add(-size) >= 0 {
 		held = bytes.NewBuffer(make([]byte, 0, size))
 		sinks = append(sinks, held)
 	}

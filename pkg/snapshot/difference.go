@@ -48,6 +48,8 @@ type Change struct {
 	From          string
 	Op            Op
 	Before, After *Content // nil where there is nothing
+	// Secret: it is at a path that no tool may read, or came from there.
+	Secret bool
 	// Shared: another command ran at the time of the change, and it cannot be told whose it is.
 	Shared bool
 	// InPlace: it is the same file as before, so all its names have what was written.
@@ -65,6 +67,9 @@ type Content struct {
 	// Bytes are nil where they are not known, or too many; Known tells this from an empty content.
 	Bytes []byte
 	Known bool
+	// Secret: the path is, or a file that is secret has or had the same content. Then its bytes are not known, and the hash
+	// is for comparing only: short secrets can be guessed from it.
+	Secret bool
 }
 
 // changes makes the account of what one window claims.
@@ -93,6 +98,7 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending, shared map[string
 		found = append(found, c)
 	}
 	slices.SortStableFunc(found, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	k.hide(found)
 	k.fetchAfter(found)
 	k.fetch(ctx, found)
 	return found
@@ -160,7 +166,7 @@ func (k *Keeper) fetchAfter(changes []Change) {
 	left := int64(holdPerWalk)
 	for i := range changes {
 		c := changes[i].After
-		if c == nil || c.Known || c.Kind != File || c.Hash == "" || c.Size > k.options.Largest {
+		if c == nil || c.Known || c.Secret || c.Kind != File || c.Hash == "" || c.Size > k.options.Largest {
 			continue
 		}
 		if left -= c.Size; left < 0 {
@@ -193,7 +199,7 @@ func (k *Keeper) fetch(ctx context.Context, changes []Change) {
 	var wanted []*Content
 	for i := range changes {
 		c := &changes[i]
-		if c.Before == nil || c.Before.Hash == "" || c.Before.Kind != File || c.Before.Size > k.options.Largest {
+		if c.Before == nil || c.Before.Secret || c.Before.Hash == "" || c.Before.Kind != File || c.Before.Size > k.options.Largest {
 			continue
 		}
 		if c.After != nil && c.After.Hash == c.Before.Hash && c.After.Known {

@@ -12,13 +12,17 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // Images keeps contents by their git blob ids; images.Store implements it.
 type Images interface {
-	Put(oid string, content []byte)
+	Put(kept ...images.Image)
 	Get(oid string) ([]byte, bool)
+	// Deny has contents kept no longer, whatever their path, and Denied reports whether one is such.
+	Deny(oids ...string)
+	Denied(oid string) bool
 }
 
 // Options are what a Keeper works with.
@@ -29,6 +33,9 @@ type Options struct {
 	NewBlobHash func(size int64) hash.Hash
 	// Images keeps contents that git does not have; nil keeps none.
 	Images Images
+	// Secrets gives the rules of what is secret, as they are now: is reports whether a path is, of which a directory's ends
+	// in a slash, and is nil if none can be. digest names the rules. Nil: nothing is secret.
+	Secrets func() (is func(path string) bool, digest string)
 	// Largest is how large a content may be that is compared line by line, in bytes.
 	Largest int64
 	// Mark is called when a window opens, and what it gives at its end, to tell what other processes on this workspace
@@ -100,6 +107,8 @@ type Keeper struct {
 	notices  *notices  // from the first walk on
 	partly   bool      // the last walk was only where they told of something
 	keepLeft int64
+	secrets  secrets
+	stale    bool // what is secret now may be in the base
 	base     *base
 	older    []*base             // guarded by the lock
 	since    map[string]*version // what has changed since the base; nil is gone
@@ -213,27 +222,16 @@ type found struct {
 
 func (k *Keeper) walk(partly bool) (found, error) {
 	began := time.Now()
-	var keeping sync.Mutex
-	has := sync.OnceValue(k.gitHas)
+	keep := k.keep()
+	k.learnSecrets()
 	w := &walk{
-		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, unread: true, began: began,
+		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, secret: k.secrets.is, unread: true, began: began,
 		budget: newBudget(readPerWalk, readFile, holdPerWalk, max(k.options.Largest, keepImage)),
 	}
 	if !k.walked {
 		w.budget.read.Store(readAhead)
 	}
-	if k.options.Images != nil {
-		w.seen = func(_ string, d *digest, content []byte) {
-			if content == nil || d.size > keepImage || has()(d.oid) {
-				return
-			}
-			keeping.Lock()
-			defer keeping.Unlock()
-			if k.keepLeft -= max(d.size, keepBlock); k.keepLeft >= 0 {
-				k.options.Images.Put(d.oid, content)
-			}
-		}
-	}
+	w.seen = keep.seen
 	if k.notices == nil {
 		k.notices = openNotices()
 	}
@@ -243,6 +241,7 @@ func (k *Keeper) walk(partly bool) (found, error) {
 		k.root.find()
 	}
 	deltas, err := w.run(k.root)
+	keep.done()
 	if err != nil {
 		return found{}, err
 	}

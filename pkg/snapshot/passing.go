@@ -18,7 +18,7 @@ func (k *Keeper) unrecorded(begin []*Window) (states []saved) {
 			case ok || last != nil:
 			case p.before == nil:
 				states = append(states, saved{Path: path, Gone: true})
-			case p.before.digest != nil:
+			case k.shown(p.before.digest) != nil:
 				states = append(states, save(path, &p.before.stat, p.before.digest))
 			}
 		}

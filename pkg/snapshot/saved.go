@@ -92,7 +92,7 @@ func (k *Keeper) saveFor(begin []*Window) error {
 	if len(begin) == 0 || k.options.State == nil {
 		return nil
 	}
-	if k.base == nil || len(k.since) > maxSince {
+	if k.base == nil || k.stale || len(k.since) > maxSince {
 		err := k.newBase()
 		if errors.Is(err, fs.ErrNotExist) && k.base == nil {
 			return nil // a workspace that is not initialised has no journal either
@@ -100,6 +100,7 @@ func (k *Keeper) saveFor(begin []*Window) error {
 		if err != nil {
 			return fmt.Errorf("the state before the command could not be saved: %w", err)
 		}
+		k.stale = false
 	}
 	state := savedState{Base: k.base.name, Began: k.last}
 	for path, v := range k.since {
@@ -107,7 +108,7 @@ func (k *Keeper) saveFor(begin []*Window) error {
 			state.Since = append(state.Since, saved{Path: path, Gone: true})
 			continue
 		}
-		state.Since = append(state.Since, save(path, &v.stat, v.digest))
+		state.Since = append(state.Since, save(path, &v.stat, k.shown(v.digest)))
 	}
 	k.mu.Lock()
 	unrecorded := k.unrecorded(begin)
@@ -165,7 +166,7 @@ func (k *Keeper) newBase() error {
 	if err != nil {
 		return err
 	}
-	err = writeBase(b.file, k.root, k.options.Durable)
+	err = k.writeBase(b.file)
 	if err == nil && k.options.Durable {
 		err = durable.FlushDir(dir)
 	}
@@ -219,7 +220,7 @@ func createBase(dir *os.Root) (*base, error) {
 }
 
 // writeBase writes the tree behind a header of a known length, which is filled in at the end.
-func writeBase(f *os.File, root *node, flush bool) error {
+func (k *Keeper) writeBase(f *os.File) error {
 	header := savedMagic + strings.Repeat("0", 2*sha256.Size) + "\n"
 	if _, err := io.WriteString(f, header); err != nil {
 		return err
@@ -227,8 +228,8 @@ func writeBase(f *os.File, root *node, flush bool) error {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(f, 256<<10)
 	encoder := gob.NewEncoder(io.MultiWriter(out, sum))
-	if err := root.each("", func(path string, e *entry) error {
-		return encoder.Encode(save(path, &e.stat, e.content))
+	if err := k.root.each("", func(path string, e *entry) error {
+		return encoder.Encode(save(path, &e.stat, k.shown(e.content)))
 	}); err != nil {
 		return err
 	}
@@ -238,7 +239,7 @@ func writeBase(f *os.File, root *node, flush bool) error {
 	if _, err := f.WriteAt([]byte(hex.EncodeToString(sum.Sum(nil))), int64(len(savedMagic))); err != nil {
 		return err
 	}
-	if flush {
+	if k.options.Durable {
 		return f.Sync()
 	}
 	return nil

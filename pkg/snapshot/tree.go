@@ -57,6 +57,8 @@ type digest struct {
 	oid  string // git's id of the blob; "" for what is too large to be one that is kept
 	size int64
 	text string // of a link
+	// secret: the rules keep the file from being read. Then nothing of this is written down.
+	secret bool
 }
 
 func (d *digest) same(other *digest) bool { return d != nil && other != nil && d.hash == other.hash }

@@ -32,6 +32,7 @@ type walk struct {
 	root        *os.Root
 	newBlobHash func(size int64) hash.Hash
 	temporary   func(path, name string) bool // is one of the server's own files
+	secret      func(path string) bool       // nil: nothing is
 	budget      *budget
 	// unread: entries of which the content is not known are read although nothing changed.
 	unread bool
@@ -41,7 +42,7 @@ type walk struct {
 	partly  bool // until it turns out that this is not enough
 	// linked: a file has several names that had one. What is known of the others may be out of date.
 	linked atomic.Bool
-	// seen gets contents that were read.
+	// seen gets contents that were read, without the bytes of what is secret.
 	seen func(path string, d *digest, content []byte)
 
 	count  atomic.Int64
@@ -307,9 +308,13 @@ func (c *comparison) doubtful(e *entry) bool {
 
 // read notes an entry's content, as far as the budget lets, and returns the bytes if they may be held.
 func (c *comparison) read(e *entry) []byte {
-	d, content, err := c.reader.look(c.at, e.name, &e.stat)
+	secret := c.secret != nil && c.secret(join(c.path, e.name))
+	d, content, err := c.reader.look(c.at, e.name, &e.stat, secret)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.gap(join(c.path, e.name), err.Error())
+	}
+	if d != nil {
+		d.secret = secret
 	}
 	e.content = d
 	if d != nil && c.seen != nil && e.stat.kind() == File {

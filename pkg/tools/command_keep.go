@@ -32,6 +32,7 @@ type keeper struct {
 	root  *os.Root
 	dir   string // below the workspace; "" as long as nothing is kept
 	bytes int64
+	took  bool // something that nobody has looked into
 }
 
 // keep puts a second name on a file that is about to be removed, among what is
@@ -58,7 +59,11 @@ func (k *keeper) keep(name string, info fs.FileInfo) error {
 }
 
 // forget takes a file out that was not removed after all.
-func (k *keeper) forget(name string) { _ = k.root.Remove(path.Join(k.dir, name)) }
+func (k *keeper) forget(name string) {
+	if k.dir != "" { // else nothing is kept, and the name is the file's own
+		_ = k.root.Remove(path.Join(k.dir, name))
+	}
+}
 
 // take moves a directory into what is kept, with whatever is in it.
 func (k *keeper) take(name string) error {
@@ -66,6 +71,7 @@ func (k *keeper) take(name string) error {
 	if err != nil {
 		return err
 	}
+	k.took = true
 	return k.root.Rename(name, to)
 }
 

@@ -48,6 +48,11 @@ func (a *account) revert(ctx context.Context) {
 		}
 	}
 	a.outcome.Files = slices.DeleteFunc(a.outcome.Files, func(f hooks.FileOutcome) bool { return !f.InScope && slices.Contains(undone, f.Path) })
+	if a.kept.took {
+		if err := a.dropTaken(); err != nil {
+			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("Whether secrets are among what was taken away could not be found out (%v): look into %s.", err, a.kept.dir))
+		}
+	}
 	if a.kept.dir != "" {
 		a.Detail[detailRemoved] = a.kept.dir
 		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("What was taken away is kept in %s for a while, in case somebody else made it.", a.kept.dir))
@@ -104,6 +109,7 @@ const detailKept = "not_reverted"
 var (
 	errShared   = errors.New("another command ran at the same time and may have made it")
 	errNoBefore = errors.New("its content before is not kept")
+	errSecret   = errors.New("it is secret: its content is not kept, and somebody else may have made it")
 	errSince    = errors.New("it has changed since")
 )
 
@@ -112,7 +118,10 @@ func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
 	if c.Op != snapshot.Created && (!plain(c.Path) || !plain(c.From)) {
 		return errors.New("its name has control characters or is not UTF-8")
 	}
-	if c.Before != nil && c.Before.Kind == snapshot.File && !c.Before.Known && (c.Op != snapshot.Moved && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "")) {
+	if c.Secret && c.Before == nil {
+		return errSecret
+	}
+	if c.Before != nil && (c.Before.Kind == snapshot.File || c.Before.Secret) && !c.Before.Known && (c.Op != snapshot.Moved && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "")) {
 		return errNoBefore
 	}
 	if c.Op == snapshot.Moved {
@@ -143,7 +152,7 @@ func (a *account) directoryBack(c *snapshot.Change) error {
 	switch {
 	case c.Before == nil:
 		err := root.Remove(name(c.Path)) // only where nothing is in it
-		if err != nil && c.After.Mode.Perm()&0o500 != 0o500 {
+		if err != nil && c.After.Mode.Perm()&0o500 != 0o500 && !c.Secret {
 			return a.kept.take(name(c.Path)) // nobody has seen what is in it
 		}
 		return err
@@ -191,7 +200,7 @@ func (a *account) remove(ctx context.Context, path string, left *snapshot.Conten
 	case left.Kind == snapshot.File && left.Hash == "": // too large to be looked at, or closed
 		return a.kept.take(name(path))
 	case left.Kind == snapshot.File:
-		return a.removeFile(ctx, path, left.Hash)
+		return a.removeFile(ctx, path, left.Hash, left.Secret)
 	}
 	info, err := root.Lstat(name(path))
 	if err != nil {
@@ -208,21 +217,23 @@ func (a *account) remove(ctx context.Context, path string, left *snapshot.Conten
 }
 
 // removeFile takes a file away that is as the command left it, and keeps it
-// elsewhere for a while.
-func (a *account) removeFile(ctx context.Context, path, hash string) error {
+// elsewhere for a while; but not the copy of a secret, which is where it was.
+func (a *account) removeFile(ctx context.Context, path, hash string, secret bool) error {
 	info, err := a.deps.Workspace.Root().Lstat(name(path))
 	if err != nil {
 		return err
 	}
-	if err := a.kept.keep(name(path), info); err != nil {
-		return err
+	if !secret {
+		if err := a.kept.keep(name(path), info); err != nil {
+			return err
+		}
 	}
 	if plain(path) {
 		err = a.swap(ctx, workspace.Delete, path, "", hash, nil)
 	} else {
 		err = a.removeAwkward(path, hash)
 	}
-	if err != nil {
+	if err != nil && !secret {
 		a.kept.forget(name(path))
 	}
 	return err

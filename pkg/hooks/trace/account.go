@@ -59,13 +59,18 @@ func (a *Account) File(c *snapshot.Change) hooks.FileOutcome {
 		f.Unread = true
 		return f
 	}
+	// Of what is secret not even a hash is written down: a short one can be guessed from it.
 	if c.Before != nil {
-		f.BeforeHash, f.BeforeOID, f.Before = c.Before.Hash, c.Before.OID, c.Before.Bytes
 		f.Unread = f.Unread || !c.Before.Known
+		if !c.Before.Secret {
+			f.BeforeHash, f.BeforeOID, f.Before = c.Before.Hash, c.Before.OID, c.Before.Bytes
+		}
 	}
 	if c.After != nil {
-		f.AfterHash, f.AfterOID, f.After = c.After.Hash, c.After.OID, c.After.Bytes
 		f.Unread = f.Unread || !c.After.Known
+		if !c.After.Secret {
+			f.AfterHash, f.AfterOID, f.After = c.After.Hash, c.After.OID, c.After.Bytes
+		}
 	}
 	if !f.Unread && c.Op != snapshot.Moved {
 		f.Hunks = a.hunks(c)
@@ -196,6 +201,8 @@ func said(c *snapshot.Content) string {
 	switch {
 	case c == nil:
 		return ""
+	case c.Secret:
+		return "not read"
 	case !c.Known || len(c.Bytes) > maxRef || !utf8.Valid(c.Bytes):
 		return cmp.Or(c.Hash, "not read")
 	}

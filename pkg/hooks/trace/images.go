@@ -4,19 +4,18 @@ import (
 	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Images keeps contents by their git blob ids. When Put returns, they are there
-// for every process.
-type Images interface {
-	Put(oid string, content []byte)
-}
+// Images keeps contents by their git blob ids, but for those of secret paths.
+// When Put returns, they are there for every process.
+type Images interface{ Put(kept ...images.Image) }
 
 // KeepImages hands the contents before and after each recorded change to
 // images, so that it can be undone. It is called before the first call.
-func (r *Recorder) KeepImages(images Images) { r.images = images }
+func (r *Recorder) KeepImages(i Images) { r.images = i }
 
 // keep is called before the journal has the change: the images are written
 // while the call waits for the journal's flush, which holds no other write up,
@@ -42,12 +41,15 @@ func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) {
 	if r.images == nil {
 		return
 	}
+	paths := []string{c.Path, c.From}
+	var kept []images.Image
 	if c.BeforeOID != "" && (f.Before != nil || !f.Unread) {
-		r.images.Put(c.BeforeOID, f.Before)
+		kept = append(kept, images.Image{ID: c.BeforeOID, Content: f.Before, Paths: paths})
 	}
 	if c.AfterOID != "" && c.AfterOID != c.BeforeOID && (f.After != nil || !f.Unread) {
-		r.images.Put(c.AfterOID, f.After)
+		kept = append(kept, images.Image{ID: c.AfterOID, Content: f.After, Paths: paths})
 	}
+	r.images.Put(kept...)
 }
 
 // maxFound bounds one content that is taken over from a process that died, in
@@ -66,12 +68,13 @@ func (r *Recorder) keepFound(rec ledger.Record, plan []workspace.Planned) {
 		if !ok {
 			continue
 		}
+		paths := []string{c.Path, c.From}
 		for _, content := range r.files.Contents(p, maxFound) {
 			switch string(content.Hash) {
 			case c.Before:
-				r.images.Put(c.BeforeOID, content.Bytes)
+				r.images.Put(images.Image{ID: c.BeforeOID, Content: content.Bytes, Paths: paths})
 			case c.After:
-				r.images.Put(c.AfterOID, content.Bytes)
+				r.images.Put(images.Image{ID: c.AfterOID, Content: content.Bytes, Paths: paths})
 			}
 		}
 	}

@@ -1,0 +1,303 @@
+package server_test
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+)
+
+// kept is one file that is, or becomes, secret: by which rule, what git knows of it, and which part of the server would
+// store its content.
+type kept struct{ match, git, writer string }
+
+// The dimensions of the corpus. A rule makes a path of a file's name.
+var (
+	secretRules = map[string]struct{ rule, path string }{
+		"named":           {"secret:/src/%s.env", "src/%s.env"},
+		"a glob":          {"secret:*.key", "src/%s.key"},
+		"a glob below":    {"secret:/src/conf/**/*.pem", "src/conf/a/b/%s.pem"},
+		"a directory":     {"secret:private/", "src/private/%s"},
+		"all but":         {"secret:/src/vault/**\nsecret:!/src/vault/public", "src/vault/%s"},
+		"spaces, letters": {`secret:ge\ heim*`, "src/ge heim Ü %s"},
+		"no UTF-8":        {"secret:bytes/", "src/bytes/%s\xff"},
+	}
+	secretGits    = []string{"ignored", "untracked", "tracked"}
+	secretWriters = map[string]string{ // what a command does with the file; $f is it, $n a name without a rule
+		"look":     ``,
+		"modify":   `echo more >> "$f"`,
+		"delete":   `rm "$f"`,
+		"replace":  `cp "$f" "$f.n" && echo x >> "$f.n" && mv "$f.n" "$f"`,
+		"mode":     `chmod 600 "$f"`,
+		"rename":   `mv "$f" "src/out/$n"`,
+		"rename2":  `mv "$f" "docs/$n"`,
+		"copy":     `cp "$f" "src/out/$n"`,
+		"copy2":    `cp "$f" "docs/$n"`,
+		"link":     `ln "$f" "src/out/$n"`,
+		"link2":    `ln "$f" "docs/$n"`,
+		"become":   `mv "$f.not" "$f"`,
+		"make":     `cat "../made/$n" > "$f"`,
+		"closed":   `mkdir -p "docs/d$n" && cp "$f" "docs/d$n/f" && chmod 0 "docs/d$n"`,
+		"hardlink": ``, // it has another name from the beginning
+		"equal":    ``, // another file has the same content
+	}
+)
+
+func (k kept) name() string {
+	return strings.NewReplacer(" ", "").Replace(k.git + "-" + k.writer)
+}
+
+func (k kept) path() string { return fmt.Sprintf(secretRules[k.match].path, k.name()) }
+
+// plain is a name without a rule for it.
+func (k kept) plain() string {
+	sum := sha256.Sum256([]byte(k.match))
+	return k.name() + "-" + hex.EncodeToString(sum[:4])
+}
+
+// content is unlike any other.
+func (k kept) content() string {
+	sum := sha256.Sum256(fmt.Append(nil, k))
+	return "MARK-" + hex.EncodeToString(sum[:]) + "\n"
+}
+
+// secretCorpus is every file of the corpus.
+func secretCorpus() (all []kept) {
+	for match := range secretRules {
+		for _, git := range secretGits {
+			for writer := range secretWriters {
+				all = append(all, kept{match, git, writer})
+			}
+		}
+	}
+	return all
+}
+
+// secretIgnore has the rules of the corpus.
+func secretIgnore(all []kept) string {
+	lines := map[string]bool{}
+	for _, k := range all {
+		rule := secretRules[k.match].rule
+		if strings.Contains(rule, "%s") {
+			rule = fmt.Sprintf(rule, k.name())
+		}
+		lines[rule] = true
+	}
+	var text strings.Builder
+	for line := range lines {
+		text.WriteString(line + "\n")
+	}
+	return text.String()
+}
+
+// keepingWorkspace has the files of the corpus, as they are before the command.
+func keepingWorkspace(t *testing.T, all []kept) string {
+	t.Helper()
+	dir := newWorkspace(t)
+	write(t, dir, ".gitignore", "*ignored-*\n")
+	write(t, dir, "src/out/there", "")
+	for _, k := range all {
+		path := k.path()
+		switch k.writer {
+		case "become":
+			path += ".not"
+			write(t, dir, k.path()+".beside", "")
+		case "make":
+			path = "../made/" + k.plain()
+			write(t, dir, k.path()+".beside", "")
+		}
+		if k.git == "tracked" {
+			write(t, dir, path, "another content\n")
+		}
+	}
+	git(t, dir, "add", "-A", ".")
+	git(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+	for _, k := range all {
+		switch path := k.path(); k.writer {
+		case "become":
+			write(t, dir, path+".not", k.content())
+		case "make":
+			write(t, dir, "../made/"+k.plain(), k.content())
+		default:
+			write(t, dir, path, k.content())
+			switch k.writer {
+			case "hardlink":
+				if err := os.Link(filepath.Join(dir, path), filepath.Join(dir, "src/a-"+k.plain())); err != nil {
+					t.Fatal(err)
+				}
+			case "equal":
+				write(t, dir, "src/a-"+k.plain(), k.content())
+			}
+		}
+	}
+	write(t, dir, "src/public", "nothing secret\n")
+	return dir
+}
+
+// commandOn is the line that does with each file what its writer says.
+func commandOn(t *testing.T, dir string, all []kept) string {
+	var script strings.Builder
+	script.WriteString("echo > ../made/began; read x < ../made/go\n")
+	for _, k := range all {
+		if line := secretWriters[k.writer]; line != "" {
+			fmt.Fprintf(&script, "f='%s'; n='%s'; %s\n", k.path(), k.plain(), line)
+		}
+	}
+	write(t, dir, "../made/script", script.String())
+	return "sh ../made/script; echo now public > src/public"
+}
+
+// everyByte is what stands below a directory, and what it is unpacked.
+func everyByte(t *testing.T, dir string) []byte {
+	t.Helper()
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	var all bytes.Buffer
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil // a closed directory of the corpus, where this is an ordinary user
+		}
+		content, err := os.ReadFile(path)
+		all.Write(content)
+		if unpacked, err := decoder.DecodeAll(content, nil); err == nil {
+			all.Write(unpacked)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.Bytes()
+}
+
+// leaked counts the files of the corpus whose content is below .orchestration, or a hash by which it can be guessed.
+func leaked(t *testing.T, dir, when string, all []kept, hashes bool, found map[kept]bool) {
+	t.Helper()
+	stored := everyByte(t, filepath.Join(dir, ".orchestration"))
+	for _, k := range all {
+		content := k.content()
+		sum, blob := sha256.Sum256([]byte(content)), sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(content), content))
+		switch {
+		case k.writer == "become" && (when == "after the first look" || when == "while a command runs"): // it is not yet
+			continue
+		case bytes.Contains(stored, []byte(content)):
+			t.Errorf("%s: the content is stored of %+v", when, k)
+		case hashes && k.writer != "become" && (bytes.Contains(stored, sum[:]) || bytes.Contains(stored, blob[:]) ||
+			bytes.Contains(stored, []byte(hex.EncodeToString(sum[:]))) || bytes.Contains(stored, []byte(hex.EncodeToString(blob[:])))):
+			t.Errorf("%s: a hash is stored of %+v", when, k)
+		default:
+			continue
+		}
+		found[k] = true
+	}
+}
+
+// TestNoSecretIsStored has the rules in either file from the beginning, added between two calls, and added while a command
+// runs; and every way in which a content comes to be stored.
+func TestNoSecretIsStored(t *testing.T) {
+	all := secretCorpus()
+	for _, file := range []string{".intentignore", ".orchestration/.intentignore"} {
+		for _, when := range []string{"from the beginning", "between calls", "during a command"} {
+			t.Run(file+" "+when, func(t *testing.T) {
+				dir := keepingWorkspace(t, all)
+				if when == "from the beginning" {
+					write(t, dir, file, secretIgnore(all))
+				}
+				b := start(t, dir, withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).connect()
+				b.selects("INT-001")
+				first := when == "from the beginning"
+				b.ok("execute_command", args{"command": "true"})
+				found := map[kept]bool{}
+				if first {
+					leaked(t, dir, "after the first look", all, true, found)
+				}
+				line := commandOn(t, dir, all)
+				began, goes := fifo(t, dir, "began"), fifo(t, dir, "go")
+				done := make(chan reply)
+				go func() { done <- b.call("execute_command", args{"command": line}) }()
+				if _, err := began.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+				if first {
+					leaked(t, dir, "while a command runs", all, true, found)
+				}
+				if when == "during a command" {
+					write(t, dir, file, secretIgnore(all))
+				}
+				if _, err := goes.Write([]byte("\n")); err != nil {
+					t.Fatal(err)
+				}
+				<-done
+				if when != "between calls" {
+					leaked(t, dir, "after the command", all, first, found)
+				} else {
+					write(t, dir, file, secretIgnore(all))
+				}
+				b.ok("list_files", args{"path": "src/out"})
+				leaked(t, dir, "after a call", all, first, found)
+				b.call("execute_command", args{"command": "tar -cf src/view.tar .orchestration"})
+				view := filepath.Join(dir, "../made/view")
+				if err := os.Mkdir(view, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				untar(t, filepath.Join(dir, "src/view.tar"), view)
+				leaked(t, view, "in the next command", all, first, found)
+				b.wantImage("nothing secret\n", true)
+				b.wantImage("now public\n", true)
+				t.Logf("%d of %d variants", len(found), len(all))
+			})
+		}
+	}
+}
+
+func untar(t *testing.T, archive, into string) {
+	t.Helper()
+	if out, err := exec.Command("tar", "-xf", archive, "-C", into).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// fifo makes one beside the workspace, which both ends can open at once.
+func fifo(t *testing.T, dir, name string) *os.File {
+	t.Helper()
+	path := filepath.Join(dir, "../made", name)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// wantImage holds whether a content is kept.
+func (b *bench) wantImage(content string, want bool) {
+	b.t.Helper()
+	root, err := os.OpenRoot(b.dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer root.Close()
+	if _, ok := images.Open(root, images.Options{}).Get(ledger.NewGit(b.dir).BlobID([]byte(content))); ok != want {
+		b.t.Errorf("%q is kept: %v", content, ok)
+	}
+}

@@ -1,0 +1,150 @@
+package snapshot
+
+import (
+	"encoding/hex"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/intentgov/orchestra-mcp/pkg/images"
+)
+
+// secrets are the rules that a Keeper last saw.
+type secrets struct {
+	is     func(path string) bool // nil: nothing is secret
+	digest string                 // "" where they are not known, and all is taken for secret
+}
+
+// learnSecrets is called before each walk. Where the rules are others than before, what was read under the old ones is
+// judged again, and the state that is saved is written anew, without what is secret now.
+func (k *Keeper) learnSecrets() {
+	if k.options.Secrets == nil {
+		return
+	}
+	is, digest := k.options.Secrets()
+	same := digest == k.secrets.digest && digest != ""
+	k.secrets = secrets{is, digest}
+	if same {
+		return
+	}
+	k.stale = true
+	var found []string
+	_ = k.root.each("", func(path string, e *entry) error {
+		if e.content == nil {
+			return nil
+		}
+		judged := *e.content // others hold the one that it was
+		if judged.secret = is != nil && is(path); judged.secret && e.stat.kind() == File && judged.size > 0 {
+			found = append(found, judged.oid)
+		}
+		e.content = &judged
+		return nil
+	})
+	if k.options.Images != nil && digest != "" {
+		k.options.Images.Deny(found...)
+	}
+}
+
+// shown is what may be written down of a content: of a secret not even its hash, as a short one can be guessed from that.
+func (k *Keeper) shown(d *digest) *digest {
+	if d == nil || d.secret || d.text == "" && d.size > 0 && k.options.Images != nil && k.options.Images.Denied(d.oid) {
+		return nil
+	}
+	return d
+}
+
+// hide takes from changes what is secret by the rules as they are now: a rule can have come while the command ran.
+func (k *Keeper) hide(changes []Change) {
+	if k.options.Secrets == nil {
+		return
+	}
+	is, _ := k.options.Secrets()
+	for i := range changes {
+		c := &changes[i]
+		c.Secret = is != nil && (is(c.Path) || c.From != "" && is(c.From))
+		for _, content := range []*Content{c.Before, c.After} {
+			switch {
+			case content == nil:
+			case content.Kind == Directory:
+				c.Secret = c.Secret || is != nil && is(c.Path+"/")
+			case c.Secret || k.denied(content):
+				content.Secret, content.Bytes, content.Known = true, nil, false
+			}
+		}
+	}
+}
+
+// Secret reports whether a path, of which a directory's ends in a slash, is secret, or the content of a file that stood
+// there and is not nil. What cannot be read is.
+func (k *Keeper) Secret(path string, file *os.File) bool {
+	if k.options.Secrets == nil {
+		return false
+	}
+	is, _ := k.options.Secrets()
+	if is == nil {
+		return false
+	}
+	if is(path) || file == nil {
+		return is(path)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return true
+	}
+	blob := k.options.NewBlobHash(info.Size())
+	if _, err := io.Copy(blob, file); err != nil {
+		return true
+	}
+	return k.denied(&Content{Kind: File, Size: info.Size(), OID: hex.EncodeToString(blob.Sum(nil))})
+}
+
+// denied reports whether a secret file has, or had, a content.
+func (k *Keeper) denied(c *Content) bool {
+	return k.options.Images != nil && c.Kind == File && c.Size > 0 && c.OID != "" && k.options.Images.Denied(c.OID)
+}
+
+// keeping gathers in one walk what is to be kept of it.
+type keeping struct {
+	keeper *Keeper
+	has    func() func(oid string) bool
+
+	mu     sync.Mutex
+	found  []images.Image
+	denied []string
+}
+
+func (k *Keeper) keep() *keeping {
+	return &keeping{keeper: k, has: sync.OnceValue(k.gitHas)}
+}
+
+// seen is called for each content that is read, by several workers.
+func (g *keeping) seen(path string, d *digest, content []byte) {
+	if g.keeper.options.Images == nil {
+		return
+	}
+	if d.secret {
+		if d.size > 0 && g.keeper.secrets.digest != "" {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.denied = append(g.denied, d.oid)
+		}
+		return
+	}
+	if content == nil || d.size > keepImage || g.has()(d.oid) {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.keeper.keepLeft -= max(d.size, keepBlock); g.keeper.keepLeft >= 0 {
+		g.found = append(g.found, images.Image{ID: d.oid, Content: content, Paths: []string{path}})
+	}
+}
+
+// done keeps what was found. That waits for the end of the walk: what has several names may be secret by the last.
+func (g *keeping) done() {
+	if g.keeper.options.Images == nil {
+		return
+	}
+	g.keeper.options.Images.Deny(g.denied...)
+	g.keeper.options.Images.Put(g.found...)
+}
