@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -273,4 +274,24 @@ func TestLedgerThatTakesTooLong(t *testing.T) {
 	if !found || f.Status != doctor.Warn || f.Command != "orchestra-mcp verify" {
 		t.Errorf("found %+v", f)
 	}
+}
+
+func TestSecretsThatGitTracks(t *testing.T) {
+	right, root := fresh(t)
+	ws := right.Dir
+	wrong, wrongRoot := fresh(t)
+	for dir, r := range map[string]*os.Root{ws: root, wrong.Dir: wrongRoot} {
+		must(t, r.WriteFile(".intentignore", []byte("secret:*.key\nnot: clear\n"), 0o644), r.WriteFile("a b.key", []byte("x"), 0o644), r.WriteFile("c", nil, 0o644))
+		for _, args := range [][]string{{"init", "-q", "--template="}, {"add", "c"}} {
+			must(t, gitIn(dir, args...))
+		}
+	}
+	must(t, gitIn(wrong.Dir, "add", "a b.key"))
+	wrongAndRight(t, wrong, right, "git", doctor.Warn, "git tracks what a secret: rule covers ('a b.key')")
+}
+
+func gitIn(dir string, args ...string) error {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir)
+	return cmd.Run()
 }

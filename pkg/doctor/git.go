@@ -29,6 +29,7 @@ func (e *examination) checkGit() {
 	e.checkAttributes()
 	e.checkIgnored()
 	e.checkStateTracked()
+	e.checkSecretsTracked()
 	hooks := e.checkHooks()
 	if len(e.report.Findings) == before {
 		e.ok("git keeps the ledger; %s", hooks)

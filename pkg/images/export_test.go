@@ -9,3 +9,10 @@ func Pack(content []byte) []byte {
 }
 
 const FirstRecount = firstRecount
+
+const MaxHeader = maxHeader
+
+// Header is that of an image with paths, and ReadPaths reads one.
+func Header(p ...string) []byte { return paths(p).header() }
+
+var ReadPaths = readPaths

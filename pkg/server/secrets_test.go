@@ -1,10 +1,14 @@
 package server_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
 // secretive is a workspace with secrets, under the rules of two files.
@@ -120,5 +124,27 @@ func TestSecretsOfUnclearFiles(t *testing.T) {
 				t.Error("a change went through")
 			}
 		})
+	}
+}
+
+// What a command did to a secret file is told, and taken back only where no content has to be kept for it.
+func TestSecretsAreNotKeptToBeTakenBack(t *testing.T) {
+	b := start(t, secretive(t), withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).connect()
+	b.selects("INT-005")
+	r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{
+		"command": "echo made | tee src/b.key; echo more | tee -a src/a.key; chmod 700 env/prod; mv private/deep/x.txt src/shown; cp src/a.key src/k",
+	})
+	b.holds(map[string]string{"src/b.key": "made\n", "src/a.key": "line\nTOPSECRET\nmore\n", "private/deep/x.txt": "line\nTOPSECRET\n", "src/shown": ""})
+	if !strings.Contains(r.Text, "The content before the change is not kept of 1 files (src/a.key)") {
+		t.Error(r.Text)
+	}
+	record := b.lastRecord(ledger.KindCommand)
+	if said := fmt.Sprint(record.Detail["not_reverted"]); !strings.Contains(said, "src/a.key: its content before is not kept") || !strings.Contains(said, "src/b.key: it is secret") {
+		t.Error(said)
+	}
+	for _, c := range record.Changes {
+		if c.Before+c.After+c.BeforeOID+c.AfterOID != "" || len(c.Ranges) > 0 {
+			t.Errorf("the record names the content of %s: %+v", c.Path, c)
+		}
 	}
 }

@@ -49,6 +49,10 @@
 // seems to have are not kept; others go to [Options.Images], within a budget. What git or the images give back is believed
 // only by its SHA-256.
 //
+// Of what is secret ([Options.Secrets]) the hash is held in memory, to see a change of it, and nothing else: neither its
+// bytes, nor on disk its hash, from which a short secret can be guessed. The same goes for another file with the content
+// that a secret one has or had, as a copy or a hard link. In a difference it is marked ([Content.Secret]).
+//
 // # After a kill
 //
 // The state that a command began from is saved ([Window.Saved], [Recover]): a base, which is written seldom, and what has

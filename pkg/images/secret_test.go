@@ -1,0 +1,151 @@
+//go:build unix
+
+package images_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/images"
+)
+
+// rules are what is secret; "" is nothing, and not readable where it is unknown.
+type rules struct {
+	prefix  string
+	unknown bool
+}
+
+func (r *rules) secrets() (is func(path string) bool, digest string) {
+	switch {
+	case r.unknown:
+		return func(string) bool { return true }, ""
+	case r.prefix == "":
+		return nil, "none"
+	}
+	prefix := r.prefix
+	return func(path string) bool { return strings.HasPrefix(path, prefix) }, "rules " + prefix
+}
+
+// held is a store under rules, and one that another process would open.
+func (b *bench) held(r *rules) *images.Store { return b.open(images.Options{Secrets: r.secrets}) }
+
+func TestKeepsNothingOfSecretPaths(t *testing.T) {
+	b, r := newBench(t), &rules{prefix: "s/"}
+	s := b.held(r)
+	open, secret, both, moved := []byte("open"), []byte("secret"), []byte("both"), []byte("moved")
+	s.Put(b.image(open, "a"), b.image(secret, "s/a"), b.image(both, "a", "s/b"), b.image(moved, "", "s/c"))
+	b.wantKept(s, open, true)
+	for _, content := range [][]byte{secret, both, moved} {
+		b.wantKept(s, content, false)
+	}
+	s.Deny(b.id(open))
+	s.Put(b.image(open, "b"))
+	b.wantKept(s, open, false)
+	r.unknown = true
+	s.Put(b.image([]byte("while nothing is known"), "a"))
+	b.wantKept(s, []byte("while nothing is known"), false)
+}
+
+// TestRulesThatComeLater takes contents away that were stored under other rules: by this process and by another.
+func TestRulesThatComeLater(t *testing.T) {
+	for name, ask := range map[string]func(b *bench, s *images.Store, r *rules){
+		"asked":          func(_ *bench, s *images.Store, _ *rules) { s.Obey() },
+		"put again":      func(b *bench, s *images.Store, _ *rules) { s.Put(b.image([]byte("x"), "x")) },
+		"put nothing":    func(_ *bench, s *images.Store, _ *rules) { s.Put() },
+		"another opened": func(b *bench, _ *images.Store, r *rules) { b.held(r).Obey() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, r := newBench(t), &rules{}
+			s := b.held(r)
+			stays, goes, twice, many := []byte("stays"), []byte("goes"), []byte("twice"), []byte("many")
+			s.Put(b.image(stays, "a"), b.image(goes, "s/a"), b.image(twice, "a", "b"))
+			b.held(r).Put(b.image(twice, "s/b")) // another process adds a path
+			for i := range 40 {
+				s.Put(b.image(many, fmt.Sprint("path ", i)))
+			}
+			left := filepath.Join(filepath.Dir(b.file(goes)), ".new-KILLED")
+			if err := os.WriteFile(left, []byte("goes"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.prefix = "s/"
+			ask(b, s, r)
+			b.wantKept(s, stays, true)
+			for _, content := range [][]byte{goes, twice, many} {
+				b.wantKept(s, content, false)
+			}
+			if _, err := os.Stat(left); err == nil {
+				t.Error("what a killed process was writing is still there")
+			}
+			s.Put(b.image(goes, "a"))
+			if name != "another opened" { // which this one cannot know
+				b.wantKept(s, goes, false) // the content of a secret, under another path
+			}
+			if b.held(r).Obey() {
+				t.Error("the rules are the same, and it looks again")
+			}
+		})
+	}
+}
+
+// TestStoreOfAnEarlierVersion has images without paths, and no rules: they may be anything.
+func TestStoreOfAnEarlierVersion(t *testing.T) {
+	b, r := newBench(t), &rules{prefix: "s/"}
+	old := []byte("of which no path is known")
+	if err := os.MkdirAll(filepath.Dir(b.file(old)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b.file(old), images.Pack(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := b.held(r)
+	b.wantKept(s, old, true)
+	s.Obey()
+	b.wantKept(s, old, false)
+}
+
+// TestRulesSpoilt: what says under which rules the store is held cannot keep a content from being taken away.
+func TestRulesSpoilt(t *testing.T) {
+	for name, spoil := range map[string]func(file string) error{
+		"gone":        os.Remove,
+		"empty":       func(f string) error { return os.WriteFile(f, nil, 0o600) },
+		"other":       func(f string) error { return os.WriteFile(f, []byte("none"), 0o600) },
+		"huge":        func(f string) error { return os.Truncate(f, 100<<30) },
+		"a link":      func(f string) error { return firstError(os.Remove(f), os.Symlink("/dev/zero", f)) },
+		"a FIFO":      func(f string) error { return firstError(os.Remove(f), syscall.Mkfifo(f, 0o600)) },
+		"a directory": func(f string) error { return firstError(os.Remove(f), os.Mkdir(f, 0o700)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, r := newBench(t), &rules{}
+			goes, stays := []byte("goes"), []byte("stays")
+			b.held(r).Put(b.image(goes, "s/a"), b.image(stays, "a"))
+			r.prefix = "s/"
+			if err := spoil(filepath.Join(filepath.Dir(b.file(goes)), "rules")); err != nil {
+				t.Fatal(err)
+			}
+			s := b.held(r)
+			s.Obey()
+			b.wantKept(s, goes, false)
+			b.wantKept(s, stays, true)
+		})
+	}
+}
+
+// FuzzHeader: a file that claims paths gives them, or is one of which they are not known, and never more than the bound.
+func FuzzHeader(f *testing.F) {
+	f.Add([]byte("P*M\x18\x03\x00\x00\x00a\x00b"), "s/")
+	f.Add([]byte("P*M\x18\xff\xff\xff\xff"), "")
+	f.Fuzz(func(t *testing.T, file []byte, path string) {
+		if p := images.ReadPaths(bytes.NewReader(file)); len(strings.Join(p, "\x00")) > images.MaxHeader {
+			t.Errorf("%d bytes of paths", len(strings.Join(p, "\x00")))
+		}
+		header := images.Header(path)
+		if p := images.ReadPaths(bytes.NewReader(append(header, file...))); len(header)-8 <= images.MaxHeader && strings.Join(p, "\x00") != path {
+			t.Errorf("%q became %q", path, p)
+		}
+	})
+}
