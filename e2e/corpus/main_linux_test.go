@@ -24,6 +24,8 @@ const (
 	requireEnv = "CORPUS_REQUIRE"
 	// processesEnv bounds the number of processes of a command.
 	processesEnv = "CORPUS_PROCESSES"
+	// revertEnv has the server take back violations at every level.
+	revertEnv = "CORPUS_REVERT"
 )
 
 func TestMain(m *testing.M) {
@@ -58,7 +60,8 @@ func serve(dir string, level sandbox.Level) error {
 	if most, err := strconv.Atoi(os.Getenv(processesEnv)); err == nil {
 		set.Commands.MaxProcesses = most
 	}
-	for _, name := range []string{serveEnv, levelEnv, requireEnv, processesEnv} {
+	set.Commands.RevertViolations = os.Getenv(revertEnv) != ""
+	for _, name := range []string{serveEnv, levelEnv, requireEnv, processesEnv, revertEnv} {
 		if err := os.Unsetenv(name); err != nil {
 			return err
 		}

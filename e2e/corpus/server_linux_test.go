@@ -70,6 +70,9 @@ func (w *world) serves(program string) *served {
 	if w.requires {
 		s.cmd.Env = append(s.cmd.Env, requireEnv+"=1")
 	}
+	if w.reverts {
+		s.cmd.Env = append(s.cmd.Env, revertEnv+"=1")
+	}
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		w.t.Fatal(err)

@@ -63,6 +63,7 @@ type world struct {
 	withheld  []string
 	requires  bool // the level full
 	processes int  // that a command may have, 0 for the default
+	reverts   bool // commands.revert_violations
 	top       string
 	ws, home  string
 	loose     string // a file that could be made in the shared /tmp

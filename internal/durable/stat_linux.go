@@ -13,6 +13,9 @@ import (
 // identity names an inode as long as somebody holds it open: the number can be used again afterwards.
 type identity struct{ device, inode uint64 }
 
+// Numbered reports whether it is the file with a number, as others have read it from the kernel.
+func (s Stat) Numbered(device, inode uint64) bool { return s.id == identity{device, inode} }
+
 func statOf(info fs.FileInfo) Stat {
 	s := Stat{Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {

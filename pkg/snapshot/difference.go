@@ -52,6 +52,11 @@ type Change struct {
 	Secret bool
 	// Shared: another command ran at the time of the change, and it cannot be told whose it is.
 	Shared bool
+	// Nobodys: no command that ran at the time may make it.
+	Nobodys bool
+	// Was is where the very file, or directory, stood before, if something else stands there now: it was not made by
+	// the command, and is not where it was.
+	Was string
 	// InPlace: it is the same file as before, so all its names have what was written.
 	InPlace bool
 }
@@ -61,6 +66,8 @@ type Content struct {
 	Kind Kind
 	Mode fs.FileMode
 	Size int64
+	// Dev and Ino are the number of what has the content; 0 where there are none.
+	Dev, Ino uint64
 	// Hash is "sha256:" and 64 hexadecimal digits, "" where the content was not read and for what has none. A link's
 	// content is its text. OID is git's id of a blob with this content.
 	Hash, OID string
@@ -73,13 +80,13 @@ type Content struct {
 }
 
 // changes makes the account of what one window claims.
-func (k *Keeper) changes(ctx context.Context, mine []*pending, shared map[string]bool) []Change {
-	moved := moves(mine)
+func (k *Keeper) changes(ctx context.Context, mine []*pending) []Change {
+	moved, displaced := moves(mine), displaced(mine)
 	var found []Change
 	for _, p := range mine {
-		c := Change{Path: p.path, Before: content(p.before), After: content(p.after), Shared: shared[p.path]}
+		c := Change{Path: p.path, Before: content(p.before), After: content(p.after), Shared: p.shared, Nobodys: p.nobodys}
 		if becameAnother(p) {
-			found = append(found, Change{Path: p.path, Op: Deleted, Before: c.Before, Shared: c.Shared})
+			found = append(found, Change{Path: p.path, Op: Deleted, Before: c.Before, Shared: c.Shared, Nobodys: c.Nobodys})
 			c.Before = nil
 		}
 		switch from, is := moved[p]; {
@@ -87,9 +94,9 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending, shared map[string
 			continue // its other end tells
 		case is:
 			c.Op, c.From, c.Before = Moved, from.path, content(from.before)
-			c.Shared = c.Shared || shared[from.path]
+			c.Shared = c.Shared || from.shared
 		case c.Before == nil:
-			c.Op = Created
+			c.Op, c.Was = Created, displaced.of(p)
 		case p.after == nil:
 			c.Op = Deleted
 		default:
@@ -113,7 +120,7 @@ func content(v *version) *Content {
 	if v == nil {
 		return nil
 	}
-	c := &Content{Kind: v.stat.kind(), Mode: v.stat.mode, Size: v.stat.size, Bytes: v.bytes, Known: v.bytes != nil}
+	c := &Content{Kind: v.stat.kind(), Mode: v.stat.mode, Size: v.stat.size, Dev: v.stat.dev, Ino: v.stat.ino, Bytes: v.bytes, Known: v.bytes != nil}
 	if v.digest != nil {
 		c.Hash, c.OID, c.Size = v.digest.hash, v.digest.oid, v.digest.size
 		if c.Kind == Link {
@@ -126,13 +133,10 @@ func content(v *version) *Content {
 // moves pairs what went with what came: the same inode with the same content. An inode number alone is given again to the
 // next file that is made. The end that is left out has nil.
 func moves(mine []*pending) map[*pending]*pending {
-	type key struct {
-		dev, ino uint64
-	}
-	left := map[key]*pending{}
+	left := map[number]*pending{}
 	for _, p := range mine {
 		if p.after == nil && p.before.stat.kind() != Directory && p.before.stat.ino != 0 {
-			left[key{p.before.stat.dev, p.before.stat.ino}] = p
+			left[p.before.stat.number()] = p
 		}
 	}
 	pairs := map[*pending]*pending{}
@@ -140,7 +144,7 @@ func moves(mine []*pending) map[*pending]*pending {
 		if p.before != nil || p.after == nil {
 			continue
 		}
-		id := key{p.after.stat.dev, p.after.stat.ino}
+		id := p.after.stat.number()
 		from := left[id]
 		if from == nil || !sameContent(from.before, p.after) {
 			continue
@@ -149,6 +153,29 @@ func moves(mine []*pending) map[*pending]*pending {
 		pairs[p], pairs[from] = from, nil
 	}
 	return pairs
+}
+
+// others are what stood before where something else stands now.
+type others map[number]*pending
+
+func displaced(mine []*pending) others {
+	found := others{}
+	for _, p := range mine {
+		if p.before != nil && p.before.stat.ino != 0 && (p.after == nil || !p.before.stat.sameInode(&p.after.stat)) {
+			found[p.before.stat.number()] = p
+		}
+	}
+	return found
+}
+
+// of is the path at which what is new at another stood before; "" if it stood nowhere. An inode's number is given again,
+// but seldom to what says the same.
+func (o others) of(p *pending) string {
+	from := o[p.after.stat.number()]
+	if from == nil || from.before.stat.kind() != p.after.stat.kind() || p.after.stat.kind() == File && !sameContent(from.before, p.after) {
+		return ""
+	}
+	return from.path
 }
 
 func sameContent(before, after *version) bool {

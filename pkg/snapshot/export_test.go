@@ -9,5 +9,5 @@ func ExplainedUnread(after string, writes ...*Write) (last *Write, ok bool) {
 	if after != "" {
 		d.after = &version{digest: &digest{hash: after}}
 	}
-	return explained(&d, writes)
+	return explained(&d, writes, true)
 }

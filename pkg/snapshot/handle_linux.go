@@ -4,11 +4,14 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"errors"
 	"io/fs"
 	"os"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // handle is an open directory, held by a counted number of tasks.
@@ -98,6 +101,24 @@ func (h *handle) lstat(name string, into *stat) error {
 		}
 		return err
 	}
+}
+
+// allow gives the owner of a directory, the one that was described, the right to look into it. Whoever is let in
+// everywhere needs none.
+func (h *handle) allow(name string, was *stat) error {
+	if os.Geteuid() == 0 {
+		return fs.ErrInvalid
+	}
+	fd, err := openat(h.fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var now unix.Stat_t
+	if err := unix.Fstat(fd, &now); err != nil || now.Ino != was.ino || uint64(now.Dev) != was.dev {
+		return errors.Join(fs.ErrNotExist, err)
+	}
+	return durable.ChmodPath(fd, was.mode|0o700)
 }
 
 func fstat(f *os.File, into *stat) error {

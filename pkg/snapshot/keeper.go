@@ -183,9 +183,9 @@ func (k *Keeper) walkAll() {
 			k.mu.Unlock()
 			return
 		}
-		partly := k.undisturbed(served)
+		running := k.running(served)
 		k.mu.Unlock()
-		found, err := k.walk(partly)
+		found, err := k.walk(running)
 		k.deliver(served, &found)
 		if err == nil {
 			err = k.saveFor(beginning(served))
@@ -197,20 +197,20 @@ func (k *Keeper) walkAll() {
 	}
 }
 
-// undisturbed: no command runs, so what changed since the last walk is the work of the server's tools and of people, which
-// the kernel's notices tell of. Commands have ways around those. The caller holds the lock.
-func (k *Keeper) undisturbed(served []*request) bool {
+// running: a command runs, or has just ended. If none does, what changed since the last walk is the work of the server's
+// tools and of people, which the kernel's notices tell of. Commands have ways around those. The caller holds the lock.
+func (k *Keeper) running(served []*request) bool {
 	for _, r := range served {
 		if r.ends != nil {
-			return false
+			return true
 		}
 	}
 	for w := range k.open {
 		if w.begun {
-			return false
+			return true
 		}
 	}
-	return k.walked
+	return false
 }
 
 // found is what one walk did.
@@ -220,12 +220,13 @@ type found struct {
 	linked *Links
 }
 
-func (k *Keeper) walk(partly bool) (found, error) {
+// walk looks at the workspace, while a command runs or not.
+func (k *Keeper) walk(running bool) (found, error) {
 	began := time.Now()
 	keep := k.keep()
 	k.learnSecrets()
 	w := &walk{
-		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, secret: k.secrets.is, unread: true, began: began,
+		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, secret: k.secrets.is, unread: true, opens: running, began: began,
 		budget: newBudget(readPerWalk, readFile, holdPerWalk, max(k.options.Largest, keepImage)),
 	}
 	if !k.walked {
@@ -236,7 +237,7 @@ func (k *Keeper) walk(partly bool) (found, error) {
 		k.notices = openNotices()
 	}
 	told := k.notices.take()
-	w.notices, w.partly = k.notices, told && partly
+	w.notices, w.partly = k.notices, told && k.walked && !running
 	if w.partly {
 		k.root.find()
 	}
@@ -334,6 +335,8 @@ type Write struct {
 	AfterOID string
 	// Since: it is known to have been made after the window opened, so it counts whatever was found then.
 	Since bool
+	// Wrong: a command made it that may not.
+	Wrong bool
 }
 
 // Writing is a change that the server itself is about to make.

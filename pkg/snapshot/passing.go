@@ -14,7 +14,7 @@ func (k *Keeper) unrecorded(begin []*Window) (states []saved) {
 	slices.SortFunc(running, func(a, b *Window) int { return b.Began.Compare(a.Began) }) // the last to say it is the first that ran
 	for _, w := range running {
 		for path, p := range w.deltas {
-			switch last, ok := explained(&p.delta, w.writes[path]); {
+			switch last, ok := explained(&p.delta, w.writes[path], w.inScope(path)); {
 			case ok || last != nil:
 			case p.before == nil:
 				states = append(states, saved{Path: path, Gone: true})

@@ -54,6 +54,14 @@ func (s *stat) touched(now *stat) bool {
 	return s.kind() == now.kind() && (s.kind() != Directory || now.mtime != now.ctime)
 }
 
+// listable: the owner of a directory may look into it.
+func (s *stat) listable() bool { return s.mode.Perm()&0o500 == 0o500 }
+
+// number tells a file from every other that there is at the time.
+type number struct{ dev, ino uint64 }
+
+func (s *stat) number() number { return number{s.dev, s.ino} }
+
 // sameInode can be wrong where inodes have no numbers.
 func (s *stat) sameInode(other *stat) bool {
 	return s.ino != 0 && s.ino == other.ino && s.dev == other.dev

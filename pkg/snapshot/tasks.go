@@ -9,7 +9,6 @@ type task struct {
 	path   string
 	node   *node
 	area   area
-	depth  int
 }
 
 // stack has the tasks that wait, the last first: so few directories are open at a time.

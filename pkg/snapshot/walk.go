@@ -9,11 +9,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 const (
 	workers    = 2
-	maxDepth   = 256
 	maxEntries = 1_000_000
 	maxGaps    = 50
 	// listing is the buffer for the kernel's directory entries, in bytes.
@@ -37,6 +38,9 @@ type walk struct {
 	// unread: entries of which the content is not known are read although nothing changed.
 	unread bool
 	began  time.Time
+	// opens: a command runs, so a directory that was closed to its own user since the last look is opened again: nobody
+	// could tell what is in it.
+	opens bool
 	// notices are what the kernel tells from now on; partly has only what it told of before looked into.
 	notices *notices
 	partly  bool // until it turns out that this is not enough
@@ -228,6 +232,7 @@ func (c *comparison) added(name string, below area) {
 		}
 		return
 	}
+	c.open(name, &e.stat)
 	c.aliases(&stat{}, &e.stat)
 	content := c.read(&e)
 	if e.stat.kind() == Directory {
@@ -255,6 +260,9 @@ func (c *comparison) known(e *entry, below area) bool {
 		return true
 	}
 	was := *e
+	if was.stat.kind() != Directory || was.stat.listable() {
+		c.open(e.name, &now)
+	}
 	c.aliases(&was.stat, &now)
 	e.stat, e.content = now, nil
 	if was.stat.kind() == Directory && now.kind() == Directory {
@@ -281,6 +289,13 @@ func (c *comparison) known(e *entry, below area) bool {
 	}
 	was.dir.gone(d.path, c.report)
 	return true
+}
+
+// open lets a directory be looked into that its user may not, if it is to be.
+func (c *comparison) open(name string, st *stat) {
+	if c.opens && st.kind() == Directory && !st.listable() && c.at.allow(name, st) == nil {
+		_ = c.at.lstat(name, st) // else the look into it says why it could not be
+	}
 }
 
 // aliases notes that a file has names of which nothing was known.
@@ -358,12 +373,12 @@ func (c *comparison) below() {
 			continue
 		}
 		path := join(c.path, e.name)
-		if c.depth >= maxDepth {
-			c.gap(path, fmt.Sprintf("it is more than %d directories deep", maxDepth))
+		if len(path) > workspace.MaxPath {
+			c.gap(path[:workspace.MaxPath], fmt.Sprintf("its path is longer than %d bytes", workspace.MaxPath))
 			continue
 		}
 		below, _ := c.area.enter(e.name)
-		tasks = append(tasks, task{parent: c.at.hold(), name: e.name, path: path, node: e.dir, area: below, depth: c.depth + 1})
+		tasks = append(tasks, task{parent: c.at.hold(), name: e.name, path: path, node: e.dir, area: below})
 	}
 	if len(tasks) > 0 {
 		c.tasks.push(tasks...)

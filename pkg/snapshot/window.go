@@ -39,6 +39,8 @@ type pending struct {
 	delta
 	// others ran too, while it changed.
 	others []*Window
+	// shared and nobodys become those of the Change.
+	shared, nobodys bool
 }
 
 // Ends are those of the ledger when the window opened; nil if they are not known.
@@ -103,12 +105,12 @@ func (w *Window) End(ctx context.Context) (*Difference, error) {
 		return nil, err
 	}
 	foreign, problem := w.foreign(ctx)
-	mine, shared, given, gaps := w.claim(&foreign)
+	mine, given, gaps := w.claim(&foreign, problem == nil)
 	d := &Difference{Gaps: gaps, Given: given, Touched: w.touches(&foreign)}
 	if problem != nil {
 		d.Gaps = append(d.Gaps, Gap{Reason: "what other servers on this workspace wrote is not known: " + problem.Error()})
 	}
-	d.Changes = w.keeper.changes(ctx, mine, shared)
+	d.Changes = w.keeper.changes(ctx, mine)
 	return d, nil
 }
 
@@ -120,7 +122,7 @@ func (w *Window) foreign(ctx context.Context) (Foreign, error) {
 	var paths []string
 	w.keeper.mu.Lock()
 	for path, p := range w.deltas {
-		if _, ok := explained(&p.delta, w.writes[path]); !ok {
+		if _, ok := explained(&p.delta, w.writes[path], w.inScope(path)); !ok {
 			paths = append(paths, path)
 		}
 	}
@@ -135,17 +137,17 @@ func (w *Window) foreign(ctx context.Context) (Foreign, error) {
 	return w.others(ctx, slices.Compact(paths))
 }
 
-// claim takes what is this command's. What is left to others stays with them.
-func (w *Window) claim(foreign *Foreign) (mine []*pending, shared map[string]bool, given []string, gaps []Gap) {
+// claim takes what is this command's. What is left to others stays with them; known says whether all that run are.
+func (w *Window) claim(foreign *Foreign, known bool) (mine []*pending, given []string, gaps []Gap) {
 	k := w.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range foreign.Writes {
 		w.add([]*Write{&foreign.Writes[i]})
 	}
-	shared = map[string]bool{}
 	for path, p := range w.deltas {
-		last, ok := explained(&p.delta, w.writes[path])
+		inScope := w.inScope(path)
+		last, ok := explained(&p.delta, w.writes[path], inScope)
 		if ok {
 			continue
 		}
@@ -156,16 +158,20 @@ func (w *Window) claim(foreign *Foreign) (mine []*pending, shared map[string]boo
 			continue
 		}
 		elsewhere := foreign.by(p)
-		if len(p.others) > 0 || elsewhere {
-			shared[path] = true
-		}
-		if !w.inScope(path) && (elsewhere || slices.ContainsFunc(p.others, func(o *Window) bool { return k.open[o] && o.inScope(path) })) {
+		p.shared = len(p.others) > 0 || elsewhere
+		if !inScope && (elsewhere || slices.ContainsFunc(p.others, func(o *Window) bool { return k.open[o] && o.inScope(path) })) {
 			given = append(given, path)
 			continue
 		}
+		if p.nobodys = !inScope && known; p.nobodys {
+			w.madeBefore(p)
+		}
 		mine = append(mine, p)
 		for _, other := range p.others {
-			other.taken(path, p.after)
+			// What is new and nobody's stays in the account of all that can have made it, until it is gone.
+			if !p.nobodys || p.before != nil || other.inScope(path) {
+				other.taken(path, p.after)
+			}
 		}
 	}
 	w.forget()
@@ -173,7 +179,21 @@ func (w *Window) claim(foreign *Foreign) (mine []*pending, shared map[string]boo
 	given = append(given, w.given...)
 	slices.Sort(given)
 	delete(k.open, w)
-	return mine, shared, slices.Compact(given), w.gaps
+	return mine, slices.Compact(given), w.gaps
+}
+
+// madeBefore: of what is nobody's, the command that has run the longest knows what there was before: what it made when
+// this one had not begun is new too, if it goes on changing it. The caller holds the lock.
+func (w *Window) madeBefore(p *pending) {
+	first := w
+	for _, other := range p.others {
+		if q := other.deltas[p.path]; w.keeper.open[other] && q != nil && q.before == nil && other.Began.Before(first.Began) {
+			first = other
+		}
+	}
+	if first != w && p.after != nil {
+		p.before = nil
+	}
 }
 
 // by reports whether a command of another process can have made a change, and may.
@@ -197,7 +217,13 @@ func (w *Window) taken(path string, now *version) {
 // explained reports whether what is there now was left by a write of others. If it was not, last is the write that the
 // command's change came on top of, nil if it came on top of none: the last that follows from the content before, or that
 // was made since. A window can have opened in the middle of somebody's change, so not every chain is whole.
-func explained(d *delta, writes []*Write) (last *Write, ok bool) {
+//
+// What another command made where it may not, and is still there, explains nothing new out of scope: nobody has taken it
+// away yet.
+func explained(d *delta, writes []*Write, inScope bool) (last *Write, ok bool) {
+	if d.before == nil && !inScope {
+		writes = slices.DeleteFunc(slices.Clone(writes), func(one *Write) bool { return one.Wrong })
+	}
 	known := d.before == nil || d.before.digest != nil
 	if known {
 		writes = writes[older(hashOf(d.before), writes):]

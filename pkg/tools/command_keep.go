@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 const (
@@ -23,115 +25,168 @@ const (
 	// of each.
 	maxRemoved      = 16
 	maxRemovedBytes = 64 << 20
+	// maxMirrored bounds the path under which something is kept as it was, in
+	// bytes; what has a longer one gets a name at random.
+	maxMirrored = 1024
 	// detailRemoved says where it is.
 	detailRemoved = "removed_kept_in"
 )
 
-// keeper keeps what one command made and may not have made.
+// keeper takes away what one command made and may not have made: to where
+// nobody but the server makes names, so that what came there can be looked at
+// before anything of it is given up.
 type keeper struct {
-	root  *os.Root
-	dir   string // below the workspace; "" as long as nothing is kept
+	files *workspace.Workspace
+	dir   string // below the workspace; "" as long as nothing was taken
+	at    *durable.Dir
 	bytes int64
-	took  bool // something that nobody has looked into
+	some  bool // is kept
+	blind bool // something was taken that nobody has looked into
 }
 
-// keep puts a second name on a file that is about to be removed, among what is
-// kept. A file that has other names is not lost without it, and one for which
-// there is no room is not kept; neither is an error.
-func (k *keeper) keep(name string, info fs.FileInfo) error {
-	if durable.StatInfo(info).Links > 1 {
-		return nil
-	}
-	if k.bytes += info.Size(); k.bytes > maxRemovedBytes {
-		return nil
-	}
-	to, err := k.place(name)
+// take takes away what a grip holds. A file that has other names is not lost
+// without it, and one for which there is no room is not kept, nor what is
+// neither file nor directory, nor the copy of a secret, which is where it was.
+func (k *keeper) take(at string, g *workspace.Grip, left *snapshot.Content) error {
+	dir, name, err := k.place(at)
 	if err != nil {
-		return fmt.Errorf("it cannot be kept: %w", err)
+		return fmt.Errorf("there is nowhere to take it: %w", err)
 	}
-	if k.root.Link(name, to) == nil {
-		return nil
+	defer dir.Close()
+	keeps := !left.Secret && k.keeps(g)
+	err = g.MoveTo(dir, name)
+	switch {
+	case errors.Is(err, durable.ErrCrossDevice):
+		return k.across(g, dir, name, keeps)
+	case err != nil:
+		return err
+	case !keeps:
+		return dir.RemoveTree(name)
 	}
-	if err := k.copy(name, to); err != nil {
-		return fmt.Errorf("it cannot be kept: %w", err)
-	}
+	k.some, k.blind = true, k.blind || left.Kind != snapshot.File || left.Hash == ""
 	return nil
 }
 
-// forget takes a file out that was not removed after all.
-func (k *keeper) forget(name string) {
-	if k.dir != "" { // else nothing is kept, and the name is the file's own
-		_ = k.root.Remove(path.Join(k.dir, name))
+// keeps reports whether what was taken away stays for a while.
+func (k *keeper) keeps(g *workspace.Grip) bool {
+	if g.Mode().IsDir() {
+		return true
 	}
+	if !g.Mode().IsRegular() || g.Links() > 1 {
+		return false
+	}
+	k.bytes += g.Size()
+	return k.bytes <= maxRemovedBytes
 }
 
-// take moves a directory into what is kept, with whatever is in it.
-func (k *keeper) take(name string) error {
-	to, err := k.place(name)
+// across is for a file on another file system.
+func (k *keeper) across(g *workspace.Grip, dir *durable.Dir, name string, keeps bool) error {
+	if g.Mode().IsDir() {
+		return durable.ErrCrossDevice
+	}
+	remove, err := g.Aside()
 	if err != nil {
 		return err
 	}
-	k.took = true
-	return k.root.Rename(name, to)
+	if keeps {
+		if err := copyTo(g, dir, name); err != nil {
+			return fmt.Errorf("it cannot be kept: %w", err)
+		}
+		k.some = true
+	}
+	return remove()
 }
 
-// place is where something is kept.
-func (k *keeper) place(name string) (string, error) {
-	if k.dir == "" {
-		dir, err := k.open()
-		if err != nil {
-			return "", err
-		}
-		k.dir = dir
-	}
-	to := path.Join(k.dir, name)
-	return to, k.root.MkdirAll(path.Dir(to), 0o700)
-}
-
-// open makes the directory of this command, and removes the oldest.
-func (k *keeper) open() (string, error) {
-	at := k.root
-	for _, name := range []string{".orchestration", "cache", "removed"} {
-		next, err := durable.OpenOwn(at, name, 0o700)
-		if at != k.root {
-			at.Close()
-		}
-		if err != nil {
-			return "", err
-		}
-		at = next
-	}
-	defer at.Close()
-	random := make([]byte, 4)
-	rand.Read(random) // never fails, as documented
-	name := time.Now().UTC().Format("20060102-150405.000") + "-" + hex.EncodeToString(random)
-	if err := at.Mkdir(name, 0o700); err != nil {
-		return "", err
-	}
-	if all, err := fs.ReadDir(at.FS(), "."); err == nil {
-		var names []string
-		for _, e := range all {
-			names = append(names, e.Name())
-		}
-		slices.Sort(names)
-		for _, old := range names[:max(0, len(names)-maxRemoved)] {
-			_ = at.RemoveAll(old)
-		}
-	}
-	return path.Join(removedDir, name), nil
-}
-
-// copy is for a file on another file system.
-func (k *keeper) copy(name, to string) error {
-	from, err := k.root.Open(name)
+func copyTo(g *workspace.Grip, dir *durable.Dir, name string) error {
+	from, err := g.Open()
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	file, err := k.root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := dir.Create(name, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(file, io.LimitReader(from, maxRemovedBytes))
 	return errors.Join(err, file.Close())
+}
+
+// place is a name for something, below the directories that it was in where
+// they can be had.
+func (k *keeper) place(at string) (dir *durable.Dir, name string, err error) {
+	if k.at == nil {
+		if err := k.open(); err != nil {
+			return nil, "", err
+		}
+	}
+	if dir, err = k.at.OpenDir("."); err != nil {
+		return nil, "", err
+	}
+	names := strings.Split(at, "/")
+	if len(at) > maxMirrored {
+		return dir, rand.Text(), nil
+	}
+	for _, name := range names[:len(names)-1] {
+		if err := dir.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return dir, rand.Text(), nil
+		}
+		next, err := dir.OpenDir(name)
+		if err != nil {
+			return dir, rand.Text(), nil
+		}
+		dir.Close()
+		dir = next
+	}
+	name = names[len(names)-1]
+	if _, err := dir.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		name = rand.Text()
+	}
+	return dir, name, nil
+}
+
+// open makes the directory of this command, and removes the oldest.
+func (k *keeper) open() error {
+	all, err := k.files.OpenOwn(strings.Split(removedDir, "/")[1:]...)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	random := make([]byte, 4)
+	rand.Read(random) // never fails, as documented
+	name := time.Now().UTC().Format("20060102-150405.000") + "-" + hex.EncodeToString(random)
+	if err := all.Mkdir(name, 0o700); err != nil {
+		return err
+	}
+	if k.at, err = all.OpenDir(name); err != nil {
+		return err
+	}
+	k.dir = path.Join(removedDir, name)
+	entries, err := all.ReadDir()
+	if err != nil {
+		return nil // it is tidied up with the next
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	slices.Sort(names)
+	for _, old := range names[:max(0, len(names)-maxRemoved)] {
+		_ = all.RemoveTree(old)
+	}
+	return nil
+}
+
+// close ends the taking. A directory in which nothing is kept goes.
+func (k *keeper) close() {
+	if k.at == nil {
+		return
+	}
+	k.at.Close()
+	if k.some {
+		return
+	}
+	if all, err := k.files.OpenOwn(strings.Split(removedDir, "/")[1:]...); err == nil {
+		_ = all.RemoveTree(path.Base(k.dir))
+		all.Close()
+	}
 }

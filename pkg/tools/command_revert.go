@@ -2,14 +2,9 @@ package tools
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,30 +12,35 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // revert undoes violations where the settings ask for it, and at the level full
-// always takes new files away: they stand where the boundary had to be wider
-// than the scope. What somebody else may have done is left alone, and so is
-// what has changed since. What is new goes first, then directories come back,
-// then what stood in them.
+// always takes away what is new: it stands where the boundary had to be wider
+// than the scope. What another command may have made that may is left alone,
+// and so is what has changed since. What is new goes first, then directories
+// come back, then what stood in them.
+//
+// All of it goes by what a look has found and a descriptor holds
+// ([workspace.Grip]), or by compare-and-swap: other commands may rename and
+// exchange directories at the same time.
 func (a *account) revert(ctx context.Context) {
 	full := a.outcome.Command.Sandbox == string(sandbox.Full)
 	if !a.deps.RevertViolations && !full || len(a.wrong) == 0 {
 		return
 	}
-	a.kept.root = a.deps.Workspace.Root()
-	created := func(c *snapshot.Change) bool { return c.Op == snapshot.Created }
+	a.kept.files = a.deps.Workspace
 	a.openDirectories()
-	a.revertFiles(ctx, created)
+	a.revertFiles(ctx, a.isNew)
 	a.revertDirectories(snapshot.Created)
 	if a.deps.RevertViolations {
 		a.revertDirectories(snapshot.Deleted)
-		a.revertFiles(ctx, func(c *snapshot.Change) bool { return !created(c) })
+		a.revertFiles(ctx, func(c *snapshot.Change) bool { return !a.isNew(c) })
 		a.revertDirectories(snapshot.Modified)
 	}
+	a.kept.close()
 	var undone []string
 	for _, v := range a.outcome.Violations {
 		if v.Reverted {
@@ -48,18 +48,24 @@ func (a *account) revert(ctx context.Context) {
 		}
 	}
 	a.outcome.Files = slices.DeleteFunc(a.outcome.Files, func(f hooks.FileOutcome) bool { return !f.InScope && slices.Contains(undone, f.Path) })
-	if a.kept.took {
+	if a.kept.blind {
 		if err := a.dropTaken(); err != nil {
 			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("Whether secrets are among what was taken away could not be found out (%v): look into %s.", err, a.kept.dir))
 		}
 	}
-	if a.kept.dir != "" {
+	if a.kept.some {
 		a.Detail[detailRemoved] = a.kept.dir
 		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("What was taken away is kept in %s for a while, in case somebody else made it.", a.kept.dir))
 	}
 	if _, some := a.Detail[detailKept]; some {
 		a.outcome.Warnings = append(a.outcome.Warnings, "Not all changes that the command should not have made could be taken back; the record says why.")
 	}
+}
+
+// isNew reports whether a change gave a path out of scope to something, be it
+// made or moved there.
+func (a *account) isNew(c *snapshot.Change) bool {
+	return c.Op == snapshot.Created || c.Op == snapshot.Moved && a.Objection(c.Path) != ""
 }
 
 func (a *account) revertFiles(ctx context.Context, which func(c *snapshot.Change) bool) {
@@ -70,17 +76,26 @@ func (a *account) revertFiles(ctx context.Context, which func(c *snapshot.Change
 	}
 }
 
-// reverted takes one violation back, and says so or why not.
+// reverted takes one violation back, and says so or why not. What is not there
+// any more somebody else took away.
 func (a *account) reverted(i int, back func() error) {
+	c := a.wrong[i]
 	err := errShared
-	if !a.wrong[i].Shared {
+	if a.takeable(c) {
 		err = back()
 	}
-	if err != nil {
+	if err != nil && !(c.Op == snapshot.Created && errors.Is(err, fs.ErrNotExist)) {
 		a.Note(detailKept, fmt.Sprintf("%s: %v", a.outcome.Violations[i].Path, err))
 		return
 	}
 	a.outcome.Violations[i].Reverted = true
+}
+
+// takeable reports whether a change is the command's, or nobody else's either:
+// no command of the time may have made it, and none at all a file that other
+// programs run or are governed by.
+func (a *account) takeable(c *snapshot.Change) bool {
+	return !c.Shared || c.Nobodys || workspace.Protect(c.Path) != workspace.ProtectNone && !trace.GitState(c.Path)
 }
 
 // revertDirectories undoes what became of directories out of scope, also of
@@ -92,7 +107,7 @@ func (a *account) revertDirectories(op snapshot.Op) {
 		slices.Reverse(dirs)
 	}
 	for _, c := range dirs {
-		if c.Op != op || c.Shared || a.Objection(c.Path) == "" || a.Objection(c.Path+"/x") == "" {
+		if c.Op != op || !a.takeable(c) || a.Objection(c.Path) == "" || a.Objection(c.Path+"/x") == "" {
 			continue
 		}
 		if i := slices.Index(a.wrong, c); i >= 0 {
@@ -111,132 +126,162 @@ var (
 	errNoBefore = errors.New("its content before is not kept")
 	errSecret   = errors.New("it is secret: its content is not kept, and somebody else may have made it")
 	errSince    = errors.New("it has changed since")
+	errHeld     = errors.New("the sandbox let the command make nothing there: somebody else did")
 )
 
 // takeBack undoes one change, if everything is as the command left it.
 func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
-	if c.Op != snapshot.Created && (!plain(c.Path) || !plain(c.From)) {
-		return errors.New("its name has control characters or is not UTF-8")
-	}
 	if c.Secret && c.Before == nil {
 		return errSecret
 	}
-	if c.Before != nil && (c.Before.Kind == snapshot.File || c.Before.Secret) && !c.Before.Known && (c.Op != snapshot.Moved && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "")) {
-		return errNoBefore
+	if c.Op == snapshot.Created {
+		return a.takeAway(c)
 	}
 	if c.Op == snapshot.Moved {
-		return a.moveBack(ctx, c)
+		err := a.moveBack(ctx, c)
+		if err != nil && a.Objection(c.From) == "" { // it may be taken from there, and not stand here
+			err = a.takeAway(c)
+		}
+		return err
 	}
-	if c.Before != nil && c.After != nil && c.Before.Kind == snapshot.File && c.After.Kind == snapshot.File {
+	if !plain(c.Path) {
+		return errAwkward
+	}
+	if (c.Before.Kind == snapshot.File || c.Before.Secret) && !c.Before.Known && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "") {
+		return errNoBefore
+	}
+	if c.After != nil && c.Before.Kind == snapshot.File && c.After.Kind == snapshot.File {
 		return a.contentBack(ctx, c)
 	}
-	if err := a.remove(ctx, c.Path, c.After); err != nil {
-		return err
+	if c.After != nil {
+		if err := a.takeAway(c); err != nil {
+			return err
+		}
 	}
 	return a.make(ctx, c.Path, c.Before)
 }
 
-func name(path string) string { return filepath.FromSlash(path) }
+var errAwkward = errors.New("its name has control characters or is not UTF-8")
+
+// grip holds what a change left, if it stands there still.
+func (a *account) grip(c *snapshot.Change) (*workspace.Grip, error) {
+	g, err := a.deps.Workspace.Hold(c.Path, c.After.Dev, c.After.Ino)
+	if errors.Is(err, workspace.ErrReplaced) {
+		return nil, errSince
+	}
+	return g, err
+}
+
+// takeAway takes away what the command left at a path, whatever it is.
+func (a *account) takeAway(c *snapshot.Change) error {
+	switch {
+	case a.heldByKernel() && strings.HasPrefix(c.Path, governanceDir+"/"):
+		return errHeld
+	case c.Was != "" && a.Objection(c.Was) != "":
+		return fmt.Errorf("it is what stood at %s before, where something else stands now", trace.Shown(c.Was))
+	}
+	g, err := a.grip(c)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	defer a.deps.Snapshots.Writing([]snapshot.Write{{Path: c.Path, Before: c.After.Hash}}).Done()
+	return a.kept.take(c.Path, g, c.After)
+}
 
 // openDirectories lets what the command made and closed be taken away.
 func (a *account) openDirectories() {
 	for _, c := range a.dirs {
-		if c.Op == snapshot.Created && !c.Shared && c.After.Mode.Perm()&0o700 != 0o700 && a.Objection(c.Path) != "" {
-			_ = a.deps.Workspace.Root().Chmod(name(c.Path), 0o700)
+		if c.Op == snapshot.Created && a.takeable(c) && c.After.Mode.Perm()&0o700 != 0o700 && a.Objection(c.Path) != "" {
+			_ = a.setMode(c, c.After.Mode|0o700)
 		}
 	}
 }
 
+// setMode sets the permissions of what a change left.
+func (a *account) setMode(c *snapshot.Change, mode fs.FileMode) error {
+	g, err := a.grip(c)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return g.Chmod(mode)
+}
+
 func (a *account) directoryBack(c *snapshot.Change) error {
-	root := a.deps.Workspace.Root()
 	switch {
 	case c.Before == nil:
-		err := root.Remove(name(c.Path)) // only where nothing is in it
-		if err != nil && c.After.Mode.Perm()&0o500 != 0o500 && !c.Secret {
-			return a.kept.take(name(c.Path)) // nobody has seen what is in it
-		}
-		return err
+		return a.directoryAway(c)
 	case c.After == nil:
-		if err := root.Mkdir(name(c.Path), c.Before.Mode.Perm()); err != nil {
-			return err
-		}
+		return a.deps.Workspace.MakeDir(c.Path, c.Before.Mode)
 	}
-	return root.Chmod(name(c.Path), c.Before.Mode)
+	return a.setMode(c, c.Before.Mode)
+}
+
+// directoryAway removes a directory in which nothing is; one that nobody has
+// looked into is taken away as a whole.
+func (a *account) directoryAway(c *snapshot.Change) error {
+	if len(c.Path) > workspace.MaxPath {
+		return a.takeAway(c)
+	}
+	g, err := a.grip(c)
+	if err != nil {
+		return err
+	}
+	writing := a.deps.Snapshots.Writing([]snapshot.Write{{Path: c.Path}})
+	err = errors.Join(g.RemoveDir(), g.Close())
+	if err == nil {
+		writing.Done()
+		return nil
+	}
+	writing.Undone()
+	if c.After.Mode.Perm()&0o500 != 0o500 && !c.Secret {
+		return a.takeAway(c)
+	}
+	return err
 }
 
 // moveBack gives a file its old name; its content is what it was.
 func (a *account) moveBack(ctx context.Context, c *snapshot.Change) error {
-	if c.After.Kind == snapshot.File && c.After.Hash != "" {
+	if c.After.Kind == snapshot.File && c.After.Hash != "" && plain(c.Path) && plain(c.From) {
 		return a.swap(ctx, workspace.Move, c.Path, c.From, c.After.Hash, nil)
 	}
-	root := a.deps.Workspace.Root()
-	if _, err := root.Lstat(name(c.From)); !errors.Is(err, fs.ErrNotExist) {
-		return errSince
+	g, err := a.grip(c)
+	if err != nil {
+		return err
 	}
-	return root.Rename(name(c.Path), name(c.From))
+	defer g.Close()
+	defer a.deps.Snapshots.Writing([]snapshot.Write{{Path: c.Path, Before: c.After.Hash}, {Path: c.From, After: c.After.Hash}}).Done()
+	return g.MoveBack(c.From)
 }
 
 func (a *account) contentBack(ctx context.Context, c *snapshot.Change) error {
-	if c.Before.Hash != c.After.Hash {
-		if c.After.Hash == "" {
-			return errors.New("it is too large to be looked at")
-		}
-		if err := a.swap(ctx, workspace.Modify, c.Path, "", c.After.Hash, c.Before.Bytes); err != nil {
-			return err
-		}
+	if c.Before.Hash == c.After.Hash {
+		return a.setMode(c, c.Before.Mode)
+	}
+	if c.After.Hash == "" {
+		return errors.New("it is too large to be looked at")
+	}
+	if err := a.swap(ctx, workspace.Modify, c.Path, "", c.After.Hash, c.Before.Bytes); err != nil {
+		return err
 	}
 	if c.Before.Mode != c.After.Mode {
-		return a.deps.Workspace.Root().Chmod(name(c.Path), c.Before.Mode)
+		return a.modeOf(c.Path, c.Before)
 	}
 	return nil
 }
 
-// remove takes away what the command left at a path.
-func (a *account) remove(ctx context.Context, path string, left *snapshot.Content) error {
-	root := a.deps.Workspace.Root()
-	switch {
-	case left == nil:
+// modeOf sets the permissions of a file that was just put there.
+func (a *account) modeOf(path string, was *snapshot.Content) error {
+	g, err := a.deps.Workspace.HoldFile(path, workspace.Hash(was.Hash))
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if g.Mode() == was.Mode {
 		return nil
-	case left.Kind == snapshot.File && left.Hash == "": // too large to be looked at, or closed
-		return a.kept.take(name(path))
-	case left.Kind == snapshot.File:
-		return a.removeFile(ctx, path, left.Hash, left.Secret)
 	}
-	info, err := root.Lstat(name(path))
-	if err != nil {
-		return err
-	}
-	if left.Kind == snapshot.Link {
-		if text, err := root.Readlink(name(path)); err != nil || text != string(left.Bytes) {
-			return errors.Join(errSince, err)
-		}
-	} else if info.Mode().Type() != left.Mode.Type() {
-		return errSince
-	}
-	return root.Remove(name(path))
-}
-
-// removeFile takes a file away that is as the command left it, and keeps it
-// elsewhere for a while; but not the copy of a secret, which is where it was.
-func (a *account) removeFile(ctx context.Context, path, hash string, secret bool) error {
-	info, err := a.deps.Workspace.Root().Lstat(name(path))
-	if err != nil {
-		return err
-	}
-	if !secret {
-		if err := a.kept.keep(name(path), info); err != nil {
-			return err
-		}
-	}
-	if plain(path) {
-		err = a.swap(ctx, workspace.Delete, path, "", hash, nil)
-	} else {
-		err = a.removeAwkward(path, hash)
-	}
-	if err != nil && !secret {
-		a.kept.forget(name(path))
-	}
-	return err
+	return g.Chmod(was.Mode)
 }
 
 // plain reports whether a name is one that file tools take.
@@ -244,51 +289,18 @@ func plain(path string) bool {
 	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
 }
 
-// removeAwkward removes a file whose name no file tool takes, so that none can
-// write it meanwhile.
-func (a *account) removeAwkward(path, hash string) error {
-	root := a.deps.Workspace.Root()
-	info, err := root.Lstat(name(path))
-	if err != nil {
-		return err
-	}
-	file, err := root.Open(name(path))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	opened, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || !os.SameFile(info, opened) {
-		return errors.Join(errSince, err)
-	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return err
-	}
-	if "sha256:"+hex.EncodeToString(sum.Sum(nil)) != hash {
-		return errSince
-	}
-	return root.Remove(name(path))
-}
-
 // make puts back what stood at a path, where nothing does.
 func (a *account) make(ctx context.Context, path string, was *snapshot.Content) error {
-	root := a.deps.Workspace.Root()
-	switch {
-	case was == nil:
-		return nil
-	case was.Kind == snapshot.Link:
-		return root.Symlink(string(was.Bytes), name(path))
-	case was.Kind == snapshot.Special:
+	switch was.Kind {
+	case snapshot.Link:
+		return a.deps.Workspace.MakeLink(path, string(was.Bytes))
+	case snapshot.Special:
 		return errors.New("a FIFO, socket or device is not made again")
 	}
 	if err := a.swap(ctx, workspace.Create, path, "", "", was.Bytes); err != nil {
 		return err
 	}
-	if info, err := root.Lstat(name(path)); err == nil && info.Mode() != was.Mode {
-		return root.Chmod(name(path), was.Mode)
-	}
-	return nil
+	return a.modeOf(path, was)
 }
 
 // swap makes one change if the file is as the command left it.

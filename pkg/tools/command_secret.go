@@ -36,7 +36,7 @@ func DropSecrets(root *os.Root, secret func(path string, file *os.File) bool) er
 
 // dropTaken removes secrets from what was taken away unseen.
 func (a *account) dropTaken() error {
-	at, err := a.kept.root.OpenRoot(a.kept.dir)
+	at, err := a.deps.Workspace.Root().OpenRoot(a.kept.dir + "/")
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,11 @@ import (
 	"unicode/utf8"
 )
 
+// MaxPath bounds a path that tools take, in bytes.
+const MaxPath = 4096
+
 const (
 	maxName  = 255
-	maxPath  = 4096
 	maxLinks = 40 // as the Linux kernel
 )
 
@@ -20,8 +22,8 @@ func validText(requested string) error {
 	switch {
 	case requested == "":
 		return fmt.Errorf("%w: it is empty", ErrInvalidPath)
-	case len(requested) > maxPath:
-		return fmt.Errorf("%w: over %d bytes", ErrInvalidPath, maxPath)
+	case len(requested) > MaxPath:
+		return fmt.Errorf("%w: over %d bytes", ErrInvalidPath, MaxPath)
 	case !utf8.ValidString(requested):
 		return fmt.Errorf("%w: not UTF-8", ErrInvalidPath)
 	}

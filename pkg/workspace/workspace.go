@@ -115,11 +115,16 @@ const (
 // openState opens .orchestration/state/NAMES, making what is missing below .orchestration itself, which
 // must exist. None of them may be a symbolic link: a cloned repository could point it anywhere.
 func (w *Workspace) openState(names ...string) (*durable.Dir, error) {
+	return w.OpenOwn(append([]string{stateDir}, names...)...)
+}
+
+// OpenOwn opens .orchestration/NAMES in the way of openState.
+func (w *Workspace) OpenOwn(names ...string) (*durable.Dir, error) {
 	at, err := w.top.OpenDir(governanceDir)
 	if err != nil {
 		return nil, pathError("open", governanceDir, err)
 	}
-	for _, name := range append([]string{stateDir}, names...) {
+	for _, name := range names {
 		next, err := w.openOrMake(at, name)
 		at.Close()
 		if err != nil {

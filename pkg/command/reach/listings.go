@@ -57,7 +57,7 @@ func (l *listings) read(path, dir string) (*listing, bool) {
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil {
+	if err != nil || !passable(info) {
 		return nil, false
 	}
 	found, err := file.ReadDir(-1)

@@ -3,7 +3,6 @@ package reach
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,8 +131,8 @@ func (m *Maker) hold(place buildPlace, r *Reach) bool {
 	if place.exists && m.made[place.path] == 0 {
 		return true
 	}
-	dir := filepath.Join(m.root, filepath.FromSlash(place.path))
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	made, err := m.makeDir(place.path)
+	if err != nil {
 		return false
 	}
 	m.made[place.path]++
@@ -142,8 +141,9 @@ func (m *Maker) hold(place buildPlace, r *Reach) bool {
 		defer m.mu.Unlock()
 		if m.made[place.path]--; m.made[place.path] == 0 {
 			delete(m.made, place.path)
-			_ = os.Remove(dir) // which fails if it is used
+			_ = made.RemoveDir() // which fails if it is used
 		}
+		made.Close()
 	})
 	return true
 }

@@ -14,6 +14,11 @@ import (
 // command.
 const maxEntries = 200_000
 
+// longest bounds the absolute path of a directory that is looked into, in
+// bytes: everything in it must have a path that the kernel takes (4,096), also
+// where it is mounted. One that is longer is closed as a whole.
+const longest = 4096 - 1 - 255 - 64
+
 // survey looks at the workspace with the eyes of one request.
 type survey struct {
 	root     string
@@ -133,7 +138,11 @@ func (s *survey) list(dir string) (*listing, bool) {
 		s.short = true
 		return &listing{}, false
 	}
-	found, ok := s.listings.read(filepath.Join(s.root, filepath.FromSlash(dir)), dir)
+	at := filepath.Join(s.root, filepath.FromSlash(dir))
+	if len(at) > longest {
+		return &listing{}, false
+	}
+	found, ok := s.listings.read(at, dir)
 	if !ok {
 		return &listing{}, false
 	}

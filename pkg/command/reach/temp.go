@@ -108,36 +108,20 @@ func sweepTemp(dir string) {
 }
 
 // removeTemp removes it with all that the command left, also where the command
-// took the rights to do so away.
+// took the rights to do so away, or made it deeper than any path reaches.
 func removeTemp(dir string) error {
-	err := os.RemoveAll(dir)
-	if !errors.Is(err, fs.ErrPermission) {
-		return err
+	if os.RemoveAll(dir) == nil {
+		return nil
 	}
-	// What cannot be entered is opened up from the top down; links are not followed.
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(filepath.Dir(dir))
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	unlock(root, ".")
-	return os.RemoveAll(dir)
-}
-
-func unlock(root *os.Root, dir string) {
-	info, err := root.Lstat(dir)
-	if err != nil || !info.IsDir() || root.Chmod(dir, 0o700) != nil {
-		return
-	}
-	opened, err := durable.OpenDirectoryIn(root, dir)
+	above, err := durable.OpenRoot(root)
 	if err != nil {
-		return
+		return err
 	}
-	defer opened.Close()
-	entries, _ := opened.ReadDir(-1)
-	for _, e := range entries {
-		if e.IsDir() {
-			unlock(root, filepath.Join(dir, e.Name()))
-		}
-	}
+	defer above.Close()
+	return above.RemoveTree(filepath.Base(dir))
 }

@@ -198,8 +198,16 @@ func (c coming) after(writes []snapshot.Write) []snapshot.Write {
 // whether they were made after a command began.
 func writesOf(e ledger.Entry, paths []string, since bool) []snapshot.Write {
 	var writes []snapshot.Write
+	wrong := map[string]bool{}
+	for _, v := range e.Violations {
+		wrong[v.Path] = true
+		if v.Reverted && v.Op == ledger.OpCreated {
+			writes = append(writes, writesOfFile("", v.Path, "", snapshot.Write{Since: since}, paths)...)
+		}
+	}
 	for _, c := range e.Changes {
-		writes = append(writes, writesOfFile(c.From, c.Path, c.Before, snapshot.Write{After: c.After, AfterOID: c.AfterOID, Since: since}, paths)...)
+		w := snapshot.Write{After: c.After, AfterOID: c.AfterOID, Since: since, Wrong: e.Command != nil && wrong[c.Path]}
+		writes = append(writes, writesOfFile(c.From, c.Path, c.Before, w, paths)...)
 	}
 	if edit, ok := editOf(e.Record); ok {
 		writes = append(writes, writesOfFile("", edit.Path, edit.Before, snapshot.Write{After: edit.After, Since: since}, paths)...)

@@ -65,8 +65,11 @@ func (l *Law) beyondScope(path string) string {
 	case workspace.Protect(path) == workspace.ProtectNever:
 		return "it belongs to the governance files or to git"
 	}
-	if !utf8.ValidString(path) {
+	switch {
+	case !utf8.ValidString(path):
 		return "its name is not UTF-8, and no rule could speak of it"
+	case len(path) > workspace.MaxPath:
+		return fmt.Sprintf("its path has over %d bytes, and no rule could speak of it", workspace.MaxPath)
 	}
 	if l.Ignore != nil {
 		if rule, ok := l.Ignore.Secret(path); ok {
