@@ -48,12 +48,13 @@ func TestDeepTree(t *testing.T) {
 	at.Close()
 	d := b.changed("echo x > top")
 	b.want(d, "created top")
-	if len(d.Gaps) != 1 || !strings.Contains(d.Gaps[0].Reason, "256 directories deep") {
+	if len(d.Gaps) != 1 || !strings.Contains(d.Gaps[0].Reason, "longer than 4096 bytes") {
 		t.Errorf("%v", d.Gaps)
 	}
 }
 
-// TestUnreadable: an ordinary user's closed directory is said not to be looked into; that it was closed is a change.
+// TestUnreadable: a directory that a command closed to its own user is opened again, and looked into; one that was closed
+// before stays so, and is said not to be looked into.
 func TestUnreadable(t *testing.T) {
 	if os.Getuid() == 0 {
 		again(t)
@@ -61,18 +62,30 @@ func TestUnreadable(t *testing.T) {
 	}
 	b := newBench(t)
 	b.write("closed/in", "x\n")
+	b.write("own/in", "x\n")
 	b.write("file", "x\n")
+	b.must(os.Chmod(filepath.Join(b.dir, "own"), 0))
+	defer func() { b.must(os.Chmod(filepath.Join(b.dir, "own"), 0o755)) }()
 	b.end(b.begin())
-	d := b.changed("echo y > closed/in; chmod 0 closed file")
-	b.must(os.Chmod(filepath.Join(b.dir, "closed"), 0o755))
-	if !strings.Contains(fmt.Sprint(d.Gaps), "closed: permission denied") {
+	waits := b.begin()
+	d := b.changed("echo y > closed/in; mkdir new; echo z > new/in; chmod 0 closed new file")
+	if gaps := fmt.Sprint(d.Gaps); !strings.Contains(gaps, "own: permission denied") || strings.Contains(gaps, "closed") || strings.Contains(gaps, "new") {
 		t.Errorf("%v", d.Gaps)
 	}
 	if c := b.find(d, "closed"); c.Before.Mode == c.After.Mode {
 		t.Errorf("%+v", c)
 	}
-	b.find(d, "file")
+	for _, name := range []string{"file", "closed/in", "new/in"} {
+		b.find(d, name)
+	}
+	b.end(waits)
+	b.run("chmod 0 new")
+	b.begin().Discard()
 	b.want(b.changed("true"))
+	if info, err := os.Lstat(filepath.Join(b.dir, "new")); err != nil || info.Mode().Perm() != 0 {
+		t.Errorf("what was closed between two commands: %v, %v", info.Mode(), err)
+	}
+	b.must(os.Chmod(filepath.Join(b.dir, "new"), 0o700))
 }
 
 // again runs this test once more as an ordinary user.

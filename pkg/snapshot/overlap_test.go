@@ -3,6 +3,8 @@ package snapshot_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -108,6 +110,54 @@ func TestOverlap(t *testing.T) {
 		t.Errorf("given: %v", d.Given)
 	}
 	b.want(b.end(right), "modified b/x")
+}
+
+// TestNobodys: what is new and out of the scope of all that run is marked so, and stays in the account of each until it is
+// gone, also where it was made before the second began or is written again between. What is in the scope of one is his.
+func TestNobodys(t *testing.T) {
+	b := newBench(t)
+	b.write("a/x", "0\n")
+	b.end(b.begin())
+	long := b.scoped("a")
+	b.run("echo 1 > early; echo 1 > rewritten; mkfifo pipe")
+	short := b.scoped("b")
+	b.run("echo 1 > new; echo 2 > rewritten; echo 1 > a/own")
+	d := b.end(short)
+	b.want(d, "created new", "created rewritten")
+	if !slices.Equal(d.Given, []string{"a/own"}) {
+		t.Errorf("given: %v", d.Given)
+	}
+	for _, c := range d.Changes {
+		if !c.Nobodys || !c.Shared || c.After.Ino == 0 && c.After.Dev == 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+	taken := b.keeper.Writing([]snapshot.Write{{Path: "new", Before: hash("1\n")}})
+	b.must(os.Remove(filepath.Join(b.dir, "new")))
+	taken.Done()
+	d = b.end(long)
+	b.want(d, "created a/own", "created early", "created pipe (special file)", "created rewritten")
+	if c := b.find(d, "a/own"); c.Nobodys {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestDisplaced: a file that stands at a new path, and whose own has another, is said to have been there.
+func TestDisplaced(t *testing.T) {
+	b := newBench(t)
+	b.write("kept/x", "governance\n")
+	b.end(b.begin())
+	d := b.changed("mkdir decoy; echo decoy > decoy/x; mv kept k; mv decoy kept; mv k decoy")
+	if c := b.find(d, "decoy/x"); c.Op != snapshot.Created || c.Was != "kept/x" {
+		t.Errorf("%+v", c)
+	}
+	b.write("freed", "one\n")
+	d = b.changed("rm freed; echo another > other; echo one > freed")
+	for _, c := range d.Changes {
+		if c.Was != "" {
+			t.Errorf("%+v", c)
+		}
+	}
 }
 
 // TestForAMoment: what a command finds that another one has made, or taken away, for a moment is no change of its own when

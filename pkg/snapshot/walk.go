@@ -373,8 +373,8 @@ func (c *comparison) below() {
 			continue
 		}
 		path := join(c.path, e.name)
-		if len(path) > workspace.MaxPath {
-			c.gap(path[:workspace.MaxPath], fmt.Sprintf("its path is longer than %d bytes", workspace.MaxPath))
+		if workspace.TooDeep(path) {
+			c.gap(path[:200]+"…", fmt.Sprintf("it is more than %d directories deep, or its path is longer than %d bytes", workspace.MaxDepth, workspace.MaxPath))
 			continue
 		}
 		below, _ := c.area.enter(e.name)

@@ -221,7 +221,7 @@ func (a *account) directoryBack(c *snapshot.Change) error {
 // directoryAway removes a directory in which nothing is; one that nobody has
 // looked into is taken away as a whole.
 func (a *account) directoryAway(c *snapshot.Change) error {
-	if len(c.Path) > workspace.MaxPath {
+	if workspace.TooDeep(c.Path) {
 		return a.takeAway(c)
 	}
 	g, err := a.grip(c)

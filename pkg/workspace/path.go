@@ -9,13 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPath bounds a path that tools take, in bytes.
-const MaxPath = 4096
-
 const (
+	// MaxPath bounds a path that tools take, in bytes.
+	MaxPath = 4096
+	// MaxDepth is how many directories deep what commands change is looked at.
+	MaxDepth = 256
+
 	maxName  = 255
 	maxLinks = 40 // as the Linux kernel
 )
+
+// TooDeep reports whether a path is so long, or so deep, that commands may make nothing there.
+func TooDeep(path string) bool { return len(path) > MaxPath || strings.Count(path, "/") > MaxDepth }
 
 // validText refuses what no path may contain, before anything looks at the disk.
 func validText(requested string) error {

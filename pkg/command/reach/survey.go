@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // maxEntries bounds how many entries of the workspace are looked at for one
@@ -139,7 +140,7 @@ func (s *survey) list(dir string) (*listing, bool) {
 		return &listing{}, false
 	}
 	at := filepath.Join(s.root, filepath.FromSlash(dir))
-	if len(at) > longest {
+	if len(at) > longest || workspace.TooDeep(dir) {
 		return &listing{}, false
 	}
 	found, ok := s.listings.read(at, dir)

@@ -68,8 +68,8 @@ func (l *Law) beyondScope(path string) string {
 	switch {
 	case !utf8.ValidString(path):
 		return "its name is not UTF-8, and no rule could speak of it"
-	case len(path) > workspace.MaxPath:
-		return fmt.Sprintf("its path has over %d bytes, and no rule could speak of it", workspace.MaxPath)
+	case workspace.TooDeep(path):
+		return fmt.Sprintf("it is more than %d directories deep, or its path is longer than %d bytes, where no command may make anything", workspace.MaxDepth, workspace.MaxPath)
 	}
 	if l.Ignore != nil {
 		if rule, ok := l.Ignore.Secret(path); ok {
