@@ -19,8 +19,11 @@
 // attribute cannot be changed without a new time of change either.
 //
 // A walk never leaves the tree: directories are opened one name below the other, and no link is followed. It never blocks
-// on what it finds: FIFOs, sockets and devices are described and not opened. It reads a bounded amount, goes 256
-// directories deep and keeps a million entries at most. What it did not look into is said ([Difference.Gaps]).
+// on what it finds: FIFOs, sockets and devices are described and not opened. It reads a bounded amount, goes
+// [workspace.MaxDepth] directories deep and keeps a million entries at most. What it did not look into is said
+// ([Difference.Gaps]). The first directory that is too deep is looked at, and what is in it is not: commands may make none.
+// A directory that is closed to its own user while a command runs is opened again for its owner, as nobody could tell what is in
+// it; one that was closed before is left so.
 //
 // # What is left out
 //
@@ -41,6 +44,10 @@
 // Two commands that overlap share the changes of the time in which both ran. A change stands in one record only: that of
 // the command in whose scope it is, where this tells; else that of the first to end. It is marked ([Change.Shared]). The
 // commands of other processes are known from [Options.Mark].
+//
+// A change out of the scope of every command that ran is nobody's ([Change.Nobodys]): whoever made it may not. What is new
+// by such a one stays in the account of each that can have made it until it is gone, so that the last of them finds it.
+// A file that stands at a new path, and whose old one has something else now, was not made by anybody: [Change.Was].
 //
 // # Before-images
 //

@@ -14,6 +14,10 @@
 // displaced inodes themselves) and the locks until [Settlement.Close], so that a caller can write its
 // journal before Commit, its ledger before Close, and take everything back with [Settlement.Rollback].
 //
+// A [Grip] holds what stands at a path together with its directory, by descriptors, for who must take away or put right
+// what a look has found: it is that very file, directory or device which is moved, removed or given permissions, or
+// nothing.
+//
 // # How a file is replaced
 //
 //  1. lock the resolved path in this process, then the file's inode between processes (flock), and look

@@ -71,11 +71,16 @@ func closed(dir string, err error) bool {
 	return errors.Is(err, unix.EACCES) && unix.Stat(dir, &info) == nil && int(info.Uid) != os.Geteuid()
 }
 
-// placeAt makes a placeholder, or shares the one that is there.
-func placeAt(path string, directory bool) (*standing, error) {
-	parent, err := unix.Openat2(unix.AT_FDCWD, filepath.Dir(path), &unix.OpenHow{
+// openPlain opens a directory that has no link in its path.
+func openPlain(dir string) (fd int, err error) {
+	return unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
 		Flags: unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_RDONLY, Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
+}
+
+// placeAt makes a placeholder, or shares the one that is there.
+func placeAt(path string, directory bool) (*standing, error) {
+	parent, err := openPlain(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", filepath.Dir(path), err)
 	}
@@ -242,7 +247,7 @@ func Sweep(frozen []Frozen) {
 }
 
 func sweepAt(path string) {
-	parent, err := unix.Open(filepath.Dir(path), unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_RDONLY, 0)
+	parent, err := openPlain(filepath.Dir(path))
 	if err != nil {
 		return
 	}

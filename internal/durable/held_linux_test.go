@@ -1,0 +1,63 @@
+//go:build !portable
+
+package durable_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// TestRemoveTree removes what no path reaches, and directories without rights,
+// and follows no link.
+func TestRemoveTree(t *testing.T) {
+	dir := t.TempDir()
+	outside := filepath.Join(dir, "outside")
+	if err := os.WriteFile(outside, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	d, err := durable.OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	at := d
+	for i := range 300 {
+		name := strings.Repeat("d", 200)
+		if i == 0 {
+			name = "tree"
+		}
+		err := at.Mkdir(name, 0o755)
+		next, err2 := at.Enter(name)
+		if err := errors.Join(err, err2, next.Symlink(dir, "link"), next.Mkdir("shut", 0)); err != nil {
+			t.Fatal(err)
+		}
+		if at != d {
+			at.Close()
+		}
+		at = next
+	}
+	at.Close()
+	if err := d.RemoveTree("tree"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Lstat("tree"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is there: %v", err)
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
+	if err := d.RemoveTree("tree"); err != nil {
+		t.Errorf("what is not there: %v", err)
+	}
+}
