@@ -32,7 +32,7 @@ func TestRemoveTree(t *testing.T) {
 	}
 	defer d.Close()
 	at := d
-	for i := range 300 {
+	for i := range 60 {
 		name := strings.Repeat("d", 200)
 		if i == 0 {
 			name = "tree"
