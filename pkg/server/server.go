@@ -204,7 +204,7 @@ func (s *Server) assemble() error {
 		Placeholder: sandbox.IsPlaceholder, Logger: s.log,
 	}
 	s.recorder.FindChanges(watched)
-	watched.Mark = s.recorder.Others
+	watched.Mark, watched.Elsewhere = s.recorder.Others, s.recorder.Elsewhere
 	s.snapshots = snapshot.Open(watched)
 	s.recorder.Tell(s.snapshots)
 	if o.Settings.Ledger.OnFailure == settings.Degraded {

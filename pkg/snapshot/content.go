@@ -40,6 +40,7 @@ var errChanging = errors.New("it changed while it was read")
 type reader struct {
 	newBlobHash func(size int64) hash.Hash
 	budget      *budget
+	unseen      int64 // see walk
 	buf         []byte
 }
 
@@ -79,6 +80,7 @@ func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, 
 		if opened.kind() != File || opened.size > r.budget.file {
 			return nil, nil, errChanging
 		}
+		open := opened.changed() >= r.unseen && !closed(f) // asked before it is read: who opens it later changes its times
 		d, content, err := r.read(f, opened.size, !secret)
 		if err != nil && !errors.Is(err, errChanging) {
 			return nil, nil, err
@@ -88,7 +90,7 @@ func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, 
 				return nil, nil, err
 			}
 			if after == opened {
-				*st = opened
+				*st, d.open = opened, open
 				return d, content, nil
 			}
 		}

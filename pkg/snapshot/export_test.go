@@ -1,5 +1,11 @@
 package snapshot
 
+import (
+	"bytes"
+	"encoding/gob"
+	"time"
+)
+
 // BlobsOf reads the ids of a git index.
 func BlobsOf(index []byte, idLength int) map[string]bool { return blobsOf(index, idLength) }
 
@@ -10,4 +16,39 @@ func ExplainedUnread(after string, writes ...*Write) (last *Write, ok bool) {
 		d.after = &version{digest: &digest{hash: after}}
 	}
 	return explained(&d, writes, true)
+}
+
+// Age has all that was looked at so far changed long before it was.
+func (k *Keeper) Age() { k.root.age() }
+
+func (n *node) age() {
+	n.looked = n.looked.Add(time.Hour)
+	for i := range n.entries {
+		if dir := n.entries[i].dir; dir != nil {
+			dir.age()
+		}
+	}
+}
+
+// AgeSaved is Age for a saved state.
+func AgeSaved(content []byte) ([]byte, error) {
+	var s savedState
+	if err := gob.NewDecoder(bytes.NewReader(content)).Decode(&s); err != nil {
+		return nil, err
+	}
+	s.Began = s.Began.Add(time.Hour)
+	var out bytes.Buffer
+	err := gob.NewEncoder(&out).Encode(s)
+	return out.Bytes(), err
+}
+
+// Unsettled are the files that are read again at the next look.
+func (k *Keeper) Unsettled() (paths []string) {
+	_ = k.root.each("", func(path string, e *entry) error {
+		if e.content != nil && e.content.open {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths
 }

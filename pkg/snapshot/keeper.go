@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,8 @@ type Options struct {
 	// recorded of paths meanwhile; nil asks nobody. Others may wait for those that are about to. The ends are those of the
 	// ledger at the time.
 	Mark func(ctx context.Context) (others Others, ends []string, err error)
+	// Elsewhere tells when the commands of other processes began that run at the moment; nil: none ever does.
+	Elsewhere func(ctx context.Context) ([]time.Time, error)
 	// State opens .orchestration/state, where the state before a command is saved; nil saves none. Durable flushes it.
 	State   func() (*os.Root, error)
 	Durable bool
@@ -106,6 +109,7 @@ type Keeper struct {
 	last     time.Time // when the last walk began
 	notices  *notices  // from the first walk on
 	partly   bool      // the last walk was only where they told of something
+	unseen   int64     // see unseenSince; of the last walk
 	keepLeft int64
 	secrets  secrets
 	stale    bool // what is secret now may be in the base
@@ -127,6 +131,7 @@ type request struct {
 func Open(o Options) *Keeper {
 	return &Keeper{
 		options: o, open: map[*Window]bool{}, active: map[*Writing]bool{}, root: newNode(), keepLeft: keepImages,
+		unseen: nobodyRuns,
 	}
 }
 
@@ -185,7 +190,7 @@ func (k *Keeper) walkAll() {
 		}
 		running := k.running(served)
 		k.mu.Unlock()
-		found, err := k.walk(running)
+		found, err := k.walk(served, running)
 		k.deliver(served, &found)
 		if err == nil {
 			err = k.saveFor(beginning(served))
@@ -197,8 +202,7 @@ func (k *Keeper) walkAll() {
 	}
 }
 
-// running: a command runs, or has just ended. If none does, what changed since the last walk is the work of the server's
-// tools and of people, which the kernel's notices tell of. Commands have ways around those. The caller holds the lock.
+// running: a command runs, or has just ended. The caller holds the lock.
 func (k *Keeper) running(served []*request) bool {
 	for _, r := range served {
 		if r.ends != nil {
@@ -221,12 +225,14 @@ type found struct {
 }
 
 // walk looks at the workspace, while a command runs or not.
-func (k *Keeper) walk(running bool) (found, error) {
+func (k *Keeper) walk(served []*request, running bool) (found, error) {
 	began := time.Now()
+	unseen := k.unseenSince(served)
 	keep := k.keep()
 	k.learnSecrets()
 	w := &walk{
 		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, secret: k.secrets.is, unread: true, opens: running, began: began,
+		unseen: unseen,
 		budget: newBudget(readPerWalk, readFile, holdPerWalk, max(k.options.Largest, keepImage)),
 	}
 	if !k.walked {
@@ -237,7 +243,10 @@ func (k *Keeper) walk(running bool) (found, error) {
 		k.notices = openNotices()
 	}
 	told := k.notices.take()
-	w.notices, w.partly = k.notices, told && k.walked && !running
+	// If no command runs, nor did when the last walk was made, what changed since is the work of the server's tools and of
+	// people, which the kernel's notices tell of. Commands have ways around those.
+	undisturbed := !running && unseen == nobodyRuns && k.unseen == nobodyRuns
+	w.notices, w.partly = k.notices, told && k.walked && undisturbed
 	if w.partly {
 		k.root.find()
 	}
@@ -246,7 +255,7 @@ func (k *Keeper) walk(running bool) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	k.partly = w.partly
+	k.partly, k.unseen = w.partly, unseen
 	deltas = k.without(deltas)
 	for i := range deltas {
 		if k.base != nil {

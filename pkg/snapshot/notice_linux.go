@@ -136,15 +136,16 @@ func (n *notices) isLocal(h *handle) bool {
 	if !known {
 		var fs unix.Statfs_t
 		if unix.Fstatfs(h.fd, &fs) == nil {
-			local = slices.Contains(localMagic[:], uint32(fs.Type))
+			local = fs.Type == unix.OVERLAYFS_SUPER_MAGIC || slices.Contains(ownFiles[:], uint32(fs.Type))
 		}
 		n.local[uint64(info.Dev)] = local
 	}
 	return local
 }
 
-// localMagic are the numbers of the file systems of one machine; the last, of ZFS, is in its sys/zfs_vfsops.h.
-var localMagic = [...]uint32{
+// ownFiles are the numbers of the file systems of one machine that have files of their own, and not those of others; the
+// last, of ZFS, is in its sys/zfs_vfsops.h.
+var ownFiles = [...]uint32{
 	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC,
-	unix.OVERLAYFS_SUPER_MAGIC, unix.BCACHEFS_SUPER_MAGIC, 0x2fc12fc1,
+	unix.BCACHEFS_SUPER_MAGIC, 0x2fc12fc1,
 }

@@ -44,6 +44,7 @@ type saved struct {
 	OID          []byte
 	Length       int64
 	Text         string
+	Open         bool
 }
 
 // savedState is what goes into the journal.
@@ -59,7 +60,7 @@ func save(path string, s *stat, d *digest) saved {
 		Path: path, Mode: s.mode, UID: s.uid, GID: s.gid, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Ino: s.ino, Links: s.links,
 	}
 	if d != nil {
-		out.Read, out.Length, out.Text = true, d.size, d.text
+		out.Read, out.Length, out.Text, out.Open = true, d.size, d.text, d.open
 		out.Hash, _ = hex.DecodeString(strings.TrimPrefix(d.hash, "sha256:"))
 		out.OID, _ = hex.DecodeString(d.oid)
 	}
@@ -74,7 +75,7 @@ func (s *saved) digest() *digest {
 	if !s.Read {
 		return nil
 	}
-	return &digest{hash: "sha256:" + hex.EncodeToString(s.Hash), oid: hex.EncodeToString(s.OID), size: s.Length, text: s.Text}
+	return &digest{hash: "sha256:" + hex.EncodeToString(s.Hash), oid: hex.EncodeToString(s.OID), size: s.Length, text: s.Text, open: s.Open}
 }
 
 // base is one such file of this process.

@@ -39,6 +39,14 @@ func (s *stat) kind() Kind {
 	return Special
 }
 
+// changed is the time of change, or the one next to it where there is none.
+func (s *stat) changed() int64 {
+	if s.ctime == 0 {
+		return s.mtime
+	}
+	return s.ctime
+}
+
 // sameRights: neither mode nor owner changed. Those of links mean nothing.
 func (s *stat) sameRights(other *stat) bool {
 	return s.kind() == Link && other.kind() == Link || s.mode == other.mode && s.uid == other.uid && s.gid == other.gid

@@ -46,9 +46,10 @@ type entry struct {
 	dir *node
 }
 
-// blind: the entry can change without a notice of its directory, by another name of the file, or its content is not known.
+// blind: the entry can change without a notice of its directory, by another name of the file or an open one, or its content
+// is not known.
 func (e *entry) blind() bool {
-	return e.stat.kind() == File && (e.stat.links > 1 || e.content == nil)
+	return e.stat.kind() == File && (e.stat.links > 1 || e.content == nil || e.content.open)
 }
 
 // digest names a content.
@@ -59,6 +60,9 @@ type digest struct {
 	text string // of a link
 	// secret: the rules keep the file from being read. Then nothing of this is written down.
 	secret bool
+	// open: a command may have had the file open for writing when it was read, and can have changed it since without a new
+	// time of change.
+	open bool
 }
 
 func (d *digest) same(other *digest) bool { return d != nil && other != nil && d.hash == other.hash }

@@ -147,6 +147,26 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	return others, tail.Ends(), nil
 }
 
+// Elsewhere tells when the commands of other processes began that run at the
+// moment, those among them of which a crash is not settled yet; see
+// snapshot.Options.
+func (r *Recorder) Elsewhere(ctx context.Context) ([]time.Time, error) {
+	if errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+		return nil, nil
+	}
+	entries, err := r.journal.Elsewhere()
+	if err != nil {
+		return nil, err
+	}
+	var began []time.Time
+	for _, e := range entries {
+		if len(e.Files) == 0 {
+			began = append(began, e.Began)
+		}
+	}
+	return began, nil
+}
+
 // coming are changes of files whose record is still to come, by its id.
 type coming map[string][]snapshot.Write
 
