@@ -39,3 +39,22 @@ func BenchmarkWalk(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWalkBesideACommand looks at files that were all made while a command ran that still does.
+func BenchmarkWalkBesideACommand(b *testing.B) {
+	s := newBench(b)
+	s.begin()
+	for i := range 10_000 {
+		s.write(fmt.Sprintf("out/%d/file%d.txt", i/100, i), "content\n")
+	}
+	first := cpu()
+	s.begin().Discard()
+	b.ReportMetric(float64((cpu() - first).Microseconds())/1000, "first-cpu-ms")
+	s.keeper.Age()
+	used := cpu()
+	for b.Loop() {
+		s.begin().Discard()
+		s.keeper.Age()
+	}
+	b.ReportMetric(float64((cpu()-used).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
