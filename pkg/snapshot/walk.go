@@ -38,14 +38,11 @@ type walk struct {
 	// unread: entries of which the content is not known are read although nothing changed.
 	unread bool
 	began  time.Time
-<<<<<<< HEAD
 	// opens: a command runs, so a directory that was closed to its own user since the last look is opened again: nobody
 	// could tell what is in it.
 	opens bool
-=======
 	// unseen is the time of change from which on a file may be written without a new one.
 	unseen int64
->>>>>>> 616c398 (Read again what a command may have written without a new time of change)
 	// notices are what the kernel tells from now on; partly has only what it told of before looked into.
 	notices *notices
 	partly  bool // until it turns out that this is not enough
@@ -326,27 +323,19 @@ func (c *comparison) doubtful(e *entry) bool {
 	return changed >= since.UnixNano()
 }
 
-<<<<<<< HEAD
-// read notes an entry's content, as far as the budget lets, and returns the bytes if they may be held.
-func (c *comparison) read(e *entry) []byte {
+// read notes an entry's content, as far as the budget lets, and returns the bytes if they may be held. before is what was
+// known of it.
+func (c *comparison) read(e *entry, before *digest) []byte {
 	secret := c.secret != nil && c.secret(join(c.path, e.name))
 	d, content, err := c.reader.look(c.at, e.name, &e.stat, secret)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.gap(join(c.path, e.name), err.Error())
 	}
-	if d != nil {
-		d.secret = secret
-=======
-// read notes an entry's content, as far as the budget lets, and returns the bytes if they may be held. before is what was
-// known of it.
-func (c *comparison) read(e *entry, before *digest) []byte {
-	d, content, err := c.reader.look(c.at, e.name, &e.stat)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.gap(join(c.path, e.name), err.Error())
-	}
 	if err == nil && d == nil && before != nil && before.open {
 		c.gap(join(c.path, e.name), "a command may have written it unseen, and it is too much to be read again")
->>>>>>> 616c398 (Read again what a command may have written without a new time of change)
+	}
+	if d != nil {
+		d.secret = secret
 	}
 	e.content = d
 	if d != nil && c.seen != nil && e.stat.kind() == File && !d.same(before) {

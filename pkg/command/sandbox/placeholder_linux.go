@@ -71,13 +71,6 @@ func closed(dir string, err error) bool {
 	return errors.Is(err, unix.EACCES) && unix.Stat(dir, &info) == nil && int(info.Uid) != os.Geteuid()
 }
 
-// openPlain opens a directory that has no link in its path.
-func openPlain(dir string) (fd int, err error) {
-	return unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
-		Flags: unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_RDONLY, Resolve: unix.RESOLVE_NO_SYMLINKS,
-	})
-}
-
 // placeAt makes a placeholder, or shares the one that is there.
 func placeAt(path string, directory bool) (*standing, error) {
 	parent, err := openPlain(filepath.Dir(path))
