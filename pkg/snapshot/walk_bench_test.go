@@ -49,7 +49,7 @@ func BenchmarkWalkBesideACommand(b *testing.B) {
 	}
 	first := cpu()
 	s.begin().Discard()
-	b.ReportMetric(float64((cpu() - first).Microseconds())/1000, "first-cpu-ms")
+	b.ReportMetric(float64((cpu()-first).Microseconds())/1000, "first-cpu-ms")
 	s.keeper.Age()
 	used := cpu()
 	for b.Loop() {

@@ -11,6 +11,9 @@ type Ability struct {
 	Level Level
 	// NoFull and NoLandlock say why a level does not work; nil is that it does.
 	NoFull, NoLandlock error
+	// NoUnix says why a command at Full has no Unix sockets but connected pairs; nil
+	// is that it has, and reaches those of its own processes only.
+	NoUnix error
 	// Sockets: a command can be kept from making sockets, at Landlock too.
 	Sockets bool
 	// Signals: a command at Landlock can be kept from signalling this process,
@@ -57,7 +60,7 @@ var probe = sync.OnceValue(func() Ability {
 	a.ABI, a.NoLandlock = tryLandlock()
 	a.Sockets = a.NoLandlock == nil && trySockets()
 	a.Signals = a.NoLandlock == nil && trySignals(a.ABI)
-	a.NoFull = tryFull()
+	a.NoFull, a.NoUnix = tryFull()
 	switch {
 	case a.NoFull == nil:
 		a.Level = Full

@@ -3,11 +3,8 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
@@ -94,68 +91,3 @@ func isPlain(path string) bool {
 }
 
 func resolved(path string) (string, error) { return filepath.EvalSymlinks(path) }
-
-// hideSockets hides the Unix sockets that somebody listens on, wherever they
-// are: those of this network namespace by the kernel's list, those that a
-// container was given from another by the list of mounts.
-func (l *layout) hideSockets(p *helper.Plan) {
-	known := map[string]helper.Kind{}
-	for _, e := range l.entries {
-		known[e.path] = e.kind
-	}
-	for _, path := range append(boundSockets(), mountPoints()...) {
-		var info unix.Stat_t
-		if unix.Stat(path, &info) != nil || info.Mode&unix.S_IFMT != unix.S_IFSOCK {
-			continue
-		}
-		path, err := resolved(path)
-		if err == nil && known[path] == 0 && !above(path, known, helper.Hidden) && p.Sees(path) {
-			known[path] = helper.Hidden
-			l.entries = append(l.entries, entry{path: path, kind: helper.Hidden})
-		}
-	}
-}
-
-// boundSockets are the paths in /proc/net/unix (proc_net(5)): the eighth field,
-// where it is one.
-func boundSockets() (paths []string) {
-	table, _ := os.ReadFile("/proc/self/net/unix")
-	for line := range strings.Lines(string(table)) {
-		if start := strings.Index(line, " /"); start >= 0 {
-			paths = append(paths, strings.TrimSuffix(line[start+1:], "\n"))
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
-}
-
-// abstractSockets reports whether anybody has a Unix socket with a name that is
-// in no directory, such as the X server's; five hexadecimal digits are the name
-// of one that asked for none. Before Linux 6.12 nothing keeps a command from it
-// but having no Unix sockets.
-func abstractSockets() bool {
-	table, err := os.ReadFile("/proc/self/net/unix")
-	for line := range strings.Lines(string(table)) {
-		if _, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " @"); ok && !automatic.MatchString(name) {
-			return true
-		}
-	}
-	return err != nil
-}
-
-var automatic = regexp.MustCompile(`^[0-9a-f]{5}$`)
-
-// mountPoints are those in /proc/self/mountinfo, the fifth field, of what is a
-// part of a file system (the fourth): a whole one is no socket, and one of a
-// server that is gone must not be asked.
-func mountPoints() (paths []string) {
-	table, _ := os.ReadFile("/proc/self/mountinfo")
-	for line := range strings.Lines(string(table)) {
-		if fields := strings.Fields(line); len(fields) > 4 && fields[3] != "/" {
-			paths = append(paths, unescape.Replace(fields[4]))
-		}
-	}
-	return paths
-}
-
-var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

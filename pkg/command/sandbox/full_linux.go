@@ -25,6 +25,11 @@ const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | u
 // startFull makes cmd the helper of the package of that name, and returns when
 // that has started the command inside the box.
 func startFull(cmd *exec.Cmd, box *Box) (*Held, error) {
+	return startFullWith(cmd, box, Probe().NoUnix == nil)
+}
+
+// startFullWith does it with a supervisor of the command's sockets, or without.
+func startFullWith(cmd *exec.Cmd, box *Box, supervised bool) (*Held, error) {
 	if auditArchitecture == 0 {
 		return nil, fmt.Errorf("%w: no filter was written for %s", ErrUnavailable, runtime.GOARCH)
 	}
@@ -35,7 +40,7 @@ func startFull(cmd *exec.Cmd, box *Box) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	plan, err := layout.plan(cmd)
+	plan, err := layout.plan(cmd, supervised)
 	if err != nil {
 		layout.release()
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -99,7 +104,7 @@ func become(cmd *exec.Cmd, conversation *os.File, ownNetwork bool) {
 	}
 	// A program loses its rights when it is started by somebody who is nobody
 	// yet, as the helper is before its id is mapped.
-	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}
+	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_PTRACE}
 }
 
 // conversation is both ends of the helper's descriptor.
@@ -154,19 +159,28 @@ func mapAll(proc string) error {
 	return nil
 }
 
-// tryFull holds a command that finds out whether it is held.
-func tryFull() error {
+// tryFull holds a command that finds out whether it is held, and whether it has
+// sockets.
+func tryFull() (noFull, noUnix error) {
 	dir, err := os.MkdirTemp("", "orchestra-try-")
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err), nil
 	}
 	defer os.RemoveAll(dir)
+	if noUnix = try(dir, true); noUnix == nil {
+		return nil, nil
+	}
+	return try(dir, false), noUnix
+}
+
+// try does it on a thread that is thrown away.
+func try(dir string, supervised bool) error {
 	tried := make(chan error)
-	Go(func() { tried <- tryIn(dir) })
+	Go(func() { tried <- tryIn(dir, supervised) })
 	return <-tried
 }
 
-func tryIn(dir string) error {
+func tryIn(dir string, supervised bool) error {
 	dir, err := resolved(dir)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -175,16 +189,22 @@ func tryIn(dir string) error {
 	cmd.Env = []string{helper.Variable + "=" + helper.Try}
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	held, err := startFull(cmd, &Box{Workspace: dir, Temp: dir, DenyNetwork: true})
+	held, err := startFullWith(cmd, &Box{Workspace: dir, Temp: dir, DenyNetwork: true}, supervised)
 	if err != nil {
 		return explainedFull(err)
 	}
 	defer held.Close()
 	cmd.Wait()
-	if status, ok := held.Status(); !ok || !status.Exited() || status.ExitStatus() != helper.Held {
-		return fmt.Errorf("%w: a trial came to nothing (%v)", ErrUnavailable, cmd.ProcessState)
+	status, ok := held.Status()
+	switch {
+	case ok && status.Exited() && status.ExitStatus() == helper.Held:
+		return nil
+	case ok && status.Exited() && status.ExitStatus() == helper.Unconnected && !supervised:
+		return nil
+	case ok && status.Exited() && status.ExitStatus() == helper.Unconnected:
+		return fmt.Errorf("%w: a process cannot be connected to its own Unix socket by another (seccomp_unotify, pidfd_getfd, unix_diag)", ErrUnavailable)
 	}
-	return nil
+	return fmt.Errorf("%w: a trial came to nothing (%v)", ErrUnavailable, cmd.ProcessState)
 }
 
 // explainedFull adds to the kernel's word what it may mean here.

@@ -20,8 +20,9 @@ import (
 // takes a second to put in place.
 const maxMasks = 50_000
 
-// plan is what the helper does for a command in this layout.
-func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
+// plan is what the helper does for a command in this layout, which connects its
+// sockets by a supervisor or has no Unix sockets.
+func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
 	p := &helper.Plan{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ()}
 	if cmd.Err != nil {
 		return nil, cmd.Err
@@ -33,9 +34,6 @@ func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
 		p.Devices = append(p.Devices, "/dev/"+device)
 	}
 	l.cover(p)
-	if !l.box.DenyNetwork { // else there are no Unix sockets at all
-		l.hideSockets(p)
-	}
 	l.addAnchors()
 	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
 	for _, e := range l.entries {
@@ -63,10 +61,10 @@ func (l *layout) plan(cmd *exec.Cmd) (*helper.Plan, error) {
 	if err := l.secondWall(p, abi); err != nil {
 		return nil, fmt.Errorf("Landlock: %w", err)
 	}
-	p.Filter, err = seccompFilter(sockets{
-		unix:         !l.box.DenyNetwork && (abi >= abiScope || !abstractSockets()),
-		datagramPair: !l.box.DenyNetwork,
-	})
+	if supervised {
+		p.Supervised = 1
+	}
+	p.Filter, err = seccompFilter(supervised)
 	return p, err
 }
 

@@ -20,7 +20,7 @@ func trySockets() bool { return false }
 
 func trySignals(int) bool { return false }
 
-func tryFull() error { return unsupported() }
+func tryFull() (noFull, noUnix error) { return unsupported(), nil }
 
 func startFull(*exec.Cmd, *Box) (*Held, error) { return nil, unsupported() }
 

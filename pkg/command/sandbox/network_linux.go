@@ -51,7 +51,7 @@ func socketFilter() ([]byte, error) {
 		p.deny(number, answer(unix.ENOSYS)) // it makes sockets too
 	}
 	p.deny(unix.SYS_SOCKET, answer(unix.EPERM))
-	p.only(unix.SYS_SOCKETPAIR, pairs())
+	p.only(unix.SYS_SOCKETPAIR, connected())
 	p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 	return p.assemble()
 }

@@ -29,8 +29,16 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 // what it does not name: the boundary is the view of the file system. What it
 // names would change that view, reach into other processes, or is a part of the
 // kernel that no build needs and attacks begin with.
-func seccompFilter(allowed sockets) ([]byte, error) {
+//
+// With a supervisor (package internal/supervisor) a command has Unix sockets, and is
+// connected to those of the command only; without one it has only connected pairs.
+func seccompFilter(supervised bool) ([]byte, error) {
 	p := native()
+	if supervised {
+		for _, number := range []uint32{unix.SYS_CONNECT, unix.SYS_LISTEN} {
+			p.deny(number, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
+		}
+	}
 	for _, number := range missing() {
 		p.deny(number, answer(unix.ENOSYS))
 	}
@@ -43,10 +51,8 @@ func seccompFilter(allowed sockets) ([]byte, error) {
 		answer(unix.EPERM),
 	})
 	p.only(unix.SYS_IOCTL, terminalInjection())
-	p.only(unix.SYS_SOCKET, allowed.made())
-	if !allowed.datagramPair {
-		p.only(unix.SYS_SOCKETPAIR, pairs())
-	}
+	p.only(unix.SYS_SOCKET, sockets(supervised))
+	p.only(unix.SYS_SOCKETPAIR, connected())
 	p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 	return p.assemble()
 }
@@ -106,20 +112,19 @@ func terminalInjection() program {
 
 const tiocLinux = 0x541c
 
-// sockets are what a command may have of them beside those of the Internet,
-// which the network namespace holds, and the kernel's own account of
-// interfaces. Others, such as those to a virtual machine's host, reach around
-// the namespace.
-type sockets struct{ unix, datagramPair bool }
-
-func (s sockets) made() program {
+// sockets are what a command may have of them: those of the Internet, which the
+// network namespace holds, Unix sockets that are connected before they send, and the
+// kernel's own account of interfaces. Others, such as those to a virtual machine's
+// host, reach around the namespace.
+func sockets(unixToo bool) program {
 	p := program{argument(0)}
-	families := []uint32{unix.AF_INET, unix.AF_INET6}
-	if s.unix {
-		families = append(families, unix.AF_UNIX)
-	}
-	for _, family := range families {
+	for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
 		p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: family, SkipTrue: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	}
+	if unixToo {
+		p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_UNIX, SkipTrue: uint8(len(connected()) + 1)})
+		p = append(p, connected()...)
+		p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 	}
 	return append(p,
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_NETLINK, SkipTrue: 3},
@@ -130,9 +135,10 @@ func (s sockets) made() program {
 	)
 }
 
-// pairs allows connected pairs of streams and packets only: a pair of datagram
-// sockets can send to any other Unix socket by its name.
-func pairs() program {
+// connected refuses Unix sockets of datagrams: each message can have another's name
+// on it, in memory, where no filter sees it. Of streams and packets the kernel takes
+// no name but by connect.
+func connected() program {
 	const kinds = 0xf
 	return program{
 		argument(1),

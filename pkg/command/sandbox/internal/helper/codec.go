@@ -49,6 +49,7 @@ func (p *Plan) walk(w walker) {
 	var filter = string(p.Filter)
 	w.text(&filter)
 	p.Filter = []byte(filter)
+	small(w, &p.Supervised)
 	w.text(&p.Dir)
 	w.number(&p.Device)
 	w.number(&p.Inode)

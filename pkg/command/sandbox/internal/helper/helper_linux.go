@@ -1,6 +1,9 @@
 package helper
 
-import "syscall"
+import (
+	"runtime"
+	"syscall"
+)
 
 // conversation is the descriptor of the conversation with the server.
 const conversation = 3
@@ -19,6 +22,7 @@ func init() {
 // run is the life of a helper. It is on the process's main thread: an init
 // function is.
 func run() {
+	runtime.LockOSThread() // other threads do not come of what this one gives up
 	syscall.CloseOnExec(conversation)
 	_, _, errno := syscall.RawSyscall(sysCloseRange, conversation+1, 1<<32-1, 0)
 	must(errno, "close what was inherited", "")
@@ -37,7 +41,12 @@ func run() {
 	}
 	must(enter(&plan), "enter the directory", plan.Dir)
 	keepMasks(&plan)
-	surrender(&plan)
+	if plan.Supervised == 0 {
+		surrender(&plan)
+	} else {
+		listener := supervise()
+		listener <- surrender(&plan)
+	}
 	syscall.Exit(watch(start(&plan)))
 }
 

@@ -17,8 +17,8 @@ const (
 	sysLandlockSelf    = 446
 )
 
-// Values of linux/mount.h, linux/openat2.h, linux/prctl.h, linux/securebits.h
-// and linux/landlock.h.
+// Values of linux/mount.h, linux/openat2.h, linux/prctl.h, linux/securebits.h,
+// linux/seccomp.h and linux/landlock.h.
 const (
 	atFdcwd          = -100
 	atEmptyPath      = 0x1000
@@ -34,13 +34,14 @@ const (
 	oPath            = 0x200000
 	resolveNoLinks   = 0x4 | 0x2 // RESOLVE_NO_SYMLINKS, RESOLVE_NO_MAGICLINKS
 	prSetDumpable    = 4
-	prSetSeccomp     = 22
 	prCapbsetDrop    = 24
 	prSetSecurebits  = 28
 	prSetNoNewPrivs  = 38
 	prCapAmbient     = 47
 	ambientClearAll  = 4
-	seccompFilter    = 2
+	setFilter        = 1 // SECCOMP_SET_MODE_FILTER
+	newListener      = 1 << 3
+	waitKillable     = 1 << 5
 	landlockBeneath  = 1
 	capabilities     = 0x20080522
 	securebitsLocked = 0x1 | 0x2 | 0x4 | 0x8 | 0x20 | 0x40 | 0x80 // no rights by user id 0, none by ambience, for good

@@ -1,3 +1,6 @@
 package helper
 
-const sysStatx = 332
+const (
+	sysStatx   = 332
+	sysSeccomp = 317
+)

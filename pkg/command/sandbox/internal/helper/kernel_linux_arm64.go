@@ -1,3 +1,6 @@
 package helper
 
-const sysStatx = 291
+const (
+	sysStatx   = 291
+	sysSeccomp = 277
+)

@@ -2,5 +2,8 @@
 
 package helper
 
-// sysStatx: there is no level full here, and no helper.
-const sysStatx = ^uintptr(0)
+// There is no level full here, and no helper.
+const (
+	sysStatx   = ^uintptr(0)
+	sysSeccomp = ^uintptr(0)
+)

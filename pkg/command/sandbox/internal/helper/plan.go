@@ -27,6 +27,8 @@ type Plan struct {
 	Landlock Landlock
 	// Filter is the seccomp program, as the kernel takes it.
 	Filter []byte
+	// Supervised is 1 where the filter puts calls to a supervisor.
+	Supervised uint8
 
 	// Dir is where the command starts. It must be the directory with the
 	// number Inode on Device: it was checked by descriptor.

@@ -6,8 +6,9 @@ import (
 )
 
 // surrender gives up, on this thread and for what it starts, every right that
-// the command must not have.
-func surrender(plan *Plan) {
+// the command must not have. It returns the descriptor that a supervisor of the
+// filter is asked by, where there is one.
+func surrender(plan *Plan) (listener int) {
 	for capability := uintptr(0); ; capability++ {
 		errno := prctl(prCapbsetDrop, capability, 0)
 		if errno == syscall.EINVAL && capability > 0 {
@@ -20,11 +21,27 @@ func surrender(plan *Plan) {
 	must(dropCapabilities(), "drop the capabilities", "")
 	must(prctl(prSetNoNewPrivs, 1, 0), "no_new_privs", "")
 	landlock(&plan.Landlock)
+	if plan.Supervised == 0 {
+		_, errno := filterCalls(plan.Filter, 0)
+		must(errno, "seccomp", "")
+		return -1
+	}
+	// What waits for an answer is not to be woken by a signal: it would ask twice.
+	listener, errno := filterCalls(plan.Filter, newListener|waitKillable)
+	if errno == syscall.EINVAL {
+		listener, errno = filterCalls(plan.Filter, newListener) // before Linux 5.19
+	}
+	must(errno, "seccomp: supervise", "")
+	return listener
+}
+
+func filterCalls(program []byte, flags uintptr) (listener int, errno syscall.Errno) {
 	filter := struct {
 		length  uint16
 		program *byte
-	}{uint16(len(plan.Filter) / 8), &plan.Filter[0]}
-	must(prctl(prSetSeccomp, seccompFilter, uintptr(unsafe.Pointer(&filter))), "seccomp", "")
+	}{uint16(len(program) / 8), &program[0]}
+	fd, _, errno := syscall.RawSyscall(sysSeccomp, setFilter, flags, uintptr(unsafe.Pointer(&filter)))
+	return int(fd), errno
 }
 
 func dropCapabilities() syscall.Errno {
@@ -120,7 +137,7 @@ type action struct {
 }
 
 // try is a command that finds out whether it is held: neither /proc nor a
-// tracer may be had.
+// tracer may be had. It stands in a directory that it can write.
 func try() int {
 	if fd, err := syscall.Open("/proc/self/comm", syscall.O_WRONLY|syscall.O_CLOEXEC, 0); err != syscall.EROFS {
 		syscall.Close(fd)
@@ -129,5 +146,28 @@ func try() int {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PTRACE, 0, 0, 0, 0, 0, 0); errno != syscall.EPERM {
 		return NotHeld
 	}
+	if connectSelf() != nil {
+		return Unconnected
+	}
 	return Held
+}
+
+// connectSelf connects to a listener of its own.
+func connectSelf() error {
+	server, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	client, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	name := &syscall.SockaddrUnix{Name: "own"}
+	if err := syscall.Bind(server, name); err != nil {
+		return err
+	}
+	if err := syscall.Listen(server, 1); err != nil {
+		return err
+	}
+	return syscall.Connect(client, name)
 }

@@ -1,0 +1,6 @@
+package supervisor
+
+const (
+	sysVMRead = 310 // process_vm_readv
+	sysStatx  = 332
+)
