@@ -51,13 +51,13 @@ func TestFullDeniesTheNetwork(t *testing.T) {
 	}
 	w.box.DenyNetwork = true
 	for _, attack := range []string{
-		fmt.Sprint("tcp ", port), "unix", "unix-high", "unix-datagrams", "datagram-pair", "raw-pair", "vsock", "uevents",
+		fmt.Sprint("tcp ", port), "unix-datagrams", "datagram-pair", "raw-pair", "vsock", "uevents",
 	} {
 		if out, code := w.run("attack " + attack); code == 0 || strings.Contains(out, "there is no attack") {
 			t.Errorf("%s: %d %s", attack, code, out)
 		}
 	}
-	for _, allowed := range []string{"attack stream-pair", "attack tcp-inside"} {
+	for _, allowed := range []string{"attack stream-pair", "attack unix", "attack tcp-inside"} {
 		if out, code := w.run(allowed); code != 0 {
 			t.Errorf("%s: %d %s", allowed, code, out)
 		}

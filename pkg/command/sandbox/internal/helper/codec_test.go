@@ -15,7 +15,7 @@ func whole() *helper.Plan {
 		Links:  []helper.Link{{Path: "/run/shm", Target: "/dev/shm"}},
 		Masks:  []helper.Mask{{Kind: helper.Writable, Path: "/w", Tree: 1}, {Kind: helper.Content, Path: "/w/x", Content: "\x00"}},
 		MaxPID: 500, Loopback: 1, Landlock: helper.Landlock{Tree: 1 << 63, File: 2, Scoped: 3, Allowed: []string{"/w"}, Read: 4, Readable: []string{"/usr"}},
-		Filter: []byte{1, 0, 255}, Dir: "/w", Device: 1 << 40, Inode: 7, Path: "/bin/sh", Args: []string{"sh", "-c", ""}, Env: []string{"A=b"},
+		Filter: []byte{1, 0, 255}, Supervised: 1, Dir: "/w", Device: 1 << 40, Inode: 7, Path: "/bin/sh", Args: []string{"sh", "-c", ""}, Env: []string{"A=b"},
 	}
 }
 

@@ -11,7 +11,8 @@
 // The program is started once for each command, and most of what it consists
 // of is not needed for this. Packages are initialised in the order of their
 // import paths as far as their imports allow (Go 1.21 and later): this one
-// imports nothing but syscall, unsafe and package supervisor, which imports no more, so
+// imports nothing but syscall, unsafe and package supervisor, which adds only
+// what syscall needs itself, so
 // it comes before almost all others, and does not return. The test binaries of every package that imports this one
 // have the helper that way too. It acts only where the environment has [Variable],
 // which grants nothing: who can set it can also make namespaces.

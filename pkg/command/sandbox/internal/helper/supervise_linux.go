@@ -13,37 +13,31 @@ const capPtrace = 19
 
 // supervise starts the thread that connects sockets for the command, with the
 // rights of before the surrender and without its filter, and returns when that waits
-// for the listener.
+// for the listener. Others come of it, or of a thread that the runtime started before
+// the surrender, too: run is locked to its own.
 func supervise() chan<- int {
 	listener := make(chan int)
 	ready := make(chan struct{})
-	go func() {
-		// Later ones come of this one's thread, or of the runtime's own, which was
-		// started before the surrender, too: run is locked to its thread.
-		runtime.LockOSThread()
-		must(keepOnly(capPtrace), "keep the rights of the supervisor", "")
+	go onOneThread(func() {
 		close(ready)
-		serve(supervisor.New(<-listener))
-	}()
+		s := supervisor.New(<-listener)
+		var serve func()
+		serve = func() { s.Serve(func() { go onOneThread(serve) }) }
+		serve()
+	})
 	<-ready
 	return listener
 }
 
-// serve is the life of one thread. What waits for an answer from afar has another
-// one take its place, and ends with it.
-func serve(s *supervisor.Supervisor) {
-	for s.Next(func() {
-		go func() {
-			runtime.LockOSThread()
-			must(keepOnly(capPtrace), "keep the rights of the supervisor", "")
-			serve(s)
-		}()
-	}) {
-	}
+// onOneThread runs f on a thread that ends with it, and has no right but to take
+// sockets of other processes: what f opens and connects is what the command may.
+func onOneThread(f func()) {
+	runtime.LockOSThread()
+	must(keepOnly(capPtrace), "drop rights of the supervisor", "")
+	f()
 }
 
-// keepOnly drops all rights of this thread but one: what it opens and connects is
-// what the command may. The one is to take sockets of other processes.
+// keepOnly drops all rights of this thread but one.
 func keepOnly(capability uint) syscall.Errno {
 	header := struct {
 		version uint32

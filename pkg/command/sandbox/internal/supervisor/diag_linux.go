@@ -25,20 +25,24 @@ type ask struct {
 // owned is 0 if somebody listens there, in this network namespace, and all who do
 // were noted: the kernel says only half of a file's number.
 func (s *Supervisor) owned(about ask) syscall.Errno {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if errno := s.request(about.shown); errno != 0 {
 		return errno
 	}
 	errno := syscall.ECONNREFUSED
-	buffer := make([]byte, 1<<16)
+	if s.answers == nil {
+		s.answers = make([]byte, 1<<16)
+	}
 	for {
-		n, err := syscall.Read(s.diag, buffer)
+		n, err := syscall.Read(s.diag, s.answers)
 		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {
 			return s.hangUp(err.(syscall.Errno))
 		}
-		for messages := buffer[:n]; len(messages) >= headerSize; {
+		for messages := s.answers[:n]; len(messages) >= headerSize; {
 			length := int(*(*uint32)(unsafe.Pointer(&messages[0])))
 			if length < headerSize || length > len(messages) {
 				return s.hangUp(syscall.EPROTO)

@@ -21,5 +21,6 @@
 // must refuse them. What listens sees the supervisor as its peer (SO_PEERCRED): the
 // process id is not the caller's.
 //
-// Like package helper it imports only what comes before almost all other packages.
+// Like package helper it imports only what is initialised before almost all other
+// packages: syscall, and what that needs itself.
 package supervisor

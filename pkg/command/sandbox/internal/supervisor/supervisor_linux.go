@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -8,12 +10,15 @@ import (
 // maxListening bounds what is noted in the life of a command.
 const maxListening = 1 << 16
 
-// Supervisor answers for all processes under one filter. It is for one
-// goroutine at a time.
+// Supervisor answers for all processes under one filter.
 type Supervisor struct {
-	listener  int
+	listener int
+	free     atomic.Int32 // goroutines that can hear a question
+
+	mu        sync.Mutex
 	listening map[uint64]bool // by SO_COOKIE
-	diag      int             // where the kernel is asked who listens; 0 is not yet open
+	diag      int             // where the kernel is asked who listens; 0 is not open
+	answers   []byte          // room for what it says
 }
 
 // New is the supervisor of a filter, by the descriptor that it came with.
@@ -40,34 +45,40 @@ type (
 	}
 )
 
-// Next hears one question and answers it, and reports whether the caller is to go
-// on. It calls relieve before what may take long: whatever that starts has the
-// supervisor from then on, and Next returns false.
-func (s *Supervisor) Next(relieve func()) bool {
-	var q notification
-	switch ioctl(s.listener, notifyReceive, unsafe.Pointer(&q)) {
-	case 0:
-	case syscall.EINTR, syscall.ENOENT:
-		return true // who asked is dead
-	default:
-		return false // and nobody has an answer any more
+// Serve answers questions for as long as there are any. Before something may take
+// long, and nobody else is free, it calls another, which is to have Serve called on
+// another thread.
+func (s *Supervisor) Serve(another func()) {
+	for {
+		var q notification
+		s.free.Add(1)
+		errno := ioctl(s.listener, notifyReceive, unsafe.Pointer(&q))
+		s.free.Add(-1)
+		switch errno {
+		case 0:
+			s.answer(&q, another)
+		case syscall.EINTR, syscall.ENOENT: // who asked is dead
+		default:
+			return // and nobody has an answer any more
+		}
 	}
-	relieved := false
+}
+
+func (s *Supervisor) answer(q *notification, another func()) {
 	r := reply{id: q.id}
 	switch q.number {
 	case syscall.SYS_LISTEN:
-		if errno := s.note(&q); errno != 0 {
+		if errno := s.note(q); errno != 0 {
 			r.error = -int32(errno)
 		} else {
 			r.flags = notifyContinue
 		}
 	case syscall.SYS_CONNECT:
-		r.error = -int32(s.connect(&q, func() { relieved = true; relieve() }))
+		r.error = -int32(s.connect(q, another))
 	default:
 		r.error = -int32(syscall.ENOSYS)
 	}
 	ioctl(s.listener, notifySend, unsafe.Pointer(&r)) // who is dead needs no answer
-	return !relieved
 }
 
 // note remembers the caller's socket, if it is a Unix one.
@@ -80,21 +91,24 @@ func (s *Supervisor) note(q *notification) syscall.Errno {
 	if domain, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, soDomain); err != nil || domain != syscall.AF_UNIX {
 		return 0
 	}
-	if len(s.listening) >= maxListening {
-		return syscall.ENOBUFS
-	}
 	var cookie uint64
 	length := uint32(unsafe.Sizeof(cookie))
 	_, _, errno = syscall.RawSyscall6(syscall.SYS_GETSOCKOPT, uintptr(fd), syscall.SOL_SOCKET, soCookie,
 		uintptr(unsafe.Pointer(&cookie)), uintptr(unsafe.Pointer(&length)), 0)
-	if errno == 0 {
-		s.listening[cookie] = true
+	if errno != 0 {
+		return 0
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.listening) >= maxListening {
+		return syscall.ENOBUFS
+	}
+	s.listening[cookie] = true
 	return 0
 }
 
 // connect does what the caller wants, or says why not.
-func (s *Supervisor) connect(q *notification, relieve func()) syscall.Errno {
+func (s *Supervisor) connect(q *notification, another func()) syscall.Errno {
 	fd, errno := s.take(q)
 	if errno != 0 {
 		return errno
@@ -121,14 +135,16 @@ func (s *Supervisor) connect(q *notification, relieve func()) syscall.Errno {
 		}
 		address = allowed
 	}
-	if flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFL, 0); errno != 0 || flags&syscall.O_NONBLOCK == 0 {
-		relieve()
-	}
-	if len(address) == 0 {
-		address = append(address, 0)[:0] // for its place
+	if s.free.Load() == 0 && !isNonblocking(fd) {
+		another()
 	}
 	_, _, errno = syscall.Syscall(syscall.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(address))), uintptr(len(address)))
 	return errno
+}
+
+func isNonblocking(fd int) bool {
+	flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFL, 0)
+	return errno == 0 && flags&syscall.O_NONBLOCK != 0
 }
 
 // waits reports whether the caller still waits for its answer: if it does, its ids
