@@ -34,6 +34,11 @@ func processAttacks() []attack {
 		{name: "docker.sock in the home", python: connect("{HOME}/run/docker.sock")},
 		{name: "the socket of ssh-agent", python: connect("{HOME}/run/agent.sock")},
 		{name: "the socket that SSH_AUTH_SOCK names", python: connect("$SSH_AUTH_SOCK")},
+		{name: "a socket that was renamed since it was bound", python: connect("{HOME}/run/renamed.sock")},
+		{name: "OpenSSH's ControlMaster, which is linked to its name", python: connect("{HOME}/run/master.sock")},
+		{name: "a socket by its descriptor", python: "import os\nos.chdir('{HOME}/run'); f = os.open('docker.sock', os.O_PATH)\n" + connect("/proc/self/fd/%d' % f + '")},
+		{name: "a message to a socket of datagrams", python: "import socket\nsocket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', '{HOME}/run/log.sock'); print('REA' 'CHED')"},
+		{name: "a message from a pair of datagram sockets", python: "import socket\nsocket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', '{HOME}/run/log.sock'); print('REA' 'CHED')"},
 		{name: "a FIFO out of scope", line: "mkfifo docs/fifo"},
 	}
 }

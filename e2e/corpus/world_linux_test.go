@@ -97,14 +97,26 @@ func emptyWorld(t *testing.T, level sandbox.Level, user, bare bool) *world {
 	if !bare {
 		w.repository()
 	}
-	for _, name := range []string{"docker.sock", "agent.sock"} {
-		listener, err := net.Listen("unix", filepath.Join(w.home, "run", name))
-		check(t, err)
-		t.Cleanup(func() { listener.Close() })
-		w.listeners = append(w.listeners, listener)
-	}
+	w.listen()
 	w.own()
 	return w
+}
+
+// listen has daemons of the user, some under another name than they were bound by.
+func (w *world) listen() {
+	run := filepath.Join(w.home, "run")
+	for _, name := range []string{"docker.sock", "agent.sock", "renamed.sock.tmp", "master.sock.tmp"} {
+		listener, err := net.Listen("unix", filepath.Join(run, name))
+		check(w.t, err)
+		w.t.Cleanup(func() { listener.Close() })
+		w.listeners = append(w.listeners, listener)
+	}
+	check(w.t, os.Rename(filepath.Join(run, "renamed.sock.tmp"), filepath.Join(run, "renamed.sock")))
+	check(w.t, os.Link(filepath.Join(run, "master.sock.tmp"), filepath.Join(run, "master.sock"))) // as OpenSSH does
+	check(w.t, os.Remove(filepath.Join(run, "master.sock.tmp")))
+	datagrams, err := net.ListenPacket("unixgram", filepath.Join(run, "log.sock"))
+	check(w.t, err)
+	w.t.Cleanup(func() { datagrams.Close() })
 }
 
 // begin starts a server in the world, and the sessions of a client.

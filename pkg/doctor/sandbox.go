@@ -24,9 +24,13 @@ func (e *examination) checkSandbox() {
 	switch level {
 	case sandbox.Full:
 		e.ok("agents' commands run at sandbox level full (Landlock ABI %d)", ability.ABI)
+		if ability.NoUnix != nil {
+			e.warn(fmt.Sprintf("Agents' commands have no Unix sockets on this machine but connected pairs, so programs that talk to each other by them "+
+				"do not work there: %v.", ability.NoUnix), "Let the machine allow what is named, or live without: nothing is less safe by it.", "")
+		}
 	case sandbox.Landlock:
 		e.warn(fmt.Sprintf("Agents' commands run at sandbox level landlock (ABI %d): they can write only what their intent allows, but "+
-			"change modes and times, and reach daemons; of what is secret they can read what lies in a directory that they may write.%s There is no level full: %s.", ability.ABI, lacking(ability), whyNot(ability)),
+			"change modes and times, and reach daemons that listen on the network; of what is secret they can read what lies in a directory that they may write.%s There is no level full: %s.", ability.ABI, lacking(ability), whyNot(ability)),
 			"See docs/threat-model.md for what each level holds; `sandbox: require` refuses commands below the level full.", "")
 	default:
 		e.warn("Agents' commands are not confined on this machine: a command can read and write whatever you can. "+whyNot(ability)+".",

@@ -36,6 +36,9 @@ func (a Ability) Lacks() string {
 	if a.ABI < abiOfScopes {
 		lacks = append(lacks, "it can signal your other programs and reach their abstract Unix sockets (from Linux 6.12 it cannot)")
 	}
+	if a.ABI < abiOfNamedSockets {
+		lacks = append(lacks, "it can give orders to daemons by Unix sockets with a name (from Linux 7.1 it cannot)")
+	}
 	if a.ABI < abiOfTruncation && !a.Signals {
 		lacks = append(lacks, "it can empty files (from Linux 6.2 it cannot)")
 	}
@@ -47,8 +50,9 @@ func (a Ability) Lacks() string {
 
 // The versions of Landlock's interface from which it holds these.
 const (
-	abiOfTruncation = 3
-	abiOfScopes     = 6
+	abiOfTruncation   = 3
+	abiOfScopes       = 6
+	abiOfNamedSockets = 9
 )
 
 // Probe finds what works here by trying it, once in the life of the process.

@@ -11,7 +11,7 @@
 // of it: writing, making, removing and renaming files everywhere but in what
 // is Writable, in Temp and on the devices that tools need; TCP where the
 // network is denied (from Linux 6.7); abstract Unix sockets and signals to
-// processes outside (from 6.12). A setuid program gets no rights.
+// processes outside (from 6.12); Unix sockets with a name (from 7.1). A setuid program gets no rights.
 //
 // That thread stays with the command, in its domain, and is one of the server:
 // Landlock alone would let the command trace it, read the server's memory and
@@ -26,8 +26,8 @@
 //
 // It does not hold: listing; modes, owners, times and extended attributes of
 // files; UDP; signals to the user's other programs before 6.12; Unix sockets
-// with a name, and with them every daemon that takes orders there; shared memory,
-// semaphores and queues (/dev/shm, System V); the server's priority and
+// with a name before 7.1, and with them every daemon that takes orders there; shared
+// memory, semaphores and queues (/dev/shm, System V); the server's priority and
 // processors. There are no pseudo-terminals: those that a command makes cannot be
 // told from the operator's.
 //
@@ -38,7 +38,8 @@
 // network is denied. The ids outside are those inside, so files get the owner
 // that they would get without it. The helper makes everything read-only but the
 // box, puts a mount over each path that must stay, gives up every right, adds
-// Landlock and a seccomp filter, and starts the command. docs/threat-model.md
+// Landlock and a seccomp filter, and starts the command. It stays, and connects the
+// command's sockets: to no Unix socket but the command's own (internal/supervisor). docs/threat-model.md
 // says what that holds and what it does not.
 //
 // It replaces /tmp and /var/tmp by Temp, /run by nothing, /dev by the devices

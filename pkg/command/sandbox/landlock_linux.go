@@ -94,6 +94,9 @@ func restrict(box *Box, abi int) (not lacking, err error) {
 // ruleset is a descriptor of the rules of a box.
 func ruleset(box *Box, abi int) (rules int, scoped uint64, err error) {
 	attributes := syscall.RulesetAttr{HandledAccessFS: known(treeRights|readRights, abi)}
+	if abi >= abiOfNamedSockets {
+		attributes.HandledAccessFS |= syscall.AccessFSResolveUnix // which no place has: only its own are left
+	}
 	if box.DenyNetwork && abi >= abiNetwork {
 		attributes.HandledAccessNet = netRights
 	}

@@ -24,6 +24,8 @@ var (
 	socketsOutside string
 	//go:embed testdata/sockets_inside.py
 	socketsInside string
+	//go:embed testdata/sockets_own.py
+	socketsOwn string
 )
 
 // TestFullReachesNoListenerOutside: whatever its name is, where it was bound, and
@@ -38,6 +40,59 @@ func TestFullReachesNoListenerOutside(t *testing.T) {
 				t.Errorf("%d of %d:\n%s", len(hits), attempts, strings.Join(hits, "\n"))
 			}
 		})
+	}
+}
+
+// TestFullConnectsItsOwn: what programs do with sockets among themselves works as it
+// does outside.
+func TestFullConnectsItsOwn(t *testing.T) {
+	for denied, parts := range map[bool]string{false: "own internet libraries", true: "own internet"} {
+		w := newWorkspace(t)
+		w.inScope("src")
+		w.box.DenyNetwork = denied
+		if err := os.WriteFile(w.path("src/own.py"), []byte(socketsOwn), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if out, code := w.run("cd src && python3 own.py " + parts); code != 0 || out != "worked\n" {
+			t.Errorf("network denied %v: %d %s", denied, code, out)
+		}
+	}
+}
+
+// TestFullKeepsBoxesApart: another command is outside, too.
+func TestFullKeepsBoxesApart(t *testing.T) {
+	w := newWorkspace(t)
+	w.inScope("src")
+	const listen = "import socket\ns = socket.socket(socket.AF_UNIX); s.bind('src/other'); s.listen(); print('ready', flush=True); s.accept(); print('REACHED')"
+	other := w.begin("exec python3 -c \"" + listen + "\"")
+	out, code := w.run("attack connect src/other")
+	other.finish()
+	if code != 1 || out != "permission denied\n" {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestFullWithoutSupervisor: where nobody can connect sockets for a command, it has
+// none but connected pairs.
+func TestFullWithoutSupervisor(t *testing.T) {
+	w := newWorkspace(t)
+	for line, passes := range map[string]bool{
+		"unix": false, "unix-high": false, "unix-datagrams": false, "datagram-pair": false, "stream-pair": true, "tcp-inside": true,
+	} {
+		cmd := exec.Command("attack", line)
+		cmd.Dir = w.root
+		done := make(chan error)
+		sandbox.Go(func() {
+			held, err := sandbox.StartFullWith(cmd, w.box, false)
+			if err == nil {
+				err = cmd.Wait()
+				held.Close()
+			}
+			done <- err
+		})
+		if err := <-done; (err == nil) != passes {
+			t.Errorf("%s: %v", line, err)
+		}
 	}
 }
 

@@ -1,0 +1,7 @@
+package supervisor
+
+// What reads tables of /proc.
+var (
+	GroupOf  = groupOf
+	DeviceOf = deviceOf
+)
