@@ -39,7 +39,7 @@
 // that they would get without it. The helper makes everything read-only but the
 // box, puts a mount over each path that must stay, gives up every right, adds
 // Landlock and a seccomp filter, and starts the command. It stays, and connects the
-// command's sockets: to no Unix socket but the command's own (internal/supervisor). docs/threat-model.md
+// command's sockets: to no Unix socket but the command's own (internal/helper/supervisor). docs/threat-model.md
 // says what that holds and what it does not.
 //
 // It replaces /tmp and /var/tmp by Temp, /run by nothing, /dev by the devices

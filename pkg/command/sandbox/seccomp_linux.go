@@ -30,7 +30,7 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 // names would change that view, reach into other processes, or is a part of the
 // kernel that no build needs and attacks begin with.
 //
-// With a supervisor (package internal/supervisor) a command has Unix sockets, and is
+// With a supervisor (package internal/helper/supervisor) a command has Unix sockets, and is
 // connected to those of the command only; without one it has only connected pairs.
 func seccompFilter(supervised bool) ([]byte, error) {
 	p := native()

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/supervisor"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/supervisor"
 )
 
 // capPtrace is CAP_SYS_PTRACE.

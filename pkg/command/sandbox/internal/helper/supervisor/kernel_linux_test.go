@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/supervisor"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/supervisor"
 )
 
 // TestTheProcessOfAThread is found in /proc, as before Linux 6.9.
