@@ -9,14 +9,21 @@
 //
 // Where the kernel tells of changes (Linux: inotify, on file systems of this machine), the look before a command is only
 // at the directories that it told of, and at those where it cannot tell: with files that have several names, or whose
-// content is not known. If it told of too much to keep, if mounts changed, or if another command runs, the look is at
-// everything. What a command did is never taken from the notices.
+// content is not known. If it told of too much to keep, if mounts changed, or if another command runs, also of another
+// server, the look is at everything. What a command did is never taken from the notices.
 //
 // A content is compared, not only its time: an entry whose stat differs, or whose time of change is so near to the last
 // walk that a later change could have the same, is read again. A file that was touched, or written and written back, did
 // not change; one whose mode or owner changed did. Setting times back (touch -r) hides nothing, as nobody can set the time
 // of change. Of what is out of scope it is told all the same that it was touched ([Difference.Touched]): an extended
 // attribute cannot be changed without a new time of change either.
+//
+// While a page of a file is dirty, stores through a mapping change nothing but the content. What is read while commands run,
+// of files that changed since the first of them began, is therefore read again at the next look, and after the last of them has
+// ended, unless nobody had the file open for writing: what maps it keeps it open. That covers whatever else writes late, as a
+// long write. Linux tells who has a file open on file systems of this machine, but not on overlays, and only of files of the
+// server's own user or with CAP_LEASE; elsewhere all of these files are read again at each look. Of those that are more than a walk
+// may read, it is said ([Difference.Gaps]). The commands of other processes are known from [Options.Elsewhere].
 //
 // A walk never leaves the tree: directories are opened one name below the other, and no link is followed. It never blocks
 // on what it finds: FIFOs, sockets and devices are described and not opened. It reads a bounded amount, goes
@@ -70,14 +77,18 @@
 //
 // .orchestration/state/snapshots/NAME.base: a line "snapshot 1 <sha256 of the rest, hex>\n", then a gob stream of one value
 // for each entry of the tree (path, mode, owner, size, times, device, inode, and of what was read the SHA-256, git's blob
-// id, the length, and a link's text), until its end. The process that made it holds a lock on it (flock) for its life; one
+// id, the length, a link's text, and whether it is to be read again), until its end. The process that made it holds a lock on it (flock) for its life; one
 // that nobody holds is removed when nothing is left to settle.
 //
 // # Non-promise
 //
 // Extended attributes are not compared: that something was touched is all that is known, and of a directory not even that
 // where names in it were made or removed afterwards. On file systems that do not note writes through a shared mapping (tmpfs,
-// where the page was read before it was written) such a write is not seen. Where the kernel's notices are used, what another
+// where the page was read before it was written) such a write is not seen, if nothing else changed the file since the first of the
+// commands that run began. Nor is one to a file whose content is not known, as it is too large to be read, if its time of change
+// is that of a write which was seen; nor what a direct read (O_DIRECT) from a slow disk puts into a mapping
+// that was given up while it was under way. Another server's command is not known of while its ledger is degraded and its journal cannot
+// be written. Where the kernel's notices are used, what another
 // program wrote between two commands is taken for the second's if it wrote through a shared mapping of a file that it still
 // holds open, or by a new name that it had given a file outside of the tree. Somebody who sets the system's clock can in theory give a
 // change the time of an earlier one, to the nanosecond. Programs outside of this process that write while the command runs

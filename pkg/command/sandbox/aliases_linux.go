@@ -17,6 +17,9 @@ type mounted struct {
 	device, root, point string
 }
 
+// unescape undoes what the kernel does to names in its tables.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
 func mounts() (all []mounted) {
 	table, _ := os.ReadFile("/proc/self/mountinfo")
 	for line := range strings.Lines(string(table)) {
