@@ -271,3 +271,41 @@ print('leaks:', leaks)"`, begun, "['"+strings.Join(files, "', '")+"', '"+strings
 		t.Errorf("after %d times: %d %s", times, code, out)
 	}
 }
+
+// TestLandlockSaysWhatItCannotHide: below a directory with too many entries all
+// can be read, and it says so; what is absent when the command starts is hidden when it comes into being.
+func TestLandlockSaysWhatItCannotHide(t *testing.T) {
+	landlockHere(t)
+	dir := t.TempDir()
+	files(t, dir, "many/secret", "many/deep/secret", "few/later/x")
+	for i := range 10_000 {
+		if err := os.Link(filepath.Join(dir, "many/secret"), filepath.Join(dir, "many", fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box := &sandbox.Box{Workspace: dir, Temp: t.TempDir()}
+	for _, name := range []string{"many/secret", "many/deep/secret", "few/later/secret", "few/absent"} {
+		box.Hidden = append(box.Hidden, filepath.Join(dir, name))
+	}
+	want := []string{filepath.Join(dir, "many/deep/secret"), filepath.Join(dir, "many/secret")}
+	if exposed := sandbox.Exposed(sandbox.Landlock, box); !slices.Equal(exposed, want) {
+		t.Errorf("exposed: %q", exposed)
+	}
+	begun := filepath.Join(box.Temp, "begun")
+	if err := unix.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // it goes on when the command runs, and the command when the files are there
+		pipe, err := os.OpenFile(begun, os.O_WRONLY, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer pipe.Close()
+		files(t, dir, "few/later/secret", "few/absent/inside")
+	}()
+	if out, _ := held(t, sandbox.Landlock, box, "cat "+begun+"; cat few/later/secret few/absent/inside many/secret few/later/x"); out !=
+		"cat: few/later/secret: Permission denied\ncat: few/absent/inside: Permission denied\nmany/secret\nfew/later/x\n" {
+		t.Error(out)
+	}
+}
