@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -178,6 +179,7 @@ func (s *Server) assemble() error {
 		return err
 	}
 	s.policy.Sandbox = o.Settings.Confinement(o.Ability)
+	s.policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
 	s.reach = reach.New(s.workspace.Dir(), os.Environ())
 	artifacts, err := command.OpenArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
 	if err != nil {

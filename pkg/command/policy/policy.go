@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
@@ -33,6 +35,14 @@ type Policy struct {
 	// Doubtful, if stricter than Unjudged, is for a line of which cannot be judged whether a rule that asks or denies
 	// concerns it.
 	Doubtful Action
+	// Root is the workspace, which rules with a relative path are about, and Dir where the line starts; both absolute, ""
+	// where that is not known.
+	Root, Dir string
+}
+
+// Restricts reports whether anything is asked about or denied: what cannot be judged can then be just that.
+func (p Policy) Restricts() bool {
+	return p.Default > Allow || slices.ContainsFunc(p.Sources, func(s Source) bool { return len(s.Ask)+len(s.Deny) > 0 })
 }
 
 // Verdict is what a line comes to, and why.
@@ -77,7 +87,7 @@ func (p Policy) program(program shell.Program) Verdict {
 			}
 		}
 		for _, rule := range source.Allow {
-			named = named || rule.certain(program)
+			named = named || rule.certain(program, p)
 		}
 	}
 	if !named && !harmless(program) {
@@ -89,7 +99,7 @@ func (p Policy) program(program shell.Program) Verdict {
 // strict applies a rule that asks or denies.
 func (p Policy) strict(rule Rule, action Action, program shell.Program) (Verdict, bool) {
 	verdict := Verdict{Action: action, Program: program.String(), Rule: rule.String()}
-	switch rule.match(program) {
+	switch rule.match(program, p) {
 	case yes:
 		return verdict, true
 	case perhaps:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
@@ -17,7 +18,7 @@ type Rule struct {
 }
 
 // Parse reads a rule: a program and the arguments that a command must begin with, quoted as for a shell. A program
-// without a slash is meant wherever it stands, one with a slash as it is written.
+// without a slash is meant wherever it stands, one with a slash in its place, from the workspace's root if it is relative.
 func Parse(prefix string) (Rule, error) {
 	r := shell.Read(prefix, shell.Bash)
 	switch {
@@ -65,7 +66,7 @@ func (r Rule) Check(match, notMatch []string) error {
 
 func (r Rule) matchesLine(line string) bool {
 	for _, p := range shell.Read(line, shell.Bash).Programs {
-		if r.match(p) == yes {
+		if r.match(p, Policy{}) == yes {
 			return true
 		}
 	}
@@ -91,33 +92,31 @@ const (
 )
 
 // match is the strictest answer for any reading of where the subcommand begins.
-func (r Rule) match(p shell.Program) answer {
-	best, _ := r.answers(p)
+func (r Rule) match(p shell.Program, in Policy) answer {
+	best, _ := r.answers(p, in)
 	return best
 }
 
 // certain reports whether the rule matches in every reading.
-func (r Rule) certain(p shell.Program) bool {
-	_, worst := r.answers(p)
+func (r Rule) certain(p shell.Program, in Policy) bool {
+	_, worst := r.answers(p, in)
 	return worst == yes
 }
 
-func (r Rule) answers(p shell.Program) (best, worst answer) {
-	if !r.names(p) {
-		return no, no
-	}
-	best, worst = no, yes
+func (r Rule) answers(p shell.Program, in Policy) (best, worst answer) {
+	named := r.names(p, in)
+	best, worst = no, named
 	for _, args := range readings(p, len(r.args) > 0 && !strings.HasPrefix(r.args[0], "-")) {
-		a := begins(args, r.args)
+		a := min(named, begins(args, r.args))
 		best, worst = max(best, a), min(worst, a)
 	}
 	return best, worst
 }
 
 // names compares the program. `.` is source; on systems that append .exe, so do people.
-func (r Rule) names(p shell.Program) bool {
+func (r Rule) names(p shell.Program, in Policy) answer {
 	if strings.Contains(r.program, "/") {
-		return path.Clean(r.program) == path.Clean(p.Path)
+		return r.stands(p, in)
 	}
 	name := strings.TrimSuffix(p.Name, ".exe")
 	if name == "." && p.Path == "." {
@@ -127,7 +126,37 @@ func (r Rule) names(p shell.Program) bool {
 	if wanted == "." {
 		wanted = "source"
 	}
-	return name == wanted
+	if name == wanted {
+		return yes
+	}
+	return no
+}
+
+// stands compares a program with a directory by the place where it stands, from wherever the line has gone. As it is
+// written it counts too.
+func (r Rule) stands(p shell.Program, in Policy) answer {
+	switch {
+	case path.Clean(r.program) == path.Clean(p.Path):
+		return yes
+	case !strings.Contains(p.Path, "/"):
+		return no
+	case !path.IsAbs(p.Path) && p.In == nil && path.Base(r.program) == p.Name:
+		return perhaps
+	}
+	wanted := from(in.Root, r.program)
+	for _, dir := range slices.Concat(p.In, []string{"/"}) { // one that is absolute is the same from anywhere
+		if (dir != "/" || path.IsAbs(p.Path)) && from(from(in.Dir, dir), p.Path) == wanted {
+			return yes
+		}
+	}
+	return no
+}
+
+func from(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
 }
 
 func begins(args []shell.Arg, wanted []string) answer {

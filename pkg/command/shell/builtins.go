@@ -8,14 +8,16 @@ import (
 )
 
 // builtin judges the builtins that change what later words mean, or that evaluate their arguments.
-func (r *reader) builtin(name string, args []Arg) {
+func (r *reader) builtin(name string, args []Arg, s scope) {
 	switch name {
 	case "alias":
 		if slices.ContainsFunc(args, func(a Arg) bool { return !a.Exact || strings.Contains(a.Text, "=") }) {
 			r.unjudged("an alias is defined, which changes what later words mean")
 		}
 	case "shopt":
-		r.refuseOption(name, args, "expand_aliases", "lastpipe", "extglob", "assoc_expand_once", "execfail")
+		r.refuseOption(name, args, "expand_aliases", "lastpipe", "extglob", "assoc_expand_once", "execfail", "cdable_vars", "cdspell")
+	case "set":
+		r.setOptions(args)
 	case "enable", "compgen", "complete", "bind", "fc":
 		if len(args) > 0 {
 			r.unjudged("%s can change or run what the line does not show", name)
@@ -30,11 +32,11 @@ func (r *reader) builtin(name string, args []Arg) {
 	case "let":
 		r.unjudged("let is called so that its arithmetic is not read")
 	case "export", "declare", "typeset", "local", "readonly":
-		r.declared(name, args)
+		r.declared(name, args, s)
 	case "read", "getopts", "unset":
 		r.variables(name, args, true)
 	case "wait":
-		r.variables(name, args, false)
+		r.wait(args)
 	case "printf":
 		r.printf(args)
 	case "test", "[":
@@ -72,6 +74,7 @@ func (r *reader) variables(name string, args []Arg, strict bool) {
 		case syntax.ValidName(a.Text):
 			r.assignName(a.Text)
 			r.numbers.taint(a.Text)
+			r.numbers.arrays[a.Text] = r.numbers.arrays[a.Text] || name != "unset" && name != "getopts"
 		}
 	}
 	if name == "read" || name == "mapfile" || name == "readarray" {
@@ -81,28 +84,89 @@ func (r *reader) variables(name string, args []Arg, strict bool) {
 }
 
 // declared judges declare and its like: the names, and attributes that have values evaluated.
-func (r *reader) declared(name string, args []Arg) {
+func (r *reader) declared(name string, args []Arg, s scope) {
+	array := false
 	for _, a := range args {
-		variable, _, assigned := strings.Cut(a.Text, "=")
+		variable, value, assigned := strings.Cut(a.Text, "=")
 		variable = strings.TrimSuffix(variable, "+")
 		switch {
-		case strings.HasPrefix(a.Text, "-") && strings.ContainsAny(a.Text, "in"):
-			if name != "export" && name != "readonly" || strings.Contains(a.Text, "i") {
+		case strings.HasPrefix(a.Text, "-") && !a.Exact:
+			r.unjudged("an option of %s is not literal", name)
+		case strings.HasPrefix(a.Text, "-"):
+			array = array || strings.ContainsAny(a.Text, "aA")
+			if strings.Contains(a.Text, "i") || strings.Contains(a.Text, "n") && name != "export" && name != "readonly" {
 				r.unjudged("%s %s has values evaluated", name, clip(a.Text))
 			}
-		case strings.HasPrefix(a.Text, "-"):
 		case strings.ContainsAny(variable, "[$`"):
 			r.unjudged("%s evaluates %s", name, clip(a.Text))
 		case assigned && syntax.ValidName(variable):
-			if runs(variable) || a.Many {
+			given := Arg{Text: value, Exact: a.Exact, from: a.from}
+			r.variable(variable, given, s)
+			if !isNumber(given) {
+				r.numbers.tainted[variable] = true
+			}
+			r.numbers.set(variable, given)
+			if a.Many {
 				r.assignName(variable)
 			}
-			r.numbers.taint(variable)
 			if a.Many && a.Open {
 				r.unjudged("%s sets a variable whose name is not literal", name)
 			}
+			r.declaredList(variable, given, array)
+		case syntax.ValidName(a.Text) && a.Exact:
+			r.numbers.arrays[a.Text] = r.numbers.arrays[a.Text] || array
 		case !a.Exact:
 			r.unjudged("%s sets a variable whose name is not literal", name)
+		}
+	}
+}
+
+// declaredList judges a value that is read as the list of an array if the variable is one: its text is expanded once more.
+func (r *reader) declaredList(variable string, value Arg, array bool) {
+	if value.Text != "" && !strings.HasPrefix(value.Text, "(") || value.Text == "" && len(value.from) == 0 {
+		r.numbers.arrays[variable] = r.numbers.arrays[variable] || array
+		return
+	}
+	if array {
+		r.numbers.arrays[variable] = true
+	}
+	if known, ok := r.numbers.lists[variable]; ok {
+		value = Arg{Text: known.Text + value.Text, from: append(known.from, value.from...)}
+	}
+	r.numbers.lists[variable] = value
+}
+
+// list judges the text of an array.
+func (r *reader) list(name string, value Arg) {
+	why := "the text of the array " + name + " is evaluated"
+	if strings.ContainsAny(value.Text, code) {
+		r.unjudged("%s", why)
+	}
+	for _, from := range value.from {
+		if r.numbers.wild(from, map[string]bool{}) {
+			r.unjudged("%s", why)
+		}
+	}
+}
+
+// setOptions judges the options of set that change how the line is read.
+func (r *reader) setOptions(args []Arg) {
+	for i, a := range args {
+		switch {
+		case a.Exact && (a.Text == "--" || a.Text == "-"):
+			return
+		case !a.Exact && (a.Text == "" || strings.HasPrefix(a.Text, "-")):
+			r.unjudged("an option of set is not literal")
+			return
+		case !strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "+"):
+			if i == 0 || !strings.HasSuffix(args[i-1].Text, "o") {
+				return // the arguments
+			}
+			if slices.Contains([]string{"history", "histexpand", "keyword", "posix"}, a.Text) {
+				r.unjudged("set -o %s changes how the line is read", a.Text)
+			}
+		case strings.HasPrefix(a.Text, "-") && strings.ContainsAny(a.Text, "Hk"):
+			r.unjudged("set %s changes how the line is read", clip(a.Text))
 		}
 	}
 }
@@ -112,23 +176,51 @@ func (r *reader) printf(args []Arg) {
 	if len(args) == 0 {
 		return
 	}
+	first := args[0]
 	switch {
-	case args[0].Exact && strings.HasPrefix(args[0].Text, "-v"):
-		r.variables("printf", append([]Arg{{Text: strings.TrimPrefix(args[0].Text, "-v"), Exact: true}}, args[1:min(2, len(args))]...), true)
-	case !args[0].Exact && args[0].Text == "" && slices.ContainsFunc(args[1:], func(a Arg) bool { return !a.Exact || strings.Contains(a.Text, "[") }):
-		r.unjudged("the first argument of printf is not literal, and can set a variable")
+	case first.Exact && strings.HasPrefix(first.Text, "-v"):
+		r.variables("printf", append([]Arg{{Text: strings.TrimPrefix(first.Text, "-v"), Exact: true}}, args[1:min(2, len(args))]...), true)
+	case !first.Exact && strings.HasPrefix(first.Text, "-v"):
+		r.unjudged("printf sets a variable whose name is not literal")
+	case first.Exact || first.Text != "" && first.Text != "-":
+	case slices.ContainsFunc(args[1:], func(a Arg) bool { return !a.Exact || strings.Contains(a.Text, "[") || runs(a.Text) }):
+		r.unjudged("the first argument of printf is not literal, and can set a variable: give a format first")
+	case first.Many:
+		r.numbers.hold(first, "the first argument of printf is not quoted, and can be an option that evaluates text", r)
 	}
 }
 
-// test evaluates the subscript of a name behind -v.
+// test evaluates the subscript of a name behind -v. An operand can be that too, where it is not known.
 func (r *reader) test(args []Arg) {
-	for i, a := range args[:max(0, len(args)-1)] {
-		next := args[i+1]
-		if (!a.Exact && a.Text == "" || a.Text == "-v" || a.Text == "-R") && strings.ContainsAny(next.Text, "[") && next.Text != "[" {
-			r.unjudged("test evaluates %s", clip(next.Text))
+	const loose = "a word of [ that is not literal can be -v with a name that is evaluated: quote it, and write the operators literally"
+	for i, a := range args {
+		if !a.Exact && a.Many {
+			r.numbers.hold(a, loose, r)
 		}
-		if a.Exact && (a.Text == "-v" || a.Text == "-R") && !next.Exact {
+		if i+1 == len(args) {
+			return
+		}
+		next := args[i+1]
+		sure := a.Exact && (a.Text == "-v" || a.Text == "-R")
+		could := !a.Exact && (strings.HasPrefix("-v", a.Text) || strings.HasPrefix("-R", a.Text))
+		switch {
+		case (sure || could) && strings.Contains(next.Text, "[") && next.Text != "[":
+			r.unjudged("test evaluates %s", clip(next.Text))
+		case sure && !next.Exact:
 			r.unjudged("the name of a variable is not literal")
+		case could && !next.Exact:
+			r.numbers.hold(next, loose, r)
 		}
 	}
+}
+
+// wait takes the name of a variable behind -p.
+func (r *reader) wait(args []Arg) {
+	for i, a := range args {
+		if a.Exact && strings.HasPrefix(a.Text, "-") && strings.Contains(a.Text, "p") && i+1 < len(args) && !args[i+1].Exact {
+			r.unjudged("wait sets a variable whose name is not literal")
+		}
+		r.numbers.hold(a, "wait evaluates an argument that is not literal", r)
+	}
+	r.variables("wait", args, false)
 }

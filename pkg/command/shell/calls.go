@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -55,6 +56,7 @@ func (r *reader) run(args []Arg, c command) flow {
 	}
 	r.carried(name, args[1:], c)
 	if name == "." || name == "source" {
+		r.source(args[1:], c)
 		r.moves++
 		r.moved = true
 		return flow{elsewhere, elsewhere}
@@ -99,7 +101,7 @@ func (r *reader) code(name string, args []Arg, c command) (flow, bool) {
 			r.unjudged("what %s runs is not read", name)
 		}
 	default:
-		r.builtin(name, args)
+		r.builtin(name, args, c.scope)
 		return flow{}, false
 	}
 	return stay(c.in), true
@@ -189,11 +191,38 @@ func (r *reader) shell(name string, args []Arg, c command) {
 	case options.text:
 		r.apart(func() { r.text(operand.Text, dialect, c.scope) })
 	case operand != nil && !options.stdin:
-		if strings.HasPrefix(operand.Text, "/dev/") || strings.HasPrefix(operand.Text, "/proc/") {
-			r.unjudged("what %s reads from %s is not known", name, operand.Text)
-		}
+		r.script(name, *operand, c)
 	default:
 		r.shellInput(name, dialect, c)
+	}
+}
+
+// script judges the file that a shell reads its code from: what it holds is its own matter, as long as it is a file.
+func (r *reader) script(name string, file Arg, c command) {
+	from := c.in.enter(file.Text)
+	if slices.ContainsFunc(append(from.known, path.Clean(file.Text)), func(at string) bool {
+		return strings.HasPrefix(at, "/dev/") || strings.HasPrefix(at, "/proc/")
+	}) {
+		r.unjudged("what %s reads from %s is not known", name, clip(file.Text))
+	}
+}
+
+// source reads a file as code of this shell.
+func (r *reader) source(args []Arg, c command) {
+	if len(args) > 0 && args[0].Exact && args[0].Text == "--" {
+		args = args[1:]
+	}
+	const why = "the file that source reads is not literal"
+	switch {
+	case len(args) == 0:
+	case args[0].Exact:
+		r.script("source", args[0], c)
+	case args[0].Many && !args[0].Open || slices.Contains(args[0].from, anything):
+		r.unjudged(why)
+	default: // a variable of the environment is as good as a literal
+		for _, name := range args[0].from {
+			r.numbers.fixed[name] = why
+		}
 	}
 }
 

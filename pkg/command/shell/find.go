@@ -86,30 +86,3 @@ func (r *reader) output(args []Arg, c command) {
 		r.pending = append(r.pending, redirected{args[0].Text, true, c.in})
 	}
 }
-
-// git has options that have it run what they say.
-func (r *reader) git(args []Arg) {
-	for i, a := range args {
-		switch {
-		case strings.HasPrefix(a.Text, "--exec-path="), strings.HasPrefix(a.Text, "--config-env"):
-			r.unjudged("git %s can change what git runs", clip(a.Text))
-		case a.Exact && !strings.HasPrefix(a.Text, "-") && (i == 0 || args[i-1].Text != "-c" && args[i-1].Text != "-C"):
-			return // the subcommand
-		case strings.HasPrefix(a.Text, "-c"):
-			setting := Arg{Text: strings.TrimPrefix(a.Text, "-c"), Exact: a.Exact}
-			if a.Text == "-c" && i+1 < len(args) {
-				setting = args[i+1]
-			}
-			if key, _, _ := strings.Cut(strings.ToLower(setting.Text), "="); !harmlessKey(key) {
-				r.unjudged("git -c %s can change what git runs", clip(setting.Text))
-			}
-		}
-	}
-}
-
-// harmlessKey knows the settings of git that name no program and no file.
-func harmlessKey(key string) bool {
-	return slices.ContainsFunc([]string{"user.", "color.", "advice.", "core.quotepath", "core.autocrlf", "core.safecrlf", "core.abbrev", "commit.gpgsign", "tag.gpgsign",
-		"init.defaultbranch", "safe.directory", "log.", "pull.", "push.", "merge.conflictstyle", "rebase.auto", "diff.algorithm", "diff.noprefix", "gc.auto", "column.", "fetch.", "protocol.version"},
-		func(known string) bool { return strings.HasPrefix(key, known) })
-}

@@ -65,6 +65,8 @@ type Arg struct {
 	Many bool
 	// Open: with Many, nothing is known of the words.
 	Open bool
+
+	from []string // the variables that the rest comes from; anything for what is none
 }
 
 // Literal returns the arguments up to the first that is not known.
@@ -90,7 +92,7 @@ func (p Program) String() string {
 
 // Read reads a line for a shell of a dialect.
 func Read(line string, dialect Dialect) (reading Reading) {
-	r := &reader{out: &reading, seen: map[string]int{}, left: maxTotal, numbers: numbers{used: map[string]bool{}, tainted: map[string]bool{}}}
+	r := &reader{out: &reading, seen: map[string]int{}, left: maxTotal, numbers: newNumbers()}
 	defer func() {
 		if p := recover(); p != nil {
 			reading.Unjudged = append(reading.Unjudged, fmt.Sprintf("the line cannot be read: %v", p))
@@ -194,11 +196,14 @@ func openers(text string) int {
 
 func (r *reader) parse(text string, lang syntax.LangVariant, s scope) flow {
 	file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		r.unjudged("the line cannot be parsed: %s", clip(err.Error()))
-		return flow{elsewhere, elsewhere}
+	if err == nil {
+		return r.stmts(file.Stmts, s)
 	}
-	return r.stmts(file.Stmts, s)
+	r.unjudged("the line cannot be parsed to its end, and the shell runs what stands before: %s", clip(err.Error()))
+	var before []*syntax.Stmt
+	_ = syntax.NewParser(syntax.Variant(lang)).Stmts(strings.NewReader(text), func(s *syntax.Stmt) bool { before = append(before, s); return true })
+	r.stmts(before, s)
+	return flow{elsewhere, elsewhere}
 }
 
 func (r *reader) unjudged(format string, args ...any) {

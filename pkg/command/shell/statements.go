@@ -74,6 +74,9 @@ func (r *reader) command(cmd syntax.Command, redirs []*syntax.Redirect, s scope)
 		return r.stmt(c.Stmt, s)
 	case *syntax.CoprocClause:
 		r.out.Background = true
+		if c.Name != nil {
+			r.assignName(c.Name.Lit())
+		}
 		r.apart(func() { r.stmt(c.Stmt, s) })
 		return stay(s.in)
 	case *syntax.DeclClause:
@@ -129,9 +132,11 @@ func (r *reader) iteration(c *syntax.ForClause, s scope) {
 	if list, ok := c.Loop.(*syntax.WordIter); ok {
 		r.assignName(list.Name.Value)
 		for _, item := range list.Items {
-			if !isNumber(r.word(item, s)) {
-				r.numbers.taint(list.Name.Value)
+			value := r.word(item, s)
+			if !isNumber(value) {
+				r.numbers.tainted[list.Name.Value] = true
 			}
+			r.numbers.set(list.Name.Value, value)
 		}
 		if len(list.Items) == 0 || c.Select {
 			r.numbers.taint(list.Name.Value)

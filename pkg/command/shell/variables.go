@@ -13,33 +13,49 @@ func (r *reader) assign(a *syntax.Assign, s scope) {
 		r.inside(a.Index, s)
 		r.numbers.arithmetic(a.Index, r)
 	}
-	if a.Array != nil {
-		for _, e := range a.Array.Elems {
-			if e.Index != nil {
-				r.inside(e.Index, s)
-				r.numbers.arithmetic(e.Index, r)
+	r.elements(a, s)
+	value := r.word(a.Value, s)
+	if a.Name == nil || a.Naked {
+		return
+	}
+	name := a.Name.Value
+	if a.Array != nil || a.Index != nil {
+		r.numbers.arrays[name] = true
+	}
+	if a.Array != nil || !isNumber(value) && !r.numbers.isArithmetic(a.Value) {
+		r.numbers.tainted[name] = true
+	}
+	r.numbers.set(name, value)
+	r.variable(name, value, s)
+}
+
+// elements are the values of an array.
+func (r *reader) elements(a *syntax.Assign, s scope) {
+	if a.Array == nil {
+		return
+	}
+	for _, e := range a.Array.Elems {
+		if e.Index != nil {
+			r.inside(e.Index, s)
+			r.numbers.arithmetic(e.Index, r)
+		}
+		value := r.word(e.Value, s)
+		if a.Name != nil {
+			r.numbers.set(a.Name.Value, value)
+			if isCommandLine(a.Name.Value) {
+				r.assignName(a.Name.Value)
 			}
-			r.word(e.Value, s)
 		}
 	}
-	value := r.word(a.Value, s)
-	if a.Name == nil {
-		return
-	}
-	if a.Naked {
-		return
-	}
-	if a.Array != nil || !isNumber(value) && !isArithmetic(a.Value) {
-		r.numbers.taint(a.Name.Value)
-	}
-	r.variable(a.Name.Value, value, s)
 }
 
 // variable judges a variable that gets a value.
 func (r *reader) variable(name string, value Arg, s scope) {
 	switch {
-	case runs(name):
+	case runs(name) && !harmlessValue(name, value):
 		r.unjudged("%s is set, which changes what runs", name)
+	case isInteger(name) && !isNumber(value):
+		r.unjudged("%s is set to what is evaluated as arithmetic", name)
 	case isCommandLine(name):
 		// The value is a command line for a shell.
 		if !value.Exact {
@@ -54,25 +70,63 @@ func (r *reader) variable(name string, value Arg, s scope) {
 
 // assignName judges a variable that gets a value which is not read.
 func (r *reader) assignName(name string) {
-	if runs(name) || isCommandLine(name) || strings.HasPrefix(name, "GIT_") {
+	if runs(name) || isInteger(name) || isCommandLine(name) || strings.HasPrefix(name, "GIT_") {
 		r.unjudged("%s is set, which changes what runs", name)
 	}
 }
 
-// runs knows the variables that decide what a name stands for, or that hold code for shells and loaders.
+// runs knows the variables that decide what a name stands for, or that hold code or options for shells, loaders and tools.
 func runs(name string) bool {
 	switch name {
 	case "PATH", "BASH_ENV", "ENV", "IFS", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "PS4", "PS0", "CDPATH", "SHELL", "BASH_ALIASES", "BASH_CMDS",
-		"EXECIGNORE", "BASH_LOADABLES_PATH", "POSIXLY_CORRECT", "HOME", "XDG_CONFIG_HOME", "PATHEXT", "COMSPEC":
+		"EXECIGNORE", "BASH_LOADABLES_PATH", "POSIXLY_CORRECT", "HOME", "XDG_CONFIG_HOME", "PATHEXT", "COMSPEC",
+		"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "TAR_OPTIONS", "LESS", "GOFLAGS", "RUSTFLAGS", "PERL5DB", "PERL5OPT":
 		return true
 	}
-	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_") || strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(name, "GCONV_")
+	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GCONV_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	setting, ok := strings.CutPrefix(strings.ToLower(name), "npm_config_")
+	return ok && slices.Contains([]string{"script_shell", "shell", "git", "editor", "viewer", "browser", "node_options", "node_gyp", "init_module", "userconfig", "globalconfig"}, setting)
 }
 
-// isCommandLine knows the variables whose value other programs give to a shell.
+// harmlessValue knows values of such variables in daily use that name no program.
+func harmlessValue(name string, value Arg) bool {
+	if !value.Exact {
+		return false
+	}
+	switch name {
+	case "IFS": // no digit and no "-": numbers stay one word
+		return !strings.ContainsAny(value.Text, "-0123456789")
+	case "MAKEFLAGS", "GNUMAKEFLAGS":
+		return strings.Trim(value.Text, "-jks0123456789 ") == ""
+	case "LESS":
+		return !strings.ContainsAny(value.Text, "+k")
+	case "GOFLAGS":
+		return !strings.Contains(value.Text, "exec") && !strings.Contains(value.Text, "tool")
+	case "RUSTFLAGS":
+		return !strings.Contains(value.Text, "linker")
+	}
+	return false
+}
+
+// isInteger knows the variables of bash that evaluate what they are set to.
+func isInteger(name string) bool {
+	return slices.Contains([]string{"RANDOM", "SRANDOM", "OPTIND", "HISTCMD", "BASHPID", "SECONDS", "LINENO"}, name)
+}
+
+// isCommandLine knows the variables whose value other programs give to a shell, or run.
 func isCommandLine(name string) bool {
-	return slices.Contains([]string{"PAGER", "EDITOR", "VISUAL", "BROWSER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "SSH_ASKPASS", "SUDO_ASKPASS", "SUDO_EDITOR",
-		"GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "RSYNC_RSH", "CVS_RSH"}, name)
+	for _, suffix := range []string{"PAGER", "EDITOR", "BROWSER", "_ASKPASS", "_RSH", "_WRAPPER", "_RUNNER"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"VISUAL", "LESSOPEN", "LESSCLOSE", "SVN_SSH", "HGMERGE", "MERGE", "RSYNC_CONNECT_PROG",
+		"GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND",
+		"CC", "CXX", "CPP", "LD", "AR", "AS", "FC", "RUSTC", "RUSTDOC"}, name)
 }
 
 // harmlessGit knows what may be said to git without changing what it runs or where it writes.
@@ -97,142 +151,13 @@ func (r *reader) declClause(c *syntax.DeclClause, s scope) {
 			words = append(words, resolve(a.Value))
 		case a.Naked:
 			words = append(words, Arg{Text: a.Name.Value, Exact: true})
+		case a.Array != nil:
+			words = append(words, Arg{Text: a.Name.Value + "=", Exact: true})
 		default:
-			words = append(words, Arg{Text: a.Name.Value + "="})
+			value := resolve(a.Value)
+			words = append(words, Arg{Text: a.Name.Value + "=" + value.Text, Exact: value.Exact, from: value.from})
 		}
 	}
 	r.program(words, s.in)
-	r.declared(c.Variant.Value, words[1:])
-}
-
-// numbers follows which variables are evaluated as arithmetic, and which can hold anything: bash runs the substitutions
-// that stand in the text of a variable when that is evaluated, as in x='a[$(id)]'; echo $((x)).
-type numbers struct {
-	used, tainted map[string]bool
-	everything    bool // any variable can hold anything
-}
-
-func (n *numbers) taint(name string) { n.tainted[name] = true }
-
-func (n *numbers) judge(r *reader) {
-	for name := range n.used {
-		if n.tainted[name] || n.everything {
-			r.unjudged("a variable is evaluated as arithmetic, and its text can hold commands")
-			return
-		}
-	}
-}
-
-func (n *numbers) arithmetic(x syntax.ArithmExpr, r *reader) {
-	if x == nil {
-		return
-	}
-	syntax.Walk(x, func(node syntax.Node) bool {
-		switch node := node.(type) {
-		case *syntax.Lit:
-			if strings.ContainsAny(node.Value, "$`\\") {
-				r.unjudged("a number is quoted so that it can hold commands")
-			}
-			if syntax.ValidName(node.Value) {
-				n.used[node.Value] = true
-			}
-		case *syntax.SglQuoted:
-			if strings.ContainsAny(node.Value, "$`\\") {
-				r.unjudged("a number is quoted so that it can hold commands")
-			}
-		case *syntax.CmdSubst:
-			r.unjudged("the output of a command is evaluated as arithmetic, and can hold commands")
-			return false
-		case *syntax.ParamExp:
-			n.parameter(node, r)
-		}
-		return true
-	})
-}
-
-// parameter is an expansion inside of arithmetic.
-func (n *numbers) parameter(p *syntax.ParamExp, r *reader) {
-	switch {
-	case p.Param == nil || p.Length:
-	case slices.Contains([]string{"#", "?", "$", "!"}, p.Param.Value):
-	case syntax.ValidName(p.Param.Value):
-		n.used[p.Param.Value] = true
-		if p.Exp != nil || p.Repl != nil || p.Excl {
-			r.unjudged("a variable is evaluated as arithmetic, and its text can hold commands")
-		}
-	default:
-		r.unjudged("an argument is evaluated as arithmetic, and its text can hold commands")
-	}
-}
-
-// expansion looks at what is evaluated in an expansion itself.
-func (n *numbers) expansion(p *syntax.ParamExp, r *reader) {
-	if p.Index != nil && !wholeArray(p.Index) {
-		n.arithmetic(p.Index, r)
-	}
-	if p.Slice != nil {
-		n.arithmetic(p.Slice.Offset, r)
-		n.arithmetic(p.Slice.Length, r)
-	}
-	if p.Param == nil {
-		return
-	}
-	if p.Excl && p.Names == 0 && (p.Index == nil || !wholeArray(p.Index)) {
-		r.unjudged("${!%s} names a variable that is not known", clip(p.Param.Value))
-	}
-	if p.Exp == nil {
-		return
-	}
-	switch p.Exp.Op {
-	case syntax.OtherParamOps:
-		if word := resolve(p.Exp.Word); !word.Exact || word.Text == "P" {
-			r.unjudged("${%s@P} runs what the variable holds", clip(p.Param.Value))
-		}
-	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		r.assignName(p.Param.Value)
-		n.taint(p.Param.Value)
-	}
-}
-
-func wholeArray(index syntax.ArithmExpr) bool {
-	w, ok := index.(*syntax.Word)
-	return ok && (w.Lit() == "@" || w.Lit() == "*")
-}
-
-func (n *numbers) binaryTest(t *syntax.BinaryTest, r *reader) {
-	switch t.Op {
-	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-		for _, x := range []syntax.TestExpr{t.X, t.Y} {
-			if w, ok := x.(*syntax.Word); ok {
-				n.arithmetic(w, r)
-			}
-		}
-	}
-}
-
-func (n *numbers) unaryTest(t *syntax.UnaryTest, r *reader) {
-	if t.Op != syntax.TsVarSet && t.Op != syntax.TsRefVar {
-		return
-	}
-	if w, ok := t.X.(*syntax.Word); ok && (!resolve(w).Exact || strings.ContainsAny(resolve(w).Text, "[")) {
-		r.unjudged("the name of a variable is not literal")
-	}
-}
-
-func isNumber(a Arg) bool {
-	return a.Exact && strings.Trim(a.Text, "0123456789") == ""
-}
-
-// isArithmetic reports whether a value can only be a number.
-func isArithmetic(w *syntax.Word) bool {
-	if w == nil || len(w.Parts) != 1 {
-		return false
-	}
-	switch p := w.Parts[0].(type) {
-	case *syntax.ArithmExp:
-		return true
-	case *syntax.ParamExp:
-		return p.Length || p.Short && p.Param != nil && (p.Param.Value == "#" || p.Param.Value == "?" || p.Param.Value == "$")
-	}
-	return false
+	r.declared(c.Variant.Value, words[1:], s)
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -64,6 +65,7 @@ func (r *reader) inside(n syntax.Node, s scope) {
 // builder puts an Arg together.
 type builder struct {
 	text                 strings.Builder
+	from                 []string
 	inexact, many, open  bool
 	glob, bracket        bool
 	brace, series, close bool
@@ -75,9 +77,12 @@ func resolve(w *syntax.Word) Arg {
 		b.part(part, i == 0)
 	}
 	if b.brace && b.series && b.close {
-		return Arg{Many: true, Open: true}
+		return Arg{Many: true, Open: true, from: append(b.from, anything)}
 	}
-	return Arg{Text: b.text.String(), Exact: !b.inexact, Many: b.many, Open: b.many && b.open}
+	if b.inexact && b.many && !b.open {
+		b.from = append(b.from, anything) // the names of files
+	}
+	return Arg{Text: b.text.String(), Exact: !b.inexact, Many: b.many, Open: b.many && b.open, from: b.from}
 }
 
 func (b *builder) part(part syntax.WordPart, first bool) {
@@ -96,16 +101,19 @@ func (b *builder) part(part syntax.WordPart, first bool) {
 	case *syntax.DblQuoted:
 		if p.Dollar {
 			b.inexact = true
+			b.from = append(b.from, anything)
 		}
 		for _, inner := range p.Parts {
 			b.quoted(inner)
 		}
 	case *syntax.ProcSubst, *syntax.ArithmExp:
 		b.inexact = true
+		b.from = append(b.from, sources(p)...)
 	case *syntax.ExtGlob:
 		b.inexact, b.many = true, true
 	default:
 		b.inexact, b.many, b.open = true, true, true
+		b.from = append(b.from, sources(part)...)
 	}
 }
 
@@ -168,12 +176,40 @@ func (b *builder) quoted(part syntax.WordPart) {
 		b.write(unescape(p.Value, "$`\"\\"))
 	case *syntax.ParamExp:
 		b.inexact = true
+		b.from = append(b.from, sources(p)...)
 		if !oneField(p) {
 			b.many, b.open = true, true
 		}
 	default:
 		b.inexact = true
+		b.from = append(b.from, sources(part)...)
 	}
+}
+
+// anything stands for a source that is no variable: the output of a command, an argument, the names of files.
+const anything = "*"
+
+// sources are what an expansion's text comes from.
+func sources(part syntax.WordPart) []string {
+	switch p := part.(type) {
+	case *syntax.ArithmExp:
+		return nil
+	case *syntax.ParamExp:
+		switch {
+		case p.Length || p.Param != nil && slices.Contains([]string{"#", "?", "$", "!"}, p.Param.Value):
+			return nil
+		case p.Param == nil || !syntax.ValidName(p.Param.Value) || p.Excl || p.Repl != nil:
+			return []string{anything}
+		case p.Exp != nil && p.Exp.Word != nil:
+			word := resolve(p.Exp.Word)
+			if word.Exact && strings.ContainsAny(word.Text, code) {
+				return []string{anything}
+			}
+			return append(word.from, p.Param.Value)
+		}
+		return []string{p.Param.Value}
+	}
+	return []string{anything}
 }
 
 // oneField reports whether a quoted expansion is one word, whatever its value.
@@ -211,6 +247,7 @@ func (b *builder) ansi(text string) {
 			i++
 			if i == len(text) {
 				b.inexact = true
+				b.from = append(b.from, anything)
 				return
 			}
 			switch text[i] {
@@ -222,6 +259,7 @@ func (b *builder) ansi(text string) {
 				c = text[i]
 			default:
 				b.inexact = true
+				b.from = append(b.from, anything)
 				return
 			}
 		}

@@ -41,6 +41,9 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 		"chroot":     {operands: 1, longFlags: common, longValues: []string{"--userspec", "--groups"}, moves: "*"},
 		"taskset":    {flags: "ac", operands: 1, longFlags: append(common, "--all-tasks", "--cpu-list")},
 		"caffeinate": {flags: "disu", values: "tw"},
+		"flock": {flags: "sxeunoFv", values: "wE", operands: 1,
+			longFlags:  append(common, "--shared", "--exclusive", "--unlock", "--nonblock", "--nb", "--close", "--no-fork", "--verbose"),
+			longValues: []string{"--timeout", "--wait", "--conflict-exit-code"}},
 		"xargs": {flags: "0rtpxo", values: "adEILnPsRJS",
 			longFlags:  append(common, "--null", "--no-run-if-empty", "--verbose", "--interactive", "--exit", "--open-tty", "--show-limits"),
 			longValues: []string{"--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"}},
@@ -49,10 +52,18 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 
 // opaque run other programs in ways that are not read.
 func opaque() []string {
-	return []string{"su", "runuser", "pkexec", "script", "strace", "ltrace", "gdb", "valgrind", "unshare", "nsenter", "setpriv", "systemd-run", "firejail", "bwrap",
-		"parallel", "watch", "flock", "unbuffer", "rlwrap", "catchsegv", "chrt", "numactl", "prlimit", "dbus-run-session", "dbus-launch", "start-stop-daemon",
+	return []string{"su", "runuser", "pkexec", "script", "strace", "ltrace", "gdb", "lldb", "valgrind", "unshare", "nsenter", "setpriv", "systemd-run", "firejail", "bwrap",
+		"parallel", "watch", "unbuffer", "rlwrap", "catchsegv", "chrt", "numactl", "prlimit", "dbus-run-session", "dbus-launch", "start-stop-daemon",
 		"setarch", "linux32", "linux64", "faketime", "fakeroot", "proot", "chpst", "setuidgid", "envdir", "run-parts", "entr", "at", "batch", "crontab",
-		"expect", "screen", "tmux", "xvfb-run", "ssh-agent", "sg", "newgrp", "gosu", "su-exec", "tini", "dumb-init", "s6-setuidgid", "eatmydata", "capsh", "agetty", "vlock"}
+		"expect", "screen", "tmux", "xvfb-run", "ssh-agent", "sg", "newgrp", "gosu", "su-exec", "tini", "dumb-init", "s6-setuidgid", "eatmydata", "capsh", "agetty", "vlock",
+		"ssh", "sshpass", "autossh", "mosh", "vi", "vim", "nvim", "ex", "view", "vimdiff", "rvim", "ed", "red", "emacs", "emacsclient", "hyperfine", "perf", "rr", "heaptrack",
+		"torsocks", "torify", "proxychains", "proxychains4", "cpulimit", "logsave", "multitime", "systemd-inhibit", "systemd-cat", "systemd-nspawn", "machinectl", "lxc-attach",
+		"cgexec", "runcon", "nodemon", "watchexec", "cross-env", "dotenv", "direnv", "conda", "mamba", "micromamba", "nix", "nix-shell", "xcrun", "openvpn", "pdsh", "ansible"}
+}
+
+// isLoader knows the dynamic loader, which runs the program that it is given.
+func isLoader(name string) bool {
+	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld.so") || strings.HasPrefix(name, "ld64.so")
 }
 
 // carried reads what a program runs for its caller.
@@ -64,8 +75,23 @@ func (r *reader) carried(name string, args []Arg, c command) {
 	case name == "xargs" || name == "gxargs":
 		r.xargs(args, c)
 	case name == "git":
-		r.git(args)
-	case slices.Contains(opaque(), name) && len(args) > 0:
+		r.git(args, c)
+	case name == "sed" || name == "gsed" || name == "ssed":
+		r.sed(name, args)
+	case name == "awk" || name == "gawk" || name == "mawk" || name == "nawk":
+		r.awk(name, args)
+	case name == "make" || name == "gmake":
+		r.assigned(args, c)
+		r.named(name, namers()["make"], args)
+	case name == "flock" || name == "gflock":
+		r.flock(args, c)
+	case name == "cmake":
+		if len(args) > 1 && args[0].Text == "-E" && slices.Contains([]string{"env", "time", "chdir", "__run_co_compile"}, args[1].Text) {
+			r.unjudged("what cmake -E %s runs is not read", args[1].Text)
+		}
+	case len(starters()[name]) > 0:
+		r.started(name, starters()[name], args, c)
+	case (slices.Contains(opaque(), name) || isLoader(name)) && len(args) > 0:
 		r.unjudged("what %s runs is not read", name)
 	case name == "fd" || name == "fdfind":
 		if slices.ContainsFunc(args, func(a Arg) bool {
@@ -74,7 +100,9 @@ func (r *reader) carried(name string, args []Arg, c command) {
 			r.unjudged("what %s runs is not read", name)
 		}
 	default:
-		if how, ok := wrappers()[strings.TrimPrefix(name, "g")]; ok && name != "gexec" {
+		if how, ok := namers()[name]; ok {
+			r.named(name, how, args)
+		} else if how, ok := wrappers()[strings.TrimPrefix(name, "g")]; ok && name != "gexec" {
 			r.wrapped(strings.TrimPrefix(name, "g"), how, args, c)
 		} else if how, ok := wrappers()[name]; ok {
 			r.wrapped(name, how, args, c)
@@ -92,6 +120,20 @@ func (r *reader) wrapped(name string, how wrapper, args []Arg, c command) {
 		r.unjudged("what %s runs is not literal", name)
 	case (name == "sudo" || name == "doas" || name == "chroot") && len(args) > 0:
 		r.unjudged("what %s runs is not known: it starts a shell", name)
+	}
+}
+
+// flock runs a program, or the text behind -c, while it has a lock.
+func (r *reader) flock(args []Arg, c command) {
+	rest, ok := r.unwrap("flock", wrappers()["flock"], args, &c)
+	switch {
+	case !ok || len(rest) == 0:
+	case !rest[0].Exact || rest[0].Text != "-c" && rest[0].Text != "--command":
+		r.run(rest, c)
+	case len(rest) < 2 || !rest[1].Exact:
+		r.unjudged("what flock runs is not literal")
+	default:
+		r.text(rest[1].Text, POSIX, c.scope)
 	}
 }
 

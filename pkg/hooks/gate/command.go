@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	stdpath "path"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
@@ -68,14 +69,20 @@ func NetworkDenied(c *hooks.Call, p Policy) bool {
 
 func judge(c *hooks.Call, p Policy) policy.Verdict {
 	all := p.Commands
+	if c.Intent != nil {
+		all.Sources = append(all.Sources[:len(all.Sources):len(all.Sources)], intentRules(c))
+	}
 	if level, err := p.Sandbox.Level(); p.UnjudgedAuto && err == nil && level != sandbox.None {
 		all.Unjudged, all.Doubtful = policy.Allow, policy.Ask
+		if all.Restricts() { // what hides a program could hide one that a rule names
+			all.Unjudged = policy.Ask
+		}
 	}
 	if c.Effects.Command.Reading == nil {
 		return policy.Verdict{Action: max(all.Unjudged, policy.Ask), Unjudged: []string{"nothing has read the line"}}
 	}
-	if c.Intent != nil {
-		all.Sources = append(all.Sources[:len(all.Sources):len(all.Sources)], intentRules(c))
+	if all.Root != "" {
+		all.Dir = stdpath.Join(all.Root, c.Effects.Command.Cwd)
 	}
 	return all.Judge(c.Effects.Command.Reading)
 }

@@ -48,7 +48,8 @@ type Policy struct {
 	// Sandbox is what has to hold commands.
 	Sandbox sandbox.Want
 	// UnjudgedAuto lets commands that cannot be judged through where the sandbox
-	// holds them; elsewhere Commands.Unjudged holds for them.
+	// holds them and nothing is asked about or denied; elsewhere
+	// Commands.Unjudged holds for them.
 	UnjudgedAuto bool
 
 	// AskSelection puts each selection of an intent to the operator.

@@ -1,0 +1,258 @@
+package shell
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// code are the characters without which no text that bash evaluates once more runs anything.
+const code = "$`["
+
+// numbers follows what variables can hold, as bash evaluates some texts a second time: arithmetic runs the substitutions
+// in the text of a variable, as in x='a[$(id)]'; echo $((x)), and so do the subscripts that test -v, wait -p and their like
+// take, and declare with the text of an array. Whether that concerns the line is known at its end.
+type numbers struct {
+	// used are variables that are evaluated as arithmetic, tainted those that can hold something else than a number.
+	used, tainted map[string]bool
+	everything    bool // any variable can hold anything
+	counted       bool // a program was trusted to print a number
+	// from says of a variable what it gets its values from; anything for what can hold code.
+	from map[string][]string
+	// held are variables whose text is evaluated if it holds code, with why; fixed those that name code if the line sets them.
+	held, fixed map[string]string
+	// arrays are declared in the line; lists are assignments to variables whose value is read as a list if they are arrays.
+	arrays map[string]bool
+	lists  map[string]Arg
+}
+
+func newNumbers() numbers {
+	return numbers{used: map[string]bool{}, tainted: map[string]bool{}, from: map[string][]string{},
+		held: map[string]string{}, fixed: map[string]string{}, arrays: map[string]bool{}, lists: map[string]Arg{}}
+}
+
+// taint says that a variable gets a value that is not known.
+func (n *numbers) taint(name string) {
+	n.tainted[name] = true
+	n.from[name] = append(n.from[name], anything)
+}
+
+// set says what a variable gets as its value.
+func (n *numbers) set(name string, value Arg) {
+	n.from[name] = append(n.from[name], value.from...)
+	if strings.ContainsAny(value.Text, code) {
+		n.from[name] = append(n.from[name], anything)
+	}
+}
+
+// hold judges a word that is evaluated if it holds code.
+func (n *numbers) hold(a Arg, why string, r *reader) {
+	for _, name := range a.from {
+		if name == anything {
+			r.unjudged("%s", why)
+			return
+		}
+		n.held[name] = why
+	}
+}
+
+// wild reports whether a variable can hold code. What the line does not set comes from the environment of the server.
+func (n *numbers) wild(name string, seen map[string]bool) bool {
+	if name == anything {
+		return true
+	}
+	if seen[name] {
+		return false
+	}
+	seen[name] = true
+	return slices.ContainsFunc(n.from[name], func(next string) bool { return n.wild(next, seen) })
+}
+
+func (n *numbers) judge(r *reader) {
+	for name, value := range n.lists {
+		if n.arrays[name] {
+			r.list(name, value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.held)) {
+		if n.everything || n.wild(name, map[string]bool{}) {
+			r.unjudged("%s", n.held[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.fixed)) {
+		if _, set := n.from[name]; set || n.everything || n.tainted[name] {
+			r.unjudged("%s", n.fixed[name])
+		}
+	}
+	if n.counted && r.functions {
+		r.unjudged("the output of a command is evaluated as arithmetic, and functions can make it anything")
+	}
+	for name := range n.used {
+		if n.tainted[name] || n.everything {
+			r.unjudged("a variable is evaluated as arithmetic, and its text can hold commands")
+			return
+		}
+	}
+}
+
+func (n *numbers) arithmetic(x syntax.ArithmExpr, r *reader) {
+	if x == nil {
+		return
+	}
+	syntax.Walk(x, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.Lit:
+			n.text(node.Value, r)
+		case *syntax.SglQuoted:
+			n.text(node.Value, r)
+		case *syntax.CmdSubst:
+			if !n.counts(node) {
+				r.unjudged("the output of a command is evaluated as arithmetic, and can hold commands")
+			}
+			return false
+		case *syntax.ParamExp:
+			n.parameter(node, r)
+		}
+		return true
+	})
+}
+
+var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+// text is literal text that is evaluated as arithmetic: the names in it are.
+func (n *numbers) text(text string, r *reader) {
+	if strings.ContainsAny(text, "$`\\") {
+		r.unjudged("a number is quoted so that it can hold commands")
+	}
+	for _, name := range identifier.FindAllString(text, -1) {
+		n.used[name] = true
+		if runs(name) {
+			r.unjudged("%s stands in arithmetic, which can change what runs", name)
+		}
+	}
+}
+
+// parameter is an expansion inside of arithmetic.
+func (n *numbers) parameter(p *syntax.ParamExp, r *reader) {
+	switch {
+	case p.Param == nil || p.Length:
+	case slices.Contains([]string{"#", "?", "$", "!"}, p.Param.Value):
+	case syntax.ValidName(p.Param.Value):
+		n.used[p.Param.Value] = true
+		if p.Exp != nil || p.Repl != nil || p.Excl {
+			r.unjudged("a variable is evaluated as arithmetic, and its text can hold commands")
+		}
+	default:
+		r.unjudged("an argument is evaluated as arithmetic, and its text can hold commands")
+	}
+}
+
+// expansion looks at what is evaluated in an expansion itself.
+func (n *numbers) expansion(p *syntax.ParamExp, r *reader) {
+	if p.Index != nil && !wholeArray(p.Index) {
+		n.arithmetic(p.Index, r)
+	}
+	if p.Slice != nil {
+		n.arithmetic(p.Slice.Offset, r)
+		n.arithmetic(p.Slice.Length, r)
+	}
+	if p.Param == nil {
+		return
+	}
+	if p.Excl && p.Names == 0 && (p.Index == nil || !wholeArray(p.Index)) {
+		r.unjudged("${!%s} names a variable that is not known", clip(p.Param.Value))
+	}
+	if p.Exp == nil {
+		return
+	}
+	switch p.Exp.Op {
+	case syntax.OtherParamOps:
+		if word := resolve(p.Exp.Word); !word.Exact || word.Text == "P" {
+			r.unjudged("${%s@P} runs what the variable holds", clip(p.Param.Value))
+		}
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		r.assignName(p.Param.Value)
+		n.taint(p.Param.Value)
+	}
+}
+
+func wholeArray(index syntax.ArithmExpr) bool {
+	w, ok := index.(*syntax.Word)
+	return ok && (w.Lit() == "@" || w.Lit() == "*")
+}
+
+func (n *numbers) binaryTest(t *syntax.BinaryTest, r *reader) {
+	switch t.Op {
+	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+		for _, x := range []syntax.TestExpr{t.X, t.Y} {
+			if w, ok := x.(*syntax.Word); ok {
+				n.arithmetic(w, r)
+			}
+		}
+	}
+}
+
+func (n *numbers) unaryTest(t *syntax.UnaryTest, r *reader) {
+	if t.Op != syntax.TsVarSet && t.Op != syntax.TsRefVar {
+		return
+	}
+	if w, ok := t.X.(*syntax.Word); ok && (!resolve(w).Exact || strings.ContainsAny(resolve(w).Text, "[")) {
+		r.unjudged("the name of a variable is not literal")
+	}
+}
+
+func isNumber(a Arg) bool {
+	return a.Exact && strings.Trim(a.Text, "0123456789") == ""
+}
+
+// isArithmetic reports whether a value can only be a number.
+func (n *numbers) isArithmetic(w *syntax.Word) bool {
+	if w == nil || len(w.Parts) != 1 {
+		return false
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.ArithmExp:
+		return true
+	case *syntax.ParamExp:
+		return p.Length || p.Short && p.Param != nil && (slices.Contains([]string{"#", "?", "$", "!", "EPOCHSECONDS"}, p.Param.Value) || isInteger(p.Param.Value))
+	case *syntax.CmdSubst:
+		return n.counts(p)
+	}
+	return false
+}
+
+// counts knows commands in daily use that print nothing but a number, as long as the line has no function of the name.
+func (n *numbers) counts(c *syntax.CmdSubst) bool {
+	if len(c.Stmts) != 1 {
+		return false
+	}
+	stmt := c.Stmts[0]
+	for {
+		pipe, ok := stmt.Cmd.(*syntax.BinaryCmd)
+		if !ok || pipe.Op != syntax.Pipe {
+			break
+		}
+		stmt = pipe.Y
+	}
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 {
+		return false
+	}
+	var words []string
+	for _, w := range call.Args {
+		a := resolve(w)
+		if !a.Exact {
+			return false
+		}
+		words = append(words, a.Text)
+	}
+		switch strings.Join(words, " ") {
+	case "wc -l", "wc -c", "wc -w", "date +%s", "date +%s%N", "nproc", "id -u":
+		n.counted = true
+		return true
+	}
+	return false
+}

@@ -1,0 +1,331 @@
+package shell
+
+import (
+	"strings"
+)
+
+// awk judges the text of awk, which can run commands by system, by pipes and by names that are made. A text that is not
+// literal is judged as far as it is.
+func (r *reader) awk(name string, args []Arg) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case !strings.HasPrefix(a.Text, "-") || a.Text == "-":
+			if awkRuns(a.Text) {
+				r.unjudged("the text of %s runs commands", name)
+			}
+			return
+		case a.Text == "--":
+		case strings.HasPrefix(a.Text, "-f"), strings.HasPrefix(a.Text, "--file"), strings.HasPrefix(a.Text, "-E"), strings.HasPrefix(a.Text, "--exec"):
+			return // a script is its own matter
+		case a.Text == "-F", a.Text == "-v", a.Text == "-i", a.Text == "-l", a.Text == "--assign", a.Text == "--field-separator":
+			i++
+		case a.Text == "-e" || a.Text == "--source":
+			if i+1 < len(args) && awkRuns(args[i+1].Text) {
+				r.unjudged("the text of %s runs commands", name)
+			}
+			i++
+		case strings.HasPrefix(a.Text, "-e"), strings.HasPrefix(a.Text, "--source="):
+			if awkRuns(strings.TrimPrefix(strings.TrimPrefix(a.Text, "-e"), "--source=")) {
+				r.unjudged("the text of %s runs commands", name)
+			}
+		}
+	}
+}
+
+// awkRuns finds system, a pipe or @name( outside of strings, regular expressions and comments.
+func awkRuns(text string) bool {
+	value := false // what stands before is a value, so that / divides
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == ' ' || c == '\t':
+		case c == '"':
+			i = skipTo(text, i, '"', false)
+			value = true
+		case c == '/' && !value:
+			i = skipTo(text, i, '/', true)
+			value = true
+		case c == '#':
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+		case c == '|' && i+1 < len(text) && text[i+1] == '|':
+			i++
+			value = false
+		case c == '|' || c == '@':
+			return true
+		case isWord(c):
+			from := i
+			for i+1 < len(text) && isWord(text[i+1]) {
+				i++
+			}
+			word := text[from : i+1]
+			if word == "system" {
+				return true
+			}
+			// A regular expression can follow these, and nothing can be divided.
+			value = word != "return" && word != "in" && word != "print" && word != "printf" && word != "case"
+		default:
+			value = c == ')' || c == ']' || c == '$'
+		}
+	}
+	return false
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// skipTo is where a text in quotes ends that begins at i. Brackets hide the end of a regular expression.
+func skipTo(text string, i int, end byte, brackets bool) int {
+	for i++; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			i++
+		case text[i] == end || text[i] == '\n':
+			return i
+		case brackets && text[i] == '[':
+			if at := closing(text, i); at > 0 {
+				i = at
+			}
+		}
+	}
+	return i
+}
+
+// closing is where a bracket expression ends; 0: nowhere.
+func closing(text string, i int) int {
+	j := i + 1
+	if j < len(text) && text[j] == '^' {
+		j++
+	}
+	for j++; j < len(text) && text[j] != '\n'; j++ {
+		if text[j] == ']' {
+			return j
+		}
+	}
+	return 0
+}
+
+// sed judges the script of sed: the command e and the flag e of s run commands.
+func (r *reader) sed(name string, args []Arg) {
+	var scripts, operands []Arg
+	given := false
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		next := func() {
+			if i+1 < len(args) {
+				i++
+				scripts = append(scripts, args[i])
+			}
+		}
+		switch {
+		case !strings.HasPrefix(a.Text, "-") || a.Text == "-":
+			operands = append(operands, a)
+		case a.Text == "--sandbox":
+			return
+		case strings.HasPrefix(a.Text, "--e"):
+			given = true
+			if _, text, ok := strings.Cut(a.Text, "="); ok {
+				scripts = append(scripts, Arg{Text: text, Exact: a.Exact})
+			} else {
+				next()
+			}
+		case strings.HasPrefix(a.Text, "--f"):
+			given = true
+			if !strings.Contains(a.Text, "=") {
+				i++
+			}
+		case strings.HasPrefix(a.Text, "--l"):
+			if !strings.Contains(a.Text, "=") {
+				i++
+			}
+		case strings.HasPrefix(a.Text, "--"):
+		default:
+			switch at := strings.IndexAny(a.Text[1:], "efil") + 1; {
+			case at == 0 || a.Text[at] == 'i':
+			case a.Text[at] == 'e':
+				given = true
+				if rest := a.Text[at+1:]; rest != "" || !a.Exact {
+					scripts = append(scripts, Arg{Text: rest, Exact: a.Exact})
+				} else {
+					next()
+				}
+			default:
+				given = given || a.Text[at] == 'f'
+				if at+1 == len(a.Text) {
+					i++
+				}
+			}
+		}
+	}
+	if !given {
+		// Of BSD's -i '' the script is the second.
+		for len(operands) > 0 && operands[0].Exact && operands[0].Text == "" {
+			operands = operands[1:]
+		}
+		scripts = operands[:min(1, len(operands))]
+	}
+	whole := Arg{Exact: true}
+	for _, s := range scripts {
+		if whole.Exact {
+			whole = Arg{Text: whole.Text + s.Text + "\n", Exact: s.Exact}
+			continue
+		}
+		if sedRuns(s.Text, s.Exact) {
+			whole = s
+			break
+		}
+	}
+	if sedRuns(strings.TrimSuffix(whole.Text, "\n"), whole.Exact) {
+		r.unjudged("the script of %s runs commands, or cannot be read", name)
+	}
+}
+
+// sedRuns reads a script of sed. What is not known counts as running commands, unless the script was cut short.
+func sedRuns(text string, whole bool) bool {
+	s := &sedScript{text: text}
+	for {
+		s.skip(" \t\n;")
+		if s.at >= len(s.text) {
+			return false
+		}
+		if !s.address() {
+			return whole || s.at < len(s.text)
+		}
+		s.skip(" \t!")
+		if s.at >= len(s.text) {
+			return whole
+		}
+		c := s.text[s.at]
+		s.at++
+		switch {
+		case c == 'e':
+			return true
+		case strings.IndexByte("{}=dDgGhHnNpPxzF", c) >= 0:
+		case strings.IndexByte("lLqQ", c) >= 0:
+			s.skip(" 0123456789")
+		case strings.IndexByte("#:btTrRwWvaic", c) >= 0:
+			s.line(c)
+		case c == 's' || c == 'y':
+			if !s.parts() {
+				return whole || s.at < len(s.text)
+			}
+			if c == 's' && s.flags() {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+}
+
+type sedScript struct {
+	text string
+	at   int
+}
+
+func (s *sedScript) skip(set string) {
+	for s.at < len(s.text) && strings.IndexByte(set, s.text[s.at]) >= 0 {
+		s.at++
+	}
+}
+
+// address skips the addresses before a command; false: one does not end.
+func (s *sedScript) address() bool {
+	for s.at < len(s.text) {
+		switch c := s.text[s.at]; {
+		case strings.IndexByte("0123456789$,+~ \t", c) >= 0:
+			s.at++
+		case c == '/':
+			s.at++
+			if !s.expression('/') {
+				return false
+			}
+			s.skip("IM")
+		case c == '\\' && s.at+1 < len(s.text):
+			delimiter := s.text[s.at+1]
+			s.at += 2
+			if !s.expression(delimiter) {
+				return false
+			}
+			s.skip("IM")
+		default:
+			return true
+		}
+	}
+	return true
+}
+
+// expression skips a regular expression and its end. A newline in it is no end for s, and none is found for an address.
+func (s *sedScript) expression(delimiter byte) bool {
+	for ; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == '\\':
+			s.at++
+		case c == delimiter:
+			s.at++
+			return true
+		case c == '[':
+			if at := closing(s.text, s.at); at > 0 {
+				s.at = at
+			}
+		}
+	}
+	return false
+}
+
+// parts skips /…/…/ of s and y.
+func (s *sedScript) parts() bool {
+	if s.at >= len(s.text) {
+		return false
+	}
+	delimiter := s.text[s.at]
+	s.at++
+	if !s.expression(delimiter) {
+		return false
+	}
+	for ; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case '\\':
+			s.at++
+		case delimiter:
+			s.at++
+			return true
+		}
+	}
+	return false
+}
+
+// flags skips those of s, and reports whether the result runs.
+func (s *sedScript) flags() bool {
+	for s.at < len(s.text) {
+		switch c := s.text[s.at]; {
+		case c == 'e':
+			return true
+		case c == 'w':
+			s.line(c)
+			return false
+		case strings.IndexByte("gpiImM0123456789", c) >= 0:
+			s.at++
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// line skips what a command takes to the end of its line, and of a, i and c the lines that go on. Labels end at a
+// semicolon too in some seds, so what follows one is read.
+func (s *sedScript) line(c byte) {
+	for ; s.at < len(s.text); s.at++ {
+		switch {
+		case s.text[s.at] == '\\' && strings.IndexByte("aic", c) >= 0:
+			s.at++
+		case s.text[s.at] == '\n':
+			return
+		case strings.IndexByte(";}", s.text[s.at]) >= 0 && strings.IndexByte("btT:", c) >= 0:
+			return
+		}
+	}
+}
