@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -125,4 +127,59 @@ func TestCommandsWithEntities(t *testing.T) {
 	if !strings.Contains(r.str("output"), "&amp;") {
 		t.Errorf("%s", r.Text)
 	}
+}
+
+// Where a rule asks or denies, what cannot be judged could hide just that: it
+// is asked under the default also where a sandbox holds it, refused where the
+// settings say so, and runs where the operator has said that it may.
+func TestUnjudgedUnderRules(t *testing.T) {
+	lines := []string{
+		"x=touch; $x src/made", "set -- touch src/made; \"$@\"", "x='$(touch src/made)'; : ${x@P}", "printf -v 'a[$(touch src/made)]' x", "env -S 'touch src/made'", "flock -x src/a.txt -c \"$X\"",
+		"hash -p /bin/touch q; q src/made", "mapfile -C 'touch src/made' -c 1 a <<< 1", "declare -a a='($(touch src/made))'", "true; )", "echo x > \"$OUT\"",
+	}
+	deny := []settings.CommandRule{{Prefix: "touch"}}
+	for name, c := range map[string]struct {
+		change func(*settings.Commands)
+		code   string
+	}{
+		"denied": {func(s *settings.Commands) { s.Deny = deny }, "APPROVAL_REQUIRED"},
+		"asked":  {func(s *settings.Commands) { s.Ask = deny }, "APPROVAL_REQUIRED"},
+		"by default": {func(s *settings.Commands) {
+			s.Default, s.Allow = settings.Deny, []settings.CommandRule{{Prefix: "cat"}}
+		}, "APPROVAL_REQUIRED COMMAND_BLOCKED"},
+		"unjudged denied":           {func(s *settings.Commands) { s.Unjudged, s.Deny = settings.Deny, deny }, "COMMAND_BLOCKED"},
+		"unjudged denied, no rules": {func(s *settings.Commands) { s.Unjudged = settings.Deny }, "COMMAND_BLOCKED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newWorkspace(t)
+			b := start(t, dir, func(o *server.Options) { c.change(&o.Settings.Commands) }).connect()
+			s := b.selects("INT-001")
+			for _, line := range lines {
+				if r := b.call("execute_command", args{"session": s, "command": line}); !strings.Contains(c.code, r.str("error_type")) || r.str("error_type") == "" {
+					t.Errorf("%s: %s", line, r.Text)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "src/made")); err == nil {
+				t.Error("a line was run")
+			}
+		})
+	}
+	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Commands.Unjudged, o.Settings.Commands.Deny = settings.Allow, deny }).connect()
+	b.ok("execute_command", args{"session": b.selects("INT-001"), "command": "x=echo; $x one"})
+}
+
+// A rule for a program in a place holds from wherever the line has gone.
+func TestRulesForPlaces(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, "scripts/deploy", "#!/bin/sh\n")
+	b := start(t, dir, func(o *server.Options) {
+		o.Settings.Commands.Deny = []settings.CommandRule{{Prefix: "scripts/deploy"}, {Prefix: filepath.Join(dir, "scripts/other")}, {Prefix: "/usr/bin/env"}}
+	}).connect()
+	s := b.selects("INT-001")
+	for _, line := range []string{"scripts/deploy", "./scripts/deploy", "cd scripts && ./deploy", "src/../scripts/deploy", dir + "/scripts/deploy", "cd / && " + dir + "/scripts/deploy", "scripts/other", "cd scripts; ./other", "cd /usr && bin/env"} {
+		b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line})
+	}
+	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "./deploy", "cwd": "scripts"})
+	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "cd \"$X\" && ./deploy"})
+	b.ok("execute_command", args{"session": s, "command": "env true; cat src/a.txt; false || ./src/none || true"})
 }

@@ -81,7 +81,7 @@ func newStage(t *testing.T, program string, dialect shell.Dialect) *stage {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"env", "nohup", "timeout", "nice", "xargs", "find", "sh", "bash", "cat", "setsid", "stdbuf"} {
+	for _, name := range []string{"env", "nohup", "timeout", "nice", "xargs", "find", "sh", "bash", "cat", "setsid", "stdbuf", "sed", "awk", "flock"} {
 		if real, err := exec.LookPath(name); err == nil {
 			if err := os.Symlink(real, filepath.Join(s.bin, name)); err != nil {
 				t.Fatal(err)
@@ -254,7 +254,9 @@ func (g *grammar) simple(depth int) string {
 		command += " " + g.word(depth)
 	}
 	code := func() string { return g.quote(g.list(depth - 1)) }
-	switch g.IntN(16) {
+	switch g.IntN(17) {
+	case 16:
+		return g.evaluated(depth)
 	case 0:
 		return g.pick("env ", "env -i PATH=\"$PATH\" ", "env -u x ", "env y=1 ", "nohup ", "command ", "exec ", "timeout 9 ", "timeout -s KILL 9 ", "nice ", "nice -n 1 ", "nice -1 ", "builtin ", "time ", "setsid -w ", "stdbuf -oL ", "env -C d ", "exec -a zero ", "command -p ") + command
 	case 1:
@@ -275,6 +277,16 @@ func (g *grammar) simple(depth int) string {
 		return command + " <(" + g.list(depth-1) + ")"
 	}
 	return command
+}
+
+// evaluated has bash evaluate a text once more, where that is possible.
+func (g *grammar) evaluated(depth int) string {
+	set := g.pick("x", "y") + "=" + g.pick("'a[$(p3)]'", "'-v a[$(p2)]'", "'($(p1))'", "-v", "-p", "-i", "-a", g.word(depth)) + "; "
+	word := func() string { return g.pick("$x", `"$x"`, "$y", `"$y"`, "'a[$(p0)]'", "a[x]", "x+1", "-v", "'($(p4))'", g.word(depth)) }
+	return set + set + g.pick("[ "+word()+" "+word()+" ]", "[ "+word()+" ]", "[[ "+word()+" -eq "+word()+" ]]", "[[ -v "+word()+" ]]", "printf "+word()+" "+word(), "wait "+word()+" "+word(), "wait -p "+word(),
+		"declare "+g.pick("", "-a ", "-A ", "-i ", "-x ", "-$x ")+"y="+word(), "local_() { local y="+word()+"; }; local_", "declare "+word(), "let "+word(), "RANDOM="+word(), "OPTIND="+word(), "set "+word()+" "+word(),
+		"y=("+word()+"); declare y="+word(), "read "+word()+" <<< p0", "exec {a[x]}>&1", ": ${a["+word()+"]}", "y="+word()+"; ((y))", "source "+g.pick("/dev/stdin", "<(echo p0)", "$x")+" <<< p1", "sed "+g.pick("e", "'1e p0'", "'s/x/p1/e'", "s/e/e/")+" <<< p2",
+		"awk 'BEGIN{"+g.pick("system(\"p0\")", "print 1 | \"p1\"", "print 1/2/3")+"}'", "flock d "+g.name(), "find . -maxdepth 0 -exec "+word()+" ';'")
 }
 
 func (g *grammar) name() string { return g.pick("p0", "p1", "p2", "p3", "p4") }

@@ -238,7 +238,7 @@ func (n *numbers) counts(c *syntax.CmdSubst) bool {
 		stmt = pipe.Y
 	}
 	call, ok := stmt.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Assigns) > 0 {
+	if !ok || len(call.Assigns) > 0 || slices.ContainsFunc(stmt.Redirs, func(d *syntax.Redirect) bool { return d.Op != syntax.RdrIn || d.N != nil }) {
 		return false
 	}
 	var words []string
@@ -249,7 +249,7 @@ func (n *numbers) counts(c *syntax.CmdSubst) bool {
 		}
 		words = append(words, a.Text)
 	}
-		switch strings.Join(words, " ") {
+	switch strings.Join(words, " ") {
 	case "wc -l", "wc -c", "wc -w", "date +%s", "date +%s%N", "nproc", "id -u":
 		n.counted = true
 		return true

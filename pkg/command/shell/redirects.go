@@ -14,7 +14,9 @@ func (r *reader) redirects(list []*syntax.Redirect, s scope) {
 
 func (r *reader) redirect(d *syntax.Redirect, s scope) {
 	if d.N != nil && strings.HasPrefix(d.N.Value, "{") {
-		r.assignName(strings.Trim(d.N.Value, "{}"))
+		name, subscript, _ := strings.Cut(strings.Trim(d.N.Value, "{}"), "[")
+		r.assignName(name)
+		r.numbers.text(subscript, r)
 	}
 	if d.Hdoc != nil {
 		r.inside(d.Hdoc, s)
