@@ -36,7 +36,7 @@ const (
 func TestApprovalsUnderAttack(t *testing.T) {
 	t.Parallel()
 	left := func(i int) bool { return testing.Short() && i%8 != 0 }
-	for i, a := range slices.Concat(answerAttacks, resumeAttacks, grantAttacks, fileAttacks, commandAttacks, displayAttacks) {
+	for i, a := range slices.Concat(answerAttacks, resumeAttacks, grantAttacks, fileAttacks, commandAttacks, contentAttacks, displayAttacks) {
 		if left(i) {
 			continue
 		}
@@ -80,7 +80,7 @@ func TestTheThreatModelNamesEveryAttackOnApprovals(t *testing.T) {
 			rows[strings.TrimPrefix(cells[0], "| ")] = strings.TrimSuffix(cells[1], " |")
 		}
 	}
-	for _, a := range slices.Concat(stateAttacks, answerAttacks, resumeAttacks, grantAttacks, fileAttacks, commandAttacks, displayAttacks) {
+	for _, a := range slices.Concat(stateAttacks, answerAttacks, resumeAttacks, grantAttacks, fileAttacks, commandAttacks, contentAttacks, displayAttacks) {
 		row, there := rows[a.name]
 		if word, _, _ := strings.Cut(row, ":"); !there || strings.Trim(word, "`") != a.result {
 			t.Errorf("it does not say that the result of %q is %q: %q", a.name, a.result, row)

@@ -19,7 +19,7 @@ import (
 func (b *inbox) changedMeanwhile(r approval.Request) []string {
 	var changed []string
 	for _, e := range r.Effects {
-		if e.Path == "" || e.Line != "" || e.Kind == "select" {
+		if e.Path == "" || e.Line != "" || e.Kind == "select" || e.Kind == "read" && e.Before == "" {
 			continue
 		}
 		if now, known := hashNow(b.root, e.Path); known && now != e.Before && !slices.Contains(changed, e.Path) {

@@ -102,7 +102,7 @@ func (r Request) subjects(c Check) []subject {
 		return found
 	}
 	for _, e := range r.Effects {
-		if e.Kind == "read" {
+		if !e.changes() {
 			continue
 		}
 		found = append(found, subject{Path: e.Path})

@@ -66,7 +66,8 @@ type Check struct {
 
 // Effect is one thing that a call would do, as resolved by the server.
 type Effect struct {
-	// Kind is create, modify, delete, move, read or command.
+	// Kind is create, modify, delete, move, read, command, select or content: a file that the line of a command names, with
+	// what it holds, which the approval is about.
 	Kind string `json:"kind"`
 	// Path is the file, or the source of a move; To is where that leads.
 	Path string `json:"path,omitempty"`
@@ -75,6 +76,9 @@ type Effect struct {
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 
+	// More counts the files that a line names whose contents are not covered.
+	More int `json:"more,omitempty"`
+
 	// Line is a command line, Cwd its resolved directory.
 	Line       string        `json:"line,omitempty"`
 	Cwd        string        `json:"cwd,omitempty"`
@@ -82,6 +86,12 @@ type Effect struct {
 	Timeout    time.Duration `json:"timeout,omitempty"`
 	Background bool          `json:"background,omitempty"`
 }
+
+// KindContent is the kind of an effect that is none: what a file holds that the line of a command names.
+const KindContent = "content"
+
+// changes reports whether an effect is a change.
+func (e Effect) changes() bool { return e.Kind != "read" && e.Kind != KindContent }
 
 // FileDiff is what would become of one file.
 type FileDiff struct {
@@ -132,7 +142,7 @@ func (r Request) Path() string {
 		}
 	}
 	for _, e := range r.Effects {
-		if e.Line == "" && e.Kind != "read" {
+		if e.Line == "" && e.changes() {
 			return e.Path
 		}
 	}
@@ -181,7 +191,7 @@ func (r Request) Subject() string {
 	}
 	files := 0
 	for _, e := range r.Effects {
-		if e.Kind != "read" && e.Kind != "select" {
+		if e.changes() && e.Kind != "select" {
 			files++
 		}
 	}

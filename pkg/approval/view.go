@@ -66,18 +66,28 @@ func viewOf(r Request, b bounds) View {
 	if r.IntentID != "" {
 		v.row("intent", strings.TrimSpace(r.IntentID+" "+r.IntentName))
 	}
-	var reads, changes []string
+	var reads, changes, contents []string
+	uncovered := 0
 	for _, e := range r.Effects {
 		switch {
 		case e.Line != "":
 			v.row("command", e.Line)
 			v.row("directory", e.Cwd)
 			v.row("limits", limits(e))
+		case e.Kind == KindContent:
+			if e.Before != "" {
+				contents = append(contents, quoted(e.Path))
+			}
+			uncovered += e.More
 		case e.Kind == "read":
 			reads = append(reads, e.Path)
 		default:
 			changes = append(changes, effectText(e))
 		}
+	}
+	v.row("contents", contents...)
+	if uncovered > 0 {
+		v.row("not covered", fmt.Sprintf("the contents of %d more files that the line names: too many, too large, secret or not readable", uncovered))
 	}
 	v.row("changes", changes...)
 	if r.CommandLine() == "" {
@@ -98,7 +108,7 @@ func viewOf(r Request, b bounds) View {
 func lookAlikes(r Request) []string {
 	texts := append([]string{r.Name}, r.Paths...)
 	for _, e := range r.Effects {
-		if e.Line != "" || e.Kind != "read" {
+		if e.Line != "" || e.changes() {
 			texts = append(texts, e.Line, e.Path, e.To)
 		}
 	}
@@ -199,7 +209,12 @@ func why(r Request) []string {
 
 // answers: a person has to know exactly what a yes allows.
 func answers(r Request, b bounds) []AnswerView {
-	found := []AnswerView{{Once, "Approve once", "exactly this, one time, if nothing about it has changed by then"}}
+	once, whatever := "exactly this, one time, if nothing about it has changed by then", ", with any content"
+	if r.CommandLine() != "" {
+		once = "exactly this line, one time, if the files under contents hold by then what they hold now; other files that it uses, and what those run in turn, do not count"
+		whatever = ", whatever the files hold that it names"
+	}
+	found := []AnswerView{{Once, "Approve once", once}}
 	if !r.Once && r.IntentID != "" {
 		var covered []string
 		for _, g := range grantsOf(r, Answer{}) {
@@ -217,7 +232,7 @@ func answers(r Request, b bounds) []AnswerView {
 			covered = covered[:b.paths]
 		}
 		found = append(found, AnswerView{ForIntent, "Approve for this intent",
-			fmt.Sprintf("whatever %s stops as %s%s, with any content, until the intent ends", shown(r.IntentID, 80), shown(strings.Join(covered, ", "), 2*b.value), more)})
+			fmt.Sprintf("whatever %s stops as %s%s%s, until the intent ends", shown(r.IntentID, 80), shown(strings.Join(covered, ", "), 2*b.value), more, whatever)})
 	}
 	return append(found, AnswerView{Deny, "Deny", "nothing; your reason reaches the agent"})
 }

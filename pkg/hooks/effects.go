@@ -111,7 +111,21 @@ type CommandEffect struct {
 	Unjudged []string
 	// Reading is what both come from; nil where nothing read the line.
 	Reading *shell.Reading
+	// Contents looks at the files that the line names, once; nil where nobody
+	// does. An approval of the line is for these contents.
+	Contents func() Contents
 }
+
+// Contents are what stands at the paths of the workspace that a line names.
+type Contents struct {
+	Files []NamedFile
+	// More counts what was not looked at: too many, too large, secret or not
+	// readable.
+	More int
+}
+
+// NamedFile is a path with the hash of the file there, "" where there is none.
+type NamedFile struct{ Path, Hash string }
 
 // Program is one simple command of a line: the name without its directory, and
 // the arguments up to the first that is not literal.

@@ -118,6 +118,7 @@ type commandCall struct {
 	install *install.Install    // nil where no command of the line installs anything
 	denied  []denial
 	effect  *hooks.CommandEffect
+	known   bool // the contents of what the line names were looked at
 	result  command.Result
 	box     *confined
 	job     *command.Job // of a command in the background that runs
@@ -174,6 +175,9 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 		return nil, errors.Join(err, c.box.reach.Close(), dir.Close())
 	}
 	c.holdNames(watched)
+	if err := c.unchanged(); err != nil {
+		return nil, errors.Join(err, (&preparedCommand{c, dir, watched}).Discard())
+	}
 	return &preparedCommand{c, dir, watched}, nil
 }
 

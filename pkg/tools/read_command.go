@@ -24,6 +24,7 @@ func (c *commandCall) read() {
 	if c.cwd.Problem != nil {
 		return
 	}
+	c.covers()
 	for _, target := range reading.Writes {
 		c.targets = append(c.targets, c.redirected(target))
 	}

@@ -282,7 +282,9 @@ func (g *grammar) simple(depth int) string {
 // evaluated has bash evaluate a text once more, where that is possible.
 func (g *grammar) evaluated(depth int) string {
 	set := g.pick("x", "y") + "=" + g.pick("'a[$(p3)]'", "'-v a[$(p2)]'", "'($(p1))'", "-v", "-p", "-i", "-a", g.word(depth)) + "; "
-	word := func() string { return g.pick("$x", `"$x"`, "$y", `"$y"`, "'a[$(p0)]'", "a[x]", "x+1", "-v", "'($(p4))'", g.word(depth)) }
+	word := func() string {
+		return g.pick("$x", `"$x"`, "$y", `"$y"`, "'a[$(p0)]'", "a[x]", "x+1", "-v", "'($(p4))'", g.word(depth))
+	}
 	return set + set + g.pick("[ "+word()+" "+word()+" ]", "[ "+word()+" ]", "[[ "+word()+" -eq "+word()+" ]]", "[[ -v "+word()+" ]]", "printf "+word()+" "+word(), "wait "+word()+" "+word(), "wait -p "+word(),
 		"declare "+g.pick("", "-a ", "-A ", "-i ", "-x ", "-$x ")+"y="+word(), "local_() { local y="+word()+"; }; local_", "declare "+word(), "let "+word(), "RANDOM="+word(), "OPTIND="+word(), "set "+word()+" "+word(),
 		"y=("+word()+"); declare y="+word(), "read "+word()+" <<< p0", "exec {a[x]}>&1", ": ${a["+word()+"]}", "y="+word()+"; ((y))", "source "+g.pick("/dev/stdin", "<(echo p0)", "$x")+" <<< p1", "sed "+g.pick("e", "'1e p0'", "'s/x/p1/e'", "s/e/e/")+" <<< p2",

@@ -48,6 +48,7 @@ func (r *reader) inside(n syntax.Node, s scope) {
 		case *syntax.LetClause:
 			for _, x := range n.Exprs {
 				r.numbers.arithmetic(x, r)
+				r.let(x)
 			}
 		case *syntax.CStyleLoop:
 			r.numbers.arithmetic(n.Init, r)
@@ -57,6 +58,16 @@ func (r *reader) inside(n syntax.Node, s scope) {
 			r.numbers.binaryTest(n, r)
 		case *syntax.UnaryTest:
 			r.numbers.unaryTest(n, r)
+		}
+		return true
+	})
+}
+
+// let judges an expression of let: what the parser takes for its comparisons and bits are redirections and pipes to bash.
+func (r *reader) let(x syntax.ArithmExpr) {
+	syntax.Walk(x, func(n syntax.Node) bool {
+		if b, ok := n.(*syntax.BinaryArithm); ok && strings.ContainsAny(b.Op.String(), "<>&|") {
+			r.unjudged("let has %s without quotes, which is not read", b.Op)
 		}
 		return true
 	})

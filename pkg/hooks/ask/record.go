@@ -70,7 +70,7 @@ func pathsOf(r approval.Request) []string {
 		return paths
 	}
 	for _, e := range r.Effects {
-		if e.Kind == "read" || e.Kind == "command" || e.Kind == "select" {
+		if e.Kind == "read" || e.Kind == "command" || e.Kind == "select" || e.Kind == approval.KindContent {
 			continue
 		}
 		paths = append(paths, e.Path)

@@ -106,9 +106,26 @@ func effectsOf(effects hooks.Effects) []approval.Effect {
 		found = append(found, approval.Effect{
 			Kind: "command", Line: c.Line, Cwd: c.Cwd, Shell: c.Shell, Timeout: c.Timeout, Background: c.Background,
 		})
+		found = append(found, contentsOf(c)...)
 	}
 	if effects.Selects != "" {
 		found = append(found, approval.Effect{Kind: "select", Path: effects.Selects})
+	}
+	return found
+}
+
+// contentsOf are the files that a line names, with what they hold.
+func contentsOf(c *hooks.CommandEffect) []approval.Effect {
+	if c.Contents == nil {
+		return nil
+	}
+	contents := c.Contents()
+	var found []approval.Effect
+	for _, f := range contents.Files {
+		found = append(found, approval.Effect{Kind: approval.KindContent, Path: f.Path, Before: f.Hash})
+	}
+	if contents.More > 0 {
+		found = append(found, approval.Effect{Kind: approval.KindContent, More: contents.More})
 	}
 	return found
 }
