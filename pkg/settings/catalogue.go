@@ -111,7 +111,7 @@ func commandPolicyKeys() []key {
 			doc:   "What happens to a command that no rule names."},
 		{name: "commands.unjudged", choices: []Choice{Auto, Allow, Ask, Deny}, order: rising(Allow, Auto, Ask, Deny),
 			field: func(s *Settings) any { return &s.Commands.Unjudged },
-			doc:   "What happens to a command of which cannot be known what it runs or writes. auto allows it at an enforced sandbox level and asks otherwise."},
+			doc:   "What happens to a command of which cannot be known what it runs or writes. auto allows it at an enforced sandbox level where no rule asks or denies and commands.default is allow, and asks otherwise. allow runs it whatever the rules say."},
 		{name: "commands.allow", order: grants(), check: validCommandRules,
 			field:   func(s *Settings) any { return &s.Commands.Allow },
 			doc:     "Commands that pass, by program and first arguments. With match and not_match, lines that the rule must and must not match are checked when it is loaded.",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -254,7 +255,7 @@ func renderPatch(o *hooks.Outcome) (hooks.Result, error) {
 		fmt.Fprintf(&b, "[record: %s, %s]\n", o.RecordID, result.MutationClass)
 	}
 	for _, w := range result.Warnings {
-		b.WriteString("Note: " + w + "\n")
+		b.WriteString("Note: " + printable.Text(w) + "\n")
 	}
 	return encodeResult(strings.TrimRight(b.String(), "\n"), result)
 }

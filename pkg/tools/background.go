@@ -200,7 +200,7 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 	}
 	fmt.Fprintf(&b, "[sandbox: %s, record: %s]\n%s", result.Sandbox, o.RecordID, result.Output)
 	for _, w := range result.Warnings {
-		b.WriteString("\nNote: " + w)
+		note(&b, "Note: %s", w)
 	}
 	return encodeResult(b.String(), result)
 }

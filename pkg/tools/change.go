@@ -291,7 +291,7 @@ func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 		fmt.Fprintf(&b, "\n[record: %s, %s]", o.RecordID, w.MutationClass)
 	}
 	for _, warning := range w.Warnings {
-		b.WriteString("\nNote: " + warning)
+		note(&b, "Note: %s", warning)
 	}
 	if w.Diff != "" {
 		b.WriteString("\n\n" + w.Diff)

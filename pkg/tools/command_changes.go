@@ -241,10 +241,10 @@ func (a *account) tell(ctx context.Context, found *snapshot.Difference) {
 		a.Note(trace.DetailGaps, trace.Shown(gap.String()))
 	}
 	if len(found.Gaps) > 0 {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("Parts of the workspace could not be looked into, so changes there are not known (%s).", trace.Shown(found.Gaps[0].String())))
+		o.Warnings = append(o.Warnings, fmt.Sprintf("Parts of the workspace could not be looked into, so changes there are not known (%s).", inNote(trace.Shown(found.Gaps[0].String()))))
 	}
 	if none, is := a.Detail[trace.DetailNoImage].([]string); is {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("The content before the change is not kept of %d files (%s); undo cannot bring it back.", len(none), none[0]))
+		o.Warnings = append(o.Warnings, fmt.Sprintf("The content before the change is not kept of %d files (%s); undo cannot bring it back.", len(none), inNote(none[0])))
 	}
 	a.packages(ctx)
 	if len(a.Detail) > 0 {

@@ -58,8 +58,11 @@ func deniedSchema() schema {
 // listDenied shows them in the text of a result.
 func listDenied(b *strings.Builder, denied []denial) {
 	for _, d := range denied {
-		what := map[string]string{deniedWrite: "writing ", deniedRead: "reading ", deniedMove: "renaming or removing ", deniedConnect: "the network", deniedRights: "an act of root"}[d.Operation] + d.Path
-		fmt.Fprintf(b, "\n[the sandbox denied %s (%s): %s. %s]", strings.TrimSpace(what), d.Error, d.Reason, d.Next)
+		what := map[string]string{deniedWrite: "writing ", deniedRead: "reading ", deniedMove: "renaming or removing ", deniedConnect: "the network", deniedRights: "an act of root"}[d.Operation]
+		if d.Path != "" {
+			what += inNote(d.Path)
+		}
+		note(b, "[the sandbox denied %s (%s): %s. %s]", strings.TrimSpace(what), d.Error, d.Reason, d.Next)
 	}
 }
 

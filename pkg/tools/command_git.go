@@ -115,10 +115,10 @@ func gitChanges(o *hooks.Outcome) []trace.GitChange {
 func listGit(b *strings.Builder, changes []trace.GitChange) {
 	for i, c := range changes {
 		if i == inText {
-			fmt.Fprintf(b, "\n[git: and %d more]", len(changes)-inText)
+			note(b, "[git: and %d more]", len(changes)-inText)
 			return
 		}
-		fmt.Fprintf(b, "\n[git: %s: %s → %s]", c.Path, orNothing(c.Before), orNothing(c.After))
+		note(b, "[git: %s: %s → %s]", inNote(c.Path), orNothing(c.Before), orNothing(c.After))
 	}
 }
 

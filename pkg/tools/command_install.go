@@ -63,10 +63,10 @@ func (a *account) packages(ctx context.Context) {
 	counts, _ := a.Detail[trace.DetailPackages].(map[string]*trace.Packaged)
 	for _, place := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[place].ProgramConfig; n > 0 {
-			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("The packages in %s have %d files that make other programs run code where that directory is opened by itself (.vscode, .mcp.json and their like).", place, n))
+			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("The packages in %s have %d files that make other programs run code where that directory is opened by itself (.vscode, .mcp.json and their like).", inNote(place), n))
 		}
 		if a.wouldBeAdded(ctx, place) {
-			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("git does not ignore %s, so git add would take the packages: add the line %q to .gitignore.", place, path.Base(place)+"/"))
+			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("git does not ignore %s, so git add would take the packages: add the line %q to .gitignore.", inNote(place), path.Base(place)+"/"))
 		}
 	}
 }
@@ -87,7 +87,7 @@ func packagesOf(o *hooks.Outcome) map[string]*trace.Packaged {
 func listPackages(b *strings.Builder, counts map[string]*trace.Packaged) {
 	for _, place := range slices.Sorted(maps.Keys(counts)) {
 		n := counts[place]
-		fmt.Fprintf(b, "\n[packages in %s: %d files created, %d modified, %d deleted]", place, n.Created, n.Modified, n.Deleted)
+		note(b, "[packages in %s: %d files created, %d modified, %d deleted]", inNote(place), n.Created, n.Modified, n.Deleted)
 	}
 }
 

@@ -89,6 +89,6 @@ func (a *account) outside() {
 		a.Note(trace.DetailGaps, trace.Shown(dir)+": too much is in it to look at all of it")
 	}
 	if a.nothingHolds() {
-		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("Not all of %s, which the line names, was looked at: what the command changed there is not all known.", trace.Shown(short[0])))
+		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("Not all of %s, which the line names, was looked at: what the command changed there is not all known.", inNote(trace.Shown(short[0]))))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
@@ -48,10 +49,10 @@ const inText = 20
 func listChanges(b *strings.Builder, files []changedFile) {
 	for i, f := range files {
 		if i == inText {
-			fmt.Fprintf(b, "\n[changed: and %d more]", len(files)-inText)
+			note(b, "[changed: and %d more]", len(files)-inText)
 			return
 		}
-		fmt.Fprintf(b, "\n[%s: %s]", f.Operation, f.Path)
+		note(b, "[%s: %s]", f.Operation, inNote(f.Path))
 	}
 }
 
@@ -118,7 +119,7 @@ func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
 		}
 	}
 	first := o.Violations[0]
-	r := refusal.Newf(refusal.CommandOutOfScope, "The command ran and changed %d paths that it may not change, among them [%s]: %s.", len(o.Violations), first.Path, first.Reason).
+	r := refusal.Newf(refusal.CommandOutOfScope, "The command ran and changed %d paths that it may not change, among them [%s]: %s.", len(o.Violations), inNote(first.Path), printable.Text(first.Reason)).
 		With("violations", views).With("violations_total", len(o.Violations)).With("record_id", o.RecordID)
 	if call.Intent != nil {
 		r = r.With("intent_id", call.Intent.ID).With("owned_scope", call.Intent.OwnedScope)

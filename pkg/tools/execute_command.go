@@ -345,7 +345,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	listPackages(&b, result.Packages)
 	listDenied(&b, result.Denied)
 	for _, w := range result.Warnings {
-		b.WriteString("\nNote: " + w)
+		note(&b, "Note: %s", w)
 	}
 	if len(o.Violations) > 0 {
 		return c.outOfScope(o, result)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -109,7 +110,7 @@ func (d *Deps) renderProposal(p *proposal, o *hooks.Outcome) (hooks.Result, erro
 		text += fmt.Sprintf("\n[record: %s]", o.RecordID)
 	}
 	for _, w := range o.Warnings {
-		text += "\nNote: " + w
+		text += "\nNote: " + printable.Text(w)
 	}
 	return encodeResult(text, result)
 }

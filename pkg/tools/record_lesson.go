@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -234,7 +235,7 @@ func (c *lessonCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 		text = fmt.Sprintf("Nothing was written: %s has it already (%s).", r.File, c.known.Date)
 	}
 	for _, warning := range o.Warnings {
-		text += "\nNote: " + warning
+		text += "\nNote: " + printable.Text(warning)
 	}
 	return encodeResult(text, r)
 }

@@ -234,7 +234,7 @@ func (u *update) render(status intent.Status, o *hooks.Outcome) (hooks.Result, e
 		fmt.Fprintf(&b, "\n[record: %s]", o.RecordID)
 	}
 	for _, w := range o.Warnings {
-		b.WriteString("\nNote: " + w)
+		note(&b, "Note: %s", w)
 	}
 	return encodeResult(b.String(), result)
 }

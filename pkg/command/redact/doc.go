@@ -4,7 +4,8 @@
 // # Promise
 //
 // What [Rules] names is replaced by [Mark], whole, and nothing else is changed. A value that only names where a secret
-// is, such as $TOKEN or $(cat token), stays. Doing it again changes nothing more. The time is linear in the text.
+// is, such as $TOKEN or $(cat token), stays. Doing it again changes nothing more. A match costs at most a window
+// of the text, so a hostile text costs bounded time.
 //
 // # Non-promise
 //

@@ -44,13 +44,9 @@ type span struct{ from, to int }
 // find returns what is to be left out, by its beginning. Spans may overlap.
 func find(line string) []span {
 	var spans []span
-	for _, r := range compiled() {
-		for _, at := range r.pattern.FindAllStringSubmatchIndex(line, -1) {
-			from, to := at[2*r.value], at[2*r.value+1]
-			if from < 0 || from == to || harmless(line[from:to]) || r.name > 0 && !secretName(line[at[2*r.name]:at[2*r.name+1]], r.option) {
-				continue
-			}
-			spans = append(spans, span{from, to})
+	for _, v := range views(line) {
+		for _, r := range compiled() {
+			spans = append(spans, r.find(v)...)
 		}
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
@@ -98,6 +94,46 @@ var compiled = sync.OnceValue(func() []matcher {
 	}
 	return matchers
 })
+
+// maxInside bounds how often what was taken for a value is looked into: y=$(TOKEN=… make), --verbose --token ….
+const maxInside = 500
+
+// A pattern is tried on a window of the text at a time, as one that stays open to the end of a long text would be tried to
+// there for each match. A match that reaches the end of its window is tried again on a longer one.
+const window, overlap = 1 << 10, 256
+
+func (m matcher) find(v view) []span {
+	var spans []span
+	wide, inside := window, 0
+	for start := 0; start < len(v.text); {
+		end := min(len(v.text), start+wide)
+		at := m.pattern.FindStringSubmatchIndex(v.text[start:end])
+		switch {
+		case at != nil && start+at[1] == end && end < len(v.text):
+			wide *= 8
+			continue
+		case at == nil && end == len(v.text):
+			return spans
+		case at == nil:
+			start, wide = end-overlap, window
+			continue
+		}
+		wide = window
+		from, to := start+at[2*m.value], start+at[2*m.value+1]
+		next := start + max(at[1], 1)
+		switch {
+		case at[2*m.value] < 0 || from == to || harmless(v.text[from:to]):
+		case m.name > 0 && !secretName(v.text[start+at[2*m.name]:start+at[2*m.name+1]], m.option):
+			if inside++; inside < maxInside {
+				next = start + at[2*m.name+1]
+			}
+		default:
+			spans = append(spans, v.span(from, to))
+		}
+		start = next
+	}
+	return spans
+}
 
 type matcher struct {
 	pattern     *regexp.Regexp

@@ -85,3 +85,15 @@ func FuzzAgain(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkLine(b *testing.B) {
+	for b.Loop() {
+		redact.Line("go test ./... -run 'TestA|TestB' && git commit -m \"a message\" && curl -H \"Authorization: Bearer $TOKEN\" https://h/x")
+	}
+}
+
+func BenchmarkLongLine(b *testing.B) {
+	for b.Loop() {
+		redact.Line(strings.Repeat(`x=$(y --a "b \"c\"" `, 2000))
+	}
+}

@@ -20,6 +20,15 @@ type Rule struct {
 // word is a word of a shell line: quoted and bare pieces without a space between.
 const word = `(?:"(?:[^"\\]|\\.)*"|'[^']*'|(?:\$\([^)]*\)|[^\s;|&<>()'"\\` + "`" + `]|\\.|` + "`[^`]*`" + `)+)+`
 
+// rest are further words of a command, with what stands in their quotes.
+const rest = `(?:[^;|&\n"']|"(?:[^"\\]|\\.)*"|'[^']*')*?`
+
+// scheme is how an authorization begins.
+const scheme = `(?:(?i:bearer|basic|token|digest|apikey|negotiate|aws4-hmac-sha256)(?:\s|\\ )+)?`
+
+// login reads a secret from its standard input.
+const login = `(?:--password-stdin|--with-token|--token-stdin|--passphrase-fd(?:\s+|=)0|sudo\s+(?:-\w+\s+)*-\w*S|chpasswd|passwd\s+--stdin|pass:stdin|-pass(?:in)?\s+stdin)`
+
 // header names HTTP headers that hold secrets.
 const header = `(?i:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|api-key|apikey|x-auth-token|x-access-token|private-token|x-gitlab-token|x-vault-token|x-goog-api-key|x-amz-security-token|x-csrf-token)`
 
@@ -33,26 +42,40 @@ func Rules() []Rule {
 			`(?:^|[\s;|&(<?{,'"` + "`" + `])(?P<name>[A-Za-z_][A-Za-z0-9_]*)\+?=(?P<value>` + word + `)`,
 		}, false},
 		{"members of JSON: \"password\": \"…\"", []string{
-			`\\?"(?P<name>[A-Za-z_][A-Za-z0-9_-]*)\\?"\s*:\s*\\?"(?P<value>(?:[^"\\]|\\[^"])+)`,
+			`"(?P<name>[A-Za-z_][A-Za-z0-9_-]*)"\s*:\s*"(?P<value>(?:[^"\\]|\\.)+)`,
+			`\\"(?P<name>[A-Za-z_][A-Za-z0-9_-]*)\\"\s*:\s*\\"(?P<value>(?:[^"\\]|\\[^"])+)`,
+			`'+(?P<name>[A-Za-z_][A-Za-z0-9_-]*)'+\s*:\s*'+(?P<value>(?:[^'\\]|\\.)+)`,
 		}, true},
 		{"headers: Authorization: …, Cookie: …, X-Api-Key: …", []string{
-			`["']` + header + `\s*:\s*(?:(?i:bearer|basic|token|digest|apikey|negotiate)\s+)?(?P<value>[^"'\r\n]+)`,
-			`(?:^|[^"'\w-])` + header + `\s*:(?:\s|\\ )*(?:(?i:bearer|basic|token|digest|apikey|negotiate)(?:\s|\\ )+)?(?P<value>(?:[^\s"'\\]|\\.)+)`,
+			`"` + header + `\s*:\s*` + scheme + `(?P<value>(?:[^"\\]|\\.)+)`,
+			`'` + header + `\s*:\s*` + scheme + `(?P<value>[^']+)`,
+			`(?:^|[^"'\w-])` + header + `\s*:(?:\s|\\ )*` + scheme + `(?P<value>(?:[^\s"'\\]|\\.)+)`,
+			`(?i:(?:proxy-)?authorization)\s*:\s*(?i:digest|aws4-hmac-sha256)\s+(?P<value>[^\r\n]+)`,
 			`(?i:\bbearer)\s+(?P<value>[A-Za-z0-9._~+/=-]{8,})`,
 		}, false},
 		{"passwords and tokens in URLs: https://user:…@host, https://…@host", []string{
-			`(?i:[a-z][a-z0-9+.-]*)://[^/\s:@'"]*:(?P<value>[^/\s@'"]+)@`,
+			`(?i:[a-z][a-z0-9+.-]*)://[^/\s:@'"]*:(?P<value>(?:[^/\s'"\\]|\\.)+)@`,
 			`(?i:[a-z][a-z0-9+.-]*)://(?P<value>[^/\s:@'"]{20,})@`,
 		}, false},
 		{"user:password of -u and --user", []string{
-			`(?:^|\s)(?:-u|-U|--user|--proxy-user)(?:\s+|=)?["']?[^\s:'"=]+:(?P<value>[^\s'"]+)`,
+			`(?:^|[\s'"])(?:-[A-Za-z]*[uU]|--user|--proxy-user)(?:\s+|=)?["']?[^\s:'"=]+:(?P<value>[^\s'"]+)`,
+			`(?:^|[\s'"])(?:-[A-Za-z]*[uU]|--user|--proxy-user)(?:\s+|=)?"[^\s:'"=]+:(?P<value>(?:[^"\\]|\\.)+)`,
+			`(?:^|[\s'"])(?:-[A-Za-z]*[uU]|--user|--proxy-user)(?:\s+|=)?'+[^\s:'"=]+:(?P<value>[^']+)`,
 		}, false},
 		{"passwords of sshpass, mysql, redis-cli, openssl and of logins", []string{
-			`\bsshpass\s+-p\s*(?P<value>` + word + `)`,
-			`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^;|&\n]*?\s-p(?P<value>` + word + `)`,
-			`\bredis-cli\b[^;|&\n]*?\s-a\s+(?P<value>` + word + `)`,
-			`\b(?:docker|podman|buildah|skopeo|oras|registry|az)\s+login\b[^;|&\n]*?\s-p(?:\s+|=)?(?P<value>` + word + `)`,
-			`\bpass:(?P<value>[^\s'"]+)`,
+			`\bsshpass\b` + rest + `\s["']?-[A-Za-z]*p["']?\s*(?P<value>` + word + `)`,
+			`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b` + rest + `\s-p(?P<value>` + word + `)`,
+			`\bredis-cli\b` + rest + `\s["']?-a["']?\s+(?P<value>` + word + `)`,
+			`\b(?:docker|podman|buildah|skopeo|oras|registry|az)\s+login\b` + rest + `\s-p(?:\s+|=)?(?P<value>` + word + `)`,
+			`\bopenssl\b` + rest + `\s["']?-[kK]["']?\s+(?P<value>` + word + `)`,
+			`\bopenssl\b` + rest + `\b(?:hexkey|hexpass|key):(?P<value>[^\s'"]+)`,
+			`\bpass:(?P<value>[^\s'"]+)`, `["']pass:(?P<value>[^'"]+)`, `\bpass:(?P<value>` + word + `)`,
+			`\b(?:zip|7z|7za|unzip|gpg|gpg2)\b` + rest + `\s-[pP](?P<value>` + word + `)`, `\b(?:zip|unzip)\b` + rest + `\s-P\s+(?P<value>` + word + `)`,
+		}, false},
+		{"what is piped or given to a login: --password-stdin, --with-token, sudo -S, chpasswd", []string{
+			`\b(?:echo|printf)\s+(?:-[neE]+\s+)*(?:['"\\]*%s(?:\\+n)?['"\\]*\s+)?(?P<value>` + word + `)\s*\|[^\n;]*` + login,
+			login + `\b[^\n;|&<]*<<<\s*(?P<value>` + word + `)`,
+			login + `\b[^\n;|&<]*<<-?\s*['"\\]?\w+['"]?[^\n]*\n(?P<value>[^\n]+)`,
 		}, false},
 		{"private keys in PEM", []string{
 			`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?P<value>.*?)(?:-----END|\z)`,
@@ -87,7 +110,7 @@ func shapes() []string {
 
 // secretOption finds options that take a secret; notSecret those of them that only say where it is, or how long.
 var (
-	secretOption = regexp.MustCompile(`(?i)pass(?:word|wd|phrase|code)|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key|auth[-_.]?key|account[-_.]?key|credential|^-*auth$`)
+	secretOption = regexp.MustCompile(`(?i)pass(?:word|wd|phrase|code)|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key|auth[-_.]?key|account[-_.]?key|credential|^-*(?:auth|pass)$`)
 	notSecret    = regexp.MustCompile(`(?i)^--?no-|[-_.](?:stdin|file|path|dir|name|id|arn|type|env|url|uri|format|length|limit|count|size|ttl|policy|field|header|regex)$|tokens$|tokeni[sz]e`)
 )
 

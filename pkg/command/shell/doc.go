@@ -13,7 +13,10 @@
 //
 // It promises nothing about what a program does: a script that is named, a
 // Makefile, git's own configuration, python -c, the file that source reads, or
-// the files that tee and cp write. Variables are not followed: a program whose
-// name comes from one is unjudged. So the reading says what to ask about; it
-// is not a boundary.
+// the files that tee and cp write; nor about programs that are not known to
+// run others, and options that are not literal. Variables are not followed: a
+// program whose name comes from one is unjudged. Of variables that bash
+// evaluates it is followed whether the line gives them text that can hold
+// code; what the environment holds is taken for harmless. So the reading says
+// what to ask about; it is not a boundary.
 package shell

@@ -1,0 +1,24 @@
+package tools
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/printable"
+)
+
+// note adds a line of ours to the text of a result. Whatever stands in it, it is
+// one line: a file's name can have line ends, and must not pass for a note.
+func note(b *strings.Builder, format string, args ...any) {
+	b.WriteString("\n" + printable.Text(fmt.Sprintf(format, args...)))
+}
+
+// inNote is a name as notes have it: as it is where nothing in it can be taken
+// for a part of the note, else quoted.
+func inNote(name string) string {
+	if name == "" || strings.ContainsAny(name, "[]\"\\") || strings.TrimSpace(name) != name || printable.Text(name) != name {
+		return printable.Text(strconv.Quote(name))
+	}
+	return name
+}
