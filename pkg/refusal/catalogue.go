@@ -30,7 +30,7 @@ const (
 
 	// IntentignorePathBlocked: a path rule of .intentignore covers the path.
 	IntentignorePathBlocked Code = "INTENTIGNORE_PATH_BLOCKED"
-	// ProtectedPath: the path belongs to the governance files or to git.
+	// ProtectedPath: the path belongs to the governance files, to git, or to what this program keeps of the user.
 	ProtectedPath Code = "PROTECTED_PATH"
 	// PathOutsideWorkspace: the path, after symlinks are resolved, leaves the
 	// workspace, or cannot name a file at all.
@@ -135,7 +135,7 @@ func Catalogue() []Entry {
 		{ScopeViolation, HintExpandScope, true, "a path is outside the intent's owned_scope", "Call request_scope_expansion with the path and the reason, or select an intent that owns it."},
 		{CommandOutOfScope, HintExpandScope, true, "a command ran and changed paths outside the scope", "Look at the listed files; call request_scope_expansion if they belong to this work."},
 		{IntentignorePathBlocked, HintChooseFile, true, "a path rule of .intentignore covers the path", "Choose a different file; the operator keeps this one out of reach."},
-		{ProtectedPath, HintChooseFile, true, "the path belongs to the governance files or to git", "Choose a different file; this one is changed only by its own tools or by the operator."},
+		{ProtectedPath, HintChooseFile, true, "the path belongs to the governance files, to git, or to what this program keeps of the user", "Choose a different file; this one is changed only by its own tools or by the operator."},
 		{PathOutsideWorkspace, HintChooseFile, true, "the path leaves the workspace or cannot name a file", "Use a path inside the workspace, relative to its root."},
 		{NotARegularFile, HintChooseFile, true, "the path is a directory, device, socket or FIFO", "Name a regular file."},
 		{StaleFile, HintReadFile, true, "the file is not what the agent last saw", "Look at the present content, then make the change again on top of it."},

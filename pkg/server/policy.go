@@ -18,6 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // policyOf is what the settings say to the gate.
@@ -109,11 +110,30 @@ func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifac
 	}
 }
 
+// keptPlaces are those that keep their protection where the workspace is a home
+// directory, or has one in it.
+func keptPlaces(userDir string) []workspace.Place {
+	places := []workspace.Place{
+		{Path: userDir, Protection: workspace.ProtectOwn},
+		{Path: settings.SystemDir, Protection: workspace.ProtectOwn},
+		{Path: reach.CacheDir(os.Environ()), Protection: workspace.ProtectOwn, Commands: true},
+	}
+	for _, p := range outside.Known(os.Environ(), userName(), "") {
+		if p.Path() != userDir && p.Path() != settings.SystemDir {
+			places = append(places, workspace.Place{Path: p.Path(), Protection: workspace.ProtectProgramConfig})
+		}
+	}
+	return places
+}
+
 // watchedPlaces are those outside of the workspace that commands could reach.
 func (s *Server) watchedPlaces() []outside.Place {
-	name := ""
+	return outside.Places(os.Environ(), userName(), s.options.UserDir, s.workspace.Dir())
+}
+
+func userName() string {
 	if me, err := user.Current(); err == nil {
-		name = me.Username
+		return me.Username
 	}
-	return outside.Places(os.Environ(), name, s.options.UserDir, s.workspace.Dir())
+	return ""
 }

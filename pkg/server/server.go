@@ -132,7 +132,8 @@ func (s *Server) open() error {
 		durability, ledgerDurability = workspace.OS, ledger.DurabilityOS
 	}
 	var err error
-	s.workspace, err = workspace.Open(o.Dir, workspace.WithLogger(s.log), workspace.WithDurability(durability))
+	s.workspace, err = workspace.Open(o.Dir, workspace.WithLogger(s.log), workspace.WithDurability(durability),
+		workspace.WithPlaces(keptPlaces(o.UserDir)))
 	if err != nil {
 		return err
 	}

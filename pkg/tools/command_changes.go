@@ -56,7 +56,7 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 
 // law is what the command may change.
 func (c *commandCall) law() *trace.Law {
-	l := &trace.Law{Ignore: c.call.Ignore, Build: c.box.reach.InPlace, Packages: c.box.reach.Packages, Git: c.writesGit()}
+	l := &trace.Law{Ignore: c.call.Ignore, Build: c.box.reach.InPlace, Places: c.tool.deps.Workspace.Inside(), Packages: c.box.reach.Packages, Git: c.writesGit()}
 	if c.call.Intent != nil {
 		l.Intent, l.Scope = c.call.Intent.ID, c.call.Intent.Scope()
 	}

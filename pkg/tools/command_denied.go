@@ -237,14 +237,15 @@ func (l *denials) write(d denial, at string) denial {
 	inPackages := slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool { return name == "node_modules" || name == ".venv" || name == "venv" })
 	_, blocked := l.law.Ignore.PathBlocked(rel)
 	_, secret := l.law.Ignore.Secret(rel)
+	protection := workspace.ProtectIn(l.law.Places, rel)
 	switch {
 	case reason == "":
 		d.says(refusal.HintAskUser, "the intent owns it, and the sandbox could not open it to a command (the notes say why, where there are any)", "Write it with a file tool (write_to_file, apply_diff).")
 	case strings.Contains("/"+rel+"/", "/.git/"):
 		d.says(refusal.HintAskUser, reason, "Of .git a line with a git command in it can write all but hooks and configuration, if commands.git allows it; ask the user for anything else.")
-	case workspace.Protect(rel) == workspace.ProtectNever, blocked, secret:
+	case protection >= workspace.ProtectNever, blocked, secret:
 		d.says(refusal.HintAskUser, reason, "Leave it as it is, or ask the user.")
-	case workspace.Protect(rel) == workspace.ProtectProgramConfig:
+	case protection == workspace.ProtectProgramConfig:
 		d.says(refusal.HintAskUser, reason, "Change it with write_to_file, which asks the operator.")
 	case inPackages:
 		d.says(refusal.HintFollowConstraints, reason, "Package directories are open to commands that install dependencies (npm install, pip install, …): run that command itself in the line, not from a script.")

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // Confine is what holds commands.
@@ -86,13 +88,18 @@ func (c *commandCall) level() sandbox.Level {
 	return level
 }
 
-// rules are those of .intentignore, as far as there are any: each costs a look
-// at the whole workspace.
+// rules are those of .intentignore and of the places that are protected, as far
+// as there are any: each costs a look at the whole workspace.
 func (c *commandCall) rules() reach.Rules {
 	ignore := c.call.Ignore
 	var rules reach.Rules
 	kinds := ignore.Kinds()
-	if kinds.Paths {
+	if places := c.tool.deps.Workspace.Inside(); len(places) > 0 {
+		rules.Ignored = func(path string) bool {
+			_, is := ignore.PathBlocked(path)
+			return is || workspace.ProtectIn(places, strings.TrimSuffix(path, "/")) != workspace.ProtectNone
+		}
+	} else if kinds.Paths {
 		rules.Ignored = func(path string) bool { _, is := ignore.PathBlocked(path); return is }
 	}
 	if kinds.Secrets {

@@ -150,7 +150,7 @@ func (t *tree) load(f *file, path string) error {
 	switch {
 	case target.Path() != path:
 		return fmt.Errorf("the path leads to %s now", target.Path())
-	case target.Protection() == workspace.ProtectNever:
+	case target.Protection() >= workspace.ProtectNever:
 		return errors.New("the path belongs to the governance files or to git")
 	case target.Kind() == workspace.Missing:
 		return nil

@@ -20,6 +20,9 @@ const (
 	ProtectProgramConfig
 	// ProtectNever: governance files and git's own; no file tool may change them.
 	ProtectNever
+	// ProtectOwn: what this program keeps of the user outside of workspaces, its settings and keys; no tool may change it,
+	// and none may read it.
+	ProtectOwn
 )
 
 func (p Protection) String() string {
@@ -28,6 +31,8 @@ func (p Protection) String() string {
 		return "program configuration"
 	case ProtectNever:
 		return "protected"
+	case ProtectOwn:
+		return "this program's own"
 	}
 	return "none"
 }

@@ -192,7 +192,7 @@ func (w *Workspace) recorded(path string) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.path != path || t.protection == ProtectNever {
+	if t.path != path || t.protection >= ProtectNever {
 		t.Close()
 		return nil, pathError("recover", path, ErrChangedDir)
 	}

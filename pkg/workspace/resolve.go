@@ -193,12 +193,12 @@ func (r *resolver) target() (*Target, error) {
 	names = append(names, r.missing...)
 	resolved := path.Join(names...)
 	if resolved == "" {
-		return &Target{w: r.w, path: ".", kind: Directory, parent: r.w.top}, nil
+		return &Target{w: r.w, path: ".", kind: Directory, parent: r.w.top, protection: r.protection(nil)}, nil
 	}
 	if err := validText(resolved); err != nil {
 		return nil, err
 	}
-	t := &Target{w: r.w, path: resolved, protection: max(r.protect.strictest, Protect(resolved)), name: names[len(names)-1]}
+	t := &Target{w: r.w, path: resolved, protection: max(r.protect.strictest, Protect(resolved), r.protection(names)), name: names[len(names)-1]}
 	switch {
 	case len(r.missing) == 0:
 		t.kind = Directory

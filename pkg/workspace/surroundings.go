@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
@@ -20,6 +21,10 @@ type surroundings struct {
 // What secret names is not read, and counts as a file that could have any name;
 // nil for none.
 func (w *Workspace) Surroundings(secret func(path string) bool) mutation.Surroundings {
+	if own := slices.DeleteFunc(w.Inside(), func(p Place) bool { return p.Protection != ProtectOwn }); len(own) > 0 {
+		ruled := secret
+		secret = func(path string) bool { return ProtectIn(own, path) == ProtectOwn || ruled != nil && ruled(path) }
+	}
 	return surroundings{w, secret}
 }
 

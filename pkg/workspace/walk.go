@@ -35,13 +35,13 @@ func (e Entry) Read(limit int64) (*Content, error) {
 	return c, pathError("read", e.Path, err)
 }
 
-// ReadDir lists a directory, sorted by name, without this package's temporary files.
+// ReadDir lists a directory, sorted by name, without this package's temporary files and what is ProtectOwn.
 func (t *Target) ReadDir() ([]Entry, error) {
 	dir, err := t.openSelf()
 	if err != nil {
 		return nil, pathError("list", t.path, err)
 	}
-	entries, err := list(dir, t.path)
+	entries, err := list(dir, t.path, t.w.concealed())
 	for i := range entries {
 		entries[i].dir = nil
 	}
@@ -49,14 +49,14 @@ func (t *Target) ReadDir() ([]Entry, error) {
 }
 
 // Walk visits everything below a directory, each directory before its content, sorted by name within it. Links
-// are visited and not followed; temporary files are left out. visit can return fs.SkipDir or fs.SkipAll. A
+// are visited and not followed; temporary files, and what is ProtectOwn, are left out. visit can return fs.SkipDir or fs.SkipAll. A
 // directory that cannot be opened is visited and not entered.
 func (t *Target) Walk(ctx context.Context, visit func(Entry) error) error {
 	dir, err := t.openSelf()
 	if err != nil {
 		return pathError("list", t.path, err)
 	}
-	err = walk(ctx, dir, t.path, maxWalkDepth, visit)
+	err = walk(ctx, dir, t.path, maxWalkDepth, t.w.concealed(), visit)
 	if err == fs.SkipAll {
 		return nil
 	}
@@ -66,11 +66,11 @@ func (t *Target) Walk(ctx context.Context, visit func(Entry) error) error {
 // maxWalkDepth bounds the descriptors that one walk holds.
 const maxWalkDepth = 256
 
-func walk(ctx context.Context, dir *durable.Dir, at string, depth int, visit func(Entry) error) error {
+func walk(ctx context.Context, dir *durable.Dir, at string, depth int, hidden func(durable.Stat) bool, visit func(Entry) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries, err := list(dir, at)
+	entries, err := list(dir, at, hidden)
 	if err != nil {
 		return pathError("list", at, err)
 	}
@@ -88,20 +88,20 @@ func walk(ctx context.Context, dir *durable.Dir, at string, depth int, visit fun
 		if e.Kind != Directory || depth == 0 {
 			continue
 		}
-		if err := walkChild(ctx, dir, e, depth-1, visit); err != nil {
+		if err := walkChild(ctx, dir, e, depth-1, hidden, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func walkChild(ctx context.Context, dir *durable.Dir, e Entry, depth int, visit func(Entry) error) error {
+func walkChild(ctx context.Context, dir *durable.Dir, e Entry, depth int, hidden func(durable.Stat) bool, visit func(Entry) error) error {
 	child, err := dir.OpenDir(e.name)
 	if err != nil {
 		return nil // removed meanwhile, or closed to us
 	}
 	defer child.Close()
-	return walk(ctx, child, e.Path, depth, visit)
+	return walk(ctx, child, e.Path, depth, hidden, visit)
 }
 
 func (t *Target) openSelf() (*durable.Dir, error) {
@@ -116,7 +116,7 @@ func (t *Target) openSelf() (*durable.Dir, error) {
 	return t.parent, nil // the workspace
 }
 
-func list(dir *durable.Dir, at string) ([]Entry, error) {
+func list(dir *durable.Dir, at string, hidden func(durable.Stat) bool) ([]Entry, error) {
 	found, err := dir.ReadDir()
 	if err != nil {
 		return nil, err
@@ -129,6 +129,9 @@ func list(dir *durable.Dir, at string) ([]Entry, error) {
 		st, err := dir.Lstat(f.Name())
 		if err != nil {
 			continue // removed meanwhile
+		}
+		if hidden(st) {
+			continue
 		}
 		entries = append(entries, Entry{
 			Path: path.Join(at, f.Name()), Kind: kindOf(st.Mode), Size: st.Size, Mode: st.Mode, dir: dir, name: f.Name(),

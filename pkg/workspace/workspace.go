@@ -29,6 +29,7 @@ type Workspace struct {
 	owner      owner
 	beside     atomic.Bool // temporary files cannot be moved from the shared directory after all
 	beforeSwap func()      // for tests: the moment before two names are exchanged
+	places     []Place     // those that matter here
 }
 
 // Durability says what a Commit waits for.
@@ -92,6 +93,7 @@ func Open(dir string, opts ...Option) (*Workspace, error) {
 	for _, opt := range opts {
 		opt(w)
 	}
+	w.settlePlaces()
 	return w, nil
 }
 

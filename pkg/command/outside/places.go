@@ -18,6 +18,9 @@ type Place struct {
 	quiet []string
 }
 
+// Path is where it is, absolute.
+func (p Place) Path() string { return p.path }
+
 // inHome are the places below the home directory: what a shell, a session or git
 // runs or obeys, who may log in, and what clients of this server start.
 func inHome() []string {
@@ -52,14 +55,14 @@ func ofTheSystem() []string {
 // those of the system only where this process is root's. own is the directory of the server's own configuration. What lies in
 // the workspace is left out: that is looked at as a whole.
 func Places(environ []string, user, own, workspace string) []Place {
-	places := all(environ, user, own)
-	return slices.DeleteFunc(places, func(p Place) bool {
+	return slices.DeleteFunc(Known(environ, user, own), func(p Place) bool {
 		way, err := filepath.Rel(workspace, p.path)
 		return err == nil && filepath.IsLocal(way)
 	})
 }
 
-func all(environ []string, user, own string) []Place {
+// Known are all of them, wherever the workspace is.
+func Known(environ []string, user, own string) []Place {
 	var places []Place
 	add := func(name, path string) { places = append(places, Place{Name: name, path: path}) }
 	home := lookup(environ, "HOME")

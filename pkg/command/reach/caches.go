@@ -28,18 +28,26 @@ func cacheVariables() [][2]string {
 // caches are the private caches of one workspace.
 type caches struct{ dir string }
 
+// CacheDir is this program's directory for what can be made again, "" where the
+// environment names none.
+func CacheDir(environ []string) string {
+	if base := lookup(environ, "XDG_CACHE_HOME"); filepath.IsAbs(base) {
+		return filepath.Join(base, "orchestra-mcp")
+	}
+	if home := lookup(environ, "HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".cache", "orchestra-mcp")
+	}
+	return ""
+}
+
 // openCaches makes the directory, below the user's cache directory.
 func openCaches(root string, environ []string) (caches, error) {
-	base := lookup(environ, "XDG_CACHE_HOME")
-	if !filepath.IsAbs(base) {
-		home := lookup(environ, "HOME")
-		if !filepath.IsAbs(home) {
-			return caches{}, fmt.Errorf("neither XDG_CACHE_HOME nor HOME names a directory")
-		}
-		base = filepath.Join(home, ".cache")
+	base := CacheDir(environ)
+	if base == "" {
+		return caches{}, fmt.Errorf("neither XDG_CACHE_HOME nor HOME names a directory")
 	}
 	sum := sha256.Sum256([]byte(root))
-	dir := filepath.Join(base, "orchestra-mcp", "build", hex.EncodeToString(sum[:8]))
+	dir := filepath.Join(base, "build", hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return caches{}, err
 	}

@@ -25,8 +25,14 @@ func path(c *hooks.Call) hooks.Decision {
 	return hooks.Allow()
 }
 
-// protected: governance files and git are nobody's to write.
+// protected: what this program keeps of the user is out of reach for every
+// tool; governance files and git are nobody's to write.
 func protected(c *hooks.Call) hooks.Decision {
+	for _, f := range c.Effects.Files {
+		if f.Protection == workspace.ProtectOwn {
+			return hooks.Refuse(ownPath(f))
+		}
+	}
 	if skips(c) {
 		return hooks.Allow()
 	}
@@ -45,6 +51,11 @@ func strictest(f *hooks.FileEffect) string {
 		return f.To
 	}
 	return f.Path
+}
+
+func ownPath(f *hooks.FileEffect) *refusal.Refusal {
+	return refusal.Newf(refusal.ProtectedPath, "%s belongs to what orchestra-mcp keeps of the user (settings, keys, caches), which no tool reads or changes.", f.Path).
+		With("path", f.Path).Suggest("Leave it as it is. The user's settings are the user's to change, in a terminal.")
 }
 
 func protectedPath(f *hooks.FileEffect) *refusal.Refusal {

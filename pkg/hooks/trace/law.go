@@ -25,6 +25,8 @@ type Law struct {
 	// Packages are places that a package manager fills in this command; Build
 	// says so of them too. What changes there is counted, not listed.
 	Packages []string
+	// Places are protected for what they are, as workspace.Inside gives them.
+	Places []workspace.Place
 	// Git: a git command stands in the line and may write .git, so what its
 	// history is may change.
 	Git bool
@@ -62,7 +64,12 @@ func (l *Law) beyondScope(path string) string {
 			return ""
 		}
 		return "it is part of git's history, which only a git command in the line may change"
-	case workspace.Protect(path) == workspace.ProtectNever:
+	}
+	protection := workspace.ProtectIn(l.Places, path)
+	switch protection {
+	case workspace.ProtectOwn:
+		return "it belongs to what orchestra-mcp keeps of the user"
+	case workspace.ProtectNever:
 		return "it belongs to the governance files or to git"
 	}
 	switch {
@@ -79,7 +86,7 @@ func (l *Law) beyondScope(path string) string {
 			return fmt.Sprintf("it is closed to changes (%s:%d)", rule.File, rule.Line)
 		}
 	}
-	if workspace.Protect(path) == workspace.ProtectProgramConfig && !l.builds(path) {
+	if protection == workspace.ProtectProgramConfig && !l.builds(path) {
 		return "it can make other programs run code or grant rights, which needs the operator's approval"
 	}
 	return ""

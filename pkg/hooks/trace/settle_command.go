@@ -51,6 +51,9 @@ func ended(e ledger.Entry) time.Time {
 func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft) (*ledger.Draft, error) {
 	rec, _ := recovered(draft.Record(), &workspace.Recovery{}, o.Began)
 	law, full := judged(rec.IntentID, rec.Detail, r.rules())
+	if law != nil && r.files != nil {
+		law.Places = r.files.Inside()
+	}
 	found, err := r.changedSince(ctx, o, draft.ID(), law)
 	if err != nil {
 		rec.Detail[DetailUnseen] = err.Error()
