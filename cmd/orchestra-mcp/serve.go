@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -73,6 +74,11 @@ func (a *app) serve(cmd *cobra.Command) error {
 	}
 	log := a.logger(loaded.Settings.Log.Level)
 	a.reportSettings(log, loaded)
+	if home, err := a.home(); err == nil {
+		if err := scaffold.CheckPlace(dir, home); err != nil {
+			log.Warn().Msg(err.Error() + "; use a project's own directory as the workspace")
+		}
+	}
 	options := server.Options{
 		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: log, AdoptOrphans: true,
 		Trusted: a.trusts(dir), Withheld: loaded.Waiting(),

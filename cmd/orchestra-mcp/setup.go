@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -88,6 +89,9 @@ func (a *app) setup(client string, flags setupFlags) error {
 	}
 	if !flags.remove {
 		a.warnIfNotInitialized()
+		if err := scaffold.CheckPlace(opts.Workspace, opts.Home); err != nil {
+			fmt.Fprintf(a.err, "warning: %s; use a project's own directory as the workspace\n", printable(err.Error()))
+		}
 	}
 	if plan.Weakened() || flags.remove && !plan.Changes() {
 		return foundSomething()

@@ -106,7 +106,7 @@ func (m *merger) loadFiles(o LoadOptions) error {
 		return nil
 	}
 	if o.UserDir != "" && within(o.UserDir, o.WorkspaceDir) {
-		m.warn("Your own settings (%s) are inside the workspace, where commands can change them; use a smaller workspace.", o.UserDir)
+		m.warn("Your own settings (%s) are inside the workspace: no tool reads or changes them, but a command below the sandbox level full can read them, and at the level none change them; use a smaller workspace.", o.UserDir)
 	}
 	return m.loadWorkspaceFile(o)
 }
