@@ -71,6 +71,10 @@ type FileEffect struct {
 	// the destination of a Move included.
 	Protection workspace.Protection
 
+	// GitParts are directories that are repositories of git's, or become one with
+	// this and other effects of the call; of a Move at both ends.
+	GitParts []workspace.GitPart
+
 	// ExpectedHash is the agent's expected_content_hash, "" if none was given.
 	ExpectedHash string
 	Knowledge    Knowledge

@@ -117,6 +117,7 @@ func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
 	f.to = to
 	f.effect.To = effect.Path
 	f.effect.Protection = max(f.effect.Protection, effect.Protection)
+	f.effect.GitParts = append(f.effect.GitParts, effect.GitParts...)
 	f.effect.Kind = hooks.Move
 	if effect.Problem != nil && f.effect.Problem == nil {
 		f.effect.Problem = effect.Problem

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -22,7 +23,7 @@ func (d *Deps) target(requested string) (*workspace.Target, *hooks.FileEffect) {
 		effect.Problem = pathProblem(requested, err)
 		return nil, effect
 	}
-	effect.Path, effect.Protection = t.Path(), t.Protection()
+	effect.Path, effect.Protection, effect.GitParts = t.Path(), t.Protection(), t.GitParts()
 	switch t.Kind() {
 	case workspace.Missing:
 	case workspace.Regular:
@@ -175,8 +176,37 @@ func (p *preparedChanges) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	for _, f := range settlement.Files() {
 		p.outcome.Warnings = append(p.outcome.Warnings, f.Warnings...)
 	}
+	if problem := p.changes.becameRepository(); problem != nil {
+		return nil, errors.Join(problem, settlement.Rollback(context.WithoutCancel(ctx)), settlement.Close())
+	}
 	p.outcome.Settlement = settlement
 	return p.outcome, nil
+}
+
+// becameRepository refuses what, with changes of other calls of this moment, has
+// made a directory one that git takes for a repository: each call alone was
+// judged before the others took effect.
+func (c *changes) becameRepository() error {
+	var planned, now []workspace.GitPart
+	for _, effect := range c.effects {
+		planned = append(planned, effect.GitParts...)
+		for _, path := range effect.Paths() {
+			if len(effect.GitParts) == 0 {
+				continue
+			}
+			if t, err := c.deps.Workspace.Resolve(path); err == nil {
+				now = append(now, t.GitParts()...)
+				t.Close()
+			}
+		}
+	}
+	judged := workspace.Repositories(planned)
+	for _, dir := range workspace.Repositories(now) {
+		if !slices.Contains(judged, dir) {
+			return refusal.Newf(refusal.Busy, "With what another call wrote at the same moment, git would take %q for a repository, whose configuration it obeys. Nothing was changed.", dir)
+		}
+	}
+	return nil
 }
 
 func (p *preparedChanges) Discard() error { return p.files.Discard() }

@@ -210,7 +210,7 @@ func aliasedIn(dir string) []durable.Stat {
 }
 
 func someOf(dir string) []fs.DirEntry {
-	f, err := os.Open(dir)
+	f, err := durable.OpenDirectory(dir)
 	if err != nil {
 		return nil
 	}

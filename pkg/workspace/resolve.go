@@ -198,7 +198,7 @@ func (r *resolver) target() (*Target, error) {
 	if err := validText(resolved); err != nil {
 		return nil, err
 	}
-	t := &Target{w: r.w, path: resolved, protection: max(r.protect.strictest, Protect(resolved), r.protection(names)), name: names[len(names)-1]}
+	t := &Target{w: r.w, path: resolved, protection: max(r.protect.strictest, Protect(resolved), r.protection(names)), gitParts: r.gitParts(names), name: names[len(names)-1]}
 	switch {
 	case len(r.missing) == 0:
 		t.kind = Directory

@@ -47,6 +47,7 @@ type Target struct {
 	path       string
 	kind       Kind
 	protection Protection
+	gitParts   []GitPart
 
 	parent *durable.Dir // nearest existing directory above; the workspace's own is shared
 	rest   []string     // directories missing between parent and name

@@ -186,22 +186,50 @@ func purposeOf(c *hooks.Call, paths []string) string {
 	return purpose
 }
 
-// programConfig: files that make other programs run code need an approval.
+// programConfig: files that make other programs run code need an approval, and
+// so do those of a directory that git would take for a repository.
 func programConfig(c *hooks.Call, p Policy) hooks.Decision {
 	if skips(c) {
 		return hooks.Allow()
 	}
+	repositories := repositoriesOf(c)
 	var paths []string
+	why := "can make other programs run code or grant rights"
 	for _, f := range c.Effects.Files {
-		if f.Mutates() && f.Protection == workspace.ProtectProgramConfig {
+		switch {
+		case !f.Mutates():
+		case f.Protection == workspace.ProtectProgramConfig:
 			paths = append(paths, strictest(f))
+		case slices.ContainsFunc(f.GitParts, func(part workspace.GitPart) bool { return slices.Contains(repositories, part.Dir) }):
+			if paths = append(paths, f.Paths()...); len(paths) == 1 {
+				why = fmt.Sprintf("is part of what git takes for a repository (%s), whose configuration and hooks it obeys", orTop(repositories[0]))
+			}
 		}
 	}
 	if len(paths) == 0 {
 		return hooks.Allow()
 	}
 	return hooks.Ask(p.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
-		"%s can make other programs run code or grant rights, so changing it needs the operator's approval.", paths[0]).With("path", paths[0])).About(paths...)
+		"%s %s, so changing it needs the operator's approval.", paths[0], why).With("path", paths[0])).About(paths...)
+}
+
+// repositoriesOf are the directories that git takes for repositories when the
+// call has taken effect.
+func repositoriesOf(c *hooks.Call) []string {
+	var parts []workspace.GitPart
+	for _, f := range c.Effects.Files {
+		if f.Mutates() {
+			parts = append(parts, f.GitParts...)
+		}
+	}
+	return workspace.Repositories(parts)
+}
+
+func orTop(dir string) string {
+	if dir == "" {
+		return "the workspace itself"
+	}
+	return dir
 }
 
 func mutated(c *hooks.Call) []string {

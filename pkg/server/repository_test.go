@@ -1,0 +1,154 @@
+package server_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// takesForRepository reports whether git, run in a directory of the workspace,
+// obeys a configuration that an agent put there.
+func takesForRepository(t *testing.T, dir string) bool {
+	t.Helper()
+	cmd := exec.Command("git", "config", "planted.by")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull)
+	out, _ := cmd.CombinedOutput()
+	return strings.Contains(string(out), "agent")
+}
+
+// plantings are ways to make a directory one that git takes for a repository,
+// by file tools: lists of calls.
+func plantings(dir string, i int, random *rand.Rand) map[string][][]args {
+	p := func(name string) string { return dir + "/" + name }
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[planted]\n\tby = agent\n"
+	files := map[string]string{"HEAD": "ref: refs/heads/main\n", "config": config, "objects/info/x": "x\n", "refs/heads/x": "x\n"}
+	linked := map[string]string{"HEAD": "ref: refs/heads/main\n", "commondir": "../common\n", "config": config}
+	write := func(name, content string) args {
+		return args{"tool": "write_to_file", "path": p(name), "content": content}
+	}
+	add := func(name, content string) string {
+		return "*** Add File: " + p(name) + "\n+" + strings.ReplaceAll(strings.TrimSuffix(content, "\n"), "\n", "\n+")
+	}
+	made := func(name string) string { return "made-" + strings.ReplaceAll(name, "/", "-") }
+	move := func(name string) string {
+		return "*** Update File: " + p(made(name)) + "\n*** Move to: " + p(name)
+	}
+	ways := map[string][][]args{}
+	order := func(of map[string]string) []string {
+		names := []string{}
+		for name := range of {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		return names
+	}
+	of := files
+	if i%2 == 1 {
+		of = linked
+	}
+	var calls, before, redirected []args
+	var sections, moves, paths []string
+	for _, name := range order(of) {
+		calls = append(calls, write(name, of[name]))
+		sections = append(sections, add(name, of[name]))
+		moves, before = append(moves, move(name)), append(before, write(made(name), of[name]))
+		redirected = append(redirected, args{"tool": "execute_command", "command": fmt.Sprintf("mkdir -p '%s'; printf '%s' > '%s'", filepath.Dir(p(name)), strings.ReplaceAll(of[name], "\n", `\n`), p(name))})
+		paths = append(paths, name)
+	}
+	half := 1 + random.IntN(len(sections)-1)
+	shape := fmt.Sprint(paths)
+	ways[shape+" one by one"] = [][]args{calls}
+	ways[shape+" in one patch"] = [][]args{{{"tool": "apply_patch", "patch": patch(sections...)}}}
+	ways[shape+" in two patches"] = [][]args{{{"tool": "apply_patch", "patch": patch(sections[:half]...)}, {"tool": "apply_patch", "patch": patch(sections[half:]...)}}}
+	ways[shape+" by moves"] = [][]args{append(before, args{"tool": "apply_patch", "patch": patch(moves...)})}
+	ways[shape+" by redirections"] = [][]args{redirected}
+	var beside [][]args
+	for _, call := range calls {
+		beside = append(beside, []args{call})
+	}
+	ways[shape+" at the same time"] = beside
+	return ways
+}
+
+// makes carries calls out, lists of them beside each other.
+func (b *bench) makes(lists [][]args) {
+	var all sync.WaitGroup
+	for _, calls := range lists {
+		all.Go(func() {
+			for _, call := range calls {
+				rest := args{}
+				for key, value := range call {
+					if key != "tool" {
+						rest[key] = value
+					}
+				}
+				b.call(call["tool"].(string), rest)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// No order of calls to file tools makes a directory that git takes for a
+// repository without asking.
+func TestFileToolsMakeNoRepository(t *testing.T) {
+	many := 2
+	if os.Getenv("ORCHESTRA_LONG") == "1" {
+		many = 60
+	}
+	b := start(t, newWorkspace(t), unsandboxed, withoutSandbox).connect()
+	b.selects("INT-005")
+	made, through := 0, 0
+	for i := range many {
+		for _, kind := range []string{"there", "new", "link"} {
+			dir := fmt.Sprintf("src/%s-%d", kind, i)
+			for name := range plantings(dir, i, rand.New(rand.NewPCG(1, uint64(i)))) {
+				// Each in a place of its own: what a session has seen it may not make again.
+				at := fmt.Sprintf("%s/%d", dir, made)
+				place := filepath.Join(b.dir, at)
+				switch kind {
+				case "there":
+					write(t, place, "a.txt", "one\n")
+				case "link":
+					write(t, place+"-real", "a.txt", "one\n")
+					link(t, filepath.Base(at)+"-real", place)
+				}
+				write(t, filepath.Dir(place), "common/objects/x", "x\n")
+				write(t, filepath.Dir(place), "common/refs/x", "x\n")
+				write(t, filepath.Dir(place), "common/config", "[planted]\n\tby = agent\n")
+				b.makes(plantings(at, i, rand.New(rand.NewPCG(1, uint64(i))))[name])
+				made++
+				if _, err := os.Stat(place); err == nil && takesForRepository(t, place) {
+					through++
+					t.Errorf("%s, %s: git takes it for a repository", kind, name)
+				}
+			}
+		}
+	}
+	t.Logf("%d repositories planted, %d got through", made, through)
+}
+
+// What git runs of a repository that is there is program configuration; other
+// files with such names are not.
+func TestFilesOfARepositoryInTheScope(t *testing.T) {
+	b := start(t, newWorkspace(t)).connect()
+	b.selects("INT-005")
+	git(t, b.dir, "init", "-q", "--bare", "--template=", "testdata/repo")
+	for _, path := range []string{"testdata/repo/config", "testdata/repo/hooks/post-update", "testdata/repo/info/attributes", "testdata/repo/CONFIG", "testdata/repo/commondir", "testdata/repo/modules/x/config"} {
+		b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": path, "content": "x\n"})
+	}
+	b.ok("apply_patch", args{"patch": patch("*** Add File: src/hooks/useTime.ts", "+x", "*** Add File: src/config", "+x", "*** Add File: src/refs/a", "+x", "*** Add File: objects/a", "+x",
+		"*** Add File: HEAD", "+x", "*** Add File: testdata/repo.expected", "+x", "*** Add File: testdata/repo/notes.txt", "+x")})
+	r := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "refs/a", "content": "x\n"})
+	if !strings.Contains(r.Text, "what git takes for a repository (the workspace itself)") {
+		t.Errorf("it does not say why: %s", r.Text)
+	}
+}
