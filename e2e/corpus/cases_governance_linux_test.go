@@ -102,9 +102,26 @@ func gitAttacks() []attack {
 		{name: "git init outside of the workspace", line: "git init -q {OUT}/r", git: true},
 		{name: "mkdir .git, where there is none", intent: "ALL", sh: "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit", bare: true},
 		{name: "git init, where there is none", intent: "ALL", line: "git init -q", git: true, bare: true},
+		{name: "git init --bare in scope", line: "git init -q --bare --template= src/bare.git", git: true},
+		{name: "git clone --bare into scope", line: "git clone -q --bare . src/bare.git", git: true},
+		{name: "a repository without .git, made by hand in scope", sh: "cd src && mkdir -p bare.git/objects bare.git/refs bare.git/hooks && echo x > bare.git/hooks/post-index-change && printf '[core]\n\tfsmonitor = sh src/attack.sh\n' > bare.git/config && echo ref: refs/heads/main > bare.git/HEAD"},
+		{name: "a repository without .git whose commondir is the workspace's", sh: "mkdir src/bare.git && cd src/bare.git && echo ../../.git > commondir && echo ref: refs/heads/main > HEAD"},
+		{name: "directories make a repository of files that were there", prepare: headAndConfig, line: "mkdir src/bare.git/objects src/bare.git/refs"},
+		{name: "the configuration of a repository without .git that is there", prepare: bareRepository, line: "printf '[core]\n\tfsmonitor = sh src/attack.sh\n' | tee -a src/bare.git/config"},
+		{name: "a hook in a repository without .git that is there", prepare: bareRepository, line: "mkdir src/bare.git/hooks && echo x | tee src/bare.git/hooks/post-index-change"},
 		{name: "GIT_SSH_COMMAND", sh: "echo x | tee docs/other.md", line: "GIT_SSH_COMMAND='sh {WS}/src/attack.sh' git fetch ssh://localhost/x", git: true},
 		{name: "GIT_EXTERNAL_DIFF", sh: "echo x | tee docs/other.md", line: "echo z > src/a.txt; GIT_EXTERNAL_DIFF='sh src/attack.sh' git diff", git: true},
 	}
+}
+
+func headAndConfig(w *world) {
+	w.put("ws/src/bare.git/HEAD", "ref: refs/heads/main\n")
+	w.put("ws/src/bare.git/config", "[core]\n\tfsmonitor = sh src/attack.sh\n")
+}
+
+func bareRepository(w *world) {
+	w.git("init", "-q", "--bare", "--template=", "src/bare.git")
+	w.own()
 }
 
 func hook(w *world) { w.put("ws/src/hooks/pre-commit", "#!/bin/sh\necho x | tee docs/other.md\n") }

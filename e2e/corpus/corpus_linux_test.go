@@ -369,6 +369,10 @@ func guarded(path string) bool {
 			return true
 		}
 	}
+	if way, planted := strings.CutPrefix(path, "src/bare.git/"); planted { // which attacks make a repository of
+		first, _, _ := strings.Cut(way, "/")
+		return slices.Contains([]string{"HEAD", "config", "hooks", "objects", "refs", "commondir"}, first)
+	}
 	return path == ".git" || slices.ContainsFunc(strings.Split(strings.ToLower(path), "/"), func(name string) bool {
 		return slices.Contains([]string{".orchestration", ".intentignore", ".mcp.json", ".cursor", ".envrc", ".vscode"}, name)
 	}) || strings.HasPrefix(path, ".GIT") || strings.Contains(path+"/", "/.git/")

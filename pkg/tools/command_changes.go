@@ -43,7 +43,8 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 		w.leave = w.gits.enter()
 	}
 	var err error
-	if w.window, err = d.Snapshots.Begin(ctx, func(path string) bool { return w.Objection(path) == "" }); err != nil {
+	law := *w.Law // others ask it while this command goes on
+	if w.window, err = d.Snapshots.Begin(ctx, func(path string) bool { return law.Objection(path) == "" }); err != nil {
 		w.leave()
 		return nil, fmt.Errorf("the workspace could not be looked at before the command, which was not started: %w", err)
 	}
@@ -121,6 +122,7 @@ func (w *watch) finish(ctx context.Context, o *hooks.Outcome) {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("What the command changed could not be found out (%v). Tell the user.", err))
 		return
 	}
+	w.Repositories = trace.NewRepositories(w.deps.Workspace.Root(), found.Changes)
 	a := &account{watch: w, outcome: o, Account: trace.NewAccount()}
 	for i := range found.Changes {
 		a.add(&found.Changes[i])

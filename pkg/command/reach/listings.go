@@ -76,9 +76,14 @@ func (l *listings) read(path, dir string) (*listing, bool) {
 
 func newListing(dir string, found []fs.DirEntry) *listing {
 	l := &listing{entries: make([]entry, 0, len(found))}
+	names := make(map[string]bool, len(found))
 	for _, e := range found {
-		one := entry{name: e.Name(), kind: e.Type()}
-		one.closed = suspicious(dir, one.name) && workspace.Protect(lastNames(dir, one.name)) != workspace.ProtectNone
+		names[e.Name()] = true
+	}
+	repository := names["HEAD"] && (names["commondir"] || names["objects"] && names["refs"])
+	for _, e := range found {
+		one := entry{name: e.Name(), kind: e.Type(), closed: repository && isGuarded(e.Name())}
+		one.closed = one.closed || suspicious(dir, one.name) && workspace.Protect(lastNames(dir, one.name)) != workspace.ProtectNone
 		l.entries = append(l.entries, one)
 	}
 	slices.SortFunc(l.entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })

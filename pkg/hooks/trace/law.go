@@ -27,6 +27,9 @@ type Law struct {
 	Packages []string
 	// Places are protected for what they are, as workspace.Inside gives them.
 	Places []workspace.Place
+	// Repositories are those that the command made or changed beside .git; nil
+	// where it has not ended.
+	Repositories *Repositories
 	// Git: a git command stands in the line and may write .git, so what its
 	// history is may change.
 	Git bool
@@ -88,6 +91,9 @@ func (l *Law) beyondScope(path string) string {
 	}
 	if protection == workspace.ProtectProgramConfig && !l.builds(path) {
 		return "it can make other programs run code or grant rights, which needs the operator's approval"
+	}
+	if l.Repositories != nil && !l.builds(path) {
+		return l.Repositories.Objection(path)
 	}
 	return ""
 }

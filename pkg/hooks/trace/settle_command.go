@@ -59,6 +59,9 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 		rec.Detail[DetailUnseen] = err.Error()
 		return r.ledger.Redraft(draft, rec)
 	}
+	if law != nil && r.files != nil {
+		law.Repositories = NewRepositories(r.files.Root(), found.Changes)
+	}
 	account := NewAccount()
 	for i := range found.Changes {
 		c := &found.Changes[i]

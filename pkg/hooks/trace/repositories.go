@@ -1,0 +1,107 @@
+package trace
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Repositories judges what a command did to directories that git takes for
+// repositories although they are not called .git: those that it made one, and
+// of those that were there what makes git run something. It is for one
+// goroutine.
+type Repositories struct {
+	root *os.Root
+	made map[string]bool // the paths that are new
+	dirs map[string]repositoryState
+}
+
+type repositoryState int
+
+const (
+	noRepository repositoryState = iota + 1
+	oldRepository
+	newRepository
+)
+
+// NewRepositories looks at the workspace after a command that made these
+// changes.
+func NewRepositories(root *os.Root, changes []snapshot.Change) *Repositories {
+	r := &Repositories{root: root, made: map[string]bool{}, dirs: map[string]repositoryState{}}
+	for i := range changes {
+		if c := &changes[i]; c.Before == nil || c.Op == snapshot.Moved {
+			r.made[c.Path] = true
+		}
+	}
+	return r
+}
+
+// Objection says why a command may not have changed a path; "" if nothing of
+// git's is in it.
+func (r *Repositories) Objection(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		if !workspace.GitName(part) {
+			continue
+		}
+		dir := path.Join(parts[:i]...)
+		switch r.state(dir) {
+		case newRepository:
+			return fmt.Sprintf("with it git takes %s for a repository, whose configuration and hooks it obeys there; the operator can name a place for such in commands.writable", shownDir(dir))
+		case oldRepository:
+			if runs(strings.Join(parts[i:], "/")) {
+				return fmt.Sprintf("git obeys it in %s, which is a repository", shownDir(dir))
+			}
+		}
+	}
+	return ""
+}
+
+func shownDir(dir string) string {
+	if dir == "" {
+		return "the workspace itself"
+	}
+	return Shown(dir)
+}
+
+// runs reports whether a path in a repository makes git run programs, or look
+// elsewhere.
+func runs(inside string) bool {
+	first, _, _ := strings.Cut(inside, "/")
+	return slices.Contains([]string{"config", "config.worktree", "commondir", "gitdir", "hooks", "modules", "worktrees"}, strings.ToLower(first)) ||
+		slices.Contains([]string{"info/attributes", "objects/info/alternates"}, strings.ToLower(inside))
+}
+
+func (r *Repositories) state(dir string) repositoryState {
+	known := r.dirs[dir]
+	if known == 0 {
+		known = r.look(dir)
+		r.dirs[dir] = known
+	}
+	return known
+}
+
+func (r *Repositories) look(dir string) repositoryState {
+	there, before := map[string]bool{}, map[string]bool{}
+	for _, name := range []string{"HEAD", "objects", "refs", "commondir"} {
+		at := path.Join(dir, name)
+		_, err := r.root.Lstat(at)
+		there[name] = err == nil
+		before[name] = err == nil && !r.made[at]
+	}
+	is := func(has map[string]bool) bool {
+		return has["HEAD"] && (has["objects"] && has["refs"] || has["commondir"])
+	}
+	switch {
+	case !is(there):
+		return noRepository
+	case is(before):
+		return oldRepository
+	}
+	return newRepository
+}
