@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -92,39 +91,12 @@ func (s *Store) read(id string) ([]byte, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	file, size, err := openRegular(dir, fileOf(id))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	limit := s.options.Largest + overhead
-	if size > limit {
-		return nil, fmt.Errorf("image %s is larger than any that is kept", id)
-	}
-	return io.ReadAll(io.LimitReader(file, limit))
-}
-
-// openRegular opens a file of the store, if it is one.
-func openRegular(dir *os.Root, name string) (file *os.File, size int64, err error) {
-	named, err := dir.Lstat(name)
-	if err != nil || !named.Mode().IsRegular() {
-		return nil, 0, errors.Join(err, fs.ErrNotExist)
-	}
-	// Without O_NONBLOCK a FIFO that was planted in between would hold the call for ever.
-	if file, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
-		return nil, 0, err
-	}
-	opened, err := file.Stat()
-	if err != nil || !os.SameFile(named, opened) {
-		file.Close()
-		return nil, 0, errors.Join(err, fs.ErrNotExist)
-	}
-	return file, opened.Size(), nil
+	return durable.ReadRegularIn(dir, fileOf(id), s.options.Largest+overhead)
 }
 
 // pathsOf are the paths that an image's file names.
 func pathsOf(dir *os.Root, name string) paths {
-	file, _, err := openRegular(dir, name)
+	file, _, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
 	if err != nil {
 		return unknown
 	}

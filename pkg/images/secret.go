@@ -2,12 +2,13 @@ package images
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // Obey takes out what the rules have made secret since it was stored, and reports whether it looked. Where they are the
@@ -48,13 +49,8 @@ func (s *Store) obey() (is func(path string) bool, digest string) {
 
 // obeyed is the digest of the rules that the store was last held to, by any process.
 func obeyed(dir *os.Root) string {
-	file, size, err := openRegular(dir, rulesFile)
+	digest, err := durable.ReadRegularIn(dir, rulesFile, 1<<10)
 	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	digest, err := io.ReadAll(io.LimitReader(file, 1<<10))
-	if err != nil || size != int64(len(digest)) {
 		return ""
 	}
 	return string(digest)

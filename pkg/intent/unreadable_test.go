@@ -182,3 +182,40 @@ func TestSpecialFilesAreUnreadable(t *testing.T) {
 		}
 	})
 }
+
+// TestSecretsWhereRulesAreUnclear: the clear rules hold; where nothing of a file can be read, all is secret, whatever stands
+// in the other.
+func TestSecretsWhereRulesAreUnclear(t *testing.T) {
+	for name, c := range map[string]struct {
+		one, other string
+		all        bool
+	}{
+		"clear":           {"secret:a\n", "secret:b\n", false},
+		"a line":          {"secret:a\nwhat: is this\n", "secret:b\n[\n", false},
+		"UTF-16":          {"secret:a\n", "\xff\xfes\x00", true},
+		"a line, UTF-16":  {"secret:a\nwhat: is this\n", "\xff\xfes\x00", true},
+		"UTF-16, a line":  {"\xff\xfes\x00", "secret:b\n[\n", true},
+		"too large":       {"secret:a\n[\n", strings.Repeat("# \n", 1<<20), true},
+		"no rules at all": {"", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, err := os.OpenRoot(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer root.Close()
+			if err := errors.Join(root.Mkdir(".orchestration", 0o755), root.WriteFile(".orchestration/.intentignore", []byte(c.one), 0o644), root.WriteFile(".intentignore", []byte(c.other), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			is, digest := intent.Open(root).Secrets()
+			if (digest == "") != c.all {
+				t.Fatalf("digest %q", digest)
+			}
+			for path, want := range map[string]bool{"a": true, "b/c\xff": true, "c": c.all} {
+				if want = want && c.one != ""; is == nil && want || is != nil && is(path) != want {
+					t.Errorf("%q is not secret as it should be", path)
+				}
+			}
+		})
+	}
+}

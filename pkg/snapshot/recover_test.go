@@ -1,11 +1,15 @@
 package snapshot_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
@@ -56,5 +60,52 @@ func TestRecover(t *testing.T) {
 	b.keeper.Close()
 	if left, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/snapshots/*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestRecoverKeepsSecrets: after a kill it is found that a secret file changed, from a state that has no hash of it, and
+// nothing of the content is given or kept.
+func TestRecoverKeepsSecrets(t *testing.T) {
+	b := newBench(t)
+	b.options.Secrets = func() (func(string) bool, string) {
+		return func(path string) bool { return strings.HasPrefix(path, "s/") }, "rules"
+	}
+	b.keeper = snapshot.Open(b.options)
+	b.write("s/a", "secret one\n")
+	b.write("s/untouched", "secret two\n")
+	b.write("s/moved", "secret three\n")
+	b.write("copy", "secret one\n")
+	b.write("open", "open\n")
+	w := b.begin()
+	saved := w.Saved()
+	b.run("echo more >> s/a; echo more >> open; mv s/moved out; cp s/untouched copy2")
+	state, err := b.state()
+	b.must(err)
+	defer state.Close()
+	d, err := snapshot.Recover(context.Background(), b.options, state, saved, nil, nil)
+	b.must(err)
+	// A secret that was written right before the look can be told too: nobody knows its hash any more.
+	for path, secret := range map[string]bool{"copy2": false, "open": false, "out": true, "s/a": true} {
+		c := b.find(d, path)
+		hidden := c.After.Secret && !c.After.Known && c.After.Bytes == nil
+		if c.Secret != secret || hidden != (path != "open") {
+			t.Errorf("%s: %+v %+v", path, c, c.After)
+		}
+	}
+	if c := b.find(d, "open"); !c.Before.Known {
+		t.Error("what is not secret is not known either")
+	}
+	w.Discard()
+	bases, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/snapshots/*.base"))
+	for _, content := range []string{"secret one\n", "secret two\n", "secret three\n"} {
+		sum := sha256.Sum256([]byte(content))
+		for _, base := range bases {
+			if stored, err := os.ReadFile(base); err != nil || bytes.Contains(stored, sum[:]) || bytes.Contains(saved, sum[:]) {
+				t.Errorf("the state has the hash of %q (%v)", content, err)
+			}
+		}
+		if _, kept := b.images.Get(ledger.NewGit(b.dir).BlobID([]byte(content))); kept {
+			t.Errorf("%q is kept", content)
+		}
 	}
 }

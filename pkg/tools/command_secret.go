@@ -65,7 +65,7 @@ func isSecret(at *os.Root, name string, d fs.DirEntry, secret func(path string, 
 	if d.IsDir() {
 		return secret(name+"/", nil)
 	}
-	file, err := at.Open(name)
+	file, _, err := durable.OpenRegularIn(at, name, os.O_RDONLY)
 	if err != nil {
 		return true
 	}
