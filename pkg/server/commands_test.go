@@ -194,7 +194,10 @@ func TestNamesForgeNoNotes(t *testing.T) {
 		write(t, dir, "src/"+name, "one\n")
 		write(t, dir, "docs/"+name, "one\n")
 	}
-	b := start(t, dir, func(o *server.Options) { withoutSandbox(o); o.Settings.Commands.Deny = []settings.CommandRule{{Prefix: "touch"}} }).connect()
+	b := start(t, dir, func(o *server.Options) {
+		withoutSandbox(o)
+		o.Settings.Commands.Deny = []settings.CommandRule{{Prefix: "touch"}}
+	}).connect()
 	s := b.selects("INT-001")
 	r := b.ok("execute_command", args{"session": s, "command": "for f in src/*; do echo two >> \"$f\"; done"})
 	told := 0
