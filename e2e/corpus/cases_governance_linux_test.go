@@ -109,9 +109,19 @@ func gitAttacks() []attack {
 		{name: "directories make a repository of files that were there", prepare: headAndConfig, line: "mkdir src/bare.git/objects src/bare.git/refs"},
 		{name: "the configuration of a repository without .git that is there", prepare: bareRepository, line: "printf '[core]\n\tfsmonitor = sh src/attack.sh\n' | tee -a src/bare.git/config"},
 		{name: "a hook in a repository without .git that is there", prepare: bareRepository, line: "mkdir src/bare.git/hooks && echo x | tee src/bare.git/hooks/post-index-change"},
+		{name: "a place for build output of which git tracks files", prepare: trackedTarget, line: "echo x | tee target/kept"},
+		{name: "the same, taken out of git's index before", prepare: trackedTarget, before: "git rm -q -r --cached target", line: "echo x | tee target/kept", git: true},
 		{name: "GIT_SSH_COMMAND", sh: "echo x | tee docs/other.md", line: "GIT_SSH_COMMAND='sh {WS}/src/attack.sh' git fetch ssh://localhost/x", git: true},
 		{name: "GIT_EXTERNAL_DIFF", sh: "echo x | tee docs/other.md", line: "echo z > src/a.txt; GIT_EXTERNAL_DIFF='sh src/attack.sh' git diff", git: true},
 	}
+}
+
+func trackedTarget(w *world) {
+	w.put("ws/Cargo.toml", "[package]\n")
+	w.put("ws/target/kept", "kept\n")
+	w.git("add", "Cargo.toml", "target")
+	w.git("commit", "-qm", "target")
+	w.own()
 }
 
 func headAndConfig(w *world) {

@@ -2,10 +2,8 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -35,26 +33,6 @@ func (c *commandCall) installs() {
 			c.targets = append(c.targets, effect)
 		}
 	}
-}
-
-// untracked are those of some places of which git tracks nothing. Where git
-// gives no answer, it may track all.
-func (d *Deps) untracked(ctx context.Context, places []string) []string {
-	if len(places) == 0 {
-		return nil
-	}
-	// A directory that is there need not be asked about file by file.
-	tracked, err := gitread.Repository{Dir: d.Workspace.Dir()}.Ask(ctx, append([]string{"ls-files", "-z", "--cached", "--"}, places...)...)
-	if errors.Is(err, exec.ErrNotFound) || err != nil && strings.Contains(err.Error(), "not a git repository") {
-		return places
-	}
-	if err != nil {
-		return nil
-	}
-	files := strings.Split(tracked, "\x00")
-	return slices.DeleteFunc(slices.Clone(places), func(place string) bool {
-		return slices.ContainsFunc(files, func(f string) bool { return f == place || strings.HasPrefix(f, place+"/") })
-	})
 }
 
 // packages says of the package directories that changed what the user has to

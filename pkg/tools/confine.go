@@ -43,6 +43,7 @@ func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 	req := reach.Request{
 		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: d.Confine.Writable, Hidden: d.Confine.Hidden,
 		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy), Named: c.named(),
+		Tracked: func(places []string) []string { return d.tracked(ctx, places) },
 	}
 	if c.install != nil {
 		req.Open, req.Packages = c.install.Dirs, d.untracked(ctx, c.install.Packages)

@@ -81,7 +81,8 @@ func (m *Maker) survey(req Request) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}, open: req.Open}
+	s := &survey{root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}, open: req.Open,
+		named: req.Scope, tracked: req.Tracked}
 	if s.all {
 		return s, nil
 	}
@@ -108,10 +109,15 @@ func (m *Maker) prepare(r *Reach, s *survey, req Request) (packages []buildPlace
 		if slices.ContainsFunc(packages, func(p buildPlace) bool { _, in := below(p.path, place.path); return in }) {
 			continue // made by the package manager, or not at all
 		}
+		s.doubted = slices.DeleteFunc(s.doubted, func(doubted string) bool { return doubted == place.path })
 		if m.hold(place, r) {
 			s.places[place.path] = true
 			r.Places = append(r.Places, place.path)
 		}
+	}
+	if len(s.doubted) > 0 {
+		r.warn("%s counts as no build output: the file that would make it so is in scope by a pattern, so an agent can have made it. "+
+			"The operator can name that file itself in the scope, or the place in commands.writable or .gitignore.", strings.Join(s.doubted, ", "))
 	}
 	private, err := openCaches(m.root, m.environ)
 	if err != nil {

@@ -64,13 +64,46 @@ type buildPlace struct {
 }
 
 // buildPlaces finds them by the files in the directory where a command starts
-// and in those above it, up to the workspace.
+// and in those above it, up to the workspace. Out of scope, what git tracks is
+// no output, whatever its name.
 func (s *survey) buildPlaces(dir string) []buildPlace {
+	found := s.declaredPlaces(dir)
+	var outside []string
+	for _, place := range found {
+		if !s.inScopeBelow(place.path) {
+			outside = append(outside, place.path)
+		}
+	}
+	if len(outside) == 0 || s.tracked == nil {
+		return found
+	}
+	tracked := s.tracked(outside)
+	return slices.DeleteFunc(found, func(p buildPlace) bool { return slices.Contains(tracked, p.path) })
+}
+
+func (s *survey) inScopeBelow(dir string) bool { return s.all || s.inScope(path.Join(dir, "x")) }
+
+// declares reports whether a file that makes a directory a project stands there.
+// byAgent: an agent can have made it, so it says nothing of what is out of
+// scope. One that the scope names as it is was meant by the operator.
+func (s *survey) declares(file string) (there, byAgent bool) {
+	if !s.isFile(file) {
+		return false, false
+	}
+	return true, (s.inScope(file) || is(s.rules.Unscoped, file)) && !slices.Contains(s.named, file)
+}
+
+func (s *survey) declaredPlaces(dir string) []buildPlace {
 	var found []buildPlace
 	for ; ; dir = path.Dir(dir) {
 		ignored := s.ignoredIn(dir)
 		for _, tools := range toolchains() {
-			if !slices.ContainsFunc(tools.files, func(name string) bool { return s.isFile(path.Join(dir, name)) }) {
+			present, believed := false, false
+			for _, name := range tools.files {
+				is, byAgent := s.declares(path.Join(dir, name))
+				present, believed = present || is, believed || is && !byAgent
+			}
+			if !present {
 				continue
 			}
 			for _, name := range slices.Concat(tools.needed, tools.used, tools.output) {
@@ -79,7 +112,11 @@ func (s *survey) buildPlaces(dir string) []buildPlace {
 				place.exists, usable = s.placeable(place.path)
 				isIgnored := ignored(name)
 				wanted := slices.Contains(tools.needed, name) || isIgnored || place.exists && slices.Contains(tools.used, name)
-				if usable && wanted && !slices.ContainsFunc(found, func(p buildPlace) bool { return p.path == place.path }) {
+				believable := believed || isIgnored || s.inScopeBelow(place.path)
+				if usable && wanted && !believable && !slices.Contains(s.doubted, place.path) {
+					s.doubted = append(s.doubted, place.path)
+				}
+				if usable && wanted && believable && !slices.ContainsFunc(found, func(p buildPlace) bool { return p.path == place.path }) {
 					found = append(found, place)
 				}
 			}
@@ -148,7 +185,7 @@ func (s *survey) ignoredIn(dir string) func(name string) bool {
 
 func (s *survey) gitignore(dir string) gitignore.List {
 	name := path.Join(dir, ".gitignore")
-	if !s.all && s.inScope(name) || !s.isFile(name) {
+	if !s.all && (s.inScope(name) || is(s.rules.Unscoped, name)) || !s.isFile(name) {
 		return nil
 	}
 	text, err := durable.ReadRegular(filepath.Join(s.root, filepath.FromSlash(name)), gitignoreLimit)

@@ -322,6 +322,52 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// declarations are files that make a directory a project, each with a place
+// that its tools write.
+func declarations() map[string]string {
+	return map[string]string{
+		"package.json": "coverage", "pyproject.toml": ".pytest_cache", "setup.py": ".pytest_cache", "requirements.txt": ".pytest_cache", "tox.ini": ".pytest_cache",
+		"Cargo.toml": "target", "pom.xml": "target", "build.sbt": "target", "build.gradle": "build", "settings.gradle.kts": ".gradle", "mix.exs": "_build",
+		"dune-project": "_build", "Package.swift": ".build", "build.zig": "zig-out", "Gemfile": "coverage", "composer.json": "coverage", "pubspec.yaml": ".dart_tool",
+	}
+}
+
+// TestPlacesThatAnAgentDeclares: a project's file that an agent can have made
+// opens nothing out of its scope.
+func TestPlacesThatAnAgentDeclares(t *testing.T) {
+	made, through := 0, 0
+	for file, place := range declarations() {
+		for _, dir := range []string{".", "docs/deep"} {
+			at := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
+			root := tree(t, at(file), at(place)+"/kept", "src/a")
+			m := reach.New(root, []string{"HOME=" + t.TempDir()})
+			opens := func(req reach.Request) bool {
+				req.Level, req.Dir = sandbox.Full, dir
+				r, err := m.Make(req)
+				must(t, err)
+				defer r.Close()
+				return slices.Contains(r.Places, at(place))
+			}
+			for _, scope := range []string{"**/" + file, "**/*" + file[1:], at("{" + file + ",x}"), at("?" + file[1:])} {
+				made++
+				if opens(reach.Request{Scope: []string{"src/**", scope}}) {
+					through++
+					t.Errorf("%s in scope by %s opens %s", at(file), scope, at(place))
+				}
+			}
+			if !opens(reach.Request{Scope: []string{"src/**"}}) || !opens(reach.Request{Scope: []string{"src/**", at(file)}}) {
+				t.Errorf("%s of the operator does not open %s", at(file), at(place))
+			}
+			tracked := func(places []string) []string { return places }
+			if made++; opens(reach.Request{Scope: []string{"src/**"}, Tracked: tracked}) {
+				through++
+				t.Errorf("%s is open, of which git tracks files", at(place))
+			}
+		}
+	}
+	t.Logf("%d places tried, %d opened", made, through)
+}
+
 func list(t *testing.T, root string) string {
 	t.Helper()
 	var names []string

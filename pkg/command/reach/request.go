@@ -51,6 +51,9 @@ type Request struct {
 	// Packages are places for what a package manager unpacks, which may be
 	// missing. Where one cannot be had, it is left out.
 	Packages []string
+	// Tracked are those of some places in the workspace that hold files which
+	// git tracks; nil: none does.
+	Tracked func(places []string) []string
 	// Hidden are directories, by absolute paths anywhere, of whose files none
 	// must be read.
 	Hidden      []string

@@ -28,6 +28,9 @@ type survey struct {
 	all      bool // there is no scope: everything is in it
 	rules    Rules
 	places   map[string]bool
+	named    []string // Request.Scope: what it names without a wildcard, the operator has named
+	doubted  []string // places that only a file declares which an agent can have made
+	tracked  func(places []string) []string
 	open     []string // Request.Open
 	seen     int
 	short    bool // maxEntries was reached

@@ -1,0 +1,70 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
+)
+
+// trackedPlaces remembers, for one state of git's index, which places for the
+// output of tools hold files that git tracks.
+type trackedPlaces struct {
+	mu    sync.Mutex
+	index string
+	known map[string]bool
+}
+
+// tracked are those of some places of which git tracks something, in its index
+// or in the last commit: an index alone forgets with one git command. Where git
+// gives no answer, it may track all.
+func (d *Deps) tracked(ctx context.Context, places []string) []string {
+	t := &d.trackedPlaces
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	index := ""
+	if d.Snapshots != nil {
+		index = d.Snapshots.IndexWritten()
+	}
+	if t.known == nil || t.index != index || d.Snapshots == nil {
+		t.index, t.known = index, map[string]bool{}
+	}
+	fresh := slices.DeleteFunc(slices.Clone(places), func(place string) bool { _, known := t.known[place]; return known })
+	if len(fresh) > 0 {
+		files, sure := d.filesInGit(ctx, fresh)
+		for _, place := range fresh {
+			is := !sure || slices.ContainsFunc(files, func(f string) bool { return f == place || strings.HasPrefix(f, place+"/") })
+			if sure || is {
+				t.known[place] = is
+			}
+		}
+		if !sure {
+			defer func() { t.known = nil }() // to be asked again
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(places), func(place string) bool { return !t.known[place] })
+}
+
+// untracked are the other ones.
+func (d *Deps) untracked(ctx context.Context, places []string) []string {
+	tracked := d.tracked(ctx, places)
+	return slices.DeleteFunc(slices.Clone(places), func(place string) bool { return slices.Contains(tracked, place) })
+}
+
+func (d *Deps) filesInGit(ctx context.Context, places []string) (files []string, sure bool) {
+	git := gitread.Repository{Dir: d.Workspace.Dir()}
+	index, err := git.Ask(ctx, append([]string{"ls-files", "-z", "--cached", "--"}, places...)...)
+	if errors.Is(err, exec.ErrNotFound) || err != nil && strings.Contains(err.Error(), "not a git repository") {
+		return nil, true
+	}
+	if err != nil {
+		return nil, false
+	}
+	// Fails where there is no commit yet.
+	commit, _ := git.Ask(ctx, append([]string{"ls-tree", "-z", "--name-only", "HEAD", "--"}, places...)...)
+	return append(strings.Split(index, "\x00"), strings.Split(commit, "\x00")...), true
+}
