@@ -43,10 +43,10 @@ func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 	req := reach.Request{
 		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: d.Confine.Writable, Hidden: d.Confine.Hidden,
 		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy), Named: c.named(),
-		Tracked: func(places []string) []string { return d.tracked(ctx, places) },
+		Tracked: func(places []string) []string { return c.tool.tracked.of(ctx, d, places) },
 	}
 	if c.install != nil {
-		req.Open, req.Packages = c.install.Dirs, d.untracked(ctx, c.install.Packages)
+		req.Open, req.Packages = c.install.Dirs, c.tool.tracked.without(ctx, d, c.install.Packages)
 	}
 	if c.call.Intent != nil {
 		req.Scope = c.call.Intent.Scope().Globs()

@@ -98,8 +98,6 @@ type Deps struct {
 	ShortText bool
 	// Aliases adds Roo's edit and search_replace beside edit_file.
 	Aliases bool
-
-	trackedPlaces trackedPlaces
 }
 
 // All returns the shipped tools in the order in which tools/list shows them.

@@ -30,10 +30,11 @@ type commandArgs struct {
 }
 
 type commandTool struct {
-	deps *Deps
-	spec hooks.Spec
-	args *arguments
-	gits gitTimes
+	deps    *Deps
+	spec    hooks.Spec
+	args    *arguments
+	gits    gitTimes
+	tracked trackedPlaces
 }
 
 func executeCommand(d *Deps) hooks.Tool {

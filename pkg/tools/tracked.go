@@ -19,11 +19,10 @@ type trackedPlaces struct {
 	known map[string]bool
 }
 
-// tracked are those of some places of which git tracks something, in its index
+// of gives those of some places of which git tracks something, in its index
 // or in the last commit: an index alone forgets with one git command. Where git
 // gives no answer, it may track all.
-func (d *Deps) tracked(ctx context.Context, places []string) []string {
-	t := &d.trackedPlaces
+func (t *trackedPlaces) of(ctx context.Context, d *Deps, places []string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	index := ""
@@ -49,9 +48,9 @@ func (d *Deps) tracked(ctx context.Context, places []string) []string {
 	return slices.DeleteFunc(slices.Clone(places), func(place string) bool { return !t.known[place] })
 }
 
-// untracked are the other ones.
-func (d *Deps) untracked(ctx context.Context, places []string) []string {
-	tracked := d.tracked(ctx, places)
+// without gives the other ones.
+func (t *trackedPlaces) without(ctx context.Context, d *Deps, places []string) []string {
+	tracked := t.of(ctx, d, places)
 	return slices.DeleteFunc(slices.Clone(places), func(place string) bool { return slices.Contains(tracked, place) })
 }
 
