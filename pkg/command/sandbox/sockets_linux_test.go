@@ -32,7 +32,7 @@ var (
 // how a command names it.
 func TestFullReachesNoListenerOutside(t *testing.T) {
 	for _, denied := range []bool{false, true} {
-		t.Run(fmt.Sprint("network denied ", denied), func(t *testing.T) {
+		t.Run(fmt.Sprint(denied), func(t *testing.T) {
 			w := newWorkspace(t)
 			w.inScope("src")
 			w.box.DenyNetwork = denied
