@@ -109,70 +109,11 @@ func closing(text string, i int) int {
 
 // sed judges the script of sed: the command e and the flag e of s run commands.
 func (r *reader) sed(name string, args []Arg) {
-	var scripts, operands []Arg
-	given := false
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		next := func() {
-			if i+1 < len(args) {
-				i++
-				scripts = append(scripts, args[i])
-			}
-		}
-		switch {
-		case !strings.HasPrefix(a.Text, "-") || a.Text == "-":
-			operands = append(operands, a)
-		case a.Text == "--sandbox":
-			return
-		case strings.HasPrefix(a.Text, "--e"):
-			given = true
-			if _, text, ok := strings.Cut(a.Text, "="); ok {
-				scripts = append(scripts, Arg{Text: text, Exact: a.Exact})
-			} else {
-				next()
-			}
-		case strings.HasPrefix(a.Text, "--f"):
-			given = true
-			if !strings.Contains(a.Text, "=") {
-				i++
-			}
-		case strings.HasPrefix(a.Text, "--l"):
-			if !strings.Contains(a.Text, "=") {
-				i++
-			}
-		case strings.HasPrefix(a.Text, "--"):
-		default:
-			switch at := strings.IndexAny(a.Text[1:], "efil") + 1; {
-			case at == 0 || a.Text[at] == 'i':
-			case a.Text[at] == 'e':
-				given = true
-				if rest := a.Text[at+1:]; rest != "" || !a.Exact {
-					scripts = append(scripts, Arg{Text: rest, Exact: a.Exact})
-				} else {
-					next()
-				}
-			default:
-				given = given || a.Text[at] == 'f'
-				if at+1 == len(a.Text) {
-					i++
-				}
-			}
-		}
-	}
-	if !given {
-		// Of BSD's -i '' the script is the second.
-		for len(operands) > 0 && operands[0].Exact && operands[0].Text == "" {
-			operands = operands[1:]
-		}
-		scripts = operands[:min(1, len(operands))]
-	}
 	whole := Arg{Exact: true}
-	for _, s := range scripts {
+	for _, s := range sedScripts(args) {
 		if whole.Exact {
 			whole = Arg{Text: whole.Text + s.Text + "\n", Exact: s.Exact}
-			continue
-		}
-		if sedRuns(s.Text, s.Exact) {
+		} else if sedRuns(s.Text, s.Exact) {
 			whole = s
 			break
 		}
@@ -180,6 +121,72 @@ func (r *reader) sed(name string, args []Arg) {
 	if sedRuns(strings.TrimSuffix(whole.Text, "\n"), whole.Exact) {
 		r.unjudged("the script of %s runs commands, or cannot be read", name)
 	}
+}
+
+// sedScripts are the scripts among sed's arguments; a file of them is its own matter.
+func sedScripts(args []Arg) []Arg {
+	var scripts, operands []Arg
+	given := false
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		option, takes := sedOption(a)
+		text, at := a, i
+		if takes && i+1 < len(args) {
+			i++
+			text = args[i]
+		} else if option == 'e' {
+			text = Arg{Text: sedValue(a.Text), Exact: a.Exact}
+		}
+		switch option {
+		case 0:
+			operands = append(operands, a)
+		case 's': // --sandbox: nothing runs
+			return nil
+		case 'f':
+			given = true
+		case 'e':
+			given = true
+			if !takes || i > at {
+				scripts = append(scripts, text)
+			}
+		}
+	}
+	if given {
+		return scripts
+	}
+	for len(operands) > 0 && operands[0].Exact && operands[0].Text == "" { // of BSD's -i '' the script is the second
+		operands = operands[1:]
+	}
+	return operands[:min(1, len(operands))]
+}
+
+// sedOption is which option a word is, 0 for none, '-' for one that does not matter, and whether its value is the next word.
+func sedOption(a Arg) (option byte, takes bool) {
+	switch {
+	case !strings.HasPrefix(a.Text, "-") || a.Text == "-":
+		return 0, false
+	case a.Text == "--sandbox":
+		return 's', false
+	case strings.HasPrefix(a.Text, "--"):
+		if len(a.Text) > 2 && strings.IndexByte("efl", a.Text[2]) >= 0 && !strings.HasPrefix(a.Text, "--fo") {
+			return a.Text[2], !strings.Contains(a.Text, "=")
+		}
+		return '-', false
+	}
+	at := strings.IndexAny(a.Text[1:], "efil") + 1
+	if at == 0 || a.Text[at] == 'i' {
+		return '-', false
+	}
+	return a.Text[at], at+1 == len(a.Text) && a.Exact
+}
+
+// sedValue is what stands behind -e or --expression= in the same word.
+func sedValue(text string) string {
+	if strings.HasPrefix(text, "--") {
+		_, text, _ = strings.Cut(text, "=")
+		return text
+	}
+	return text[strings.IndexByte(text, 'e')+1:]
 }
 
 // sedRuns reads a script of sed. What is not known counts as running commands, unless the script was cut short.
