@@ -364,7 +364,8 @@ func (a attack) may(path string) bool {
 
 // guarded reports whether a path is one that no scope gives.
 func guarded(path string) bool {
-	for _, of := range []string{"hooks", "config", "config.worktree", "commondir", "gitdir", "modules", "worktrees", "info/attributes", "objects/info/alternates"} {
+	for _, of := range []string{"hooks", "config", "config.worktree", "commondir", "gitdir", "modules", "worktrees", "info/attributes", "objects/info/alternates",
+		"rebase-merge/git-rebase-todo", "rebase-merge/strategy", "sequencer/todo", "sequencer/opts", "remotes"} {
 		if under(path, ".git/"+of) {
 			return true
 		}

@@ -152,3 +152,46 @@ func TestFilesOfARepositoryInTheScope(t *testing.T) {
 		t.Errorf("it does not say why: %s", r.Text)
 	}
 }
+
+// What git left half done stays usable, and what a git command did to refs of
+// any kind stands in its result.
+func TestWhatGitLeftHalfDone(t *testing.T) {
+	b := start(t, newWorkspace(t), unsandboxed, withoutSandbox).connect()
+	b.selects("INT-005")
+	t.Setenv("GIT_AUTHOR_NAME", "a")
+	t.Setenv("GIT_AUTHOR_EMAIL", "a@example.org")
+	t.Setenv("GIT_COMMITTER_NAME", "a")
+	t.Setenv("GIT_COMMITTER_EMAIL", "a@example.org")
+	write(t, b.dir, ".gitignore", ".orchestration/\n")
+	for i, text := range []string{"one\n", "two\n", "three\n"} {
+		write(t, b.dir, "src/a.txt", text)
+		git(t, b.dir, "add", ".")
+		git(t, b.dir, "commit", "-qm", fmt.Sprint(i))
+	}
+	git(t, b.dir, "branch", "-M", "main")
+	git(t, b.dir, "branch", "topic", "HEAD~1")
+	git(t, b.dir, "switch", "-q", "topic")
+	write(t, b.dir, "src/a.txt", "other\n")
+	git(t, b.dir, "commit", "-qam", "other")
+	git(t, b.dir, "commit", "-q", "--allow-empty", "-m", "more")
+
+	r := b.ok("execute_command", args{"command": "git replace HEAD HEAD~1; git notes add -m x; git replace -d HEAD"})
+	if !strings.Contains(r.Text, ".git/refs/notes/commits") {
+		t.Errorf("the notes are not told of: %s", r.Text)
+	}
+	if r = b.ok("execute_command", args{"command": "git replace HEAD HEAD~1"}); !strings.Contains(r.Text, ".git/refs/replace/") {
+		t.Errorf("the replacement is not told of: %s", r.Text)
+	}
+	b.ok("execute_command", args{"command": "git replace -d HEAD"})
+	if r = b.ok("execute_command", args{"command": "git rebase main"}); !b.exists(".git/rebase-merge/git-rebase-todo") {
+		t.Fatalf("the rebase does not stop: %s", r.Text)
+	}
+	if r = b.call("execute_command", args{"command": "git status -s; echo 'exec id' | tee -a .git/rebase-merge/git-rebase-todo"}); r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "--continue") {
+		t.Errorf("a planted program is not told of: %s", r.Text)
+	}
+	b.ok("execute_command", args{"command": "sed -i /exec/d .git/rebase-merge/git-rebase-todo; git status -s"})
+	b.ok("execute_command", args{"command": "echo both > src/a.txt; git add src/a.txt; GIT_EDITOR=true git rebase --continue"})
+	if b.exists(".git/rebase-merge") {
+		t.Error("the rebase did not go on")
+	}
+}

@@ -15,7 +15,9 @@ const (
 	gitObjectsInfo
 	gitRefs
 	gitOthers // modules and worktrees
-	gitAll    // hooks: all of it
+	gitRebase // what is under way
+	gitPicks
+	gitAll // hooks: all of it
 )
 
 // enter says whether a name of an area is looked at, and what area it is if it is a directory.
@@ -47,13 +49,17 @@ func (a area) enterGit(name string) (below area, looked bool) {
 	case gitAll:
 		return gitAll, true
 	case gitInfo:
-		return gitAll, name == "attributes"
+		return gitAll, name == "attributes" || name == "grafts"
 	case gitObjectsInfo:
 		return gitAll, name == "alternates" || name == "http-alternates"
 	case gitObjects:
 		return gitObjectsInfo, name == "info"
 	case gitRefs:
-		return gitAll, name == "heads" || name == "tags" || name == "stash"
+		return gitAll, name != "remotes"
+	case gitRebase:
+		return gitAll, name == "git-rebase-todo" || name == "strategy"
+	case gitPicks:
+		return gitAll, name == "todo" || name == "opts"
 	}
 	switch name {
 	case "hooks":
@@ -69,8 +75,12 @@ func (a area) enterGit(name string) (below area, looked bool) {
 	}
 	if a == gitDir {
 		switch name {
-		case "HEAD", "packed-refs":
+		case "HEAD", "packed-refs", "shallow", "remotes", "branches":
 			return gitAll, true
+		case "rebase-merge":
+			return gitRebase, true
+		case "sequencer":
+			return gitPicks, true
 		case "refs":
 			return gitRefs, true
 		}

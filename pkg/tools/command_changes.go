@@ -153,8 +153,13 @@ func (a *account) add(c *snapshot.Change) {
 		a.dirs = append(a.dirs, c)
 		return
 	}
-	if trace.GitState(c.Path) && !a.charged(c) {
-		return
+	if trace.GitState(c.Path) {
+		if reason := trace.ResumedBy(c); reason != "" && a.Git {
+			a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Op(c.Op), Kind: hooks.History, Reason: reason})
+		}
+		if !a.charged(c) {
+			return
+		}
 	}
 	if a.Packaged(a.Law, c) {
 		return

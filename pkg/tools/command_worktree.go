@@ -64,13 +64,16 @@ func lookAtHistory(root string) *treeHistory {
 	}
 	h := &treeHistory{said: map[string]string{}}
 	h.add(".git/HEAD", filepath.Join(own, "HEAD"))
-	for _, name := range []string{"packed-refs", "refs/stash"} {
+	for _, name := range []string{"packed-refs", "refs/stash", "shallow", "info/grafts"} {
 		h.add(".git/"+name, filepath.Join(common, filepath.FromSlash(name)))
 	}
 	if info, err := os.Lstat(filepath.Join(own, "index")); err == nil {
 		h.said[".git/index"] = info.ModTime().String()
 	}
-	for _, kind := range []string{"refs/heads", "refs/tags"} {
+	for _, name := range trace.ResumedFiles() {
+		h.addWhole(".git/"+name, filepath.Join(own, filepath.FromSlash(name)))
+	}
+	for _, kind := range []string{"refs/heads", "refs/tags", "refs/replace", "refs/notes"} {
 		_ = filepath.WalkDir(filepath.Join(common, filepath.FromSlash(kind)), func(at string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil || len(h.said) > maxRefs:
@@ -88,6 +91,21 @@ func lookAtHistory(root string) *treeHistory {
 		}
 	}
 	return h
+}
+
+// maxTodo bounds a list of what git is to do, in bytes.
+const maxTodo = 4 << 20
+
+// addWhole adds what is judged by its content; what cannot be read says so by a NUL.
+func (h *treeHistory) addWhole(name, at string) {
+	if _, err := os.Lstat(at); err != nil {
+		return
+	}
+	text, err := durable.ReadRegular(at, maxTodo)
+	if info, lstatErr := os.Lstat(at); err != nil || lstatErr != nil || !info.Mode().IsRegular() {
+		text = []byte{0}
+	}
+	h.said[name] = string(text)
 }
 
 func (h *treeHistory) add(name, at string) {
@@ -118,6 +136,9 @@ func (a *account) treeChanges() {
 	maps.Copy(names, after.said)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		was, is := before.said[name], after.said[name]
+		if reason := trace.Resumed(name, was, is, is != "\x00"); was != is && is != "" && reason != "" {
+			a.also(hooks.Violation{Path: name, Op: hooks.Modified, Kind: hooks.History, Reason: reason})
+		}
 		switch {
 		case was == is:
 		case name == ".git/index":

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -198,20 +197,24 @@ func texts(list any) []string {
 }
 
 // GitState reports whether a path says what the history of a repository is: its
-// HEAD, branches, tags, stash and index.
+// HEAD, branches, tags, stash, notes, replacements and index, and what git is in
+// the middle of.
 func GitState(name string) bool {
 	at := strings.LastIndex("/"+name, "/.git/")
 	if at < 0 {
 		return false
 	}
-	switch inside := name[at+len(".git/"):]; {
-	case inside == "HEAD", inside == "packed-refs", inside == "index", inside == "refs/stash":
+	switch inside := name[at+len(".git/"):]; inside {
+	case "HEAD", "packed-refs", "index", "info/grafts", "shallow":
 		return true
 	default:
-		kind := path.Dir(inside)
-		for path.Dir(kind) != "refs" && kind != "." && kind != "/" {
-			kind = path.Dir(kind)
+		first, rest, below := strings.Cut(inside, "/")
+		switch first {
+		case "refs":
+			return below && !strings.HasPrefix(rest+"/", "remotes/") && (rest == "stash" || strings.Contains(rest, "/"))
+		case "rebase-merge", "sequencer":
+			return below
 		}
-		return kind == "refs/heads" || kind == "refs/tags"
+		return false
 	}
 }

@@ -28,6 +28,9 @@ const (
 	longest = 25 * time.Hour
 )
 
+// sinceStart qualifies what a new server finds.
+const sinceStart = "; found when the server started again, so somebody else may have changed it since"
+
 // detailSettled is the key of the time at which a crash was settled: what the
 // record of it tells was done by then.
 const detailSettled = "settled"
@@ -67,6 +70,11 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 		c := &found.Changes[i]
 		if GitState(c.Path) {
 			account.GitChange(c) // git may have been used since
+			if reason := ResumedBy(c); reason != "" {
+				rec.Violations = append(rec.Violations, ledger.Violation{
+					Path: Shown(c.Path), Op: ledger.Op(c.Op), Reason: reason + sinceStart,
+				})
+			}
 			continue
 		}
 		if c.Before != nil && c.Before.Kind == snapshot.Directory || c.After != nil && c.After.Kind == snapshot.Directory {
@@ -84,7 +92,7 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 		account.Describe(c, &f)
 		if reason := objectionTo(law, c); reason != "" && (!full || c.Op == snapshot.Created) {
 			rec.Violations = append(rec.Violations, ledger.Violation{
-				Path: f.Path, Op: ledger.Op(f.Op), Reason: reason + "; found when the server started again, so somebody else may have changed it since",
+				Path: f.Path, Op: ledger.Op(f.Op), Reason: reason + sinceStart,
 			})
 		}
 		change := r.change(ctx, f)
