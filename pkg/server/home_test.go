@@ -231,3 +231,14 @@ func TestFilesOfAHomeThatRunCode(t *testing.T) {
 		b.ok("write_to_file", args{"path": path, "content": "x\n"})
 	}
 }
+
+// Nor may commands change either, whatever the scope: where nothing holds them,
+// they are found to have.
+func TestCommandsInAHome(t *testing.T) {
+	way := homeWays()[0]
+	b, _ := inHome(t, &way)
+	for _, path := range []string{"config/orchestra-mcp/config.yaml", "config/orchestra-mcp/seal-keys/b.pub", ".bashrc", ".ssh/authorized_keys", "config/autostart/x.desktop"} {
+		b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"command": "mkdir -p $(dirname " + path + "); echo x | tee -a " + path})
+	}
+	b.ok("execute_command", args{"command": "echo x | tee -a notes.txt config/other"})
+}

@@ -37,8 +37,8 @@
 // In .orchestration: state/, cache/ and what the server itself writes all the time (agent_trace.jsonl, trace/, archive/,
 // intent_map.md); the ledger has its own proof. In .git, at any depth: everything but what makes git run programs or look
 // elsewhere (hooks, config, config.worktree, commondir, gitdir, info/attributes, objects/info/alternates, and the same
-// below modules/ and worktrees/), and what says what the history is (HEAD, packed-refs, refs/heads, refs/tags,
-// refs/stash): so neither objects nor the index. Of the objects, the logs and the branches of remotes [Keeper.GitStore] tells
+// below modules/ and worktrees/), and what says what the history is (HEAD, packed-refs, refs but those of remotes,
+// grafts, shallow, and the lists of what is under way): so neither objects nor the index. Of the objects, the logs and the branches of remotes [Keeper.GitStore] tells
 // what is gone or changed, up to a bound, but not what is new. Temporary files of the server's own changes.
 //
 // # Who changed what

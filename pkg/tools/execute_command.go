@@ -59,7 +59,7 @@ func executeCommand(d *Deps) hooks.Tool {
 			"artifact_id":    text("For read_command_output; empty if nothing was kept."),
 			"truncated":      flag("Whether output is not the whole."),
 			"changed_files":  list("What the command changed in the workspace, as far as it was attributed.", changedSchema()),
-			"git_changes":    list("What the command did to git's HEAD, branches, tags, stash and index, where a git command may.", gitSchema()),
+			"git_changes":    list("What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may.", gitSchema()),
 			"packages":       packagesSchema(),
 			"sandbox_denied": list("What failed because the sandbox kept the command from it, as far as its output tells.", deniedSchema()),
 			"sandbox":        text("What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."),
