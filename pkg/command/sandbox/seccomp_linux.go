@@ -51,6 +51,7 @@ func seccompFilter(supervised bool) ([]byte, error) {
 		answer(unix.EPERM),
 	})
 	p.only(unix.SYS_IOCTL, terminalInjection())
+	p.only(unix.SYS_FCNTL, leases())
 	p.only(unix.SYS_SOCKET, sockets(supervised))
 	p.only(unix.SYS_SOCKETPAIR, connected())
 	p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
@@ -111,6 +112,16 @@ func terminalInjection() program {
 }
 
 const tiocLinux = 0x541c
+
+// leases refuses to lease files: who can read one can keep everybody from opening
+// it for as long as /proc/sys/fs/lease-break-time says, again and again.
+func leases() program {
+	return program{
+		argument(1),
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.F_SETLEASE, SkipTrue: 1},
+		answer(unix.EPERM),
+	}
+}
 
 // sockets are what a command may have of them: those of the Internet, which the
 // network namespace holds, Unix sockets that are connected before they send, and the

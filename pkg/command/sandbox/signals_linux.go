@@ -48,6 +48,7 @@ func isolation(from starter, not lacking) ([]byte, error) {
 	p := native()
 	reachesProcesses(&p)
 	p.only(unix.SYS_IOCTL, terminalInjection())
+	p.only(unix.SYS_FCNTL, leases())
 	for _, number := range []uint32{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY} {
 		p.deny(number, answer(unix.EPERM)) // keys belong to the user, and can be read
 	}
