@@ -42,7 +42,7 @@ func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 	}
 	req := reach.Request{
 		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: d.Confine.Writable, Hidden: d.Confine.Hidden,
-		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy), Named: c.named(),
+		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy), Named: c.named(), Background: c.args.Background,
 		Tracked: func(places []string) []string { return c.tool.tracked.of(ctx, d, places) },
 	}
 	if c.install != nil {

@@ -58,7 +58,7 @@ func (m *Maker) Make(req Request) (_ *Reach, err error) {
 		}
 		return r, nil
 	}
-	r.Box = &sandbox.Box{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork}
+	r.Box = &sandbox.Box{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Lasting: req.Background}
 	s, err := m.survey(req)
 	if err != nil {
 		return nil, err

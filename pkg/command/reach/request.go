@@ -58,6 +58,8 @@ type Request struct {
 	// must be read.
 	Hidden      []string
 	DenyNetwork bool
+	// Background: the command may run for hours.
+	Background bool
 }
 
 // Reach is what a command may reach. It must be closed when the command has

@@ -64,7 +64,8 @@ func (r *Reach) HideNames(names []Name) {
 // exposure says what it means that a level cannot hide everything.
 func exposure(level sandbox.Level) string {
 	if level == sandbox.Full {
-		return "%s: whoever replaces this while the command runs lets the command read it for a moment, because it lies in a directory that the command may write."
+		return "%s: whoever replaces this while the command runs lets the command read it for a moment: so it is with a single file in a directory that the " +
+			"command may write, and with all of them for a command in the background. A directory of its own (secret:private/) has no such moment."
 	}
 	return "%s: the command can read this, because it lies in a directory that the command may write, and sandbox level landlock cannot hide anything there " +
 		"(nor in a directory that cannot be listed or has thousands of entries)."

@@ -52,6 +52,10 @@ type Box struct {
 	// Emptied are directories whose files cannot be read: at Full an empty one
 	// stands in their place, at Landlock they are like the Hidden.
 	Emptied []string
+	// Lasting: the command may run for hours. Then at Full Hidden files have
+	// their masks only: what Landlock leaves out of reading takes the files beside
+	// them along when an editor replaces one, until the command is started again.
+	Lasting bool
 	// Temp is a private directory that the command gets as TMPDIR. At Full it
 	// also stands in the place of the system's.
 	Temp string

@@ -201,6 +201,11 @@ func TestReadingInMounts(t *testing.T) {
 	if exposed := sandbox.Exposed(level, box); !slices.Equal(exposed, slices.Sorted(slices.Values(open))) {
 		t.Errorf("exposed: %q", exposed)
 	}
+	lasting := *box
+	lasting.Lasting = true
+	if exposed := sandbox.Exposed(level, &lasting); (len(exposed) > len(open)) != (level == sandbox.Full) {
+		t.Errorf("exposed to a command that lasts: %q", exposed)
+	}
 	for _, line := range legitimate {
 		if out, code := held(t, level, box, line); code != 0 {
 			t.Errorf("%s: %d %s", line, code, out)

@@ -147,6 +147,9 @@ func (b *Box) walls(level Level) (w *wall, exposed []string) {
 			is, ok := identify(path)
 			return !ok || is.Mode&unix.S_IFMT != unix.S_IFREG
 		})
+		if b.Lasting {
+			return nil, files
+		}
 		closed, exposed = divided(files, append(writable, (&layout{box: b}).covered()...))
 	}
 	if len(closed) == 0 {
