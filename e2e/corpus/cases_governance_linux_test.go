@@ -107,6 +107,7 @@ func gitAttacks() []attack {
 		{name: "a repository without .git, made by hand in scope", sh: "cd src && mkdir -p bare.git/objects bare.git/refs bare.git/hooks && echo x > bare.git/hooks/post-index-change && printf '[core]\n\tfsmonitor = sh src/attack.sh\n' > bare.git/config && echo ref: refs/heads/main > bare.git/HEAD"},
 		{name: "a repository without .git whose commondir is the workspace's", sh: "mkdir src/bare.git && cd src/bare.git && echo ../../.git > commondir && echo ref: refs/heads/main > HEAD"},
 		{name: "directories make a repository of files that were there", prepare: headAndConfig, line: "mkdir src/bare.git/objects src/bare.git/refs"},
+		{name: "renamed directories make a repository of files that were there", prepare: partsOfRepository, line: "mv src/bare.git/a src/bare.git/objects; mv src/bare.git/b src/bare.git/refs"},
 		{name: "the configuration of a repository without .git that is there", prepare: bareRepository, line: "printf '[core]\n\tfsmonitor = sh src/attack.sh\n' | tee -a src/bare.git/config"},
 		{name: "a hook in a repository without .git that is there", prepare: bareRepository, line: "mkdir src/bare.git/hooks && echo x | tee src/bare.git/hooks/post-index-change"},
 		{name: "a place for build output of which git tracks files", prepare: trackedTarget, line: "echo x | tee target/kept"},
@@ -136,6 +137,12 @@ func trackedTarget(w *world) {
 func headAndConfig(w *world) {
 	w.put("ws/src/bare.git/HEAD", "ref: refs/heads/main\n")
 	w.put("ws/src/bare.git/config", "[core]\n\tfsmonitor = sh src/attack.sh\n")
+}
+
+func partsOfRepository(w *world) {
+	headAndConfig(w)
+	w.put("ws/src/bare.git/a/x", "x\n")
+	w.put("ws/src/bare.git/b/x", "y\n")
 }
 
 func bareRepository(w *world) {
