@@ -38,8 +38,9 @@ func (e *Engine) judge(ctx context.Context, tool Tool, call *Call, req Request) 
 	answered := ""
 	for range maxAsked {
 		result, asking, err := e.do(ctx, tool, call, req.Arguments, answered)
-		if answered != "" && isBusy(err) {
-			// The operator's own command may be carrying the same answer out (ask.ForNobody).
+		if answered != "" && (isBusy(err) || err == nil && len(asking) > 0) {
+			// The operator's own command may be carrying the same answer out, or have done so since the call was planned
+			// (ask.ForNobody): then nothing is left to ask.
 			e.renew(tool, call, req)
 			result, asking, err = e.do(ctx, tool, call, req.Arguments, answered)
 		}
