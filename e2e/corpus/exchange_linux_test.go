@@ -12,68 +12,91 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
+// governed is the number of governance files that somebody exchanges.
+const governed = 300
+
+func governedName(i int) string { return fmt.Sprintf("f%03d", i) }
+
 // TestExchangedDirectoriesLoseNothing: while a server takes back what a command
 // made, somebody exchanges the directory with one of governance files that have
 // the same names. None of these is lost, and none is taken away.
 func TestExchangedDirectoriesLoseNothing(t *testing.T) {
-	const files = 300
-	rounds := 1
-	if os.Getenv("ORCHESTRA_LONG") != "" {
-		rounds = 4
-	}
-	kinds := map[string]string{
-		"FIFOs":       "os.mkfifo(n)",
-		"links":       "os.symlink('x', n)",
-		"files":       "open(n, 'x').write('planted')",
-		"directories": "os.mkdir(n)",
-	}
-	if rounds == 1 {
-		delete(kinds, "FIFOs")
-		delete(kinds, "files")
-	}
+	long := os.Getenv("ORCHESTRA_LONG") != ""
 	program := testProgram(t)
-	for _, user := range []bool{false, true} {
-		if !user && (os.Getuid() != 0 || rounds == 1) {
-			continue
-		}
-		t.Run(who(sandbox.None, user), func(t *testing.T) {
-			t.Parallel()
-			w := emptyWorld(t, sandbox.None, user, false)
-			w.reverts = true
-			name := func(i int) string { return fmt.Sprintf("f%03d", i) }
-			for _, dir := range []string{"ws/src/.vscode", "ws/docs/.orchestration"} {
-				check(t, os.MkdirAll(filepath.Join(w.top, dir), 0o755))
-			}
-			for i := range files {
-				w.put("ws/docs/.orchestration/"+name(i), "governance "+name(i)+"\n")
-			}
-			w.own()
-			w.begin(program)
-			for kind, makes := range kinds {
-				w.put("ws/src/make.py", "import os\nfor i in range("+fmt.Sprint(files)+"):\n    n = 'src/.vscode/f%03d' % i\n    try: "+makes+"\n    except FileExistsError: pass\nopen('src/done', 'w')\n")
-				for range rounds {
-					ended := make(chan struct{})
-					exchanged := make(chan int)
-					go func() { exchanged <- w.exchange("src/done", "src/.vscode", "docs/.orchestration", ended) }()
-					w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "python3 src/make.py"})
-					close(ended)
-					times := <-exchanged
-					var lost []string
-					for i := range files {
-						content := "governance " + name(i) + "\n"
-						if readFile(filepath.Join(w.ws, "src/.vscode", name(i))) != content && readFile(filepath.Join(w.ws, "docs/.orchestration", name(i))) != content {
-							lost = append(lost, name(i))
+	for _, level := range levels(t) {
+		for _, user := range []bool{false, true} {
+			for _, foreign := range []bool{false, true} {
+				if !user && os.Getuid() != 0 || !long && (!user || foreign || level != sandbox.None) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/other server %v", who(level, user), foreign), func(t *testing.T) {
+					t.Parallel()
+					w := exchanging(t, level, user)
+					w.begin(program)
+					if foreign {
+						other := w.serves(program)
+						end := other.behind(other.call("select_active_intent", args{"intent_id": "ALL"}).text("session"), idles)
+						defer func() {
+							end()
+							check(t, other.end())
+						}()
+					}
+					for _, kind := range []struct{ name, makes string }{
+						{"links", "os.symlink('x', n)"}, {"directories", "os.mkdir(n)"},
+						{"FIFOs", "os.mkfifo(n)"}, {"files", "open(n, 'x').write('planted')"},
+					}[:pick(long, 4, 2)] {
+						for range pick(long, 4, 1) {
+							w.exchanged(kind.name, kind.makes)
 						}
 					}
-					if len(lost) > 0 {
-						t.Errorf("%s, exchanged %d times: %d of %d are gone: %s", kind, times, len(lost), files, strings.Join(lost[:min(5, len(lost))], " "))
-					}
-					w.settle(files, name)
-				}
+					check(t, w.server.end())
+				})
 			}
-			check(t, w.server.end())
-		})
+		}
 	}
+}
+
+func pick(long bool, then, otherwise int) int {
+	if long {
+		return then
+	}
+	return otherwise
+}
+
+// exchanging is a world with governance files in docs.
+func exchanging(t *testing.T, level sandbox.Level, user bool) *world {
+	t.Helper()
+	w := emptyWorld(t, level, user, false)
+	w.reverts = true
+	w.governance()
+	w.own()
+	return w
+}
+
+// exchanged is one round of a kind of planted names.
+func (w *world) exchanged(kind, makes string) {
+	w.t.Helper()
+	w.put("ws/src/make.py", "import os\nos.mkdir('src/.vscode')\nfor i in range("+fmt.Sprint(governed)+"):\n    n = 'src/.vscode/f%03d' % i\n    "+makes+
+		"\nopen('src/done', 'w')\n")
+	ended := make(chan struct{})
+	exchanged := make(chan int)
+	go func() { exchanged <- w.exchange("src/done", "src/.vscode", "docs/.orchestration", ended) }()
+	w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "python3 src/make.py"})
+	close(ended)
+	times := <-exchanged
+	var lost []string
+	for i := range governed {
+		name := governedName(i)
+		content := "governance " + name + "\n"
+		if readFile(filepath.Join(w.ws, "src/.vscode", name)) != content && readFile(filepath.Join(w.ws, "docs/.orchestration", name)) != content {
+			lost = append(lost, name)
+		}
+	}
+	if len(lost) > 0 {
+		w.t.Errorf("%s, exchanged %d times: %d of %d are gone: %s", kind, times, len(lost), governed, strings.Join(lost[:min(5, len(lost))], " "))
+	}
+	check(w.t, os.Remove(filepath.Join(w.ws, "src/done")))
+	w.governance()
 }
 
 // exchange gives two directories each other's names, from when a file is there
@@ -104,18 +127,17 @@ func (w *world) exchange(when, one, other string, ended chan struct{}) (times in
 	}
 }
 
-// settle makes both directories as they were.
-func (w *world) settle(files int, name func(int) string) {
+// governance makes the directory that is exchanged with what a command makes, as it is before each round.
+func (w *world) governance() {
 	w.t.Helper()
-	for _, dir := range []string{"ws/src/.vscode", "ws/docs/.orchestration"} {
-		check(w.t, os.RemoveAll(filepath.Join(w.top, dir)))
-		check(w.t, os.MkdirAll(filepath.Join(w.top, dir), 0o755))
-		w.mine(filepath.Join(w.top, dir))
+	for _, dir := range []string{"src/.vscode", "docs/.orchestration"} {
+		check(w.t, os.RemoveAll(filepath.Join(w.ws, dir)))
 	}
-	for i := range files {
-		w.put("ws/docs/.orchestration/"+name(i), "governance "+name(i)+"\n")
+	check(w.t, os.Mkdir(filepath.Join(w.ws, "docs/.orchestration"), 0o755))
+	w.mine(filepath.Join(w.ws, "docs/.orchestration"))
+	for i := range governed {
+		w.put("ws/docs/.orchestration/"+governedName(i), "governance "+governedName(i)+"\n")
 	}
-	check(w.t, os.Remove(filepath.Join(w.ws, "src/done")))
 }
 
 // readFile is the content of a regular file, "" for everything else.

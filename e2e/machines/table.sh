@@ -17,6 +17,7 @@ sysctl -q -w kernel.unprivileged_userns_clone=0
 machine user landlock watchdog kernel.unprivileged_userns_clone
 machine root full watchdog
 corpus user landlock
+left user landlock
 tests root pkg/command/sandbox 'Landlock|Warden|Starter'
 PLAN
 
@@ -25,12 +26,15 @@ sysctl -q -w user.max_user_namespaces=0
 machine user landlock watchdog user.max_user_namespaces
 machine root landlock watchdog user.max_user_namespaces
 corpus root landlock
+left root landlock
 PLAN
 
 machine full "Linux 6.1, nothing withheld" amd64 bookworm "" << 'PLAN'
 machine user full watchdog
 machine root full watchdog
 corpus user full
+left user full
+left root full
 tests root pkg/command/sandbox
 tests user pkg/snapshot
 PLAN

@@ -54,8 +54,8 @@ type Change struct {
 	Shared bool
 	// Nobodys: no command that ran at the time may make it.
 	Nobodys bool
-	// Was is where the very file, or directory, stood before, if something else stands there now: it was not made by
-	// the command, and is not where it was.
+	// Was is where the very file, or directory, stood before, if something else stands there now, or where the same look
+	// found it too: it was not made by the command, and somebody exchanges names.
 	Was string
 	// InPlace: it is the same file as before, so all its names have what was written.
 	InPlace bool
@@ -101,6 +101,9 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending) []Change {
 			c.Op = Deleted
 		default:
 			c.Op, c.InPlace = Modified, p.before.stat.sameInode(&p.after.stat)
+		}
+		if p.after != nil && p.after.also != "" {
+			c.Was = p.after.also
 		}
 		found = append(found, c)
 	}

@@ -54,7 +54,8 @@
 //
 // A change out of the scope of every command that ran is nobody's ([Change.Nobodys]): whoever made it may not. What is new
 // by such a one stays in the account of each that can have made it until it is gone, so that the last of them finds it.
-// A file that stands at a new path, and whose old one has something else now, was not made by anybody: [Change.Was].
+// A file that stands at a new path, and whose old one has something else now, was not made by anybody ([Change.Was]); nor
+// was one with a single name that a look finds at two paths, because somebody exchanges directories while it is made.
 //
 // # Before-images
 //

@@ -256,6 +256,9 @@ func (k *Keeper) walk(served []*request, running bool) (found, error) {
 	}
 	k.partly, k.unseen = w.partly, unseen
 	deltas = k.without(deltas)
+	if running {
+		k.root.twice(deltas)
+	}
 	for i := range deltas {
 		if k.base != nil {
 			k.since[deltas[i].path] = deltas[i].after

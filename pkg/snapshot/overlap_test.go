@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"context"
 	"fmt"
+	stdhash "hash"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,6 +158,32 @@ func TestDisplaced(t *testing.T) {
 		if c.Was != "" {
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// TestTwice: a file that a look finds at two paths, because somebody renames it while the look is made, was not made at
+// the second.
+func TestTwice(t *testing.T) {
+	b := newBench(t)
+	b.write("kept/x", "governance\n")
+	b.write("kept/sub/deep/y", "another\n")
+	const read = "read when kept has been looked into, and deep has not\n"
+	named := b.options.NewBlobHash
+	b.options.NewBlobHash = func(size int64) stdhash.Hash {
+		if size == int64(len(read)) {
+			b.must(os.Rename(filepath.Join(b.dir, "kept/x"), filepath.Join(b.dir, "kept/sub/deep/x")))
+		}
+		return named(size)
+	}
+	b.keeper = snapshot.Open(b.options)
+	w := b.begin()
+	b.write("kept/sub/n", read)
+	d := b.end(w)
+	if c := b.find(d, "kept/sub/deep/x"); c.Op != snapshot.Created || c.Was != "kept/x" {
+		t.Errorf("%+v", c)
+	}
+	if c := b.find(d, "kept/sub/n"); c.Was != "" {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -73,6 +73,8 @@ type version struct {
 	digest *digest
 	// bytes are there if they were read in this walk and are few enough.
 	bytes []byte
+	// also is another path at which the same walk found it.
+	also string
 }
 
 // delta is one path that two walks found different; nil is nothing there.

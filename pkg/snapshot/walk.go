@@ -241,7 +241,7 @@ func (c *comparison) added(name string, below area) {
 		e.dir = newNode()
 	}
 	c.fresh = append(c.fresh, e)
-	c.report(delta{path: join(c.path, name), after: &version{e.stat, e.content, content}})
+	c.report(delta{path: join(c.path, name), after: &version{stat: e.stat, digest: e.content, bytes: content}})
 }
 
 // known brings a kept entry up to date; false if it is not there any more.
@@ -285,7 +285,7 @@ func (c *comparison) known(e *entry, below area) bool {
 	if now.kind() == Directory {
 		e.dir = newNode()
 	}
-	d := delta{join(c.path, e.name), was.version(), &version{e.stat, e.content, content}}
+	d := delta{join(c.path, e.name), was.version(), &version{stat: e.stat, digest: e.content, bytes: content}}
 	if now != was.stat || d.real() {
 		c.report(d)
 	}

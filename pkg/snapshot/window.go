@@ -56,7 +56,7 @@ func (w *Window) add(writes []*Write) {
 // merge adds what one walk found. The caller holds the lock.
 func (w *Window) merge(d delta, running []*Window, ends bool) {
 	if !ends && d.after != nil && d.after.bytes != nil {
-		d.after = &version{stat: d.after.stat, digest: d.after.digest} // a long window would gather too much
+		d.after = &version{stat: d.after.stat, digest: d.after.digest, also: d.after.also} // a long window would gather too much
 	}
 	p := w.deltas[d.path]
 	if p == nil {

@@ -134,6 +134,9 @@ func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
 	if c.Secret && c.Before == nil {
 		return errSecret
 	}
+	if err := a.exchanged(c); err != nil {
+		return err
+	}
 	if c.Op == snapshot.Created {
 		return a.takeAway(c)
 	}
@@ -161,6 +164,14 @@ func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
 	return a.make(ctx, c.Path, c.Before)
 }
 
+// exchanged is not nil for what is not the command's to have made, nor in its scope where it belongs.
+func (a *account) exchanged(c *snapshot.Change) error {
+	if c.Was == "" || a.Objection(c.Was) == "" {
+		return nil
+	}
+	return fmt.Errorf("it is what stood at %s: somebody exchanged names while the command ran", trace.Shown(c.Was))
+}
+
 var errAwkward = errors.New("its name has control characters or is not UTF-8")
 
 // grip holds what a change left, if it stands there still.
@@ -174,11 +185,8 @@ func (a *account) grip(c *snapshot.Change) (*workspace.Grip, error) {
 
 // takeAway takes away what the command left at a path, whatever it is.
 func (a *account) takeAway(c *snapshot.Change) error {
-	switch {
-	case a.heldByKernel() && strings.HasPrefix(c.Path, governanceDir+"/"):
+	if a.heldByKernel() && strings.HasPrefix(c.Path, governanceDir+"/") {
 		return errHeld
-	case c.Was != "" && a.Objection(c.Was) != "":
-		return fmt.Errorf("it is what stood at %s before, where something else stands now", trace.Shown(c.Was))
 	}
 	g, err := a.grip(c)
 	if err != nil {
@@ -209,6 +217,9 @@ func (a *account) setMode(c *snapshot.Change, mode fs.FileMode) error {
 }
 
 func (a *account) directoryBack(c *snapshot.Change) error {
+	if err := a.exchanged(c); err != nil {
+		return err
+	}
 	switch {
 	case c.Before == nil:
 		return a.directoryAway(c)

@@ -1,0 +1,31 @@
+package snapshot
+
+// twice says of what is at a path since this walk at which other one the same walk found it. What has a single name was
+// renamed, or its directory was, between the looks into two directories: that it is new tells nothing then.
+func (n *node) twice(deltas []delta) {
+	came := map[number]*delta{}
+	for i := range deltas {
+		if d := &deltas[i]; d.after != nil && d.after.stat.single() && (d.before == nil || !d.before.stat.sameInode(&d.after.stat)) {
+			came[d.after.stat.number()] = d
+		}
+	}
+	if len(came) > 0 {
+		n.search("", came)
+	}
+}
+
+func (n *node) search(at string, came map[number]*delta) {
+	for i := range n.entries {
+		e := &n.entries[i]
+		path := join(at, e.name)
+		if d := came[e.stat.number()]; d != nil && d.path != path {
+			d.after.also = path
+		}
+		if e.dir != nil {
+			e.dir.search(path, came)
+		}
+	}
+}
+
+// single: it has a number, and one name at a time.
+func (s *stat) single() bool { return s.ino != 0 && (s.links <= 1 || s.kind() == Directory) }
