@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // deepTrees are what a command makes in scope and no later command may suffer
@@ -56,7 +54,7 @@ func TestDeepTreesHarmNoLaterCommand(t *testing.T) {
 	program := testProgram(t)
 	for _, level := range levels(t) {
 		for _, user := range []bool{false, true} {
-			if !user && os.Getuid() != 0 || os.Getenv("ORCHESTRA_LONG") == "" && (level != sandbox.Full || !user) {
+			if !user && os.Getuid() != 0 || os.Getenv("ORCHESTRA_LONG") == "" && !(user && best(t, level)) {
 				continue
 			}
 			t.Run(who(level, user), func(t *testing.T) {

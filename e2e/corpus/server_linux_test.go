@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,7 +19,7 @@ import (
 )
 
 // answerTime is longer than any answer takes, on a busy machine too.
-const answerTime = time.Minute
+const answerTime = 10 * time.Minute // in an emulated machine
 
 // served is a server in a process of its own, with a client.
 type served struct {
@@ -177,6 +178,13 @@ func (s *served) end() error {
 		return fmt.Errorf("%w\n%s", err, s.log)
 	}
 	return nil
+}
+
+// best reports whether a level is the highest of this machine.
+func best(t *testing.T, level sandbox.Level) bool {
+	t.Helper()
+	all := levels(t)
+	return level == sandbox.Full || !slices.Contains(all, sandbox.Full) && (level == sandbox.Landlock || len(all) == 1)
 }
 
 // levels are those of this machine that are tried.

@@ -34,7 +34,6 @@ machine user full watchdog
 machine root full watchdog
 corpus user full
 left user full
-left root full
 tests root pkg/command/sandbox
 tests user pkg/snapshot
 PLAN

@@ -373,6 +373,27 @@ func TestAnswerThatIsNotNeededLapses(t *testing.T) {
 	}
 }
 
+// An answer that the operator's own command used after the call was planned is
+// not asked for again: what it was about has been done.
+func TestAnswerThatWasUsedMeanwhileIsNotAskedForAgain(t *testing.T) {
+	r := newRig(t)
+	r.ask.can = true
+	judged := 0
+	r.engine.AddGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+		if judged++; judged > 2 {
+			return hooks.Allow(), nil
+		}
+		return hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)), nil
+	}))
+	r.engine.AddGate(hooks.AtPlan, hooks.PreFunc("approve", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+		r.ask.yes = ""
+		return hooks.Allow(), nil
+	}))
+	if result := r.do(); result.IsError || strings.Count(strings.Join(r.log, ","), "ask scope") != 1 {
+		t.Errorf("%s %v", result.Text, r.log)
+	}
+}
+
 // A question for the client's result ends the call, with nothing done.
 func TestQuestionInTheResult(t *testing.T) {
 	r := newRig(t)
