@@ -38,7 +38,7 @@ var namers = sync.OnceValue(func() map[string]naming {
 		"svn": {long: []string{"--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-option"}},
 		"nc":  netcat, "ncat": netcat, "netcat": netcat, "socat": {words: []string{"EXEC", "exec", "SYSTEM", "system", "SHELL", "shell"}},
 		"wget": {letters: "e", values: "OPoaiQtTwUABDIRX", long: []string{"--use-askpass", "--execute"}},
-		"zip":  {long: []string{"--unzip-command", "-TT"}}, "rpm": {letters: "E", values: "D", long: []string{"--eval", "--pipe"}},
+		"zip":  {long: []string{"--unzip-command", "--TT"}}, "rpm": {letters: "E", values: "D", long: []string{"--eval", "--pipe"}},
 		"aria2c": {words: []string{"--on-"}}, "dpkg": {long: []string{"--pre-invoke", "--post-invoke"}}, "apt": apt, "apt-get": apt,
 		"psql": {words: []string{`\!`, `\o`, `\g`, `\copy`}, long: []string{}}, "mysql": {words: []string{`\!`, "system", `\P`}, long: []string{"--pager"}},
 		"sqlite3": {words: []string{".sh", ".sy", ".once", ".ou", ".im"}}, "ip": {words: []string{"exec"}}, "openssl": {words: []string{"engine"}, long: []string{}},

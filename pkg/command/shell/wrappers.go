@@ -54,8 +54,8 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 func opaque() []string {
 	return []string{"su", "runuser", "pkexec", "script", "strace", "ltrace", "gdb", "lldb", "valgrind", "unshare", "nsenter", "setpriv", "systemd-run", "firejail", "bwrap",
 		"parallel", "watch", "unbuffer", "rlwrap", "catchsegv", "chrt", "numactl", "prlimit", "dbus-run-session", "dbus-launch", "start-stop-daemon",
-		"setarch", "linux32", "linux64", "faketime", "fakeroot", "proot", "chpst", "setuidgid", "envdir", "run-parts", "entr", "at", "batch", "crontab",
-		"expect", "screen", "tmux", "xvfb-run", "ssh-agent", "sg", "newgrp", "gosu", "su-exec", "tini", "dumb-init", "s6-setuidgid", "eatmydata", "capsh", "agetty", "vlock",
+		"setarch", "linux32", "linux64", "i386", "x86_64", "uname26", "faketime", "fakeroot", "proot", "chpst", "setuidgid", "envdir", "run-parts", "entr", "at", "batch", "crontab",
+		"expect", "screen", "tmux", "xvfb-run", "ssh-agent", "sg", "newgrp", "gosu", "su-exec", "tini", "dumb-init", "s6-setuidgid", "eatmydata", "capsh", "agetty", "vlock", "dc", "m4",
 		"ssh", "sshpass", "autossh", "mosh", "vi", "vim", "nvim", "ex", "view", "vimdiff", "rvim", "ed", "red", "emacs", "emacsclient", "hyperfine", "perf", "rr", "heaptrack",
 		"torsocks", "torify", "proxychains", "proxychains4", "cpulimit", "logsave", "multitime", "systemd-inhibit", "systemd-cat", "systemd-nspawn", "machinectl", "lxc-attach",
 		"cgexec", "runcon", "nodemon", "watchexec", "cross-env", "dotenv", "direnv", "conda", "mamba", "micromamba", "nix", "nix-shell", "xcrun", "openvpn", "pdsh", "ansible"}
@@ -91,7 +91,7 @@ func (r *reader) carried(name string, args []Arg, c command) {
 		}
 	case len(starters()[name]) > 0:
 		r.started(name, starters()[name], args, c)
-	case (slices.Contains(opaque(), name) || isLoader(name)) && len(args) > 0:
+	case slices.Contains(opaque(), name) || isLoader(name):
 		r.unjudged("what %s runs is not read", name)
 	case name == "fd" || name == "fdfind":
 		if slices.ContainsFunc(args, func(a Arg) bool {
