@@ -76,13 +76,13 @@ userland_image() { # RELEASE ARCHITECTURE
   echo "$made" > "$image.made"
 }
 
-# modules are what a kernel needs to reach its disks, in Debian's names.
-modules=(virtio_pci virtio_mmio virtio_blk ext4)
+# modules are what a kernel needs to reach its disks, in Debian's names, and what it would load by itself if it had them.
+modules=(virtio_pci virtio_mmio virtio_blk ext4 unix_diag)
 
 # kernel fetches the kernel of a release and makes the first file system that it starts with.
 kernel() { # RELEASE ARCHITECTURE
   local release=$1 arch=$2 dir=$cache/kernel-$1-$2 tree package version
-  [ -e "$dir/initrd" ] && [ "$dir/initrd" -nt "$here/guest/init" ] && return
+  [ -e "$dir/initrd" ] && [ "$dir/initrd" -nt "$here/guest/init" ] && [ "$dir/initrd" -nt "$here/packages.sh" ] && return
   lists "$release" "$arch" || return
   package=$(fetched "$release" "$arch" "linux-image-cloud-$arch" | grep '/linux-image-[0-9]') || return
   tree=$(mktemp -d "$cache/kernel.XXXXXX")
