@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,8 +17,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// answerTime is longer than any answer takes, on a busy machine too.
-const answerTime = 10 * time.Minute // in an emulated machine
+// answerTime is longer than any answer takes, on a busy or emulated machine too.
+const answerTime = 10 * time.Minute
 
 // served is a server in a process of its own, with a client.
 type served struct {
@@ -180,26 +179,22 @@ func (s *served) end() error {
 	return nil
 }
 
-// best reports whether a level is the highest of this machine.
-func best(t *testing.T, level sandbox.Level) bool {
-	t.Helper()
-	all := levels(t)
-	return level == sandbox.Full || !slices.Contains(all, sandbox.Full) && (level == sandbox.Landlock || len(all) == 1)
-}
-
-// levels are those of this machine that are tried.
+// levels are those of this machine that are tried, the highest last.
 func levels(t *testing.T) []sandbox.Level {
 	t.Helper()
 	a := sandbox.Probe()
 	found := []sandbox.Level{sandbox.None}
-	for level, missing := range map[sandbox.Level]error{sandbox.Landlock: a.NoLandlock, sandbox.Full: a.NoFull} {
+	for _, l := range []struct {
+		level   sandbox.Level
+		missing error
+	}{{sandbox.Landlock, a.NoLandlock}, {sandbox.Full, a.NoFull}} {
 		switch {
-		case missing == nil:
-			found = append(found, level)
+		case l.missing == nil:
+			found = append(found, l.level)
 		case os.Getenv("CI") != "":
-			t.Fatalf("CI must have the level %s: %v", level, missing)
+			t.Fatalf("CI must have the level %s: %v", l.level, l.missing)
 		default:
-			t.Logf("the level %s is not to be had here: %v", level, missing)
+			t.Logf("the level %s is not to be had here: %v", l.level, l.missing)
 		}
 	}
 	return found

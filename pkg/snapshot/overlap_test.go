@@ -171,19 +171,24 @@ func TestTwice(t *testing.T) {
 	named := b.options.NewBlobHash
 	b.options.NewBlobHash = func(size int64) stdhash.Hash {
 		if size == int64(len(read)) {
-			b.must(os.Rename(filepath.Join(b.dir, "kept/x"), filepath.Join(b.dir, "kept/sub/deep/x")))
+			for _, name := range []string{"x", "made"} {
+				b.must(os.Rename(filepath.Join(b.dir, "kept", name), filepath.Join(b.dir, "kept/sub/deep", name)))
+			}
 		}
 		return named(size)
 	}
 	b.keeper = snapshot.Open(b.options)
 	w := b.begin()
+	b.write("kept/made", "by the command\n")
 	b.write("kept/sub/n", read)
 	d := b.end(w)
 	if c := b.find(d, "kept/sub/deep/x"); c.Op != snapshot.Created || c.Was != "kept/x" {
 		t.Errorf("%+v", c)
 	}
-	if c := b.find(d, "kept/sub/n"); c.Was != "" {
-		t.Errorf("%+v", c)
+	for _, made := range []string{"kept/sub/n", "kept/made", "kept/sub/deep/made"} {
+		if c := b.find(d, made); c.Op != snapshot.Created || c.Was != "" {
+			t.Errorf("%+v", c)
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ type version struct {
 	digest *digest
 	// bytes are there if they were read in this walk and are few enough.
 	bytes []byte
-	// also is another path at which the same walk found it.
+	// also is another path at which the same walk found it, and where it was before.
 	also string
 }
 

@@ -200,7 +200,7 @@ func (a *account) takeAway(c *snapshot.Change) error {
 // openDirectories lets what the command made and closed be taken away.
 func (a *account) openDirectories() {
 	for _, c := range a.dirs {
-		if c.Op == snapshot.Created && a.takeable(c) && c.After.Mode.Perm()&0o700 != 0o700 && a.Objection(c.Path) != "" {
+		if c.Op == snapshot.Created && a.takeable(c) && a.exchanged(c) == nil && c.After.Mode.Perm()&0o700 != 0o700 && a.Objection(c.Path) != "" {
 			_ = a.setMode(c, c.After.Mode|0o700)
 		}
 	}
