@@ -17,7 +17,7 @@ func TestAnswersStaySmall(t *testing.T) {
 	t.Parallel()
 	much, many := 1<<20, 5000
 	if testing.Short() {
-		much, many = 1<<17, 1000
+		much, many = 1<<16, 200
 	}
 	w := newWorkspace(t)
 	p := w.initialized()

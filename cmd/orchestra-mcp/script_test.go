@@ -12,10 +12,18 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"orchestra-mcp": main, "leave-entry": leaveEntry})
 }
 
-// TestScripts runs the command line as a person would, each script in a directory and with a home of its own.
+// TestScripts runs the command line as a person would, each script in a directory and with a home of its own; with -short every
+// third.
 func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) < 3 {
+		t.Fatalf("%d scripts: %v", len(scripts), err)
+	}
+	if testing.Short() {
+		scripts = everyNth(3, scripts)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
@@ -33,6 +41,13 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "story": storyScript},
 	})
+}
+
+func everyNth[T any](n int, all []T) (few []T) {
+	for i := 0; i < len(all); i += n {
+		few = append(few, all[i])
+	}
+	return few
 }
 
 // exits runs a program and requires an exit code: exits 2 orchestra-mcp bogus.

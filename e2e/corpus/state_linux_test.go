@@ -104,6 +104,11 @@ func (e entry) sameButTimes(other entry) bool {
 func (before state) restore(t *testing.T, top string, after state) {
 	t.Helper()
 	changed := before.differs(after)
+	for _, path := range changed { // parents first
+		if is, there := after[path]; there && is.mode.IsDir() {
+			check(t, os.Chmod(filepath.Join(top, path), 0o700)) // nothing can be taken out of one that is closed
+		}
+	}
 	for _, path := range slices.Backward(changed) {
 		was, wasThere := before[path]
 		is, isThere := after[path]
@@ -111,7 +116,7 @@ func (before state) restore(t *testing.T, top string, after state) {
 			check(t, os.RemoveAll(filepath.Join(top, path)))
 		}
 	}
-	for _, path := range changed { // parents first
+	for _, path := range changed {
 		if was, there := before[path]; there {
 			check(t, was.put(filepath.Join(top, path)))
 		}

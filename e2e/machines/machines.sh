@@ -95,7 +95,7 @@ tried() { # NAME
   userland_image "$userland_release" "$arch" > "$work/fetch.log" 2>&1 || fail 3 "the userland of $userland_release for $arch: $(tail -n 5 "$work/fetch.log")"
   kernel "$release" "$arch" >> "$work/fetch.log" 2>&1 || fail 3 "the kernel of $release for $arch: $(tail -n 5 "$work/fetch.log")"
   [ -e "$work/tests-$arch.ext4" ] || tests_image "$arch" > "$work/build.log" 2>&1 || fail 3 "the tests for $arch: $(tail -n 5 "$work/build.log")"
-  { echo "short='$short'"; echo "${plan_of[$name]}"; } > "$work/plan"
+  { echo "long='$long'"; echo "${plan_of[$name]}"; } > "$work/plan"
   boot "$arch" "$release" "$userland_release" "$arguments" 2>&1 | sed -u 's,\r$,,' | tee "$log" | sed -u -n '/^\(== \|   | \)/p' || failed=1
   grep -q '^== done' "$log" || { failed=1; echo "== failed: it did not come to its end"; tail -n 20 "$log"; }
   ! grep -q '^== failed' "$log" || failed=1
@@ -105,10 +105,10 @@ tried() { # NAME
 }
 
 main() { # ARGUMENTS
-  local short=-test.short limit=3h names=() failed=0 argument name
+  local long= limit=3h names=() failed=0 argument name
   for argument in "$@"; do
     case $argument in
-      --long) short= ;;
+      --long) long=ORCHESTRA_LONG=1 ;;
       --list) for name in "${machines[@]}"; do printf '%-24s %s\n' "$name" "${said_of[$name]}"; done; exit 0 ;;
       -*) fail 2 "unknown: $argument (machines.sh [--long] [--list] [NAME…])" ;;
       *) [ -n "${machine_of[$argument]:-}" ] || fail 2 "there is no machine $argument (--list names them)"; names+=("$argument") ;;

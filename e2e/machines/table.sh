@@ -49,6 +49,8 @@ machine groups-not-delegated "Linux 6.12, control groups of version 2, none give
 version2
 machine user full watchdog
 limit user watchdog
+left user full
+left root full
 PLAN
 
 machine groups-of-version-1 "Linux 6.1, control groups of version 1" amd64 bookworm "" << 'PLAN'

@@ -133,8 +133,11 @@ func TestContextIsNeverOverItsBudget(t *testing.T) {
 		b := start(t, dir, func(o *server.Options) { o.Settings.Limits.ContextSize = settings.Size(budget) }).connect()
 		b.selects("INT-001")
 		b.ok("write_to_file", args{"path": "src/" + strings.Repeat("&", 200), "content": "x\n"})
-		full := 0
-		for range 40 {
+		full, rounds := 0, 40
+		if testing.Short() {
+			rounds = 8
+		}
+		for range rounds {
 			most := 1 << next.IntN(15)
 			var brain strings.Builder
 			for range next.IntN(8) {

@@ -55,7 +55,7 @@ func TestFailingDiskLosesNothing(t *testing.T) {
 	for i, call := range calls {
 		f.renew() // a short ledger is audited fast
 		for j, fault := range faults {
-			if testing.Short() && j != i%len(faults) {
+			if testing.Short() && (i%2 != 0 || j != i/2%len(faults)) {
 				continue
 			}
 			for n := 1; n <= deepest && f.inject(fmt.Sprintf("%s:%s:when=%d", call, fault, n)); n++ {

@@ -164,7 +164,10 @@ func TestTheUsersOwnDirectoryInTheWorkspace(t *testing.T) {
 			b, own := inHome(t, &way)
 			before := tree(t, own)
 			for tool, calls := range way.tries(b.dir) {
-				for _, call := range calls {
+				for i, call := range calls {
+					if testing.Short() && i%4 != 0 {
+						continue
+					}
 					r := b.call(tool, call)
 					made++
 					if after := tree(t, own); strings.Contains(r.Text, "TOPSECRET") && r.Object["error_type"] == nil || fmt.Sprint(after) != fmt.Sprint(before) {
