@@ -14,7 +14,7 @@ const maxInput = 1000
 // pressed is a key. What it means depends on the mode.
 func (m Model) pressed(key tea.KeyPressMsg) (Model, tea.Cmd) {
 	if key.String() == "ctrl+c" {
-		return m, tea.Quit
+		return m.leave()
 	}
 	switch m.mode {
 	case confirming:
@@ -29,9 +29,18 @@ func (m Model) pressed(key tea.KeyPressMsg) (Model, tea.Cmd) {
 		return m.chosen(key, decision), nil
 	}
 	if key.String() == "q" {
-		return m, tea.Quit
+		return m.leave()
 	}
 	return m.browsed(key.String()), nil
+}
+
+// leave ends the view, and with it the program: while an answer is being written it waits for that, unless it is asked twice.
+func (m Model) leave() (Model, tea.Cmd) {
+	if m.busy == "" || m.leaving {
+		return m, tea.Quit
+	}
+	m.leaving, m.note, m.failure = true, "Leaving when the answer is written …", false
+	return m, nil
 }
 
 // answers are the keys that answer.

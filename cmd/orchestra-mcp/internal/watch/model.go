@@ -65,6 +65,8 @@ type Model struct {
 	filter string
 	busy   string // the id that is being answered
 
+	leaving bool // when that is done
+
 	note    string
 	failure bool // note tells of one
 }
@@ -108,6 +110,10 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.read()
 	case answeredMsg:
 		m = m.answered(msg)
+		if m.leaving && msg.err == nil {
+			cmd = tea.Quit
+		}
+		m.leaving = false
 	case tea.PasteMsg:
 		m = m.pasted(msg.Content)
 	case tea.KeyPressMsg:

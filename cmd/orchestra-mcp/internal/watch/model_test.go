@@ -157,6 +157,32 @@ func TestOneAnswerAtATime(t *testing.T) {
 	d.expect("the body of " + request(2).ID)
 }
 
+// Who leaves while an answer is written leaves when it is, and stays to read why it could not be.
+func TestLeavingWaitsForTheAnswer(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		d := start(t, 80, 24, request(1))
+		d.wait(second).press("a")
+		writing := d.send(keyOf("y"))
+		if cmd := d.send(keyOf("q")); cmd != nil {
+			t.Fatalf("it left before the answer was written: %v", cmd())
+		}
+		if fails {
+			d.src.err = errors.New("the disk is full")
+		}
+		cmd := d.send(writing())
+		if fails != (cmd == nil) {
+			t.Errorf("the answer fails: %v, and it leaves: %v", fails, cmd != nil)
+		}
+	}
+	d := start(t, 80, 24, request(1))
+	d.wait(second).press("a")
+	d.send(keyOf("y"))
+	d.send(keyOf("q"))
+	if cmd := d.send(keyOf("q")); cmd == nil {
+		t.Error("it does not leave when asked twice")
+	}
+}
+
 func TestFilter(t *testing.T) {
 	d := start(t, 80, 24, request(1), request(22), request(3))
 	d.wait(second).press("/")
