@@ -27,13 +27,16 @@ machine user landlock watchdog user.max_user_namespaces
 machine root landlock watchdog user.max_user_namespaces
 corpus root landlock
 left root landlock
+left user landlock
 PLAN
 
 machine full "Linux 6.1, nothing withheld" amd64 bookworm "" << 'PLAN'
 machine user full watchdog
 machine root full watchdog
 corpus user full
+corpus root full
 left user full
+left root full
 tests root pkg/command/sandbox
 tests user pkg/snapshot
 PLAN
@@ -49,6 +52,8 @@ machine groups-not-delegated "Linux 6.12, control groups of version 2, none give
 version2
 machine user full watchdog
 limit user watchdog
+corpus user full
+corpus root full
 left user full
 left root full
 PLAN
@@ -70,6 +75,7 @@ machine before-landlock "Linux 5.10, which has no Landlock yet" amd64 bullseye "
 machine user none watchdog implemented
 machine root none watchdog implemented
 corpus root none
+left root none
 PLAN
 
 machine apparmor "Linux 6.12, AppArmor refuses the server user namespaces, or what it could do in one" amd64 trixie "" trixie << 'PLAN'
@@ -90,6 +96,8 @@ machine root full watchdog
 tests root pkg/command/sandbox
 corpus user full
 corpus root full
+left user full
+left root full
 PLAN
 
 machine arm-old "Linux 6.1 on arm64, no user namespaces for anybody" arm64 bookworm "" << 'PLAN'
