@@ -18,7 +18,7 @@ import (
 )
 
 // answerTime is longer than any answer takes, on a busy or emulated machine too.
-const answerTime = 30 * time.Minute
+const answerTime = 10 * time.Minute
 
 // served is a server in a process of its own, with a client.
 type served struct {
