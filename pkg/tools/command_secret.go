@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -28,7 +29,7 @@ func DropSecrets(root *os.Root, secret func(path string, file *os.File) bool) er
 		at = next
 	}
 	defer at.Close()
-	return sift(at, func(name string, file *os.File) bool {
+	return siftBelow(at, func(name string, file *os.File) bool {
 		_, path, below := strings.Cut(name, "/") // the first name is the command's
 		return below && path != "" && secret(path, file)
 	})
@@ -41,46 +42,81 @@ func (a *account) dropTaken() error {
 		return err
 	}
 	defer at.Close()
-	return sift(at, a.deps.Snapshots.Secret)
+	return siftBelow(at, a.deps.Snapshots.Secret)
+}
+
+// maxSiftDepth bounds the descriptors that one sifting holds.
+const maxSiftDepth = 256
+
+func siftBelow(at *os.Root, secret func(path string, file *os.File) bool) error {
+	dir, err := durable.OpenRoot(at)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return sift(dir, "", maxSiftDepth, secret)
 }
 
 // sift removes entries of a tree, which it opens to its owner, and what cannot
-// be looked into. Links, FIFOs and the like have no content.
-func sift(at *os.Root, secret func(path string, file *os.File) bool) error {
-	return fs.WalkDir(at.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if name == "." || err == nil && !d.IsDir() && !d.Type().IsRegular() {
+// be looked into, or is too deep for it. Links, FIFOs and the like have no
+// content.
+func sift(dir *durable.Dir, at string, depth int, secret func(path string, file *os.File) bool) error {
+	entries, err := dir.ReadDir()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(at, e.Name())
+		switch {
+		case e.IsDir():
+			if depth > 0 && !secret(name+"/", nil) && siftInto(dir, name, depth-1, secret) == nil {
+				continue
+			}
+		case !e.Type().IsRegular() || !isSecret(dir, name, secret):
+			continue
+		}
+		if err := dir.RemoveTree(e.Name()); err != nil {
 			return err
 		}
-		if err == nil && opened(at, name, d) && !isSecret(at, name, d, secret) {
-			return nil
-		}
-		if err := at.RemoveAll(name); err != nil || !d.IsDir() {
-			return err
-		}
-		return fs.SkipDir
-	})
+	}
+	return nil
 }
 
-func isSecret(at *os.Root, name string, d fs.DirEntry, secret func(path string, file *os.File) bool) bool {
-	if d.IsDir() {
-		return secret(name+"/", nil)
+func siftInto(dir *durable.Dir, name string, depth int, secret func(path string, file *os.File) bool) error {
+	if err := unlock(dir, path.Base(name), 0o700); err != nil {
+		return err
 	}
-	file, _, err := durable.OpenRegularIn(at, name, os.O_RDONLY)
+	inner, err := dir.OpenDir(path.Base(name))
+	if err != nil {
+		return err
+	}
+	defer inner.Close()
+	return sift(inner, name, depth, secret)
+}
+
+func isSecret(dir *durable.Dir, name string, secret func(path string, file *os.File) bool) bool {
+	if unlock(dir, path.Base(name), 0o400) != nil {
+		return true
+	}
+	file, err := dir.Open(path.Base(name))
 	if err != nil {
 		return true
 	}
 	defer file.Close()
-	return secret(name, file)
+	info, err := file.Stat()
+	return err != nil || !info.Mode().IsRegular() || secret(name, file)
 }
 
-// opened lets an entry be read by its owner.
-func opened(at *os.Root, name string, d fs.DirEntry) bool {
-	info, err := d.Info()
+// unlock gives the owner of an entry the rights that are missing.
+func unlock(dir *durable.Dir, name string, rights fs.FileMode) error {
+	held, err := dir.Hold(name)
 	if err != nil {
-		return false
+		return err
 	}
-	if mode := info.Mode().Perm(); mode&0o400 == 0 || d.IsDir() && mode&0o700 != 0o700 {
-		return at.Chmod(name, mode|0o700) == nil
+	defer held.Close()
+	st, err := held.Stat()
+	if err != nil || st.Mode&rights == rights {
+		return err
 	}
-	return true
+	return held.Chmod(st.Mode | rights)
 }
