@@ -98,7 +98,7 @@ func (d *Dir) RemoveTree(name string) error {
 	case !st.Mode.IsDir():
 		return d.Remove(name)
 	}
-	if err := d.unlock(name); err != nil {
+	if err := d.Allow(name, 0o700); err != nil {
 		return err
 	}
 	top, err := d.OpenDir(name)
@@ -128,7 +128,7 @@ func (d *Dir) raise(e fs.DirEntry, top *Dir) error {
 	if !e.IsDir() {
 		return d.Remove(e.Name())
 	}
-	if err := d.unlock(e.Name()); err != nil {
+	if err := d.Allow(e.Name(), 0o700); err != nil {
 		return err
 	}
 	dir, err := d.OpenDir(e.Name())
@@ -142,7 +142,7 @@ func (d *Dir) raise(e fs.DirEntry, top *Dir) error {
 		case err != nil:
 			return err
 		case inner.IsDir():
-			if err = dir.unlock(inner.Name()); err == nil { // else its parent cannot be another
+			if err = dir.Allow(inner.Name(), 0o700); err == nil { // else its parent cannot be another
 				err = dir.Take(inner.Name(), top, rand.Text())
 			}
 		default:
@@ -153,18 +153,4 @@ func (d *Dir) raise(e fs.DirEntry, top *Dir) error {
 		return err
 	}
 	return d.RemoveDir(e.Name())
-}
-
-// unlock gives the owner of a directory all rights.
-func (d *Dir) unlock(name string) error {
-	st, err := d.Lstat(name)
-	if err != nil || st.Mode.Perm()&0o700 == 0o700 {
-		return err
-	}
-	held, err := d.Hold(name)
-	if err != nil {
-		return err
-	}
-	defer held.Close()
-	return held.Chmod(st.Mode | 0o700)
 }

@@ -40,6 +40,11 @@ func (a *account) revert(ctx context.Context) {
 		a.revertFiles(ctx, func(c *snapshot.Change) bool { return !a.isNew(c) })
 		a.revertDirectories(snapshot.Modified)
 	}
+	if a.kept.blind {
+		if err := sift(a.kept.at, "", a.deps.Snapshots.Secret); err != nil {
+			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("Whether secrets are among what was taken away could not be found out (%v): look into %s.", err, a.kept.dir))
+		}
+	}
 	a.kept.close()
 	var undone []string
 	for _, v := range a.outcome.Violations {
@@ -48,11 +53,6 @@ func (a *account) revert(ctx context.Context) {
 		}
 	}
 	a.outcome.Files = slices.DeleteFunc(a.outcome.Files, func(f hooks.FileOutcome) bool { return !f.InScope && slices.Contains(undone, f.Path) })
-	if a.kept.blind {
-		if err := a.dropTaken(); err != nil {
-			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("Whether secrets are among what was taken away could not be found out (%v): look into %s.", err, a.kept.dir))
-		}
-	}
 	if a.kept.some {
 		a.Detail[detailRemoved] = a.kept.dir
 		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("What was taken away is kept in %s for a while, in case somebody else made it.", a.kept.dir))
