@@ -94,12 +94,38 @@ func (h *history) file(ctx context.Context, path string, now []byte, texts []str
 	return lines, h.fill(ctx, lines, at, len(h.steps), marks)
 }
 
+// origin names a line as a record wrote it. It stands once: of two lines that seem to come from there, one is a copy.
+type origin struct {
+	record, path string
+	line         int
+	text         string // without white space: the parts of one line that was broken are several
+}
+
+func (l Line) origin() origin {
+	return origin{l.Record.Hash, l.Path, l.Origin, ledger.Squeeze(l.Text)}
+}
+
+// origins gives those of the lines that are answered.
+func origins(lines []Line) map[origin]bool {
+	given := map[origin]bool{}
+	for _, l := range lines {
+		if l.Record != nil {
+			given[l.origin()] = true
+		}
+	}
+	return given
+}
+
 // fill follows marks from a state over the steps before limit, and notes in lines what it finds.
 func (h *history) fill(ctx context.Context, lines []Line, at state, limit int, marks []mark) error {
 	t := tracer{ctx: ctx, history: h}
+	given := origins(lines)
 	t.found = func(m mark, s *step) bool {
-		lines[m.line].Record, lines[m.line].Confidence = s.entry, m.strength.confidence()
-		lines[m.line].Path, lines[m.line].Origin = s.change.Path, m.at+1
+		l := lines[m.line]
+		l.Record, l.Confidence, l.Path, l.Origin = s.entry, m.strength.confidence(), s.change.Path, m.at+1
+		if o := l.origin(); !given[o] {
+			lines[m.line], given[o] = l, true
+		}
 		return false
 	}
 	if err := t.walk(at, limit, marks); err != nil {
@@ -127,7 +153,7 @@ func (h *history) story(ctx context.Context, path string, line int, now []byte, 
 	t := tracer{ctx: ctx, history: h}
 	t.found = func(m mark, s *step) bool {
 		touch := Touch{Record: s.entry, Path: s.change.Path, Line: m.at + 1, Confidence: m.strength.confidence()}
-		if touch.HasText = !m.lost && m.text != unknown; touch.HasText {
+		if touch.HasText = !m.lost && !h.isLoose(m.text); touch.HasText {
 			touch.Text = h.text(m.text)
 		} else if after, ok := h.blob(s.change.AfterOID, s.change.After); ok && m.at < len(after) {
 			touch.Text, touch.HasText = h.text(after[m.at]), true

@@ -1,6 +1,7 @@
 package blame
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -29,7 +30,7 @@ func (q *question) atHead() *head {
 			return nil // binary there, text here: no line came from it
 		}
 		t := q.own.lineTable
-		return &head{path, compare(t, &cells{lines: t.idsOf(texts)}, &cells{lines: t.idsOf(q.texts)})}
+		return &head{path, compare(t, &cells{lines: t.idsOf(texts)}, &cells{lines: t.idsOf(q.texts)}, nil)}
 	}
 	return nil
 }
@@ -79,45 +80,58 @@ func (q *question) askGit(lines []Line) ([]Line, error) {
 	if err := q.followCommits(lines, isUntracked); err != nil {
 		return nil, err
 	}
-	movable, err := q.movable(lines)
-	if err != nil || len(movable) == 0 {
+	movable, begun, err := q.movable(lines)
+	if err != nil {
 		return lines, err
 	}
-	isMovable := func(l Line) bool { return movable[l.Number] }
-	if err := q.addCommits(h, lines, isMovable, true); err != nil {
-		return nil, err
+	if len(movable) > 0 {
+		isMovable := func(l Line) bool { return movable[l.Number] }
+		if err := q.addCommits(h, lines, isMovable, true); err != nil {
+			return nil, err
+		}
+		if err := q.followCommits(lines, isMovable); err != nil {
+			return nil, err
+		}
 	}
-	return lines, q.followCommits(lines, isMovable)
+	maps.Copy(begun, movable)
+	return lines, q.elsewhere(lines, begun)
 }
 
 // clockSlack is how far the clocks of those who commit and those who record may be apart.
 const clockSlack = 24 * time.Hour
 
-func couldBeMoved(l Line, since time.Time) bool {
-	return isUntracked(l) && l.Commit != nil && !l.Commit.root && !l.Commit.Time.Before(since)
-}
-
 // movable gives the numbers of untracked lines that could have been moved since there are records: in runs with as many
-// letters as git wants of a moved block, from commits that are not older than the ledger.
-func (q *question) movable(lines []Line) (map[int]bool, error) {
+// letters as git wants of a moved block, from commits that are not older than the ledger. Those that git's history begins
+// with come apart, because git can tell no more of them.
+func (q *question) movable(lines []Line) (movable, begun map[int]bool, err error) {
 	first, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Limit: 1})
 	if err != nil || len(first.Entries) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	since := first.Entries[0].Time.Add(-clockSlack)
-	movable := map[int]bool{}
+	of := func(root bool) map[int]bool {
+		return blocks(lines, func(l Line) bool {
+			return isUntracked(l) && l.Commit != nil && l.Commit.root == root && !l.Commit.Time.Before(since)
+		})
+	}
+	return of(false), of(true), nil
+}
+
+// blocks gives the numbers of such lines where they stand together with enough letters.
+func blocks(lines []Line, such func(Line) bool) map[int]bool {
+	numbers := map[int]bool{}
 	for i := 0; i < len(lines); {
 		last, sum := i, int32(0)
-		for last < len(lines) && couldBeMoved(lines[last], since) {
+		for last < len(lines) && such(lines[last]) {
 			sum += weight(lines[last].Text)
 			last++
 		}
 		for k := i; sum >= blockWeight && k < last; k++ {
-			movable[lines[k].Number] = true
+			numbers[lines[k].Number] = true
 		}
 		i = max(last, i+1)
 	}
-	return movable, nil
+	return numbers
 }
 
 // source is a file in a commit.
@@ -142,6 +156,7 @@ func (q *question) followCommits(lines []Line, asked func(Line) bool) error {
 		}
 		wanted[at] = append(wanted[at], i)
 	}
+	given := origins(lines)
 	for _, at := range sources {
 		numbers := map[int]bool{}
 		for _, i := range wanted[at] {
@@ -153,7 +168,7 @@ func (q *question) followCommits(lines []Line, asked func(Line) bool) error {
 		}
 		for _, i := range wanted[at] {
 			c := lines[i].Commit
-			if c.Line <= len(there) && there[c.Line-1].Record != nil {
+			if c.Line <= len(there) && there[c.Line-1].Record != nil && !given[there[c.Line-1].origin()] {
 				renamed := 2*fromPath[c.Path] >= len(lines)
 				lines[i].take(there[c.Line-1], c.over(lines[i].Number, q.path, renamed))
 			}
@@ -205,6 +220,7 @@ func (q *question) atCommit(c *Commit, wanted map[int]bool) ([]Line, error) {
 	ids := h.idsOf(texts)
 	lines, marks := make([]Line, len(ids)), make([]mark, len(ids))
 	for i, id := range ids {
+		lines[i].Text = texts[i]
 		marks[i] = mark{line: i, at: i, text: id, escort: !wanted[i+1]}
 	}
 	at := state{path: c.Path, hash: string(workspace.HashOf(content)), content: &cells{lines: ids}}

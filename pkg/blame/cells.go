@@ -18,6 +18,8 @@ type block struct {
 type cells struct {
 	lines  []lineID
 	blocks []block
+	open   bool             // the end is missing
+	places map[lineID][]int // see placesOf
 }
 
 // sparseCells knows of a state only the lines that are being followed.
@@ -58,25 +60,27 @@ func (h *history) after(i int) *cells {
 		} else if s.previous >= 0 && h.pieced[s.previous] != nil {
 			c = h.pieced[s.previous].clone()
 		} else if s.previous < 0 {
-			c = &cells{}
+			c = &cells{open: s.change.Before != ""}
 		}
 	}
 	for _, at := range slices.Backward(chain) {
-		c.apply(&h.steps[at])
+		c.apply(h.lineTable, &h.steps[at])
 	}
 	h.pieced[i] = c
 	return c
 }
 
-func (c *cells) clone() *cells { return &cells{slices.Clone(c.lines), slices.Clone(c.blocks)} }
+func (c *cells) clone() *cells {
+	return &cells{lines: slices.Clone(c.lines), blocks: slices.Clone(c.blocks), open: c.open}
+}
 
-// apply changes the content as a record says, with the texts of new lines unknown.
-func (c *cells) apply(s *step) {
+// apply changes the content as a record says. Of new lines at most the marks are known.
+func (c *cells) apply(t *lineTable, s *step) {
 	if s.isOpaque() {
-		c.lines, c.blocks = nil, nil
+		c.lines, c.blocks, c.open = nil, nil, true
 	}
 	var out []lineID
-	from := 0
+	from, marks := 0, s.marks()
 	for _, h := range s.hunks {
 		begin := h[0] - min(h[1], 1)
 		if begin+h[1] > maxLines || len(out)+h[3] > maxLines {
@@ -84,7 +88,14 @@ func (c *cells) apply(s *step) {
 		}
 		c.reach(begin + h[1])
 		out = append(out, c.lines[from:begin]...)
-		out = append(out, make([]lineID, h[3])...)
+		if marks == nil {
+			out = append(out, make([]lineID, h[3])...)
+		} else {
+			for _, m := range marks[:h[3]] {
+				out = append(out, t.byMark(m))
+			}
+			marks = marks[h[3]:]
+		}
 		from = begin + h[1]
 	}
 	c.moveBlocks(s.hunks)
@@ -118,16 +129,24 @@ func (c *cells) moveBlocks(hunks [][4]int) {
 	}
 }
 
+// resolve puts texts that became known meanwhile in the place of marks.
+func (c *cells) resolve(t *lineTable) {
+	for i, id := range c.lines {
+		c.lines[i] = t.resolve(id)
+	}
+}
+
 // learn finds blocks of unknown text in a later content by their hashes, and takes their texts from there. A block that
 // has been reformatted since is guessed in its likely earlier forms; the hash says which guess is right.
 //
 // Each line that is hashed takes from budget; when it is used up, the rest stays unknown.
 func (c *cells) learn(t *lineTable, later *cells, budget *int) {
-	wanted := c.unknownBlocks()
+	c.resolve(t)
+	wanted := c.unknownBlocks(t)
 	if len(wanted) == 0 {
 		return
 	}
-	runs := later.knownRuns()
+	runs := later.knownRuns(t)
 	for i := 0; i < len(reformattings) && len(wanted) > 0 && *budget > 0; i++ {
 		lengths := map[int]bool{}
 		for _, blocks := range wanted {
@@ -143,10 +162,10 @@ func (c *cells) learn(t *lineTable, later *cells, budget *int) {
 const hashBudget = 200_000
 
 // unknownBlocks gives the blocks with unknown lines by their hash.
-func (c *cells) unknownBlocks() map[lineHash][]block {
+func (c *cells) unknownBlocks(t *lineTable) map[lineHash][]block {
 	wanted := map[lineHash][]block{}
 	for _, b := range c.blocks {
-		if b.start+b.lines <= len(c.lines) && slices.Contains(c.lines[b.start:b.start+b.lines], unknown) {
+		if b.start+b.lines <= len(c.lines) && slices.ContainsFunc(c.lines[b.start:b.start+b.lines], t.isLoose) {
 			if hash, ok := parseLineHash(b.hash); ok {
 				wanted[hash] = append(wanted[hash], b)
 			}
@@ -234,10 +253,10 @@ func indentedBy(old, new string) func(string) string {
 }
 
 // knownRuns gives the maximal runs of known lines.
-func (c *cells) knownRuns() (runs [][]lineID) {
+func (c *cells) knownRuns(t *lineTable) (runs [][]lineID) {
 	for first := 0; first < len(c.lines); {
 		last := first
-		for last < len(c.lines) && c.lines[last] != unknown {
+		for last < len(c.lines) && !t.isVague(c.lines[last]) {
 			last++
 		}
 		if last > first {
@@ -248,12 +267,28 @@ func (c *cells) knownRuns() (runs [][]lineID) {
 	return runs
 }
 
-// occurrences counts the known lines by their id, for all ids of the table.
+// placesOf gives where the known lines stand, ascending, by their loose id.
+func (c *cells) placesOf(t *lineTable) map[lineID][]int {
+	if c.places == nil {
+		c.places = map[lineID][]int{}
+		for i, id := range c.lines {
+			if id != unknown {
+				c.places[t.loose(id)] = append(c.places[t.loose(id)], i)
+			}
+		}
+	}
+	return c.places
+}
+
+// occurrences counts the known lines by their id and by their loose id, for all ids of the table.
 func (c *cells) occurrences(t *lineTable) []int32 {
 	n := make([]int32, len(t.all))
 	for _, id := range c.lines {
-		if id != unknown {
-			n[id]++
+		if id == unknown {
+			continue
+		}
+		if n[id]++; t.loose(id) != id {
+			n[t.loose(id)]++
 		}
 	}
 	return n

@@ -35,8 +35,12 @@ func newProject(t testing.TB, seed int, all map[string][]string) *project {
 		must(t, err)
 	}
 	names := slices.Sorted(maps.Keys(all))
-	for i := range 3 {
-		name := names[(seed+i*3)%len(names)]
+	stride := 3
+	if len(names)%stride == 0 {
+		stride = 1
+	}
+	for i := range min(3, len(names)) {
+		name := names[(seed+i*stride)%len(names)]
 		h := &hand{rand: p.rand, pool: all[name], ids: i * 1_000_000}
 		p.papers = append(p.papers, newPaper(h, "src/"+name, all[name], p.notes))
 	}

@@ -88,6 +88,7 @@ func (p *paper) record(owner string, next simFile, path string) {
 	for _, x := range edit.ChangedRanges(after, c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(x))
 	}
+	c.Marks = ledger.MarksOf(edit.Lines(after), c.Hunks)
 	r.blobs[c.BeforeOID], r.before[c.BeforeOID] = before, true
 	r.clock = r.clock.Add(time.Minute)
 	record := ledger.Record{Kind: ledger.KindMutation, IntentID: owner, Call: "apply_diff", Changes: []ledger.Change{c},
@@ -241,7 +242,7 @@ func (g *figures) want(t *testing.T, precision, recall float64) {
 }
 
 // show prints what was answered wrong.
-func show(t *testing.T, seed int, lines []blame.Line, p *paper) {
+func show(t testing.TB, seed int, lines []blame.Line, p *paper) {
 	for i, l := range lines {
 		answer := ""
 		if l.Record != nil {

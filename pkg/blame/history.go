@@ -39,6 +39,18 @@ func (s *step) isOpaque() bool {
 	return len(s.hunks) == 0 && c.Before != c.After && c.Op != ledger.OpCreated
 }
 
+// marks are those of the lines that the hunks added, or nil.
+func (s *step) marks() ledger.LineMarks {
+	n := 0
+	for _, h := range s.hunks {
+		n += h[3]
+	}
+	if n != len(s.change.Marks) {
+		return nil
+	}
+	return s.change.Marks
+}
+
 // history is the graph of states, with its steps in the order in which they happened.
 type history struct {
 	steps    []step
@@ -54,6 +66,7 @@ type history struct {
 	budget   int               // of hashing lines, see cells.learn
 	compared int               // lines, see hasStrong
 	renamed  map[string]string // older names that no record tells of, to the present one
+	foreign  bool              // of another file than the one asked about: its lines are taken where they stand for themselves
 	*lineTable
 }
 
@@ -63,13 +76,18 @@ func newHistory(path string, f files, contents Contents) *history {
 		made:    map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, learned: map[gapName]bool{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
 		pieced: map[int]*cells{}, left: map[int]lineSet{}, budget: hashBudget,
 	}
+	marked := false
 	for _, e := range ordered(f.records) {
 		for j := range e.Changes {
 			change := &e.Changes[j]
 			if change.Op != ledger.OpUnchanged && change.After != "" {
 				h.steps = append(h.steps, step{entry: e, change: change, hunks: sound(change.Hunks), previous: -1})
+				marked = marked || len(change.Marks) > 0
 			}
 		}
+	}
+	if marked {
+		h.useMarks()
 	}
 	for _, name := range f.names {
 		h.renamed[name] = path
@@ -135,12 +153,17 @@ func (h *history) hasGaps(path string, now []byte) bool {
 		slices.ContainsFunc(h.steps, func(s step) bool { return s.change.Before != "" && s.previous < 0 })
 }
 
-// maxCandidates bounds the states that one gap is compared with. More branches than that are not merged at once.
-const maxCandidates = 8
+// maxCandidates bounds the states that one gap is compared with. More branches than that are not merged at once; but
+// where contents are not known, each change by hand parts the records before it from those after it.
+const (
+	maxCandidates      = 8
+	maxVagueCandidates = 64
+)
 
 // leaves gives the newest steps before limit on a path such that none led to another, the newest first.
 func (h *history) leaves(path string, limit int) []int {
 	var leaves []int
+	vague := 0
 	covered := map[int]bool{}
 	steps := h.byPath[h.name(path)]
 	n, _ := slices.BinarySearch(steps, limit)
@@ -149,7 +172,10 @@ func (h *history) leaves(path string, limit int) []int {
 			continue
 		}
 		leaves = append(leaves, i)
-		if len(leaves) == maxCandidates {
+		if h.anyVague(h.after(i).lines) {
+			vague++
+		}
+		if len(leaves)-vague == maxCandidates || vague == maxVagueCandidates {
 			break
 		}
 		for at := i; at >= 0 && !covered[at]; at = h.steps[at].previous {
@@ -190,7 +216,7 @@ func (h *history) looseLines(i int) lineSet {
 	if h.left[i] == nil {
 		set := make(lineSet, len(h.all))
 		for _, id := range h.after(i).lines {
-			if id != unknown {
+			if !h.isVague(id) {
 				set[h.loose(id)] = true
 			}
 		}

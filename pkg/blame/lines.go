@@ -1,10 +1,11 @@
 package blame
 
 import (
-	"strings"
+	"slices"
 	"unicode"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -17,12 +18,23 @@ const unknown lineID = 0
 type lineTable struct {
 	ids map[string]lineID
 	all []lineText
+	// marked has lines by their marks, and bare the texts without white space; both are nil where no record has marks.
+	marked map[ledger.LineMark]lineID
+	bare   map[[5]byte]lineID
 }
 
 type lineText struct {
 	text   string
-	loose  lineID // the text without white space
-	weight int32  // its letters and digits
+	loose  lineID           // the text without white space
+	weight int32            // its letters and digits
+	stands bool             // in a content; else it is the loose text of one that does
+	mark   *ledger.LineMark // of a line whose text is not known yet
+	twin   bool             // of a loose text: some record says that it stood in the file more than once
+}
+
+// useMarks has texts be found by the marks of records. It is called before there are any.
+func (t *lineTable) useMarks() {
+	t.marked, t.bare = map[ledger.LineMark]lineID{}, map[[5]byte]lineID{}
 }
 
 func newLineTable() *lineTable {
@@ -30,6 +42,17 @@ func newLineTable() *lineTable {
 }
 
 func (t *lineTable) id(text string) lineID {
+	id := t.entry(text)
+	if !t.all[id].stands {
+		t.all[id].stands = true
+		if t.marked != nil {
+			t.marked[ledger.MarkOf(text)] = id
+		}
+	}
+	return id
+}
+
+func (t *lineTable) entry(text string) lineID {
 	id, known := t.ids[text]
 	if known {
 		return id
@@ -38,12 +61,48 @@ func (t *lineTable) id(text string) lineID {
 	t.ids[text] = id
 	t.all = append(t.all, lineText{text: text, weight: weight(text)})
 	loose := id
-	if squeezed := squeeze(text); squeezed != text {
-		loose = t.id(squeezed)
+	if squeezed := ledger.Squeeze(text); squeezed != text {
+		loose = t.entry(squeezed)
+	} else if t.bare != nil {
+		t.bare[ledger.MarkOf(text).Bare()] = id
 	}
 	t.all[id].loose = loose
 	return id
 }
+
+// byMark gives a line of which only the mark is known: the text that has it, else the text that differs in white space
+// alone, without it, else one that is like nothing else but the same mark.
+func (t *lineTable) byMark(m ledger.LineMark) lineID {
+	id, known := t.marked[m.Line()]
+	if !known {
+		id, known = t.bare[m.Bare()]
+	}
+	if !known {
+		id = lineID(len(t.all))
+		t.all = append(t.all, lineText{loose: id, weight: strongWeight, mark: &m})
+		t.marked[m.Line()] = id
+	}
+	if m.Twin() {
+		t.all[t.all[id].loose].twin = true
+	}
+	return id
+}
+
+// isLoose reports a line of which not every character is known.
+func (t *lineTable) isLoose(id lineID) bool { return id == unknown || !t.all[id].stands }
+
+// isVague reports a line whose text is not known.
+func (t *lineTable) isVague(id lineID) bool { return id == unknown || t.all[id].mark != nil }
+
+// resolve gives the line for one whose text was not known when it was named.
+func (t *lineTable) resolve(id lineID) lineID {
+	if m := t.all[id].mark; m != nil {
+		return t.byMark(*m)
+	}
+	return id
+}
+
+func (t *lineTable) anyVague(lines []lineID) bool { return slices.ContainsFunc(lines, t.isVague) }
 
 func (t *lineTable) idsOf(texts []string) []lineID {
 	ids := make([]lineID, len(texts))
@@ -73,19 +132,6 @@ func textLines(content []byte) ([]string, error) {
 		return nil, err
 	}
 	return edit.Lines(text.String), nil
-}
-
-// squeeze drops white space.
-func squeeze(text string) string {
-	if strings.IndexFunc(text, unicode.IsSpace) < 0 {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 // weight counts letters and digits, as git does to tell a line worth following from a brace.

@@ -1,6 +1,10 @@
 package blame
 
-import "github.com/intentgov/orchestra-mcp/pkg/edit"
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+)
 
 const (
 	// strongWeight is the number of letters and digits from which a line is no longer one of many alike.
@@ -21,15 +25,20 @@ type match struct {
 	old, now *cells
 	from     []int // by line of the newer content; -1 if it is not there
 	kind     []strength
+	vague    bool   // not all of the older content is known
+	sure     []bool // by line of the newer content: its neighbours decided where it comes from
 }
 
-// compare matches two contents.
-func compare(t *lineTable, old, now *cells) match {
+// compare matches two contents. hints are places of lines in other contents of the older file, as ordered as they are.
+func compare(t *lineTable, old, now *cells, hints []anchor) match {
 	m := align(t, old, now, func(id lineID) lineID { return id })
 	if m.isReformatted() {
 		if loose := align(t, old, now, t.loose); loose.count() > m.count() {
 			m = loose
 		}
+	}
+	if m.vague = old.open || t.anyVague(old.lines); m.vague {
+		m.settle(hints)
 	}
 	m.dropIslands()
 	m.addWrapped()
@@ -47,7 +56,7 @@ func (m *match) dropIslands() {
 		if light && old == nil {
 			old, now = m.old.occurrences(m.lineTable), m.now.occurrences(m.lineTable)
 		}
-		if light && !m.isUnique(first, last, old, now) {
+		if light && !slices.Contains(m.sure[first:last], true) && !m.isUnique(first, last, old, now) {
 			for k := first; k < last; k++ {
 				m.from[k] = -1
 			}
@@ -59,11 +68,32 @@ func (m *match) dropIslands() {
 // isUnique reports whether some line from first to before last is there once on each side, and more than a brace.
 func (m *match) isUnique(first, last int, old, now []int32) bool {
 	for k := first; k < last; k++ {
-		if id := m.now.lines[k]; m.weight(id) > weakWeight && old[id] == 1 && now[id] == 1 {
+		if m.weight(m.now.lines[k]) > weakWeight && m.standsOnce(k, old, now) {
 			return true
 		}
 	}
 	return false
+}
+
+// standsOnce reports whether nothing but its partner can be meant by a line that has one: neither side has it more often
+// than the other, as far as that is known.
+func (m *match) standsOnce(k int, old, now []int32) bool {
+	id := m.idOf(k)
+	if !m.vague {
+		return old[id] == 1 && now[id] == 1
+	}
+	return old[id] == now[id] && (old[id] > 1 || !m.mayBeTwin(id))
+}
+
+// mayBeTwin reports whether the older content can have had the line elsewhere, where it is not known.
+func (m *match) mayBeTwin(id lineID) bool { return m.vague && m.all[m.loose(id)].twin }
+
+// idOf gives what a matched line has in common with its partner: its text, or that without white space.
+func (m *match) idOf(now int) lineID {
+	if id := m.now.lines[now]; m.old.lines[m.from[now]] == id {
+		return id
+	}
+	return m.loose(m.now.lines[now])
 }
 
 // runEnd gives the end of the run of matches, side by side in both contents, that begins at first.
@@ -84,7 +114,7 @@ func (m *match) weightOf(first, last int) (sum int) {
 
 // align matches by the longest common sequence of what key makes of the lines.
 func align(t *lineTable, old, now *cells, key func(lineID) lineID) match {
-	m := match{lineTable: t, old: old, now: now, from: make([]int, len(now.lines)), kind: make([]strength, len(now.lines))}
+	m := match{lineTable: t, old: old, now: now, from: make([]int, len(now.lines)), kind: make([]strength, len(now.lines)), sure: make([]bool, len(now.lines))}
 	for to := range m.from {
 		m.from[to] = -1
 	}
@@ -245,7 +275,7 @@ func (f *blockFinder) isAlone(b movedBlock) bool {
 		f.counts = f.now.occurrences(f.lineTable)
 	}
 	for k := range b.lines {
-		if id := f.now.lines[b.to+k]; f.weight(id) > weakWeight && f.counts[id] == 1 {
+		if id := f.now.lines[b.to+k]; f.weight(id) > weakWeight && f.counts[id] == 1 && !f.mayBeTwin(id) {
 			return true
 		}
 	}
@@ -305,8 +335,7 @@ func (m *match) strong() []bool {
 	for first := 0; first < len(m.from); {
 		last, lone := m.runEnd(first), false
 		for k := first; k < last; k++ {
-			id := m.now.lines[k]
-			lone = lone || m.weight(id) >= strongWeight && old[id] == 1 && now[id] == 1
+			lone = lone || m.weight(m.now.lines[k]) >= strongWeight && m.standsOnce(k, old, now)
 		}
 		if lone || last-first >= blockLines && m.weightOf(first, last) >= blockWeight {
 			for k := first; k < last; k++ {

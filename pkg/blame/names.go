@@ -1,16 +1,22 @@
 package blame
 
 import (
+	"path"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
-// underOldNames answers anew, if git has lines from a path that is no more: the file's name before a rename that no
-// record tells of. Its records are then the file's own.
+// underOldNames answers anew, if git has lines from a path that is no more, or if records tell of one with the same last
+// name: the file's name before a rename that no record tells of. Its records are then the file's own.
 func (q *question) underOldNames(lines []Line) ([]Line, error) {
 	found := len(q.past.records)
-	for _, name := range q.goneNames(lines) {
+	gone := q.goneNames(lines)
+	namesakes, err := q.namesakes(gone)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Concat(gone, namesakes) {
 		records, err := q.records(name)
 		if err != nil {
 			return nil, err
@@ -45,6 +51,31 @@ func (q *question) goneNames(lines []Line) (gone []string) {
 		}
 	}
 	return gone
+}
+
+// maxNamesakes bounds how many records are looked at for paths with the same last name.
+const maxNamesakes = 512
+
+// namesakes gives the paths with the file's last name that records tell of, and that HEAD has no more: whole directories
+// are moved, histories rewritten and cut off, and then git does not know the old name.
+func (q *question) namesakes(known []string) (gone []string, err error) {
+	found, err := q.Ledger.Query(q.ctx, ledger.Filter{Name: path.Base(q.path), Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxNamesakes})
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	for _, e := range found.Entries {
+		for _, c := range e.Changes {
+			if asked[c.Path] || path.Base(c.Path) != path.Base(q.path) || slices.Contains(q.names, c.Path) || slices.Contains(known, c.Path) {
+				continue
+			}
+			asked[c.Path] = true
+			if len(gone) < maxNames && !q.blobs.exists(q.revision+":"+q.git.inRepository(c.Path)) {
+				gone = append(gone, c.Path)
+			}
+		}
+	}
+	return gone, nil
 }
 
 // appendNew adds the entries that are not there yet.

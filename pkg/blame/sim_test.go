@@ -229,6 +229,7 @@ func (w *world) record(owner string, next simFile, path string) {
 	for _, r := range edit.ChangedRanges(after, c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(r))
 	}
+	c.Marks = ledger.MarksOf(edit.Lines(after), c.Hunks)
 	w.blobs[c.BeforeOID], w.blobs[c.AfterOID], w.images[c.BeforeOID] = before, after, true
 	w.file, w.path = next, path
 	r := ledger.Record{Kind: ledger.KindMutation, IntentID: owner, MutationClass: "INTENT_EVOLUTION", Call: "apply_diff",
@@ -277,6 +278,10 @@ func (g *figures) add(confidence blame.Confidence, got, truth string) {
 	g.by[confidence] = n
 }
 
+func (g *figures) addAll(other *figures) {
+	g.answered, g.right, g.owned, g.lines = g.answered+other.answered, g.right+other.right, g.owned+other.owned, g.lines+other.lines
+}
+
 func (g *figures) precision() float64 { return float64(g.right) / float64(max(g.answered, 1)) }
 func (g *figures) recall() float64    { return float64(g.right) / float64(max(g.owned, 1)) }
 
@@ -288,7 +293,7 @@ func (g *figures) String() string {
 	return s
 }
 
-func (g *figures) addLines(t *testing.T, lines []blame.Line, file simFile) {
+func (g *figures) addLines(t testing.TB, lines []blame.Line, file simFile) {
 	t.Helper()
 	if len(lines) != len(file) {
 		t.Fatalf("%d lines answered, the file has %d", len(lines), len(file))

@@ -86,7 +86,7 @@ func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
 		return s.hunks, !s.isOpaque()
 	}
 	after, ok := t.blob(c.AfterOID, c.After)
-	if !ok && at.content != nil && !slices.Contains(at.content.lines, unknown) {
+	if !ok && at.content != nil && !t.anyVague(at.content.lines) {
 		after, ok = at.content.lines, true
 	}
 	if !ok {
@@ -174,12 +174,12 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 	for i, m := range matches {
 		var through []mark
 		var strong []bool
-		if i > 0 {
+		if i > 0 || t.foreign {
 			strong = m.strong()
 		}
 		marks = slices.DeleteFunc(marks, func(k mark) bool {
 			from := m.from[k.at]
-			if from < 0 || i > 0 && !strong[k.at] {
+			if from < 0 || strong != nil && !strong[k.at] {
 				return false
 			}
 			k.at, k.strength = from, max(k.strength, m.kind[k.at])
@@ -204,12 +204,12 @@ func sortByPlace(marks []mark) {
 // canMatch reports whether a comparison with leaves could find a line that somebody asked for. Most lines that nobody
 // recorded are in none.
 func (t *tracer) canMatch(leaves []int, now *cells, marks []mark) bool {
-	if slices.ContainsFunc(leaves, func(leaf int) bool { return slices.Contains(t.after(leaf).lines, unknown) }) {
+	if slices.ContainsFunc(leaves, func(leaf int) bool { return t.anyVague(t.after(leaf).lines) }) {
 		return slices.ContainsFunc(marks, func(m mark) bool { return !m.escort })
 	}
 	return slices.ContainsFunc(marks, func(m mark) bool {
 		id := now.lines[m.at]
-		return !m.escort && (id == unknown || slices.ContainsFunc(leaves, func(leaf int) bool {
+		return !m.escort && (t.isVague(id) || slices.ContainsFunc(leaves, func(leaf int) bool {
 			return t.looseLines(leaf).has(t.lineTable.loose(id))
 		}))
 	})
@@ -230,13 +230,14 @@ func (t *tracer) contentOf(at state, marks []mark) *cells {
 
 // compareAll compares a state with the leaves that could explain it, the best match first.
 func (t *tracer) compareAll(name node, now *cells, leaves []int, marks []mark) []match {
-	matches := []match{t.compare(leaves[0], name, now)}
+	hints := t.hints(leaves, now)
+	matches := []match{t.compare(leaves[0], name, now, hints)}
 	left := matches[0].unmatched(marks)
 	for _, leaf := range leaves[1:] {
 		if !t.hasStrong(leaf, leaves[0], name, now, left) {
 			continue
 		}
-		m := t.compare(leaf, name, now)
+		m := t.compare(leaf, name, now, hints)
 		if matches = append(matches, m); len(m.unmatched(marks)) < len(left) {
 			last := len(matches) - 1
 			matches[0], matches[last] = matches[last], matches[0]
@@ -248,7 +249,7 @@ func (t *tracer) compareAll(name node, now *cells, leaves []int, marks []mark) [
 
 // compare compares the content of a state with what a leaf left: once, if all of both is known. Lines that git has from
 // several commits meet the same gaps.
-func (t *tracer) compare(leaf int, name node, now *cells) match {
+func (t *tracer) compare(leaf int, name node, now *cells, hints []anchor) match {
 	at := gapName{leaf, name}
 	if m, known := t.crossed[at]; known && len(m.from) == len(now.lines) {
 		return m
@@ -256,9 +257,9 @@ func (t *tracer) compare(leaf int, name node, now *cells) match {
 	old := t.after(leaf)
 	t.learn(leaf, name, now)
 	t.compared += len(old.lines) + len(now.lines)
-	m := compare(t.lineTable, old, now)
+	m := compare(t.lineTable, old, now, hints)
 	m.step = leaf
-	if name.hash != "" && !slices.Contains(old.lines, unknown) && !slices.Contains(now.lines, unknown) {
+	if name.hash != "" && !t.anyVague(old.lines) && !t.anyVague(now.lines) {
 		t.crossed[at] = m
 	}
 	return m
@@ -270,9 +271,9 @@ func (t *tracer) learn(leaf int, name node, now *cells) {
 	if t.learned[at] {
 		return
 	}
-	t.learned[at] = name.hash != "" && !slices.Contains(now.lines, unknown)
-	before := t.budget
-	if t.after(leaf).learn(t.lineTable, now, &t.budget); t.budget != before {
+	t.learned[at] = name.hash != "" && !t.anyVague(now.lines)
+	if left := t.after(leaf); slices.ContainsFunc(left.lines, t.isLoose) {
+		left.learn(t.lineTable, now, &t.budget)
 		delete(t.left, leaf)
 	}
 }

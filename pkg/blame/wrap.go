@@ -52,7 +52,7 @@ const maxParts = 64
 func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
 	var long []int
 	for i := g.whole.first; i < g.whole.last; i++ {
-		if m.weight(whole.lines[i]) >= strongWeight {
+		if m.weight(whole.lines[i]) >= strongWeight && !m.mayBeTwin(whole.lines[i]) {
 			long = append(long, i)
 		}
 	}
@@ -85,7 +85,7 @@ func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
 func (m *match) partsEnd(parts *cells, first, limit int, text string) int {
 	for k := first; k < min(limit, first+maxParts); k++ {
 		rest, ok := strings.CutPrefix(text, m.looseOf(parts.lines[k]))
-		if parts.lines[k] == unknown || !ok {
+		if m.isVague(parts.lines[k]) || !ok {
 			return 0
 		}
 		if text = rest; text == "" {

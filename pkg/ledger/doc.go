@@ -75,7 +75,9 @@
 // The value of metadata.orchestra-mcp has kind, call, changes, class, session, contributor (where files is empty),
 // client, model_source, decision, command, violations, part and detail; what is empty is left out. The fields are those of the Go
 // types [Record], [Change], [Decision], [Command] under their JSON names. A hunk is four numbers: old start, old
-// lines, new start, new lines, as in a unified diff without context.
+// lines, new start, new lines, as in a unified diff without context. marks has a [LineMark] for each line that the hunks
+// added, eight characters each, so that one line that somebody edits does not hide the others of its range; the mark says
+// too whether the line stood in the file more than once.
 //
 // A violation's kind says what was changed where it was no content of a file in the workspace: metadata, git, workspace,
 // ledger, outside; the path of the last is absolute or begins with ~/.
@@ -99,7 +101,7 @@
 //
 // A record that would be longer than 8 MiB because of its changes and violations is spread over several lines of one
 // write: each has its share, and a part {of, index, count} with the id of the first. Where a single file's hunks are
-// too many even so, one hunk and one range without a hash cover them, and coarse says so.
+// too many even so, one hunk and one range without a hash cover them, without marks, and coarse says so.
 //
 // # Chain
 //

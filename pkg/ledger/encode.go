@@ -91,16 +91,17 @@ type oursJSON struct {
 }
 
 type changeJSON struct {
-	Path           string   `json:"path"`
-	From           string   `json:"from,omitzero"`
-	Op             Op       `json:"op"`
-	Before         string   `json:"before,omitzero"`
-	After          string   `json:"after,omitzero"`
-	BeforeOID      string   `json:"before_oid,omitzero"`
-	AfterOID       string   `json:"after_oid,omitzero"`
-	Hunks          [][4]int `json:"hunks,omitempty"`
-	ExternalBefore bool     `json:"external_before,omitzero"`
-	Coarse         bool     `json:"coarse,omitzero"`
+	Path           string    `json:"path"`
+	From           string    `json:"from,omitzero"`
+	Op             Op        `json:"op"`
+	Before         string    `json:"before,omitzero"`
+	After          string    `json:"after,omitzero"`
+	BeforeOID      string    `json:"before_oid,omitzero"`
+	AfterOID       string    `json:"after_oid,omitzero"`
+	Hunks          [][4]int  `json:"hunks,omitempty"`
+	Marks          LineMarks `json:"marks,omitempty"`
+	ExternalBefore bool      `json:"external_before,omitzero"`
+	Coarse         bool      `json:"coarse,omitzero"`
 }
 
 // Encode gives the line of an entry, without a newline. It uses Record, ID, Time, Prev, Revision and ToolVersion;
@@ -206,7 +207,7 @@ func oursOf(r Record) *oursJSON {
 		carried = carried || c.Op != OpUnchanged
 		ours.Changes = append(ours.Changes, changeJSON{
 			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, Hunks: c.Hunks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+			AfterOID: c.AfterOID, Hunks: c.Hunks, Marks: c.Marks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
 		})
 	}
 	if !carried {
@@ -220,6 +221,7 @@ func oursOf(r Record) *oursJSON {
 func coarsen(c Change) Change {
 	if n := len(c.Hunks); n > 1 {
 		first, last := c.Hunks[0], c.Hunks[n-1]
+		c.Marks = nil // of lines between two hunks there are none
 		c.Hunks = [][4]int{{first[0], last[0] + last[1] - first[0], first[2], last[2] + last[3] - first[2]}}
 		c.Coarse = true
 	}

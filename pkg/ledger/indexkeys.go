@@ -17,6 +17,7 @@ const (
 	ofChange  = 'c' // an intent, where the kind changes files: an intent has many records that only say it was selected
 	ofPath    = 'p'
 	ofDir     = 'd' // a path up to one of its slashes
+	ofName    = 'n' // what stands behind a path's last slash
 	ofSession = 's'
 	ofAny     = 'a' // lines that every query has to look at: unreadable ones, and such with too many keys
 )
@@ -69,17 +70,20 @@ const (
 // marks are 0 only where kinds and class are: of an unreadable line.
 func (k *lineKeys) marks() uint32 { return k.talk<<talkShift | k.class<<classShift | k.kinds }
 
-// addPath adds the keys of a path and of the directories above it.
+// addPath adds the keys of a path, of the directories above it, and of its last name.
 func addPath[T ~string | ~[]byte](k *lineKeys, text T) {
-	path, dir := hashStart(ofPath), hashStart(ofDir)
+	path, dir, name := hashStart(ofPath), hashStart(ofDir), hashStart(ofName)
 	for i := range len(text) {
 		c := uint64(text[i])
-		path, dir = (path^c)*fnvPrime, (dir^c)*fnvPrime
+		path, dir, name = (path^c)*fnvPrime, (dir^c)*fnvPrime, (name^c)*fnvPrime
+		if c == '/' {
+			name = hashStart(ofName)
+		}
 		if c == '/' && len(k.keys) <= maxKeys {
 			k.keys = append(k.keys, finish(dir))
 		}
 	}
-	k.keys = append(k.keys, finish(path))
+	k.keys = append(k.keys, finish(path), finish(name))
 }
 
 func addIntent[T ~string | ~[]byte](k *lineKeys, id T) {
@@ -205,6 +209,9 @@ func wantedBy(f Filter, paths []string) (w wanted, selective bool) {
 	}
 	if f.Path != "" {
 		w.groups = append(w.groups, pathKeys(f.Path))
+	}
+	if f.Name != "" {
+		w.groups = append(w.groups, []postings.Key{keyOf(ofName, f.Name)})
 	}
 	if len(paths) > 0 {
 		var group []postings.Key

@@ -64,7 +64,7 @@ func recordOf(line *lineJSON) Record {
 	for _, c := range ours.Changes {
 		r.Changes = append(r.Changes, Change{
 			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, Hunks: c.Hunks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+			AfterOID: c.AfterOID, Hunks: c.Hunks, Marks: c.Marks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
 		})
 	}
 	readRanges(r.Changes, line.Files)

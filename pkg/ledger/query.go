@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ type Filter struct {
 	// Path selects records that changed this file or moved it; with a final slash, anything below. A decision matches
 	// by the paths that it was about.
 	Path string
+	// Name selects as Path does, by what stands behind the last slash, in whatever directory.
+	Name string
 	// Line narrows Path to the records that changed what is line Line now, newest first: it is followed back through
 	// the hunks. See Result.Gap. Content is the hash of the file as it is now, if known.
 	Line    int
@@ -242,11 +245,11 @@ func (q *query) each(ctx context.Context, root *os.Root, place extent, visit fun
 
 // needle is text that every matching line of ours contains, to pass over the others without parsing them.
 func (q *query) needle() []byte {
-	path := strings.TrimSuffix(q.Path, "/")
+	wanted := strings.TrimSuffix(q.Path, "/")
 	if len(q.paths) == 1 {
-		path = q.paths[0]
+		wanted = q.paths[0]
 	}
-	for _, value := range []string{path, q.IntentID, q.Session} {
+	for _, value := range []string{wanted, q.Name, q.IntentID, q.Session} {
 		if quoted, err := jsontext.AppendQuote(nil, value); err == nil && value != "" {
 			return quoted[1 : len(quoted)-1]
 		}
@@ -301,7 +304,7 @@ func (q *query) give(e Entry, line rawLine, segment string, visit func(Entry) er
 }
 
 func (q *query) onPaths(e Entry) bool {
-	return len(q.paths) == 0 || slices.ContainsFunc(q.paths, func(p string) bool { return Filter{Path: p}.matchesPath(e) })
+	return len(q.paths) == 0 || slices.ContainsFunc(q.paths, func(p string) bool { return matchesPath(e, Filter{Path: p}.onPath) })
 }
 
 // Matches reports whether the entry passes the filter, but for Line and Limit.
@@ -316,13 +319,15 @@ func (f Filter) Matches(e Entry) bool {
 		!f.Until.IsZero() && !e.Time.Before(f.Until):
 		return false
 	}
-	return f.Path == "" || f.matchesPath(e)
+	return (f.Path == "" || matchesPath(e, f.onPath)) && (f.Name == "" || matchesPath(e, func(p string) bool { return path.Base(p) == f.Name }))
 }
 
-func (f Filter) matchesPath(e Entry) bool {
-	matches := func(p string) bool {
-		return p == f.Path || strings.HasSuffix(f.Path, "/") && strings.HasPrefix(p, f.Path)
-	}
+// onPath reports whether a path is the one that is wanted, or below it.
+func (f Filter) onPath(p string) bool {
+	return p == f.Path || strings.HasSuffix(f.Path, "/") && strings.HasPrefix(p, f.Path)
+}
+
+func matchesPath(e Entry, matches func(string) bool) bool {
 	for _, c := range e.Changes {
 		if matches(c.Path) || matches(c.From) {
 			return true

@@ -91,6 +91,8 @@ type Change struct {
 	Hunks [][4]int
 	// Ranges are the lines that were added or changed, by their numbers after the change.
 	Ranges []Range
+	// Marks has one for each line that the hunks added; nil where none are kept, or where the hunks do not say the lines.
+	Marks LineMarks
 	// ExternalBefore notes that the file differed from its last record: somebody else had changed it.
 	ExternalBefore bool
 	// Coarse is set by the ledger when hunks and ranges were too many for a line and one of each covers them all.
@@ -248,6 +250,9 @@ func (c *Change) check() error {
 		if h != "" && !isContentHash(h) {
 			return fmt.Errorf("%w: %s: %q is not sha256: and 64 hex digits", ErrInvalidRecord, c.Path, h)
 		}
+	}
+	if len(c.Marks) > 0 && len(c.Marks) != added(c.Hunks) {
+		return fmt.Errorf("%w: %s: %d marks for %d added lines", ErrInvalidRecord, c.Path, len(c.Marks), added(c.Hunks))
 	}
 	for _, r := range c.Ranges {
 		if r.StartLine < 1 || r.EndLine < r.StartLine {

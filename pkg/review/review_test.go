@@ -90,6 +90,46 @@ func TestUntracedLinesAreListed(t *testing.T) {
 	want(t, r.review(review.Options{MinTraced: 22.2}), review.Error)
 }
 
+// A person edits one line of forty, or indents one, between the agent's write and the commit: the others stay the agent's,
+// also where only the commit is known.
+func TestOneLineByHandHidesNoOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		touch  func(string) string
+		traced int
+		marked bool
+	}{
+		"edited": {func(s string) string { return strings.Replace(s, "number 17\n", "number seventeen\n", 1) }, 39, true},
+		"indented": {func(s string) string {
+			return strings.Replace(s, "this is line number 17\n", "\tthis is line number 17\n", 1)
+		}, 40, true},
+		"without marks": {func(s string) string { return strings.Replace(s, "number 17\n", "number seventeen\n", 1) }, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t, "")
+			r.git("switch", "-qc", "work")
+			r.traced("INT-001", "src/b.txt", lines(1, 40), func(rec *ledger.Record) {
+				if !c.marked {
+					rec.Changes[0].Marks = nil
+				}
+			})
+			r.write("src/b.txt", c.touch(lines(1, 40)))
+			r.commit("work")
+			for _, depth := range [][]string{nil, {"--depth=2"}} {
+				clone := filepath.Join(t.TempDir(), "clone")
+				r.git(slices.Concat([]string{"clone", "-q", "--no-single-branch"}, depth, []string{"file://" + r.top, clone})...)
+				root, err := os.OpenRoot(clone)
+				must(t, err)
+				report, err := review.Run(context.Background(), root, review.Options{Base: "origin/main"})
+				must(t, err)
+				must(t, root.Close())
+				if report.Lines != (review.Lines{Added: 40, Traced: c.traced}) {
+					t.Errorf("%v: %+v, want %d traced", depth, report.Lines, c.traced)
+				}
+			}
+		})
+	}
+}
+
 // A line that the base's records wrote explains nothing in the range: who puts an old content back does so unrecorded.
 func TestOldRecordsDoNotExplain(t *testing.T) {
 	r := newRepo(t, "")

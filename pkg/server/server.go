@@ -199,6 +199,9 @@ func (s *Server) assemble() error {
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
 	s.recorder.KeepImages(s.images)
 	s.recorder.Rules(s.intents.Ignore)
+	if o.Settings.Ledger.Marks == settings.On {
+		s.recorder.MarkLines()
+	}
 	s.recorder.AwaitCommands(s.abandoned.Wait)
 	s.recorder.SearchGit(history.Elsewhere(root))
 	watched := snapshot.Options{

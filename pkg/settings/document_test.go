@@ -86,7 +86,7 @@ func TestSpecificationKeys(t *testing.T) {
 	named := `scope.required uninitialized tools.roo_aliases results.text write.blind approvals.scope_violation approvals.missing_intent
 		approvals.ignored_path approvals.program_config approvals.select_intent approvals.wait commands.default commands.unjudged
 		commands.writable commands.git commands.revert_violations commands.allow commands.ask commands.deny commands.network
-		sandbox mutation_class durability ledger.layout ledger.record_reads ledger.on_failure auth.token rules checks hooks`
+		sandbox mutation_class durability ledger.layout ledger.record_reads ledger.marks ledger.on_failure auth.token rules checks hooks`
 	known := map[string]bool{}
 	for _, info := range settings.Keys() {
 		known[info.Name] = true

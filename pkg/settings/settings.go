@@ -68,6 +68,7 @@ const (
 	Full            Choice = "full"
 	Never           Choice = "never"
 	Off             Choice = "off"
+	On              Choice = "on"
 	OS              Choice = "os"
 	Record          Choice = "record"
 	Refuse          Choice = "refuse"
@@ -152,6 +153,7 @@ type Ledger struct {
 	Layout      Choice // Single, Sessions
 	SegmentSize Size
 	RecordReads bool
+	Marks       Choice // On, Off
 	OnFailure   Choice // Refuse, Degraded
 }
 

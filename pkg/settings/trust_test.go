@@ -36,6 +36,7 @@ commands:
   output_total: 100GiB
   max_processes: 1000000
 ledger.on_failure: degraded
+ledger.marks: off
 session.idle: 8760h
 undo: {keep_size: 0, keep_age: 1h}
 auth.token: known-to-the-attacker

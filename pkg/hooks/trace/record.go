@@ -53,6 +53,7 @@ type Recorder struct {
 	ignore  func() (*intent.Ignore, error)
 	await   func() // nil: there is nothing to wait for
 
+	marking  bool
 	degraded bool
 	behind   atomic.Bool // what a crash left is unsettled, and calls go through
 	gap      gap
@@ -373,6 +374,26 @@ func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Chang
 		for _, changed := range edit.ChangedRanges(text.String, f.Hunks) {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: changed.StartLine, EndLine: changed.EndLine, ContentHash: changed.ContentHash})
 		}
+		if r.marks(f) {
+			c.Marks = ledger.MarksOf(edit.Lines(text.String), f.Hunks)
+		}
 	}
 	return c
+}
+
+// MarkLines has records keep a mark of each line. It is called before the first call.
+func (r *Recorder) MarkLines() { r.marking = true }
+
+// marks reports whether the lines of a file may be marked: of what is secret they could be guessed from it.
+func (r *Recorder) marks(f hooks.FileOutcome) bool {
+	if !r.marking || r.ignore == nil || len(f.Hunks) == 0 {
+		return false
+	}
+	ignore, err := r.ignore()
+	if err != nil {
+		return false
+	}
+	_, is := ignore.Secret(f.Path)
+	_, was := ignore.Secret(cmp.Or(f.From, f.Path))
+	return !is && !was
 }

@@ -219,8 +219,11 @@ func (r Repository) counted(ctx context.Context, c change, steps []step) ([]step
 	if counted, exact = between(steps, from, to); exact {
 		return counted, nil
 	}
-	lines := linesOf(content)
-	return slices.DeleteFunc(slices.Clone(counted), func(s step) bool { return c.new == "" || !s.standsIn(lines) }), nil
+	if c.new == "" {
+		return nil, nil
+	}
+	lines, added := linesOf(content), addedLines(before, content)
+	return slices.DeleteFunc(slices.Clone(counted), func(s step) bool { return !s.standsIn(lines, added) }), nil
 }
 
 // worktreeForm is a blob's content as a checkout would write it; of a large one nothing.

@@ -1,11 +1,11 @@
 package trailer
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
@@ -15,6 +15,7 @@ type step struct {
 	intent        string
 	before, after string
 	ranges        []ledger.Range
+	marks         ledger.LineMarks
 	record        string   // its id
 	takesBack     []string // ids of records that this one undoes
 }
@@ -28,9 +29,9 @@ func stepsOf(e ledger.Entry, path string) (steps []step) {
 		case c.Op == ledger.OpUnchanged:
 			continue
 		case c.Path == path && c.Op == ledger.OpMoved:
-			s.after, s.ranges = c.AfterOID, c.Ranges
+			s.after, s.ranges, s.marks = c.AfterOID, c.Ranges, c.Marks
 		case c.Path == path:
-			s.before, s.after, s.ranges = c.BeforeOID, c.AfterOID, c.Ranges
+			s.before, s.after, s.ranges, s.marks = c.BeforeOID, c.AfterOID, c.Ranges, c.Marks
 		case c.From == path:
 			s.before = c.BeforeOID
 		default:
@@ -100,12 +101,25 @@ func between(steps []step, from, to []string) (counted []step, exact bool) {
 	return standing(steps, start, end+1), exact
 }
 
-// standsIn reports whether one of the blocks of lines that the step wrote is in a content.
-func (s step) standsIn(lines []string) bool {
+// minLetters is how many letters and digits a line needs to be told from its like: a brace stands everywhere.
+const minLetters = 8
+
+// standsIn reports whether something of what the step wrote is in a content: one of the lines that it has and the parent has
+// not, by its mark, or one of the step's blocks.
+func (s step) standsIn(lines, added []string) bool {
+	marked := map[[5]byte]bool{}
+	for _, m := range s.marks {
+		marked[m.Bare()] = true
+	}
+	for _, line := range added {
+		if marked[ledger.MarkOf(line).Bare()] && letters(line) >= minLetters {
+			return true
+		}
+	}
 	return slices.ContainsFunc(s.ranges, func(r ledger.Range) bool {
 		n := r.EndLine - r.StartLine + 1
 		for i := 0; r.ContentHash != "" && n > 0 && i+n <= len(lines); i++ {
-			if hashOf(lines[i:i+n]) == r.ContentHash {
+			if edit.HashLines(lines[i:i+n]) == r.ContentHash {
 				return true
 			}
 		}
@@ -113,16 +127,24 @@ func (s step) standsIn(lines []string) bool {
 	})
 }
 
-// hashOf is the content hash of a range.
-func hashOf(lines []string) string {
-	sum := sha256.New()
-	for i, line := range lines {
-		if i > 0 {
-			sum.Write([]byte{'\n'})
+func letters(line string) (n int) {
+	for _, r := range line {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
 		}
-		sum.Write([]byte(line))
 	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+	return n
+}
+
+// addedLines are those that a content has in the place of others, or besides them.
+func addedLines(before, after string) (added []string) {
+	lines := edit.Lines(after)
+	for _, h := range edit.Hunks(before, after) {
+		for i := range h[3] {
+			added = append(added, lines[h[2]-1+i])
+		}
+	}
+	return added
 }
 
 // linesOf are those of a content, as ranges number them.

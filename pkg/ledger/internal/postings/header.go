@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	magic      = "omcpidx3"
+	magic      = "omcpidx4"
 	headerSize = 192
 )
 

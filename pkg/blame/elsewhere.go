@@ -1,0 +1,85 @@
+package blame
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// maxElsewhere bounds how many records are looked at for lines that git's history begins with.
+const maxElsewhere = 1 << 14
+
+// elsewhere answers for lines that git's history begins with, as all of a shallow clone's do: git cannot say from which
+// file they came. The marks of records say which other files had them.
+func (q *question) elsewhere(lines []Line, movable map[int]bool) error {
+	if len(movable) == 0 {
+		return nil
+	}
+	found, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxElsewhere})
+	if err != nil {
+		return err
+	}
+	for _, name := range q.mentioned(found.Entries, lines, movable) {
+		if err := q.fromOther(name, lines, movable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mentioned gives the other files that records say had the lines, those with most of them first.
+func (q *question) mentioned(entries []ledger.Entry, lines []Line, movable map[int]bool) []string {
+	wanted := map[[5]byte]bool{}
+	for _, l := range lines {
+		if movable[l.Number] && l.Record == nil && weight(l.Text) >= strongWeight {
+			wanted[ledger.MarkOf(l.Text).Bare()] = true
+		}
+	}
+	counts := map[string]int{}
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			if slices.Contains(q.names, c.Path) || slices.Contains(q.past.names, c.Path) {
+				continue
+			}
+			for _, m := range c.Marks {
+				if wanted[m.Bare()] {
+					counts[c.Path]++
+				}
+			}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	return names[:min(len(names), maxNames)]
+}
+
+// fromOther answers for lines that stood in another file, and stand there no more: what does is copied from there.
+func (q *question) fromOther(name string, lines []Line, movable map[int]bool) error {
+	records, err := q.records(name)
+	if err != nil {
+		return err
+	}
+	h := newHistory(name, files{records: records}, q.contents)
+	h.foreign = true
+	stays := map[lineID]bool{}
+	if content, ok := q.blobs.content(q.revision + ":" + q.git.inRepository(name)); ok {
+		if texts, err := textLines(content); err == nil {
+			for _, id := range h.idsOf(texts) {
+				stays[h.loose(id)] = true
+			}
+		}
+	}
+	now := &cells{lines: h.idsOf(q.texts)}
+	var marks []mark
+	for i, id := range now.lines {
+		if !movable[i+1] || lines[i].Record != nil || stays[h.loose(id)] && h.weight(id) > weakWeight {
+			now.lines[i] = unknown
+			continue
+		}
+		marks = append(marks, mark{line: i, at: i, text: id, strength: moved})
+	}
+	return h.fill(q.ctx, lines, state{path: name, content: now}, len(h.steps), marks)
+}

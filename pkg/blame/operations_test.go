@@ -1,0 +1,121 @@
+package blame_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// places are where a file is asked about: in the workspace with what undo keeps, in a clone, and in one of the last commit
+// alone, both with the ledger.
+var places = []string{"workspace", "clone", "depth 1"}
+
+func (p *past) measure(got map[string]*figures) {
+	p.ask("workspace", got["workspace"], p.root, p.ledger, p.notes.contents("images"))
+	for place, depth := range map[string][]string{"clone": nil, "depth 1": {"--depth=1"}} {
+		dir := filepath.Join(p.t.TempDir(), "clone")
+		p.git(slices.Concat([]string{"clone", "-q"}, depth, []string{"file://" + p.dir, dir})...)
+		must(p.t, os.CopyFS(filepath.Join(dir, ".orchestration"), os.DirFS(filepath.Join(p.dir, ".orchestration"))))
+		root, err := os.OpenRoot(dir)
+		must(p.t, err)
+		l, err := ledger.Open(root, ledger.Options{})
+		must(p.t, err)
+		p.ask(place, got[place], root, l, nil)
+		must(p.t, l.Close(context.Background()))
+		must(p.t, root.Close())
+	}
+}
+
+func (p *past) ask(place string, g *figures, root *os.Root, l *ledger.Ledger, images blame.Contents) {
+	for _, f := range p.papers {
+		result, err := blame.Workspace{Root: root, Ledger: l, Images: images}.File(context.Background(), f.path)
+		must(p.t, err)
+		g.addLines(p.t, result.Lines, f.lines)
+		if shown := os.Getenv("ORCHESTRA_BLAME_SHOW"); shown == place || shown == "all" {
+			p.t.Logf("%s:", place)
+			show(p.t, p.seed, result.Lines, f)
+		}
+	}
+}
+
+// bounds are what must be right of the answers, and answered of the lines, in a place.
+func (o operation) bounds(place string) (precision, recall float64) {
+	precision, recall = 0.99, 0.97
+	if place == "depth 1" {
+		precision, recall = 0.95, 0.95
+	}
+	if o.recall > 0 {
+		recall = min(recall, o.recall)
+	}
+	return precision, recall
+}
+
+// TestOperations holds each operation to how many lines of agents are known after it, and how many answers are right. One
+// history of each says nothing of an operation by itself: the short form holds all of them together to the bounds.
+func TestOperations(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Setenv("FILTER_BRANCH_SQUELCH_WARNING", "1")
+	all := texts(t)
+	var together map[string]*figures
+	if runs(1, 20) == 1 {
+		together = newFigures()
+	}
+	for k, o := range operations() {
+		t.Run(o.name, func(t *testing.T) {
+			got := newFigures()
+			done, parted := 0, 0
+			for seed := 0; done < runs(1, 20) && parted < 40; seed++ {
+				p := newPast(t, heldOutSeed(t)+1000*k+seed, all, o.files)
+				p.live(o, runs(1, 2))
+				if p.parted {
+					parted++
+					continue
+				}
+				done++
+				p.save()
+				p.measure(got)
+			}
+			for _, place := range places {
+				t.Logf("%s: %s: precision %.4f, recall %.4f of %d lines, %d runs (%d left out)", o.name, place, got[place].precision(), got[place].recall(),
+					got[place].owned, done, parted)
+				if together == nil {
+					precision, recall := o.bounds(place)
+					got[place].want(t, precision, recall)
+				} else if o.recall == 0 {
+					together[place].addAll(got[place])
+				}
+			}
+		})
+	}
+	for place, g := range together {
+		precision, recall := operation{}.bounds(place)
+		t.Logf("together: %s: precision %.4f, recall %.4f of %d lines", place, g.precision(), g.recall(), g.owned)
+		g.want(t, precision, recall)
+	}
+}
+
+func newFigures() map[string]*figures {
+	got := map[string]*figures{}
+	for _, place := range places {
+		got[place] = &figures{}
+	}
+	return got
+}
+
+// live does the operation some times, amid other work.
+func (p *past) live(o operation, times int) {
+	for n := range times + 1 {
+		if !o.alone {
+			p.work(1 + 2*(1-min(n, 1)))
+		}
+		if n < times {
+			o.do(p)
+		}
+	}
+}

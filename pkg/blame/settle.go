@@ -1,0 +1,233 @@
+package blame
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// settle decides between places that are alike, where not all of the older content is known: an agent copies a function
+// that nobody recorded, and both the function and its copy look like what the record says. The copy stands as far from
+// its neighbours as it did then.
+func (m *match) settle(hints []anchor) {
+	s := settler{match: m, hints: hints, places: m.now.placesOf(m.lineTable), partners: make([]int, len(m.old.lines)), last: -1}
+	for now, from := range m.from {
+		if from >= 0 {
+			s.partners[from] = now
+		}
+	}
+	s.below = append(s.findAnchors(), anchor{len(m.old.lines), len(m.now.lines)})
+	s.above = anchor{-1, -1}
+	for first := 0; first < len(m.old.lines); {
+		for s.below[0].from < first {
+			s.above, s.below = s.below[0], s.below[1:]
+		}
+		last := first
+		for last < s.below[0].from && !m.isVague(m.old.lines[last]) {
+			last++
+		}
+		if last > first {
+			s.settleRun(span{first, last})
+		}
+		first = max(last, first+1)
+	}
+}
+
+type settler struct {
+	*match
+	hints    []anchor
+	places   map[lineID][]int // of the newer content's lines, by their loose text
+	partners []int            // by line of the older content, as they were aligned
+	above    anchor           // the last one before the run at hand, or the beginning
+	below    []anchor         // those behind it, and the end
+	last     int              // the last place that was settled
+}
+
+// anchor is a place of a line that stands once, so that nothing else can have been meant.
+type anchor struct{ from, to int }
+
+func (s *settler) findAnchors() (all []anchor) {
+	for now, from := range s.from {
+		if from >= 0 && s.isLandmark(s.now, s.now.lines[now]) {
+			all = append(all, anchor{from, now})
+		}
+	}
+	return all
+}
+
+// isLandmark reports whether a content has a line once, and no record had it more often.
+func (t *lineTable) isLandmark(c *cells, id lineID) bool {
+	return !t.isVague(id) && t.weight(id) > weakWeight && len(c.placesOf(t)[t.loose(id)]) == 1 && !t.all[t.loose(id)].twin
+}
+
+// hints gives the places of lines that stand once in what some step left and in a content, by the former. Where one content
+// of a file has nothing to go by, the others tell about how far its lines have moved.
+func (t *tracer) hints(leaves []int, now *cells) (all []anchor) {
+	for _, leaf := range leaves {
+		if old := t.after(leaf); t.anyVague(old.lines) {
+			for from, id := range old.lines {
+				if id = t.resolve(id); t.isLandmark(now, id) {
+					all = append(all, anchor{from, now.placesOf(t.lineTable)[t.loose(id)][0]})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b anchor) int { return cmp.Compare(a.from, b.from) })
+	return all
+}
+
+// placing is a place where a run could stand: how many of its lines fit, and how far that is from where it is expected.
+type placing struct{ to, fit, far int }
+
+// settleRun puts lines that are known side by side where most of them fit for how far it is. Where about as many fit
+// nearer, it is not known where they stand.
+func (s *settler) settleRun(run span) {
+	var all []placing
+	best, value := placing{}, 0.0
+	for _, to := range s.candidates(run) {
+		p := placing{to: to, far: s.distance(run.first, to)}
+		for k := range run.last - run.first {
+			if s.fits(run.first+k, to+k) {
+				p.fit++
+			}
+		}
+		all = append(all, p)
+		if v := float64(p.fit) * farUnit / float64(farUnit+p.far); v > value {
+			best, value = p, v
+		}
+	}
+	if value == 0 {
+		return
+	}
+	for from := run.first; from < run.last; from++ {
+		if now := s.partners[from]; s.from[now] == from {
+			s.from[now], s.kind[now] = -1, exact
+		}
+	}
+	if len(all) == 1 && best.far > farUnit && s.allTwins(run) {
+		return
+	}
+	if !slices.ContainsFunc(all, func(p placing) bool { return p.far < best.far && rivalPart*p.fit >= best.fit }) {
+		s.put(run, best)
+	}
+}
+
+// farUnit is how many lines away a place counts half, and rivalPart what part of the lines has to fit in a nearer place to
+// put it in doubt.
+const (
+	farUnit   = 8
+	rivalPart = 4
+)
+
+// maxDrift bounds how many lines somebody put between two that stood side by side.
+const maxDrift = 4
+
+// put gives the lines of a run their places, from a place on, also where a few lines were put between them since.
+func (s *settler) put(run span, p placing) {
+	to := p.to
+	var placed []int
+	sum := 0
+	for from := run.first; from < run.last; from++ {
+		drift, ok := s.drift(from, to)
+		if !ok {
+			to++
+			continue
+		}
+		to += drift
+		s.pair(from, to)
+		placed = append(placed, to)
+		sum += s.weight(s.old.lines[from])
+		s.last = to
+		to++
+	}
+	for _, k := range placed {
+		s.sure[k] = p.far == 0 || sum >= blockWeight
+	}
+}
+
+// drift is how much farther down than to a line stands.
+func (s *settler) drift(from, to int) (int, bool) {
+	if s.fits(from, to) {
+		return 0, true
+	}
+	for n := 1; n <= maxDrift && s.weight(s.old.lines[from]) > weakWeight; n++ {
+		for _, d := range []int{n, -n} {
+			if s.fits(from, to+d) {
+				return d, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// allTwins reports whether a run has nothing but what stood elsewhere too: if it stands once, that can be the other.
+func (s *settler) allTwins(run span) bool {
+	return !slices.ContainsFunc(s.old.lines[run.first:run.last], func(id lineID) bool {
+		return s.weight(id) > weakWeight && !s.mayBeTwin(id)
+	})
+}
+
+// distance is how much farther from its neighbours, or nearer to them, a line would stand.
+func (s *settler) distance(from, to int) int {
+	d := math.MaxInt
+	for _, a := range s.around(from) {
+		d = min(d, abs(to-a.to-(from-a.from)))
+	}
+	return d
+}
+
+// around gives what tells where a line is expected: the anchors beside it, else the nearest hint, else the beginning.
+func (s *settler) around(from int) (near []anchor) {
+	if s.above.from >= 0 {
+		near = append(near, s.above)
+	}
+	if len(s.below) > 1 {
+		near = append(near, s.below[0])
+	}
+	if len(near) > 0 {
+		return near
+	}
+	i, _ := slices.BinarySearchFunc(s.hints, from, func(a anchor, from int) int { return cmp.Compare(a.from, from) })
+	near = s.hints[max(0, i-1):min(len(s.hints), i+1)]
+	if len(near) == 0 {
+		return []anchor{s.above}
+	}
+	return near
+}
+
+// fits reports whether a line of the older content can stand in a place between the anchors.
+func (s *settler) fits(from, to int) bool {
+	return to > max(s.above.to, s.last) && to < s.below[0].to && s.now.lines[to] != unknown && s.loose(s.old.lines[from]) == s.loose(s.now.lines[to])
+}
+
+// candidates gives places where a run could begin: where some of its lines that are more than a brace stand nearest to
+// where they are expected.
+func (s *settler) candidates(run span) (all []int) {
+	var heavy []int
+	for from := run.first; from < run.last; from++ {
+		if s.weight(s.old.lines[from]) > weakWeight {
+			heavy = append(heavy, from)
+		}
+	}
+	for i := 0; i < len(heavy); i += 1 + len(heavy)/maxPlaces {
+		from := heavy[i]
+		places := s.places[s.loose(s.old.lines[from])]
+		for _, a := range s.around(from) {
+			for _, to := range nearest(places, a.to+from-a.from) {
+				if to > s.above.to && to < s.below[0].to {
+					all = append(all, to-(from-run.first))
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// nearest gives up to maxPlaces of ascending places around one.
+func nearest(places []int, at int) []int {
+	i, _ := slices.BinarySearch(places, at)
+	return places[max(0, i-maxPlaces/2):min(len(places), i+maxPlaces/2)]
+}
+
+func abs(n int) int { return max(n, -n) }

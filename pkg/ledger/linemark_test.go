@@ -1,0 +1,75 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+func TestMarkKnowsALineByItsText(t *testing.T) {
+	a := ledger.MarkOf("\treturn count + 1")
+	for line, same := range map[string]struct{ bare, whole bool }{
+		"\treturn count + 1":  {true, true},
+		"  return count + 1":  {true, false},
+		"return count+1":      {true, false},
+		"\treturn  count + 2": {false, false},
+		"":                    {false, false},
+	} {
+		if b := ledger.MarkOf(line); (a.Bare() == b.Bare()) != same.bare || (a == b) != same.whole {
+			t.Errorf("%q: mark %x, of the line itself %x", line, b, a)
+		}
+	}
+}
+
+// A line that stood in the file twice says so, and is the same line otherwise.
+func TestMarkSaysTwin(t *testing.T) {
+	text := "alpha\nbravo\n\tbravo\ncharlie\nalpha\n"
+	marks := ledger.MarksOf(edit.Lines(text), [][4]int{{1, 1, 1, 2}, {3, 0, 4, 1}, {9, 2, 5, 0}})
+	var twins []bool
+	for _, m := range marks {
+		twins = append(twins, m.Twin())
+	}
+	if want := []bool{true, true, false}; !slices.Equal(twins, want) {
+		t.Errorf("twins %v, want %v", twins, want)
+	}
+	if m := ledger.MarkOf("alpha"); marks[0].Line() != m || marks[0] == m || marks[0].Bare() != m.Bare() {
+		t.Errorf("%x and %x are not one line", marks[0], m)
+	}
+}
+
+// Marks come back from the file as they went in, eight characters a line; what is none is not believed.
+func TestMarksInTheLedger(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	text := "alpha\nbravo\nalpha\n"
+	c := ledger.Change{Path: "a.txt", Op: ledger.OpCreated, After: sha(text), Hunks: [][4]int{{0, 0, 1, 3}}}
+	c.Marks = ledger.MarksOf(edit.Lines(text), c.Hunks)
+	rec := ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file", Changes: []ledger.Change{c}}
+	_, err := l.Append(context.Background(), rec)
+	must(t, err)
+	found, err := l.Query(context.Background(), ledger.Filter{Path: "a.txt"})
+	must(t, err)
+	if len(found.Entries) != 1 || !slices.Equal(found.Entries[0].Changes[0].Marks, c.Marks) {
+		t.Errorf("got %+v, want the marks %x", found.Entries, c.Marks)
+	}
+	written, err := c.Marks.MarshalText()
+	must(t, err)
+	if len(written) != 8*3 {
+		t.Errorf("%d characters for three lines: %s", len(written), written)
+	}
+	rec.Changes[0].Marks = c.Marks[:2]
+	if _, err := l.Append(context.Background(), rec); !errors.Is(err, ledger.ErrInvalidRecord) {
+		t.Errorf("two marks for three lines: %v", err)
+	}
+	var m ledger.LineMarks
+	for _, bad := range []string{"A", "AAAAAAA", strings.Repeat("A", 9), "AAAA AAA", "AAAAAAA="} {
+		if err := m.UnmarshalText([]byte(bad)); !errors.Is(err, ledger.ErrMalformed) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
