@@ -111,7 +111,7 @@ func pullRequest(t *testing.T, env []string, untraced string) string {
 	dir := t.TempDir()
 	shell(t, env, dir, `git init -q -b main && git config user.name t && git config user.email t@example.com
 mkdir src && echo x > src/x && orchestra-mcp init --yes > /dev/null && git add -A && git commit -qm base
-git update-ref refs/remotes/origin/main main && git switch -qc work`, 0)
+git init -q --bare .git/forge && git remote add origin "$PWD/.git/forge" && git update-ref refs/remotes/origin/main main && git switch -qc work`, 0)
 	if untraced != "" {
 		if err := os.WriteFile(filepath.Join(dir, "src", "hand"), []byte(untraced), 0o644); err != nil {
 			t.Fatal(err)

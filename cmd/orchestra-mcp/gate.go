@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -20,6 +22,7 @@ import (
 type gateFlags struct {
 	base, head             string
 	keys                   []string
+	ledgers                []string
 	minTraced              float64
 	failOn, format         string
 	markdown, sarif, junit string
@@ -42,6 +45,7 @@ func (a *app) newGateCommand() *cobra.Command {
 	flags.StringVar(&f.base, "base", "", "compare with `REVISION`, such as origin/main (required)")
 	flags.StringVar(&f.head, "head", "HEAD", "judge `REVISION`")
 	flags.StringArrayVar(&f.keys, "key", nil, "trust the public `KEY`, as text or as a file, and require a seal by it (by one of several)")
+	flags.StringArrayVar(&f.ledgers, "ledger", nil, "fetch the records of `URL|FILE` first: a remote, a repository such as a fork, or a bundle of git; can be given several times")
 	flags.Float64Var(&f.minTraced, "min-traced", 0, "fail if less than `PERCENT` of the changed lines are traced")
 	flags.StringVar(&f.failOn, "fail-on", "error", "fail by findings of this `SEVERITY`: error or warning")
 	flags.StringVar(&f.format, "format", "table", "print as `FORMAT`: table, markdown, junit, sarif or json")
@@ -88,9 +92,20 @@ func (a *app) gate(ctx context.Context, f gateFlags) error {
 		return err
 	}
 	defer root.Close()
+	for _, source := range f.ledgers {
+		if _, err := gitref.Fetch(ctx, root, a.bundleOr(source)); err != nil {
+			return mistakef("--ledger: %w", err)
+		}
+	}
+	a.bringRecords(ctx, root)
 	report, err := review.Run(ctx, root, review.Options{
-		Base: f.base, Head: f.head, MinTraced: f.minTraced, Strict: f.failOn == "warning", Seals: seals,
+		Base: f.base, Head: f.head, MinTraced: f.minTraced, Strict: f.failOn == "warning", Seals: seals, Fetched: len(f.ledgers) > 0,
 	})
+	if errors.Is(err, review.ErrNoLedger) {
+		remote := cmp.Or(gitref.Remote(ctx, root), "origin")
+		return fmt.Errorf("%w: the records travel in a ref that this clone does not have; fetch it: git fetch %s %s:%s, or give gate --ledger %s. "+
+			"Those of a fork come by --ledger URL", err, remote, gitref.Ref, gitref.Ref, remote)
+	}
 	if errors.Is(err, review.ErrUnknownRevision) || errors.Is(err, review.ErrNoRepository) {
 		return fmt.Errorf("%s", printable(err.Error()))
 	}
@@ -109,6 +124,18 @@ func (a *app) gate(ctx context.Context, f gateFlags) error {
 		return foundSomething()
 	}
 	return nil
+}
+
+// bundleOr makes the name of a file absolute: git is started elsewhere.
+func (a *app) bundleOr(source string) string {
+	dir, err := a.workDir()
+	if err != nil || filepath.IsAbs(source) {
+		return source
+	}
+	if _, err := os.Stat(filepath.Join(dir, source)); err != nil {
+		return source
+	}
+	return filepath.Join(dir, source)
 }
 
 func (a *app) writeGateFile(report *review.Report, format, name string) error {

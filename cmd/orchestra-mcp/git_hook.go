@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/githooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
@@ -20,11 +23,11 @@ import (
 // newGitHookCommand is what the hooks run. It is for agents' commits too, and no failure of it stops a commit: it warns.
 func (a *app) newGitHookCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:       "hook pre-commit|commit-msg [ARGUMENT]...",
+		Use:       "hook pre-commit|commit-msg|pre-push [ARGUMENT]...",
 		Short:     "What the installed git hooks run",
 		Hidden:    true,
 		Args:      cobra.MinimumNArgs(1),
-		ValidArgs: []string{"pre-commit", "commit-msg"},
+		ValidArgs: githooks.Hooks(),
 	}
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		var err error
@@ -33,11 +36,13 @@ func (a *app) newGitHookCommand() *cobra.Command {
 			err = a.preCommit(cmd.Context())
 		case args[0] == "commit-msg" && len(args) == 2:
 			err = a.commitMessage(cmd.Context(), args[1])
+		case args[0] == "pre-push" && len(args) == 3:
+			err = a.prePush(cmd.Context(), args[1], args[2])
 		default:
 			return usageErrorf("git hook: %q is not a hook of ours with its arguments", strings.Join(args, " "))
 		}
 		if err != nil {
-			fmt.Fprintf(a.err, "orchestra-mcp: the %s hook let the commit pass, but: %s\n", args[0], printableLines(err.Error()))
+			fmt.Fprintf(a.err, "orchestra-mcp: the %s hook let git go on, but: %s\n", args[0], printableLines(err.Error()))
 		}
 		return nil
 	})
@@ -107,7 +112,37 @@ func (a *app) commitMessage(ctx context.Context, file string) error {
 	if file, err = filepath.Abs(file); err != nil {
 		return err
 	}
-	return trailer.Add(ctx, repository, file, intents)
+	var trailers []trailer.Trailer
+	for _, intent := range intents {
+		trailers = append(trailers, trailer.Trailer{Key: trailer.Key, Value: intent})
+	}
+	heads, err := namedHeads(ctx, root, len(intents) > 0)
+	for _, head := range heads {
+		trailers = append(trailers, trailer.Trailer{Key: gitref.TrailerKey, Value: head})
+	}
+	return errors.Join(err, trailer.Add(ctx, repository, file, trailers))
+}
+
+// maxNamedHeads bounds the lines that a message gets. A ledger has several heads only until its next record.
+const maxNamedHeads = 8
+
+// namedHeads are what a commit with recorded changes relies on, where the ledger does not come with it.
+func namedHeads(ctx context.Context, root *os.Root, recorded bool) ([]string, error) {
+	if !recorded || !ledger.IsBeside(root) {
+		return nil, nil
+	}
+	heads, err := ledger.Heads(ctx, root)
+	if err == nil && len(heads) > maxNamedHeads {
+		err = fmt.Errorf("the ledger has %d heads, more than a message can name; the next record joins them", len(heads))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var named []string
+	for _, head := range heads {
+		named = append(named, head.String())
+	}
+	return named, nil
 }
 
 // preCommit makes the commit carry its own records: it seals, and stages what git tracks of the ledger.

@@ -13,10 +13,10 @@ import (
 func (a *app) newLedgerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
-		Short: "Mend the ledger's files",
+		Short: "Mend the ledger's files, or move them",
 	}
 	a.makeGroup(cmd)
-	cmd.AddCommand(a.newLedgerRepairCommand(), a.newLedgerMergeCommand(), a.newLedgerRestoreCommand())
+	cmd.AddCommand(a.newLedgerRepairCommand(), a.newLedgerMergeCommand(), a.newLedgerRestoreCommand(), a.newLedgerMoveCommand())
 	return cmd
 }
 

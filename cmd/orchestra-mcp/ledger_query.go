@@ -91,6 +91,7 @@ func (a *app) ask(ctx context.Context, body func(q *question) error) error {
 	if err := requireWorkspace(root); err != nil {
 		return err
 	}
+	a.bringRecords(ctx, root)
 	records, err := ledger.Open(root, ledger.Options{})
 	if err != nil {
 		return err

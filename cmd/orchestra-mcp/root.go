@@ -127,7 +127,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 			a.newStatusCommand(), a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newExportCommand(),
 		}},
 		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newClassifyCommand()}},
-		{"Keep the ledger", []*cobra.Command{a.newSealCommand(), a.newLedgerCommand(), a.newGitCommand()}},
+		{"Keep the ledger", []*cobra.Command{a.newSealCommand(), a.newSyncCommand(), a.newLedgerCommand(), a.newGitCommand()}},
 		{"More", []*cobra.Command{a.newSchemaCommand(), a.newVersionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -79,6 +80,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags) error {
 		return err
 	}
 	defer root.Close()
+	a.bringRecords(ctx, root)
 	opts.Elsewhere = history.Elsewhere(root)
 	var result verifyResult
 	if result.Report, err = seal.Verify(ctx, root, opts); err != nil {
@@ -135,6 +137,18 @@ func (r *verifyResult) addHistory(ctx context.Context, root *os.Root, base strin
 	commits, err := history.Verify(ctx, root, history.Options{Base: base})
 	if err != nil {
 		return err
+	}
+	selection := []string{"--end-of-options", "HEAD"}
+	if base != "" {
+		selection = append(selection, "^"+base)
+	}
+	missing, err := gitref.MissingAnchors(ctx, root, selection...)
+	if err != nil {
+		return err
+	}
+	for _, a := range missing {
+		r.Problems = append(r.Problems, ledger.Problem{Kind: gitref.ProblemAnchor, Segment: "agent_trace.jsonl", Record: a.Head.String(),
+			Detail: fmt.Sprintf("commit %.12s relies on the record with this hash, and it is not here; orchestra-mcp sync brings it, once whoever made the commit has sent it", a.Commit)})
 	}
 	r.Git = &gitResult{commits.Commits, commits.Compared, commits.Restored}
 	r.Problems = append(r.Problems, commits.Problems...)

@@ -20,7 +20,7 @@ const (
 )
 
 // Hooks are the names of the hooks that are installed.
-func Hooks() []string { return []string{"pre-commit", "commit-msg"} }
+func Hooks() []string { return []string{"pre-commit", "commit-msg", "pre-push"} }
 
 // Result is what happened to one hook.
 type Result struct {

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,26 +36,28 @@ func (r Repository) Command(ctx context.Context, args ...string) *exec.Cmd {
 	}, args...)
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.Dir
-	cmd.Env = append(withoutGit(os.Environ()), "GIT_GRAFT_FILE="+os.DevNull, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+	cmd.Env = append(withoutSettings(OutsideHook(os.Environ())), "GIT_GRAFT_FILE="+os.DevNull, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	cmd.WaitDelay = time.Second
 	return cmd
 }
 
-// withoutGit drops the variables by which a hook's or a caller's git would point elsewhere.
-func withoutGit(environ []string) []string {
-	var kept []string
-	for _, variable := range environ {
+// OutsideHook drops the variables by which a hook's or a caller's git would have one that we start look at another
+// repository. What the user set with git -c stays.
+func OutsideHook(environ []string) []string {
+	return without(environ, "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+		"GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_QUARANTINE_PATH")
+}
+
+func withoutSettings(environ []string) []string {
+	return without(environ, "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_ATTR_SOURCE")
+}
+
+func without(environ []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		switch name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-			"GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
-			"GIT_ATTR_SOURCE":
-		default:
-			kept = append(kept, variable)
-		}
-	}
-	return kept
+		return slices.Contains(names, name)
+	})
 }
 
 // Ask runs a git that answers with little and soon, and gives that without the last newline.

@@ -20,6 +20,10 @@ func IsPlaceholder(description string) bool {
 const gitIgnoreText = `# Written by orchestra-mcp. Both directories belong to this machine, not to the repository.
 /state/
 /cache/
+# The ledger stands beside the tree, in git's own directory, and travels in refs/orchestra/ledger: what is here leads there.
+/agent_trace.jsonl
+/trace/
+/archive/
 # Made from the ledger by servers: two branches that had it would conflict at each merge.
 /intent_map.md
 `

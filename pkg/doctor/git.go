@@ -59,7 +59,7 @@ func (e *examination) gitReading(input string, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}, args...)...)
 	cmd.Dir = e.Dir
-	cmd.Env = append(withoutGit(e.Environ), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.Env = append(gitread.OutsideHook(e.Environ), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	cmd.Stdin = strings.NewReader(input)
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -68,17 +68,6 @@ func (e *examination) gitReading(input string, args ...string) (string, error) {
 		err = fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(errs.String()), " "))
 	}
 	return strings.TrimSuffix(string(out), "\n"), err
-}
-
-// withoutGit drops the variables by which a caller's git would point elsewhere.
-func withoutGit(environ []string) (kept []string) {
-	for _, variable := range environ {
-		name, _, _ := strings.Cut(variable, "=")
-		if name != "GIT_DIR" && name != "GIT_WORK_TREE" && name != "GIT_INDEX_FILE" && name != "GIT_NAMESPACE" {
-			kept = append(kept, variable)
-		}
-	}
-	return kept
 }
 
 func (e *examination) checkAttributes() {

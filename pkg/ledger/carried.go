@@ -42,16 +42,20 @@ func (l *Ledger) notCarried(s *share) []*request {
 
 // takeOutArchived looks into the archives that are younger than the lines.
 func (l *Ledger) takeOutArchived(begun time.Time, wanted map[digest]bool) {
-	names, err := archiveNames(l.root)
+	at, err := l.here()
 	if err != nil {
 		return
 	}
-	places, _ := look(l.root, names)
+	names, err := archiveNames(at.root)
+	if err != nil {
+		return
+	}
+	places, _ := look(at.root, names)
 	for _, place := range places {
 		if place.info.ModTime().Before(begun.Add(-clockSlack)) {
 			continue
 		}
-		file, size, err := place.open(l.root)
+		file, size, err := place.open(at.root)
 		if err != nil {
 			continue
 		}

@@ -8,14 +8,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// digest is the identity of a line: the SHA-256 of its bytes without the newline.
+// digest is the identity of a line: the SHA-256 of its bytes without the newline. A line that was sent in the place of one
+// that was kept back has the identity of that one.
 type digest [sha256.Size]byte
 
 func (h digest) String() string { return hex.EncodeToString(h[:]) }
 
 func compareHash(a, b digest) int { return bytes.Compare(a[:], b[:]) }
 
-func identity(line []byte) digest { return sha256.Sum256(line) }
+func identity(line []byte) digest {
+	if of, is := standsFor(line); is {
+		return of
+	}
+	return sha256.Sum256(line)
+}
 
 // prevKey is how every line of ours begins. It makes the chain readable without parsing JSON.
 const prevKey = `{"prev":[`

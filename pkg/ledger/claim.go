@@ -34,6 +34,11 @@ func (s ClaimStanding) Holds(c Claim) bool { return len(s.MissingHeads) == 0 && 
 // is a problem even if nothing follows it. It returns the standing of each claim, in the order given. Where something is
 // missing it asks elsewhere, unless that is nil.
 func VerifyClaims(ctx context.Context, root *os.Root, claims []Claim, elsewhere Elsewhere) (Report, []ClaimStanding, error) {
+	root, leave, err := stands(root)
+	if err != nil {
+		return Report{}, nil, err
+	}
+	defer leave()
 	v, err := readAll(ctx, root)
 	if err != nil {
 		return Report{}, nil, err

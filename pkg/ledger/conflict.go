@@ -47,6 +47,11 @@ func ResolveConflicts(ctx context.Context, root *os.Root, unmerged []Unmerged) (
 	if _, err := homeInfo(root); err != nil {
 		return nil, err
 	}
+	root, leave, err := stands(root)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	unlock, err := lockHome(ctx, root, true, repairLockWait)
 	if err != nil {
 		return nil, fmt.Errorf("resolve conflicts in the ledger: %w", err)

@@ -115,7 +115,11 @@ func (l *Ledger) AppendDraft(ctx context.Context, d *Draft) (Appended, error) {
 func (l *Ledger) Has(ctx context.Context, ids ...string) (map[string]bool, error) {
 	found := map[string]bool{}
 	err := unlessRotated(func() error {
-		places, _, err := extents(ctx, l.root)
+		at, err := l.here()
+		if err != nil {
+			return err
+		}
+		places, _, err := extents(ctx, at.root)
 		if err != nil {
 			return fmt.Errorf("look for records in the ledger: %w", err)
 		}
@@ -123,7 +127,7 @@ func (l *Ledger) Has(ctx context.Context, ids ...string) (map[string]bool, error
 			if len(found) == len(ids) {
 				return nil
 			}
-			if err := l.look(ctx, place, ids, found); err != nil {
+			if err := l.look(ctx, at.root, place, ids, found); err != nil {
 				return fmt.Errorf("look for records in the ledger: %s: %w", place.name, err)
 			}
 		}
@@ -132,8 +136,8 @@ func (l *Ledger) Has(ctx context.Context, ids ...string) (map[string]bool, error
 	return found, err
 }
 
-func (l *Ledger) look(ctx context.Context, place extent, ids []string, found map[string]bool) error {
-	file, size, err := place.open(l.root)
+func (l *Ledger) look(ctx context.Context, root *os.Root, place extent, ids []string, found map[string]bool) error {
+	file, size, err := place.open(root)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -166,7 +170,7 @@ func (l *Ledger) look(ctx context.Context, place extent, ids []string, found map
 	if len(found) == before || l.opts.Durability == DurabilityOS || place.archived() { // an archive was flushed
 		return nil
 	}
-	return l.flushNamed(path.Join(home, place.name))
+	return l.flushNamed(root, path.Join(home, place.name))
 }
 
 func (l *Ledger) warnDamaged(segment string, err error) {
@@ -174,8 +178,8 @@ func (l *Ledger) warnDamaged(segment string, err error) {
 }
 
 // flushNamed makes sure of records that another process wrote and perhaps did not live to flush.
-func (l *Ledger) flushNamed(name string) error {
-	file, _, err := openRegular(l.root, name, os.O_RDWR)
+func (l *Ledger) flushNamed(root *os.Root, name string) error {
+	file, _, err := openRegular(root, name, os.O_RDWR)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -183,5 +187,5 @@ func (l *Ledger) flushNamed(name string) error {
 	if err := l.disk.flush(file); err != nil {
 		return l.poison(err)
 	}
-	return flushDirNamed(l.root, l.disk, path.Dir(name))
+	return flushDirNamed(root, l.disk, path.Dir(name))
 }

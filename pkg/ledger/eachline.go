@@ -23,6 +23,11 @@ type RawLine struct {
 // EachLine gives every line that is not blank, segment by segment, in the order in which they stand. Lines that stand
 // there twice come twice. It costs a hash for each, and no parsing.
 func EachLine(ctx context.Context, root *os.Root, visit func(RawLine) error) ([]Problem, error) {
+	root, leave, err := stands(root)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	places, problems, err := extents(ctx, root)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger: %w", err)

@@ -57,7 +57,10 @@ func ArchiveName(firstLine, content []byte) string {
 }
 
 // IndexRuns sets how many bytes of a segment a run of the index covers.
-func (l *Ledger) IndexRuns(most, least int64) { l.index.maxRun, l.index.minRun = most, least }
+func (l *Ledger) IndexRuns(most, least int64) {
+	index := l.at.Load().index
+	index.maxRun, index.minRun = most, least
+}
 
 // Proposes reports whether a query would look at the line if its index were made of it alone.
 func Proposes(line []byte, f Filter) bool {

@@ -34,6 +34,7 @@ func (l *Ledger) Follow(ctx context.Context, f Filter, visit func(Entry) error) 
 // and then what comes takes the tail first, so that nothing falls between; what came in between is then in both.
 type Tail struct {
 	ledger *Ledger
+	root   *os.Root  // where the ledger stood at the last look
 	since  time.Time // lines of a rewritten segment count as new from here on
 	places map[string]reached
 	given  map[digest]struct{}
@@ -54,7 +55,7 @@ type reached struct {
 func (l *Ledger) Tail(ctx context.Context) (*Tail, error) {
 	_ = l.Flush(ctx)
 	t := &Tail{ledger: l, since: l.opts.Clock().Truncate(time.Millisecond), places: map[string]reached{}, given: map[digest]struct{}{}}
-	places, _, err := extents(ctx, l.root)
+	places, err := t.extents(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("follow the ledger: %w", err)
 	}
@@ -78,11 +79,23 @@ func (t *Tail) Ends() []string {
 	return ends
 }
 
+// extents looks where the ledger stands now. Where it was moved beside the tree, its lines are given already, and by their
+// age no line is new.
+func (t *Tail) extents(ctx context.Context) ([]extent, error) {
+	at, err := t.ledger.here()
+	if err != nil {
+		return nil, err
+	}
+	t.root = at.root
+	places, _, err := extents(ctx, at.root)
+	return places, err
+}
+
 // lastLine finds the end of the last whole line. Records of the tail's own millisecond are taken for given: their age
 // could not tell them from those that come.
 func (t *Tail) lastLine(place extent) (reached, error) {
 	at := reached{info: place.info}
-	file, size, err := place.open(t.ledger.root)
+	file, size, err := place.open(t.root)
 	if err != nil {
 		return at, ignoreGone(err)
 	}
@@ -150,7 +163,7 @@ func (t *Tail) Next(ctx context.Context, f Filter, visit func(Entry) error) erro
 }
 
 func (t *Tail) look(ctx context.Context, f Filter, visit func(Entry) error) error {
-	places, _, err := extents(ctx, t.ledger.root)
+	places, err := t.extents(ctx)
 	if err != nil {
 		return fmt.Errorf("follow the ledger: %w", err)
 	}
@@ -182,7 +195,7 @@ type tailReader struct {
 }
 
 func (r *tailReader) read(ctx context.Context, place extent, before map[string]reached) error {
-	file, size, err := place.open(r.t.ledger.root)
+	file, size, err := place.open(r.t.root)
 	if err != nil {
 		// What cannot be read now may be readable at a later look, from where it was left.
 		if at, known := before[place.name]; known {

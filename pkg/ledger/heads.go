@@ -1,10 +1,45 @@
 package ledger
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 )
+
+// Heads are the lines that the next record would follow, sorted: those that no line of the files that are appended to
+// follows. It reads no archive.
+func Heads(ctx context.Context, root *os.Root) ([]Hash, error) {
+	root, leave, err := stands(root)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	places, _, err := extents(ctx, root)
+	if err != nil {
+		return nil, fmt.Errorf("find the heads of the ledger: %w", err)
+	}
+	var heads []Hash
+	for _, place := range places {
+		if place.archived() {
+			continue
+		}
+		file, size, err := place.open(root)
+		if err != nil {
+			return nil, fmt.Errorf("find the heads of the ledger: %w", err)
+		}
+		found, err := findHeads(file, size, func(rawLine, digest, lineKind) {})
+		file.Close()
+		if err != nil {
+			return nil, fmt.Errorf("find the heads of the ledger: %w", err)
+		}
+		heads = append(heads, found...)
+	}
+	slices.SortFunc(heads, compareHash)
+	return slices.Compact(heads), nil
+}
 
 // headFinder finds the heads of lines that come in any order, with duplicates. In a chain it holds one line at a time,
 // however long the chain is.

@@ -41,7 +41,7 @@ func (l *Ledger) heal() error {
 	if failure == nil {
 		return nil
 	}
-	unlock, err := lockHome(context.Background(), l.root, true, l.opts.LockWait)
+	unlock, _, err := l.lock(context.Background())
 	if err != nil {
 		return err
 	}

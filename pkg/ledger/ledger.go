@@ -39,7 +39,10 @@ const (
 
 // Options are fixed for the life of a Ledger. The zero value serves.
 type Options struct {
-	Layout     Layout     // default LayoutSingle
+	Layout Layout // default LayoutSingle
+	// Beside has the first record of a workspace in a git repository put the ledger beside the tree; see [Beside]. One that
+	// is in the tree stays there.
+	Beside     bool
 	Durability Durability // default DurabilityFull
 	Version    string     // of the program, for the line's tool.version
 	// SegmentSize is the length in bytes beyond which a file's lines are moved into archives, but for the last eighth of
@@ -60,14 +63,18 @@ type Options struct {
 // Ledger appends to and reads from the ledger of one workspace. All methods may be called at the same time, and any
 // number of processes may have the same ledger open.
 type Ledger struct {
-	root    *os.Root
-	opts    Options
-	git     *Git
-	disk    disk
-	maxLine int
+	workspace *os.Root
+	at        atomic.Pointer[location]
+	opts      Options
+	git       *Git
+	disk      disk
+	maxLine   int
+
+	findBeside sync.Once
+	besideDir  string // see Beside
+	linked     bool   // looked at by the writer: the link in the tree leads here
 
 	followEvery time.Duration
-	index       *index
 
 	queue chan *request
 	done  chan struct{} // closed when the writer has ended
@@ -115,9 +122,10 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 		return nil, fmt.Errorf("open the ledger of %s: %w", root.Name(), err)
 	}
 	l := &Ledger{
-		root: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine, followEvery: followEvery, index: newIndex(root),
+		workspace: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine, followEvery: followEvery,
 		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*segment{}, rotation: newRotator(),
 	}
+	l.at.Store(&location{root: root, index: newIndex(root)})
 	if opts.LockWait == 0 {
 		opts.LockWait = defaultLockWait
 	}
@@ -190,12 +198,16 @@ func (l *Ledger) Writable(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if _, err := homeInfo(l.root); err != nil {
+	if _, err := homeInfo(l.workspace); err != nil {
+		return err
+	}
+	at, err := l.here()
+	if err != nil {
 		return err
 	}
 	name := path.Join(home, singleName)
 	if l.opts.Layout == LayoutSingle {
-		file, _, err := openRegular(l.root, name, os.O_WRONLY|os.O_APPEND)
+		file, _, err := openRegular(at.root, name, os.O_WRONLY|os.O_APPEND)
 		if err == nil {
 			return file.Close()
 		}
@@ -203,7 +215,7 @@ func (l *Ledger) Writable(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 	}
-	dir, err := openDirectory(l.root, home)
+	dir, err := openDirectory(at.root, home)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -46,7 +46,11 @@ func (l *Ledger) NumberProblems(ctx context.Context, problems []Problem) []Probl
 
 // lineNumbers counts in one pass to each of the offsets, which are sorted.
 func (l *Ledger) lineNumbers(ctx context.Context, segment string, offsets []int64) ([]int, error) {
-	places, _, err := extents(ctx, l.root)
+	at, err := l.here()
+	if err != nil {
+		return nil, err
+	}
+	places, _, err := extents(ctx, at.root)
 	if err != nil {
 		return nil, err
 	}
@@ -54,22 +58,22 @@ func (l *Ledger) lineNumbers(ctx context.Context, segment string, offsets []int6
 	if i < 0 {
 		return nil, fmt.Errorf("count the lines of %s: it is gone", segment)
 	}
-	file, size, err := places[i].open(l.root)
+	file, size, err := places[i].open(at.root)
 	if err != nil {
 		return nil, fmt.Errorf("count the lines of %s: %w", segment, err)
 	}
 	defer file.Close()
 	numbers := make([]int, len(offsets))
-	number, at := 1, int64(0)
+	number, from := 1, int64(0)
 	for n, offset := range offsets {
 		if offset > size {
 			return nil, fmt.Errorf("count the lines of %s: it has changed meanwhile", segment)
 		}
-		breaks, err := countBreaks(ctx, io.NewSectionReader(file, at, offset-at))
+		breaks, err := countBreaks(ctx, io.NewSectionReader(file, from, offset-from))
 		if err != nil {
 			return nil, fmt.Errorf("count the lines of %s: %w", segment, err)
 		}
-		number, at = number+breaks, offset
+		number, from = number+breaks, offset
 		numbers[n] = number
 	}
 	return numbers, nil

@@ -8,6 +8,9 @@ import (
 )
 
 const (
+	// MaxLine is how long a line can be that is read, in bytes.
+	MaxLine = maxLineToRead
+
 	maxLine       = 8 << 20  // of a body that we write
 	maxLineToRead = 16 << 20 // a longer line is none of ours; it is passed over without being held in memory
 	readBlock     = 64 << 10

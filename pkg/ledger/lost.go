@@ -22,11 +22,15 @@ type Mark struct {
 // Mark notes how the ledger ends now.
 func (l *Ledger) Mark(ctx context.Context) (*Mark, error) {
 	_ = l.Flush(ctx)
-	places, _, err := extentsBut(ctx, l.root, func(string) bool { return true })
+	at, err := l.here()
 	if err != nil {
 		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
 	}
-	m := &Mark{tail: &Tail{ledger: l, since: l.opts.Clock(), places: map[string]reached{}, given: map[digest]struct{}{}}}
+	places, _, err := extentsBut(ctx, at.root, func(string) bool { return true })
+	if err != nil {
+		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
+	}
+	m := &Mark{tail: &Tail{ledger: l, root: at.root, since: l.opts.Clock(), places: map[string]reached{}, given: map[digest]struct{}{}}}
 	for _, place := range places {
 		if place.archived() {
 			m.archives = append(m.archives, place.name)
@@ -75,7 +79,7 @@ func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
 
 // inPlace reports whether the last line stands where it stood.
 func (m *Mark) inPlace(name string, at reached) bool {
-	file, info, err := openRegular(m.tail.ledger.root, path.Join(home, name), os.O_RDONLY)
+	file, info, err := openRegular(m.tail.root, path.Join(home, name), os.O_RDONLY)
 	if err != nil {
 		return false
 	}
@@ -91,7 +95,11 @@ func (l *Loss) look(ctx context.Context) error {
 	if l.none() {
 		return nil
 	}
-	places, _, err := extents(ctx, l.ledger.root)
+	at, err := l.ledger.here()
+	if err != nil {
+		return fmt.Errorf("look for what the ledger had: %w", err)
+	}
+	places, _, err := extents(ctx, at.root)
 	if err != nil {
 		return fmt.Errorf("look for what the ledger had: %w", err)
 	}
@@ -102,7 +110,7 @@ func (l *Loss) look(ctx context.Context) error {
 		if len(l.lines) == 0 {
 			return nil
 		}
-		file, size, err := place.open(l.ledger.root)
+		file, size, err := place.open(at.root)
 		if err != nil {
 			continue // gone, or damaged: what it had is not there
 		}

@@ -17,8 +17,9 @@ import (
 type move struct {
 	root  *os.Root
 	disk  disk
-	name  string // of the file, relative to the workspace
-	limit int64  // bytes of an archive's lines
+	name  string      // of the file, relative to the workspace
+	limit int64       // bytes of an archive's lines
+	mode  fs.FileMode // of what is written
 
 	source *os.File
 	info   fs.FileInfo
@@ -45,7 +46,7 @@ func (m *move) prepare(ctx context.Context) (err error) {
 	if m.source, m.info, err = openRegular(m.root, m.name, os.O_RDONLY); err != nil {
 		return err
 	}
-	m.size = m.info.Size()
+	m.size, m.mode = m.info.Size(), m.info.Mode().Perm()
 	if err := m.plan(ctx); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (m *move) prepareRest() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := m.rest.Chmod(m.info.Mode().Perm()); err != nil {
+	if err := m.rest.Chmod(m.mode); err != nil {
 		return err
 	}
 	for _, part := range append(m.kept, span{m.cut, m.size}) {

@@ -52,7 +52,7 @@ func (p *packer) begin(line rawLine) (err error) {
 	if p.file, err = p.root.OpenFile(p.at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
 		return err
 	}
-	if err := p.file.Chmod(p.info.Mode().Perm()); err != nil {
+	if err := p.file.Chmod(p.mode); err != nil {
 		return err
 	}
 	p.hash, p.first, p.size = sha256.New(), bytes.Clone(line.data), 0

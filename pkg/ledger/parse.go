@@ -27,6 +27,9 @@ func Parse(line []byte) (Entry, error) {
 			return e, nil
 		}
 	}
+	if of, is := standsFor(line); is {
+		return Entry{Record: Record{Kind: KindWithheld}, Hash: of.String(), Raw: bytes.Clone(line), Prev: texts(prev)}, nil
+	}
 	var decoded lineJSON
 	if err := json.Unmarshal(line, &decoded, json.WithUnmarshalers(exactNumbers)); err != nil {
 		return Entry{}, fmt.Errorf("%w: %v", ErrMalformed, err)
@@ -34,9 +37,7 @@ func Parse(line []byte) (Entry, error) {
 	e := Entry{
 		ID: decoded.ID, ToolVersion: decoded.Tool.Version, Hash: identity(line).String(), Raw: bytes.Clone(line),
 	}
-	for _, p := range prev {
-		e.Prev = append(e.Prev, p.String())
-	}
+	e.Prev = texts(prev)
 	if decoded.VCS != nil {
 		e.Revision = decoded.VCS.Revision
 	}
@@ -50,6 +51,13 @@ func Parse(line []byte) (Entry, error) {
 		e.Files = append(e.Files, f.Path)
 	}
 	return e, nil
+}
+
+func texts(hashes []digest) (list []string) {
+	for _, h := range hashes {
+		list = append(list, h.String())
+	}
+	return list
 }
 
 func recordOf(line *lineJSON) Record {

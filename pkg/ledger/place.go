@@ -49,9 +49,14 @@ const lockFile = home + "/" + stateDir + "/lock"
 // lockHome takes the lock that every writer of .orchestration takes. It waits with backoff until wait has passed, then gives
 // ErrBusy. A reader who cannot open it goes without.
 func lockHome(ctx context.Context, root *os.Root, exclusive bool, wait time.Duration) (unlock func(), err error) {
+	return waitFor(ctx, wait, func() (func(), error) { return tryLockHome(root, exclusive) })
+}
+
+// waitFor tries with backoff until wait has passed, then gives ErrBusy.
+func waitFor(ctx context.Context, wait time.Duration, try func() (unlock func(), err error)) (unlock func(), err error) {
 	deadline := time.Now().Add(wait)
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 4*time.Millisecond) {
-		unlock, err := tryLockHome(root, exclusive)
+		unlock, err := try()
 		if unlock != nil || err != nil {
 			return unlock, err
 		}

@@ -24,6 +24,11 @@ func PutBack(ctx context.Context, root *os.Root, lines []Line) error {
 	if _, err := homeInfo(root); err != nil {
 		return err
 	}
+	root, leave, err := stands(root)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	unlock, err := lockHome(ctx, root, true, repairLockWait)
 	if err != nil {
 		return fmt.Errorf("put lines back: %w", err)
@@ -41,10 +46,7 @@ func PutBack(ctx context.Context, root *os.Root, lines []Line) error {
 		bySegment[name] = append(append(bySegment[name], line.Data...), '\n')
 	}
 	for name, content := range bySegment {
-		s := &segment{root: root, disk: realDisk(), log: zerolog.Nop(), now: time.Now, name: path.Join(home, name)}
-		err := s.putBack(content)
-		s.close()
-		if err != nil {
+		if err := putBackIn(root, name, content); err != nil {
 			return fmt.Errorf("put lines back: %w", err)
 		}
 	}
@@ -59,4 +61,19 @@ func (s *segment) putBack(content []byte) error {
 		return s.takeBack(n, len(content), err)
 	}
 	return s.flush()
+}
+
+// putBackIn appends whole lines to one file.
+func putBackIn(root *os.Root, name string, content []byte) error {
+	if len(content) == 0 {
+		return nil
+	}
+	s := newSegment(root, path.Join(home, name))
+	defer s.close()
+	return s.putBack(content)
+}
+
+// newSegment is one for a single use.
+func newSegment(root *os.Root, name string) *segment {
+	return &segment{root: root, disk: realDisk(), log: zerolog.Nop(), now: time.Now, name: name}
 }

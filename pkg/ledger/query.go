@@ -100,7 +100,11 @@ func (l *Ledger) query(ctx context.Context, f Filter, paths []string) (r Result,
 }
 
 func (l *Ledger) queryOnce(ctx context.Context, f Filter, paths []string) (Result, error) {
-	places, problems, err := extentsBut(ctx, l.root, l.index.knows)
+	at, err := l.here()
+	if err != nil {
+		return Result{}, fmt.Errorf("query the ledger: %w", err)
+	}
+	places, problems, err := extentsBut(ctx, at.root, at.index.knows)
 	if err != nil {
 		return Result{}, fmt.Errorf("query the ledger: %w", err)
 	}
@@ -108,10 +112,10 @@ func (l *Ledger) queryOnce(ctx context.Context, f Filter, paths []string) (Resul
 	if len(paths) > 0 {
 		q.Path = ""
 	}
-	if err := q.useIndex(ctx, l.index, places); err != nil {
+	if err := q.useIndex(ctx, at.index, places); err != nil {
 		return Result{}, err
 	}
-	found, err := q.collect(ctx, l.root, places)
+	found, err := q.collect(ctx, at.root, places)
 	return Result{Entries: found, Problems: q.problems}, err
 }
 
@@ -160,13 +164,17 @@ func (l *Ledger) Scan(ctx context.Context, visit func(Entry) error) ([]Problem, 
 // scan gives each match once, also when a rotation makes it begin again.
 func (l *Ledger) scan(ctx context.Context, q *query, visit func(Entry) error) ([]Problem, error) {
 	err := unlessRotated(func() error {
-		places, problems, err := extentsBut(ctx, l.root, l.index.knows)
+		at, err := l.here()
+		if err != nil {
+			return fmt.Errorf("scan the ledger: %w", err)
+		}
+		places, problems, err := extentsBut(ctx, at.root, at.index.knows)
 		if err != nil {
 			return fmt.Errorf("scan the ledger: %w", err)
 		}
 		q.problems = problems
 		for _, place := range places {
-			if err := q.each(ctx, l.root, place, visit); err != nil {
+			if err := q.each(ctx, at.root, place, visit); err != nil {
 				return fmt.Errorf("scan the ledger: %s: %w", place.name, err)
 			}
 		}

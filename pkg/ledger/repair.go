@@ -10,8 +10,6 @@ import (
 	"os"
 	"path"
 	"time"
-
-	"github.com/rs/zerolog"
 )
 
 // SetAside is the torn end of a segment that was moved to a file of its own.
@@ -29,6 +27,11 @@ func Repair(ctx context.Context, root *os.Root) ([]SetAside, error) {
 	if _, err := homeInfo(root); err != nil {
 		return nil, err
 	}
+	root, leave, err := stands(root)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	unlock, err := lockHome(ctx, root, true, repairLockWait)
 	if err != nil {
 		return nil, fmt.Errorf("repair the ledger: %w", err)
@@ -40,7 +43,7 @@ func Repair(ctx context.Context, root *os.Root) ([]SetAside, error) {
 	}
 	var done []SetAside
 	for _, name := range names {
-		s := &segment{root: root, disk: realDisk(), log: zerolog.Nop(), now: time.Now, name: path.Join(home, name)}
+		s := newSegment(root, path.Join(home, name))
 		err := s.repair()
 		s.close()
 		if err != nil {

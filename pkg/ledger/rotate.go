@@ -42,10 +42,10 @@ func (l *Ledger) rotateLong() {
 		if !l.tooLong(name, s.end) || !l.rotation.busy.CompareAndSwap(false, true) {
 			continue
 		}
-		size := s.end
+		size, root := s.end, s.root
 		l.rotation.done.Go(func() {
 			defer l.rotation.busy.Store(false)
-			err := l.rotate(l.rotation.ctx, name)
+			err := l.rotate(l.rotation.ctx, root, name)
 			l.rotation.note(name, err, size+l.opts.SegmentSize/tailShare)
 			if err != nil && l.rotation.ctx.Err() == nil {
 				l.opts.Logger.Warn().Err(err).Str("segment", name).
@@ -84,54 +84,69 @@ func (r *rotator) stop() {
 // done. Appends do so by themselves, in the background; this is for who wants to wait for it.
 func (l *Ledger) Rotate(ctx context.Context) error {
 	_ = l.Flush(ctx)
-	names, err := segmentNames(l.root)
+	at, err := l.here()
 	if err != nil {
 		return fmt.Errorf("rotate the ledger: %w", err)
 	}
-	places, _ := look(l.root, names)
+	names, err := segmentNames(at.root)
+	if err != nil {
+		return fmt.Errorf("rotate the ledger: %w", err)
+	}
+	places, _ := look(at.root, names)
 	var failed []error
 	for _, place := range places {
 		if l.opts.SegmentSize > 0 && place.info.Size() > l.opts.SegmentSize {
-			failed = append(failed, l.rotate(ctx, path.Join(home, place.name)))
+			failed = append(failed, l.rotate(ctx, at.root, path.Join(home, place.name)))
 		}
 	}
 	return errors.Join(failed...)
 }
 
 // rotate is for one file at a time and for one process at a time; where another one is at it, nothing is to do.
-func (l *Ledger) rotate(ctx context.Context, name string) (err error) {
+func (l *Ledger) rotate(ctx context.Context, root *os.Root, name string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("rotate %s: %w", name, err)
 		}
 	}()
-	for _, dir := range []string{path.Dir(rotateDir), rotateDir} {
-		if err := makeDir(l.root, dir, 0o700); err != nil {
-			return err
-		}
-	}
-	file, err := openLock(l.root, rotateLock, true)
-	if err != nil {
-		return err
-	}
-	release, err := tryLockFile(l.root, rotateLock, file, true)
+	release, err := tryRotation(root)
 	if err != nil || release == nil {
 		return err
 	}
 	defer release()
-	clearDir(l.root, rotateDir)
-	defer clearDir(l.root, rotateDir)
-	m := move{root: l.root, disk: l.disk, name: name, limit: l.opts.SegmentSize}
+	m := move{root: root, disk: l.disk, name: name, limit: l.opts.SegmentSize}
 	defer m.close()
 	if err := m.prepare(ctx); err != nil {
 		return err
 	}
-	unlock, err := lockHome(ctx, l.root, true, l.opts.LockWait)
+	unlock, err := lockHome(ctx, root, true, l.opts.LockWait)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	return m.publish(ctx)
+}
+
+// tryRotation gives an empty rotateDir to one process at a time, and neither that nor an error while another one has it.
+func tryRotation(root *os.Root) (release func(), err error) {
+	for _, dir := range []string{path.Dir(rotateDir), rotateDir} {
+		if err := makeDir(root, dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	file, err := openLock(root, rotateLock, true)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := tryLockFile(root, rotateLock, file, true)
+	if err != nil || unlock == nil {
+		return nil, err
+	}
+	clearDir(root, rotateDir)
+	return func() {
+		clearDir(root, rotateDir)
+		unlock()
+	}, nil
 }
 
 // clearDir leaves what it cannot remove: the next rotation tries again.

@@ -33,19 +33,23 @@ func (l *Ledger) Each(ctx context.Context, f Filter, visit func(Entry) error) ([
 }
 
 func (l *Ledger) each(ctx context.Context, q *query, visit func(Entry) error) error {
-	places, problems, err := extentsBut(ctx, l.root, l.index.knows)
+	at, err := l.here()
+	if err != nil {
+		return fmt.Errorf("query the ledger: %w", err)
+	}
+	places, problems, err := extentsBut(ctx, at.root, at.index.knows)
 	if err != nil {
 		return fmt.Errorf("query the ledger: %w", err)
 	}
 	q.problems = problems
-	if err := q.useIndex(ctx, l.index, places); err != nil {
+	if err := q.useIndex(ctx, at.index, places); err != nil {
 		return err
 	}
 	if len(places) > 1 && len(places) <= maxMerged {
-		return q.merge(ctx, l.root, places, visit)
+		return q.merge(ctx, at.root, places, visit)
 	}
 	for _, place := range places {
-		if err := q.each(ctx, l.root, place, visit); err != nil {
+		if err := q.each(ctx, at.root, place, visit); err != nil {
 			return err
 		}
 	}

@@ -60,6 +60,7 @@ type Report struct {
 	Leaves   int       `json:"foreign_leaves"` // of these, those that no record follows
 	Sealed   int       `json:"sealed"`         // records under a trusted [Claim] that holds
 	Unsealed int       `json:"unsealed"`       // the other records
+	Withheld int       `json:"withheld"`       // of the records, those that others kept back when they sent the rest
 	Problems []Problem `json:"problems"`
 }
 
@@ -85,7 +86,7 @@ func readOnce(ctx context.Context, root *os.Root) (*verification, error) {
 		return nil, fmt.Errorf("verify the ledger: %w", err)
 	}
 	v := &verification{
-		report: Report{Problems: problems}, lines: newLineage(), followers: map[digest]follower{}, open: map[digest]headLine{}, missing: map[Problem][]digest{},
+		report: Report{Problems: problems}, lines: newLineage(), followers: map[digest]follower{}, open: map[digest]headLine{}, missing: map[Problem][]digest{}, withheld: map[digest]bool{},
 	}
 	for _, place := range places {
 		if err := v.read(ctx, root, place); err != nil {
@@ -99,6 +100,7 @@ func readOnce(ctx context.Context, root *os.Root) (*verification, error) {
 
 func (v *verification) finish() Report {
 	v.sortProblems()
+	v.report.Withheld = len(v.withheld)
 	v.report.Unsealed = v.report.Records - v.report.Sealed
 	v.report.Heads = []string{}
 	for _, head := range v.lines.heads() {
@@ -121,6 +123,7 @@ type verification struct {
 	last      headLine            // read, which mostly the next one follows
 	missing   map[Problem][]digest
 	gaps      []headLine // records that may tell of what has none
+	withheld  map[digest]bool
 }
 
 // headLine keeps the text of a line that no hash protects.
@@ -178,8 +181,15 @@ func (v *verification) line(segment string, line rawLine) {
 		return
 	}
 	id := identity(line.data)
+	_, withheld := standsFor(line.data)
 	n, fresh := v.lines.add(id, prev, kind == lineRecord)
+	if fresh && withheld {
+		v.withheld[id] = true
+	}
 	if !fresh {
+		if !withheld {
+			delete(v.withheld, id)
+		}
 		return
 	}
 	if kind == lineForeign {

@@ -244,18 +244,42 @@ func (l *Ledger) divide(group []*request) []*share {
 func (l *Ledger) segment(name string) *segment {
 	s := l.segments[name]
 	if s == nil {
-		s = &segment{root: l.root, disk: l.disk, log: l.opts.Logger, now: l.opts.Clock, name: name}
+		s = &segment{root: l.at.Load().root, disk: l.disk, log: l.opts.Logger, now: l.opts.Clock, name: name}
 		l.segments[name] = s
 	}
 	return s
 }
 
+// lock locks the ledger where it stands, and gives that.
+func (l *Ledger) lock(ctx context.Context) (unlock func(), at *location, err error) {
+	for {
+		if at, err = l.settle(); err != nil {
+			return nil, nil, err
+		}
+		if unlock, err = lockHome(ctx, at.root, true, l.opts.LockWait); err != nil {
+			return nil, nil, err
+		}
+		now, err := l.here()
+		if err == nil && now == at {
+			return unlock, at, nil
+		}
+		unlock() // it was moved while we waited
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
 func (l *Ledger) write(shares []*share) {
-	unlock, err := lockHome(context.Background(), l.root, true, l.opts.LockWait)
+	unlock, at, err := l.lock(context.Background())
 	if err == nil {
 		defer unlock()
 	}
 	for _, s := range shares {
+		if err == nil && s.segment.root != at.root {
+			s.segment.close()
+			s.segment.root = at.root
+		}
 		if failure := l.broken.Load(); failure != nil {
 			err = *failure
 		}

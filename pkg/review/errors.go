@@ -16,6 +16,8 @@ var (
 	ErrEmptyRange = errors.New("the range is empty")
 	// ErrNotGoverned: neither side has a governed workspace in this place.
 	ErrNotGoverned = errors.New("there is no governed workspace in these commits")
+	// ErrNoLedger: the ledger is not in these commits, and the ref that carries it is not at hand.
+	ErrNoLedger = errors.New("the ledger is not here")
 	// ErrPartial: the clone lacks a file's content.
 	ErrPartial = errors.New("the clone is partial: a content is not at hand")
 )

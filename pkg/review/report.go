@@ -164,6 +164,8 @@ type Options struct {
 	MinTraced float64
 	// Strict makes the report fail by its warnings too.
 	Strict bool
+	// Fetched: the ref that carries the ledger was asked for, so that where it is not there is none.
+	Fetched bool
 	// Seals say whose signatures to believe, and to require.
 	Seals seal.VerifyOptions
 	// Judge compares the two contents of files; default mutation.JudgeAmong those of HEAD.

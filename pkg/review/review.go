@@ -116,6 +116,9 @@ func (r *review) open() error {
 		}
 		*want.into = r.snapshots[want.commit]
 	}
+	if err := r.bringLedgers(); err != nil {
+		return err
+	}
 	r.report.Base, r.report.MergeBase, r.report.Head = base, fork, head
 	if !slices.ContainsFunc([]*snapshot{r.base, r.fork, r.head}, (*snapshot).governed) {
 		return fmt.Errorf("%w: neither %s nor %s has %s, so there was nothing to judge; begin with orchestra-mcp init, or give --workspace DIR",

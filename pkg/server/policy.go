@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
 	"sync"
 
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
@@ -15,6 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
@@ -93,12 +96,21 @@ func gitOf(choice settings.Choice) reach.Git {
 	return reach.GitClosed
 }
 
+// hidden is what commands do not see of what this program keeps outside of the workspace's own .orchestration.
+func (s *Server) hidden() []string {
+	hidden := []string{s.options.UserDir}
+	if beside := ledger.Beside(s.workspace.Dir()); beside != "" {
+		hidden = append(hidden, filepath.Join(beside, orchdir.Name, "state"), filepath.Join(beside, orchdir.Name, "cache"))
+	}
+	return hidden
+}
+
 func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts, approvals *approval.Store, asks *ask.Service) *tools.Deps {
 	o := s.options.Settings
 	return &tools.Deps{
 		Confine: tools.Confine{
 			Want: s.policy.Sandbox, Reach: s.reach, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
-			Hidden: []string{s.options.UserDir}, Policy: s.policy,
+			Hidden: s.hidden(), Policy: s.policy,
 		},
 		Workspace: s.workspace, Intents: s.intents, Sessions: s.sessions, Fresh: fresh, Trace: s.recorder,
 		Runner: runner, Artifacts: artifacts, Approvals: approvals, Ask: asks, Snapshots: s.snapshots, RevertViolations: o.Commands.RevertViolations, Clock: s.options.Clock,

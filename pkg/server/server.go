@@ -144,7 +144,7 @@ func (s *Server) open() error {
 		Server: s.presence.id,
 	})
 	s.ledger, err = ledger.Open(root, ledger.Options{
-		Layout: ledger.Layout(o.Settings.Ledger.Layout), Durability: ledgerDurability, SegmentSize: int64(o.Settings.Ledger.SegmentSize),
+		Layout: ledger.Layout(o.Settings.Ledger.Layout), Beside: o.Settings.Ledger.Git != settings.Tree, Durability: ledgerDurability, SegmentSize: int64(o.Settings.Ledger.SegmentSize),
 		Version: o.Version, Clock: o.Clock, Logger: s.log,
 		Lost: func(id string) { s.recorder.Lost(id) },
 	})

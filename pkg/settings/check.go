@@ -6,6 +6,7 @@ import (
 	"net"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,18 @@ func validBrainFile(value any) error {
 		return errors.New("want a Markdown file, *.md")
 	case strings.EqualFold(strings.Split(file, "/")[0], ".git"):
 		return errors.New("must not be below .git")
+	}
+	return nil
+}
+
+// WithholdKinds are what ledger.withhold can name.
+func WithholdKinds() []string { return []string{"reads", "decisions", "lessons"} }
+
+func validWithheld(value any) error {
+	for _, kind := range value.([]string) {
+		if !slices.Contains(WithholdKinds(), kind) {
+			return fmt.Errorf("%.80q cannot be kept back; these can: %s", kind, strings.Join(WithholdKinds(), ", "))
+		}
 	}
 	return nil
 }

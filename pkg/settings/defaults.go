@@ -34,7 +34,7 @@ func Defaults() Settings {
 
 			MaxProcesses: 2048,
 		},
-		Ledger:  Ledger{Layout: Single, SegmentSize: 16 << 20, Marks: On, OnFailure: Refuse},
+		Ledger:  Ledger{Layout: Single, Git: Ref, SegmentSize: 16 << 20, Marks: On, OnFailure: Refuse},
 		Undo:    Undo{KeepSize: 256 << 20, KeepAge: 720 * time.Hour},
 		Session: Session{Idle: 24 * time.Hour},
 		HTTP:    HTTP{Listen: "127.0.0.1:7428"},

@@ -71,12 +71,14 @@ const (
 	On              Choice = "on"
 	OS              Choice = "os"
 	Record          Choice = "record"
+	Ref             Choice = "ref"
 	Refuse          Choice = "refuse"
 	Require         Choice = "require"
 	RequireLandlock Choice = "require-landlock"
 	Sessions        Choice = "sessions"
 	Short           Choice = "short"
 	Single          Choice = "single"
+	Tree            Choice = "tree"
 	Trust           Choice = "trust"
 	Warn            Choice = "warn"
 
@@ -151,6 +153,8 @@ type Commands struct {
 // Ledger is how the record is kept.
 type Ledger struct {
 	Layout      Choice // Single, Sessions
+	Git         Choice // Ref, Tree, Off
+	Withhold    []string
 	SegmentSize Size
 	RecordReads bool
 	Marks       Choice // On, Off

@@ -149,7 +149,7 @@ func TestLocks(t *testing.T) {
 	m.trust()
 	loaded := m.load()
 	s := loaded.Settings
-	if s.Sandbox != settings.Require || s.MutationClass != settings.Enforce || s.Ledger != settings.Defaults().Ledger || s.Commands.Default != settings.Deny {
+	if s.Sandbox != settings.Require || s.MutationClass != settings.Enforce || !reflect.DeepEqual(s.Ledger, settings.Defaults().Ledger) || s.Commands.Default != settings.Deny {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Commands.Allow) != 0 || len(s.Commands.Deny) != 1 {

@@ -53,7 +53,7 @@ func Lost(ctx context.Context, root *os.Root, revisions []string, visit Visit) e
 	if len(revisions) == 0 {
 		selection = append(selection, w.head)
 	}
-	c, err := w.newCollection()
+	c, err := w.newCollection(ctx)
 	if err != nil {
 		return fmt.Errorf("look for lost lines: %w", err)
 	}
@@ -76,7 +76,7 @@ func Elsewhere(root *os.Root) ledger.Elsewhere {
 			return err
 		}
 		defer w.close()
-		c, err := w.newCollection()
+		c, err := w.newCollection(ctx)
 		if err != nil {
 			return fmt.Errorf("look at other branches: %w", err)
 		}
@@ -101,7 +101,7 @@ type collection struct {
 	seals map[string]bool // by name and id
 }
 
-func (w *walk) newCollection() (*collection, error) {
+func (w *walk) newCollection(ctx context.Context) (*collection, error) {
 	c := &collection{walk: w, lines: map[ledger.Hash]struct{}{}, trees: map[string]bool{"": true}, blobs: map[string]bool{}, seals: map[string]bool{}}
 	if err := c.hold(w.files.segments); err != nil {
 		return nil, err
@@ -113,7 +113,10 @@ func (w *walk) newCollection() (*collection, error) {
 	}
 	fresh := maps.Clone(w.files.segments)
 	maps.DeleteFunc(fresh, func(name, _ string) bool { _, was := known[name]; return was })
-	return c, c.hold(fresh)
+	if err := c.hold(fresh); err != nil {
+		return nil, err
+	}
+	return c, w.linesBeside(ctx, func(hash ledger.Hash) { c.lines[hash] = struct{}{} })
 }
 
 // hold takes in the lines of segments of the work tree.

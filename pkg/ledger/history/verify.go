@@ -63,6 +63,7 @@ type walk struct {
 	begins               *beginnings
 	damages              damages
 	files                *workTree
+	workspace            *os.Root
 	head                 string
 	way                  []string          // from the top of the repository to .orchestration
 	homes                map[string]string // the tree of .orchestration in commits that come later in the walk
@@ -75,7 +76,7 @@ type walk struct {
 
 func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk, error) {
 	w := &walk{
-		repository: repositoryAt(root.Name()), limit: limit, homes: map[string]string{}, pending: map[ledger.Hash]dropped{}, seals: map[string]droppedSeal{},
+		repository: repositoryAt(root.Name()), workspace: root, limit: limit, homes: map[string]string{}, pending: map[ledger.Hash]dropped{}, seals: map[string]droppedSeal{},
 		damages: damages{},
 	}
 	if _, err := exec.LookPath("git"); err != nil {
@@ -154,13 +155,13 @@ func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if err := w.checkFiles(); err != nil {
+	if err := w.checkFiles(ctx); err != nil {
 		return Report{}, err
 	}
-	if err := w.commits(ctx, w.commit, revisions...); err != nil {
+	if err := w.commits(ctx, func(commit string, parents []string) error { return w.commit(ctx, commit, parents) }, revisions...); err != nil {
 		return Report{}, err
 	}
-	if err := w.settle(); err != nil {
+	if err := w.settle(ctx); err != nil {
 		return Report{}, err
 	}
 	if shallow == "true" {
@@ -180,10 +181,13 @@ func (r repository) resolve(ctx context.Context, revision string) (string, error
 }
 
 // checkFiles compares the work tree with the commit that is checked out.
-func (w *walk) checkFiles() error {
+func (w *walk) checkFiles(ctx context.Context) error {
 	tree, err := w.homeOf(w.head)
 	if err != nil {
 		return err
+	}
+	if tree == "" && ledger.IsBeside(w.workspace) {
+		return nil
 	}
 	if tree == "" {
 		w.report.Unproven = append(w.report.Unproven, "the commit that is checked out has no ledger: git can tell nothing of records that were never committed")
@@ -193,11 +197,11 @@ func (w *walk) checkFiles() error {
 	if err != nil {
 		return err
 	}
-	return w.compare(w.of(w.before, w.head, old), w.files.side)
+	return w.compare(ctx, w.of(w.before, w.head, old), w.files.side)
 }
 
 // commit compares one with each of its parents. Git names children first, so this commit's tree is not needed again.
-func (w *walk) commit(commit string, parents []string) error {
+func (w *walk) commit(ctx context.Context, commit string, parents []string) error {
 	w.report.Commits++
 	mine, err := w.homeOf(commit)
 	if err != nil {
@@ -212,7 +216,7 @@ func (w *walk) commit(commit string, parents []string) error {
 		if theirs == mine || theirs == "" {
 			continue
 		}
-		if err := w.pair(commit, mine, parent, theirs); err != nil {
+		if err := w.pair(ctx, commit, mine, parent, theirs); err != nil {
 			return err
 		}
 	}
@@ -230,7 +234,7 @@ func (w *walk) homeOf(commit string) (string, error) {
 	return tree, err
 }
 
-func (w *walk) pair(commit, mine, parent, theirs string) error {
+func (w *walk) pair(ctx context.Context, commit, mine, parent, theirs string) error {
 	old, err := w.trees.readContent(theirs)
 	if err != nil {
 		return err
@@ -239,10 +243,10 @@ func (w *walk) pair(commit, mine, parent, theirs string) error {
 	if err != nil {
 		return err
 	}
-	return w.compare(w.of(w.before, parent, old), w.of(w.after, commit, now))
+	return w.compare(ctx, w.of(w.before, parent, old), w.of(w.after, commit, now))
 }
 
-func (w *walk) compare(old, now side) error {
+func (w *walk) compare(ctx context.Context, old, now side) error {
 	w.report.Compared++
 	for name, id := range old.seals {
 		if now.seals[name] != id { // an older pair takes the place of a newer one: what a seal was at first is what it is
@@ -254,13 +258,13 @@ func (w *walk) compare(old, now side) error {
 		if len(w.pending) < w.limit {
 			return nil
 		}
-		return w.settle()
+		return w.settle(ctx)
 	}}
 	return c.lines()
 }
 
-// settle takes out the dropped lines that are back in the work tree, and reports the others.
-func (w *walk) settle() error {
+// settle takes out the dropped lines that are back in the work tree or stand beside it, and reports the others.
+func (w *walk) settle(ctx context.Context) error {
 	before := len(w.pending)
 	if err := search(w.files.side, nil, w.pending); err != nil {
 		return err
@@ -270,6 +274,11 @@ func (w *walk) settle() error {
 			return err
 		}
 		if err := search(w.files.side, nil, w.pending); err != nil {
+			return err
+		}
+	}
+	if len(w.pending) > 0 {
+		if err := w.linesBeside(ctx, func(hash ledger.Hash) { delete(w.pending, hash) }); err != nil {
 			return err
 		}
 	}
@@ -286,6 +295,18 @@ func (w *walk) settle() error {
 	}
 	clear(w.pending)
 	return nil
+}
+
+// linesBeside gives the lines of a ledger that stands beside the tree.
+func (w *walk) linesBeside(ctx context.Context, visit func(ledger.Hash)) error {
+	if !ledger.IsBeside(w.workspace) {
+		return nil
+	}
+	_, err := ledger.EachLine(ctx, w.workspace, func(line ledger.RawLine) error {
+		visit(line.Hash)
+		return nil
+	})
+	return err
 }
 
 // finish puts the findings in order and bounds what is listed.

@@ -11,15 +11,18 @@ import (
 // Key is that of the trailers.
 const Key = "Orchestra-Intent"
 
+// Trailer is one line at the end of a message.
+type Trailer struct{ Key, Value string }
+
 // maxMessage bounds a message and what is compared with it, in bytes.
 const maxMessage = 16 << 20
 
 // scissors begins what git commit --verbose shows and takes out again; the comment character is the user's.
 var scissors = regexp.MustCompile(`(?m)^\S{1,8} -{24} >8 -{24}$`)
 
-// Add puts a trailer for each intent into the message in a file, unless it is there.
-func Add(ctx context.Context, r Repository, file string, intents []string) error {
-	if len(intents) == 0 {
+// Add puts trailers into the message in a file, each unless it is there.
+func Add(ctx context.Context, r Repository, file string, trailers []Trailer) error {
+	if len(trailers) == 0 {
 		return nil
 	}
 	content, err := durable.ReadRegular(file, maxMessage)
@@ -31,8 +34,8 @@ func Add(ctx context.Context, r Repository, file string, intents []string) error
 		return err
 	}
 	args := []string{"interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "addIfDifferent", "--if-missing", "add"}
-	for _, intent := range intents {
-		args = append(args, "--trailer", Key+": "+intent)
+	for _, t := range trailers {
+		args = append(args, "--trailer", t.Key+": "+t.Value)
 	}
 	_, err = r.git(ctx, "", append(args, file)...)
 	return err

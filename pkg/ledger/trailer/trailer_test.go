@@ -257,7 +257,7 @@ func TestAddKeepsAMessageThatIsGivenUp(t *testing.T) {
 			"# x\n# ------------------------ >8 ------------------------\ndiff\n",
 	} {
 		must(t, os.WriteFile(file, []byte(message), 0o644))
-		must(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []string{"A", "B"}))
+		must(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []trailer.Trailer{{Key: trailer.Key, Value: "A"}, {Key: trailer.Key, Value: "B"}}))
 		got, err := os.ReadFile(file)
 		must(t, err)
 		if string(got) != want {

@@ -1,0 +1,306 @@
+package gitref
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// Exported is what Export did.
+type Exported struct {
+	Commit  string `json:"commit"`  // that the ref names now; "" where there is nothing to carry
+	Records int    `json:"records"` // lines that the ref did not have
+}
+
+// maxText bounds the lines of one segment, in bytes.
+const maxText = 16 << 20
+
+// Export adds what the ledger of the workspace at root has and the ref has not, and what the refs of the remotes have. Where
+// nothing is new the ref stays. Of records that keep withholds, only what the chain needs goes along.
+func Export(ctx context.Context, root *os.Root, keep Withheld) (Exported, error) {
+	c, err := open(root)
+	if err != nil {
+		return Exported{}, err
+	}
+	if _, err := os.Stat(c.home); errors.Is(err, os.ErrNotExist) {
+		if stamp, err := ledger.Stamp(root); err != nil || stamp != "" {
+			return Exported{}, errors.Join(ErrInTree, err)
+		}
+	}
+	for range maxRaces {
+		done, err := c.export(ctx, keep)
+		if !errors.Is(err, errMoved) {
+			return done, err
+		}
+	}
+	return Exported{}, fmt.Errorf("%s was moved again and again meanwhile; try again", Ref)
+}
+
+// maxRaces bounds how often others are waited for.
+const maxRaces = 5
+
+// errMoved: another process moved the ref.
+var errMoved = errors.New("the ref was moved meanwhile")
+
+func (c *carrier) export(ctx context.Context, keep Withheld) (Exported, error) {
+	tips, err := c.tips(ctx)
+	if err != nil {
+		return Exported{}, err
+	}
+	all, err := c.union(ctx, tips)
+	if err != nil {
+		return Exported{}, err
+	}
+	own := ""
+	if i := slices.IndexFunc(tips, func(t tip) bool { return t.ref == Ref }); i >= 0 {
+		own = tips[i].commit
+	}
+	fresh, records, err := c.packNew(ctx, all, keep)
+	if err != nil {
+		return Exported{}, err
+	}
+	maps.Copy(all, fresh)
+	commit, err := c.commit(ctx, all, tips, fmt.Sprintf("Ledger: %d records", records))
+	if err != nil || commit == own {
+		return Exported{Commit: own}, err
+	}
+	if _, err := c.write(ctx, nil, "update-ref", "-m", "orchestra-mcp", Ref, commit, own); err != nil {
+		if now, _ := c.git.Ask(ctx, "rev-parse", "--verify", "--quiet", Ref); now != own {
+			return Exported{}, errMoved
+		}
+		return Exported{}, fmt.Errorf("move %s: %w", Ref, err)
+	}
+	return Exported{Commit: commit, Records: records}, nil
+}
+
+// union is what any of the tips has.
+func (c *carrier) union(ctx context.Context, tips []tip) (all map[string]segment, err error) {
+	all = map[string]segment{}
+	for _, t := range tips {
+		segments, _, err := c.list(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", t.ref, err)
+		}
+		for path, s := range segments {
+			if other, there := all[path]; there && other.blob != s.blob {
+				if s, err = c.genuine(ctx, other, s); err != nil {
+					return nil, err
+				}
+			}
+			all[path] = s
+		}
+	}
+	return all, nil
+}
+
+// genuine is the one of two files under one name that the name is true of.
+func (c *carrier) genuine(ctx context.Context, a, b segment) (segment, error) {
+	objects, err := c.git.Objects(ctx, "--batch")
+	if err != nil {
+		return a, err
+	}
+	defer func() { objects.Close() }()
+	sum := sha256.New()
+	if _, err := objects.Open(b.blob); err != nil {
+		return a, err
+	}
+	if _, err := io.Copy(sum, objects); err != nil {
+		return a, err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) == b.hash {
+		return b, nil
+	}
+	return a, nil
+}
+
+// packNew writes the lines that no segment has into new ones, as objects of git.
+func (c *carrier) packNew(ctx context.Context, there map[string]segment, keep Withheld) (fresh map[string]segment, records int, err error) {
+	sent, err := c.sent(ctx, there)
+	if err != nil {
+		return nil, 0, err
+	}
+	p := &packing{ctx: ctx, carrier: c, fresh: map[string]segment{}}
+	_, err = ledger.EachLine(ctx, c.root, func(line ledger.RawLine) error {
+		if _, is := sent[line.Hash]; is || !line.Whole {
+			return nil
+		}
+		sent[line.Hash] = struct{}{}
+		records++
+		return p.add(keep.of(line.Data))
+	})
+	if err == nil {
+		err = p.end()
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("pack the records for %s: %w", Ref, err)
+	}
+	return p.fresh, records, nil
+}
+
+// sent are the lines that the segments of this workspace have.
+func (c *carrier) sent(ctx context.Context, segments map[string]segment) (map[ledger.Hash]struct{}, error) {
+	in := &importer{carrier: c}
+	var err error
+	if in.objects, err = c.git.Objects(ctx, "--batch"); err != nil {
+		return nil, err
+	}
+	defer func() { in.objects.Close() }()
+	sent := map[ledger.Hash]struct{}{}
+	for path, s := range segments {
+		if !strings.HasPrefix(path, c.key+"/") {
+			continue
+		}
+		text, err := in.text(s)
+		if err == nil {
+			err = ledger.HashLines(text, func(line ledger.HashedLine) error {
+				sent[line.Hash] = struct{}{}
+				return ctx.Err()
+			})
+		}
+		if err != nil && !errors.Is(err, ledger.ErrDamagedArchive) { // of that one, what could be read counts
+			return nil, err
+		}
+	}
+	return sent, nil
+}
+
+// packing writes segments.
+type packing struct {
+	*carrier
+	ctx   context.Context
+	file  bytes.Buffer
+	text  io.WriteCloser
+	size  int
+	fresh map[string]segment
+}
+
+func (p *packing) add(line []byte) (err error) {
+	if p.text != nil && p.size+len(line) > maxText {
+		if err := p.end(); err != nil {
+			return err
+		}
+	}
+	if p.text == nil {
+		p.file.Reset()
+		p.size = 0
+		if p.text, err = ledger.NewArchiveWriter(&p.file); err != nil {
+			return err
+		}
+	}
+	p.size += len(line) + 1
+	_, err = p.text.Write(append(slices.Clip(line), '\n'))
+	return err
+}
+
+func (p *packing) end() error {
+	if p.text == nil {
+		return nil
+	}
+	if err := p.text.Close(); err != nil {
+		return err
+	}
+	p.text = nil
+	blob, err := p.write(p.ctx, bytes.NewReader(p.file.Bytes()), "hash-object", "-w", "--stdin")
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(p.file.Bytes())
+	hash := hex.EncodeToString(sum[:])
+	path := p.key + "/" + hash[:2] + "/" + hash + suffix
+	p.fresh[path] = segment{path: path, blob: blob, hash: hash, ref: Ref}
+	return nil
+}
+
+// commit gives a commit of segments that follows all tips: one of them, if it does and has them, else a new one; "" where
+// there are no segments.
+func (c *carrier) commit(ctx context.Context, segments map[string]segment, tips []tip, message string) (string, error) {
+	if len(segments) == 0 {
+		return "", nil
+	}
+	newest, err := c.newest(ctx, tips)
+	if err != nil {
+		return "", err
+	}
+	if len(newest) == 1 {
+		there, aside, err := c.list(ctx, newest[0])
+		if err != nil || len(aside) == 0 && maps.EqualFunc(there, segments, func(a, b segment) bool { return a.blob == b.blob }) {
+			return newest[0].commit, err
+		}
+	}
+	if err := ledger.MakeBeside(c.root); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(c.home, "index-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	var entries bytes.Buffer
+	for _, path := range slices.Sorted(maps.Keys(segments)) {
+		fmt.Fprintf(&entries, "100644 %s\t%s\x00", segments[path].blob, path)
+	}
+	index := "GIT_INDEX_FILE=" + filepath.Join(dir, "index")
+	if _, err := c.writeWith(ctx, []string{index}, &entries, "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	tree, err := c.writeWith(ctx, []string{index}, nil, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree", "--no-gpg-sign", "-m", message}
+	for _, t := range newest {
+		args = append(args, "-p", t.commit)
+	}
+	return c.writeWith(ctx, []string{
+		"GIT_AUTHOR_NAME=orchestra-mcp", "GIT_AUTHOR_EMAIL=", "GIT_COMMITTER_NAME=orchestra-mcp", "GIT_COMMITTER_EMAIL=",
+	}, nil, append(args, tree)...)
+}
+
+// newest are the tips that no other one follows.
+func (c *carrier) newest(ctx context.Context, tips []tip) ([]tip, error) {
+	if len(tips) == 0 {
+		return nil, nil
+	}
+	args := []string{"merge-base", "--independent"}
+	for _, t := range tips {
+		args = append(args, t.commit)
+	}
+	text, err := c.git.Ask(ctx, args...)
+	var newest []tip
+	for commit := range strings.Lines(text) {
+		newest = append(newest, tip{commit: strings.TrimSpace(commit)})
+	}
+	return newest, err
+}
+
+func (c *carrier) write(ctx context.Context, input io.Reader, args ...string) (string, error) {
+	return c.writeWith(ctx, nil, input, args...)
+}
+
+// writeWith runs a git that writes objects or a ref, and runs nothing else.
+func (c *carrier) writeWith(ctx context.Context, environ []string, input io.Reader, args ...string) (string, error) {
+	if err := c.git.Plain(); err != nil {
+		return "", err
+	}
+	cmd := c.git.Command(ctx, args...)
+	cmd.Env = append(cmd.Env, environ...)
+	cmd.Stdin = input
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(errs.String()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,143 @@
+// Package gitref carries the ledger with git: in a ref of its own, refs/orchestra/ledger, that no branch has.
+//
+// # Form
+//
+// The ref names a commit. Its tree has, for each workspace of the repository, a directory by the key of its path (see
+// [ledger.Beside]), and there the segments: KEY/ab/abcd….jsonl.zst, lines of the ledger in the form of an archive, each file
+// by the 64 hex digits of its SHA-256. Segments are only ever added, so that the union of two trees is the union of two
+// histories, in any order and without a conflict.
+//
+// The same of each remote stands in refs/orchestra/remotes/NAME/ledger, where every git fetch puts it once [Follow] has
+// added that to what the remote's fetches bring. Fetching never moves the local ref, and does not fail where the remote has
+// none.
+//
+// # Promise
+//
+// What [Import] adds to the ledger are lines that hash to what later lines name, or stand alone; nothing is taken out or
+// changed. A file that is not what its name says, that cannot be decompressed within bounds, that has a line which is none,
+// or a record under the id of another one, is set aside as a whole, by name, and the rest goes in. Memory is bounded by the
+// number of lines.
+//
+// # Non-promise
+//
+// Whoever can push to the ref can add records that say anything. What a commit names in its trailer is what it relied on.
+package gitref
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// The refs.
+const (
+	Ref     = "refs/orchestra/ledger"
+	remotes = "refs/orchestra/remotes/"
+)
+
+// ErrInTree: the ledger does not stand beside the tree, so it does not travel in a ref.
+var ErrInTree = errors.New("the ledger is in the tree, and travels with its commits; orchestra-mcp ledger move takes it out")
+
+// ErrNoRepository: there is no git repository, or no git.
+var ErrNoRepository = errors.New("there is no git repository here")
+
+// Aside is a file of the ref that was not believed.
+type Aside struct {
+	Path   string `json:"path"` // in the ref's tree
+	Ref    string `json:"ref"`
+	Reason string `json:"reason"`
+}
+
+// carrier is the repository with the ledger of one workspace.
+type carrier struct {
+	git  gitread.Repository
+	root *os.Root // of the workspace
+	key  string   // of its segments
+	home string   // the directory that Beside names
+}
+
+func open(root *os.Root) (*carrier, error) {
+	beside := ledger.Beside(root.Name())
+	if beside == "" {
+		return nil, ErrNoRepository
+	}
+	return &carrier{git: gitread.Repository{Dir: root.Name()}, root: root, key: filepath.Base(beside), home: beside}, nil
+}
+
+// tip is one version of the ref.
+type tip struct{ ref, commit string }
+
+// tips are what this clone has of the ref: its own and that of each remote.
+func (c *carrier) tips(ctx context.Context) ([]tip, error) {
+	text, err := c.git.Ask(ctx, "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", Ref, remotes)
+	if err != nil {
+		return nil, err
+	}
+	var found []tip
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 && fields[1] == "commit" && (fields[2] == Ref || strings.HasSuffix(fields[2], "/ledger")) {
+			found = append(found, tip{ref: fields[2], commit: fields[0]})
+		}
+	}
+	return found, nil
+}
+
+const suffix = ".jsonl.zst"
+
+// segmentPath is the one form of a segment's path.
+var segmentPath = regexp.MustCompile(`^([0-9a-f]{16})/([0-9a-f]{2})/([0-9a-f]{64})\.jsonl\.zst$`)
+
+// segment is a file of the ref.
+type segment struct {
+	path string
+	blob string
+	hash string // of its bytes, as its name says
+	ref  string // that has it
+}
+
+// maxListed bounds the files of one tree, and maxTree the bytes of their list.
+const (
+	maxListed = 1 << 18
+	maxTree   = 64 << 20
+)
+
+// list gives the segments of a commit, those of all workspaces, by path, and what else stands there.
+func (c *carrier) list(ctx context.Context, t tip) (segments map[string]segment, aside []Aside, err error) {
+	text, err := c.git.Ask(ctx, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", t.commit)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(text) > maxTree {
+		return nil, []Aside{{Path: "", Ref: t.ref, Reason: "it has too many files"}}, nil
+	}
+	segments = map[string]segment{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
+		if entry == "" {
+			continue
+		}
+		about, path, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(about)
+		parts := segmentPath.FindStringSubmatch(path)
+		switch {
+		case len(fields) != 3 || fields[0] != "100644" || fields[1] != "blob" || parts == nil || !strings.HasPrefix(parts[3], parts[2]):
+			if len(aside) < maxAside {
+				aside = append(aside, Aside{Path: path, Ref: t.ref, Reason: "it is not the name of a segment"})
+			}
+		case len(segments) == maxListed:
+			return segments, append(aside, Aside{Path: path, Ref: t.ref, Reason: "it and all behind it are too many files"}), nil
+		default:
+			segments[path] = segment{path: path, blob: fields[2], hash: parts[3], ref: t.ref}
+		}
+	}
+	return segments, aside, nil
+}
+
+// maxAside bounds what is told of one ref.
+const maxAside = 20

@@ -1,0 +1,336 @@
+package gitref_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+)
+
+// clone is a repository with a workspace, and its ledger beside the tree.
+type clone struct {
+	t    testing.TB
+	dir  string
+	root *os.Root
+}
+
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "home")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("HOME", home)
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	code := m.Run()
+	os.RemoveAll(home)
+	os.Exit(code)
+}
+
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	out, err := tryGit(dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func tryGit(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
+		"-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"}, args...)...)
+	cmd.Dir = dir
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("git %v: %w\n%s", args, err, errs.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newForge has a bare repository with one commit.
+func newForge(t testing.TB, format string) (forge string) {
+	t.Helper()
+	dir := t.TempDir()
+	forge = filepath.Join(dir, "forge.git")
+	git(t, dir, "init", "-q", "--bare", "--object-format="+format, forge)
+	seed := filepath.Join(dir, "seed")
+	git(t, dir, "init", "-q", "--object-format="+format, seed)
+	git(t, seed, "remote", "add", "origin", forge)
+	must(t, os.MkdirAll(filepath.Join(seed, ".orchestration"), 0o755))
+	must(t, os.WriteFile(filepath.Join(seed, ".orchestration", ".gitignore"), []byte("/state/\n/cache/\n/agent_trace.jsonl\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(seed, ".orchestration", "active_intents.yaml"), []byte("active_intents: []\n"), 0o644))
+	git(t, seed, "add", "-A")
+	git(t, seed, "commit", "-qm", "first")
+	git(t, seed, "push", "-q", "origin", "HEAD")
+	return forge
+}
+
+func newClone(t testing.TB, forge string, args ...string) *clone {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "clone")
+	git(t, filepath.Dir(dir), append(append([]string{"clone", "-q"}, args...), forge, dir)...)
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	t.Cleanup(func() { root.Close() })
+	return &clone{t, dir, root}
+}
+
+func (c *clone) record(n int) {
+	c.t.Helper()
+	l, err := ledger.Open(c.root, ledger.Options{Beside: true})
+	must(c.t, err)
+	for i := range n {
+		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindDecision, Call: fmt.Sprint("call ", i), IntentID: "INT-001",
+			Decision: &ledger.Decision{Outcome: "refused"}})
+		must(c.t, err)
+	}
+	must(c.t, l.Close(context.Background()))
+}
+
+func (c *clone) sync() gitref.Synced {
+	c.t.Helper()
+	done, err := gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{})
+	must(c.t, err)
+	return done
+}
+
+// want checks the number of records, and that nothing is missing.
+func (c *clone) want(records int) {
+	c.t.Helper()
+	report, err := ledger.Verify(context.Background(), c.root)
+	must(c.t, err)
+	if report.Records != records || len(report.Problems) > 0 {
+		c.t.Errorf("the ledger has %d records and problems %v, want %d and none", report.Records, report.Problems, records)
+	}
+	if status := git(c.t, c.dir, "status", "--porcelain"); status != "" {
+		c.t.Errorf("git status: %s", status)
+	}
+}
+
+func TestSync(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) {
+			forge := newForge(t, format)
+			a, b := newClone(t, forge), newClone(t, forge)
+			if done := a.sync(); done.Sent != 0 {
+				t.Errorf("nothing was sent as %d records", done.Sent)
+			}
+			a.record(3)
+			if done := a.sync(); done.Sent != 3 || done.Received != 0 {
+				t.Errorf("the first sync sent %d and received %d, want 3 and 0", done.Sent, done.Received)
+			}
+			b.record(2)
+			if done := b.sync(); done.Sent != 2 || done.Received != 3 {
+				t.Errorf("the second sync sent %d and received %d, want 2 and 3", done.Sent, done.Received)
+			}
+			b.want(5)
+			a.record(1)
+			a.sync()
+			a.want(6)
+			if done := a.sync(); done.Sent+done.Received != 0 {
+				t.Errorf("a sync of nothing moved %+v", done)
+			}
+			b.sync()
+			b.want(6)
+			if branches := git(t, forge, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"); branches != "refs/heads/main" {
+				t.Errorf("the forge has the branches %s", branches)
+			}
+			for _, args := range [][]string{{"--depth=1"}, {"--filter=blob:none"}, {}} {
+				other := newClone(t, "file://"+forge, args...)
+				other.sync()
+				other.want(6)
+			}
+			bare := filepath.Join(t.TempDir(), "bare.git")
+			git(t, filepath.Dir(bare), "clone", "-q", "--bare", forge, bare)
+			tree := filepath.Join(t.TempDir(), "tree")
+			git(t, bare, "worktree", "add", "-q", tree, "main")
+			root, err := os.OpenRoot(tree)
+			must(t, err)
+			defer root.Close()
+			ofBare := &clone{t, tree, root}
+			ofBare.record(1)
+			ofBare.sync()
+			ofBare.want(7)
+			must(t, tryOnly(tryGit(forge, "fsck", "--strict")))
+		})
+	}
+}
+
+func tryOnly(_ string, err error) error { return err }
+
+// TestSyncAtOnce has several clones push at once, again and again.
+func TestSyncAtOnce(t *testing.T) {
+	forge := newForge(t, "sha1")
+	const clones, rounds = 3, 3
+	var all sync.WaitGroup
+	for range clones {
+		c := newClone(t, forge)
+		all.Go(func() {
+			for range rounds {
+				c.record(2)
+				for {
+					_, err := gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{})
+					if err == nil {
+						break
+					}
+					if !strings.Contains(err.Error(), "again and again") {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	last := newClone(t, forge)
+	last.sync()
+	last.want(clones * rounds * 2)
+}
+
+// TestForcedRef brings back what somebody deleted or forced away at the forge.
+func TestForcedRef(t *testing.T) {
+	forge := newForge(t, "sha1")
+	a, b := newClone(t, forge), newClone(t, forge)
+	a.record(2)
+	a.sync()
+	git(t, forge, "update-ref", "-d", gitref.Ref)
+	b.record(1)
+	b.sync()
+	b.want(1)
+	a.sync()
+	a.want(3)
+	git(t, forge, "update-ref", gitref.Ref, git(t, forge, "commit-tree", "-m", "forced", git(t, forge, "hash-object", "-t", "tree", "-w", "/dev/null")))
+	b.sync()
+	a.sync()
+	c := newClone(t, forge)
+	c.sync()
+	c.want(3)
+}
+
+func TestRemoteRefuses(t *testing.T) {
+	forge := newForge(t, "sha1")
+	hook := "#!/bin/sh\nwhile read -r old new ref; do case $ref in refs/heads/*) ;; *) echo 'only branches here' >&2; exit 1;; esac; done\n"
+	must(t, os.WriteFile(filepath.Join(forge, "hooks", "pre-receive"), []byte(hook), 0o755))
+	a := newClone(t, forge)
+	a.record(1)
+	if _, err := gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{}); !errors.Is(err, gitref.ErrRefused) {
+		t.Errorf("a forge that takes only branches gives %v", err)
+	}
+	a.want(1)
+}
+
+// TestHostileRef sets aside what is not believed, and takes the rest.
+func TestHostileRef(t *testing.T) {
+	forge := newForge(t, "sha1")
+	a := newClone(t, forge)
+	a.record(2)
+	a.sync()
+	good := git(t, forge, "ls-tree", "-r", gitref.Ref)
+	key := good[strings.Index(good, "\t")+1:][:16]
+	garbage := git(t, forge, "hash-object", "-w", filepath.Join(forge, "HEAD"))
+	input := good + "\n100644 blob " + garbage + "\tREADME.md\n100644 blob " + garbage + "\t" + key + "/ab/ab" + strings.Repeat("0", 62) + ".jsonl.zst\n" +
+		"120000 blob " + garbage + "\t" + key + "/cd/cd" + strings.Repeat("1", 62) + ".jsonl.zst\n"
+	index := filepath.Join(t.TempDir(), "index")
+	cmd := exec.Command("git", "update-index", "--index-info")
+	cmd.Dir, cmd.Env, cmd.Stdin = forge, append(os.Environ(), "GIT_INDEX_FILE="+index), strings.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd = exec.Command("git", "write-tree")
+	cmd.Dir, cmd.Env = forge, append(os.Environ(), "GIT_INDEX_FILE="+index)
+	tree, err := cmd.Output()
+	must(t, err)
+	git(t, forge, "update-ref", gitref.Ref, git(t, forge, "commit-tree", "-m", "hostile", strings.TrimSpace(string(tree))))
+	b := newClone(t, forge)
+	done := b.sync()
+	if len(done.Aside) != 3 {
+		t.Errorf("set aside: %+v, want three files", done.Aside)
+	}
+	b.want(2)
+}
+
+// TestWithheld sends decisions as what the chain needs of them.
+func TestWithheld(t *testing.T) {
+	forge := newForge(t, "sha1")
+	a, b := newClone(t, forge), newClone(t, forge)
+	a.record(3)
+	_, err := gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Decisions: true})
+	must(t, err)
+	a.want(3)
+	b.sync()
+	b.want(3)
+	if report, err := ledger.Verify(context.Background(), b.root); err != nil || report.Withheld != 3 {
+		t.Errorf("verify counts %d withheld records, %v; want 3", report.Withheld, err)
+	}
+	if report, err := ledger.Verify(context.Background(), a.root); err != nil || report.Withheld != 0 {
+		t.Errorf("where they were made it counts %d, %v", report.Withheld, err)
+	}
+	_, err = ledger.EachLine(context.Background(), b.root, func(line ledger.RawLine) error {
+		if bytes.Contains(line.Data, []byte("call ")) {
+			t.Errorf("sent: %s", line.Data)
+		}
+		return nil
+	})
+	must(t, err)
+	b.record(1)
+	b.sync()
+	a.sync()
+	a.want(4)
+}
+
+// TestImportIsBounded takes in as much as the bound allows, names the rest, and takes that in the next time.
+func TestImportIsBounded(t *testing.T) {
+	forge := newForge(t, "sha1")
+	a := newClone(t, forge)
+	for range 3 {
+		a.record(10)
+		a.sync()
+	}
+	b := newClone(t, forge)
+	restore := gitref.LimitImport(25)
+	done, err := gitref.Fetch(context.Background(), b.root, "origin")
+	restore()
+	must(t, err)
+	if done.Records != 20 || len(done.Aside) != 1 {
+		t.Errorf("took %d records and set %d files aside, want 20 and 1", done.Records, len(done.Aside))
+	}
+	b.sync()
+	b.want(30)
+}
+
+// TestConflictingRecord sets aside a segment with another record under an id that is taken, by whichever clone comes second.
+func TestConflictingRecord(t *testing.T) {
+	forge := newForge(t, "sha1")
+	a, b := newClone(t, forge), newClone(t, forge)
+	id := "11111111-1111-4111-8111-111111111111"
+	for c, intent := range map[*clone]string{a: "INT-001", b: "INT-002"} {
+		l, err := ledger.Open(c.root, ledger.Options{Beside: true, NewID: func() string { return id }})
+		must(t, err)
+		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindDecision, Call: "x", IntentID: intent, Decision: &ledger.Decision{Outcome: "refused"}})
+		must(t, err)
+		must(t, l.Close(context.Background()))
+	}
+	a.sync()
+	done := b.sync()
+	if len(done.Aside) != 1 || !strings.Contains(done.Aside[0].Reason, id) {
+		t.Errorf("set aside: %+v", done.Aside)
+	}
+	b.want(1)
+}

@@ -1,0 +1,26 @@
+package gitref
+
+import "github.com/intentgov/orchestra-mcp/pkg/ledger"
+
+// Withheld says what of the ledger stays on this machine.
+type Withheld struct {
+	Reads, Decisions, Lessons bool
+}
+
+// of is what goes out in the place of a line.
+func (w Withheld) of(line []byte) []byte {
+	if w == (Withheld{}) {
+		return line
+	}
+	e, err := ledger.Parse(line)
+	if err != nil {
+		return line
+	}
+	switch {
+	case w.Reads && e.Kind == ledger.KindRead,
+		w.Decisions && e.Kind == ledger.KindDecision,
+		w.Lessons && e.Kind == ledger.KindLifecycle && e.Call == "record_lesson":
+		return ledger.Withhold(line, e.Kind)
+	}
+	return line
+}

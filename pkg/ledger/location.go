@@ -1,0 +1,191 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// besideDir is the directory in git's own that has the live ledgers of a repository's workspaces.
+const besideDir = "orchestra"
+
+// Beside names the directory whose .orchestration has the ledger of the workspace at dir where that stands beside the tree:
+// in the git directory that all work trees of the repository share, a directory for each workspace, by the SHA-256 of its
+// path in the repository (its first 16 hex digits). No branch tracks it, and git neither cleans nor stashes it. It is ""
+// outside of a repository. The directory need not exist.
+func Beside(dir string) string {
+	common, key := beside(dir)
+	if common == "" {
+		return ""
+	}
+	return filepath.Join(common, besideDir, key)
+}
+
+func beside(dir string) (common, key string) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", ""
+	}
+	top, common := NewGit(dir).WorkTree()
+	if common == "" {
+		return "", ""
+	}
+	way, err := filepath.Rel(top, dir)
+	if err != nil {
+		return "", ""
+	}
+	sum := sha256.Sum256([]byte(filepath.ToSlash(way)))
+	return common, hex.EncodeToString(sum[:8])
+}
+
+// IsBeside reports whether the ledger of a workspace stands beside the tree.
+func IsBeside(root *os.Root) bool {
+	info, err := os.Lstat(filepath.Join(Beside(root.Name()), home))
+	return err == nil && info.IsDir()
+}
+
+// location is where a ledger stands: in the .orchestration of a directory, which is the workspace's or one beside the tree.
+type location struct {
+	root   *os.Root
+	index  *index
+	beside bool
+}
+
+// stands finds where the ledger of a workspace stands. What is done with it ends with done.
+func stands(workspace *os.Root) (root *os.Root, done func(), err error) {
+	root, err = openBeside(Beside(workspace.Name()))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case root == nil:
+		return workspace, func() {}, nil
+	}
+	if err := takeFromTree(context.Background(), workspace, root); err != nil {
+		root.Close()
+		return nil, nil, err
+	}
+	return root, func() { root.Close() }, nil
+}
+
+// openBeside gives neither a directory nor an error where no ledger stands beside the tree.
+func openBeside(dir string) (*os.Root, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	for _, at := range []string{filepath.Dir(dir), dir, filepath.Join(dir, home)} {
+		info, err := os.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err == nil && !info.IsDir():
+			err = errors.New("not a directory")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, at, err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return root, nil
+}
+
+// MakeBeside has the ledger of a workspace stand beside the tree from now on. What is in the tree is taken in, and stays.
+func MakeBeside(root *os.Root) error {
+	dir := Beside(root.Name())
+	if dir == "" {
+		return fmt.Errorf("%w: %s is in no git repository", ErrUnavailable, root.Name())
+	}
+	return makeBeside(dir)
+}
+
+// makeBeside makes what openBeside looks for.
+func makeBeside(dir string) error {
+	common, err := os.OpenRoot(filepath.Dir(filepath.Dir(dir)))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer common.Close()
+	at := path.Join(besideDir, filepath.Base(dir))
+	for _, name := range []string{besideDir, at, path.Join(at, home)} {
+		if err := makeDir(common, name, 0o755); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		if err := flushDirNamed(common, realDisk(), path.Dir(name)); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	return nil
+}
+
+// here is where the ledger stands now. Whoever moves it beside the tree does so for good, so that only the way there has to
+// be looked for.
+func (l *Ledger) here() (*location, error) {
+	if at := l.at.Load(); at.beside {
+		return at, nil
+	}
+	l.findBeside.Do(func() { l.besideDir = Beside(l.workspace.Name()) })
+	root, err := openBeside(l.besideDir)
+	if err != nil || root == nil {
+		return l.at.Load(), err
+	}
+	if err := takeFromTree(context.Background(), l.workspace, root); err != nil {
+		root.Close()
+		return nil, err
+	}
+	was, at := l.at.Load(), &location{root: root, index: newIndex(root), beside: true}
+	if was.beside || !l.at.CompareAndSwap(was, at) {
+		root.Close()
+		at = l.at.Load()
+	}
+	return at, nil
+}
+
+// settle is here for who is about to write: a first record decides where the ledger stands. A ledger that is in the tree
+// stays there.
+func (l *Ledger) settle() (*location, error) {
+	at, err := l.here()
+	if err == nil && at.beside {
+		return at, l.keepTree(at)
+	}
+	if err != nil || !l.opts.Beside || l.besideDir == "" {
+		return at, err
+	}
+	if _, err := homeInfo(l.workspace); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{singleName, traceDir, archiveDir} {
+		switch info, err := l.workspace.Lstat(path.Join(home, name)); {
+		case err == nil && info.Mode()&fs.ModeSymlink == 0:
+			return at, nil
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	if err := makeBeside(l.besideDir); err != nil {
+		return nil, err
+	}
+	if at, err = l.here(); err == nil {
+		err = l.keepTree(at)
+	}
+	return at, err
+}
+
+// keepTree looks at what stands in the tree where the ledger is beside it.
+func (l *Ledger) keepTree(at *location) error {
+	switch info, err := l.workspace.Lstat(path.Join(home, singleName)); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && info.Mode()&fs.ModeSymlink != 0 && !l.linked:
+		l.linked = true
+		linkInTree(l.workspace, at.root)
+	case err == nil && info.Mode().IsRegular():
+		return takeFromTree(context.Background(), l.workspace, at.root)
+	}
+	return nil
+}

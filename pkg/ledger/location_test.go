@@ -1,0 +1,238 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+// besideWorkspace has a repository whose ledger stands beside the tree as soon as there is a record.
+func besideWorkspace(t *testing.T) (*workspace, *ledger.Ledger) {
+	w := newWorkspace(t)
+	w.git("init", "-q")
+	w.write(".orchestration/.gitignore", "/state/\n/cache/\n/agent_trace.jsonl\n")
+	w.write("a.txt", "a\n")
+	w.commitAll("first")
+	return w, w.open(ledger.Options{Beside: true})
+}
+
+func (w *workspace) commitAll(message string) {
+	w.t.Helper()
+	w.git("add", "-A")
+	w.git("commit", "-q", "-m", message)
+}
+
+// wantClean checks that git sees nothing of the ledger.
+func (w *workspace) wantClean() {
+	w.t.Helper()
+	if status := w.git("status", "--porcelain"); status != "" {
+		w.t.Errorf("git status: %s", status)
+	}
+}
+
+func TestBesideTheTree(t *testing.T) {
+	w, l := besideWorkspace(t)
+	must(t, l.Writable(context.Background()))
+	if _, err := os.Stat(ledger.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("a ledger that nobody wrote to has a place: %v", err)
+	}
+	for _, op := range []struct {
+		name string
+		do   func()
+	}{
+		{"nothing", func() {}},
+		{"clean", func() { w.git("clean", "-q", "-fdx") }},
+		{"stash", func() {
+			w.write("a.txt", "changed\n")
+			w.write("new.txt", "new\n")
+			w.git("stash", "-q", "-u")
+		}},
+		{"a file in the way", func() {
+			must(t, os.Remove(w.path(tracePath)))
+			w.write(tracePath, `{"prev":[],"version":"0.1.0","id":"from an older program"}`+"\n")
+		}},
+	} {
+		before := w.verify().Records
+		op.do()
+		appendOne(t, l, mutation("INT-001", "a.txt"))
+		if after := w.verify(); after.Records <= before || len(after.Problems) > 0 {
+			t.Errorf("%s: %d records before, then %d and problems %v", op.name, before, after.Records, after.Problems)
+		}
+		w.wantClean()
+	}
+	if report := w.verify(); len(report.Heads) != 1 || report.Records != 5 {
+		t.Errorf("%d records and %d heads, want 5 and 1", report.Records, len(report.Heads))
+	}
+	must(t, os.Remove(w.path(tracePath)))
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	if got := len(w.lines(tracePath)); got < 5 {
+		t.Errorf("what stands where other tools look has %d lines", got)
+	}
+}
+
+func TestWorkTreesShareALedger(t *testing.T) {
+	w, l := besideWorkspace(t)
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	other := filepath.Join(t.TempDir(), "other")
+	w.git("worktree", "add", "-q", other)
+	root, err := os.OpenRoot(other)
+	must(t, err)
+	defer root.Close()
+	second, err := ledger.Open(root, ledger.Options{Beside: true})
+	must(t, err)
+	appendOne(t, second, mutation("INT-001", "a.txt"))
+	must(t, second.Close(context.Background()))
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	w.git("worktree", "remove", other)
+	report := w.verify()
+	if report.Records != 3 || len(report.Heads) != 1 {
+		t.Errorf("%d records and %d heads, want 3 and 1", report.Records, len(report.Heads))
+	}
+}
+
+func TestWorkspacesOfOneRepository(t *testing.T) {
+	w, l := besideWorkspace(t)
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	w.write("sub/.orchestration/.gitignore", "/agent_trace.jsonl\n/state/\n")
+	root, err := os.OpenRoot(w.path("sub"))
+	must(t, err)
+	defer root.Close()
+	sub, err := ledger.Open(root, ledger.Options{Beside: true})
+	must(t, err)
+	appendOne(t, sub, mutation("INT-001", "a.txt"))
+	must(t, sub.Close(context.Background()))
+	w.wantRecords(1)
+	report, err := ledger.Verify(context.Background(), root)
+	must(t, err)
+	if report.Records != 1 || ledger.Beside(w.dir) == ledger.Beside(w.path("sub")) {
+		t.Errorf("the workspace below has %d records of its own, want 1", report.Records)
+	}
+	content, err := os.ReadFile(w.path("sub/.orchestration/agent_trace.jsonl"))
+	if err != nil || strings.Count(string(content), "\n") != 1 {
+		t.Errorf("its link gives %q, %v", content, err)
+	}
+}
+
+func TestLedgerInTheTreeStays(t *testing.T) {
+	w, _ := besideWorkspace(t)
+	w.write(tracePath, "")
+	appendOne(t, w.open(ledger.Options{Beside: true}), mutation("INT-001", "a.txt"))
+	if len(w.lines(tracePath)) != 1 {
+		t.Error("the record is not in the tree")
+	}
+	if _, err := os.Stat(ledger.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the ledger was moved without being asked: %v", err)
+	}
+}
+
+// TestMoveBeside moves under a ledger that stays open, and goes back and forth over the commit that moves.
+func TestMoveBeside(t *testing.T) {
+	w := newWorkspace(t)
+	w.git("init", "-q")
+	w.write(".gitattributes", ledger.GitAttributes)
+	w.write(".orchestration/.gitignore", "/state/\n/cache/\n")
+	l := w.open(ledger.Options{})
+	for range 40 {
+		appendOne(t, l, mutation("INT-001", "a.txt"))
+	}
+	must(t, w.open(ledger.Options{SegmentSize: 4 << 10}).Rotate(context.Background()))
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	w.commitAll("in the tree")
+	w.git("branch", "old")
+	var before []string
+	_, err := ledger.EachLine(context.Background(), w.root, func(line ledger.RawLine) error {
+		before = append(before, line.Segment+" "+string(line.Data))
+		return nil
+	})
+	must(t, err)
+
+	dir, err := ledger.MoveBeside(context.Background(), w.root)
+	must(t, err)
+	var after []string
+	_, err = ledger.EachLine(context.Background(), w.root, func(line ledger.RawLine) error {
+		after = append(after, line.Segment+" "+string(line.Data))
+		return nil
+	})
+	must(t, err)
+	if dir != ledger.Beside(w.dir) || !slices.Equal(before, after) {
+		t.Fatalf("moved to %s with %d lines of %d", dir, len(after), len(before))
+	}
+	w.git("rm", "-rq", "--cached", "--", tracePath, ".orchestration/archive")
+	must(t, os.RemoveAll(w.path(".orchestration/archive")))
+	must(t, os.Remove(w.path(tracePath)))
+	w.write(".orchestration/.gitignore", "/state/\n/cache/\n/agent_trace.jsonl\n/archive/\n/trace/\n")
+	w.commitAll("beside the tree")
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	w.wantClean()
+	w.wantRecords(42)
+
+	w.git("switch", "-q", "old")
+	w.write(tracePath, w.read(tracePath)+`{"prev":[],"version":"0.1.0","id":"on the old branch"}`+"\n")
+	w.git("commit", "-qam", "an older program")
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	w.wantClean()
+	w.wantRecords(44)
+	w.git("switch", "-q", "main")
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	w.wantClean()
+	if report := w.verify(); report.Records != 45 || len(report.Heads) != 1 {
+		t.Errorf("%d records and %d heads, want 45 and 1", report.Records, len(report.Heads))
+	}
+}
+
+func TestUnite(t *testing.T) {
+	w, l := besideWorkspace(t)
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	other := newWorkspace(t)
+	theirs := other.open(ledger.Options{})
+	for range 3 {
+		appendOne(t, theirs, mutation("INT-001", "a.txt"))
+	}
+	lines := other.lines(tracePath)
+	unite := func(lines ...string) (int, error) {
+		u, err := ledger.BeginUnion(context.Background(), w.root)
+		must(t, err)
+		defer u.Discard()
+		all := func(yield func([]byte) error) error {
+			for _, line := range lines {
+				if err := yield([]byte(line)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if err := u.Check(all); err != nil {
+			return 0, err
+		}
+		must(t, all(u.Add))
+		return u.Publish(context.Background())
+	}
+	if _, err := unite(lines[0], "<<<<<<< HEAD"); !errors.Is(err, ledger.ErrMalformed) {
+		t.Errorf("garbage gives %v", err)
+	}
+	forged := strings.Replace(lines[1], "a.txt", "b.txt", 1)
+	for _, with := range [][]string{{lines[1], forged}, {strings.Replace(w.lines(tracePath)[0], "a.txt", "b.txt", 1)}} {
+		if _, err := unite(with...); !errors.As(err, new(*ledger.IDConflictError)) {
+			t.Errorf("another record under the same id gives %v", err)
+		}
+	}
+	w.wantRecords(1)
+	for _, want := range []int{3, 0} {
+		added, err := unite(lines[2], lines[0], lines[1], lines[0])
+		must(t, err)
+		if added != want {
+			t.Errorf("%d lines were added, want %d", added, want)
+		}
+	}
+	w.wantRecords(4)
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	if report := w.verify(); len(report.Heads) != 1 || report.Records != 5 {
+		t.Errorf("%d records and %d heads, want 5 and 1", report.Records, len(report.Heads))
+	}
+}

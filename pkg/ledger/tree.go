@@ -1,0 +1,280 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+)
+
+// takenName is where a ledger that stands beside the tree notes what it took from the tree.
+const takenName = home + "/" + stateDir + "/taken"
+
+// takeFromTree brings in what stands in the tree all the same: a branch from before the move has records there, and so has
+// whatever an older program wrote. The files stay.
+func takeFromTree(ctx context.Context, tree, beside *os.Root) error {
+	seen := treeStamp(tree)
+	if seen == "" {
+		return nil
+	}
+	if was, err := beside.ReadFile(takenName); err == nil && string(was) == seen {
+		return nil
+	}
+	places, _, err := extents(ctx, tree)
+	if err != nil {
+		return err
+	}
+	u, err := beginUnion(ctx, beside)
+	if err != nil {
+		return err
+	}
+	defer u.Discard()
+	for _, place := range places {
+		if err := wholeLines(ctx, tree, place, u.Add); err != nil {
+			return fmt.Errorf("take %s/%s into the ledger beside the tree: %w", home, place.name, err)
+		}
+	}
+	if _, err := u.Publish(ctx); err != nil {
+		return err
+	}
+	// What was taken twice changes nothing, so the note needs no flush.
+	_ = beside.WriteFile(takenName, []byte(seen), 0o600)
+	return nil
+}
+
+// Stamp tells one state of the ledger's files from every other; "" where there are none.
+func Stamp(root *os.Root) (string, error) {
+	root, leave, err := stands(root)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	return treeStamp(root), nil
+}
+
+// treeStamp tells one state of the ledger's files in the tree from every other; "" where there are none.
+func treeStamp(tree *os.Root) string {
+	names, err := segmentNames(tree)
+	if err != nil {
+		return ""
+	}
+	archives, err := archiveNames(tree)
+	if err != nil {
+		return ""
+	}
+	sum, some := sha256.New(), false
+	for _, name := range slices.Concat(names, archives) {
+		info, err := tree.Lstat(path.Join(home, name))
+		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+			continue
+		}
+		some = true
+		fmt.Fprintf(sum, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+	}
+	if !some {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil)) + "\n"
+}
+
+// wholeLines gives the lines of a segment that a ledger can have. Damage ends it: what is read again later must be whole.
+func wholeLines(ctx context.Context, root *os.Root, place extent, yield func([]byte) error) error {
+	file, size, err := place.open(root)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	defer file.Close()
+	return readLines(file, size, false, func(line rawLine) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, _, kind := readChain(line); kind != lineRecord && kind != lineForeign {
+			return nil // verify tells of it where it stands
+		}
+		return yield(line.data)
+	}, func(*framed.Damage) {})
+}
+
+// MoveBeside moves the ledger of a workspace from the tree to beside it, byte for byte: the directory that Beside names
+// comes into being as a whole, while no record can be written. Where the ledger stands there already nothing is to do. The
+// files in the tree stay, but for the single one, which becomes a link to the new place; what it was can be deleted.
+func MoveBeside(ctx context.Context, root *os.Root) (dir string, err error) {
+	if _, err := homeInfo(root); err != nil {
+		return "", err
+	}
+	if dir = Beside(root.Name()); dir == "" {
+		return "", fmt.Errorf("move the ledger: %s is in no git repository", root.Name())
+	}
+	there, err := openBeside(dir)
+	if err != nil {
+		return "", err
+	}
+	if there != nil {
+		defer there.Close()
+		return dir, takeFromTree(ctx, root, there)
+	}
+	release, err := waitFor(ctx, repairLockWait, func() (func(), error) { return tryRotation(root) })
+	if err != nil {
+		return "", fmt.Errorf("move the ledger: %w", err)
+	}
+	defer release()
+	unlock, err := lockHome(ctx, root, true, repairLockWait)
+	if err != nil {
+		return "", fmt.Errorf("move the ledger: %w", err)
+	}
+	defer unlock()
+	if err := copyBeside(ctx, root, dir); err != nil {
+		return "", fmt.Errorf("move the ledger: %w", err)
+	}
+	return dir, nil
+}
+
+// LeaveTree takes away what stands in the tree of a ledger that stands beside it, once the latter has all of it, and leaves a
+// link.
+func LeaveTree(ctx context.Context, root *os.Root) error {
+	beside, err := openBeside(Beside(root.Name()))
+	if err != nil || beside == nil {
+		return err
+	}
+	defer beside.Close()
+	unlock, err := lockHome(ctx, root, true, repairLockWait)
+	if err != nil {
+		return fmt.Errorf("take the ledger out of the tree: %w", err)
+	}
+	defer unlock()
+	if err := takeFromTree(ctx, root, beside); err != nil {
+		return err
+	}
+	active, err := segmentNames(root)
+	if err != nil {
+		return err
+	}
+	archives, err := archiveNames(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(active, archives) {
+		info, err := root.Lstat(path.Join(home, name))
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if err := root.Remove(path.Join(home, name)); err != nil {
+			return fmt.Errorf("take the ledger out of the tree: %w", err)
+		}
+	}
+	for _, dir := range []string{traceDir, archiveDir} {
+		_ = root.Remove(path.Join(home, dir)) // what else is in it stays
+	}
+	linkInTree(root, beside)
+	return nil
+}
+
+// copyBeside makes the directory under another name first.
+func copyBeside(ctx context.Context, root *os.Root, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	unfinished, err := os.MkdirTemp(filepath.Dir(dir), "unfinished-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(unfinished)
+	to, err := os.OpenRoot(unfinished)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	if err := to.Chmod(".", 0o755); err != nil {
+		return err
+	}
+	if err := to.Mkdir(home, 0o755); err != nil {
+		return err
+	}
+	if err := copySegments(ctx, root, to); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, dir); err != nil {
+		return err
+	}
+	parent, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return flushDirNamed(parent, realDisk(), ".")
+}
+
+// copySegments brings the copies to disk.
+func copySegments(ctx context.Context, from, to *os.Root) error {
+	active, err := segmentNames(from)
+	if err != nil {
+		return err
+	}
+	archives, err := archiveNames(from)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(active, archives) {
+		name = path.Join(home, name)
+		err := copySegment(ctx, from, to, name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("copy %s: %w", name, err)
+		}
+	}
+	for _, dir := range []string{traceDir, archiveDir, "", ".."} {
+		if err := flushDirNamed(to, realDisk(), path.Join(home, dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func copySegment(ctx context.Context, from, to *os.Root, name string) error {
+	source, info, err := openRegular(from, name, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	if err := makeDir(to, path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	file, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, io.NewSectionReader(readerAt{ctx, source}, 0, info.Size()))
+	if err == nil {
+		err = flushData(file)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// linkInTree has the ledger beside the tree be found where other tools look for it. A file there is left alone, and where no
+// link can be made there is none.
+func linkInTree(tree, beside *os.Root) {
+	name := path.Join(home, singleName)
+	at, err := filepath.EvalSymlinks(filepath.Join(tree.Name(), home))
+	if err != nil {
+		return
+	}
+	target, err := filepath.Rel(at, filepath.Join(beside.Name(), home, singleName))
+	if err != nil {
+		target = filepath.Join(beside.Name(), home, singleName)
+	}
+	switch now, err := tree.Readlink(name); {
+	case err == nil && now == target:
+		return
+	case err == nil:
+		_ = tree.Remove(name)
+	}
+	_ = tree.Symlink(target, name)
+}
