@@ -72,7 +72,7 @@ type Ledger struct {
 
 	findBeside sync.Once
 	besideDir  string // see Beside
-	linked     bool   // looked at by the writer: the link in the tree leads here
+	link       string // for the writer: what the link in the tree has to say
 
 	followEvery time.Duration
 

@@ -125,27 +125,45 @@ func makeBeside(dir string) error {
 	return nil
 }
 
-// here is where the ledger stands now. Whoever moves it beside the tree does so for good, so that only the way there has to
-// be looked for.
+// here is where the ledger stands now.
 func (l *Ledger) here() (*location, error) {
-	if at := l.at.Load(); at.beside {
-		return at, nil
+	was := l.at.Load()
+	if was.beside && was.inPlace() {
+		return was, nil
 	}
 	l.findBeside.Do(func() { l.besideDir = Beside(l.workspace.Name()) })
 	root, err := openBeside(l.besideDir)
-	if err != nil || root == nil {
-		return l.at.Load(), err
-	}
-	if err := takeFromTree(context.Background(), l.workspace, root); err != nil {
-		root.Close()
+	switch {
+	case err != nil:
 		return nil, err
+	case root == nil && !was.beside:
+		return was, nil
 	}
-	was, at := l.at.Load(), &location{root: root, index: newIndex(root), beside: true}
-	if was.beside || !l.at.CompareAndSwap(was, at) {
-		root.Close()
+	at := &location{root: l.workspace, index: newIndex(l.workspace)}
+	if root != nil {
+		if err := takeFromTree(context.Background(), l.workspace, root); err != nil {
+			root.Close()
+			return nil, err
+		}
+		at = &location{root: root, index: newIndex(root), beside: true}
+	}
+	if !l.at.CompareAndSwap(was, at) {
+		if at.beside {
+			root.Close()
+		}
 		at = l.at.Load()
 	}
-	return at, nil
+	return at, nil // what was is in use perhaps, and closed when nobody has it
+}
+
+// inPlace reports whether the directory has its name still. What is written to one that somebody moved away nobody else finds.
+func (at *location) inPlace() bool {
+	held, err := at.root.Stat(".")
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(at.root.Name())
+	return err == nil && os.SameFile(held, now)
 }
 
 // settle is here for who is about to write: a first record decides where the ledger stands. A ledger that is in the tree
@@ -180,10 +198,12 @@ func (l *Ledger) settle() (*location, error) {
 
 // keepTree looks at what stands in the tree where the ledger is beside it.
 func (l *Ledger) keepTree(at *location) error {
+	if l.link == "" {
+		l.link = linkTo(l.workspace, at.root)
+	}
 	switch info, err := l.workspace.Lstat(path.Join(home, singleName)); {
-	case errors.Is(err, fs.ErrNotExist), err == nil && info.Mode()&fs.ModeSymlink != 0 && !l.linked:
-		l.linked = true
-		linkInTree(l.workspace, at.root)
+	case errors.Is(err, fs.ErrNotExist), err == nil && info.Mode()&fs.ModeSymlink != 0:
+		linkInTree(l.workspace, l.link)
 	case err == nil && info.Mode().IsRegular():
 		return takeFromTree(context.Background(), l.workspace, at.root)
 	}

@@ -54,8 +54,12 @@ type Loss struct {
 // a rotation or a merge. Lines that elsewhere has are not lost, but on another branch; nil asks nowhere.
 func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
 	loss := &Loss{ledger: m.tail.ledger, lines: map[digest]bool{}, archives: m.archives}
+	now, err := loss.ledger.here()
+	if err != nil {
+		return nil, fmt.Errorf("look for what the ledger had: %w", err)
+	}
 	for name, at := range m.tail.places {
-		if at.end > 0 && !m.inPlace(name, at) {
+		if at.end > 0 && !at.inPlace(now.root, name) {
 			loss.lines[at.last] = true
 		}
 	}
@@ -78,8 +82,8 @@ func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
 }
 
 // inPlace reports whether the last line stands where it stood.
-func (m *Mark) inPlace(name string, at reached) bool {
-	file, info, err := openRegular(m.tail.root, path.Join(home, name), os.O_RDONLY)
+func (at reached) inPlace(root *os.Root, name string) bool {
+	file, info, err := openRegular(root, path.Join(home, name), os.O_RDONLY)
 	if err != nil {
 		return false
 	}

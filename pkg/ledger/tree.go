@@ -258,18 +258,21 @@ func copySegment(ctx context.Context, from, to *os.Root, name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// linkInTree has the ledger beside the tree be found where other tools look for it. A file there is left alone, and where no
-// link can be made there is none.
-func linkInTree(tree, beside *os.Root) {
+// linkTo is what the link in the tree says.
+func linkTo(tree, beside *os.Root) string {
+	target := filepath.Join(beside.Name(), home, singleName)
+	if at, err := filepath.EvalSymlinks(filepath.Join(tree.Name(), home)); err == nil {
+		if way, err := filepath.Rel(at, target); err == nil {
+			return way
+		}
+	}
+	return target
+}
+
+// linkInTree has the ledger beside the tree be found where other tools look for it. Where no link can be made there is
+// none.
+func linkInTree(tree *os.Root, target string) {
 	name := path.Join(home, singleName)
-	at, err := filepath.EvalSymlinks(filepath.Join(tree.Name(), home))
-	if err != nil {
-		return
-	}
-	target, err := filepath.Rel(at, filepath.Join(beside.Name(), home, singleName))
-	if err != nil {
-		target = filepath.Join(beside.Name(), home, singleName)
-	}
 	switch now, err := tree.Readlink(name); {
 	case err == nil && now == target:
 		return

@@ -2,9 +2,10 @@ package server_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 func (b *bench) commands(session string) []map[string]any {
@@ -110,7 +111,7 @@ func TestSecretsOfCommandsAreNotRecorded(t *testing.T) {
 
 func fileLines(t *testing.T, dir string) []string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(dir, ".orchestration", "agent_trace.jsonl"))
+	content, err := os.ReadFile(ledgertest.File(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // treeSum describes everything in a directory but the server's own records.
@@ -22,11 +23,11 @@ func treeSum(t *testing.T, dir string) string {
 			return err
 		}
 		rel, _ := filepath.Rel(dir, path)
-		if rel == ".orchestration/state" || rel == ".orchestration/agent_trace.jsonl" || rel == ".orchestration/intent_map.md" || rel == ".orchestration" {
-			if d.IsDir() && rel != ".orchestration" {
-				return fs.SkipDir
-			}
+		if rel == ".orchestration" {
 			return nil
+		}
+		if serversOwn(rel) {
+			return skip(d)
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -128,7 +129,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 // Where the ledger cannot take a record nothing is changed, nor selected.
 func TestNoLedgerNoChange(t *testing.T) {
 	dir := newWorkspace(t)
-	if err := os.MkdirAll(filepath.Join(dir, ".orchestration/agent_trace.jsonl/x"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(ledgertest.File(dir), "x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	b := start(t, dir)
@@ -152,7 +153,7 @@ func TestLedgerFailsLater(t *testing.T) {
 	b.connect()
 	b.selects("INT-005")
 	b.ok("write_to_file", args{"path": "src/n", "content": "x"})
-	ledger := filepath.Join(b.dir, ".orchestration/agent_trace.jsonl")
+	ledger := ledgertest.File(b.dir)
 	if err := os.Remove(ledger); err != nil {
 		t.Fatal(err)
 	}

@@ -203,13 +203,8 @@ func treeOf(t *testing.T, dir string) map[string]string {
 		if err != nil || name == "." {
 			return err
 		}
-		for _, own := range []string{".orchestration/state", ".orchestration/cache", ".orchestration/agent_trace.jsonl", ".orchestration/intent_map.md", ".git/index"} {
-			if name == own {
-				if d.IsDir() {
-					return filepath.SkipDir
-				}
-				return nil
-			}
+		if serversOwn(name) || name == filepath.FromSlash(".git/index") {
+			return skip(d)
 		}
 		info, err := d.Info()
 		if err != nil {

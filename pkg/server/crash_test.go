@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -73,7 +74,7 @@ func (c *crashTotals) add(a *audit) {
 	c.recovered += a.recovered
 	c.probable += a.probable
 	c.leftovers += a.leftovers
-	archives, _ := filepath.Glob(filepath.Join(a.dir, ".orchestration/archive/*.zst"))
+	archives, _ := filepath.Glob(filepath.Join(ledgertest.Home(a.dir), "archive/*.zst"))
 	c.archives += len(archives)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -16,9 +17,8 @@ import (
 func degraded(o *server.Options) { o.Settings.Ledger.OnFailure = settings.Degraded }
 
 // block puts something in the place of a file that cannot be written.
-func block(t *testing.T, dir, name string) (unblock func()) {
+func block(t *testing.T, at string) (unblock func()) {
 	t.Helper()
-	at := filepath.Join(dir, name)
 	aside := at + ".aside"
 	if err := os.Rename(at, aside); err != nil {
 		t.Fatal(err)
@@ -35,8 +35,6 @@ func block(t *testing.T, dir, name string) (unblock func()) {
 		}
 	}
 }
-
-const ledgerName = ".orchestration/agent_trace.jsonl"
 
 // gaps are the counts that records tell of calls without one.
 func (b *bench) gaps() []string {
@@ -76,7 +74,7 @@ func TestUnwritableLedgerRefuses(t *testing.T) {
 	b := start(t, newWorkspace(t)).connect()
 	session := b.selects("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
-	unblock := block(t, b.dir, ledgerName)
+	unblock := block(t, ledgertest.File(b.dir))
 	b.refused("LEDGER_UNAVAILABLE", "write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 	if _, err := os.Stat(filepath.Join(b.dir, "src/second.txt")); err == nil {
 		t.Error("a refused call made its file")
@@ -91,7 +89,7 @@ func TestDegradedCountsTheGap(t *testing.T) {
 	b := start(t, newWorkspace(t), degraded).connect()
 	session := b.selects("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
-	unblock := block(t, b.dir, ledgerName)
+	unblock := block(t, ledgertest.File(b.dir))
 	b.unrecorded(session, "src/second.txt")
 	b.unrecorded(session, "src/third.txt")
 	unblock()
@@ -117,12 +115,12 @@ func TestDegradedWithoutState(t *testing.T) {
 	session := b.selects("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	write(t, b.dir, ".orchestration/state/gaps", "in the way\n")
-	openJournal := block(t, b.dir, ".orchestration/state/inflight")
+	openJournal := block(t, filepath.Join(b.dir, ".orchestration/state/inflight"))
 	if err := os.Remove(filepath.Join(b.dir, ".orchestration/state/inflight")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, b.dir, ".orchestration/state/inflight", "in the way\n")
-	unblock := block(t, b.dir, ledgerName)
+	unblock := block(t, ledgertest.File(b.dir))
 	b.unrecorded(session, "src/second.txt")
 	unblock()
 	openJournal()
@@ -139,7 +137,7 @@ func TestGapOutlivesItsServer(t *testing.T) {
 	b := start(t, dir, degraded).connect()
 	session := b.selects("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
-	unblock := block(t, dir, ledgerName)
+	unblock := block(t, ledgertest.File(dir))
 	b.unrecorded(session, "src/second.txt")
 	unblock()
 	other := start(t, dir).connect()

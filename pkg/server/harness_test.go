@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,6 +137,24 @@ func (b *bench) exists(name string) bool {
 	_, err := os.Stat(filepath.Join(b.dir, name))
 	return err == nil
 }
+
+// serversOwn reports what a server writes for itself, which is no change of the workspace at whose top it stands.
+func serversOwn(name string) bool {
+	return slices.Contains([]string{
+		".orchestration/state", ".orchestration/cache", ".orchestration/agent_trace.jsonl", ".orchestration/intent_map.md", ".git/orchestra",
+	}, filepath.ToSlash(name))
+}
+
+// skip leaves out an entry of a walk and what is below it.
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// inTree has git keep the ledger in the tree.
+func inTree(o *server.Options) { o.Settings.Ledger.Git = settings.Tree }
 
 // eventually waits for something that comes behind an answer, or from another process.
 func (b *bench) eventually(what string, is func() bool) {

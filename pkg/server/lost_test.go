@@ -11,15 +11,40 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
+
+// takeAway is a command that sets the ledger aside.
+func takeAway(dir string) string {
+	file := ledgertest.File(dir)
+	return "cp " + file + " src/aside; rm " + file
+}
 
 // TestRecordsThatACommandTakesAway: the result and the record say so, nothing
 // is changed until they are back, and then all is well.
 func TestRecordsThatACommandTakesAway(t *testing.T) {
-	dir := newWorkspace(t)
-	b := start(t, dir, withoutSandbox).connect()
-	s := b.selects("INT-001")
-	r := b.call("execute_command", args{"session": s, "command": "cp .orchestration/agent_trace.jsonl src/aside; rm .orchestration/agent_trace.jsonl"})
+	for name, line := range map[string]func(dir string) string{
+		"the file": takeAway,
+		"its place": func(dir string) string {
+			return "cp " + ledgertest.File(dir) + " src/aside; mv .git/orchestra src/moved"
+		},
+		"a copy in its place": func(dir string) string {
+			return "cp " + ledgertest.File(dir) + " src/aside; cp -R .git/orchestra src/copy; mv .git/orchestra src/moved; mv src/copy .git/orchestra; cp /dev/null " + ledgertest.File(dir)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newWorkspace(t)
+			b := start(t, dir, withoutSandbox).connect()
+			s := b.selects("INT-001")
+			b.recordsTakenAway(s, line(dir))
+		})
+	}
+}
+
+func (b *bench) recordsTakenAway(s, line string) {
+	t := b.t
+	t.Helper()
+	r := b.call("execute_command", args{"session": s, "command": line})
 	if r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "no longer has the record") {
 		t.Fatalf("%s", r.Text)
 	}
@@ -44,13 +69,34 @@ func TestRecordsThatACommandTakesAway(t *testing.T) {
 	}
 }
 
+// TestTheLinkToTheLedgerIsMadeAgain: a command that removes or replaces what leads to the ledger takes nothing away.
+func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
+	const link = ".orchestration/agent_trace.jsonl"
+	dir := newWorkspace(t)
+	b := start(t, dir, withoutSandbox).connect()
+	s := b.selects("INT-001")
+	for _, line := range []string{"rm " + link, "rm " + link + "; mkdir src/d; ln -s ../src/d " + link} {
+		b.ok("execute_command", args{"session": s, "command": line})
+		b.ok("execute_command", args{"session": s, "command": "true"})
+		if e := b.lastRecord(ledger.KindCommand); len(e.Violations) > 0 {
+			t.Errorf("%s: violations %+v", line, e.Violations)
+		}
+		if there, err := os.ReadFile(filepath.Join(dir, link)); err != nil || string(there) != strings.Join(fileLines(t, dir), "\n")+"\n" {
+			t.Errorf("%s: the link leads to %q, %v", line, there, err)
+		}
+	}
+	if n := len(b.ledgerLines()); n != 5 {
+		t.Errorf("%d records, want 5", n)
+	}
+}
+
 // TestRecordsThatACommandTakesAwayDegraded: changes go on, and the chain still
 // misses what is gone.
 func TestRecordsThatACommandTakesAwayDegraded(t *testing.T) {
 	dir := newWorkspace(t)
 	b := start(t, dir, withoutSandbox, degraded).connect()
 	s := b.selects("INT-001")
-	b.call("execute_command", args{"session": s, "command": "cp .orchestration/agent_trace.jsonl src/aside; rm .orchestration/agent_trace.jsonl"})
+	b.call("execute_command", args{"session": s, "command": takeAway(dir)})
 	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
 	if problems := b.problems(); len(problems) != 1 || problems[0].Kind != ledger.ProblemMissing {
 		t.Errorf("verify: %+v", problems)
@@ -79,7 +125,7 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	git("checkout", "-q", "-b", "first")
 	git("add", ".")
 	git("commit", "-qm", "one")
-	b := start(t, dir, withoutSandbox).connect()
+	b := start(t, dir, withoutSandbox, inTree).connect()
 	s := b.selects("INT-001")
 	r := b.ok("execute_command", args{"session": s, "command": "git add -A && git commit -qm two && git switch -q -c older HEAD~1"})
 	said := map[string]bool{}
@@ -107,7 +153,7 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 func (b *bench) restoreLedger() {
 	b.t.Helper()
 	var lines []byte
-	trace := filepath.Join(b.dir, ".orchestration/agent_trace.jsonl")
+	trace := ledgertest.File(b.dir)
 	for _, name := range []string{filepath.Join(b.dir, "src/aside"), trace} {
 		content, err := os.ReadFile(name)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -24,11 +25,13 @@ type cutDisk struct {
 	start map[binding]int // the same at the start
 }
 
-// cutNode is an inode as it was at the start; directories have no content.
+// cutNode is an inode as it was at the start; directories have no content, and that of a link is where it leads.
 type cutNode struct {
-	dir     bool
+	kind    fs.FileMode // its type
 	content []byte
 }
+
+func (n cutNode) dir() bool { return n.kind.IsDir() }
 
 // binding is a place for a name; rootNode is the workspace.
 type binding struct {
@@ -70,7 +73,7 @@ type cutFlush struct {
 // newCutDisk reads a directory, whose content is taken for durable.
 func newCutDisk(t *testing.T, dir string) *cutDisk {
 	t.Helper()
-	d := &cutDisk{nodes: []cutNode{{dir: true}}, names: map[binding]int{}}
+	d := &cutDisk{nodes: []cutNode{{kind: fs.ModeDir}}, names: map[binding]int{}}
 	d.read(t, dir, rootNode)
 	d.start = maps.Clone(d.names)
 	return d
@@ -83,20 +86,25 @@ func (d *cutDisk) read(t *testing.T, dir string, node int) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.Name() == ".git" {
-			continue
-		}
-		child := len(d.nodes)
-		d.nodes = append(d.nodes, cutNode{dir: e.IsDir()})
+		child, at := len(d.nodes), filepath.Join(dir, e.Name())
+		d.nodes = append(d.nodes, cutNode{kind: e.Type()})
 		d.names[binding{node, e.Name()}] = child
 		if e.IsDir() {
-			d.read(t, filepath.Join(dir, e.Name()), child)
+			d.read(t, at, child)
 			continue
 		}
-		if d.nodes[child].content, err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+		if d.nodes[child].content, err = contentOf(at, e.Type()); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func contentOf(name string, kind fs.FileMode) ([]byte, error) {
+	if kind&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(name)
+		return []byte(target), err
+	}
+	return os.ReadFile(name)
 }
 
 // rename notes what names mean now.
@@ -171,7 +179,7 @@ func (d *cutDisk) durableNames(n int, m cutModel) [][]bool {
 		durable[i] = make([]bool, len(op.names))
 		for k, change := range op.names {
 			durable[i][k] = settled[change.binding] || d.flushed(i, n, func(f *cutFlush) bool {
-				return m.ordered || f.node == change.dir || d.nodes[f.node].dir && f.node == change.node
+				return m.ordered || f.node == change.dir || d.nodes[f.node].dir() && f.node == change.node
 			})
 			whole = whole || durable[i][k]
 		}
@@ -333,8 +341,8 @@ func torn(durable []byte, writes []*cutWrite, how int) []byte {
 // digest is the same for two disks that look the same.
 func (d *cutDisk) digest(s cutState) [sha256.Size]byte {
 	h := sha256.New()
-	d.walk(s, rootNode, "", func(path string, dir bool, content []byte) {
-		fmt.Fprintf(h, "%q %v %d\n", path, dir, len(content))
+	d.walk(s, rootNode, "", func(path string, kind fs.FileMode, content []byte) {
+		fmt.Fprintf(h, "%q %v %d\n", path, kind, len(content))
 		h.Write(content)
 	})
 	return [sha256.Size]byte(h.Sum(nil))
@@ -348,8 +356,10 @@ func (d *cutDisk) build(t *testing.T, s cutState, dir string) {
 		at := filepath.Join(dir, path)
 		var err error
 		switch {
-		case d.nodes[node].dir:
+		case d.nodes[node].dir():
 			err = os.Mkdir(at, 0o755)
+		case d.nodes[node].kind&fs.ModeSymlink != 0:
+			err = os.Symlink(string(d.content(s.contents, node)), at)
 		case first[node] != "":
 			err = os.Link(first[node], at)
 		default:
@@ -362,9 +372,9 @@ func (d *cutDisk) build(t *testing.T, s cutState, dir string) {
 	})
 }
 
-func (d *cutDisk) walk(s cutState, dir int, at string, visit func(path string, dir bool, content []byte)) {
+func (d *cutDisk) walk(s cutState, dir int, at string, visit func(path string, kind fs.FileMode, content []byte)) {
 	d.walkNodes(s, dir, at, func(path string, node int) {
-		visit(path, d.nodes[node].dir, d.content(s.contents, node))
+		visit(path, d.nodes[node].kind, d.content(s.contents, node))
 	})
 }
 
@@ -379,7 +389,7 @@ func (d *cutDisk) walkNodes(s cutState, dir int, at string, visit func(path stri
 	for _, name := range names {
 		node, path := s.names[binding{dir, name}], filepath.Join(at, name)
 		visit(path, node)
-		if d.nodes[node].dir {
+		if d.nodes[node].dir() {
 			d.walkNodes(s, node, path, visit)
 		}
 	}

@@ -5,6 +5,7 @@ package server_test
 import (
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"strconv"
@@ -124,6 +125,10 @@ func (tr *cutTrace) call(text string, began int) error {
 		if f := tr.fds[number(args[0])]; f != nil {
 			tr.disk.ops = append(tr.disk.ops, cutOp{flush: &cutFlush{f.node, began}})
 		}
+	case "symlinkat":
+		if place, _, inside := tr.find(args[1], args[2]); inside {
+			tr.make(place, cutNode{kind: fs.ModeSymlink, content: unquote(args[0])})
+		}
 	case "mkdirat", "unlinkat", "renameat", "renameat2", "linkat":
 		return tr.renamed(name, args)
 	default:
@@ -138,11 +143,14 @@ func (tr *cutTrace) opened(args []string, fd int) error {
 	if !inside {
 		return nil
 	}
+	if node != noNode && tr.disk.nodes[node].kind&fs.ModeSymlink != 0 {
+		return fmt.Errorf("opened a link")
+	}
 	if node == noNode {
 		if !strings.Contains(args[2], "O_CREAT") {
 			return fmt.Errorf("opened a file that is not there")
 		}
-		node = tr.make(place, false)
+		node = tr.make(place, cutNode{})
 	} else if strings.Contains(args[2], "O_TRUNC") {
 		tr.data(&cutWrite{node: node, resize: true})
 	}
@@ -150,12 +158,12 @@ func (tr *cutTrace) opened(args []string, fd int) error {
 	return nil
 }
 
-// make is a new file or directory.
-func (tr *cutTrace) make(place binding, dir bool) int {
-	tr.disk.nodes = append(tr.disk.nodes, cutNode{dir: dir})
-	node := len(tr.disk.nodes) - 1
-	tr.disk.rename(named{place, node})
-	return node
+// make is a new file, directory or link.
+func (tr *cutTrace) make(place binding, node cutNode) int {
+	tr.disk.nodes = append(tr.disk.nodes, node)
+	number := len(tr.disk.nodes) - 1
+	tr.disk.rename(named{place, number})
+	return number
 }
 
 func (tr *cutTrace) wrote(fd int, content []byte) error {
@@ -201,7 +209,7 @@ func (tr *cutTrace) renamed(call string, args []string) error {
 		switch {
 		case !inside:
 		case call == "mkdirat":
-			tr.make(place, true)
+			tr.make(place, cutNode{kind: fs.ModeDir})
 		default:
 			tr.disk.rename(named{place, noNode})
 		}
@@ -253,7 +261,7 @@ func (tr *cutTrace) find(dir, quoted string) (place binding, node int, inside bo
 			node = noNode
 		}
 	}
-	return place, node, !strings.HasPrefix(name, ".git")
+	return place, node, true
 }
 
 func number(text string) int {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // TestFailedFlushIsRetracted lets the ledger's flush fail after the line was
@@ -25,7 +26,7 @@ func TestFailedFlushIsRetracted(t *testing.T) {
 		t.Fatal(err, made)
 	}
 	f.audit.acknowledged[made.StructuredContent.RecordID] = true
-	ledgerFile := filepath.Join(f.dir, ledgerName)
+	ledgerFile := ledgertest.File(f.dir)
 	tracer := attach(t, c, "-P", ledgerFile, "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO")
 	for range 2 { // the second finds a ledger that cannot be reopened
 		refused, err := c.call("write_to_file", args{"session": session, "path": "f/a", "content": "three\n"})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // TestCommandsWaitForWhatCannotBeTaken: a server is killed while it runs a
@@ -170,7 +171,7 @@ func (a *audit) runs(c *child, intent, line string) {
 func (a *audit) writesUnrecorded(c *child, intent, path string) (letRecord func()) {
 	a.t.Helper()
 	session := a.selects(c, intent)
-	letRecord = lockFile(a.t, filepath.Join(a.dir, ".orchestration/state/lock"))
+	letRecord = lockFile(a.t, filepath.Join(ledgertest.Home(a.dir), "state/lock"))
 	go c.call("write_to_file", args{"session": session, "path": path, "content": "new\n"})
 	a.waitFor(path, c)
 	return letRecord

@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -142,7 +143,7 @@ func foreignWriterInTheWay(t *testing.T, overwrite func(t *testing.T, dir, name,
 	b := start(t, dir)
 	err := b.server.AddTool(interrupted{b.server.Workspace(), func() {
 		overwrite(t, dir, "src/a.txt", theirs)
-		unblock = block(t, dir, ledgerName)
+		unblock = block(t, ledgertest.File(dir))
 	}})
 	if err != nil {
 		t.Fatal(err)

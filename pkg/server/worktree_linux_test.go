@@ -67,7 +67,7 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	write(t, dir, ".orchestration/.gitignore", "/state/\n/cache/\n/intent_map.md\n")
 	git(t, dir, "config", "user.name", "U")
 	git(t, dir, "config", "user.email", "u@example.org")
-	b := start(t, dir).connect()
+	b := start(t, dir, inTree).connect()
 	s := b.selects("INT-001")
 	run := func(line string) reply { return b.ok("execute_command", args{"session": s, "command": line}) }
 	const said = "ask the user to commit .orchestration and to run this git command"

@@ -1,4 +1,4 @@
-// Package ledgertest writes long ledgers for tests and measurements.
+// Package ledgertest writes long ledgers for tests and measurements, and says where a ledger stands.
 //
 // # Promise
 //
@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,19 @@ func Path(i int) string {
 	areas := []string{"api", "core", "store", "ui", "docs"}
 	return fmt.Sprintf("src/%s/part%02d/file%04d.go", areas[i%len(areas)], i/len(areas)%20, i)
 }
+
+// Home is the .orchestration in which the ledger of the workspace at dir stands, or will: beside the tree in a git
+// repository, unless one is in the tree.
+func Home(dir string) string {
+	beside, tree := ledger.Beside(dir), filepath.Join(dir, ".orchestration")
+	if info, err := os.Lstat(filepath.Join(tree, "agent_trace.jsonl")); beside == "" || err == nil && info.Mode().IsRegular() {
+		return tree
+	}
+	return filepath.Join(beside, ".orchestration")
+}
+
+// File is the file in Home that records are appended to in the layout single.
+func File(dir string) string { return filepath.Join(Home(dir), "agent_trace.jsonl") }
 
 // Write appends the records to the ledger of the workspace at root, which must have an .orchestration directory.
 func Write(ctx context.Context, root *os.Root, s Shape) error {
