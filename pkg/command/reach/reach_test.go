@@ -227,7 +227,7 @@ func TestHiddenByAllNames(t *testing.T) {
 }
 
 func TestGit(t *testing.T) {
-	guards := "-.git/hooks/ -.git/config -.git/config.worktree -.git/commondir -.git/modules/ -.git/worktrees/"
+	guards := "-.git/hooks/ -.git/config -.git/config.worktree -.git/commondir -.git/modules/ -.git/worktrees/ -.git/orchestra/"
 	repository := []string{"src/a", ".git/HEAD", ".git/config", ".git/info/exclude", ".git/objects/info/"}
 	for _, test := range []struct {
 		name           string
