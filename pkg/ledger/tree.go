@@ -174,7 +174,7 @@ func LeaveTree(ctx context.Context, root *os.Root) error {
 	for _, dir := range []string{traceDir, archiveDir} {
 		_ = root.Remove(path.Join(home, dir)) // what else is in it stays
 	}
-	linkInTree(root, beside)
+	linkInTree(root, linkTo(root, beside))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,53 +12,82 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
+// noted reports whether the last record of a file says that somebody else had changed it.
+func noted(b *bench, path string) bool {
+	b.t.Helper()
+	lines := b.ledgerLines()
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.Contains(lines[i], `"path":"`+path+`"`) {
+			return strings.Contains(lines[i], `"external_before":true`)
+		}
+	}
+	b.t.Fatalf("no record of %s", path)
+	return false
+}
+
+// rewrite has src/a.txt read and written.
+func rewrite(b *bench, content string) {
+	b.t.Helper()
+	b.ok("read_file", args{"path": "src/a.txt"})
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": content})
+}
+
+// Work trees on several branches share a ledger, and one's last record of a
+// file is not another's.
+func TestExternalBeforeInWorkTrees(t *testing.T) {
+	dir, tree := newWorkspace(t), filepath.Join(t.TempDir(), "tree")
+	git(t, dir, "config", "user.name", "U")
+	git(t, dir, "config", "user.email", "u@example.org")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "one")
+	git(t, dir, "worktree", "add", "-q", "-b", "work", tree)
+	for i, step := range []struct {
+		dir, outside string
+		want         bool
+	}{{dir, "", false}, {tree, "", false}, {dir, "", false}, {tree, "", false}, {tree, "edited\n", true}, {dir, "", false}} {
+		if step.outside != "" {
+			write(t, step.dir, "src/a.txt", step.outside)
+		}
+		b := start(t, step.dir).connect()
+		b.selects("INT-001")
+		rewrite(b, fmt.Sprintf("step %d\n", i))
+		if noted(b, "src/a.txt") != step.want {
+			t.Errorf("step %d: an edit by somebody else is noted: %v, want %v", i, !step.want, step.want)
+		}
+	}
+}
+
 // A file whose content differs from its last record is noted in the next one,
 // also by a server that did not make the last one.
 func TestExternalBefore(t *testing.T) {
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
-	noted := func(b *bench, path string) bool {
-		t.Helper()
-		lines := b.ledgerLines()
-		for i := len(lines) - 1; i >= 0; i-- {
-			if strings.Contains(lines[i], `"path":"`+path+`"`) {
-				return strings.Contains(lines[i], `"external_before":true`)
-			}
-		}
-		t.Fatalf("no record of %s", path)
-		return false
-	}
-	edit := func(b *bench, content string) {
-		t.Helper()
-		b.ok("read_file", args{"path": "src/a.txt"})
-		b.ok("write_to_file", args{"path": "src/a.txt", "content": content})
-	}
 	b.selects("INT-001")
-	edit(b, "first\n")
+	rewrite(b, "first\n")
 	if noted(b, "src/a.txt") {
 		t.Error("a file without records was changed by nobody")
 	}
-	edit(b, "second\n")
+	rewrite(b, "second\n")
 	if noted(b, "src/a.txt") {
 		t.Error("an own change is no external one")
 	}
 	write(t, dir, "src/a.txt", "edited\n")
-	edit(b, "third\n")
+	rewrite(b, "third\n")
 	if !noted(b, "src/a.txt") {
 		t.Error("an edit in between is not noted")
 	}
-	edit(b, "fourth\n")
+	rewrite(b, "fourth\n")
 	if noted(b, "src/a.txt") {
 		t.Error("an edit is noted twice")
 	}
 
 	other := start(t, dir).connect()
 	other.selects("INT-001")
-	edit(other, "fifth, by another server\n")
+	rewrite(other, "fifth, by another server\n")
 	if noted(other, "src/a.txt") {
 		t.Error("another server takes our record for an edit")
 	}
-	edit(b, "sixth\n")
+	rewrite(b, "sixth\n")
 	if noted(b, "src/a.txt") {
 		t.Error("another server's record is taken for an edit")
 	}

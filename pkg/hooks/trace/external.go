@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -16,6 +17,8 @@ const (
 	// indexed yet, as when nobody has asked a long ledger anything, would take
 	// seconds, and the file is locked meanwhile: then nothing is compared.
 	lookupTime = 250 * time.Millisecond
+	// maxBack bounds the records of a file that are looked at.
+	maxBack = 1000
 	// maxKnown bounds the files of which the last record is kept in memory.
 	maxKnown = 20_000
 )
@@ -29,8 +32,8 @@ type lastRecords struct {
 	after map[string]string
 }
 
-// external reports whether somebody else changed a file since its last
-// record. The caller still holds the file's lock, so nothing records it
+// external reports whether somebody else changed a file since the records of
+// it. The caller still holds the file's lock, so nothing records it
 // meanwhile.
 func (l *lastRecords) external(ctx context.Context, path, before string) bool {
 	l.mu.Lock()
@@ -40,28 +43,44 @@ func (l *lastRecords) external(ctx context.Context, path, before string) bool {
 		return false
 	}
 	// What differs from our own memory may be another server's record.
-	if recorded, found := l.lookup(ctx, path); found {
-		known, ok = recorded, true
-	}
-	return ok && known != before
+	found, is := l.lookup(ctx, path, before)
+	return (ok || found) && !is
 }
 
-func (l *lastRecords) lookup(ctx context.Context, path string) (after string, found bool) {
+// lookup finds whether the ledger has records of a file, and whether one of them knows it as it is. That need not be the last
+// one: work trees on several branches share a ledger.
+func (l *lastRecords) lookup(ctx context.Context, path, content string) (found, is bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
-	result, err := l.ledger.Query(ctx, ledger.Filter{Path: path, Kinds: append(ledger.ChangeKinds(), ledger.KindLifecycle), Limit: 1, Newest: true})
-	if err != nil || len(result.Entries) == 0 {
-		return "", false
-	}
-	for _, c := range result.Entries[0].Changes {
-		switch path {
-		case c.Path:
-			return c.After, true
-		case c.From:
-			return "", true
+	for _, most := range []int{1, maxBack} {
+		result, err := l.ledger.Query(ctx, ledger.Filter{Path: path, Kinds: append(ledger.ChangeKinds(), ledger.KindLifecycle), Limit: most, Newest: true})
+		if err != nil {
+			return false, false
+		}
+		for _, e := range result.Entries {
+			for _, c := range e.Changes {
+				if path == c.Path || path == c.From {
+					found, is = true, is || knows(c, path, content)
+				}
+			}
+		}
+		if is || len(result.Entries) < most {
+			break
 		}
 	}
-	return "", false
+	return found, is
+}
+
+// knows reports whether a change left a file as it is, or found it so where nobody else had a hand in it.
+func knows(c ledger.Change, path, content string) bool {
+	after, before := c.After, ""
+	if path != c.Path {
+		after = ""
+	}
+	if path == cmp.Or(c.From, c.Path) && !c.ExternalBefore {
+		before = c.Before
+	}
+	return content == after || content != "" && content == before
 }
 
 // recorded remembers what a record says of its files.
