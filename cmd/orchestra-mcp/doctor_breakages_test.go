@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // breakage is something that is wrong, and what doctor must say of it.
@@ -89,13 +90,19 @@ func brokenIntents() map[string]breakage {
 
 func brokenLedgers() map[string]breakage {
 	return map[string]breakage{
-		"a torn end": {func(p *patient) { p.record("a"); p.append(storyLedger, `{"prev":[],"ver`) }, "ledger", doctor.Warn, "torn_line",
+		"a torn end": {func(p *patient) { p.record("a"); p.append(p.ledger(), `{"prev":[],"ver`) }, "ledger", doctor.Warn, "torn_line",
+			"orchestra-mcp ledger repair", func(p *patient) {
+				p.sh("orchestra-mcp ledger repair && rm .git/orchestra/*/.orchestration/state/torn-*")
+			}},
+		"a torn end in the tree": {func(p *patient) { p.keepInTree(); p.record("a"); p.append(p.ledger(), `{"prev":[],"ver`) }, "ledger", doctor.Warn, "torn_line",
 			"orchestra-mcp ledger repair", func(p *patient) { p.sh("orchestra-mcp ledger repair && rm .orchestration/state/torn-*") }},
 		"a missing record": {func(p *patient) {
+			p.keepInTree()
 			p.record("a", "b", "c")
-			p.sh("git add -A && git commit -qm records && sed -i.bak 2d " + storyLedger + " && rm " + storyLedger + ".bak")
+			p.sh("git add -A && git commit -qm records && sed -i.bak 2d .orchestration/agent_trace.jsonl && rm .orchestration/agent_trace.jsonl.bak")
 		}, "ledger", doctor.Fail, "missing_predecessor", "orchestra-mcp ledger restore", nil},
 		"a conflict": {func(p *patient) {
+			p.keepInTree()
 			p.sh("orchestra-mcp git install-hooks --remove; sed -i.bak /agent_trace/d .gitattributes && rm .gitattributes.bak && git add -A && git commit -qm plain")
 			p.record("a")
 			p.sh("git add -A && git commit -qm a && git checkout -qb other")
@@ -104,17 +111,41 @@ func brokenLedgers() map[string]breakage {
 			p.record("c")
 			p.sh("git add -A && git commit -qm c && { git merge -q other || :; }")
 		}, "ledger", doctor.Fail, "malformed_line", "orchestra-mcp ledger merge", func(p *patient) { p.sh("orchestra-mcp ledger merge && orchestra-mcp init --yes") }},
-		"a directory for a segment": {func(p *patient) { p.write(".orchestration/trace/x.jsonl/y", "") }, "ledger", doctor.Fail, "unreadable_segment",
+		"a directory for a segment": {func(p *patient) { p.record("a"); p.write(p.ledgerPart("trace/x.jsonl/y"), "") }, "ledger", doctor.Fail, "unreadable_segment",
+			"mv '/", nil},
+		"a directory for a segment in the tree": {func(p *patient) { p.keepInTree(); p.write(".orchestration/trace/x.jsonl/y", "") }, "ledger", doctor.Fail, "unreadable_segment",
 			"mv .orchestration/trace/x.jsonl ", nil},
+		"a damaged archive": {func(p *patient) {
+			p.record("a")
+			p.write(p.ledgerPart("archive/20260220T000000.000000000-0123456789abcdef.jsonl.zst"), "x")
+		}, "ledger", doctor.Fail, "archive",
+			"mv '/", nil},
 		"what a killed server left": {func(p *patient) { p.sh("leave-entry") }, "state", doctor.Warn, "1 entry of servers that are gone", "",
 			func(p *patient) { p.changeOnce() }},
-		"an end that was set aside": {func(p *patient) { p.write(".orchestration/state/torn-x.jsonl", "x") }, "state", doctor.Warn, "a crash tore",
+		"an end that was set aside": {func(p *patient) {
+			p.record("a")
+			p.write(".orchestration/state/x", "") // there is a state
+			p.write(p.ledgerPart("state/torn-x.jsonl"), "x")
+		}, "state", doctor.Warn, "a crash tore", "rm '/", nil},
+		"an end that was set aside in the tree": {func(p *patient) { p.keepInTree(); p.write(".orchestration/state/torn-x.jsonl", "x") }, "state", doctor.Warn, "a crash tore",
 			"rm .orchestration/state/torn-x.jsonl", nil},
 		"an entry that was set aside": {func(p *patient) { p.write(".orchestration/state/inflight/x.entry.unreadable", "x") }, "state", doctor.Warn,
 			"had not begun", "rm .orchestration/state/inflight/x.entry.unreadable", nil},
 		"calls without record": {func(p *patient) { p.write(".orchestration/state/gaps/x.gap", "") }, "state", doctor.Warn, "could not be written", "",
 			func(p *patient) { p.remove(".orchestration/state/gaps") }},
 	}
+}
+
+// ledger is the file that records are appended to, and ledgerPart another name beside it, from the workspace.
+func (p *patient) ledger() string { return p.ledgerPart("agent_trace.jsonl") }
+
+func (p *patient) ledgerPart(name string) string {
+	p.t.Helper()
+	way, err := filepath.Rel(p.dir, filepath.Join(ledgertest.Home(p.dir), name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return filepath.ToSlash(way)
 }
 
 // leaveEntry ends in the middle of a change, as a program of its own.
@@ -159,10 +190,15 @@ EOF`)
 
 func brokenGit() map[string]breakage {
 	return map[string]breakage{
-		"no attributes": {func(p *patient) { p.sh("git rm -q .gitattributes") }, "git", doctor.Warn, ".gitattributes lacks", "orchestra-mcp init --yes", nil},
-		"an ignored ledger": {func(p *patient) { p.write(".gitignore", "*.jsonl\n"); p.record("a") }, "git", doctor.Warn,
+		"no attributes":             {func(p *patient) { p.sh("git rm -q .gitattributes") }, "git", doctor.Warn, "seals, which are signed byte for byte", "orchestra-mcp init --yes", nil},
+		"no attributes in the tree": {func(p *patient) { p.keepInTree(); p.sh("git rm -q .gitattributes") }, "git", doctor.Warn, "keeping both", "orchestra-mcp init --yes", nil},
+		"a link that git sees": {func(p *patient) {
+			p.record("a")
+			p.write(".orchestration/.gitignore", "/state/\n/cache/\n")
+		}, "git", doctor.Warn, "does not ignore .orchestration/agent_trace.jsonl", "orchestra-mcp ledger move", nil},
+		"an ignored ledger": {func(p *patient) { p.keepInTree(); p.write(".gitignore", "*.jsonl\n"); p.record("a") }, "git", doctor.Warn,
 			"git ignores .orchestration/agent_trace.jsonl (.gitignore:1: *.jsonl)", "git add -f -- .orchestration/agent_trace.jsonl", nil},
-		"a ledger that will be ignored": {func(p *patient) { p.write(".gitignore", "*.jsonl\n") }, "git", doctor.Warn, "git ignores .orchestration/agent_trace.jsonl", "",
+		"a ledger that will be ignored": {func(p *patient) { p.keepInTree(); p.write(".gitignore", "*.jsonl\n") }, "git", doctor.Warn, "git ignores .orchestration/agent_trace.jsonl", "",
 			func(p *patient) { p.remove(".gitignore") }},
 		"tracked state": {func(p *patient) { p.write(".orchestration/state/x", ""); p.sh("git add -f .orchestration/state/x") }, "git", doctor.Warn,
 			"git tracks files", "git rm ", nil},

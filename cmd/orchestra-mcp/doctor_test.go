@@ -40,6 +40,16 @@ func newPatient(t *testing.T) *patient {
 	return p
 }
 
+// inTree has git keep the ledger in the tree.
+const inTree = "ORCHESTRA_LEDGER_GIT=tree"
+
+// keepInTree makes the workspace one that was set up so.
+func (p *patient) keepInTree() {
+	p.t.Helper()
+	p.env = append(p.env, inTree)
+	p.sh("rm .orchestration/.gitignore .gitattributes && orchestra-mcp init --yes && git add -A && git commit -qm 'in the tree'")
+}
+
 func barePatient(t *testing.T) *patient {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -114,7 +124,7 @@ func (p *patient) record(paths ...string) {
 		p.t.Fatal(err)
 	}
 	defer root.Close()
-	l, err := ledger.Open(root, ledger.Options{Version: "v1"})
+	l, err := ledger.Open(root, ledger.Options{Version: "v1", Beside: !slices.Contains(p.env, inTree)})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -190,10 +200,13 @@ func worries(r doctor.Report) (found []doctor.Finding) {
 }
 
 func TestDoctorFindsNothingInAHealthyWorkspace(t *testing.T) {
-	p := newPatient(t)
-	p.record("src/a.go")
-	if found := worries(p.examine()); len(found) > 0 {
-		t.Errorf("found %+v", found)
+	for _, prepare := range []func(*patient){(*patient).keepInTree, func(*patient) {}} {
+		p := newPatient(t)
+		prepare(p)
+		p.record("src/a.go")
+		if found := worries(p.examine()); len(found) > 0 {
+			t.Errorf("found %+v", found)
+		}
 	}
 }
 

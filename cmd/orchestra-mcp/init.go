@@ -15,6 +15,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -82,6 +83,7 @@ func (a *app) initWorkspace(ctx context.Context, flags initFlags) error {
 	}
 	results, err := scaffold.Create(root, scaffold.Options{
 		Intent: first, Detection: found, Config: exampleConfig(), SettingsSchema: settingsSchema, IntentsSchema: intentsSchema,
+		Beside: a.willBeBeside(root),
 	})
 	if err != nil {
 		return fmt.Errorf("set up %s: %w", dir, err)
@@ -93,6 +95,12 @@ func (a *app) initWorkspace(ctx context.Context, flags initFlags) error {
 		return a.printInit(dir, found, first, results)
 	}
 	return a.reportInit(dir, found, first, results)
+}
+
+// willBeBeside reports whether the ledger will stand beside the tree. What settings do not load is told of later.
+func (a *app) willBeBeside(root *os.Root) bool {
+	loaded, err := a.loadSettings(root.Name(), nil)
+	return ledger.WillBeBeside(root, err != nil || loaded.Settings.Ledger.Git != settings.Tree)
 }
 
 // checkPlace lets an operator who says so twice have an unfit place.

@@ -38,6 +38,8 @@ type Options struct {
 	// SettingsSchema and IntentsSchema are JSON Schemas for editors, which other packages own; nil leaves one out, and with
 	// it the line that names it.
 	SettingsSchema, IntentsSchema []byte
+	// Beside: the ledger will stand beside the tree, so that git ignores what leads there, and has no ledger to merge.
+	Beside bool
 	// Config is the annotated example of the settings, which another package owns.
 	Config []byte
 }
@@ -79,7 +81,7 @@ func Create(root *os.Root, opts Options) ([]Result, error) {
 		name string
 		text []byte
 	}{
-		{GitIgnoreFile, []byte(gitIgnoreText)}, {IgnoreFile, []byte(ignoreText)}, {ConfigFile, withSchema(opts.Config, SettingsSchema, opts.SettingsSchema)},
+		{GitIgnoreFile, []byte(gitIgnoreText(opts.Beside))}, {IgnoreFile, []byte(ignoreText)}, {ConfigFile, withSchema(opts.Config, SettingsSchema, opts.SettingsSchema)},
 		{IntentsFile, withSchema(intents, IntentsSchema, opts.IntentsSchema)},
 	} {
 		result, err := createFile(root, file.name, file.text)
@@ -88,7 +90,7 @@ func Create(root *os.Root, opts Options) ([]Result, error) {
 		}
 		results = append(results, result)
 	}
-	result, err := addAttributes(root)
+	result, err := addAttributes(root, attributeLines(opts.Beside))
 	if err != nil {
 		return results, fmt.Errorf("write %s: %w", AttributesFile, err)
 	}
@@ -135,13 +137,18 @@ func createFile(root *os.Root, name string, text []byte) (Result, error) {
 }
 
 // attributeLines let git merge two branches' ledgers by keeping the lines of both, and keep it from changing the bytes of
-// what is hashed or signed. Archives are never merged: those of two branches have two names.
-func attributeLines() []string {
+// what is hashed or signed. Archives are never merged: those of two branches have two names. Of a ledger beside the tree
+// only the seals are in it.
+func attributeLines(beside bool) []string {
+	const seals = ".orchestration/seals/** -text"
+	if beside {
+		return []string{seals}
+	}
 	return []string{
 		".orchestration/agent_trace.jsonl merge=union -text",
 		".orchestration/trace/*.jsonl merge=union -text",
 		".orchestration/archive/** -diff -merge -text",
-		".orchestration/seals/** -text",
+		seals,
 	}
 }
 
@@ -149,11 +156,11 @@ func attributeLines() []string {
 const maxAttributes = 1 << 20
 
 // addAttributes appends the lines that are missing, in one write.
-func addAttributes(root *os.Root) (Result, error) {
+func addAttributes(root *os.Root, lines []string) (Result, error) {
 	info, err := root.Lstat(AttributesFile)
 	if err == nil && !info.Mode().IsRegular() { // git itself does not follow a link here
 		return Result{File: AttributesFile, Action: Kept, Detail: "it is not a regular file; add by hand: " +
-			strings.Join(attributeLines(), " and ")}, nil
+			strings.Join(lines, " and ")}, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Result{}, err
@@ -168,7 +175,7 @@ func addAttributes(root *os.Root) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	addition := missingAttributes(string(text))
+	addition := missingAttributes(string(text), lines)
 	if addition == "" {
 		return Result{File: AttributesFile, Action: Kept, Detail: "the lines are there"}, nil
 	}
@@ -179,17 +186,17 @@ func addAttributes(root *os.Root) (Result, error) {
 	if existed {
 		action = Appended
 	}
-	return Result{File: AttributesFile, Action: action, Detail: "merge=union for the ledger"}, file.Sync()
+	return Result{File: AttributesFile, Action: action, Detail: "what git must know of the ledger"}, file.Sync()
 }
 
 // missingAttributes is what has to be appended to text, with its line ends.
-func missingAttributes(text string) string {
+func missingAttributes(text string, lines []string) string {
 	newline := "\n"
 	if strings.Contains(text, "\r\n") {
 		newline = "\r\n"
 	}
 	var addition strings.Builder
-	for _, line := range attributeLines() {
+	for _, line := range lines {
 		if !hasAttribute(text, line) {
 			addition.WriteString(line + newline)
 		}

@@ -17,14 +17,26 @@ func IsPlaceholder(description string) bool {
 	return strings.Contains(description, Placeholder) || strings.Contains(description, "The first intent, proposed by orchestra-mcp init.")
 }
 
-const gitIgnoreText = `# Written by orchestra-mcp. Both directories belong to this machine, not to the repository.
+// gitIgnoreText is .orchestration/.gitignore.
+func gitIgnoreText(beside bool) string {
+	if beside {
+		return ignoredState + ignoredLedger + ignoredMap
+	}
+	return ignoredState + ignoredMap
+}
+
+const ignoredState = `# Written by orchestra-mcp. Both directories belong to this machine, not to the repository.
 /state/
 /cache/
-# The ledger stands beside the tree, in git's own directory, and travels in refs/orchestra/ledger: what is here leads there.
+`
+
+const ignoredLedger = `# The ledger stands beside the tree, in git's own directory, and travels in refs/orchestra/ledger: what is here leads there.
 /agent_trace.jsonl
 /trace/
 /archive/
-# Made from the ledger by servers: two branches that had it would conflict at each merge.
+`
+
+const ignoredMap = `# Made from the ledger by servers: two branches that had it would conflict at each merge.
 /intent_map.md
 `
 

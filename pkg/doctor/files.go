@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -51,7 +53,13 @@ const heldTime = 2 * time.Second
 
 // checkLockHeld finds who keeps everybody from changing anything. A command in a sandbox cannot.
 func (e *examination) checkLockHeld() {
-	file, _, err := durable.OpenRegularIn(e.root, orchdir.Name+"/state/"+orchdir.LockName, os.O_RDONLY)
+	for _, root := range slices.Compact([]*os.Root{e.root, e.home}) {
+		e.checkLockHeldIn(root)
+	}
+}
+
+func (e *examination) checkLockHeldIn(root *os.Root) {
+	file, _, err := durable.OpenRegularIn(root, orchdir.Name+"/state/"+orchdir.LockName, os.O_RDONLY)
 	if err != nil {
 		return // nobody has locked anything yet
 	}
@@ -98,13 +106,16 @@ func (e *examination) checkTemp() {
 }
 
 func (e *examination) checkWritable() {
-	for _, name := range []string{".", orchdir.Name, stateDir, ledgerFile} {
-		name = filepath.FromSlash(name)
-		info, err := e.root.Lstat(name)
+	for _, name := range []string{".", orchdir.Name, stateDir, e.kept("."), e.kept(path.Base(ledgerFile))} {
+		at := filepath.FromSlash(name)
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(e.Dir, at)
+		}
+		info, err := os.Lstat(at)
 		if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
 			continue
 		}
-		if err := writable(filepath.Join(e.Dir, name)); err != nil {
+		if err := writable(at); err != nil {
 			e.fail(fmt.Sprintf("%s cannot be written (%v), so nothing can be changed or recorded.", name, err),
 				"Give yourself the right to write.", "chmod u+w -- "+quote(name))
 			return

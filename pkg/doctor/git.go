@@ -14,6 +14,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 func (e *examination) checkGit() {
@@ -28,12 +30,24 @@ func (e *examination) checkGit() {
 	before := len(e.report.Findings)
 	e.checkAttributes()
 	e.checkIgnored()
+	e.checkLinkIgnored()
 	e.checkStateTracked()
 	e.checkSecretsTracked()
 	hooks := e.checkHooks()
 	if len(e.report.Findings) == before {
-		e.ok("git keeps the ledger; %s", hooks)
+		e.ok("%s; %s", e.carrier(), hooks)
 	}
+}
+
+// carrier says how the ledger travels.
+func (e *examination) carrier() string {
+	switch {
+	case !e.beside:
+		return "git keeps the ledger"
+	case e.carried == settings.Off:
+		return "the ledger stands beside the tree, and git carries it nowhere (ledger.git: off)"
+	}
+	return "the ledger stands beside the tree, and travels in " + gitref.Ref
 }
 
 func (e *examination) noRepository(err error) {
@@ -71,7 +85,11 @@ func (e *examination) gitReading(input string, args ...string) (string, error) {
 }
 
 func (e *examination) checkAttributes() {
-	out, err := e.git("check-attr", "-z", "merge", "text", "--", ledgerFile, orchdir.Name+"/trace/x.jsonl")
+	args := []string{"check-attr", "-z", "merge", "text", "--", ledgerFile, orchdir.Name + "/trace/x.jsonl"}
+	if e.beside {
+		args = []string{"check-attr", "-z", "text", "--", orchdir.Name + "/seals/x.note"}
+	}
+	out, err := e.git(args...)
 	if err != nil {
 		e.warn(fmt.Sprintf("git does not tell the attributes of the ledger: %v.", err), "Do what git says.", "")
 		return
@@ -80,7 +98,11 @@ func (e *examination) checkAttributes() {
 	for ; len(fields) >= 3; fields = fields[3:] {
 		want := map[string]string{"merge": "union", "text": "unset"}[fields[1]]
 		if fields[2] != want {
-			e.warn("git would not merge two branches' ledgers by keeping both, or would change their line ends: .gitattributes lacks lines for them.",
+			message := "git would not merge two branches' ledgers by keeping both, or would change their line ends: .gitattributes lacks lines for them."
+			if e.beside {
+				message = "git can change the line ends of seals, which are signed byte for byte: .gitattributes lacks the line for them."
+			}
+			e.warn(message,
 				"Add them; init keeps everything else as it is.", e.self("init --yes"))
 			return
 		}
@@ -89,7 +111,10 @@ func (e *examination) checkAttributes() {
 
 // checkIgnored finds ignore rules that keep records out of commits. Files that git tracks are not ignored.
 func (e *examination) checkIgnored() {
-	names := []string{scaffold.IntentsFile, scaffold.ConfigFile, ledgerFile} // plain words of a shell
+	names := []string{scaffold.IntentsFile, scaffold.ConfigFile} // plain words of a shell
+	if !e.beside {
+		names = append(names, ledgerFile)
+	}
 	out, err := e.gitReading(strings.Join(names, "\x00"), "check-ignore", "-v", "-z", "--stdin")
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: none is ignored
@@ -121,6 +146,15 @@ func (e *examination) hiddenBy(rule string, names []string) {
 		return
 	}
 	e.warn(message, "Add it all the same, or take that line out.", "git add -f -- "+strings.Join(there, " "))
+}
+
+// checkLinkIgnored: the link to a ledger beside the tree is for this clone alone.
+func (e *examination) checkLinkIgnored() {
+	var exit *exec.ExitError
+	if _, err := e.git("check-ignore", "-q", "--", ledgerFile); e.beside && errors.As(err, &exit) && exit.ExitCode() == 1 {
+		e.warn("git does not ignore "+ledgerFile+", which only leads to the ledger beside the tree.",
+			"Have .orchestration/.gitignore name it, and git not track it; no record is changed.", e.self("ledger move"))
+	}
 }
 
 // checkStateTracked: what belongs to this machine must not reach others, and git must not put it back.

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 const (
@@ -27,6 +31,28 @@ const (
 	// ahead is how much later than now a record may be; clocks of several machines differ.
 	ahead = 5 * time.Minute
 )
+
+// findLedger finds where the ledger stands, or will.
+func (e *examination) findLedger() (leave func()) {
+	e.home = e.root
+	if e.beside = ledger.WillBeBeside(e.root, e.carried != settings.Tree); !e.beside {
+		return func() {}
+	}
+	beside, err := os.OpenRoot(ledger.Beside(e.Dir))
+	if err != nil {
+		return func() {} // no record has made it yet
+	}
+	e.home = beside
+	return func() { beside.Close() }
+}
+
+// kept is the path of a part of the ledger, as a person can use it in the workspace.
+func (e *examination) kept(name string) string {
+	if e.home == e.root {
+		return path.Join(orchdir.Name, name)
+	}
+	return filepath.Join(e.home.Name(), orchdir.Name, name)
+}
 
 func (e *examination) checkLedger() {
 	e.checkLength()
@@ -102,24 +128,28 @@ func (e *examination) remedyOfDamage(p ledger.Problem) (remedy, command string) 
 		return "If it is a conflict marker of git, this takes it out; a line that was changed comes back from git or a backup.", e.self("ledger merge")
 	case ledger.ProblemUnreadable:
 		return "Make the file a regular one that you can read, or move it away.",
-			"mv " + quote(orchdir.Name+"/"+p.Segment) + " " + quote(orchdir.Name+"/"+p.Segment+".moved")
+			"mv " + quote(e.kept(p.Segment)) + " " + quote(e.kept(p.Segment)+".moved")
 	case ledger.ProblemArchive:
+		if e.beside {
+			return "An archive never changes: put any copy of it in its place, from another clone or a backup. Or move it away: " + e.self("sync") + " then brings the records that " + gitref.Ref + " has.",
+				"mv " + quote(e.kept(p.Segment)) + " " + quote(e.kept(p.Segment)+".moved")
+		}
 		return "An archive never changes: take any copy of it, from git or a backup.", "git checkout -- " + quote(orchdir.Name+"/"+p.Segment)
 	}
 	return "See what can be done about it.", e.self("ledger repair")
 }
 
 func (e *examination) checkLength() {
-	info, err := e.root.Lstat(ledgerFile)
+	info, err := e.home.Lstat(ledgerFile)
 	if err == nil && info.Mode().IsRegular() && info.Size() > overgrown {
-		e.warn(fmt.Sprintf("%s has %d MiB: it was never rotated, and git has to keep it whole.", ledgerFile, info.Size()>>20),
+		e.warn(fmt.Sprintf("%s has %d MiB: it was never rotated, and git has to keep it whole.", e.kept(path.Base(ledgerFile)), info.Size()>>20),
 			"Set ledger.segment_size (default 16MiB); the next record then moves old lines into archive/.", "")
 	}
 }
 
 // checkLastTime finds a clock that was put back: what is recorded now would stand before what was recorded then.
 func (e *examination) checkLastTime() {
-	line, err := lastLine(e.root, ledgerFile)
+	line, err := lastLine(e.home, ledgerFile)
 	if err != nil {
 		return // the verification says what is wrong with the file
 	}

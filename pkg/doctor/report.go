@@ -71,11 +71,14 @@ type examination struct {
 	Options
 	ctx    context.Context
 	root   *os.Root // the workspace
+	home   *os.Root // whose .orchestration has the ledger: the workspace's, or one beside the tree
 	report Report
 	area   string
 
 	initialized bool // there is a directory to look into
 	sandbox     sandbox.Want
+	carried     settings.Choice // how the ledger travels with git
+	beside      bool            // the ledger stands beside the tree, or will
 }
 
 // Run looks at everything. The checks that a new user needs come first.
@@ -83,7 +86,7 @@ func Run(ctx context.Context, opts Options) Report {
 	if opts.MinFree == 0 {
 		opts.MinFree = 128 << 20
 	}
-	e := &examination{Options: opts, ctx: ctx, sandbox: settings.Defaults().Confinement(opts.Ability), report: Report{Workspace: opts.Dir, Version: opts.Version}}
+	e := &examination{Options: opts, ctx: ctx, sandbox: settings.Defaults().Confinement(opts.Ability), carried: settings.Defaults().Ledger.Git, report: Report{Workspace: opts.Dir, Version: opts.Version}}
 	e.in("program", e.checkProgram)
 	root, err := os.OpenRoot(opts.Dir)
 	if err != nil {
@@ -97,6 +100,7 @@ func Run(ctx context.Context, opts Options) Report {
 	e.root = root
 	e.in("workspace", e.checkWorkspace)
 	e.in("settings", e.checkSettings)
+	defer e.findLedger()()
 	if e.initialized {
 		e.in("intents", e.checkIntents)
 		e.in("ledger", e.checkLedger)

@@ -21,7 +21,7 @@ func (e *examination) checkSettings() {
 		e.brokenSettings(err)
 		return
 	}
-	e.sandbox = loaded.Settings.Confinement(e.Ability)
+	e.sandbox, e.carried = loaded.Settings.Confinement(e.Ability), loaded.Settings.Ledger.Git
 	before := len(e.report.Findings)
 	for _, text := range loaded.Warnings {
 		remedy, command := remedyOfWarning(text)

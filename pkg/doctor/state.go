@@ -33,7 +33,7 @@ func (e *examination) checkState() {
 	before := len(e.report.Findings)
 	running := e.checkInflight(state)
 	e.checkGaps(state)
-	e.checkAside(state)
+	e.checkAside()
 	if len(e.report.Findings) == before {
 		e.ok("%s in flight, nothing left over", number(running, "call", "calls"))
 	}
@@ -78,10 +78,10 @@ func (e *examination) checkGaps(state *os.Root) {
 }
 
 // checkAside tells of what was moved out of the way and waits for a person.
-func (e *examination) checkAside(state *os.Root) {
-	for _, name := range listed(state, ".") {
+func (e *examination) checkAside() {
+	for _, name := range listed(e.home, stateDir) {
 		if strings.HasPrefix(name, "torn-") {
-			e.aside(path.Join(stateDir, name), "the end of a ledger file that a crash tore")
+			e.aside(e.kept(path.Join("state", name)), "the end of a ledger file that a crash tore")
 		}
 	}
 }

@@ -50,6 +50,32 @@ func IsBeside(root *os.Root) bool {
 	return err == nil && info.IsDir()
 }
 
+// WillBeBeside reports whether the ledger of a workspace stands beside the tree, or will with its first record where that is
+// wanted.
+func WillBeBeside(root *os.Root, wanted bool) bool {
+	switch {
+	case Beside(root.Name()) == "":
+		return false
+	case IsBeside(root):
+		return true
+	}
+	in, err := inTree(root)
+	return wanted && err == nil && !in
+}
+
+// inTree reports whether the tree has a ledger, which stays there. A link is none.
+func inTree(root *os.Root) (bool, error) {
+	for _, name := range []string{singleName, traceDir, archiveDir} {
+		switch info, err := root.Lstat(path.Join(home, name)); {
+		case err == nil && info.Mode()&fs.ModeSymlink == 0:
+			return true, nil
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return false, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	return false, nil
+}
+
 // location is where a ledger stands: in the .orchestration of a directory, which is the workspace's or one beside the tree.
 type location struct {
 	root   *os.Root
@@ -179,13 +205,8 @@ func (l *Ledger) settle() (*location, error) {
 	if _, err := homeInfo(l.workspace); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{singleName, traceDir, archiveDir} {
-		switch info, err := l.workspace.Lstat(path.Join(home, name)); {
-		case err == nil && info.Mode()&fs.ModeSymlink == 0:
-			return at, nil
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
+	if in, err := inTree(l.workspace); in || err != nil {
+		return at, err
 	}
 	if err := makeBeside(l.besideDir); err != nil {
 		return nil, err
