@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // governanceAttacks are on what the operator declared, with everything in
@@ -22,10 +24,14 @@ func governanceAttacks() []attack {
 		{name: "the workspace, parent of .orchestration, is renamed", intent: "ALL", line: "cd / && mv {WS} {TOP}/moved && mkdir {WS}", alone: true, stops: true},
 		{name: "the workspace is renamed, changed and renamed back", intent: "ALL", line: "cd / && mv {WS} {TOP}/moved && echo '# x' | tee -a {TOP}/moved/.orchestration/active_intents.yaml; mv {TOP}/moved {WS}", alone: true},
 		{name: "something is planted in .orchestration/state", intent: "ALL", line: "mkdir -p .orchestration/state/approvals && echo x | tee .orchestration/state/approvals/planted.json", alone: true, blind: "the server's own files are not compared; approvals carry a proof"},
-		{name: "a record of the ledger is changed", intent: "ALL", line: "sed -i s/selection/selektion/ .orchestration/agent_trace.jsonl", alone: true, stops: true},
-		{name: "an older record of the ledger is changed", intent: "ALL", line: "sed -i 1s/selection/selektion/ .orchestration/agent_trace.jsonl", alone: true},
-		{name: "the last record of the ledger is removed", intent: "ALL", line: "sed -i '$d' .orchestration/agent_trace.jsonl", alone: true, stops: true},
-		{name: "the ledger is removed", intent: "ALL", line: "rm .orchestration/agent_trace.jsonl", alone: true, stops: true},
+		{name: "a record of the ledger is changed", intent: "ALL", line: "sed -i s/selection/selektion/ {LEDGER}/agent_trace.jsonl", alone: true, stops: true},
+		{name: "an older record of the ledger is changed", intent: "ALL", line: "sed -i 1s/selection/selektion/ {LEDGER}/agent_trace.jsonl", alone: true},
+		{name: "the last record of the ledger is removed", intent: "ALL", line: "sed -i '$d' {LEDGER}/agent_trace.jsonl", alone: true, stops: true},
+		{name: "the ledger is removed", intent: "ALL", line: "rm {LEDGER}/agent_trace.jsonl", alone: true, stops: true},
+		{name: "the directory of the ledger is renamed", intent: "ALL", line: "mv .git/orchestra src/orchestra", alone: true, stops: true},
+		{name: "the directory of the ledger is renamed and a copy without records put in its place", intent: "ALL", line: "cp -a {LEDGER} src/copy; rm src/copy/agent_trace.jsonl; mv {LEDGER} src/old && mv src/copy {LEDGER}", alone: true, stops: true},
+		{name: "the link to the ledger is removed", intent: "ALL", line: "rm .orchestration/agent_trace.jsonl"},
+		{name: "something is planted in the state of the ledger", intent: "ALL", line: "echo x | tee {LEDGER}/state/planted", alone: true, blind: "the server's own files are not compared; nothing there is believed"},
 		{name: ".GIT/hooks, in capitals", intent: "ALL", sh: "mkdir -p .GIT/hooks && echo x > .GIT/hooks/pre-commit"},
 		{name: ".Orchestration, in capitals", intent: "ALL", sh: "mkdir .Orchestration && echo x > .Orchestration/config.yaml"},
 		{name: "a nested .git", intent: "ALL", sh: "mkdir -p src/sub/.git/hooks && echo x > src/sub/.git/hooks/pre-commit"},
@@ -48,8 +54,19 @@ func governanceAttacks() []attack {
 		{name: "a secret file is read by a name out of scope that was there before", prepare: links("ws/private/key", "ws/docs/h"), line: "cat docs/h"},
 		{name: "a file of .orchestration/state is read", prepare: keeps("ws/.orchestration/state/approvals/planted"), line: "cat .orchestration/state/approvals/planted"},
 		{name: "a file of .orchestration/state is opened for writing", prepare: keeps("ws/.orchestration/state/planted"), python: "import os\nos.open('.orchestration/state/planted', os.O_RDWR); print('REA' 'CHED')"},
+		{name: "a file of the ledger's state is read", prepare: besideLedger("state/planted"), line: "cat {LEDGER}/state/planted"},
+		{name: "a file of the ledger's cache is read", prepare: besideLedger("cache/planted"), line: "cat {LEDGER}/cache/planted"},
 		{name: "another command's output is read", intent: "ALL", prepare: keeps("ws/.orchestration/cache/output/planted"), line: "grep -r TOP-SECRET .orchestration/cache"},
 		{name: "the operator's key is read", prepare: keeps("home/.config/orchestra-mcp/planted.key"), line: "cat {HOME}/.config/orchestra-mcp/planted.key"},
+	}
+}
+
+// besideLedger puts a file with the secret where the ledger stands.
+func besideLedger(name string) func(w *world) {
+	return func(w *world) {
+		way, err := filepath.Rel(w.top, filepath.Join(ledgertest.Home(w.ws), name))
+		check(w.t, err)
+		w.put(way, secret+"\n")
 	}
 }
 

@@ -41,6 +41,7 @@ func processAttacks() []attack {
 		{name: "a message from a pair of datagram sockets", python: "import socket\nsocket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', '{HOME}/run/log.sock'); print('REA' 'CHED')"},
 		{name: "a FIFO out of scope", line: "mkfifo docs/fifo"},
 		{name: "the lock that every change takes", python: "import fcntl\nfcntl.flock(open('.orchestration/state/lock'), fcntl.LOCK_EX); print('REA' 'CHED')"},
+		{name: "the lock that every record takes", python: "import fcntl\nfcntl.flock(open('{LEDGER}/state/lock'), fcntl.LOCK_EX); print('REA' 'CHED')"},
 		{name: "a lease of the intents, which nobody can open then", python: "import fcntl\nfcntl.fcntl(open('.orchestration/active_intents.yaml'), 1024, 1); print('REA' 'CHED')", varies: true},
 	}
 }

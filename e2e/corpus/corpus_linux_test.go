@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // attack is one way to change, read or reach by a command what the intent does
@@ -326,7 +327,7 @@ func (w *world) recorded(id string) record {
 
 func (w *world) ledger() string {
 	w.t.Helper()
-	content, err := os.ReadFile(filepath.Join(w.ws, ".orchestration/agent_trace.jsonl"))
+	content, err := os.ReadFile(ledgertest.File(w.ws))
 	if err != nil && !os.IsNotExist(err) {
 		w.t.Fatal(err)
 	}

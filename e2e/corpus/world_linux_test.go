@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // nobody is the ordinary user where the test runs as root.
@@ -198,7 +199,7 @@ func servers(path string) bool {
 	}
 	return slices.ContainsFunc([]string{
 		"ws/.orchestration/agent_trace.jsonl", "ws/.orchestration/trace", "ws/.orchestration/archive", "ws/.orchestration/intent_map.md",
-		"ws/.orchestration/state", "ws/.orchestration/cache", "home/.cache/orchestra-mcp",
+		"ws/.orchestration/state", "ws/.orchestration/cache", "ws/.git/orchestra", "home/.cache/orchestra-mcp",
 	}, func(own string) bool { return under(path, own) })
 }
 
@@ -206,7 +207,7 @@ func servers(path string) bool {
 func (w *world) fill(text string) string {
 	return strings.NewReplacer(
 		"{WS}", w.ws, "{HOME}", w.home, "{OUT}", filepath.Join(w.home, "outside"), "{ELSE}", filepath.Join(w.top, "elsewhere"),
-		"{TOP}", w.top, "{LOOSE}", w.loose, "{PID}", strconv.Itoa(w.server.cmd.Process.Pid),
+		"{LEDGER}", ledgertest.Home(w.ws), "{TOP}", w.top, "{LOOSE}", w.loose, "{PID}", strconv.Itoa(w.server.cmd.Process.Pid),
 	).Replace(text)
 }
 
