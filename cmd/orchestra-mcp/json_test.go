@@ -51,7 +51,7 @@ func jsonCommands(t *testing.T, w *asked) map[string][]string {
 		"approvals deny": {asks("docs/3.md")}, "approvals revoke": {granted},
 		"status": nil, "log": nil, "show": {storyID(1)}, "blame": {"src/weather.ts"}, "why": {"src/weather.ts:1"}, "stats": nil,
 		"undo": {storyID(1), "--dry-run"}, "export": {"--agent-trace"}, "verify": nil, "gate": {"--base", "HEAD~1"}, "classify": {"a.go", "b.go"},
-		"seal": nil, "ledger repair": nil, "ledger merge": nil, "ledger restore": nil, "git install-hooks": nil,
+		"seal": nil, "ledger repair": nil, "ledger merge": nil, "ledger restore": nil, "ledger move": nil, "sync": nil, "git install-hooks": nil,
 		"schema": {"settings"}, "version": nil,
 	}
 }
@@ -62,9 +62,10 @@ func TestEveryCommandSpeaksJSON(t *testing.T) {
 	if err := tellStory(w.dir); err != nil {
 		t.Fatal(err)
 	}
+	forge := t.TempDir()
 	for _, args := range [][]string{
 		{"init", "-q"}, {"config", "user.name", "t"}, {"config", "user.email", "t@example.com"}, {"commit", "-q", "--allow-empty", "-m", "one"},
-		{"add", "-A"}, {"commit", "-q", "-m", "two"},
+		{"add", "-A"}, {"commit", "-q", "-m", "two"}, {"init", "-q", "--bare", forge}, {"remote", "add", "origin", forge},
 	} {
 		if _, err := gitOutput(t.Context(), w.dir, args...); err != nil {
 			t.Fatal(err)
