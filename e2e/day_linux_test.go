@@ -116,39 +116,34 @@ func (p project) day(t *testing.T) {
 	main.agent.refused("SCOPE_VIOLATION", "edit_file", args{"session": main.session, "path": "README.md", "old_string": "Shop", "new_string": "Mine"})
 	main.want("README.md", "# Shop\n")
 
-	// It installs, tests and commits. What git gains is the work and its records.
+	// It installs, tests and commits. What git gains is the work, and no file of ours.
 	main.runs(run(p.install))
-	main.shows(append([]string{"?? .orchestration/agent_trace.jsonl", "M " + p.source}, p.gains...)...)
+	main.shows(append([]string{"M " + p.source}, p.gains...)...)
 	if p.warm != nil {
 		p.warm(main.workspace)
 	}
 	main.runs(p.test)
 	main.runs("git add . && git commit -qm 'Sell in cents'")
-	main.commits(append([]string{".orchestration/agent_trace.jsonl", p.source}, names(p.gains)...)...)
-	main.shows("M .orchestration/agent_trace.jsonl") // the record of the commit itself
+	main.commits(append([]string{p.source}, names(p.gains)...)...)
+	main.shows()
 
 	// The person takes a second work tree, from before that; the files that were committed start the server there.
 	main.person("git worktree add -q -b fix ../fix HEAD~1")
 	fix := &day{workspace: &workspace{t: t, dir: filepath.Join(filepath.Dir(main.dir), "fix"), home: main.home}, environ: main.environ}
-	before := main.person("git status --porcelain && cat .orchestration/agent_trace.jsonl")
+	before := main.person("git status --porcelain && git rev-parse HEAD")
 	fix.opens()
 	fix.edits(p.other, "one", "two")
 	fix.runs("git add . && git commit -qm 'Say two'")
-	fix.commits(".orchestration/agent_trace.jsonl", p.other)
-	if after := main.person("git status --porcelain && cat .orchestration/agent_trace.jsonl"); after != before {
+	fix.commits(p.other)
+	if after := main.person("git status --porcelain && git rev-parse HEAD"); after != before {
 		t.Errorf("work in the second work tree changed the first:\n%s\nwas\n%s", after, before)
 	}
 
-	// Git cannot bring the records of another branch into a ledger that no command writes: the agent is told to ask, and nothing is lost.
-	r := fix.once("execute_command", args{"command": "git rebase -q main"})
-	if r.Fields["exit_code"] == float64(0) || len(changed(r.Fields)) > 0 || !strings.Contains(r.text(), "ask the user to commit .orchestration and to run this git command") {
-		t.Errorf("the rebase: %s", r.text())
-	}
-	fix.person("git add . && git commit -qm 'Keep records' && git rebase -q main")
+	// Both work trees have one ledger, which no branch has: nothing of it stands in the way of a rebase.
+	fix.runs("git rebase -q main")
 	fix.shows()
 	fix.edits(p.other, "two", "three") // the server goes on
 	fix.runs("git add . && git commit -qm 'Say three'")
-	fix.person("git add . && git commit -qm 'Keep records'")
 
 	// The person reviews the branch, and asks where lines come from.
 	fix.person("orchestra-mcp verify && orchestra-mcp verify --git")
