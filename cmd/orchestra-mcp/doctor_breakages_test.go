@@ -115,6 +115,8 @@ func brokenLedgers() map[string]breakage {
 			"mv '/", nil},
 		"a directory for a segment in the tree": {func(p *patient) { p.keepInTree(); p.write(".orchestration/trace/x.jsonl/y", "") }, "ledger", doctor.Fail, "unreadable_segment",
 			"mv .orchestration/trace/x.jsonl ", nil},
+		"a link for archives": {func(p *patient) { p.record("a"); p.sh("ln -s /dev/null " + p.ledgerPart("archive")) }, "ledger", doctor.Fail, "archive is not a directory of its own",
+			"mv '/", nil},
 		"a damaged archive": {func(p *patient) {
 			p.record("a")
 			p.write(p.ledgerPart("archive/20260220T000000.000000000-0123456789abcdef.jsonl.zst"), "x")

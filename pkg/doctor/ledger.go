@@ -55,6 +55,11 @@ func (e *examination) kept(name string) string {
 }
 
 func (e *examination) checkLedger() {
+	if e.home != e.root {
+		for _, part := range []string{"state", "cache", "trace", "archive"} {
+			e.isDirectory(e.home, path.Join(orchdir.Name, part), e.kept(part))
+		}
+	}
 	e.checkLength()
 	e.checkLastTime()
 	ctx, cancel := context.WithTimeout(e.ctx, verifyTime)

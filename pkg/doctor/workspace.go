@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
@@ -38,13 +39,7 @@ func (e *examination) checkParts() (fine bool) {
 	fine = true
 	for _, name := range []string{"state", "cache", "trace", "archive", "seals", "state/inflight", "state/tmp", "state/approvals", "state/sessions"} {
 		name = path.Join(orchdir.Name, name)
-		info, err := e.root.Lstat(name)
-		if err != nil || info.IsDir() {
-			continue
-		}
-		fine = false
-		e.fail(name+" is not a directory of its own, and nothing is kept behind a link.",
-			"Move it away; it is made again when it is needed.", "mv "+name+" "+name+".moved")
+		fine = e.isDirectory(e.root, name, name) && fine
 	}
 	const intentMap = orchdir.Name + "/intent_map.md"
 	if info, err := e.root.Lstat(intentMap); err == nil && !info.Mode().IsRegular() {
@@ -52,4 +47,15 @@ func (e *examination) checkParts() (fine bool) {
 		e.warn(intentMap+" is not a regular file, so it is not kept.", "Move it away.", "mv "+intentMap+" "+intentMap+".moved")
 	}
 	return fine
+}
+
+// isDirectory says what is wrong with a directory that has a name for people.
+func (e *examination) isDirectory(root *os.Root, name, shown string) bool {
+	info, err := root.Lstat(name)
+	if err != nil || info.IsDir() {
+		return true
+	}
+	e.fail(shown+" is not a directory of its own, and nothing is kept behind a link.",
+		"Move it away; it is made again when it is needed.", "mv "+quote(shown)+" "+quote(shown+".moved"))
+	return false
 }

@@ -17,6 +17,7 @@ import (
 type Mark struct {
 	tail     *Tail
 	archives []string
+	beside   bool
 }
 
 // Mark notes how the ledger ends now.
@@ -30,7 +31,7 @@ func (l *Ledger) Mark(ctx context.Context) (*Mark, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
 	}
-	m := &Mark{tail: &Tail{ledger: l, root: at.root, since: l.opts.Clock(), places: map[string]reached{}, given: map[digest]struct{}{}}}
+	m := &Mark{beside: at.beside, tail: &Tail{ledger: l, root: at.root, since: l.opts.Clock(), places: map[string]reached{}, given: map[digest]struct{}{}}}
 	for _, place := range places {
 		if place.archived() {
 			m.archives = append(m.archives, place.name)
@@ -51,7 +52,8 @@ type Loss struct {
 }
 
 // Lost finds what is gone since the mark: nil if nothing is. A line may have moved to another place in the ledger, as by
-// a rotation or a merge. Lines that elsewhere has are not lost, but on another branch; nil asks nowhere.
+// a rotation or a merge. Lines that elsewhere has are not lost, but on another branch; nil asks nowhere. No branch has what
+// stands beside the tree.
 func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
 	loss := &Loss{ledger: m.tail.ledger, lines: map[digest]bool{}, archives: m.archives}
 	now, err := loss.ledger.here()
@@ -66,7 +68,7 @@ func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
 	if err := loss.look(ctx); err != nil {
 		return nil, err
 	}
-	if elsewhere != nil && len(loss.lines) > 0 {
+	if elsewhere != nil && !m.beside && len(loss.lines) > 0 {
 		if err := elsewhere(ctx, func(line []byte, _ string) error {
 			delete(loss.lines, identity(trimEnd(line)))
 			return nil

@@ -120,3 +120,33 @@ func TestALostArchive(t *testing.T) {
 		t.Errorf("%s", loss)
 	}
 }
+
+// TestNoBranchHasWhatStandsBeside: a commit from before the move has the lines too, and they are lost all the same where they
+// stood; the same with the whole place.
+func TestNoBranchHasWhatStandsBeside(t *testing.T) {
+	for _, name := range []string{"the file", "the place"} {
+		w, l := besideWorkspace(t)
+		ctx, at := context.Background(), ledger.Beside(w.dir)
+		appendOne(t, l, mutation("INT-001", "a"))
+		mark, err := l.Mark(ctx)
+		must(t, err)
+		lines, gone := w.lines(tracePath), filepath.Join(at, tracePath)
+		if name == "the place" {
+			gone = at
+		}
+		must(t, os.Rename(gone, gone+".aside"))
+		loss, err := mark.Lost(ctx, func(_ context.Context, visit func([]byte, string) error) error {
+			return visit([]byte(lines[0]), "branch x")
+		})
+		must(t, err)
+		if loss == nil || loss.Back(ctx) {
+			t.Fatalf("%s: lost: %v", name, loss)
+		}
+		must(t, os.Rename(gone+".aside", gone))
+		if !loss.Back(ctx) {
+			t.Errorf("%s: it is not said to be back: %s", name, loss)
+		}
+		appendOne(t, l, mutation("INT-001", "b"))
+		w.wantRecords(2)
+	}
+}
