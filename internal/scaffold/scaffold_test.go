@@ -220,6 +220,33 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// TestBeside: of a ledger beside the tree git ignores what leads there, and has nothing to merge but seals.
+func TestBeside(t *testing.T) {
+	for _, beside := range []bool{true, false} {
+		dir, root := directory(t, nil)
+		opts := options()
+		opts.Beside = beside
+		if _, err := scaffold.Create(root, opts); err != nil {
+			t.Fatal(err)
+		}
+		attributes, _ := os.ReadFile(filepath.Join(dir, scaffold.AttributesFile))
+		ignored, _ := os.ReadFile(filepath.Join(dir, scaffold.GitIgnoreFile))
+		if got := string(attributes) == ".orchestration/seals/** -text\n"; got != beside {
+			t.Errorf("beside %v: attributes %q", beside, attributes)
+		}
+		for _, line := range []string{"/agent_trace.jsonl\n", "/trace/\n", "/archive/\n"} {
+			if got := strings.Contains(string(ignored), "\n"+line); got != beside {
+				t.Errorf("beside %v: ignored %q", beside, ignored)
+			}
+		}
+		for _, line := range []string{"/state/\n", "/cache/\n", "/intent_map.md\n"} {
+			if !strings.Contains(string(ignored), "\n"+line) {
+				t.Errorf("beside %v: ignored %q", beside, ignored)
+			}
+		}
+	}
+}
+
 func TestCreateStaysInside(t *testing.T) {
 	outside := t.TempDir()
 	dir, root := directory(t, nil)
