@@ -175,6 +175,8 @@ func mentionOf(about, by ledger.Entry) string {
 	switch {
 	case by.Hash == about.Hash || about.ID == "":
 		return ""
+	case slices.Contains(brief.References(by, brief.UndoesInPart), about.ID):
+		return "undone in part by"
 	case slices.Contains(brief.References(by, brief.Undoes), about.ID):
 		return "undone by"
 	case slices.Contains(brief.References(by, brief.Retracts), about.ID):

@@ -171,7 +171,7 @@ func (v *recordView) decision(d ledger.Decision) {
 }
 
 func (v *recordView) references(e ledger.Entry, mentions []mention) {
-	for _, key := range []string{brief.Undoes, brief.Retracts} {
+	for _, key := range []string{brief.Undoes, brief.UndoesInPart, brief.Retracts} {
 		for _, id := range brief.References(e, key) {
 			v.field(key, id)
 		}
@@ -184,7 +184,7 @@ func (v *recordView) references(e ledger.Entry, mentions []mention) {
 // detail prints what a record has beyond the fields of its kind.
 func (v *recordView) detail(detail map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(detail)) {
-		if key == brief.Undoes || key == brief.Retracts {
+		if key == brief.Undoes || key == brief.UndoesInPart || key == brief.Retracts {
 			continue
 		}
 		text, isText := detail[key].(string)

@@ -17,9 +17,9 @@ import (
 )
 
 type undoFlags struct {
-	intent      string
-	yes, dryRun bool
-	json        *bool
+	intent               string
+	yes, dryRun, partial bool
+	json                 *bool
 }
 
 func (a *app) newUndoCommand() *cobra.Command {
@@ -28,13 +28,14 @@ func (a *app) newUndoCommand() *cobra.Command {
 		Use:   "undo RECORD... | --intent ID",
 		Short: "Take recorded changes back",
 		Long: "Take back what records changed, or all that still stands of an intent. What was changed since stays; where both\n" +
-			"touch the same lines nothing is changed, and the exit code is 1. The difference is shown first. The undo is a\n" +
-			"record of its own, and can be undone.",
+			"touch the same lines nothing is changed, and the exit code is 1. With --partial the files that can be taken back are,\n" +
+			"and the others are named. The difference is shown first. The undo is a record of its own, and can be undone.",
 		Example: "  orchestra-mcp undo 1f6b3c9a\n  orchestra-mcp undo --intent INT-001 --dry-run",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.intent, "intent", "", "take back all that still stands of the intent `ID`")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
+	flags.BoolVar(&f.partial, "partial", false, "take back the files that can be, and leave those that cannot")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
 	f.json = addJSONFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("intent", a.completeIntentFlag)
@@ -95,8 +96,14 @@ func (a *app) undoWith(ctx context.Context, srv *server.Server, r undo.Request, 
 	if isUndoUsage(err) {
 		return mistakef("undo: %w", err)
 	}
+	if errors.Is(err, undo.ErrNotYet) {
+		return &exitError{code: exitFound, err: fmt.Errorf("undo: %w", err)}
+	}
 	if err != nil {
 		return err
+	}
+	if f.partial {
+		plan = plan.Partial()
 	}
 	a.printUnread(plan.Unread)
 	answer := newUndoAnswer(plan)
@@ -104,7 +111,7 @@ func (a *app) undoWith(ctx context.Context, srv *server.Server, r undo.Request, 
 		a.printPlan(plan, answer)
 	}
 	if done, err := a.agreed(plan, f); err != nil || done {
-		return a.endUndo(answer, f, err)
+		return a.endUndo(answer, f, leaving(plan, err))
 	}
 	answer.RecordID, answer.Warnings, err = srv.Undo(ctx, plan)
 	var refused *refusal.Refusal
@@ -114,7 +121,15 @@ func (a *app) undoWith(ctx context.Context, srv *server.Server, r undo.Request, 
 			err = &exitError{code: exitFound, err: err}
 		}
 	}
-	return a.endUndo(answer, f, err)
+	return a.endUndo(answer, f, leaving(plan, err))
+}
+
+// leaving makes the exit code say that files were left as they are.
+func leaving(plan *undo.Plan, err error) error {
+	if err == nil && len(plan.Left) > 0 {
+		return foundSomething()
+	}
+	return err
 }
 
 func isUndoUsage(err error) bool {
@@ -147,8 +162,8 @@ func (a *app) endUndo(answer undoAnswer, f undoFlags, err error) error {
 	for _, w := range answer.Warnings {
 		fmt.Fprintf(a.err, "orchestra-mcp: %s\n", printable(w))
 	}
-	if err == nil && answer.RecordID != "" {
-		_, err = fmt.Fprintf(a.out, "Undone. Record %s\n", shortID(answer.RecordID))
+	if answer.RecordID != "" {
+		fmt.Fprintf(a.out, "Undone. Record %s\n", shortID(answer.RecordID))
 	}
 	return err
 }

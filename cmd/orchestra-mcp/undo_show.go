@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -9,13 +10,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// undoAnswer is the document of `undo --json`.
+// undoAnswer is the document of `undo --json`. Files are those that can be taken back, conflicts those that cannot.
 type undoAnswer struct {
 	IntentID  string          `json:"intent_id"`
 	Records   []string        `json:"records"`
 	Already   []undo.Undone   `json:"already"`
 	Files     []undoFile      `json:"files"`
 	Conflicts []undo.Conflict `json:"conflicts"`
+	UnderWay  []undo.Touch    `json:"under_way"`
 	RecordID  string          `json:"record_id"`
 	Warnings  []string        `json:"warnings"`
 }
@@ -25,7 +27,9 @@ type undoFile struct {
 	Path        string   `json:"path"`
 	From        string   `json:"from,omitempty"`
 	ContentHash string   `json:"content_hash"`
+	Mode        string   `json:"mode,omitzero"` // after the undo, where that sets it
 	Merged      bool     `json:"merged"`
+	Notes       []string `json:"notes"`
 	Records     []string `json:"records"`
 	Diff        string   `json:"diff"`
 }
@@ -33,10 +37,17 @@ type undoFile struct {
 func newUndoAnswer(p *undo.Plan) undoAnswer {
 	answer := undoAnswer{
 		IntentID: p.IntentID, Records: orEmpty(p.Records), Already: append([]undo.Undone{}, p.Already...),
-		Files: []undoFile{}, Conflicts: append([]undo.Conflict{}, p.Conflicts...), Warnings: []string{},
+		Files: []undoFile{}, Conflicts: slices.Concat([]undo.Conflict{}, p.Conflicts, p.Left), UnderWay: append([]undo.Touch{}, p.UnderWay...),
+		Warnings: []string{},
 	}
 	for _, f := range p.Files {
-		answer.Files = append(answer.Files, undoFile{f.Op.String(), f.Path, f.From, f.AfterHash, f.Merged, orEmpty(f.Records), undoDiff(f)})
+		mode := ""
+		if f.AfterMode != f.BeforeMode {
+			mode = string(f.AfterMode)
+		}
+		answer.Files = append(answer.Files, undoFile{
+			f.Op.String(), f.Path, f.From, f.AfterHash, mode, f.Merged, orEmpty(f.Notes), orEmpty(f.Records), undoDiff(f),
+		})
 	}
 	return answer
 }
@@ -77,17 +88,30 @@ func (a *app) printPlan(p *undo.Plan, answer undoAnswer) {
 	for _, u := range p.Already {
 		fmt.Fprintf(a.out, "%s is undone already, by %s.\n", shortID(u.Record), shortID(u.By))
 	}
-	for _, c := range p.Conflicts {
+	for _, c := range answer.Conflicts {
 		a.printConflict(c)
+	}
+	for _, call := range p.UnderWay {
+		fmt.Fprintf(a.out, "%s (%s) has not ended: what it changes is not recorded yet, and is not taken back.\n", shortID(call.Record), printable(call.Call))
+	}
+	if len(p.Conflicts) > 0 {
+		fmt.Fprintln(a.out, "Nothing was changed.")
+		if len(p.Files) > 0 {
+			fmt.Fprintf(a.out, "Add --partial to take back the rest, which is %s.\n", numberOf(len(p.Files), "file"))
+		}
+		return
 	}
 	for _, f := range answer.Files {
 		a.printUndoFile(f)
 	}
 	switch {
-	case len(p.Conflicts) > 0:
-		fmt.Fprintln(a.out, "Nothing was changed.")
+	case len(p.Files) > 0 && len(p.Left) > 0:
+		fmt.Fprintf(a.out, "This takes back a part of %s of %s: %s, and leaves %s.\n", numberOf(len(p.Records), "record"),
+			printable(orNone(p.IntentID)), numberOf(len(p.Files), "file"), numberOf(len(p.Left), "file"))
 	case len(p.Files) > 0:
 		fmt.Fprintf(a.out, "This takes back %s of %s in %s.\n", numberOf(len(p.Records), "record"), printable(orNone(p.IntentID)), numberOf(len(p.Files), "file"))
+	case len(p.Left) > 0:
+		fmt.Fprintln(a.out, "Nothing was changed.")
 	case len(p.Records) > 0:
 		fmt.Fprintln(a.out, "Nothing to undo: the files are as they were before.")
 	case len(p.Already) == 0:
@@ -122,7 +146,13 @@ func (a *app) printUndoFile(f undoFile) {
 	if f.Merged {
 		what += " (keeping what was changed since)"
 	}
+	if f.Mode != "" {
+		what += ", mode " + f.Mode
+	}
 	fmt.Fprintln(a.out, a.styled(styleBold, what))
+	for _, note := range f.Notes {
+		fmt.Fprintln(a.out, "  "+printable(note))
+	}
 	for line := range strings.Lines(f.Diff) {
 		a.printDiffLine(strings.TrimSuffix(line, "\n"))
 	}

@@ -39,6 +39,10 @@ type FileOutcome struct {
 	// is too much or was not known; the ids name what is.
 	Unread              bool
 	BeforeOID, AfterOID string
+	// BeforeMode and AfterMode are the permissions as records have them
+	// (ledger.Mode); "" where they are not known. Of a tool's changes the
+	// recorder finds them in the plan.
+	BeforeMode, AfterMode string
 }
 
 // Violation is a change of a command that it should not have made.

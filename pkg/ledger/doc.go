@@ -75,7 +75,8 @@
 // The value of metadata.orchestra-mcp has kind, call, changes, class, session, contributor (where files is empty),
 // client, model_source, decision, command, violations, part and detail; what is empty is left out. The fields are those of the Go
 // types [Record], [Change], [Decision], [Command] under their JSON names. A hunk is four numbers: old start, old
-// lines, new start, new lines, as in a unified diff without context. marks has a [LineMark] for each line that the hunks
+// lines, new start, new lines, as in a unified diff without context. before_mode and after_mode are the file's permissions
+// in octal, as "0755"; after_mode is left out where it is the same. marks has a [LineMark] for each line that the hunks
 // added, eight characters each, so that one line that somebody edits does not hide the others of its range; the mark says
 // too whether the line stood in the file more than once.
 //

@@ -98,6 +98,8 @@ type changeJSON struct {
 	After          string    `json:"after,omitzero"`
 	BeforeOID      string    `json:"before_oid,omitzero"`
 	AfterOID       string    `json:"after_oid,omitzero"`
+	BeforeMode     Mode      `json:"before_mode,omitzero"`
+	AfterMode      Mode      `json:"after_mode,omitzero"` // where it is another one
 	Hunks          [][4]int  `json:"hunks,omitempty"`
 	Marks          LineMarks `json:"marks,omitempty"`
 	ExternalBefore bool      `json:"external_before,omitzero"`
@@ -207,7 +209,7 @@ func oursOf(r Record) *oursJSON {
 		carried = carried || c.Op != OpUnchanged
 		ours.Changes = append(ours.Changes, changeJSON{
 			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, Hunks: c.Hunks, Marks: c.Marks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+			AfterOID: c.AfterOID, BeforeMode: c.BeforeMode, AfterMode: c.newMode(), Hunks: c.Hunks, Marks: c.Marks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
 		})
 	}
 	if !carried {

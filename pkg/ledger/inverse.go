@@ -2,7 +2,10 @@ package ledger
 
 // Inverse is the change that leads back. It has no ranges: what its lines are is not known from the change alone.
 func (c Change) Inverse() Change {
-	back := Change{Path: c.Path, Op: c.Op, Before: c.After, After: c.Before, BeforeOID: c.AfterOID, AfterOID: c.BeforeOID, Coarse: c.Coarse}
+	back := Change{
+		Path: c.Path, Op: c.Op, Before: c.After, After: c.Before, BeforeOID: c.AfterOID, AfterOID: c.BeforeOID,
+		BeforeMode: c.AfterMode, AfterMode: c.BeforeMode, Coarse: c.Coarse,
+	}
 	switch c.Op {
 	case OpCreated:
 		back.Op = OpDeleted

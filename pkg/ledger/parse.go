@@ -69,10 +69,11 @@ func recordOf(line *lineJSON) Record {
 	}
 	r.Kind, r.Call, r.Class, r.Session, r.Client = ours.Kind, ours.Call, ours.Class, ours.Session, ours.Client
 	r.Decision, r.Command, r.Violations, r.Part, r.Detail = ours.Decision, ours.Command, ours.Violations, ours.Part, ours.Detail
-	for _, c := range ours.Changes {
+	for i := range ours.Changes {
+		c := &ours.Changes[i]
 		r.Changes = append(r.Changes, Change{
 			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, Hunks: c.Hunks, Marks: c.Marks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+			AfterOID: c.AfterOID, BeforeMode: c.BeforeMode, AfterMode: c.modeAfter(), Hunks: c.Hunks, Marks: c.Marks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
 		})
 	}
 	readRanges(r.Changes, line.Files)

@@ -87,6 +87,8 @@ type Change struct {
 	After     string
 	BeforeOID string // git blob id of the same bytes, without git's filters
 	AfterOID  string
+	// BeforeMode and AfterMode are the file's permissions; empty where there was no file, and where they are not known.
+	BeforeMode, AfterMode Mode
 	// Hunks are {old start, old lines, new start, new lines} as in a unified diff without context lines.
 	Hunks [][4]int
 	// Ranges are the lines that were added or changed, by their numbers after the change.
@@ -253,6 +255,9 @@ func (c *Change) check() error {
 	}
 	if len(c.Marks) > 0 && len(c.Marks) != added(c.Hunks) {
 		return fmt.Errorf("%w: %s: %d marks for %d added lines", ErrInvalidRecord, c.Path, len(c.Marks), added(c.Hunks))
+	}
+	if err := c.checkModes(); err != nil {
+		return err
 	}
 	for _, r := range c.Ranges {
 		if r.StartLine < 1 || r.EndLine < r.StartLine {

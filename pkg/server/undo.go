@@ -1,10 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 )
 
@@ -19,7 +23,33 @@ func (s *Server) PlanUndo(ctx context.Context, r undo.Request) (*undo.Plan, erro
 }
 
 func (s *Server) undoSource() undo.Source {
-	return undo.Source{Files: s.workspace, Ledger: s.ledger, Images: s.images.Get, Largest: int64(s.options.Settings.Limits.FileSize)}
+	return undo.Source{
+		Files: s.workspace, Ledger: s.ledger, Images: s.images.Get, Kept: keptBounds(s.options.Settings.Undo),
+		UnderWay: s.underWay, Largest: int64(s.options.Settings.Limits.FileSize),
+	}
+}
+
+// keptBounds says what contents are kept.
+func keptBounds(u settings.Undo) string {
+	if u.KeepSize == 0 {
+		return ""
+	}
+	bounds := fmt.Sprintf("at most %s", u.KeepSize)
+	if u.KeepAge > 0 {
+		bounds += fmt.Sprintf(", for %s", u.KeepAge)
+	}
+	return bounds
+}
+
+// underWay names the calls that have begun, here or in another process, and have no record yet.
+func (s *Server) underWay() ([]undo.Touch, error) {
+	begun, err := s.recorder.UnderWay(context.Background())
+	var calls []undo.Touch
+	for id, rec := range begun {
+		calls = append(calls, undo.Touch{Record: id, IntentID: rec.IntentID, Call: rec.Call})
+	}
+	slices.SortFunc(calls, func(a, b undo.Touch) int { return cmp.Compare(a.Record, b.Record) })
+	return calls, err
 }
 
 // Undo carries a plan out, as a call of the operator, and gives the id of its

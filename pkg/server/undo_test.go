@@ -283,8 +283,9 @@ func TestUndoAllOrNone(t *testing.T) {
 	b := undoBench(t)
 	id := b.patches("*** Add File: src/1.txt", "+1", "*** Add File: src/2.txt", "+2")
 	write(t, b.dir, "src/2.txt", "2\nby hand\n")
-	if p := b.plan(id); p.Ready() || len(p.Files) != 0 {
-		t.Errorf("%+v", p)
+	p := b.plan(id)
+	if _, _, err := b.server.Undo(t.Context(), p); err == nil || p.Ready() {
+		t.Errorf("%v %+v", err, p)
 	}
 	b.reads("src/1.txt", "1\n")
 }
@@ -415,7 +416,7 @@ func TestUndoBelievesNoImage(t *testing.T) {
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	asked := 0
-	source := undo.Source{Files: b.server.Workspace(), Ledger: b.server.Ledger(), Largest: 1 << 20, Images: func(string) ([]byte, bool) {
+	source := undo.Source{Files: b.server.Workspace(), Ledger: b.server.Ledger(), Largest: 1 << 20, Kept: "at most 1MiB", Images: func(string) ([]byte, bool) {
 		asked++
 		return []byte("a collision\n"), true
 	}}

@@ -173,6 +173,7 @@ func (a *account) add(c *snapshot.Change) {
 	case a.Build(c.Path) && (c.From == "" || a.Build(c.From)):
 		a.outcome.Build = append(a.outcome.Build, hooks.FileOutcome{
 			Path: f.Path, From: f.From, Op: f.Op, BeforeHash: f.BeforeHash, AfterHash: f.AfterHash, BeforeOID: f.BeforeOID, AfterOID: f.AfterOID, InScope: true,
+			BeforeMode: f.BeforeMode, AfterMode: f.AfterMode,
 		})
 		return
 	}

@@ -17,6 +17,8 @@ type Conflict struct {
 	Places []Place `json:"places,omitempty"`
 	// Since are later records on the file, newest first; none if only others, outside the ledger, changed it.
 	Since []Touch `json:"since"`
+
+	records []string // those of which something is left with the file
 }
 
 // Place is a run of lines that was changed by the record and again since.
@@ -45,8 +47,7 @@ const (
 
 // refuse notes a conflict that nobody's change is behind.
 func (t *tree) refuse(f *file, c change, path, reason string) {
-	f.failed = true
-	t.conflicts = append(t.conflicts, Conflict{Path: path, Record: c.ID, Reason: reason, Since: []Touch{}})
+	f.conflict = &Conflict{Path: path, Record: c.ID, Reason: reason, Since: []Touch{}}
 }
 
 // conflict notes one with the records that came after.
@@ -56,7 +57,7 @@ func (t *tree) conflict(f *file, c change, path, reason string) error {
 		return err
 	}
 	t.refuse(f, c, path, reason)
-	t.conflicts[len(t.conflicts)-1].Since = since
+	f.conflict.Since = since
 	return nil
 }
 
@@ -69,11 +70,11 @@ func (t *tree) clash(f *file, s *step, clashes []edit.Clash) error {
 	if err := t.conflict(f, s.newest, s.path, reason); err != nil {
 		return err
 	}
-	found := &t.conflicts[len(t.conflicts)-1]
-	was := t.disk[f.origin]
+	found := f.conflict
+	present := f.origin != "" && t.disk.at(f.origin).hash == f.now.hash
 	for _, c := range clashes[:min(len(clashes), maxPlaces)] {
 		place := Place{Now: shown(c.Ours), Wanted: shown(c.Theirs)}
-		if was != nil && was.now.hash == f.now.hash {
+		if present {
 			place.Line = c.OursLine
 			by, err := t.writer(f, s, c, found.Since)
 			if err != nil {

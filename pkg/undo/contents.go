@@ -3,6 +3,7 @@ package undo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -11,8 +12,7 @@ import (
 )
 
 var (
-	errNotKept = errors.New("is no longer kept, and git does not have it either")
-	errNoID    = errors.New("is not named in the ledger")
+	errNoID    = errors.New("was not read when the change was recorded, so it was never kept")
 	errTooMuch = errors.New("is too much to undo at once together with the other files; undo fewer records, newest first")
 )
 
@@ -48,7 +48,16 @@ func (c *contents) of(v version) ([]byte, error) {
 			return content, c.add(v.hash, content)
 		}
 	}
-	return nil, errNotKept
+	return nil, c.notKept()
+}
+
+// notKept says why a content is not there. It is never still to come: a record stands in the ledger only once what it names
+// is kept.
+func (c *contents) notKept() error {
+	if c.source.Kept == "" {
+		return errors.New("was not kept (undo.keep_size is 0), and git does not have it either")
+	}
+	return fmt.Errorf("is no longer kept, and git does not have it either (kept is %s)", c.source.Kept)
 }
 
 func (c *contents) add(hash string, content []byte) error {

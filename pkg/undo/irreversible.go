@@ -17,11 +17,11 @@ const (
 func (c change) irreversible(f fileChange) string {
 	switch {
 	case c.names(detailLinks, f.Path):
-		return "it is or was a symbolic link, which undo does not make or remove"
+		return "it is or was a symbolic link, which undo does not make, change or remove"
 	case c.names(detailSpecial, f.Path):
 		return "it is or was a FIFO, a socket or a device, which undo does not make or remove"
 	case f.rightsOnly() && !slices.ContainsFunc(c.files, func(f fileChange) bool { return !f.rightsOnly() }):
-		return "only its permissions or its owner changed, which undo does not set; the record says what they were"
+		return "only its owner changed, or its permissions, which the record does not have; undo cannot set them back"
 	case f.Before == "" && f.Op != ledger.OpCreated:
 		return "its content before the change is not known: nothing had read it before the command changed it"
 	case f.After == "" && f.Op != ledger.OpDeleted:
@@ -30,9 +30,10 @@ func (c change) irreversible(f fileChange) string {
 	return ""
 }
 
-// rightsOnly: the content is what it was. Beside other changes such a one is passed over.
+// rightsOnly: the content is what it was, and so are the permissions as far as is known. Beside other changes such a one is
+// passed over.
 func (f fileChange) rightsOnly() bool {
-	return f.Op == ledger.OpModified && f.Before == f.After && f.Before != ""
+	return f.Op == ledger.OpModified && f.Before == f.After && f.Before != "" && f.BeforeMode == f.AfterMode
 }
 
 func (c change) names(key, path string) bool {

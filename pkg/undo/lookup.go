@@ -28,8 +28,9 @@ type fileChange struct {
 
 // lookup finds records. It remembers what it has read: a plan asks for the same paths again.
 type lookup struct {
-	ctx    context.Context
-	ledger *ledger.Ledger
+	ctx      context.Context
+	ledger   *ledger.Ledger
+	underWay func() ([]Touch, error)
 	// takers are the records that took others back, the oldest first.
 	takers []ledger.Entry
 	// undone names for each record that was taken back the record that did.
@@ -97,7 +98,7 @@ func (l *lookup) resolve(chosen []string) {
 	}
 	for _, e := range slices.Backward(l.takers) {
 		taken := l.without[e.ID] || l.undone[e.ID] != ""
-		l.without[e.ID] = true
+		l.without[e.ID] = taken || len(inPart(e)) == 0
 		if taken {
 			continue
 		}
@@ -117,14 +118,19 @@ func takenBack(e ledger.Entry) []string {
 	if e.Detail["partial"] != nil {
 		return nil // a crash kept it from doing all of it
 	}
+	part := inPart(e)
+	undoes := slices.DeleteFunc(brief.References(e, brief.Undoes), func(id string) bool { return slices.Contains(part, id) })
 	switch e.Kind {
 	case ledger.KindMutation:
-		return brief.References(e, brief.Undoes)
+		return undoes
 	case ledger.KindRecovered:
-		return append(brief.References(e, brief.Retracts), brief.References(e, brief.Undoes)...)
+		return append(brief.References(e, brief.Retracts), undoes...)
 	}
 	return nil
 }
+
+// inPart are the records that an undo took back in part.
+func inPart(e ledger.Entry) []string { return brief.References(e, brief.UndoesInPart) }
 
 // standing gives the changes of an intent that nothing took back. An undo and what it took back are both gone from it.
 func (l *lookup) standing(intentID string) ([]change, error) {
@@ -133,7 +139,7 @@ func (l *lookup) standing(intentID string) ([]change, error) {
 		return nil, err
 	}
 	changes := slices.DeleteFunc(together(found), func(c change) bool {
-		return l.cancelled(c.ID) || len(c.files) == 0
+		return l.cancelled(c.ID) || len(c.files) == 0 || len(inPart(c.Entry)) > 0
 	})
 	slices.Reverse(changes)
 	return changes, nil
@@ -153,6 +159,8 @@ func (l *lookup) find(prefix string) ([]ledger.Entry, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case len(ids) == 0 && l.isUnderWay(prefix):
+		return nil, fmt.Errorf("%w: the call %s has not ended; undo it when it has", ErrNotYet, prefix)
 	case len(ids) == 0:
 		return nil, fmt.Errorf("%w: no record has an id that begins with %s; orchestra-mcp log shows those that there are", ErrNoRecord, prefix)
 	case len(ids) > 1:
@@ -165,6 +173,9 @@ func (l *lookup) find(prefix string) ([]ledger.Entry, error) {
 		}
 	}
 	if !slices.ContainsFunc(lines, func(e ledger.Entry) bool { return len(e.Changes) > 0 }) {
+		if c := lines[0].Command; c != nil && c.Started {
+			return nil, l.startOnly(id, c.Job)
+		}
 		return nil, fmt.Errorf("%w: %s is a record of kind %s that names no changed files", ErrNoRecord, id, lines[0].Kind)
 	}
 	return lines, nil
@@ -236,14 +247,15 @@ func (l *lookup) after(path string, c change, line string) ([]ledger.Entry, erro
 }
 
 // follow gives the path that a file has in the tree in which all chosen changes after this one are taken back, as the
-// records tell that came after it and still have an effect. A file that was deleted is not
-// followed into another that came to stand at its path, unless that has the very content.
-func (l *lookup) follow(c change, f fileChange) (string, error) {
-	path, line, gone := f.Path, f.line, ""
+// records tell that came after it and still have an effect. It begins at a path, and the ledger line of the change there; ""
+// is none. A file that was deleted is not followed into another that came to stand at its path, unless that has the very
+// content.
+func (l *lookup) follow(c change, path, line string) (at string, deleted bool, err error) {
+	gone := ""
 	for {
 		later, err := l.after(path, c, line)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		moved := false
 		for _, e := range later {
@@ -265,7 +277,7 @@ func (l *lookup) follow(c change, f fileChange) (string, error) {
 			}
 		}
 		if !moved {
-			return path, nil
+			return path, gone != "", nil
 		}
 	}
 }

@@ -18,8 +18,8 @@ var (
 	ErrAmbiguous = errors.New("several records have ids that begin so")
 	// ErrIntents: the records are of different intents.
 	ErrIntents = errors.New("the records are of different intents")
-	// ErrConflict: a plan with conflicts was to be carried out.
-	ErrConflict = errors.New("the plan has conflicts")
+	// ErrNotYet: the call has not ended, so what it changes is not recorded yet.
+	ErrNotYet = errors.New("not yet recorded")
 )
 
 // Source is what a plan is made from.
@@ -28,6 +28,10 @@ type Source struct {
 	Ledger *ledger.Ledger
 	// Images gives kept contents by git blob id; nil where none are.
 	Images func(oid string) ([]byte, bool)
+	// Kept says within what bounds they are kept, for people; "" where none are.
+	Kept string
+	// UnderWay gives the calls that have begun and are not recorded yet; nil where nobody knows.
+	UnderWay func() ([]Touch, error)
 	// Largest bounds a file, in bytes.
 	Largest int64
 }
@@ -46,10 +50,14 @@ type Plan struct {
 	Records []string
 	// Already are records that were asked for and are undone already.
 	Already []Undone
-	// Files are the changes, sorted by path; none where everything is as it was before.
+	// Files are the changes that can be made, sorted by path; none where everything is as it was before.
 	Files []File
-	// Conflicts are why the plan cannot be carried out.
+	// Conflicts are the files that cannot be taken back, and why. With one, only a part can be carried out; see Partial.
 	Conflicts []Conflict
+	// Left are the conflicts of a partial plan.
+	Left []Conflict
+	// UnderWay are calls of the intent that have not ended: what they change is not recorded yet, and is not taken back.
+	UnderWay []Touch
 	// Unread are ledger lines that could not be read: what stood there is not considered.
 	Unread []ledger.Problem
 }
@@ -68,19 +76,34 @@ type File struct {
 	// Before is the content that the plan began from, After what it becomes. A hash is "" where there is no file.
 	Before, After         []byte
 	BeforeHash, AfterHash string
+	// BeforeMode and AfterMode are the permissions likewise; a file that is created without a mode has those of new files.
+	BeforeMode, AfterMode ledger.Mode
 	// Merged: the file had changed since, and these changes stay.
 	Merged bool
 	// Records are the ids of the records that it takes back, newest first.
 	Records []string
+	// Notes say what somebody should know who agrees to it, such as other names of the file.
+	Notes []string
 }
+
+// rewritten reports that the file gets a new content or other permissions.
+func (f *File) rewritten() bool { return f.BeforeHash != f.AfterHash || f.BeforeMode != f.AfterMode }
 
 // Ready reports whether there is something to do and nothing in its way.
 func (p *Plan) Ready() bool { return len(p.Conflicts) == 0 && len(p.Files) > 0 }
 
+// Partial is the plan that takes back what can be, and leaves the files with conflicts as they are: each with all that the
+// chosen records did to it.
+func (p *Plan) Partial() *Plan {
+	part := *p
+	part.Conflicts, part.Left = nil, p.Conflicts
+	return &part
+}
+
 // Plan looks up what is asked for and works out what the files have to become. It changes nothing. A conflict is part of
 // the plan, not an error.
 func (s Source) Plan(ctx context.Context, r Request) (*Plan, error) {
-	lookup := &lookup{ctx: ctx, ledger: s.Ledger}
+	lookup := &lookup{ctx: ctx, ledger: s.Ledger, underWay: s.UnderWay}
 	chosen, err := lookup.choose(r)
 	if err != nil {
 		return nil, err
@@ -89,7 +112,8 @@ func (s Source) Plan(ctx context.Context, r Request) (*Plan, error) {
 	if len(chosen) > 0 {
 		plan.IntentID = chosen[0].IntentID
 	}
-	t := newTree(ctx, s, lookup)
+	d := newDisk(ctx, s)
+	t := newTree(d, lookup, nil, &left{})
 	for _, c := range chosen {
 		if by := lookup.undone[c.ID]; by != "" && !t.stands(c) {
 			plan.Already = append(plan.Already, Undone{c.ID, by})
@@ -102,21 +126,40 @@ func (s Source) Plan(ctx context.Context, r Request) (*Plan, error) {
 	if err := lookup.readAll(chosen); err != nil {
 		return nil, err
 	}
-	for _, c := range chosen {
-		for _, file := range slices.Backward(c.files) {
-			if err := t.undo(c, file); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if plan.Files, err = t.result(); err != nil {
+	if err := plan.work(d, lookup, chosen); err != nil {
 		return nil, err
 	}
-	plan.Conflicts, plan.Unread = t.conflicts, lookup.problems
-	if len(plan.Conflicts) > 0 {
-		plan.Files = nil
+	plan.Unread = lookup.problems
+	plan.UnderWay, err = lookup.underWayOf(r.IntentID)
+	return plan, err
+}
+
+// work finds what the files become. As long as files have conflicts, all that the chosen records did to them is left out and
+// the rest is worked out anew: what was to come to the place of such a file has a conflict then as well.
+func (p *Plan) work(d *disk, l *lookup, chosen []change) error {
+	moved, err := l.findMoves(d.ctx, d, chosen)
+	if err != nil {
+		return err
 	}
-	return plan, nil
+	without := &left{parts: map[part]bool{}, stays: map[string]string{}}
+	for {
+		t := newTree(d, l, moved, without)
+		for _, c := range chosen {
+			for _, f := range slices.Backward(c.files) {
+				if err := t.undo(c, f); err != nil {
+					return err
+				}
+			}
+		}
+		if err := t.settleAll(); err != nil {
+			return err
+		}
+		p.Conflicts = append(p.Conflicts, t.conflicts...)
+		if len(t.conflicts) == 0 {
+			p.Files = t.result()
+			return nil
+		}
+	}
 }
 
 // oneIntent holds that the changes have one intent, which is what the undo is recorded under.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -12,10 +13,19 @@ import (
 // already, or both are merged.
 func (t *tree) settle(f *file) error {
 	s := f.step
-	if s == nil || f.failed {
+	if s == nil || f.conflict != nil {
 		return nil
 	}
 	f.step = nil
+	was := f.now
+	if err := t.settleContent(f, s); err != nil || f.conflict != nil {
+		return err
+	}
+	f.settleMode(s, was)
+	return nil
+}
+
+func (t *tree) settleContent(f *file, s *step) error {
 	switch f.now.hash {
 	case s.to.hash: // it is so already
 		return nil
@@ -38,8 +48,41 @@ func (t *tree) restore(f *file, s *step) error {
 		t.refuse(f, s.newest, s.path, "its content before the change "+err.Error())
 		return nil
 	}
-	f.now = s.to
+	f.now.hash, f.now.oid = s.to.hash, s.to.oid
 	return nil
+}
+
+// settleMode gives back the permissions that the change took, unless somebody has set others since.
+func (f *file) settleMode(s *step, was version) {
+	switch want := plainMode(s.to.mode); {
+	case f.now.hash == "":
+		f.now.mode = ""
+	case want == "":
+	case was.hash == "":
+		f.now.mode = want
+		f.specialMode(s)
+	case s.from.mode == "" || s.from.mode == s.to.mode:
+	case was.mode == s.from.mode:
+		f.now.mode = want
+		f.specialMode(s)
+	case was.mode != want:
+		f.note(fmt.Sprintf("its permissions have changed since, and stay %s", was.mode))
+	}
+}
+
+func (f *file) specialMode(s *step) {
+	if plainMode(s.to.mode) != s.to.mode {
+		f.note(fmt.Sprintf("it had the mode %s: the set-user-ID, set-group-ID and sticky bits are not set again", s.to.mode))
+	}
+}
+
+// plainMode leaves out the bits that no undo gives: a ledger line could make a program run as somebody else with them.
+func plainMode(m ledger.Mode) ledger.Mode {
+	mode, ok := m.FileMode()
+	if !ok {
+		return ""
+	}
+	return ledger.ModeOf(mode.Perm())
 }
 
 // merge keeps what came after the change. Line endings and encoding are the present file's.
@@ -63,7 +106,7 @@ func (t *tree) merge(f *file, s *step) error {
 	if int64(len(content)) > t.Largest {
 		return t.conflict(f, s.newest, s.path, "the merged text is larger than the limit for files (limits.file_size)")
 	}
-	f.now, f.merged = version{hash: string(workspace.HashOf(content))}, true
+	f.now.hash, f.now.oid, f.merged = string(workspace.HashOf(content)), "", true
 	if err := t.contents.add(f.now.hash, content); err != nil {
 		t.refuse(f, s.newest, s.path, "the merged text "+err.Error())
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -63,12 +64,15 @@ var _ hooks.Targeted = (*call)(nil)
 func (c *call) add(f *File) {
 	effect := &hooks.FileEffect{Path: f.Path, Requested: f.Path, Kind: kindOf(f.Op)}
 	change := workspace.Change{Op: f.Op, Before: workspace.Hash(f.BeforeHash), After: f.After}
+	if perm, known := f.AfterMode.FileMode(); known && f.AfterMode != f.BeforeMode {
+		change.Mode = &perm
+	}
 	change.Target = c.resolve(effect, f.Path)
 	if f.Op == workspace.Move {
 		change.To = change.Target
 		effect.Path, effect.To = f.From, f.Path
 		change.Target = c.resolve(effect, f.From)
-		if f.AfterHash == f.BeforeHash {
+		if !f.rewritten() {
 			change.After = nil // the very file is renamed
 		}
 	}
@@ -117,7 +121,7 @@ func (c *call) Plan(context.Context) (hooks.Planned, error) {
 			if err != nil {
 				return nil, changedSince(effect.Path, err)
 			}
-			if string(content.Hash) != f.BeforeHash {
+			if string(content.Hash) != f.BeforeHash || change.Mode != nil && ledger.ModeOf(content.Info.Mode()) != f.BeforeMode {
 				return nil, changedSince(effect.Path, nil)
 			}
 		}
@@ -156,7 +160,7 @@ func (p *planned) Prepare(ctx context.Context) (hooks.Prepared, error) {
 		return nil, refused(err)
 	}
 	outcome := &hooks.Outcome{Record: &hooks.Note{
-		Kind: string(ledger.KindMutation), Detail: map[string]any{brief.Undoes: p.tool.plan.Records},
+		Kind: string(ledger.KindMutation), Detail: p.tool.plan.detail(),
 	}}
 	for i, f := range p.tool.plan.Files {
 		outcome.Files = append(outcome.Files, hooks.FileOutcome{
@@ -165,6 +169,26 @@ func (p *planned) Prepare(ctx context.Context) (hooks.Prepared, error) {
 		})
 	}
 	return &pending{p, prepared, outcome}, nil
+}
+
+// detail names the records that a plan takes back, and those of which it leaves files as they are.
+func (p *Plan) detail() map[string]any {
+	var records, part []string
+	for _, id := range p.Records {
+		leaves := slices.ContainsFunc(p.Left, func(c Conflict) bool { return slices.Contains(c.records, id) })
+		takes := slices.ContainsFunc(p.Files, func(f File) bool { return slices.Contains(f.Records, id) })
+		if takes || !leaves {
+			records = append(records, id)
+		}
+		if takes && leaves {
+			part = append(part, id)
+		}
+	}
+	detail := map[string]any{brief.Undoes: records}
+	if len(part) > 0 {
+		detail[brief.UndoesInPart] = part
+	}
+	return detail
 }
 
 func opOf(op workspace.Op) hooks.Op {

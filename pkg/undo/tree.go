@@ -2,8 +2,6 @@ package undo
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,20 +9,33 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// tree is the files as they become, one undone change after the other, over those on disk, which are read when they are
-// first needed.
+// tree is the files as they become, one undone change after the other, over those on disk.
 type tree struct {
-	Source
-	ctx    context.Context
+	*disk
 	lookup *lookup
-	// files are by the paths that they have in the tree, disk by those that they have on disk.
-	files, disk map[string]*file
-	contents    *contents
-	conflicts   []Conflict
+	// moved says where git moved files to that are not at their paths.
+	moved map[string]gitMove
+	left  *left
+	// files are by the paths that they have in the tree.
+	files     map[string]*file
+	conflicts []Conflict
 }
 
-// version names a content; no hash is no file.
-type version struct{ hash, oid string }
+// left is what a plan leaves as it is: the parts of the chosen records that have to do with a file which has a conflict.
+type left struct {
+	parts map[part]bool
+	// stays is, by the path from which a record had moved a file, where that file is and stays.
+	stays map[string]string
+}
+
+// part is what one record did at one path.
+type part struct{ record, path string }
+
+// version names a content and the permissions; no hash is no file.
+type version struct {
+	hash, oid string
+	mode      ledger.Mode
+}
 
 // file is one file of the tree. What is undone of it waits as a step from one version to another, so that changes that
 // follow each other become one.
@@ -33,62 +44,93 @@ type file struct {
 	now     version
 	step    *step
 	records []string
+	parts   []part
+	notes   []string
 	merged  bool
-	failed  bool  // it has a conflict: nothing more is said about it
-	unfit   error // why the path cannot be used
+	// conflict is why it stays as it is; nothing more is said about it then.
+	conflict *Conflict
 }
 
-// step is what is being undone: the content that the newest change left, and the one that the oldest began from.
+// step is what is being undone: the version that the newest change left, and the one that the oldest began from.
 type step struct {
 	from, to version
 	newest   change
 	path     string
 }
 
-func newTree(ctx context.Context, s Source, l *lookup) *tree {
-	return &tree{
-		Source: s, ctx: ctx, lookup: l, files: map[string]*file{}, disk: map[string]*file{}, contents: newContents(ctx, s),
-	}
+func newTree(d *disk, l *lookup, moved map[string]gitMove, without *left) *tree {
+	return &tree{disk: d, lookup: l, moved: moved, left: without, files: map[string]*file{}}
 }
 
 // undo takes one file of a change back.
 func (t *tree) undo(c change, f fileChange) error {
-	path, err := t.locate(c, f)
+	if t.left.parts[part{c.ID, f.Path}] {
+		return nil
+	}
+	path, note, err := t.locate(c, f)
 	if err != nil {
 		return err
 	}
-	at, err := t.at(path)
-	if err != nil {
-		t.refuse(at, c, path, err.Error())
-		return nil
-	}
-	if at.failed {
-		return nil
-	}
-	if why := c.irreversible(f); why != "" {
+	at, unfit := t.at(path)
+	at.parts = append(at.parts, part{c.ID, f.Path})
+	at.note(note)
+	why, stays := c.irreversible(f), t.left.stays[path]
+	switch {
+	case at.conflict != nil:
+	case why != "":
 		t.refuse(at, c, path, why)
-		return nil
+	case unfit != nil:
+		t.refuse(at, c, path, unfit.Error())
+	case stays != "" && t.vacant(path):
+		t.refuse(at, c, path, fmt.Sprintf("the file is %s, where a record moved it that cannot be taken back", stays))
+	default:
+		err = t.undoContent(at, c, f, path)
+		if err == nil && at.conflict == nil && f.Op == ledger.OpMoved && path != f.From {
+			err = t.moveBack(at, c, f, path)
+		}
 	}
-	if err := t.undoContent(at, c, f, path); err != nil || at.failed {
-		return err
+	if at.conflict != nil && f.Op == ledger.OpMoved {
+		t.left.stays[f.From] = path
 	}
-	if f.Op == ledger.OpMoved && path != f.From {
-		return t.moveBack(at, c, f, path)
-	}
-	return nil
+	return err
 }
 
-// locate gives the path of a file in the tree.
-func (t *tree) locate(c change, f fileChange) (string, error) {
-	if f.Op == ledger.OpDeleted {
-		return f.Path, nil
+// note adds something that people should know, once.
+func (f *file) note(text string) {
+	if text != "" && !slices.Contains(f.notes, text) {
+		f.notes = append(f.notes, text)
 	}
-	return t.lookup.follow(c, f)
+}
+
+// locate gives the path of a file in the tree, and how git moved it there.
+func (t *tree) locate(c change, f fileChange) (path, note string, err error) {
+	if f.Op == ledger.OpDeleted {
+		return f.Path, "", nil
+	}
+	path, deleted, err := t.lookup.follow(c, f.Path, f.line)
+	for range maxHops {
+		move, is := t.moved[path]
+		if err != nil || deleted || !is || !t.vacant(path) {
+			break
+		}
+		note = move.note(path)
+		path, deleted, err = t.lookup.follow(c, move.to, "")
+	}
+	return path, note, err
+}
+
+// vacant reports that nothing stands at a path in the tree, nor is to come back there.
+func (t *tree) vacant(path string) bool {
+	f := t.files[path]
+	if f == nil {
+		return t.missing(path)
+	}
+	return f.now.hash == "" && f.step == nil
 }
 
 // undoContent adds a change to what is being undone of a file.
 func (t *tree) undoContent(at *file, c change, f fileChange, path string) error {
-	from, to := version{f.After, f.AfterOID}, version{f.Before, f.BeforeOID}
+	from, to := version{f.After, f.AfterOID, f.AfterMode}, version{f.Before, f.BeforeOID, f.BeforeMode}
 	if f.Op == ledger.OpCreated {
 		to = version{}
 	}
@@ -97,10 +139,10 @@ func (t *tree) undoContent(at *file, c change, f fileChange, path string) error 
 		at.step.to = to
 		return nil
 	}
-	if err := t.settle(at); err != nil || at.failed {
+	if err := t.settle(at); err != nil || at.conflict != nil {
 		return err
 	}
-	if from.hash != to.hash {
+	if from.hash != to.hash || from.mode != to.mode {
 		at.step = &step{from: from, to: to, newest: c, path: path}
 	}
 	return nil
@@ -111,65 +153,46 @@ func (t *tree) moveBack(at *file, c change, f fileChange, path string) error {
 	if path != f.Path {
 		return t.conflict(at, c, path, fmt.Sprintf("it was moved on from %s to %s, so moving it back to %s would take back more than this record", f.Path, path, f.From))
 	}
-	there, err := t.at(f.From)
-	if err == nil {
-		err = t.settle(there)
+	there, unfit := t.at(f.From)
+	if unfit == nil {
+		if err := t.settle(there); err != nil {
+			return err
+		}
 	}
 	switch {
-	case err != nil:
-		t.refuse(at, c, f.From, err.Error())
+	case unfit != nil:
+		t.refuse(at, c, f.From, unfit.Error())
 		return nil
-	case there.failed:
+	case there.conflict != nil:
+		t.refuse(at, c, f.From, "what stands where it was moved from cannot be taken back")
 		return nil
 	case there.now.hash != "":
 		return t.conflict(at, c, f.From, "another file stands where it was moved from")
 	}
-	at.records = append(there.records, at.records...)
+	at.records, at.parts = append(there.records, at.records...), append(there.parts, at.parts...)
 	t.files[f.From], t.files[path] = at, &file{}
 	return nil
 }
 
 // at gives the file that has a path in the tree. An error says why the path cannot be used.
 func (t *tree) at(path string) (*file, error) {
+	was := t.disk.at(path)
 	f := t.files[path]
 	if f == nil {
-		f = &file{}
-		f.unfit = t.load(f, path)
-		t.files[path], t.disk[path] = f, &file{origin: f.origin, now: f.now}
+		f = &file{now: was.version}
+		if was.hash != "" {
+			f.origin = path
+		}
+		t.files[path] = f
 	}
-	return f, f.unfit
-}
-
-// load looks at a path on disk.
-func (t *tree) load(f *file, path string) error {
-	target, err := t.Files.Resolve(path)
-	if err != nil {
-		return err
-	}
-	defer target.Close()
-	switch {
-	case target.Path() != path:
-		return fmt.Errorf("the path leads to %s now", target.Path())
-	case target.Protection() >= workspace.ProtectNever:
-		return errors.New("the path belongs to the governance files or to git")
-	case target.Kind() == workspace.Missing:
-		return nil
-	case target.Kind() != workspace.Regular:
-		return fmt.Errorf("a %s stands there", target.Kind())
-	}
-	content, err := target.Read(t.Largest)
-	if err != nil {
-		return err
-	}
-	f.origin, f.now = path, version{hash: string(content.Hash)}
-	return t.contents.add(f.now.hash, content.Bytes)
+	return f, was.unfit
 }
 
 // stands reports whether all files of a change are as it left them although it is undone and no record says that they
 // are so again: somebody put them back, with git perhaps.
 func (t *tree) stands(c change) bool {
 	for _, f := range c.files {
-		path, err := t.locate(c, f)
+		path, _, err := t.locate(c, f)
 		if err != nil || f.Op == ledger.OpMoved && path != f.Path {
 			return false
 		}
@@ -197,30 +220,43 @@ func (t *tree) recorded(path string) string {
 	return ""
 }
 
-// result compares the tree with the disk.
-func (t *tree) result() ([]File, error) {
+// settleAll carries out what still waits, and adds what must be left as it is.
+func (t *tree) settleAll() error {
 	for _, path := range t.paths() {
 		if err := t.settle(t.files[path]); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(t.conflicts) > 0 {
-		return nil, nil
+	for _, f := range t.files {
+		if f.conflict == nil {
+			continue
+		}
+		for _, p := range f.parts {
+			t.left.parts[p] = true
+			f.conflict.records = append(f.conflict.records, p.record)
+		}
+		t.conflicts = append(t.conflicts, *f.conflict)
 	}
+	slices.SortFunc(t.conflicts, func(a, b Conflict) int { return cmp.Compare(a.Path, b.Path) })
+	return nil
+}
+
+// result compares the tree with the disk.
+func (t *tree) result() []File {
 	var files []File
-	left := map[string]bool{}
+	gone := map[string]bool{}
 	for _, path := range t.paths() {
 		f := t.files[path]
 		if f.origin != "" && f.origin != path && f.now.hash != "" && t.free(path) && t.vacated(f.origin) {
 			files = append(files, t.change(f, workspace.Move, path, f.origin))
-			left[path], left[f.origin] = true, true
+			gone[path], gone[f.origin] = true, true
 		}
 	}
 	for _, path := range t.paths() {
-		f, was := t.files[path], t.disk[path]
+		f, was := t.files[path], t.disk.at(path)
 		switch {
-		case left[path] || f.now.hash == was.now.hash:
-		case was.now.hash == "":
+		case gone[path] || f.now.hash == was.hash && f.now.mode == was.mode:
+		case was.hash == "":
 			files = append(files, t.change(f, workspace.Create, path, ""))
 		case f.now.hash == "":
 			files = append(files, t.change(f, workspace.Delete, path, path))
@@ -229,7 +265,7 @@ func (t *tree) result() ([]File, error) {
 		}
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return files, nil
+	return files
 }
 
 func (t *tree) paths() []string {
@@ -242,17 +278,21 @@ func (t *tree) paths() []string {
 }
 
 // free: nothing stands at the path on disk. Then a move can go there.
-func (t *tree) free(path string) bool { return t.disk[path].now.hash == "" }
+func (t *tree) free(path string) bool { return t.disk.at(path).hash == "" }
 
 // vacated: nothing will stand at the path. Else it is the content that changes, of both paths.
 func (t *tree) vacated(path string) bool { return t.files[path].now.hash == "" }
 
 func (t *tree) change(f *file, op workspace.Op, path, was string) File {
-	out := File{Op: op, Path: path, Merged: f.merged, Records: f.records, AfterHash: f.now.hash}
+	out := File{Op: op, Path: path, Merged: f.merged, Records: f.records, AfterHash: f.now.hash, AfterMode: f.now.mode}
 	out.After = t.contents.known[f.now.hash]
 	if was != "" {
-		out.BeforeHash = t.disk[was].now.hash
+		before := t.disk.at(was)
+		out.BeforeHash, out.BeforeMode = before.hash, before.mode
 		out.Before = t.contents.known[out.BeforeHash]
+		if before.links > 1 && (op != workspace.Move || out.rewritten()) {
+			f.note(fmt.Sprintf("the file has %d names (hard links): the others keep what it has now", before.links))
+		}
 	}
 	if op == workspace.Move {
 		out.From = was
@@ -260,5 +300,6 @@ func (t *tree) change(f *file, op workspace.Op, path, was string) File {
 	if op == workspace.Delete {
 		out.After = nil
 	}
+	out.Notes = f.notes
 	return out
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 )
 
@@ -38,6 +39,9 @@ type Change struct {
 	Before Hash    // Modify, Delete, Move: the content that must be there
 	// After is the new content for Create and Modify (nil is an empty file). For Move, nil keeps the content.
 	After []byte
+	// Mode are the permissions of the file after the change; nil leaves them as they are, or as new files have them. A Modify
+	// with the content that is there sets them alone.
+	Mode *fs.FileMode
 }
 
 // Settled is what happened to one file, in the order of the changes.
@@ -47,6 +51,8 @@ type Settled struct {
 	From   string // Move: the old path
 	Before Hash   // empty for Create
 	After  Hash   // empty for Delete
+	// BeforeMode and AfterMode are the permissions, each where it has a file.
+	BeforeMode, AfterMode fs.FileMode
 	// Warnings say, for people, what could not be kept or proven, such as an owner or other hard links.
 	Warnings []string
 }

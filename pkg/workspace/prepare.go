@@ -178,6 +178,9 @@ func (p *Prepared) write(ctx context.Context) error {
 		if c.temp != nil {
 			c.result.Warnings = append(c.result.Warnings, c.temp.missed...)
 		}
+		if c.temp != nil && c.temp.writer != nil {
+			c.result.AfterMode = c.temp.mode
+		}
 	}
 	if p.w.durability != Full {
 		return p.flush(ctx)
@@ -226,13 +229,13 @@ func (c *planned) write(w *Workspace) error {
 	case Move:
 		return c.writeMove(w)
 	}
-	return c.temp.write(c.After, c.before)
+	return c.temp.write(c.After, c.before, c.Mode)
 }
 
 // writeMove renames if the content stays and the file system can, else it writes a new file and takes the old
 // one away.
 func (c *planned) writeMove(w *Workspace) error {
-	if c.After == nil && c.Target.parent.SameMount(c.To.parent) {
+	if c.After == nil && c.Mode == nil && c.Target.parent.SameMount(c.To.parent) {
 		return nil
 	}
 	content := c.After
@@ -245,7 +248,7 @@ func (c *planned) writeMove(w *Workspace) error {
 	}
 	c.gone = w.newTemp(c.Target, false)
 	c.temp = w.newTemp(c.To, false)
-	return c.temp.write(content, c.before)
+	return c.temp.write(content, c.before, c.Mode)
 }
 
 func (c *planned) flush(ctx context.Context, w *Workspace) error {
@@ -271,6 +274,7 @@ func (c *planned) describe() {
 	if c.before == nil {
 		return
 	}
+	c.result.BeforeMode, c.result.AfterMode = c.before.stat.Mode, c.before.stat.Mode
 	if !c.before.leased {
 		c.result.Warnings = append(c.result.Warnings, "no lease on the file was to be had: a program that had it open for writing could still lose what it writes")
 	}

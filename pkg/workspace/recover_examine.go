@@ -33,6 +33,10 @@ func (w *Workspace) examine(p Planned) (Found, error) {
 		}
 		f.Fate, f.Probable = fateOfCreate(p, at, temp)
 	case Modify:
+		if p.Before == p.After && p.BeforeMode != p.AfterMode {
+			f.Fate, err = w.fateOfMode(p, temp != "" && !one)
+			return f, err
+		}
 		if one {
 			temp = "" // what the path has tells all
 		}
@@ -108,6 +112,30 @@ func fateOfModify(p Planned, at, temp Hash) (Fate, bool) {
 		return Undone, temp != ""
 	}
 	return Done, true // somebody wrote into what was displaced, and somebody changed what took its place
+}
+
+// fateOfMode is that of a change of permissions alone: the temporary name has the old ones if it took effect.
+func (w *Workspace) fateOfMode(p Planned, displaced bool) (Fate, error) {
+	look, name, done := w.recorded, p.Path, p.AfterMode
+	if displaced {
+		look, name, done = w.Resolve, p.Temp, p.BeforeMode
+	}
+	t, err := look(name)
+	if unusable(err) {
+		return Undone, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer t.Close()
+	st, err := t.parent.Lstat(t.name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, pathError("look at", name, err)
+	}
+	if err == nil && st.Mode.Perm() == done.Perm() {
+		return Done, nil
+	}
+	return Undone, nil
 }
 
 func fateOfDelete(at, temp Hash) (Fate, bool) {

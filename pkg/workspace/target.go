@@ -86,6 +86,8 @@ type Content struct {
 	Bytes []byte
 	Hash  Hash
 	Info  fs.FileInfo
+	// Links is how many names the file had, 0 where that cannot be known.
+	Links uint64
 }
 
 // Read reads the whole file through the directory that was checked. It never blocks on a FIFO or device. Errors:
@@ -131,7 +133,7 @@ func readFile(dir *durable.Dir, name string, limit int64) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Content{Bytes: b, Hash: HashOf(b), Info: info}, nil
+	return &Content{Bytes: b, Hash: HashOf(b), Info: info, Links: durable.StatInfo(info).Links}, nil
 }
 
 // readUpTo holds to the limit also if the file grows while it is read.

@@ -44,8 +44,9 @@ type temp struct {
 	path   string // workspace-relative
 	ours   *inode // the new content, nil before it is written and for names that only take a file away
 	writer *os.File
-	missed []string // metadata that could not be kept
-	keep   bool     // the name is somebody's before-image: giving up must not remove it
+	mode   fs.FileMode // of the new content
+	missed []string    // metadata that could not be kept
+	keep   bool        // the name is somebody's before-image: giving up must not remove it
 }
 
 // newTemp chooses a name in .orchestration/state/tmp, or beside the target if that is another file system,
@@ -81,10 +82,10 @@ func (w *Workspace) sharedTempDir(beside *durable.Dir) (*durable.Dir, bool) {
 	return dir, true
 }
 
-// write makes the file with content, taking mode, owner and attributes from like, if given.
-func (t *temp) write(content []byte, like *inode) error {
+// write makes the file with content, taking mode, owner and attributes from like, if given, and the mode from mode, if given.
+func (t *temp) write(content []byte, like *inode, mode *fs.FileMode) error {
 	perm := fs.FileMode(0o644)
-	if like != nil {
+	if like != nil || mode != nil {
 		perm = 0o600 // until it has the rights of the original, nobody else may read it
 	}
 	f, err := t.dir.Create(t.name, perm)
@@ -98,6 +99,14 @@ func (t *temp) write(content []byte, like *inode) error {
 	if like != nil {
 		t.missed, err = durable.CopyMetadata(like.file, f)
 	}
+	if err == nil && mode != nil {
+		err = f.Chmod(mode.Perm())
+	}
+	if err != nil {
+		return err
+	}
+	made, err := durable.StatFile(f)
+	t.mode = made.Mode
 	return err
 }
 

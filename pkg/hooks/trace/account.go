@@ -3,9 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -22,7 +20,6 @@ const (
 	DetailShared    = "shared"          // paths that changed while another command ran too
 	DetailCertainty = "certainty"       // "shared" where there are such
 	DetailGiven     = "left_to_others"  // paths whose change is in the record of another command
-	DetailModes     = "modes"           // path to permissions before and after, where these changed
 	DetailLinks     = "links"           // paths that are or were symbolic links: their content is their text
 	DetailSpecial   = "special"         // paths that are or were FIFOs, sockets, devices
 	DetailNoImage   = "no_before_image" // paths whose content before is not kept: the change cannot be undone
@@ -59,6 +56,8 @@ func (a *Account) File(c *snapshot.Change) hooks.FileOutcome {
 		f.Unread = true
 		return f
 	}
+	before, after := modesOf(c)
+	f.BeforeMode, f.AfterMode = string(before), string(after)
 	// Of what is secret not even a hash is written down: a short one can be guessed from it.
 	if c.Before != nil {
 		f.Unread = f.Unread || !c.Before.Known
@@ -112,21 +111,8 @@ func (a *Account) Describe(c *snapshot.Change, f *hooks.FileOutcome) {
 			a.Note(DetailSpecial, f.Path)
 		}
 	}
-	if c.Before == nil {
-		return
-	}
-	if c.Before.Kind == snapshot.File && !c.Before.Known && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "") {
+	if c.Before != nil && c.Before.Kind == snapshot.File && !c.Before.Known && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "") {
 		a.Note(DetailNoImage, f.Path)
-	}
-	if c.After != nil && c.Before.Kind == c.After.Kind && c.Before.Kind != snapshot.Link && c.Before.Mode != c.After.Mode {
-		modes, _ := a.Detail[DetailModes].(map[string]any)
-		if modes == nil {
-			modes = map[string]any{}
-			a.Detail[DetailModes] = modes
-		}
-		if len(modes) < maxNamed {
-			modes[f.Path] = []string{octal(c.Before.Mode), octal(c.After.Mode)}
-		}
 	}
 }
 
@@ -215,17 +201,6 @@ func (a *Account) Note(key, path string) {
 	if len(paths) < maxNamed && !slices.Contains(paths, path) {
 		a.Detail[key] = append(paths, path)
 	}
-}
-
-// octal writes permissions as chmod takes them.
-func octal(mode fs.FileMode) string {
-	bits := uint64(mode.Perm())
-	for i, special := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
-		if mode&special != 0 {
-			bits |= 1 << (9 + i)
-		}
-	}
-	return "0" + strconv.FormatUint(bits, 8)
 }
 
 // Shown is a path as records and results can hold it: what is not UTF-8 is

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
@@ -74,6 +75,17 @@ func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []led
 	return changes
 }
 
+// commandOf is a command without what looks like a secret: a record cannot be
+// taken back.
+func commandOf(cmd *hooks.CommandOutcome) *ledger.Command {
+	line, left := redact.Line(cmd.Line)
+	return &ledger.Command{
+		Command: line, Redacted: left, Programs: redacted(cmd.Programs), Unjudged: cmd.Unjudged, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
+		DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
+		Background: cmd.Job != "", Job: cmd.Job, Started: cmd.Started, EndedBy: cmd.EndedBy,
+	}
+}
+
 func violations(found []hooks.Violation) []ledger.Violation {
 	var list []ledger.Violation
 	for _, v := range found {
@@ -103,6 +115,7 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 	for _, f := range outcome.Build[:min(len(outcome.Build), maxBuild)] {
 		rec.Changes = append(rec.Changes, ledger.Change{
 			Path: f.Path, From: f.From, Op: ledger.Op(f.Op), Before: f.BeforeHash, After: f.AfterHash, BeforeOID: f.BeforeOID, AfterOID: f.AfterOID,
+			BeforeMode: ledger.Mode(f.BeforeMode), AfterMode: ledger.Mode(f.AfterMode),
 		})
 	}
 	_, err := r.ledger.Append(ctx, rec)
@@ -204,6 +217,23 @@ func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, e
 	recorded, err := r.has(ctx, slices.Collect(maps.Keys(files)))
 	maps.DeleteFunc(files, func(id string, _ []snapshot.Write) bool { return recorded[id] })
 	return commands, files, err
+}
+
+// UnderWay are the records to come of the calls that have begun, in this process or another, by their ids.
+func (r *Recorder) UnderWay(ctx context.Context) (map[string]ledger.Record, error) {
+	if errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+		return nil, nil
+	}
+	entries, err := r.journal.InFlight()
+	begun := map[string]ledger.Record{}
+	for _, e := range entries {
+		if draft, err := ledger.ParseDraft(e.Lines); err == nil {
+			begun[draft.ID()] = draft.Record()
+		}
+	}
+	recorded, unknown := r.has(ctx, slices.Collect(maps.Keys(begun)))
+	maps.DeleteFunc(begun, func(id string, _ ledger.Record) bool { return recorded[id] })
+	return begun, errors.Join(err, unknown)
 }
 
 // after adds them to what records tell of, which is earlier.

@@ -21,7 +21,8 @@ func (r *Recorder) KeepImages(i Images) { r.images = i }
 // while the call waits for the journal's flush, which holds no other write up,
 // and after a crash the recovered record has them too. Those of a change that
 // fails then are never asked for, and grow old. The images are kept when kept
-// returns, which is before the call is answered.
+// returns, which is before the record is in the ledger: whoever finds a record
+// finds its contents, unless they are kept no longer.
 func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) (kept func()) {
 	changed := outcome.Changed()
 	if r.images == nil || len(changed) == 0 {

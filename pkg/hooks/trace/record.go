@@ -78,6 +78,7 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 	if err := r.alone(); err != nil && !r.lets(err) {
 		return nil, err
 	}
+	tellModes(pending)
 	draft, err := r.draft(r.record(ctx, call, pending.Outcome))
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ type inflight struct {
 }
 
 func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, error) {
-	defer i.kept()
+	i.kept()
 	l := i.recorder.ledger
 	if outcome != i.expected {
 		draft, err := l.Redraft(i.draft, i.recorder.record(ctx, i.call, outcome))
@@ -150,7 +151,7 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 			return "", err
 		}
 		i.draft = draft
-		defer i.recorder.keep(draft.Record(), outcome)()
+		i.recorder.keep(draft.Record(), outcome)()
 	}
 	if err := i.recorder.build(ctx, i.call, outcome, i.draft.ID()); err != nil {
 		return "", err
@@ -207,7 +208,7 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		return "", nil
 	}
 	rec := r.record(ctx, call, outcome)
-	defer r.keep(rec, outcome)()
+	r.keep(rec, outcome)()
 	appended, err := r.ledger.Append(ctx, rec)
 	if r.lets(err) {
 		r.missed(outcome, "", err)
@@ -322,17 +323,6 @@ func reasonOf(class mutation.Resolved) string {
 	return strings.ToValidUTF8(class.Reason[:maxReason], "") + "…"
 }
 
-// commandOf is a command without what looks like a secret: a record cannot be
-// taken back.
-func commandOf(cmd *hooks.CommandOutcome) *ledger.Command {
-	line, left := redact.Line(cmd.Line)
-	return &ledger.Command{
-		Command: line, Redacted: left, Programs: redacted(cmd.Programs), Unjudged: cmd.Unjudged, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
-		DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
-		Background: cmd.Job != "", Job: cmd.Job, Started: cmd.Started, EndedBy: cmd.EndedBy,
-	}
-}
-
 func redacted(texts []string) []string {
 	var without []string
 	for _, text := range texts {
@@ -367,6 +357,7 @@ func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Chang
 	c.ExternalBefore = r.last.external(ctx, cmp.Or(f.From, f.Path), f.BeforeHash)
 	c.BeforeOID = r.blobID(f.BeforeHash, f.BeforeOID, f.Before, f.Unread)
 	c.AfterOID = r.blobID(f.AfterHash, f.AfterOID, f.After, f.Unread)
+	c.BeforeMode, c.AfterMode = ledger.Mode(f.BeforeMode), ledger.Mode(f.AfterMode)
 	if f.AfterHash == "" || f.Unread {
 		return c
 	}

@@ -149,12 +149,12 @@ func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded ma
 	if err != nil {
 		return err
 	}
+	r.keepFound(draft.Record(), plan)
 	if record != nil {
 		if _, err := r.ledger.AppendDraft(ctx, record); err != nil {
 			return busy(err)
 		}
 	}
-	r.keepFound(draft.Record(), plan)
 	kept, err := r.files.Tidy(plan)
 	if err != nil {
 		return err
@@ -220,9 +220,9 @@ func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_
 		case !ok || f.Fate == workspace.Undone:
 			continue
 		case f.Fate == workspace.Half:
-			change.Op, change.From, change.Before = ledger.OpCreated, "", ""
+			change.Op, change.From, change.Before, change.BeforeMode = ledger.OpCreated, "", "", ""
 		case f.Fate == workspace.Stripped:
-			change = ledger.Change{Path: change.From, Op: ledger.OpDeleted, Before: change.Before, BeforeOID: change.BeforeOID}
+			change = ledger.Change{Path: change.From, Op: ledger.OpDeleted, Before: change.Before, BeforeOID: change.BeforeOID, BeforeMode: change.BeforeMode}
 		}
 		if f.Probable {
 			detail["certainty"] = "probable"
@@ -275,6 +275,9 @@ func filesOf(plan []workspace.Planned) []journal.File {
 		files[i] = journal.File{
 			Op: p.Op.String(), Path: p.Path, From: p.From, Before: string(p.Before), After: string(p.After), Temp: p.Temp, Gone: p.Gone,
 		}
+		if p.Op == workspace.Modify && p.BeforeMode != p.AfterMode {
+			files[i].BeforeMode, files[i].AfterMode = p.BeforeMode, p.AfterMode
+		}
 	}
 	return files
 }
@@ -285,6 +288,7 @@ func planOf(files []journal.File) []workspace.Planned {
 		plan[i] = workspace.Planned{Temp: f.Temp, Gone: f.Gone}
 		plan[i].Path, plan[i].From = f.Path, f.From
 		plan[i].Before, plan[i].After = workspace.Hash(f.Before), workspace.Hash(f.After)
+		plan[i].BeforeMode, plan[i].AfterMode = f.BeforeMode, f.AfterMode
 		for op := workspace.Create; op <= workspace.Move; op++ {
 			if op.String() == f.Op {
 				plan[i].Op = op

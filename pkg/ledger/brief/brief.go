@@ -99,6 +99,9 @@ func changes(all []ledger.Change) string {
 		if added, removed := c.Lines(); added+removed > 0 {
 			text += fmt.Sprintf(" +%d -%d", added, removed)
 		}
+		if c.BeforeMode != c.AfterMode && c.BeforeMode != "" && c.AfterMode != "" {
+			text += fmt.Sprintf(" mode %s to %s", c.BeforeMode, c.AfterMode)
+		}
 		list = append(list, text)
 	}
 	return strings.Join(list, ", ") + more(len(all), shownPaths)
@@ -123,7 +126,11 @@ func more(n, shown int) string {
 func detail(e ledger.Entry) string {
 	for _, key := range []string{Undoes, Retracts} {
 		if ids := References(e, key); len(ids) > 0 {
-			return fmt.Sprintf("(%s %s%s)", key, ShortID(ids[0]), more(len(ids), 1))
+			text := fmt.Sprintf("%s %s%s", key, ShortID(ids[0]), more(len(ids), 1))
+			if n := len(References(e, UndoesInPart)); key == Undoes && n > 0 {
+				text += fmt.Sprintf(", %d in part", n)
+			}
+			return "(" + text + ")"
 		}
 	}
 	return ""
@@ -134,8 +141,9 @@ func ShortID(id string) string { return printable.Text(id[:min(len(id), shortID)
 
 // Keys of a record's detail that name other records.
 const (
-	Undoes   = "undoes"   // the records that this one took back
-	Retracts = "retracts" // the record of a mutation that was not to be: its append had failed
+	Undoes       = "undoes"         // the records that this one took back
+	UndoesInPart = "undoes_in_part" // those among them of which it left files as they were
+	Retracts     = "retracts"       // the record of a mutation that was not to be: its append had failed
 )
 
 // References are the ids of the records that a detail's key names: a text, or a list of texts.

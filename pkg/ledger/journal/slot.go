@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -35,6 +36,9 @@ type File struct {
 	From   string `json:"from,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
+	// The permissions, where the change is of these.
+	BeforeMode fs.FileMode `json:"before_mode,omitempty"`
+	AfterMode  fs.FileMode `json:"after_mode,omitempty"`
 	// Temp has the new content before the change and the displaced file after it; Gone the old file of a move with
 	// new content.
 	Temp string `json:"temp,omitempty"`

@@ -1,0 +1,48 @@
+package trace
+
+import (
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// tellModes gives the files of an outcome the permissions that the plan knows.
+func tellModes(pending *hooks.Pending) {
+	plans := map[string]workspace.Planned{}
+	for _, p := range pending.Files {
+		plans[p.Path] = p
+	}
+	for i := range pending.Outcome.Files {
+		f := &pending.Outcome.Files[i]
+		p, known := plans[f.Path]
+		if !known {
+			continue
+		}
+		if f.BeforeHash != "" {
+			f.BeforeMode = string(ledger.ModeOf(p.BeforeMode))
+		}
+		if f.AfterHash != "" {
+			f.AfterMode = string(ledger.ModeOf(p.AfterMode))
+		}
+	}
+}
+
+// modesOf gives those of a command's change. Links have none, and those of unlike things do not compare.
+func modesOf(c *snapshot.Change) (before, after ledger.Mode) {
+	for _, content := range []*snapshot.Content{c.Before, c.After} {
+		if content != nil && content.Kind == snapshot.Link {
+			return "", ""
+		}
+	}
+	if c.Before != nil && c.After != nil && c.Before.Kind != c.After.Kind {
+		return "", ""
+	}
+	if c.Before != nil {
+		before = ledger.ModeOf(c.Before.Mode)
+	}
+	if c.After != nil {
+		after = ledger.ModeOf(c.After.Mode)
+	}
+	return before, after
+}
