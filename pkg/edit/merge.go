@@ -26,7 +26,7 @@ func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	if len(m.clashes) > 0 {
 		return "", m.clashes
 	}
-	return m.out.String(), nil
+	return strings.Join(m.out, ""), nil
 }
 
 // merger walks the base once. shift is how much further down a line of the base stands in a side.
@@ -34,13 +34,22 @@ type merger struct {
 	base, ours, theirs     []string
 	at                     int // lines of base that are dealt with
 	shiftOurs, shiftTheirs int
-	out                    strings.Builder
+	free                   int // the first line of base behind a place that either side changed
+	next                   int // the first one of the next place
+	loose                  *loose
+	out                    []string
 	clashes                []Clash
 }
 
 func (m *merger) run(ours, theirs []lcs.Diff) {
 	for len(ours) > 0 || len(theirs) > 0 {
 		n, k := group(ours, theirs)
+		m.next = len(m.base)
+		for _, rest := range [][]lcs.Diff{ours[n:], theirs[k:]} {
+			if len(rest) > 0 {
+				m.next = min(m.next, rest[0].Start)
+			}
+		}
 		m.place(ours[:n], theirs[:k])
 		ours, theirs = ours[n:], theirs[k:]
 	}
@@ -66,25 +75,30 @@ func group(ours, theirs []lcs.Diff) (n, k int) {
 
 // keep copies lines that no side changed.
 func (m *merger) keep(until int) {
-	m.write(m.base[m.at:until])
+	m.out = append(m.out, m.ours[m.at+m.shiftOurs:until+m.shiftOurs]...)
 	m.at = until
 }
 
 // place merges one group.
 func (m *merger) place(ours, theirs []lcs.Diff) {
 	start, end := extent(slices.Concat(ours, theirs))
+	m.free = m.at
 	m.keep(start)
 	oursStart, theirsStart := start+m.shiftOurs, start+m.shiftTheirs
 	m.shiftOurs += growth(ours)
 	m.shiftTheirs += growth(theirs)
 	a, b := m.ours[oursStart:end+m.shiftOurs], m.theirs[theirsStart:end+m.shiftTheirs]
 	m.at = end
+	lines, ok := a, true
 	switch {
 	case len(theirs) == 0 || slices.Equal(a, b):
-		m.write(a)
 	case len(ours) == 0:
-		m.write(b)
+		lines, ok = m.carry(span{start, end}, oursStart, b)
 	default:
+		ok = m.loose != nil && m.loose.alike(a, b)
+	}
+	m.out = append(m.out, lines...)
+	if !ok {
 		m.clashes = append(m.clashes, Clash{
 			BaseLine: lineOf(start, end-start), OursLine: lineOf(oursStart, len(a)), Base: m.base[start:end], Ours: a, Theirs: b,
 		})
@@ -112,10 +126,4 @@ func lineOf(start, lines int) int {
 		return start
 	}
 	return start + 1
-}
-
-func (m *merger) write(lines []string) {
-	for _, line := range lines {
-		m.out.WriteString(line)
-	}
 }

@@ -95,7 +95,7 @@ func (t *tree) merge(f *file, s *step) error {
 	if from.Encoding != to.Encoding || from.BOM != to.BOM {
 		return t.conflict(f, s.newest, s.path, "the file has changed since, and the record changed its encoding")
 	}
-	merged, clashes := edit.Merge(from.String, now.String, to.String)
+	merged, clashes := edit.MergeLoosely(from.String, now.String, to.String, ledger.Squeeze)
 	if len(clashes) > 0 {
 		return t.clash(f, s, clashes)
 	}
