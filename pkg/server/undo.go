@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -35,7 +36,10 @@ func keptBounds(u settings.Undo) string {
 		return ""
 	}
 	bounds := fmt.Sprintf("at most %s", u.KeepSize)
-	if u.KeepAge > 0 {
+	switch day := 24 * time.Hour; {
+	case u.KeepAge > 0 && u.KeepAge%day == 0:
+		bounds += fmt.Sprintf(", for %d days", u.KeepAge/day)
+	case u.KeepAge > 0:
 		bounds += fmt.Sprintf(", for %s", u.KeepAge)
 	}
 	return bounds

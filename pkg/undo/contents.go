@@ -57,7 +57,7 @@ func (c *contents) notKept() error {
 	if c.source.Kept == "" {
 		return errors.New("was not kept (undo.keep_size is 0), and git does not have it either")
 	}
-	return fmt.Errorf("is no longer kept, and git does not have it either (kept is %s)", c.source.Kept)
+	return fmt.Errorf("is no longer kept, and git does not have it either (kept are %s)", c.source.Kept)
 }
 
 func (c *contents) add(hash string, content []byte) error {
