@@ -143,6 +143,7 @@ func mutation(intent, path string) ledger.Record {
 func everyKind() map[string]ledger.Record {
 	move := mutation("INT-001", "src/new.go")
 	move.Changes[0].Op, move.Changes[0].From = ledger.OpMoved, "src/old.go"
+	move.Changes[0].BeforeMode, move.Changes[0].AfterMode = "0644", "0755"
 	deletion := mutation("INT-001", "src/x <b>&\u2028.ts")
 	deletion.Changes[0] = ledger.Change{Path: deletion.Changes[0].Path, Op: ledger.OpDeleted, Before: sha("a")}
 	unchanged := mutation("INT-001", "src/same.ts")

@@ -114,28 +114,39 @@ func fateOfModify(p Planned, at, temp Hash) (Fate, bool) {
 	return Done, true // somebody wrote into what was displaced, and somebody changed what took its place
 }
 
-// fateOfMode is that of a change of permissions alone: the temporary name has the old ones if it took effect.
+// fateOfMode is that of a change of permissions alone: the temporary name has the old ones if it took effect, and without
+// one the path has the new ones.
 func (w *Workspace) fateOfMode(p Planned, displaced bool) (Fate, error) {
-	look, name, done := w.recorded, p.Path, p.AfterMode
+	var at *temp
+	var err error
+	want := p.BeforeMode
 	if displaced {
-		look, name, done = w.Resolve, p.Temp, p.BeforeMode
+		at, err = w.openTemp(p.Temp)
+	} else {
+		var t *Target
+		if t, err = w.recorded(p.Path); err == nil {
+			defer t.Close()
+			at, want = &temp{dir: t.parent, name: t.name}, p.AfterMode
+		}
 	}
-	t, err := look(name)
 	if unusable(err) {
 		return Undone, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer t.Close()
-	st, err := t.parent.Lstat(t.name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, pathError("look at", name, err)
+	defer at.close()
+	st, err := at.dir.Lstat(at.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		st, err = at.dir.Lstat(besideExchange(at.name))
 	}
-	if err == nil && st.Mode.Perm() == done.Perm() {
+	if err == nil && st.Mode.Perm() == want.Perm() {
 		return Done, nil
 	}
-	return Undone, nil
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return Undone, pathError("look at", p.Path, err)
 }
 
 func fateOfDelete(at, temp Hash) (Fate, bool) {

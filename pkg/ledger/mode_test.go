@@ -1,0 +1,58 @@
+//go:build !windows
+
+package ledger_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
+
+func TestModesInRecords(t *testing.T) {
+	sum := "sha256:" + strings.Repeat("0", 64)
+	for name, c := range map[string]struct {
+		change ledger.Change
+		line   string
+	}{
+		"as it was":            {ledger.Change{Op: ledger.OpModified, Before: sum, After: sum, BeforeMode: "0644", AfterMode: "0644"}, `"before_mode":"0644"}`},
+		"another":              {ledger.Change{Op: ledger.OpModified, Before: sum, After: sum, BeforeMode: "0644", AfterMode: "4755"}, `"before_mode":"0644","after_mode":"4755"}`},
+		"created":              {ledger.Change{Op: ledger.OpCreated, After: sum, AfterMode: "0600"}, `"after_mode":"0600"}`},
+		"deleted":              {ledger.Change{Op: ledger.OpDeleted, Before: sum, BeforeMode: "0755"}, `"before_mode":"0755"}`},
+		"not known":            {ledger.Change{Op: ledger.OpModified, Before: sum, After: sum}, `"after":"` + sum + `"}`},
+		"created with two":     {ledger.Change{Op: ledger.OpCreated, After: sum, BeforeMode: "0644", AfterMode: "0600"}, ""},
+		"modified with one":    {ledger.Change{Op: ledger.OpModified, Before: sum, After: sum, BeforeMode: "0644"}, ""},
+		"more than is allowed": {ledger.Change{Op: ledger.OpCreated, After: sum, AfterMode: "100755"}, ""},
+		"no digits":            {ledger.Change{Op: ledger.OpDeleted, Before: sum, BeforeMode: "rwxr"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.change.Path = "f"
+			line, err := ledger.Encode(ledger.Entry{ID: "x", Record: ledger.Record{Kind: ledger.KindMutation, Changes: []ledger.Change{c.change}}})
+			if c.line == "" {
+				if !errors.Is(err, ledger.ErrInvalidRecord) {
+					t.Fatalf("%v, %s", err, line)
+				}
+				return
+			}
+			if err != nil || !bytes.Contains(line, []byte(c.line)) {
+				t.Fatalf("%v, %s", err, line)
+			}
+			e, err := ledger.Parse(line)
+			if err != nil || e.Changes[0].BeforeMode != c.change.BeforeMode || e.Changes[0].AfterMode != c.change.AfterMode {
+				t.Errorf("%v, %+v", err, e.Changes)
+			}
+			if back := e.Changes[0].Inverse(); back.BeforeMode != c.change.AfterMode || back.AfterMode != c.change.BeforeMode {
+				t.Errorf("%+v", back)
+			}
+		})
+	}
+	for mode, want := range map[fs.FileMode]ledger.Mode{0: "0000", 0o44: "0044", 0o755 | fs.ModeSetuid: "4755", 0o777 | fs.ModeSticky | fs.ModeSetgid: "3777"} {
+		got := ledger.ModeOf(mode)
+		if back, ok := got.FileMode(); got != want || !ok || back != mode {
+			t.Errorf("%v is %q and comes back as %v", mode, got, back)
+		}
+	}
+}
