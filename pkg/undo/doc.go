@@ -5,9 +5,13 @@
 //
 // A file that still has the content that the record left gets back the content before it, byte for byte; one that was
 // created is deleted, one that was deleted is created, one that was moved goes back. A file that has changed since is
-// merged by lines: what the record changed goes, what came after stays. Where both touch, it is a [Conflict], and
-// nothing at all is changed. Several records are undone newest first, into one plan, which takes effect as a whole or not
-// at all. Undoing an undo does its records again.
+// merged by lines: what the record changed goes, what came after stays. White space that was changed since does not hide a
+// line. Permissions that the record changed come back, and with a file that it deleted; those that were set since stay.
+//
+// What cannot be taken back is a [Conflict], which says why. With one nothing at all is changed, unless it is asked for a
+// part ([Plan.Partial]): then each file with a conflict stays with all that the chosen records did to it, and no other.
+// Several records are undone newest first, into one plan, which takes effect as a whole or not at all. Undoing an undo does
+// its records again.
 //
 // The plan is what was shown: [Source.Plan] changes nothing, and [Tool] refuses with STALE_FILE if a file is no longer
 // what the plan began from. Contents are believed only if their SHA-256 is the record's.
@@ -18,8 +22,9 @@
 // committed or staged. What is in none of them is gone, and the plan says so. Where several records of one file follow
 // each other without a gap, only the newest content and the oldest are needed.
 //
-// A record names a file by the path that it had. Later records that moved it are followed. If it was moved on, its
-// content is undone where it is now; a move itself is undone only while the file is where that move had put it.
+// A record names a file by the path that it had. Later records that moved it are followed, and git where it moved a file
+// that is missing. If it was moved on, its content is undone where it is now; a move itself is undone only while the file is
+// where that move had put it.
 //
 // # Governance
 //
@@ -38,6 +43,7 @@
 //
 // # Non-promise
 //
-// Permissions of a deleted file are not in the ledger: one that comes back is made like a new file. Directories that a
-// call made stay. What a command changed can be undone as far as its record has the contents.
+// Owners are not in the ledger, and set-user-ID and its like are never set. Symbolic links are named and left. Directories
+// that a call made stay. What a command changed can be undone as far as its record has the contents. What git does not tell
+// as a move, such as that of a file which was never committed under its old name, is not followed.
 package undo

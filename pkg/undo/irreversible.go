@@ -23,9 +23,9 @@ func (c change) irreversible(f fileChange) string {
 	case f.rightsOnly() && !slices.ContainsFunc(c.files, func(f fileChange) bool { return !f.rightsOnly() }):
 		return "only its owner changed, or its permissions, which the record does not have; undo cannot set them back"
 	case f.Before == "" && f.Op != ledger.OpCreated:
-		return "its content before the change is not known: nothing had read it before the command changed it"
+		return "its content before the change was never kept: it is secret, or too large, or nothing had read it before the command changed it"
 	case f.After == "" && f.Op != ledger.OpDeleted:
-		return "its content after the change is not known, so nobody can tell whether it has changed since"
+		return "its content after the change was never kept (it is secret, or too large), so nobody can tell whether it has changed since"
 	}
 	return ""
 }
