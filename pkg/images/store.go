@@ -25,6 +25,9 @@ const (
 	refresh = time.Hour
 )
 
+// errSecrets: what is kept could be a secret.
+var errSecrets = errors.New(".orchestration/cache/images cannot be held to the rules of what is secret")
+
 // Options are fixed for the life of a Store.
 type Options struct {
 	// Size bounds the store on disk, in bytes; 0 keeps nothing. Reading needs no size.
@@ -85,26 +88,33 @@ func Open(root *os.Root, o Options) *Store {
 }
 
 // Put keeps contents under their ids: when it returns, every process can read them. What has a secret path is not kept,
-// nor what a secret file had ([Store.Deny]). Failing is no matter for anybody but the log: what is not kept is not there.
-func (s *Store) Put(images ...Image) {
+// nor what a secret file had ([Store.Deny]). An error says that the directory cannot be written; the first is in the log too.
+func (s *Store) Put(images ...Image) error {
 	if s.options.Size <= 0 {
-		return
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	is, rules := s.obey()
 	images = s.allowed(images, is)
-	if len(images) == 0 || rules == "" || len(s.denied) >= maxDenied {
-		return
+	switch {
+	case len(images) == 0:
+		return nil
+	case rules == "" || len(s.denied) >= maxDenied:
+		return errSecrets
 	}
 	err := s.write(images, rules)
 	if errors.Is(err, fs.ErrNotExist) { // the directory was deleted meanwhile
 		err = s.write(images, rules)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // and again: somebody does not want it
+	}
+	if err != nil {
 		s.complain(err)
 	}
 	s.obey() // a rule can have come while they were written
+	return err
 }
 
 func (s *Store) complain(err error) {

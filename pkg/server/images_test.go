@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/images"
@@ -106,6 +108,22 @@ func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
 		b.ok(call.tool, call.with)
 		if named, kept := keptImages(t, dir); kept != named || named <= before {
 			t.Errorf("call %d, %s: %d of %d contents are kept, %d were named before", i, call.tool, kept, named, before)
+		}
+	}
+}
+
+// Where contents cannot be kept the change is made all the same, and the answer says so.
+func TestAnswerSaysThatContentsCannotBeKept(t *testing.T) {
+	dir := newWorkspace(t)
+	write(t, dir, ".orchestration/cache/images", "in the way")
+	b := start(t, dir).connect()
+	b.selects("INT-001")
+	for tool, with := range map[string]args{
+		"write_to_file":   {"path": "src/new.txt", "content": "new\n"},
+		"execute_command": {"command": "echo made > src/made.txt"},
+	} {
+		if r := b.ok(tool, with); !strings.Contains(fmt.Sprint(r.Object), "could not be kept") {
+			t.Errorf("%s: %v", tool, r.Object)
 		}
 	}
 }

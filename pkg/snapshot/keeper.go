@@ -18,7 +18,7 @@ import (
 
 // Images keeps contents by their git blob ids; images.Store implements it.
 type Images interface {
-	Put(kept ...images.Image)
+	Put(kept ...images.Image) error
 	Get(oid string) ([]byte, bool)
 	// Deny has contents kept no longer, whatever their path, and Denied reports whether one is such.
 	Deny(oids ...string)

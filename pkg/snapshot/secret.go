@@ -146,5 +146,5 @@ func (g *keeping) done() {
 		return
 	}
 	g.keeper.options.Images.Deny(g.denied...)
-	g.keeper.options.Images.Put(g.found...)
+	_ = g.keeper.options.Images.Put(g.found...) // of each change that comes it is tried again
 }

@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"cmp"
+	"fmt"
 	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -11,7 +13,9 @@ import (
 
 // Images keeps contents by their git blob ids, but for those of secret paths.
 // When Put returns, they are there for every process.
-type Images interface{ Put(kept ...images.Image) }
+type Images interface {
+	Put(kept ...images.Image) error
+}
 
 // KeepImages hands the contents before and after each recorded change to
 // images, so that it can be undone. It is called before the first call.
@@ -28,19 +32,25 @@ func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) (kept func())
 	if r.images == nil || len(changed) == 0 {
 		return func() {}
 	}
-	var writing sync.WaitGroup
-	writing.Go(func() {
+	failed := make(chan error, 1)
+	go func() {
+		var err error
 		for i, f := range changed[:min(len(changed), len(rec.Changes))] {
-			r.keepChange(rec.Changes[i], f)
+			err = cmp.Or(err, r.keepChange(rec.Changes[i], f))
+		}
+		failed <- err
+	}()
+	return sync.OnceFunc(func() {
+		if err := <-failed; err != nil {
+			outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What the files held before and after could not be kept, so undo has only what git has (%v). Tell the user.", err))
 		}
 	})
-	return writing.Wait
 }
 
 // keepChange keeps the contents of one file, as far as they are there.
-func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) {
+func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) error {
 	if r.images == nil {
-		return
+		return nil
 	}
 	paths := []string{c.Path, c.From}
 	var kept []images.Image
@@ -50,7 +60,7 @@ func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) {
 	if c.AfterOID != "" && c.AfterOID != c.BeforeOID && (f.After != nil || !f.Unread) {
 		kept = append(kept, images.Image{ID: c.AfterOID, Content: f.After, Paths: paths})
 	}
-	r.images.Put(kept...)
+	return r.images.Put(kept...)
 }
 
 // maxFound bounds one content that is taken over from a process that died, in
@@ -73,9 +83,9 @@ func (r *Recorder) keepFound(rec ledger.Record, plan []workspace.Planned) {
 		for _, content := range r.files.Contents(p, maxFound) {
 			switch string(content.Hash) {
 			case c.Before:
-				r.images.Put(images.Image{ID: c.BeforeOID, Content: content.Bytes, Paths: paths})
+				_ = r.images.Put(images.Image{ID: c.BeforeOID, Content: content.Bytes, Paths: paths})
 			case c.After:
-				r.images.Put(images.Image{ID: c.AfterOID, Content: content.Bytes, Paths: paths})
+				_ = r.images.Put(images.Image{ID: c.AfterOID, Content: content.Bytes, Paths: paths})
 			}
 		}
 	}

@@ -96,7 +96,7 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 			})
 		}
 		change := r.change(ctx, f)
-		r.keepChange(change, f)
+		_ = r.keepChange(change, f) // the log says why not; nobody waits for an answer
 		rec.Changes = append(rec.Changes, change)
 	}
 	for _, path := range found.Given {
