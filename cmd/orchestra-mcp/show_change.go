@@ -30,6 +30,7 @@ func (v *recordView) change(c ledger.Change) {
 	v.line("%s", v.styled(styleBold, printable(clipped(title, maxField))))
 	v.field("  before", content(c.Before, c.BeforeOID))
 	v.field("  after", content(c.After, c.AfterOID))
+	v.field("  mode", modeOf(c))
 	if c.ExternalBefore {
 		v.field("  note", "somebody else had changed the file since its last record")
 	}
@@ -46,6 +47,14 @@ func content(hash, oid string) string {
 		return fmt.Sprintf("%s (git blob %s)", hash, oid)
 	}
 	return hash
+}
+
+// modeOf is a file's permissions, with those that it had where they changed.
+func modeOf(c ledger.Change) string {
+	if c.Op == ledger.OpCreated || c.Op == ledger.OpDeleted || c.BeforeMode == c.AfterMode {
+		return string(cmp.Or(c.AfterMode, c.BeforeMode))
+	}
+	return fmt.Sprintf("%s to %s", c.BeforeMode, c.AfterMode)
 }
 
 func hunksOf(c ledger.Change) string {

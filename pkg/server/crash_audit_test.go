@@ -19,7 +19,7 @@ import (
 type audit struct {
 	t            *testing.T
 	dir          string
-	start        map[string]string // hash of each file before the first call
+	start        map[string]string // hash and mode of each file before the first call
 	acknowledged map[string]bool   // record ids that a result has named
 
 	// afterCut: contents can be torn where nobody looks for them. What is torn
@@ -37,7 +37,7 @@ func newAudit(t *testing.T, dir string) *audit {
 	return a
 }
 
-// files hashes the workspace's files, temporary ones beside a target included.
+// files hashes the workspace's files, temporary ones beside a target included, and adds their modes.
 func (a *audit) files() map[string]string {
 	a.t.Helper()
 	found := map[string]string{}
@@ -53,7 +53,11 @@ func (a *audit) files() map[string]string {
 		}
 		content, err := os.ReadFile(path)
 		rel, _ := filepath.Rel(a.dir, path)
-		found[rel] = string(workspace.HashOf(content))
+		info, unseen := os.Stat(path)
+		if unseen != nil {
+			return unseen
+		}
+		found[rel] = string(workspace.HashOf(content)) + " " + string(ledger.ModeOf(info.Mode()))
 		return err
 	})
 	if err != nil {
@@ -129,21 +133,37 @@ func (a *audit) replay(when string, state map[string]string, e ledger.Entry) {
 		if c.Op == ledger.OpMoved {
 			from = c.From
 		}
-		if state[from] != c.Before {
-			a.t.Errorf("%s: record %s (%s %s) begins with %q, but %s was %q", when, e.ID, e.Kind, c.Op, c.Before, from, state[from])
+		if before := versionOf(c.Before, c.BeforeMode); !a.same(state[from], before) {
+			a.t.Errorf("%s: record %s (%s %s) begins with %q, but %s was %q", when, e.ID, e.Kind, c.Op, before, from, state[from])
 		}
 		delete(state, from)
 		if c.After != "" {
-			state[c.Path] = c.After
+			state[c.Path] = versionOf(c.After, c.AfterMode)
 		}
 	}
+}
+
+func versionOf(hash string, mode ledger.Mode) string {
+	if hash == "" {
+		return ""
+	}
+	return hash + " " + string(mode)
+}
+
+// same compares contents and modes. What a power cut leaves of modes is not asked.
+func (a *audit) same(x, y string) bool {
+	if a.afterCut {
+		x, _, _ = strings.Cut(x, " ")
+		y, _, _ = strings.Cut(y, " ")
+	}
+	return x == y
 }
 
 func (a *audit) compare(when string, state map[string]string) {
 	disk := a.files()
 	for path, hash := range disk {
-		if state[path] != hash {
-			a.t.Errorf("%s: %s has a content that no record explains: %s, recorded %q", when, path, hash, state[path])
+		if !a.same(state[path], hash) {
+			a.t.Errorf("%s: %s has a content or a mode that no record explains: %s, recorded %q", when, path, hash, state[path])
 		}
 	}
 	for path := range state {

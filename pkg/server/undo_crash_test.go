@@ -57,21 +57,25 @@ func undoOrRedo(ctx context.Context, srv *server.Server) error {
 }
 
 // TestKilledUndoIsAllOrNothing kills a process at random moments while it
-// undoes and redoes changes of five files. What the disk shows is then what
+// undoes and redoes changes of six files, of one only the mode. What the disk shows is then what
 // the ledger tells, and one of the two states.
 func TestKilledUndoIsAllOrNothing(t *testing.T) {
 	kills := 8
 	if os.Getenv("ORCHESTRA_LONG") == "1" {
 		kills = 100
 	}
-	b := undoBench(t)
+	b := start(t, newWorkspace(t), withoutSandbox).connect()
+	b.selects("INT-005")
 	write(t, b.dir, "src/b.txt", "b\n")
 	write(t, b.dir, "src/gone.txt", "gone\n")
+	write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
+	b.chmod("src/gone.txt", 0o750)
 	a := newAudit(t, b.dir)
 	b.ok("read_file", args{"path": "src/gone.txt"})
 	b.writes("src/a.txt", "ONE\n")
 	b.writes("src/new.txt", "new\n")
 	b.patches("*** Update File: src/b.txt", "*** Move to: src/c.txt", "@@", "-b", "+c", "*** Delete File: src/gone.txt", "*** Add File: src/d.txt", "+d")
+	b.runs("chmod 755 src/run.sh")
 	b.hangUp()
 	b.close()
 	undone, done := a.start, a.files()
