@@ -40,9 +40,10 @@ type FileOutcome struct {
 	Unread              bool
 	BeforeOID, AfterOID string
 	// BeforeMode and AfterMode are the permissions as records have them
-	// (ledger.Mode); "" where they are not known. Of a tool's changes the
-	// recorder finds them in the plan.
+	// (ledger.Mode); "" where they are not known. Links is how many names the
+	// file had before. Of a tool's changes the recorder finds them in the plan.
 	BeforeMode, AfterMode string
+	Links                 uint64
 }
 
 // Violation is a change of a command that it should not have made.

@@ -282,6 +282,30 @@ func TestUndoSaysLinks(t *testing.T) {
 	b.reads("docs/outside", "b\nmore\n")
 	b.gone("src/hard")
 
+	for _, change := range []func() string{
+		func() string { return b.runs("rm docs/outside") },
+		func() string {
+			b.ok("read_file", args{"path": "docs/outside"})
+			return b.patches("*** Delete File: docs/outside")
+		},
+	} {
+		if err := os.Link(filepath.Join(b.dir, "docs/outside"), filepath.Join(b.dir, "docs/other name")); err != nil {
+			t.Fatal(err)
+		}
+		id = change()
+		if got := fmt.Sprint(b.entry(id).Detail["hard_links"]); got != "[docs/outside]" {
+			t.Errorf("hard_links: %s", got)
+		}
+		if p = b.plan(id); len(p.Files) != 1 || !strings.Contains(strings.Join(p.Files[0].Notes, ""), "several names (hard links), and becomes one of its own") {
+			t.Errorf("%+v", p)
+		}
+		b.carriesOut(p)
+		b.reads("docs/outside", "b\nmore\n")
+		if err := os.Remove(filepath.Join(b.dir, "docs/other name")); err != nil {
+			t.Fatal(err)
+		}
+	}
+
 	id = b.runs("ln -s b.txt src/soft; echo x >> src/a.txt")
 	p = b.plan(id)
 	b.conflict(p, "src/soft", "is or was a symbolic link")

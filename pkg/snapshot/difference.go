@@ -66,8 +66,8 @@ type Content struct {
 	Kind Kind
 	Mode fs.FileMode
 	Size int64
-	// Dev and Ino are the number of what has the content; 0 where there are none.
-	Dev, Ino uint64
+	// Dev and Ino are the number of what has the content; 0 where there are none. Links is how many names it has.
+	Dev, Ino, Links uint64
 	// Hash is "sha256:" and 64 hexadecimal digits, "" where the content was not read and for what has none. A link's
 	// content is its text. OID is git's id of a blob with this content.
 	Hash, OID string
@@ -123,7 +123,7 @@ func content(v *version) *Content {
 	if v == nil {
 		return nil
 	}
-	c := &Content{Kind: v.stat.kind(), Mode: v.stat.mode, Size: v.stat.size, Dev: v.stat.dev, Ino: v.stat.ino, Bytes: v.bytes, Known: v.bytes != nil}
+	c := &Content{Kind: v.stat.kind(), Mode: v.stat.mode, Size: v.stat.size, Dev: v.stat.dev, Ino: v.stat.ino, Links: v.stat.links, Bytes: v.bytes, Known: v.bytes != nil}
 	if v.digest != nil {
 		c.Hash, c.OID, c.Size = v.digest.hash, v.digest.oid, v.digest.size
 		if c.Kind == Link {

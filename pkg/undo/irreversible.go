@@ -9,8 +9,9 @@ import (
 // The keys by which the record of a command tells of files that have no
 // content of their own; see pkg/hooks/trace.
 const (
-	detailLinks   = "links"
-	detailSpecial = "special"
+	detailLinks     = "links"
+	detailSpecial   = "special"
+	detailHardLinks = "hard_links"
 )
 
 // irreversible says why a change that a command made cannot be taken back; "" if nothing stands against it.

@@ -47,6 +47,7 @@ type file struct {
 	parts   []part
 	notes   []string
 	merged  bool
+	linked  bool // it had other names before one of the changes
 	// conflict is why it stays as it is; nothing more is said about it then.
 	conflict *Conflict
 }
@@ -74,6 +75,7 @@ func (t *tree) undo(c change, f fileChange) error {
 	at, unfit := t.at(path)
 	at.parts = append(at.parts, part{c.ID, f.Path})
 	at.note(note)
+	at.linked = at.linked || c.names(detailHardLinks, cmp.Or(f.From, f.Path))
 	why, stays := c.irreversible(f), t.left.stays[path]
 	switch {
 	case at.conflict != nil:
@@ -286,6 +288,9 @@ func (t *tree) vacated(path string) bool { return t.files[path].now.hash == "" }
 func (t *tree) change(f *file, op workspace.Op, path, was string) File {
 	out := File{Op: op, Path: path, Merged: f.merged, Records: f.records, AfterHash: f.now.hash, AfterMode: f.now.mode}
 	out.After = t.contents.known[f.now.hash]
+	if f.linked && out.AfterHash != "" && (was == "" || t.disk.at(was).links == 1) {
+		f.note("it was a file with several names (hard links), and becomes one of its own")
+	}
 	if was != "" {
 		before := t.disk.at(was)
 		out.BeforeHash, out.BeforeMode = before.hash, before.mode

@@ -53,6 +53,8 @@ type Settled struct {
 	After  Hash   // empty for Delete
 	// BeforeMode and AfterMode are the permissions, each where it has a file.
 	BeforeMode, AfterMode fs.FileMode
+	// Links is how many names the file had before; 0 where that is not known.
+	Links uint64
 	// Warnings say, for people, what could not be kept or proven, such as an owner or other hard links.
 	Warnings []string
 }

@@ -274,7 +274,7 @@ func (c *planned) describe() {
 	if c.before == nil {
 		return
 	}
-	c.result.BeforeMode, c.result.AfterMode = c.before.stat.Mode, c.before.stat.Mode
+	c.result.BeforeMode, c.result.AfterMode, c.result.Links = c.before.stat.Mode, c.before.stat.Mode, c.before.stat.Links
 	if !c.before.leased {
 		c.result.Warnings = append(c.result.Warnings, "no lease on the file was to be had: a program that had it open for writing could still lose what it writes")
 	}

@@ -201,7 +201,7 @@ func modifyOnce() int {
 		fmt.Println(err)
 		return 1
 	}
-	fmt.Printf("committed %q\n", s.Files())
+	fmt.Printf("committed %v\n", s.Files())
 	if err := s.Close(); err != nil {
 		fmt.Println(err)
 		return 1

@@ -58,6 +58,9 @@ func (a *Account) File(c *snapshot.Change) hooks.FileOutcome {
 	}
 	before, after := modesOf(c)
 	f.BeforeMode, f.AfterMode = string(before), string(after)
+	if c.Before != nil && c.Before.Kind == snapshot.File {
+		f.Links = c.Before.Links
+	}
 	// Of what is secret not even a hash is written down: a short one can be guessed from it.
 	if c.Before != nil {
 		f.Unread = f.Unread || !c.Before.Known

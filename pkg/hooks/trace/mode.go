@@ -1,13 +1,32 @@
 package trace
 
 import (
+	"cmp"
+
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// tellModes gives the files of an outcome the permissions that the plan knows.
+// DetailHardLinks is the key of the files that had other names before a change.
+const DetailHardLinks = "hard_links"
+
+// linked notes the files that had other names: who restores one makes a file of its own.
+func linked(files []hooks.FileOutcome) map[string]any {
+	var paths []string
+	for _, f := range files {
+		if f.Links > 1 && len(paths) < maxNamed {
+			paths = append(paths, cmp.Or(f.From, f.Path))
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return map[string]any{DetailHardLinks: paths}
+}
+
+// tellModes gives the files of an outcome the permissions, and the number of names, that the plan knows.
 func tellModes(pending *hooks.Pending) {
 	plans := map[string]workspace.Planned{}
 	for _, p := range pending.Files {
@@ -19,6 +38,7 @@ func tellModes(pending *hooks.Pending) {
 		if !known {
 			continue
 		}
+		f.Links = p.Links
 		if f.BeforeHash != "" {
 			f.BeforeMode = string(ledger.ModeOf(p.BeforeMode))
 		}

@@ -298,6 +298,7 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	if cmd := outcome.Command; cmd != nil {
 		rec.Detail = detailOf(rec.Detail, cmd.Detail)
 	}
+	rec.Detail = detailOf(rec.Detail, linked(outcome.Changed()))
 	if note := outcome.Record; note != nil {
 		rec.Kind = ledger.Kind(note.Kind)
 		rec.MutationClass, rec.Class = "", nil // it is no mutation of the work
