@@ -1,3 +1,5 @@
+//go:build unix
+
 package e2e_test
 
 import (
@@ -38,7 +40,7 @@ func TestUndoAfterKill(t *testing.T) {
 		"apply_diff":    {"apply_diff", args{"path": "src/run.sh", "diff": "<<<<<<< SEARCH\nbefore 0 0\n=======\nafter\n>>>>>>> REPLACE"}},
 		"apply_patch":   {"apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: src/run.sh\n*** Add File: src/new.sh\n+new\n*** End Patch"}},
 		"a command that changes": {"execute_command", args{
-			"command": "sed -i s/before/after/ src/run.sh; chmod 640 src/run.sh; echo new > src/new.sh; chmod 755 src/new.sh",
+			"command": "tr b B < src/run.sh > src/new.sh; cat src/new.sh > src/run.sh; chmod 640 src/run.sh; echo new > src/new.sh; chmod 755 src/new.sh",
 		}},
 		"a command that deletes": {"execute_command", args{"command": "rm src/run.sh"}},
 		"a command that moves":   {"execute_command", args{"command": "mv src/run.sh src/moved.sh; echo x >> src/moved.sh"}},
