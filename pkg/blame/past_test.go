@@ -135,7 +135,7 @@ func (p *past) some() *paper { return p.papers[p.rand.IntN(len(p.papers))] }
 func (p *past) agent() (*paper, map[int]bool) {
 	f := p.some()
 	before, owner := f.lines, f.owner()
-	f.record(owner, asCut(before, f.byAgent(f.lines, owner)), f.path)
+	f.record(owner, f.written(before, asCut(before, f.byAgent(f.lines, owner)), owner), f.path)
 	return f, newLines(before, f.lines)
 }
 
@@ -165,6 +165,20 @@ func asCut(before, after simFile) simFile {
 		from, to = from+h[1], to+h[3]
 	}
 	same(len(after))
+	return after
+}
+
+// written gives to an agent what its record says that it wrote, also where it took what stood around a line away and put it
+// back: the record has no other cut.
+func (h *hand) written(before, after simFile, owner string) simFile {
+	fresh := newLines(before, after)
+	for _, hunk := range edit.Hunks(before.String(), after.String()) {
+		for i := hunk[2] - min(hunk[3], 1); i < hunk[2]-min(hunk[3], 1)+hunk[3]; i++ {
+			if !fresh[after[i].id] {
+				after[i] = h.own(after[i].text, owner)
+			}
+		}
+	}
 	return after
 }
 
