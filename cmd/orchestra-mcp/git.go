@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -25,10 +29,11 @@ func (a *app) newInstallHooksCommand() *cobra.Command {
 	var remove bool
 	cmd := &cobra.Command{
 		Use:   "install-hooks [--remove]",
-		Short: "Install git hooks: intents in commit messages, records and seals in commits",
-		Long: "Install two hooks in this repository. pre-commit seals the ledger if you have a key, and adds the ledger and its seals\n" +
-			"to the commit if git tracks them. commit-msg adds a line `Orchestra-Intent: ID` to the message for each intent whose\n" +
-			"recorded changes are in the commit.\n\n" +
+		Short: "Install git hooks: intents and records in commit messages, seals in commits, records in pushes",
+		Long: "Install three hooks in this repository. pre-commit seals the ledger if you have a key, and adds seals, and a ledger that\n" +
+			"is in the tree, to the commit. commit-msg adds a line `Orchestra-Intent: ID` to the message for each intent whose\n" +
+			"recorded changes are in the commit, and a line `Orchestra-Ledger: HASH` that names the records it relies on. pre-push\n" +
+			"sends the records along; git fetch brings those of others from now on.\n\n" +
 			"Hooks that are there keep running, first, and decide by their exit code; ours never stop a commit. --remove takes\n" +
 			"away what was installed, and nothing else.",
 		Args: cobra.NoArgs,
@@ -69,7 +74,25 @@ func (a *app) installHooks(cmd *cobra.Command, dir string) ([]githooks.Result, e
 	if program, err = filepath.Abs(program); err != nil {
 		return nil, err
 	}
-	return githooks.Install(cmd.Context(), dir, program)
+	results, err := githooks.Install(cmd.Context(), dir, program)
+	if err != nil {
+		return results, err
+	}
+	return results, followRemote(cmd.Context(), dir)
+}
+
+// followRemote has every git fetch bring the records along, where the ledger does not travel in the tree.
+func followRemote(ctx context.Context, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	remote := gitref.Remote(ctx, root)
+	if remote == "" || !ledger.WillBeBeside(root, true) {
+		return nil
+	}
+	return gitref.Follow(ctx, root, remote)
 }
 
 func (a *app) printHook(r githooks.Result) {

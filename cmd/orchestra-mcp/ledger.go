@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 )
 
@@ -98,11 +99,12 @@ func (a *app) printRepair(r repairResult) error {
 func whatToDo(kind ledger.ProblemKind) string {
 	switch kind {
 	case history.ProblemLost:
-		return "orchestra-mcp ledger restore brings back what a commit has; else put .orchestration/agent_trace.jsonl back from a backup. If you " +
-			"removed it to begin anew, remove .orchestration/state and .orchestration/cache too"
+		return "orchestra-mcp ledger restore brings back what git has, in " + gitref.Ref + " or in a commit, and orchestra-mcp sync what a remote has; " +
+			"else put .orchestration/agent_trace.jsonl back from a backup. If you removed it to begin anew, remove .orchestration/state and " +
+			".orchestration/cache too"
 	case ledger.ProblemMissing:
-		return "orchestra-mcp ledger restore brings it back from git if a commit has it, and orchestra-mcp verify --git names the commit that " +
-			"dropped it; else put its line back from a backup, anywhere in the file, byte for byte"
+		return "orchestra-mcp ledger restore brings it back if git has it, in " + gitref.Ref + " or in a commit, and orchestra-mcp sync if a remote " +
+			"does; else put its line back from a backup, anywhere in the file, byte for byte"
 	case ledger.ProblemIncomplete:
 		return "orchestra-mcp ledger restore --from REVISION brings the records before it from that commit or branch; merging the branch does too"
 	case ledger.ProblemMalformed:
@@ -112,7 +114,8 @@ func whatToDo(kind ledger.ProblemKind) string {
 	case ledger.ProblemUnreadable:
 		return "make the file a regular one that you can read, or take it away"
 	case ledger.ProblemArchive:
-		return "an archive never changes, so any copy of it is right: git checkout it, or take it from another clone or a backup, under the same name"
+		return "an archive never changes, so any copy of it is right: take it from another clone, a commit or a backup, under the same name; or " +
+			"move it away, and orchestra-mcp ledger restore brings its records back"
 	case ledger.ProblemUnrecorded:
 		return "nothing brings them back: look at what changed in that time, at the disk and at the server's log. orchestra-mcp seal " +
 			"says that you have seen it"

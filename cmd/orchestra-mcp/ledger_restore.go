@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
@@ -69,6 +71,7 @@ type restoreResult struct {
 	Seals         []restorableSeal `json:"seals"`
 	Restored      int              `json:"restored"`
 	RestoredSeals int              `json:"restored_seals"`
+	FromRef       int              `json:"from_ref"` // records that the ref had and the ledger had not
 }
 
 func (r *restoreResult) missing() bool {
@@ -82,6 +85,11 @@ func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
 	}
 	defer root.Close()
 	result := restoreResult{Found: []restorable{}, Seals: []restorableSeal{}}
+	if len(f.from) == 0 && (f.yes || !*f.json) {
+		if result.FromRef, err = a.restoreFromRef(ctx, root); err != nil {
+			return err
+		}
+	}
 	err = history.Lost(ctx, root, f.from, history.Visit{
 		Line: func(lost history.LostLine) error {
 			result.Found = append(result.Found, newRestorable(lost))
@@ -95,7 +103,7 @@ func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
 	if err != nil {
 		return err
 	}
-	if len(result.Found)+len(result.Seals) == 0 && !history.HasLedger(ctx, root, f.from...) {
+	if len(result.Found)+len(result.Seals)+result.FromRef == 0 && !ledger.IsBeside(root) && !history.HasLedger(ctx, root, f.from...) {
 		return foundf("no commit up to %s has ledger records or seals, so there was nothing to restore from; --from REVISION looks at another one",
 			printable(cmp.Or(strings.Join(f.from, ", "), "HEAD")))
 	}
@@ -118,6 +126,19 @@ func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
 		return foundSomething()
 	}
 	return err
+}
+
+// restoreFromRef brings in what git carries of the ledger. These are records that were here, or that others sent: nobody has to
+// be asked.
+func (a *app) restoreFromRef(ctx context.Context, root *os.Root) (records int, err error) {
+	done, err := gitref.Restore(ctx, root)
+	if errors.Is(err, gitref.ErrNoRepository) {
+		return 0, nil
+	}
+	if err == nil && done.Records > 0 {
+		fmt.Fprintf(a.err, "orchestra-mcp: %d records came back from %s\n", done.Records, gitref.Ref)
+	}
+	return done.Records, err
 }
 
 // amount says how much was lost.

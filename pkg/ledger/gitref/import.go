@@ -32,11 +32,24 @@ func Import(ctx context.Context, root *os.Root) (Imported, error) {
 	if err != nil {
 		return Imported{}, err
 	}
+	return c.bringIn(ctx, c.readSeen())
+}
+
+// Restore is Import of all that the refs have, also of what was brought in before: the ledger may have lost it since.
+func Restore(ctx context.Context, root *os.Root) (Imported, error) {
+	c, err := open(root)
+	if err != nil {
+		return Imported{}, err
+	}
+	return c.bringIn(ctx, map[string]bool{})
+}
+
+// bringIn leaves out the commits and segments that were seen.
+func (c *carrier) bringIn(ctx context.Context, seen map[string]bool) (Imported, error) {
 	tips, err := c.tips(ctx)
 	if err != nil || len(tips) == 0 {
 		return Imported{}, err
 	}
-	seen := c.readSeen()
 	var result Imported
 	fresh := map[string]segment{}
 	for _, t := range tips {
@@ -55,7 +68,7 @@ func Import(ctx context.Context, root *os.Root) (Imported, error) {
 		}
 	}
 	if len(fresh) > 0 {
-		if err := ledger.MakeBeside(root); err != nil {
+		if err := ledger.MakeBeside(c.root); err != nil {
 			return Imported{}, err
 		}
 		in := &importer{carrier: c, result: &result, left: importBudget}
