@@ -46,11 +46,9 @@ func (m *Maker) Make(req Request) (_ *Reach, err error) {
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	if r.temp, err = makeTemp(); err != nil {
-		return nil, fmt.Errorf("private temporary directory: %w", err)
+	if err := m.giveTemp(r); err != nil {
+		return nil, err
 	}
-	m.swept.Do(func() { go sweepTemps(filepath.Dir(r.temp.path)) }) // which can be much
-	r.env = []string{"TMPDIR=" + r.temp.path, "TMP=" + r.temp.path, "TEMP=" + r.temp.path}
 	if req.Level == sandbox.None || req.Level == "" {
 		r.Packages, r.Places = req.Packages, req.Packages
 		if repo, _ := findRepository(m.root); repo != nil && req.Git != GitClosed {
@@ -76,6 +74,16 @@ func (m *Maker) Make(req Request) (_ *Reach, err error) {
 	return r, nil
 }
 
+// giveTemp makes the private temporary directory.
+func (m *Maker) giveTemp(r *Reach) (err error) {
+	if r.temp, err = makeTemp(); err != nil {
+		return fmt.Errorf("private temporary directory: %w", err)
+	}
+	m.swept.Do(func() { go sweepTemps(filepath.Dir(r.temp.path)) }) // which can be much
+	r.env = []string{"TMPDIR=" + r.temp.path, "TMP=" + r.temp.path, "TEMP=" + r.temp.path}
+	return nil
+}
+
 func (m *Maker) survey(req Request) (*survey, error) {
 	patterns, err := compile(req.Scope)
 	if err != nil {
@@ -83,6 +91,7 @@ func (m *Maker) survey(req Request) (*survey, error) {
 	}
 	s := &survey{root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}, open: req.Open,
 		named: req.Scope, tracked: req.Tracked}
+	s.touch(req.Touched)
 	if s.all {
 		return s, nil
 	}
@@ -119,14 +128,18 @@ func (m *Maker) prepare(r *Reach, s *survey, req Request) (packages []buildPlace
 		r.warn("%s counts as no build output: the file that would make it so is in scope by a pattern, so an agent can have made it. "+
 			"The operator can name that file itself in the scope, or the place in commands.writable or .gitignore.", strings.Join(s.doubted, ", "))
 	}
+	m.openCaches(r)
+	return packages
+}
+
+func (m *Maker) openCaches(r *Reach) {
 	private, err := openCaches(m.root, m.environ)
 	if err != nil {
 		r.warn("Build tools have no caches in this command: %v.", err)
-		return packages
+		return
 	}
 	r.Box.Writable = append(r.Box.Writable, private.dir)
 	r.env = append(r.env, private.environment(m.environ)...)
-	return packages
 }
 
 // hold makes a missing build place for as long as commands use it. What is
@@ -159,6 +172,9 @@ func shape(r *Reach, s *survey, req Request) {
 	if req.Level == sandbox.Full {
 		if mask(r, s) {
 			return
+		}
+		if req.Touched != nil {
+			r.Crowded = true
 		}
 		if s.open != nil {
 			s.open, s.seen, s.short = nil, 0, false

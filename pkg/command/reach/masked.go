@@ -8,8 +8,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// maxFrozen bounds the masks of one command: each is a mount.
-const maxFrozen = 1000
+// maxFrozen bounds the masks of one command: each is a mount. Of a line that was
+// rehearsed there can be more: it must not be stopped.
+const (
+	maxFrozen          = 1000
+	maxFrozenRehearsed = 20_000
+)
 
 var errTooMany = errors.New("too many masks")
 
@@ -26,7 +30,8 @@ type masked struct {
 func (m *masked) visit(dir string, at states, inside bool) error {
 	found, known := m.list(dir)
 	entries := found.entries
-	open := known && (m.roomy(at, entries) || slices.Contains(m.survey.open, dir)) && !m.heldByLink(dir, m.undecided(found, at), at)
+	open := known && (m.touchedIn(dir) ||
+		(m.roomy(at, entries) || slices.Contains(m.survey.open, dir)) && !m.heldByLink(dir, m.undecided(found, at), at))
 	if open {
 		entries = m.undecided(found, at)
 	}
@@ -41,10 +46,17 @@ func (m *masked) visit(dir string, at states, inside bool) error {
 			return err
 		}
 	}
-	if len(m.frozen) > maxFrozen {
+	if len(m.frozen) > m.most() {
 		return errTooMany
 	}
 	return nil
+}
+
+func (m *masked) most() int {
+	if m.touched != nil {
+		return maxFrozenRehearsed
+	}
+	return maxFrozen
 }
 
 func (m *masked) entry(dir string, e entry, at states, inside bool) error {
@@ -67,7 +79,7 @@ func (m *masked) entry(dir string, e entry, at states, inside bool) error {
 }
 
 func (m *masked) freezeEntry(p string, e entry, inside bool) {
-	if inside {
+	if inside && !isLink(e) { // nothing can be put over a link, see heldByLink
 		m.freeze(p, e.kind.IsDir())
 	}
 }

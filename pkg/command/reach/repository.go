@@ -26,14 +26,14 @@ type repository struct {
 // maxOthers bounds the names of another work tree. Git has about twenty.
 const maxOthers = 200
 
-// guardedInGit is what makes git run programs, or look in another place, and the
-// ledger.
+// guardedInGit is what makes git run programs, or look in another place, and
+// the ledger with the refs that carry it, which are the server's to write.
 // Writing commondir alone makes the operator's own git run a foreign alias.
 func guardedInGit() []sandbox.Frozen {
 	return []sandbox.Frozen{
 		{Path: "hooks", Directory: true}, {Path: "config"}, {Path: "config.worktree"}, {Path: "commondir"},
 		{Path: "modules", Directory: true}, {Path: "worktrees", Directory: true},
-		{Path: "info/attributes"}, {Path: "objects/info/alternates"}, {Path: "orchestra", Directory: true},
+		{Path: "info/attributes"}, {Path: "objects/info/alternates"}, {Path: "orchestra", Directory: true}, {Path: "refs/orchestra", Directory: true},
 	}
 }
 

@@ -48,6 +48,8 @@ type Request struct {
 	// Open are directories in which the command can make and rename files
 	// beside those that it may write, at a level that can close the rest.
 	Open []string
+	// Touched is what the line touched when it was rehearsed; nil: it was not.
+	Touched *Touched
 	// Packages are places for what a package manager unpacks, which may be
 	// missing. Where one cannot be had, it is left out.
 	Packages []string
@@ -62,6 +64,11 @@ type Request struct {
 	Background bool
 }
 
+// Touched are the workspace-relative files and directories that a rehearsal
+// made, changed or removed something of: at the level full they are open besides
+// the scope, and everything beside them stays closed. "." is the workspace.
+type Touched struct{ Files, Dirs map[string]bool }
+
 // Reach is what a command may reach. It must be closed when the command has
 // ended.
 type Reach struct {
@@ -75,6 +82,9 @@ type Reach struct {
 	// Warnings are sentences for the agent about what it cannot write though
 	// the scope has it, and what it could read though it should not.
 	Warnings []string
+
+	// Crowded: what was touched could not be opened by itself.
+	Crowded bool
 
 	env   []string
 	temp  *temp

@@ -32,6 +32,8 @@ type survey struct {
 	doubted  []string // places that only a file declares which an agent can have made
 	tracked  func(places []string) []string
 	open     []string // Request.Open
+	touched  *Touched
+	ways     map[string]bool // towards what was touched
 	seen     int
 	short    bool // maxEntries was reached
 }
@@ -104,8 +106,25 @@ func (s *survey) indices(at states) []int {
 
 // towards reports whether a directory, or one in it, is to be opened.
 func (s *survey) towards(dir string) bool {
-	return slices.ContainsFunc(s.open, func(open string) bool { _, in := below(dir, open); return in || dir == "." })
+	return s.ways[dir] || slices.ContainsFunc(s.open, func(open string) bool { _, in := below(dir, open); return in || dir == "." })
 }
+
+// touch has what a rehearsal touched opened.
+func (s *survey) touch(t *Touched) {
+	if t == nil {
+		return
+	}
+	s.touched, s.ways = t, map[string]bool{}
+	for dir := range t.Dirs {
+		for _, way := range prefixes(dir) {
+			s.ways[way] = true
+		}
+	}
+}
+
+// touchedIn reports whether a rehearsal made or removed names in a directory, or
+// changed what has them.
+func (s *survey) touchedIn(dir string) bool { return s.touched != nil && s.touched.Dirs[dir] }
 
 // roomy reports whether the scope has room, directly in a directory, for
 // something that does not exist.
@@ -220,5 +239,5 @@ func (s *survey) unexamined(dir string) bool {
 
 // openTo reports whether an entry may be changed by itself.
 func (s *survey) openTo(dir string, e entry, at states) bool {
-	return !e.closed && (s.matches(at) || is(s.rules.Unscoped, path.Join(dir, e.name)))
+	return !e.closed && (s.matches(at) || s.touched != nil && s.touched.Files[path.Join(dir, e.name)] || is(s.rules.Unscoped, path.Join(dir, e.name)))
 }

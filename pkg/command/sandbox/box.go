@@ -31,6 +31,9 @@ func (l Level) rank() int {
 type Box struct {
 	// Workspace is the root of the workspace.
 	Workspace string
+	// Layers are directories, none in another, that stay as they are: what the
+	// command does to them goes into the layer instead. Only Full has layers.
+	Layers []Layer
 	// Writable are existing directories, with everything below them, and
 	// existing files: what may be changed. Nothing else may be, in the
 	// workspace or out of it, but Temp and the devices that tools need.
@@ -67,6 +70,12 @@ type Box struct {
 	// the kernel can: for an ordinary user, and from Linux 6.14 on for everybody.
 	MaxTasks int
 }
+
+// Layer is a directory with two others, empty and of one file system, that take
+// its changes (overlayfs). Afterwards Upper has what is new or different, a device
+// with the number 0 where something was removed, and the attribute
+// user.overlay.opaque on a directory of which nothing of before is left.
+type Layer struct{ Path, Upper, Work string }
 
 // Frozen is one path that must not change.
 type Frozen struct {

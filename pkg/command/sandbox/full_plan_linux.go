@@ -30,6 +30,9 @@ func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
 	if err := startIn(p, cmd.Dir); err != nil {
 		return nil, err
 	}
+	for _, layer := range l.box.Layers {
+		p.Layers = append(p.Layers, helper.Layer(layer))
+	}
 	for _, device := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		p.Devices = append(p.Devices, "/dev/"+device)
 	}

@@ -21,6 +21,9 @@ const HelperName = "orchestra-mcp sandbox"
 // and the Held says the rest; it is nil where there is no more to say, which its
 // methods take.
 func Start(cmd *exec.Cmd, level Level, box *Box) (*Held, error) {
+	if box != nil && len(box.Layers) > 0 && level != Full {
+		return nil, fmt.Errorf("%w: the level %q has no layers", ErrUnavailable, level)
+	}
 	switch level {
 	case None, "":
 		return nil, cmd.Start()

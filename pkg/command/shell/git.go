@@ -63,7 +63,9 @@ func (r *reader) shellText(name string, text []Arg, c command) {
 		r.unjudged("what git %s runs is not literal", name)
 		return
 	}
+	r.inGit++
 	r.apart(func() { r.text(text[0].Text, POSIX, c.scope) })
+	r.inGit--
 }
 
 // foreach is a program with its arguments, or one text for a shell.
@@ -77,7 +79,9 @@ func (r *reader) foreach(name string, args []Arg, c command) {
 		r.shellText(name, args, c)
 	default:
 		c.in = elsewhere
+		r.inGit++
 		r.run(args, c)
+		r.inGit--
 	}
 }
 

@@ -51,6 +51,8 @@ type Program struct {
 	// Path is the first word, quotes and escapes resolved.
 	Path string
 	Args []Arg
+	// ByGit: a git command of the line runs it (rebase --exec), and nothing else does.
+	ByGit bool
 	// In are the directories that it can run in, relative to where the line starts ("" is that one itself) or absolute;
 	// none where that is not known. Of a function or other code for later it is where that stands.
 	In []string
@@ -109,6 +111,7 @@ type reader struct {
 	seen    map[string]int // where in out.Programs
 	left    int            // bytes that may still be parsed
 	numbers numbers
+	inGit   int // how deep in what git runs
 
 	pending []redirected
 	// moves counts what changes the directory of the shell that is read at the moment, moved whether anything ever did.
@@ -214,10 +217,11 @@ func (r *reader) unjudged(format string, args ...any) {
 }
 
 func (r *reader) program(words []Arg, in places) {
-	p := Program{Name: path.Base(words[0].Text), Path: words[0].Text, Args: words[1:], In: in.known}
+	p := Program{Name: path.Base(words[0].Text), Path: words[0].Text, Args: words[1:], In: in.known, ByGit: r.inGit > 0}
 	key := fmt.Sprintf("%q %v", p.Path, p.Args)
 	if at, seen := r.seen[key]; seen {
 		known := &r.out.Programs[at]
+		known.ByGit = known.ByGit && p.ByGit
 		known.In = places{known: known.In, unknown: known.In == nil}.or(in).known
 		return
 	}

@@ -12,6 +12,9 @@ func arrange(plan *Plan) {
 	must(errno, "open", "/")
 	devices := takeDevices(plan.Devices)
 	must(setAttributes(root, attrNosuid|attrNodev, msPrivate), "make the mounts private", "")
+	for _, layer := range plan.Layers {
+		putLayer(layer)
+	}
 	trees := takeAll(plan.Trees)
 	must(setAttributes(root, attrRdonly, 0), "make the file system read-only", "")
 	kept := takeAll(plan.Kept)
@@ -75,6 +78,25 @@ func mount(source, target, kind string, flags uintptr, data string) {
 	if err != nil {
 		must(err.(syscall.Errno), "mount "+kind+" on", target)
 	}
+}
+
+// putLayer has the changes of a directory go elsewhere. Its own file system
+// keeps the layer's marks in attributes that a user may set.
+func putLayer(layer Layer) {
+	options := "userxattr,lowerdir=" + overlayQuoted(layer.Path) + ",upperdir=" + overlayQuoted(layer.Upper) + ",workdir=" + overlayQuoted(layer.Work)
+	mount("overlay", layer.Path, "overlay", syscall.MS_NOSUID|syscall.MS_NODEV, options)
+}
+
+// overlayQuoted is a path as an option of overlayfs.
+func overlayQuoted(path string) string {
+	var quoted []byte
+	for i := range len(path) {
+		if path[i] == '\\' || path[i] == ',' || path[i] == ':' {
+			quoted = append(quoted, '\\')
+		}
+		quoted = append(quoted, path[i])
+	}
+	return string(quoted)
 }
 
 func putCover(cover Cover, trees []int) {

@@ -22,6 +22,11 @@ type walker interface {
 
 func (p *Plan) walk(w walker) {
 	list(w, &p.Devices, w.text)
+	list(w, &p.Layers, func(l *Layer) {
+		w.text(&l.Path)
+		w.text(&l.Upper)
+		w.text(&l.Work)
+	})
 	list(w, &p.Trees, w.text)
 	list(w, &p.Kept, w.text)
 	list(w, &p.Covers, func(c *Cover) {

@@ -10,7 +10,7 @@ import (
 
 func whole() *helper.Plan {
 	return &helper.Plan{
-		Devices: []string{"/dev/null"}, Trees: []string{"/w", "/w/a\nb"}, Kept: []string{"/tmp/w"},
+		Devices: []string{"/dev/null"}, Layers: []helper.Layer{{Path: "/w", Upper: "/u", Work: "/k"}}, Trees: []string{"/w", "/w/a\nb"}, Kept: []string{"/tmp/w"},
 		Covers: []helper.Cover{{Path: "/tmp", Tree: 1}, {Path: "/run", Tree: helper.Empty}},
 		Links:  []helper.Link{{Path: "/run/shm", Target: "/dev/shm"}},
 		Masks:  []helper.Mask{{Kind: helper.Writable, Path: "/w", Tree: 1}, {Kind: helper.Content, Path: "/w/x", Content: "\x00"}},

@@ -133,7 +133,7 @@ func enter(plan *Plan) syscall.Errno {
 	if err := syscall.Fstat(fd, &info); err != nil {
 		return err.(syscall.Errno)
 	}
-	if info.Dev != plan.Device || info.Ino != plan.Inode {
+	if len(plan.Layers) == 0 && (info.Dev != plan.Device || info.Ino != plan.Inode) {
 		return syscall.ESTALE
 	}
 	if err := syscall.Fchdir(fd); err != nil {

@@ -6,6 +6,8 @@ type Plan struct {
 	// Devices are bound into a /dev that has nothing else; those that do not
 	// exist are left out.
 	Devices []string
+	// Layers lie over directories before anything is taken.
+	Layers []Layer
 	// Trees are taken while they can still be written. Covers and Masks name
 	// them by their index, each one once.
 	Trees []string
@@ -31,7 +33,8 @@ type Plan struct {
 	Supervised uint8
 
 	// Dir is where the command starts. It must be the directory with the
-	// number Inode on Device: it was checked by descriptor.
+	// number Inode on Device: it was checked by descriptor. Under a Layer numbers
+	// say nothing, and what happens there stays in the layer.
 	Dir           string
 	Device, Inode uint64
 	// Path, Args and Env are the command.
@@ -39,6 +42,10 @@ type Plan struct {
 	Args []string
 	Env  []string
 }
+
+// Layer is a directory whose changes go elsewhere (overlayfs): to Upper, by way
+// of Work, an empty directory of the same file system.
+type Layer struct{ Path, Upper, Work string }
 
 // Cover is a directory that something else stands in for.
 type Cover struct {
