@@ -59,6 +59,8 @@ type FileEffect struct {
 	Exists bool
 	// Directory: the effect looks at a directory, to list it or to run in it.
 	Directory bool
+	// Rehearsed: the line did it when it was rehearsed; it is known from AtPlan on.
+	Rehearsed bool
 	// Purpose is what a command changes the file for, in the operator's words;
 	// "" where the line itself says so.
 	Purpose string

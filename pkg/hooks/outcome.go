@@ -109,6 +109,27 @@ type Settlement interface {
 	Close() error
 }
 
+// GitReplay is what git made of commits that people made.
+type GitReplay struct {
+	// Before and After are the commits of HEAD, "" before the first; Commits are
+	// those that came under it, the latest first.
+	Before, After              string
+	Commits                    []string
+	Created, Modified, Deleted int
+}
+
+// Count adds a path.
+func (g *GitReplay) Count(op Op) {
+	switch op {
+	case Created:
+		g.Created++
+	case Deleted:
+		g.Deleted++
+	default:
+		g.Modified++
+	}
+}
+
 // Outcome is what an executed call did.
 type Outcome struct {
 	// Continued: what was done has been recorded and observed by Continue.
@@ -120,6 +141,9 @@ type Outcome struct {
 	// builds; it has a record of its own.
 	Violations []Violation
 	Build      []FileOutcome
+	// Git counts what a command's git made of commits that were there before, which
+	// is in no list; nil for nothing. It has a record of its own.
+	Git *GitReplay
 	// Delivered are the lines of files that the result hands to the agent.
 	Delivered []refusal.Delivery
 	Warnings  []string

@@ -20,6 +20,7 @@ const (
 	KindMutation  Kind = "mutation"  // a tool changed files; an undo is one too
 	KindCommand   Kind = "command"   // a command ran, with what it changed and where it left its scope
 	KindBuild     Kind = "build"     // changes of a command in the places meant for build output
+	KindGit       Kind = "git"       // what git made, in a command, of commits that people made: counted
 	KindDecision  Kind = "decision"  // a refusal or an approval
 	KindSelection Kind = "selection" // a session selected an intent
 	KindLifecycle Kind = "lifecycle" // an intent's status or scope, a lesson
@@ -29,7 +30,7 @@ const (
 
 // Kinds lists every kind, in the order of their documentation.
 func Kinds() []Kind {
-	return []Kind{KindMutation, KindCommand, KindBuild, KindDecision, KindSelection, KindLifecycle, KindRead, KindRecovered}
+	return []Kind{KindMutation, KindCommand, KindBuild, KindGit, KindDecision, KindSelection, KindLifecycle, KindRead, KindRecovered}
 }
 
 // ChangeKinds lists the kinds that carry changes of files.

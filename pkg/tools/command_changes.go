@@ -24,6 +24,7 @@ type watch struct {
 	*trace.Law
 	around *around
 	names  *outside.Named // of the line; nil where the kernel holds all
+	git    *gitWatch      // nil where none is needed
 	gits   *gitTimes
 	leave  func() // says that a command with git has ended
 }
@@ -42,9 +43,22 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 	if w.Git {
 		w.leave = w.gits.enter()
 	}
+	if w.Git && w.heldByKernel() {
+		git, err := c.watchGit(ctx)
+		if err != nil {
+			w.leave()
+			return nil, err
+		}
+		w.git = git
+	}
 	var err error
 	law := *w.Law // others ask it while this command goes on
-	if w.window, err = d.Snapshots.Begin(ctx, func(path string) bool { return law.Objection(path) == "" }); err != nil {
+	exempt := map[string]bool{}
+	if c.rehearsal != nil {
+		exempt = c.rehearsal.exempt
+	}
+	if w.window, err = d.Snapshots.Begin(ctx, func(path string) bool { return exempt[path] || law.Objection(path) == "" }); err != nil {
+		w.git.discard(ctx)
 		w.leave()
 		return nil, fmt.Errorf("the workspace could not be looked at before the command, which was not started: %w", err)
 	}
@@ -57,7 +71,15 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 
 // law is what the command may change.
 func (c *commandCall) law() *trace.Law {
-	l := &trace.Law{Ignore: c.call.Ignore, Build: c.box.reach.InPlace, Places: c.tool.deps.Workspace.Inside(), Packages: c.box.reach.Packages, Git: c.writesGit()}
+	l := c.lawOf(c.box.reach.InPlace)
+	l.Packages, l.Git = c.box.reach.Packages, c.writesGit()
+	return l
+}
+
+// lawOf is law for a command that has no box yet; build says what is meant for
+// the output of builds.
+func (c *commandCall) lawOf(build func(path string) bool) *trace.Law {
+	l := &trace.Law{Ignore: c.call.Ignore, Build: build, Places: c.tool.deps.Workspace.Inside(), Git: true}
 	if c.call.Intent != nil {
 		l.Intent, l.Scope = c.call.Intent.ID, c.call.Intent.Scope()
 	}
@@ -86,6 +108,7 @@ func (c *commandCall) writesGit() bool {
 func (w *watch) discard() {
 	if w != nil {
 		w.window.Discard()
+		w.git.discard(context.Background())
 		w.around.close()
 		w.leave()
 	}
@@ -116,6 +139,7 @@ func (w *watch) finish(ctx context.Context, o *hooks.Outcome) {
 	}
 	defer w.around.close()
 	defer w.leave()
+	defer w.git.discard(ctx)
 	found, err := w.window.End(context.WithoutCancel(ctx))
 	if err != nil {
 		o.Command.Detail = map[string]any{trace.DetailUnseen: err.Error()}
@@ -124,6 +148,7 @@ func (w *watch) finish(ctx context.Context, o *hooks.Outcome) {
 	}
 	w.Repositories = trace.NewRepositories(w.deps.Workspace.Root(), found.Changes)
 	a := &account{watch: w, outcome: o, Account: trace.NewAccount()}
+	a.gitReplayed(ctx, found)
 	for i := range found.Changes {
 		a.add(&found.Changes[i])
 	}
@@ -145,6 +170,8 @@ type account struct {
 	dirs  []*snapshot.Change
 	wrong []*snapshot.Change // violations, one to one with the outcome's
 	kept  keeper
+	// replayed are paths that git made of people's commits.
+	replayed []string
 }
 
 // add accounts for one change.
@@ -218,7 +245,7 @@ func (a *account) directories() {
 			continue // git makes and removes its own; what counts there is files
 		}
 		reason := a.Objection(c.Path)
-		if reason == "" || a.Objection(c.Path+"/x") == "" || a.fileBelow(c.Path) {
+		if reason == "" || a.Objection(c.Path+"/x") == "" || a.fileBelow(c.Path) || a.byGit(c.Path) {
 			continue
 		}
 		a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Op(c.Op), Reason: "a directory; " + reason, Wanted: a.wanted(c)})

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,9 +55,16 @@ func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 	if runsGit(c.effect.Reading) {
 		req.Git = d.Confine.Git
 	}
+	if c.rehearsal != nil {
+		req.Touched = &c.rehearsal.touched
+	}
 	made, err := d.Confine.Reach.Make(req)
 	if err != nil {
 		return nil, fmt.Errorf("confine the command: %w", err)
+	}
+	if made.Crowded {
+		r := c.typed(refusal.Newf(refusal.CommandBlocked, "%s touches so many directories that what beside it is out of the scope cannot be held.", c.git.First))
+		return nil, errors.Join(r, made.Close())
 	}
 	return &confined{level, made}, nil
 }

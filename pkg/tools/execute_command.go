@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/install"
+	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -118,11 +119,14 @@ type commandCall struct {
 	targets []*hooks.FileEffect // of redirections, and of what installing dependencies writes
 	install *install.Install    // nil where no command of the line installs anything
 	denied  []denial
-	effect  *hooks.CommandEffect
-	known   bool // the contents of what the line names were looked at
-	result  command.Result
-	box     *confined
-	job     *command.Job // of a command in the background that runs
+	git     replay.Line // of a line that is rehearsed
+	// rehearsal is nil where there was none.
+	rehearsal *rehearsal
+	effect    *hooks.CommandEffect
+	known     bool // the contents of what the line names were looked at
+	result    command.Result
+	box       *confined
+	job       *command.Job // of a command in the background that runs
 
 	parting  *parting      // of a command that may go to the background
 	listener *hooks.Call   // who hears of its progress, if not the call
@@ -152,7 +156,12 @@ func (c *commandCall) Close() error {
 	return c.dir.Close()
 }
 
-func (c *commandCall) Plan(context.Context) (hooks.Planned, error) { return c, nil }
+func (c *commandCall) Plan(ctx context.Context) (hooks.Planned, error) {
+	if err := c.rehearse(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
 
 func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if c.tool.deps.Runner == nil {
@@ -220,7 +229,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	progress, listener := 0.0, cmp.Or(c.listener, c.call)
 	spec := command.Spec{
 		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, OutputCap: d.OutputCap, Timeout: p.call.timeout(),
-		Env:   c.box.reach.Environment(command.FilterEnv(os.Environ(), d.KeepEnv...)),
+		Env:   c.environment(c.box.reach),
 		Level: c.box.level, Box: c.box.reach.Box,
 		Progress: func(chunk string) { progress++; listener.Progress(chunk, progress, 0) },
 	}

@@ -63,7 +63,7 @@ func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, box *Box) error {
 	if err != nil {
 		return err
 	}
-	become(cmd, theirs, box.DenyNetwork)
+	become(cmd, theirs, box)
 	err = cmd.Start()
 	theirs.Close()
 	if err != nil {
@@ -89,7 +89,7 @@ func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, box *Box) error {
 
 // become turns a command into the helper that will start it. The helper gets
 // nothing of the command's environment: it must not be steered from there.
-func become(cmd *exec.Cmd, conversation *os.File, ownNetwork bool) {
+func become(cmd *exec.Cmd, conversation *os.File, box *Box) {
 	cmd.Path, cmd.Err = "/proc/self/exe", nil
 	cmd.Args = []string{HelperName}
 	cmd.Env = []string{helper.Variable + "=" + helper.Run}
@@ -99,12 +99,17 @@ func become(cmd *exec.Cmd, conversation *os.File, ownNetwork bool) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Cloneflags |= namespaces
-	if ownNetwork {
+	if box.DenyNetwork {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET
 	}
 	// A program loses its rights when it is started by somebody who is nobody
 	// yet, as the helper is before its id is mapped.
 	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_PTRACE}
+	if len(box.Layers) > 0 {
+		// What a layer does below it does with the rights of who made it, and its own
+		// directory is closed to everybody. The command itself is asked at the layer.
+		cmd.SysProcAttr.AmbientCaps = append(cmd.SysProcAttr.AmbientCaps, unix.CAP_DAC_OVERRIDE, unix.CAP_CHOWN, unix.CAP_FOWNER, unix.CAP_FSETID)
+	}
 }
 
 // conversation is both ends of the helper's descriptor.

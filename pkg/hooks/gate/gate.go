@@ -86,6 +86,12 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Po
 	at(hooks.AtTargets, "program-config", func(c *hooks.Call) hooks.Decision { return programConfig(c, p) })
 	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, p) })
 
+	// What a line did when it was rehearsed is judged as what it redirects to.
+	at(hooks.AtPlan, "protected", rehearsed(protected))
+	at(hooks.AtPlan, "ignored", rehearsed(func(c *hooks.Call) hooks.Decision { return ignored(c, p) }))
+	at(hooks.AtPlan, "scope", rehearsed(func(c *hooks.Call) hooks.Decision { return scope(c, p) }))
+	at(hooks.AtPlan, "program-config", rehearsed(func(c *hooks.Call) hooks.Decision { return programConfig(c, p) }))
+
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("rules", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
 		return rules(ctx, c, p), nil
 	}))

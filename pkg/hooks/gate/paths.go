@@ -15,6 +15,18 @@ import (
 // The steps of 4 each look at every path of the call before the next begins,
 // so a hard failure of the last path outranks an askable one of the first.
 
+// rehearsed is a check of what a rehearsal did, alone.
+func rehearsed(check func(*hooks.Call) hooks.Decision) func(*hooks.Call) hooks.Decision {
+	return func(c *hooks.Call) hooks.Decision {
+		part := *c
+		part.Effects.Files = slices.DeleteFunc(slices.Clone(c.Effects.Files), func(f *hooks.FileEffect) bool { return !f.Rehearsed })
+		if len(part.Effects.Files) == 0 {
+			return hooks.Allow()
+		}
+		return check(&part)
+	}
+}
+
 // path: inside the workspace, and a regular file where one is needed.
 func path(c *hooks.Call) hooks.Decision {
 	for _, f := range c.Effects.Files {

@@ -125,6 +125,30 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 	return busy(err)
 }
 
+// git records what a command's git made of people's commits, before its own
+// record, as build does.
+func (r *Recorder) git(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome, command string) error {
+	g := outcome.Git
+	if g == nil {
+		return nil
+	}
+	rec := base(call)
+	rec.Kind, rec.Detail = ledger.KindGit, map[string]any{detailCommand: command, "created": g.Created, "modified": g.Modified, "deleted": g.Deleted}
+	for key, value := range map[string]string{"before": g.Before, "after": g.After} {
+		if value != "" {
+			rec.Detail[key] = value
+		}
+	}
+	if len(g.Commits) > 0 {
+		rec.Detail["commits"] = g.Commits
+	}
+	_, err := r.ledger.Append(ctx, rec)
+	if r.lets(err) {
+		return nil
+	}
+	return busy(err)
+}
+
 const (
 	// othersTime bounds the waiting for other processes that hold a file.
 	othersTime = 2 * time.Second

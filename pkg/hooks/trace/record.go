@@ -156,6 +156,9 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 	if err := i.recorder.build(ctx, i.call, outcome, i.draft.ID()); err != nil {
 		return "", err
 	}
+	if err := i.recorder.git(ctx, i.call, outcome, i.draft.ID()); err != nil {
+		return "", err
+	}
 	appended, err := l.AppendDraft(ctx, i.draft)
 	if i.recorder.lets(err) {
 		i.recorder.missed(outcome, i.draft.ID(), err)

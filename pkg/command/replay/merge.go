@@ -1,0 +1,96 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// merged is what git makes of two trees; with conflicts its files have markers.
+type merged struct{ tree string }
+
+// mergeOf merges two commits by the history that they have.
+func (j *Judge) mergeOf(ctx context.Context, ours, theirs string) (merged, error) {
+	key := [3]string{"", ours, theirs}
+	if m, known := j.picks[key]; known {
+		return m, nil
+	}
+	out, _, err := j.ask(ctx, "", "merge-tree", "--write-tree", "-z", "--allow-unrelated-histories", "--end-of-options", ours, theirs)
+	if err != nil {
+		return merged{}, err
+	}
+	tree, _, _ := strings.Cut(out, "\x00")
+	j.picks[key] = merged{tree}
+	return merged{tree}, nil
+}
+
+// mergeWithBase merges two commits as if a third were all that they have in
+// common: git merge-tree takes a base from 2.40 on only, so it gets a history of
+// three commits.
+func (j *Judge) mergeWithBase(ctx context.Context, base, ours, theirs string) (merged, error) {
+	key := [3]string{base, ours, theirs}
+	if m, known := j.picks[key]; known {
+		return m, nil
+	}
+	root, err := j.commitOf(ctx, base)
+	if err != nil {
+		return merged{}, err
+	}
+	var sides [2]string
+	for i, side := range []string{ours, theirs} {
+		if sides[i], err = j.commitOf(ctx, side, "-p", root); err != nil {
+			return merged{}, err
+		}
+	}
+	m, err := j.mergeOf(ctx, sides[0], sides[1])
+	if err == nil {
+		j.picks[key] = m
+	}
+	return m, err
+}
+
+// commitOf makes a commit of another one's tree.
+func (j *Judge) commitOf(ctx context.Context, of string, args ...string) (string, error) {
+	tree := of
+	if of != j.empty() {
+		tree += "^{tree}"
+	}
+	out, _, err := j.ask(ctx, "", slices.Concat([]string{"commit-tree", "-m", of}, args, []string{tree})...)
+	return strings.TrimSpace(out), err
+}
+
+// entry is what a commit or tree has at a path.
+func (j *Judge) entry(ctx context.Context, treeish, path string) (Entry, error) {
+	tree, known := j.trees[treeish]
+	if !known {
+		out, _, err := j.ask(ctx, "", "ls-tree", "-r", "-z", "--full-tree", treeish)
+		if err != nil {
+			return Entry{}, err
+		}
+		tree = map[string]Entry{}
+		for line := range strings.SplitSeq(out, "\x00") {
+			head, name, ok := strings.Cut(line, "\t")
+			words := strings.Fields(head)
+			if ok && len(words) == 3 {
+				tree[name] = Entry{words[0], words[2]}
+			}
+		}
+		j.trees[treeish] = tree
+	}
+	return tree[path], nil
+}
+
+// blob is the content of a blob of limit bytes at most.
+func (j *Judge) blob(ctx context.Context, id string, limit int) (string, error) {
+	size, _, err := j.ask(ctx, "", "cat-file", "-s", id)
+	if err != nil {
+		return "", err
+	}
+	var n int
+	if _, err := fmt.Sscan(size, &n); err != nil || n > limit {
+		return "", fmt.Errorf("%w: the blob %s has %s bytes", errNoAnswer, id, strings.TrimSpace(size))
+	}
+	out, _, err := j.ask(ctx, "", "cat-file", "blob", id)
+	return out, err
+}

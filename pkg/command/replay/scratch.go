@@ -1,0 +1,118 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
+)
+
+// Options are what a Judge needs.
+type Options struct {
+	// Scratch is an empty directory of the caller's, absolute, for what replays
+	// make. The caller removes it.
+	Scratch string
+	// Objects are the directories that have the objects, absolute: of the
+	// repository, and before it that of a layer.
+	Objects []string
+	// Shallow is what the repository's file of that name says, if it has one.
+	Shallow []byte
+	// SHA256: the repository uses it.
+	SHA256 bool
+	// Trusted are commits that are explained, with all that they come of.
+	Trusted []string
+	// Allowed reports what the agent's law lets it change. Paths are relative to
+	// the top of the work tree.
+	Allowed func(path string) bool
+}
+
+// Judge tells what is explained. It is for one goroutine and one state of the
+// repository.
+type Judge struct {
+	options Options
+	bad     map[string]map[string]bool // commits that were looked at, with their unexplained paths
+	looking map[string]bool            // commits that are being looked at
+	sifted  bool                       // Trusted has only what is there
+	trees   map[string]map[string]Entry
+	picks   map[[3]string]merged
+	authors map[string][]string
+}
+
+// Entry is what a tree has at a path; the zero value is nothing.
+type Entry struct {
+	// Mode is git's: 100644, 100755, 120000, 160000.
+	Mode string
+	// ID is the blob's.
+	ID string
+}
+
+// patience bounds one question to git.
+const patience = time.Minute
+
+// errNoAnswer is what git's failures are wrapped in.
+var errNoAnswer = errors.New("git gave no answer")
+
+// NewJudge makes the scratch repository.
+func NewJudge(o Options) (*Judge, error) {
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+	if o.SHA256 {
+		config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
+	}
+	files := map[string]string{"HEAD": "ref: refs/heads/none\n", "config": config, "objects/info/alternates": strings.Join(o.Objects, "\n") + "\n"}
+	if len(o.Shallow) > 0 {
+		files["shallow"] = string(o.Shallow)
+	}
+	for _, objects := range o.Objects {
+		if strings.ContainsAny(objects, "\n\"#") {
+			return nil, fmt.Errorf("the directory %q has a name that git's list of directories cannot take", objects)
+		}
+	}
+	for _, dir := range []string{"objects/info", "refs"} {
+		if err := os.MkdirAll(filepath.Join(o.Scratch, filepath.FromSlash(dir)), 0o700); err != nil {
+			return nil, fmt.Errorf("make a scratch repository: %w", err)
+		}
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(o.Scratch, filepath.FromSlash(name)), []byte(content), 0o600); err != nil {
+			return nil, fmt.Errorf("make a scratch repository: %w", err)
+		}
+	}
+	return &Judge{options: o, bad: map[string]map[string]bool{}, looking: map[string]bool{}, trees: map[string]map[string]Entry{}, picks: map[[3]string]merged{}}, nil
+}
+
+// ask runs git on the scratch repository. An exit of 1 with an output is an
+// answer too.
+func (j *Judge) ask(ctx context.Context, input string, args ...string) (out string, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	args = append([]string{"--git-dir=.", "-c", "core.attributesFile=" + os.DevNull, "-c", "merge.renames=true"}, args...)
+	cmd := gitread.Repository{Dir: j.options.Scratch}.Command(ctx, args...)
+	cmd.Env = append(cmd.Env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=0", "GIT_ATTR_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_AUTHOR_DATE=0 +0000", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x", "GIT_COMMITTER_DATE=0 +0000")
+	cmd.Stdin = strings.NewReader(input)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	output, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 && len(output) > 0 {
+		return string(output), false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("%w: git %s: %w: %s", errNoAnswer, args[5], err, strings.TrimSpace(errs.String()))
+	}
+	return string(output), true, nil
+}
+
+func (j *Judge) empty() string {
+	if j.options.SHA256 {
+		return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+	}
+	return "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+}

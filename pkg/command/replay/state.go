@@ -1,0 +1,217 @@
+package replay
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
+)
+
+// Store is where git keeps what it knows of a work tree: Common is shared by all
+// of a repository, Own is this one's. In a plain clone they are the same.
+type Store struct{ Common, Own layer.View }
+
+// State is what git has a work tree at.
+type State struct {
+	// Head is the commit; "" before the first.
+	Head string
+	// Under are the commits of what is under way, by the names of git's files, and
+	// the last stash by the name of its ref.
+	Under map[string]string
+}
+
+const (
+	stash      = "refs/stash"
+	maxPacked  = 64 << 20
+	maxPointer = 4 << 10
+)
+
+// State reads it.
+func (s Store) State() State {
+	state := State{Head: s.head(), Under: map[string]string{}}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"} {
+		if id := s.id(s.Own, name); id != "" {
+			state.Under[name] = id
+		}
+	}
+	if id := s.Ref(stash); id != "" {
+		state.Under[stash] = id
+	}
+	return state
+}
+
+func (s Store) head() string {
+	text, _ := s.Own.Read("HEAD", maxPointer)
+	if ref, is := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: "); is {
+		return s.Ref(ref)
+	}
+	return s.id(s.Own, "HEAD")
+}
+
+// id is the commit that a file names first.
+func (s Store) id(in layer.View, name string) string {
+	text, err := in.Read(name, maxPointer)
+	first, _, _ := strings.Cut(string(text), "\n")
+	if err != nil || !isID(first) {
+		return ""
+	}
+	return first
+}
+
+func isID(text string) bool {
+	return (len(text) == 40 || len(text) == 64) && !strings.ContainsFunc(text, func(c rune) bool { return !strings.ContainsRune("0123456789abcdef", c) })
+}
+
+// Ref is what a ref with a full name says; "" if there is none.
+func (s Store) Ref(name string) string {
+	if strings.HasPrefix(name, "refs/") {
+		if id := s.id(s.Common, name); id != "" {
+			return id
+		}
+	}
+	return s.packed()[name]
+}
+
+func (s Store) packed() map[string]string {
+	refs := map[string]string{}
+	text, _ := s.Common.Read("packed-refs", maxPacked)
+	for line := range strings.Lines(string(text)) {
+		if id, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && isID(id) {
+			refs[name] = id
+		}
+	}
+	return refs
+}
+
+// Ledger are the refs of the ledger with what they say, as far as these are of the
+// packed ones and of names.
+func (s Store) Ledger(names ...string) map[string]string {
+	refs := s.packed()
+	maps.DeleteFunc(refs, func(name, _ string) bool { return !strings.HasPrefix(name, "refs/orchestra/") })
+	for _, name := range names {
+		if id := s.Ref(name); id != "" {
+			refs[name] = id
+		}
+	}
+	return refs
+}
+
+// Standing tells what a work tree may say out of scope.
+type Standing struct {
+	judge   *Judge
+	sources []source
+}
+
+// Standing makes it: of the state, and of commits that the line names and leaves
+// what it makes of uncommitted. What cannot be replayed explains nothing.
+func (j *Judge) Standing(ctx context.Context, s State, uncommitted []string) *Standing {
+	standing := &Standing{judge: j}
+	if s.Head == "" {
+		return standing
+	}
+	standing.sources = append(standing.sources, source{s.Head, []string{s.Head}})
+	add := func(all []source, err error) {
+		if err == nil {
+			standing.sources = append(standing.sources, all...)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Under)) {
+		id := s.Under[name]
+		switch name {
+		case "MERGE_HEAD":
+			add(j.merges(ctx, []string{s.Head, id}))
+		case "REVERT_HEAD":
+			made, err := j.revert(ctx, s.Head, id, "")
+			add([]source{made}, err)
+		case stash:
+			all, err := j.pick(ctx, s.Head, id)
+			add(all[:min(1, len(all))], err)
+		default:
+			add(j.pick(ctx, s.Head, id))
+		}
+	}
+	for _, id := range uncommitted {
+		add(j.merges(ctx, []string{s.Head, id}))
+		add(j.pick(ctx, s.Head, id))
+		made, err := j.revert(ctx, s.Head, id, "")
+		add([]source{made}, err)
+	}
+	return standing
+}
+
+// Has reports whether what stands at a path is explained. content is asked where
+// markers have to be compared.
+func (s *Standing) Has(ctx context.Context, path string, entry Entry, content func() (string, error)) (bool, error) {
+	is, err := s.judge.madeBy(ctx, s.sources, path, entry)
+	if is || err != nil || entry.ID == "" {
+		return is, err
+	}
+	for _, from := range s.sources[min(1, len(s.sources)):] {
+		made, same, err := s.marked(ctx, from, path, entry, content)
+		if err != nil {
+			return false, err
+		}
+		if !same {
+			continue
+		}
+		// That is what the replay has there: it is as explained as that.
+		if is, err := s.judge.madeBy(ctx, []source{from}, path, made); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// Stands reports whether what stands at a path is in the last commit, or what git
+// left of what is under way, explained or not: then nobody wrote it by hand.
+func (s *Standing) Stands(ctx context.Context, path string, entry Entry, content func() (string, error)) (bool, error) {
+	for _, from := range s.sources {
+		made, err := s.judge.entry(ctx, from.tree, path)
+		if err != nil || made == entry {
+			return err == nil, err
+		}
+		if _, same, err := s.marked(ctx, from, path, entry, content); same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
+}
+
+// marked reports whether a text with conflict markers is what a replay made, but
+// for the names behind the markers.
+func (s *Standing) marked(ctx context.Context, from source, path string, entry Entry, content func() (string, error)) (made Entry, same bool, err error) {
+	if made, err = s.judge.entry(ctx, from.tree, path); err != nil || made.Mode != entry.Mode || made.ID == "" {
+		return made, false, err
+	}
+	blob, err := s.judge.blob(ctx, made.ID, maxMarked)
+	if err != nil || !strings.Contains("\n"+blob, "\n"+marker) {
+		return made, false, nil
+	}
+	text, err := content()
+	return made, err == nil && unnamed(text) == unnamed(blob), err
+}
+
+const (
+	// maxMarked bounds a file whose markers are compared, in bytes.
+	maxMarked = 16 << 20
+	marker    = "<<<<<<< "
+	// maxLabel bounds the name behind a marker, in bytes.
+	maxLabel = 300
+)
+
+// unnamed is a text without the names behind its conflict markers: git takes
+// them from the words of a line.
+func unnamed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		for _, mark := range []string{marker, "||||||| ", ">>>>>>> "} {
+			if strings.HasPrefix(line, mark) && len(line) <= len(mark)+maxLabel {
+				line = mark + "\n"
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,148 @@
+package tools
+
+import (
+	"context"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+func protectionIn(w *workspace.Workspace, path string) workspace.Protection {
+	return workspace.ProtectIn(w.Inside(), path)
+}
+
+// judge tells what of the changes out of scope git made of people's commits, and
+// refuses what would lose a person's work. The rest is the gate's.
+func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string) error {
+	c := r.call
+	law := c.lawOf(nil)
+	judge, err := c.tool.deps.judge(scratch, r.after, trusted, func(path string) bool { return law.Objection(path) == "" })
+	if err != nil {
+		return c.unrehearsed(err)
+	}
+	var words []string
+	if c.git.Uncommitted {
+		words = c.tool.deps.commits(ctx, c.git.Words)
+	}
+	was, is := judge.Standing(ctx, r.before.State(), words), judge.Standing(ctx, r.after.State(), words)
+	var lost []string
+	for _, t := range r.changes {
+		if law.Objection(t.Path) == "" {
+			continue
+		}
+		before, err := c.tool.deps.entryOf(t.Before)
+		if err != nil {
+			return c.unrehearsed(err)
+		}
+		after, err := c.tool.deps.entryOf(t.After)
+		if err != nil {
+			return c.unrehearsed(err)
+		}
+		if before == after {
+			continue
+		}
+		if before.ID != "" {
+			stands, err := was.Stands(ctx, t.Path, before, content(t.Before))
+			if err != nil {
+				return c.unrehearsed(err)
+			}
+			if !stands && !c.tool.deps.committed(ctx, t.Path, before.ID) {
+				lost = append(lost, t.Path)
+			}
+		}
+		if law.Wanted(t.Path) != nil {
+			made, err := is.Has(ctx, t.Path, after, content(t.After))
+			if err != nil {
+				return c.unrehearsed(err)
+			}
+			if made {
+				r.exempt[t.Path] = true
+				continue
+			}
+		}
+		c.targets = append(c.targets, r.effect(t))
+	}
+	if len(lost) > 0 {
+		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or take away what nobody has committed, out of the scope: %s.", c.git.First, orderly(lost)).With("path", lost[0]).With("paths", lost[:min(len(lost), maxShown)]))
+	}
+	return r.staged(ctx, law)
+}
+
+// staged refuses a line that would drop what is staged out of scope and stands in
+// no commit.
+func (r *rehearsal) staged(ctx context.Context, law *trace.Law) error {
+	c := r.call
+	before := r.before.State()
+	if before.Head == "" {
+		return nil
+	}
+	git := c.tool.deps.repository()
+	out, err := git.Ask(ctx, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", before.Head)
+	if err != nil {
+		return c.unrehearsed(err)
+	}
+	fields := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		words, path := strings.Fields(fields[i]), fields[i+1]
+		if len(words) != 5 || words[1] == "000000" || strings.Trim(words[3], "0") == "" || law.Objection(path) == "" || c.tool.deps.committed(ctx, path, words[3]) {
+			continue
+		}
+		if left, err := r.indexed(ctx, path); err != nil || left != words[3] {
+			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop what is staged and nobody has committed, out of the scope: %s.", c.git.First, path).With("path", path))
+		}
+	}
+	return nil
+}
+
+// indexed is the blob that the index has behind the line.
+func (r *rehearsal) indexed(ctx context.Context, path string) (string, error) {
+	git := r.call.tool.deps.repository()
+	cmd := git.Command(ctx, "ls-files", "--stage", "-z", "--full-name", "--", path)
+	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.after.Own.Find("index").At)
+	out, err := cmd.Output()
+	words := strings.Fields(string(out))
+	if err != nil || len(words) < 2 {
+		return "", err
+	}
+	return words[1], nil
+}
+
+// content reads what stands at a place as git's blobs have it.
+func content(n layer.Node) func() (string, error) {
+	return func() (string, error) {
+		text, err := durable.ReadRegular(n.At, 16<<20)
+		return string(text), err
+	}
+}
+
+// committed reports whether a blob stands at a path in some commit.
+func (d *Deps) committed(ctx context.Context, path, id string) bool {
+	out, err := d.repository().Ask(ctx, "rev-list", "--objects", "--all", "--no-object-names", "--", path)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(out) {
+		if strings.TrimSpace(line) == id {
+			return true
+		}
+	}
+	return false
+}
+
+// maxWords bounds the words of a line that are looked up.
+const maxWords = 20
+
+// commits are those that some words name.
+func (d *Deps) commits(ctx context.Context, words []string) (ids []string) {
+	for _, word := range words[:min(len(words), maxWords)] {
+		id, err := d.repository().Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", word+"^{commit}")
+		if err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

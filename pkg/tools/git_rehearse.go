@@ -1,0 +1,311 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
+	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// rehearsal is what a line of git commands did to a layer, before it is let at the
+// workspace: git must not be stopped midway, so what stands against the line has
+// to be known before.
+type rehearsal struct {
+	call   *commandCall
+	where  reach.Rehearsed
+	views  []layer.View // the workspace's first
+	before replay.Store
+	after  replay.Store
+
+	changes []layer.Touched // of the workspace but .git, what is no directory
+	touched reach.Touched
+	guarded []string // of .git
+	// exempt are paths out of scope that say what git makes of people's commits.
+	exempt map[string]bool
+	exit   int
+	output string
+}
+
+// rehearses reports whether the line has to be rehearsed, or refuses it.
+func (c *commandCall) rehearses() (where reach.Rehearsed, is bool, err error) {
+	if !runsGit(c.effect.Reading) {
+		return where, false, nil
+	}
+	line := replay.ReadLine(c.effect.Reading)
+	if line.LedgerPush != "" {
+		return where, false, c.typed(refusal.Newf(refusal.ProtectedPath, "git push %s would take the refs of the ledger along (refs/orchestra), which only orchestra-mcp moves.", clip(line.LedgerPush, 100)).With("path", ".git/refs/orchestra"))
+	}
+	d := c.tool.deps
+	if !line.Changes || !line.Alone || d.Confine.Git == reach.GitClosed || d.Runner == nil || d.Confine.Reach == nil {
+		return where, false, nil
+	}
+	where, err = d.Confine.Reach.Rehearsable()
+	switch {
+	case err != nil || where.Common == "": // git cannot write there, and fails before it begins
+		return where, false, nil
+	case c.level() != sandbox.Full:
+		return where, false, c.typed(refusal.Newf(refusal.CommandBlocked, "%s can change files out of the scope, and at sandbox level %s nothing tells what of it people committed from what you changed; at level full it runs.", line.First, c.level()).
+			With("sandbox", string(c.level())))
+	case line.Pushes:
+		return where, false, refusal.Newf(refusal.CommandBlocked, "%s is rehearsed before it runs, and a push cannot be.", line.First).Suggest("Send git push in a line of its own.")
+	}
+	c.git = line
+	return where, true, nil
+}
+
+// typed adds what a person would type to a refusal of the line.
+func (c *commandCall) typed(r *refusal.Refusal) *refusal.Refusal {
+	dir := filepath.Join(c.tool.deps.Workspace.Dir(), filepath.FromSlash(c.cwd.Path))
+	typed := "cd " + shellQuoted(dir) + " && " + c.args.Command
+	return r.WithHint(refusal.HintAskUser).With("person_types", clip(typed, 4000)).
+		Suggest("Nothing was changed. Ask the user to run it in a terminal: %s", clip(typed, 1000))
+}
+
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// rehearse runs the line on layers, and puts what the gate has to judge among the
+// effects.
+func (c *commandCall) rehearse(ctx context.Context) (err error) {
+	where, is, err := c.rehearses()
+	if !is || err != nil {
+		return err
+	}
+	d := c.tool.deps
+	refs, err := d.refs(ctx)
+	if err != nil {
+		return c.unrehearsed(err)
+	}
+	trusted, err := d.trust().Trusted(ctx, refs.tips)
+	if err != nil {
+		return c.unrehearsed(err)
+	}
+	at, err := openLayers(d.Workspace)
+	if err != nil {
+		return c.unrehearsed(err)
+	}
+	defer func() { err = errors.Join(err, at.close()) }()
+	over, err := at.over(where.Outer())
+	if err != nil {
+		return c.unrehearsed(err)
+	}
+	r := &rehearsal{call: c, where: where, exempt: map[string]bool{}, touched: reach.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}}}
+	uppers := map[string]string{}
+	for _, one := range over {
+		r.views = append(r.views, layer.View{Lower: one.Path, Upper: one.Upper})
+		uppers[one.Path] = one.Upper
+	}
+	r.before, r.after = storeOf(where, nil), storeOf(where, uppers)
+	if err := r.run(ctx, over); err != nil {
+		return err
+	}
+	if err := r.list(); err != nil {
+		return c.unrehearsed(err)
+	}
+	if err := r.guards(); err != nil {
+		return err
+	}
+	scratch, err := at.sub("scratch")
+	if err != nil {
+		return c.unrehearsed(err)
+	}
+	trusted = append(trusted, d.fetched(ctx, c.git, refs.remotes, r.remotes())...)
+	if err := r.judge(ctx, scratch, trusted); err != nil {
+		return err
+	}
+	c.rehearsal = r
+	return nil
+}
+
+// unrehearsed refuses a line that could not be rehearsed.
+func (c *commandCall) unrehearsed(err error) error {
+	if r, is := refusal.As(err); is {
+		return r
+	}
+	if short := refusal.Exhausted(err); short != nil {
+		return short
+	}
+	return c.typed(refusal.Newf(refusal.CommandBlocked, "What %s would change could not be found out before it runs (%v).", c.git.First, err))
+}
+
+// gitSettings keep git from what has nothing to do with a line and would be
+// stopped: it writes its configuration for a new branch, and tidies up behind
+// some commands.
+func gitSettings() []string {
+	return []string{"GIT_CONFIG_COUNT=3",
+		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
+		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
+		"GIT_CONFIG_KEY_2=branch.autoSetupMerge", "GIT_CONFIG_VALUE_2=false"}
+}
+
+// environment is that of the command in a box.
+func (c *commandCall) environment(in *reach.Reach) []string {
+	env := in.Environment(command.FilterEnv(os.Environ(), c.tool.deps.KeepEnv...))
+	if c.git.Changes {
+		env = append(env, gitSettings()...)
+	}
+	return env
+}
+
+// run runs the line.
+func (r *rehearsal) run(ctx context.Context, over []sandbox.Layer) error {
+	c := r.call
+	d := c.tool.deps
+	made, err := d.Confine.Reach.Rehearse(reach.Request{
+		Rules: c.rules(), Hidden: d.Confine.Hidden, DenyNetwork: !c.git.Fetches || gate.NetworkDenied(c.call, d.Confine.Policy),
+	}, over)
+	if err != nil {
+		return c.unrehearsed(err)
+	}
+	defer made.Close()
+	dir, err := c.dir.OpenDir()
+	if err != nil {
+		return readProblem(c.cwd.Path, err)
+	}
+	defer dir.Close()
+	result, err := d.Runner.Run(ctx, command.Spec{
+		Command: c.args.Command, Dir: dir, Owner: c.call.Caller.Principal, Unkept: true, Timeout: c.timeout(), Env: c.environment(made), Level: sandbox.Full, Box: made.Box,
+	})
+	switch {
+	case errors.Is(err, command.ErrNotStarted), err == nil && result.Cancelled:
+		return refusal.New(refusal.Cancelled, "The call was cancelled; the command was not started.")
+	case err != nil:
+		return c.unrehearsed(err)
+	case result.TimedOut:
+		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s took longer than its timeout of %v when it was rehearsed.", c.git.First, c.timeout()))
+	}
+	r.exit, r.output = result.ExitCode, result.Output
+	return nil
+}
+
+// list finds what the line touched.
+func (r *rehearsal) list() error {
+	for i, view := range r.views {
+		all, err := view.Touched()
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			inGit, is := strings.CutPrefix(t.Path, ".git/")
+			switch {
+			case i > 0:
+				r.inGit(t.Path, t)
+			case is:
+				r.inGit(inGit, t)
+			case t.Path == ".git" && isDir(t):
+			default:
+				r.inTree(t)
+			}
+		}
+	}
+	return nil
+}
+
+func isDir(t layer.Touched) bool {
+	return (!t.Before.There || t.Before.Mode.IsDir()) && (!t.After.There || t.After.Mode.IsDir())
+}
+
+// inGit notes what stays closed of the git directory.
+func (r *rehearsal) inGit(name string, t layer.Touched) {
+	if r.where.Own != r.where.Common {
+		own, err := filepath.Rel(r.where.Common, r.where.Own)
+		if way, is := strings.CutPrefix(name, filepath.ToSlash(own)+"/"); err == nil && is {
+			name = way
+		}
+	}
+	if !isDir(t) && reach.GuardedInGit(name) {
+		r.guarded = append(r.guarded, name)
+	}
+}
+
+// inTree notes a path of the work tree.
+func (r *rehearsal) inTree(t layer.Touched) {
+	r.touched.Dirs[path.Dir(t.Path)] = true
+	if isDir(t) {
+		r.touched.Dirs[t.Path] = true
+		return
+	}
+	r.touched.Files[t.Path] = true
+	r.changes = append(r.changes, t)
+}
+
+// remotes are the remote-tracking branches behind the line.
+func (r *rehearsal) remotes() map[string]string {
+	found := map[string]string{}
+	for _, view := range r.views {
+		all, _ := view.Touched() // which was read before
+		for _, t := range all {
+			name := strings.TrimPrefix(t.Path, ".git/")
+			if strings.HasPrefix(name, "refs/remotes/") && t.After.There && t.After.Mode.IsRegular() {
+				found[name] = r.after.Ref(name)
+			}
+		}
+	}
+	return found
+}
+
+// guards refuses what no scope and no operator opens.
+func (r *rehearsal) guards() error {
+	c := r.call
+	if len(r.guarded) > 0 {
+		return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would change .git/%s, which no command may.", c.git.First, r.guarded[0]).With("path", ".git/"+r.guarded[0]))
+	}
+	before, after := r.before.Ledger(), r.after.Ledger()
+	for name, id := range before {
+		if after[name] != id {
+			return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would move %s, which only orchestra-mcp moves.", c.git.First, name).With("path", ".git/"+name))
+		}
+	}
+	return r.secrets()
+}
+
+// secrets finds a secret path that git was kept from: it stands in what git says.
+func (r *rehearsal) secrets() error {
+	if r.exit == 0 || !r.call.call.Ignore.Kinds().Secrets {
+		return nil
+	}
+	for _, word := range strings.FieldsFunc(r.output, func(c rune) bool { return strings.ContainsRune(" \t\n'\":", c) }) {
+		if rule, is := r.call.call.Ignore.Secret(word); is {
+			return r.call.typed(gate.SecretPath(word, rule))
+		}
+	}
+	return nil
+}
+
+// effect is a change of the rehearsal for the gate.
+func (r *rehearsal) effect(t layer.Touched) *hooks.FileEffect {
+	d := r.call.tool.deps
+	f := &hooks.FileEffect{
+		Kind: hooks.Modify, Path: t.Path, Requested: t.Path, Exists: t.Before.There, Rehearsed: true, Purpose: cmp.Or(r.call.git.First, "git"),
+	}
+	f.Protection = protectionIn(d.Workspace, t.Path)
+	switch {
+	case !t.Before.There:
+		f.Kind = hooks.Create
+	case !t.After.There:
+		f.Kind = hooks.Delete
+	}
+	return f
+}
+
+// orderly names some paths.
+func orderly(paths []string) string {
+	const most = 5
+	text := strings.Join(paths[:min(most, len(paths))], ", ")
+	if more := len(paths) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

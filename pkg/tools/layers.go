@@ -1,0 +1,115 @@
+package tools
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+const (
+	stateDir   = "state"
+	layersDir  = "layers"
+	lockSuffix = ".lock"
+)
+
+// layers are the directories that take what a rehearsal does:
+// .orchestration/state/layers/ID, with ID.lock beside it, which whoever uses them
+// holds (flock). What nobody holds was left by a kill, and goes with the next.
+type layers struct {
+	all  *durable.Dir
+	name string
+	lock interface{ Close() error }
+	at   string // absolute
+}
+
+func openLayers(w *workspace.Workspace) (*layers, error) {
+	all, err := w.OpenOwn(stateDir, layersDir)
+	if err != nil {
+		return nil, err
+	}
+	sweepLayers(all)
+	l := &layers{all: all, name: rand.Text()}
+	lock, err := all.OpenLock(l.name + lockSuffix)
+	if err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	l.lock, l.at = lock, filepath.Join(w.Dir(), governanceDir, stateDir, layersDir, l.name)
+	if got, err := durable.TryLock(lock); err != nil || !got {
+		return nil, errors.Join(fmt.Errorf("lock a new directory: %w", err), l.close())
+	}
+	if err := all.Mkdir(l.name, 0o700); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+func sweepLayers(all *durable.Dir) {
+	entries, err := all.ReadDir()
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		name, is := strings.CutSuffix(e.Name(), lockSuffix)
+		if !is {
+			continue
+		}
+		lock, err := all.OpenLock(e.Name())
+		if err != nil {
+			continue
+		}
+		if got, err := durable.TryLock(lock); err == nil && got && all.RemoveTree(name) == nil {
+			_ = all.Remove(e.Name())
+		}
+		lock.Close()
+	}
+}
+
+// sub makes an empty directory, and gives its absolute path.
+func (l *layers) sub(names ...string) (string, error) {
+	dir, err := l.all.OpenDir(l.name)
+	for _, name := range names {
+		if err != nil {
+			return "", err
+		}
+		_ = dir.Mkdir(name, 0o755) // which may be there; opening it tells
+		var next *durable.Dir
+		next, err = dir.OpenDir(name)
+		dir.Close()
+		dir = next
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(append([]string{l.at}, names...)...), dir.Close()
+}
+
+// over makes a layer over each of some directories.
+func (l *layers) over(dirs []string) (all []sandbox.Layer, err error) {
+	for i, dir := range dirs {
+		layer := sandbox.Layer{Path: dir}
+		if layer.Upper, err = l.sub(strconv.Itoa(i), "upper"); err != nil {
+			return nil, err
+		}
+		if layer.Work, err = l.sub(strconv.Itoa(i), "work"); err != nil {
+			return nil, err
+		}
+		all = append(all, layer)
+	}
+	return all, nil
+}
+
+// close removes them.
+func (l *layers) close() error {
+	err := l.all.RemoveTree(l.name)
+	if err == nil {
+		err = l.all.Remove(l.name + lockSuffix)
+	}
+	return errors.Join(err, l.lock.Close(), l.all.Close())
+}
