@@ -61,6 +61,16 @@ type gitCase struct {
 	scope  string
 }
 
+const (
+	// remote gives main a remote, outside of the workspace, that has one commit more.
+	remote = `git init -q --bare "$HOME/far.git"; git remote add origin "$HOME/far.git"; echo far > docs/remote.md; git add docs; git commit -qm far; git push -q origin main;
+		git fetch -q; git reset -q --hard HEAD~1; git config branch.main.remote origin; git config branch.main.merge refs/heads/main; git update-ref refs/remotes/origin/main HEAD;`
+	// far is another repository in scope, with a commit that changes what is not.
+	far = `git clone -q . src/far; (cd src/far; git config user.name A; git config user.email a@example.org; echo evil > docs/far.md; git add docs; git commit -qm far);`
+	// evil makes a branch of a commit that changes docs/other.md.
+	evil = `git branch evil $(git commit-tree -p HEAD -m evil $(git ls-tree -r HEAD | sed "s/blob [0-9a-f]*\tdocs\/other.md/blob $(echo evil | git hash-object -w --stdin)\tdocs\/other.md/" | GIT_INDEX_FILE=src/i sh -c 'git update-index --index-info && git write-tree && rm src/i'))`
+)
+
 func TestAgentsUseGit(t *testing.T) {
 	if ability := sandbox.Probe(); ability.Level != sandbox.Full {
 		t.Fatalf("no level full here: %v", ability.NoFull)
@@ -73,6 +83,80 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "merge with a pipe", lines: []string{"git merge feature 2>&1 | tail -3"}, kinds: "git command"},
 		{name: "merge that conflicts", lines: []string{"git merge -q clash"}, exit: 1, status: "UU docs/other.md", kinds: "git command"},
 		{name: "merge --abort", lines: []string{"git merge -q clash", "git merge --abort"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
+		{name: "merge --no-ff --no-commit", lines: []string{"git merge -q --no-ff --no-commit feature"}, kinds: "git command", status: "D  docs/gone.md\nA  docs/new/n.md\nM  docs/other.md\nM  src/a.txt"},
+		{name: "merge --squash, then reset --hard", lines: []string{"git merge -q --squash feature", "git reset -q --hard"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
+		{name: "merge --squash, commit, then rebase", lines: []string{"git merge -q --squash feature", "git commit -qm squashed", "git rebase -q clash"}, exit: 1, kinds: "git command", status: "UU docs/other.md"},
+		{name: "rebase", lines: []string{"git switch -q feature", "git rebase -q main"}, kinds: "git command", files: map[string]string{"docs/other.md": strings.Replace(other, "one", "ONE", 1), "docs/main.md": "m\n"}},
+		{name: "rebase in one line", lines: []string{"git checkout -q feature && git rebase -q main && git checkout -q main && git merge -q feature"}, kinds: "git command"},
+		{name: "rebase that conflicts", lines: []string{"git switch -q clash", "git rebase -q main"}, exit: 1, kinds: "git command", status: "UU docs/other.md"},
+		{name: "rebase --abort", lines: []string{"git switch -q clash", "git rebase -q main", "git rebase --abort"}, kinds: "git command"},
+		{name: "rebase --skip", lines: []string{"git switch -q clash", "git rebase -q main", "git rebase --skip"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
+		{name: "rebase --exec that changes nothing", lines: []string{"git switch -q feature", "git rebase -q --exec 'test -e src/a.txt' main"}, kinds: "git command"},
+		{name: "rebase of own commits", lines: []string{"git switch -qc own main~1", "echo mine > src/b.txt; git add src; git commit -qm own", "git rebase -q main"}, kinds: "git command", files: map[string]string{"src/b.txt": "mine\n", "docs/main.md": "m\n"}},
+		{name: "rebase of own commits with a conflict in scope, --continue", lines: []string{"git switch -qc own main~1", "echo mine > src/a.txt; git commit -qam own", "git rebase -q feature", "echo both > src/a.txt; git add src/a.txt", "GIT_EDITOR=true git rebase --continue"},
+			kinds: "command", files: map[string]string{"src/a.txt": "both\n", "docs/new/n.md": "new\n"}},
+		{name: "cherry-pick", lines: []string{"git cherry-pick feature~1"}, kinds: "git command", files: map[string]string{"docs/new/n.md": "new\n"}},
+		{name: "cherry-pick of two", lines: []string{"git cherry-pick feature~1 feature"}, kinds: "git command"},
+		{name: "cherry-pick -n", lines: []string{"git cherry-pick -n feature~1"}, kinds: "git command", status: "A  docs/new/n.md\nM  docs/other.md\nM  src/a.txt"},
+		{name: "cherry-pick that conflicts, --abort", lines: []string{"git cherry-pick clash", "git cherry-pick --abort"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
+		{name: "revert", lines: []string{"git revert --no-edit main"}, kinds: "git command"},
+		{name: "revert of a merge", lines: []string{"git merge -q --no-ff feature", "git revert --no-edit -m 1 HEAD"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
+		{name: "reset --hard", lines: []string{"git reset -q --hard HEAD~1"}, kinds: "git command"},
+		{name: "reset --mixed", lines: []string{"git reset -q HEAD~1"}, kinds: "command", status: " M docs/other.md\n?? docs/main.md"},
+		{name: "reset --soft", lines: []string{"git reset -q --soft HEAD~1"}, kinds: "command", status: "A  docs/main.md\nM  docs/other.md"},
+		{name: "checkout of a branch", lines: []string{"git checkout -q feature"}, kinds: "git command"},
+		{name: "checkout -b", lines: []string{"git checkout -qb topic feature"}, kinds: "git command"},
+		{name: "checkout of a path in scope", lines: []string{"git checkout -q feature -- src/a.txt"}, kinds: "command", status: "M  src/a.txt"},
+		{name: "checkout of a path out of scope", lines: []string{"git checkout -q feature -- docs/other.md"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
+		{name: "switch -c, and back", lines: []string{"git switch -qc topic feature && git switch -q main"}, kinds: "command"},
+		{name: "stash and pop, own change", lines: []string{"echo x > src/a.txt", "git stash -q", "git stash pop -q"}, kinds: "command", status: " M src/a.txt"},
+		{name: "stash, with a person's change out of scope", before: "echo mine >> docs/other.md", lines: []string{"git stash -q"}, refused: "COMMAND_BLOCKED", says: "docs/other.md", status: " M docs/other.md"},
+		{name: "stash pop of a person's", before: "echo mine >> docs/other.md; git stash -q", lines: []string{"git stash pop -q"}, kinds: "git command", status: " M docs/other.md"},
+		{name: "reset --hard, with a person's change out of scope", before: "echo mine >> docs/other.md", lines: []string{"git reset -q --hard"}, refused: "COMMAND_BLOCKED", says: "nobody has committed", status: " M docs/other.md"},
+		{name: "reset --hard, with what a person staged", before: "echo mine >> docs/other.md; git add docs; git show :docs/other.md > /dev/null; git show HEAD:docs/other.md > docs/other.md", lines: []string{"git reset -q --hard"},
+			refused: "COMMAND_BLOCKED", says: "staged", status: "MM docs/other.md"},
+		{name: "clean, with a person's file out of scope", before: "echo mine > docs/untracked", lines: []string{"git clean -fdq"}, refused: "COMMAND_BLOCKED", says: "docs/untracked", status: "?? docs/untracked"},
+		{name: "merge over a person's change", before: "echo mine >> docs/other.md", lines: []string{"git merge -q feature"}, exit: 2, kinds: "command", status: " M docs/other.md"},
+		{name: "pull", before: remote, lines: []string{"git pull -q"}, kinds: "git command", files: map[string]string{"docs/remote.md": "far\n"}},
+		{name: "pull --rebase", before: remote + "git reset -q --hard HEAD~1; echo l > src/l.txt; git add src; git commit -qm local;", lines: []string{"git pull -q --rebase"}, kinds: "git command", files: map[string]string{"docs/remote.md": "far\n", "src/l.txt": "l\n"}},
+		{name: "fetch, then merge", before: remote, lines: []string{"git fetch -q", "git merge -q origin/main"}, kinds: "git command", files: map[string]string{"docs/remote.md": "far\n"}},
+		{name: "apply of a patch in scope", before: "git diff main feature -- src > src/p.diff", lines: []string{"git apply src/p.diff"}, kinds: "command", status: " M src/a.txt\n?? src/p.diff"},
+		{name: "apply of a patch out of scope", before: "git diff main feature > src/p.diff", lines: []string{"git apply src/p.diff"}, refused: "SCOPE_VIOLATION", says: "docs/", status: "?? src/p.diff"},
+		{name: "am of people's commit", before: "git format-patch -q -1 -o src feature~1", lines: []string{"git am -q src/*.patch"}, kinds: "git command", status: "?? src/0001-feature-one.patch"},
+		{name: "am of another patch", before: "git switch -q feature; echo evil > docs/evil.md; git add docs; git commit -qm evil; git format-patch -q -1 -o src; git reset -q --hard HEAD~1; git reflog expire --expire=now --all; git switch -q main", lines: []string{"git am -q src/*.patch"},
+			refused: "SCOPE_VIOLATION", says: "docs/evil.md", status: "?? src/0001-evil.patch"},
+		{name: "rm out of scope", lines: []string{"git rm -q docs/main.md"}, refused: "SCOPE_VIOLATION", says: "docs/main.md"},
+		{name: "mv out of scope", lines: []string{"git mv docs/main.md src/m.md"}, refused: "SCOPE_VIOLATION", says: "docs/main.md"},
+		{name: "worktree add", lines: []string{"git worktree add -q src/tree feature"}, refused: "PROTECTED_PATH", says: "terminal"},
+		{name: "switch that sets an upstream", before: remote, lines: []string{"git fetch -q", "git switch -q --track -c up origin/main"}, refused: "PROTECTED_PATH", says: ".git/config", status: ""},
+		{name: "switch to a remote's branch by its name", before: remote + "git push -q origin feature; git branch -qD feature; git fetch -q;", lines: []string{"git switch -q feature"}, kinds: "git command"},
+
+		// Attacks.
+		{name: "commit-tree with another content", lines: []string{evil, "git reset -q --hard evil"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
+		{name: "the same, merged", lines: []string{evil, "git merge -q evil"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
+		{name: "the same, as a remote-tracking branch", lines: []string{evil + " && git update-ref refs/remotes/origin/main evil", "git merge -q origin/main"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
+		{name: "the same, with the author of a person's commit", lines: []string{strings.Replace(evil, "git commit-tree", `GIT_AUTHOR_DATE="$(git log -1 --format=%ad --date=raw feature)" git commit-tree`, 1), "git merge -q evil"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
+		{name: "the same, with the message of a revert", lines: []string{strings.Replace(evil, "-m evil", `-m "x" -m "This reverts commit $(git rev-parse main)."`, 1), "git cherry-pick evil"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
+		{name: "the same, by a new session", lines: []string{evil, "NEW SESSION", "git merge -q evil"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
+		{name: "update-index, then checkout-index", lines: []string{"git update-index --cacheinfo 100644,$(echo evil | git hash-object -w --stdin),docs/other.md", "git checkout-index -f docs/other.md"}, refused: "SCOPE_VIOLATION", says: "docs/other.md", status: "MM docs/other.md"},
+		{name: "fetch from a directory", before: far, lines: []string{"git fetch -q src/far main:refs/remotes/origin/main", "git merge -q origin/main"}, refused: "SCOPE_VIOLATION", says: "docs/far.md", status: "?? src/far/"},
+		{name: "pull from a directory", before: far, lines: []string{"git pull -q src/far main"}, refused: "SCOPE_VIOLATION", says: "docs/far.md", status: "?? src/far/"},
+		{name: "pull from a remote in the workspace", before: far + "git remote add origin src/far", lines: []string{"git pull -q origin main"}, refused: "SCOPE_VIOLATION", says: "docs/far.md", status: "?? src/far/"},
+		{name: "rebase --exec that writes out of scope", lines: []string{"git switch -q feature", "git rebase -q --exec 'echo evil > docs/main.md' main"}, refused: "SCOPE_VIOLATION", says: "docs/main.md"},
+		{name: "a hook that writes out of scope", before: "mkdir -p .git/hooks; printf '#!/bin/sh\necho evil > docs/main.md\n' > .git/hooks/post-merge; chmod +x .git/hooks/post-merge", lines: []string{"git merge -q feature"}, refused: "SCOPE_VIOLATION", says: "docs/main.md"},
+		{name: "a filter that writes otherwise", before: "git config filter.x.smudge 'sed s/new/evil/'; echo 'docs/new/* filter=x' > .git/info/attributes", lines: []string{"git merge -q feature"}, refused: "SCOPE_VIOLATION", says: "docs/new/n.md"},
+		{name: "a merge driver", before: "git config merge.x.driver 'echo evil > %A'; echo 'docs/* merge=x' > .git/info/attributes", lines: []string{"git merge -q feature"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
+		{name: "attributes that come with a branch", before: "git config filter.x.smudge 'sed s/new/evil/'; git switch -q feature; echo '* filter=x' > docs/.gitattributes; git add docs; git commit -qm attributes; git switch -q main", lines: []string{"git merge -q feature"}, refused: "SCOPE_VIOLATION", says: "docs/new/n.md"},
+		{name: "-c of a merge driver", lines: []string{"echo 'docs/* merge=x' > src/attributes", "git -c core.attributesFile=src/attributes -c merge.x.driver='echo evil > %A' merge -q feature"}, refused: "SCOPE_VIOLATION", says: "docs/other.md", status: "?? src/attributes"},
+		{name: "a branch with governance files", before: "git switch -q feature; mkdir -p .orchestration; cp .orchestration/active_intents.yaml /dev/null; git add -f .orchestration/active_intents.yaml; git commit -qm governance; git switch -q main; git show feature:.orchestration/active_intents.yaml > .orchestration/active_intents.yaml", lines: []string{"rm -f src/none", "git merge -q feature"}, refused: "PROTECTED_PATH", says: ".orchestration", status: ""},
+		{name: "a branch with .intentignore", before: "git switch -q feature; echo 'unscoped:**' > .intentignore; git add .intentignore; git commit -qm rules; git switch -q main", lines: []string{"git merge -q feature"}, refused: "PROTECTED_PATH", says: ".intentignore"},
+		{name: "a branch with program configuration", before: "git switch -q feature; echo '{}' > .mcp.json; git add .mcp.json; git commit -qm rules; git switch -q main", lines: []string{"git merge -q feature"}, refused: "APPROVAL_REQUIRED", says: ".mcp.json"},
+		{name: "a branch with a secret", before: "echo 'secret:private/' > .orchestration/.intentignore; git switch -q feature; mkdir private; echo k > private/key; git add -f private; git commit -qm key; git switch -q main", lines: []string{"git merge -q feature"}, refused: "INTENTIGNORE_PATH_BLOCKED", says: "private/key"},
+		{name: "a branch that changes a secret", before: "echo 'secret:private/' > .orchestration/.intentignore; mkdir private; echo k > private/key; git add -f private; git commit -qm key; git switch -qc other; echo l > private/key; git commit -qam l; git switch -q main", lines: []string{"git merge -q other"}, refused: "INTENTIGNORE_PATH_BLOCKED", says: "private/key"},
+		{name: "push --mirror", lines: []string{"git push --mirror origin"}, refused: "PROTECTED_PATH", says: "refs/orchestra"},
+		{name: "push of the ledger's ref", lines: []string{"git push origin refs/orchestra/ledger"}, refused: "PROTECTED_PATH", says: "refs/orchestra"},
+		{name: "update-ref of the ledger's ref", before: "git update-ref refs/orchestra/ledger HEAD", lines: []string{"git update-ref refs/orchestra/ledger HEAD~1"}, exit: 128, kinds: "command"},
+		{name: "update-ref -d of the ledger's ref", before: "git update-ref refs/orchestra/ledger HEAD", lines: []string{"git update-ref -d refs/orchestra/ledger"}, exit: 1, kinds: "command"},
 	} {
 		t.Run(c.name, func(t *testing.T) { table = append(table, c.run(t)) })
 	}
@@ -90,6 +174,11 @@ func (c gitCase) run(t *testing.T) string {
 	var r reply
 	since := 0
 	for i, line := range c.lines {
+		if line == "NEW SESSION" {
+			b = b.another(legacy)
+			s = b.selects("INT-001")
+			continue
+		}
 		since = len(b.entries())
 		if i == len(c.lines)-1 && c.refused != "" {
 			was := snapshotOf(t, dir)
@@ -135,7 +224,7 @@ func (c gitCase) run(t *testing.T) string {
 	if c.refused != "" {
 		outcome = "refused beforehand: " + c.refused
 	}
-	return fmt.Sprintf("%-40s | %-60s | %-45s | status %-20q | %s", c.name, strings.Join(c.lines, " ; "), outcome, c.status, strings.Join(kinds, " "))
+	return fmt.Sprintf("%-40s | %-60s | %-45s | status %-20q | %s", c.name, summary(c.lines), outcome, c.status, strings.Join(kinds, " "))
 }
 
 // entries are the ledger's, the oldest first.
@@ -184,4 +273,13 @@ func shell(t *testing.T, dir, line string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
+}
+
+// summary is the lines of a case for the table.
+func summary(lines []string) string {
+	text := strings.Join(lines, " ; ")
+	if len(text) > 100 {
+		text = text[:97] + "..."
+	}
+	return text
 }

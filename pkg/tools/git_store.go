@@ -135,8 +135,8 @@ func (d *Deps) elsewhere(url string) bool {
 // judge is one of a store, whose objects are read there and in a layer over it.
 func (d *Deps) judge(scratch string, store replay.Store, trusted []string, allowed func(path string) bool) (*replay.Judge, error) {
 	o := replay.Options{Scratch: scratch, Trusted: trusted, Allowed: allowed, SHA256: ledger.NewGit(d.Workspace.Dir()).NewBlobHash(0).Size() != 20}
-	if store.Common.Upper != "" {
-		o.Objects = append(o.Objects, filepath.Join(store.Common.Upper, "objects"))
+	if layered := filepath.Join(store.Common.Upper, "objects"); store.Common.Upper != "" && store.Common.Find("objects").At == layered {
+		o.Objects = append(o.Objects, layered)
 	}
 	o.Objects = append(o.Objects, filepath.Join(store.Common.Lower, "objects"))
 	o.Shallow, _ = store.Common.Read("shallow", 1<<20)

@@ -92,10 +92,10 @@ func NewJudge(o Options) (*Judge, error) {
 func (j *Judge) ask(ctx context.Context, input string, args ...string) (out string, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	args = append([]string{"--git-dir=.", "-c", "core.attributesFile=" + os.DevNull, "-c", "merge.renames=true"}, args...)
+	args = append([]string{"--git-dir=.", "-c", "core.attributesFile=" + os.DevNull, "-c", "advice.graftFileDeprecated=false"}, args...)
 	cmd := gitread.Repository{Dir: j.options.Scratch}.Command(ctx, args...)
 	cmd.Env = append(cmd.Env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=0", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_AUTHOR_DATE=0 +0000", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x", "GIT_COMMITTER_DATE=0 +0000")
+		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_AUTHOR_DATE=@0 +0000", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x", "GIT_COMMITTER_DATE=@0 +0000")
 	cmd.Stdin = strings.NewReader(input)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
