@@ -61,6 +61,9 @@ type FileEffect struct {
 	Directory bool
 	// Rehearsed: the line did it when it was rehearsed; it is known from AtPlan on.
 	Rehearsed bool
+	// Reproduced: with it the line only does what git makes of commits of people,
+	// which is no matter of a scope.
+	Reproduced bool
 	// Purpose is what a command changes the file for, in the operator's words;
 	// "" where the line itself says so.
 	Purpose string

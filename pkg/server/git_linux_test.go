@@ -58,12 +58,14 @@ type gitCase struct {
 	status string
 	kinds  string
 	files  map[string]string
-	scope  string
+	// ran: the refused line was run; then is what a person does behind it, which works.
+	ran  bool
+	then string
 }
 
 const (
 	// remote gives main a remote, outside of the workspace, that has one commit more.
-	remote = `git init -q --bare "$HOME/far.git"; git remote add origin "$HOME/far.git"; echo far > docs/remote.md; git add docs; git commit -qm far; git push -q origin main;
+	remote = `far=$(mktemp -d "$HOME/far.XXXXXX"); git init -q --bare "$far"; git remote add origin "$far"; echo far > docs/remote.md; git add docs; git commit -qm far; git push -q origin main;
 		git fetch -q; git reset -q --hard HEAD~1; git config branch.main.remote origin; git config branch.main.merge refs/heads/main; git update-ref refs/remotes/origin/main HEAD;`
 	// far is another repository in scope, with a commit that changes what is not.
 	far = `git clone -q . src/far; (cd src/far; git config user.name A; git config user.email a@example.org; echo evil > docs/far.md; git add docs; git commit -qm far);`
@@ -76,6 +78,11 @@ func TestAgentsUseGit(t *testing.T) {
 		t.Fatalf("no level full here: %v", ability.NoFull)
 	}
 	const other = "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n"
+	world := gitWorld(t)
+	// quick are tried without ORCHESTRA_LONG too.
+	quick := []string{"merge", "merge that conflicts", "merge --abort", "rebase", "cherry-pick", "revert", "reset --hard", "checkout -b", "stash pop of a person's", "pull",
+		"clean, with a person's file out of scope", "commit-tree with another content", "fetch from a directory", "rebase --exec that writes out of scope",
+		"a branch with program configuration", "update-ref -d of the ledger's ref", "packed-refs without the ledger's ref"}
 	var table []string
 	for _, c := range []gitCase{
 		{name: "merge, fast-forward", before: "git reset -q --hard main~1", lines: []string{"git merge -q feature"}, kinds: "git command", files: map[string]string{"docs/new/n.md": "new\n"}},
@@ -85,7 +92,7 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "merge --abort", lines: []string{"git merge -q clash", "git merge --abort"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
 		{name: "merge --no-ff --no-commit", lines: []string{"git merge -q --no-ff --no-commit feature"}, kinds: "git command", status: "D  docs/gone.md\nA  docs/new/n.md\nM  docs/other.md\nM  src/a.txt"},
 		{name: "merge --squash, then reset --hard", lines: []string{"git merge -q --squash feature", "git reset -q --hard"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
-		{name: "merge --squash, commit, then rebase", lines: []string{"git merge -q --squash feature", "git commit -qm squashed", "git rebase -q clash"}, exit: 1, kinds: "git command", status: "UU docs/other.md"},
+		{name: "merge --squash, commit, then rebase", lines: []string{"git merge -q --squash feature", "git commit -qm squashed", "git rebase -q clash"}, exit: 1, kinds: "git command", status: "A  docs/main.md\nUU docs/other.md"},
 		{name: "rebase", lines: []string{"git switch -q feature", "git rebase -q main"}, kinds: "git command", files: map[string]string{"docs/other.md": strings.Replace(other, "one", "ONE", 1), "docs/main.md": "m\n"}},
 		{name: "rebase in one line", lines: []string{"git checkout -q feature && git rebase -q main && git checkout -q main && git merge -q feature"}, kinds: "git command"},
 		{name: "rebase that conflicts", lines: []string{"git switch -q clash", "git rebase -q main"}, exit: 1, kinds: "git command", status: "UU docs/other.md"},
@@ -109,7 +116,7 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "checkout of a path in scope", lines: []string{"git checkout -q feature -- src/a.txt"}, kinds: "command", status: "M  src/a.txt"},
 		{name: "checkout of a path out of scope", lines: []string{"git checkout -q feature -- docs/other.md"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
 		{name: "switch -c, and back", lines: []string{"git switch -qc topic feature && git switch -q main"}, kinds: "command"},
-		{name: "stash and pop, own change", lines: []string{"echo x > src/a.txt", "git stash -q", "git stash pop -q"}, kinds: "command", status: " M src/a.txt"},
+		{name: "stash and pop, own change", lines: []string{"echo x > src/a.txt", "git stash -q", "git stash pop -q"}, kinds: "git command", status: " M src/a.txt"},
 		{name: "stash, with a person's change out of scope", before: "echo mine >> docs/other.md", lines: []string{"git stash -q"}, refused: "COMMAND_BLOCKED", says: "docs/other.md", status: " M docs/other.md"},
 		{name: "stash pop of a person's", before: "echo mine >> docs/other.md; git stash -q", lines: []string{"git stash pop -q"}, kinds: "git command", status: " M docs/other.md"},
 		{name: "reset --hard, with a person's change out of scope", before: "echo mine >> docs/other.md", lines: []string{"git reset -q --hard"}, refused: "COMMAND_BLOCKED", says: "nobody has committed", status: " M docs/other.md"},
@@ -148,7 +155,7 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "a merge driver", before: "git config merge.x.driver 'echo evil > %A'; echo 'docs/* merge=x' > .git/info/attributes", lines: []string{"git merge -q feature"}, refused: "SCOPE_VIOLATION", says: "docs/other.md"},
 		{name: "attributes that come with a branch", before: "git config filter.x.smudge 'sed s/new/evil/'; git switch -q feature; echo '* filter=x' > docs/.gitattributes; git add docs; git commit -qm attributes; git switch -q main", lines: []string{"git merge -q feature"}, refused: "SCOPE_VIOLATION", says: "docs/new/n.md"},
 		{name: "-c of a merge driver", lines: []string{"echo 'docs/* merge=x' > src/attributes", "git -c core.attributesFile=src/attributes -c merge.x.driver='echo evil > %A' merge -q feature"}, refused: "SCOPE_VIOLATION", says: "docs/other.md", status: "?? src/attributes"},
-		{name: "a branch with governance files", before: "git switch -q feature; mkdir -p .orchestration; cp .orchestration/active_intents.yaml /dev/null; git add -f .orchestration/active_intents.yaml; git commit -qm governance; git switch -q main; git show feature:.orchestration/active_intents.yaml > .orchestration/active_intents.yaml", lines: []string{"rm -f src/none", "git merge -q feature"}, refused: "PROTECTED_PATH", says: ".orchestration", status: ""},
+		{name: "a branch with governance files", before: "git add -f .orchestration/active_intents.yaml; git commit -qm i; git switch -qc gov; echo '# x' >> .orchestration/active_intents.yaml; git commit -qam g; git switch -q main", lines: []string{"git merge -q gov"}, refused: "PROTECTED_PATH", says: "active_intents.yaml"},
 		{name: "a branch with .intentignore", before: "git switch -q feature; echo 'unscoped:**' > .intentignore; git add .intentignore; git commit -qm rules; git switch -q main", lines: []string{"git merge -q feature"}, refused: "PROTECTED_PATH", says: ".intentignore"},
 		{name: "a branch with program configuration", before: "git switch -q feature; echo '{}' > .mcp.json; git add .mcp.json; git commit -qm rules; git switch -q main", lines: []string{"git merge -q feature"}, refused: "APPROVAL_REQUIRED", says: ".mcp.json"},
 		{name: "a branch with a secret", before: "echo 'secret:private/' > .orchestration/.intentignore; git switch -q feature; mkdir private; echo k > private/key; git add -f private; git commit -qm key; git switch -q main", lines: []string{"git merge -q feature"}, refused: "INTENTIGNORE_PATH_BLOCKED", says: "private/key"},
@@ -156,16 +163,23 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "push --mirror", lines: []string{"git push --mirror origin"}, refused: "PROTECTED_PATH", says: "refs/orchestra"},
 		{name: "push of the ledger's ref", lines: []string{"git push origin refs/orchestra/ledger"}, refused: "PROTECTED_PATH", says: "refs/orchestra"},
 		{name: "update-ref of the ledger's ref", before: "git update-ref refs/orchestra/ledger HEAD", lines: []string{"git update-ref refs/orchestra/ledger HEAD~1"}, exit: 128, kinds: "command"},
+		{name: "packed-refs without the ledger's ref", before: "git update-ref refs/orchestra/ledger HEAD; git pack-refs --all", lines: []string{"git status -s; sed -i /orchestra/d .git/packed-refs"},
+			refused: "COMMAND_OUT_OF_SCOPE", ran: true, says: "refs/orchestra/ledger", then: "git rev-parse refs/orchestra/ledger", kinds: "command"},
 		{name: "update-ref -d of the ledger's ref", before: "git update-ref refs/orchestra/ledger HEAD", lines: []string{"git update-ref -d refs/orchestra/ledger"}, exit: 1, kinds: "command"},
 	} {
-		t.Run(c.name, func(t *testing.T) { table = append(table, c.run(t)) })
+		t.Run(c.name, func(t *testing.T) {
+			if os.Getenv("ORCHESTRA_LONG") != "" || slices.Contains(quick, c.name) {
+				table = append(table, c.run(t, world))
+			}
+		})
 	}
 	slices.Sort(table)
 	t.Logf("%s", "\n"+strings.Join(table, "\n"))
 }
 
-func (c gitCase) run(t *testing.T) string {
-	dir := gitWorld(t)
+func (c gitCase) run(t *testing.T, world string) string {
+	dir := filepath.Join(t.TempDir(), "w")
+	shell(t, ".", fmt.Sprintf("cp -a '%s' '%s'", world, dir))
 	if c.before != "" {
 		shell(t, dir, c.before)
 	}
@@ -183,7 +197,7 @@ func (c gitCase) run(t *testing.T) string {
 		if i == len(c.lines)-1 && c.refused != "" {
 			was := snapshotOf(t, dir)
 			r = b.refused(c.refused, "execute_command", args{"session": s, "command": line})
-			if is := snapshotOf(t, dir); is != was {
+			if is := snapshotOf(t, dir); is != was && !c.ran {
 				t.Errorf("a refused line left\n%s\nof\n%s", is, was)
 			}
 			break
@@ -204,12 +218,15 @@ func (c gitCase) run(t *testing.T) string {
 	var kinds []string
 	for _, e := range b.entries()[since:] {
 		kinds = append(kinds, string(e.Kind))
-		if len(e.Violations) > 0 {
+		if len(e.Violations) > 0 && !c.ran {
 			t.Errorf("violations: %+v", e.Violations)
 		}
 	}
 	if is := strings.Join(kinds, " "); c.refused == "" && is != c.kinds {
 		t.Errorf("records: %s, want %s\n%s", is, c.kinds, r.Text)
+	}
+	if c.then != "" {
+		shell(t, dir, c.then)
 	}
 	for name, want := range c.files {
 		if is := b.read(name); is != want {
@@ -221,7 +238,7 @@ func (c gitCase) run(t *testing.T) string {
 	}
 	b.verify()
 	outcome := fmt.Sprint("exit ", c.exit)
-	if c.refused != "" {
+	if c.refused != "" && !c.ran {
 		outcome = "refused beforehand: " + c.refused
 	}
 	return fmt.Sprintf("%-40s | %-60s | %-45s | status %-20q | %s", c.name, summary(c.lines), outcome, c.status, strings.Join(kinds, " "))
@@ -282,4 +299,49 @@ func summary(lines []string) string {
 		text = text[:97] + "..."
 	}
 	return text
+}
+
+// Below the level full nothing tells what git does from what the agent does.
+func TestGitThatChangesFilesNeedsTheLevelFull(t *testing.T) {
+	b := start(t, gitWorld(t), unsandboxed).connect()
+	s := b.selects("INT-001")
+	for _, line := range []string{"git merge -q feature", "git -C src stash", "git co feature", "cd src && git rebase main || true"} {
+		was := snapshotOf(t, b.dir)
+		if r := b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line}); !strings.Contains(r.Text, "&& "+line) || !strings.Contains(r.Text, "terminal") {
+			t.Errorf("%s: it does not say what a person types: %s", line, r.Text)
+		}
+		if snapshotOf(t, b.dir) != was {
+			t.Errorf("%s changed something", line)
+		}
+	}
+	for _, line := range []string{"git status", "git stash list", "git log -1", "git diff feature", "git branch own", "git apply --stat /dev/null"} {
+		b.ok("execute_command", args{"session": s, "command": line})
+	}
+}
+
+// A linked work tree is treated as a plain clone, though git's directory is outside.
+func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
+	main := gitWorld(t)
+	dir := filepath.Join(t.TempDir(), "tree")
+	git(t, main, "worktree", "add", "-q", "-b", "work", dir, "main")
+	write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	was := git(t, main, "status", "--porcelain", "--branch")
+	for _, line := range []string{"git merge -q feature", "git revert --no-edit -m 1 HEAD", "git rebase -q --abort 2>/dev/null; git reset -q --hard main", "git stash -q; git cherry-pick feature~1"} {
+		if r := b.ok("execute_command", args{"session": s, "command": line}); r.Object["exit_code"] != float64(0) {
+			t.Errorf("%s: %s", line, r.Text)
+		}
+		if status := git(t, dir, "status", "--porcelain"); status != "" {
+			t.Errorf("%s left %q", line, status)
+		}
+	}
+	if is := git(t, main, "status", "--porcelain", "--branch"); is != was {
+		t.Errorf("the main work tree was %q and is %q", was, is)
+	}
+	if got := b.read("docs/new/n.md"); got != "new\n" {
+		t.Errorf("%q", got)
+	}
+	write(t, dir, "docs/other.md", "a person's\n")
+	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git reset -q --hard"})
 }

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,6 +74,9 @@ func (c *commandCall) watch(ctx context.Context) (*watch, error) {
 func (c *commandCall) law() *trace.Law {
 	l := c.lawOf(c.box.reach.InPlace)
 	l.Packages, l.Git = c.box.reach.Packages, c.writesGit()
+	if c.rehearsal != nil {
+		l.Replayed = slices.Sorted(maps.Keys(c.rehearsal.exempt))
+	}
 	return l
 }
 

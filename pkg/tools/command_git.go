@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
@@ -135,6 +136,18 @@ func gitSchema() schema {
 		"before": text("What it said, or its hash; missing where there was nothing."),
 		"after":  text("What it says now, likewise."),
 	})
+}
+
+// notAlone says how git is not stopped midway: a line that runs other programs
+// too is not rehearsed.
+func (c *commandCall) notAlone() []string {
+	if c.result.ExitCode == 0 || len(c.denied) == 0 || !runsGit(c.effect.Reading) {
+		return nil
+	}
+	if line := replay.ReadLine(c.effect.Reading); line.Changes && !line.Alone {
+		return []string{line.First + " was stopped midway by the sandbox. In a line of git commands alone it is found out before what stands against it; what it left half done in the scope comes back by git restore."}
+	}
+	return nil
 }
 
 // stoppedGit is what git says where it would write over the ledger, or tried.

@@ -21,7 +21,7 @@ type gitWatch struct {
 	where   reach.Rehearsed
 	running *replay.Running
 	refs    gitRefs
-	head    string
+	before  replay.State
 	trusted []string
 	words   []string // commits that the line leaves uncommitted what it makes of
 	// exempt are the paths that a rehearsal found to be git's.
@@ -39,7 +39,7 @@ func (c *commandCall) watchGit(ctx context.Context) (*gitWatch, error) {
 	if g.refs, err = d.refs(ctx); err != nil {
 		return nil, fmt.Errorf("the branches could not be looked at before the command, which was not started: %w", err)
 	}
-	g.head = g.store().State().Head
+	g.before = g.store().State()
 	if g.running, g.trusted, err = d.trust().Begin(ctx, g.refs.tips); err != nil {
 		return nil, fmt.Errorf("the command was not started: %w", err)
 	}
@@ -57,23 +57,19 @@ func (g *gitWatch) store() replay.Store { return storeOf(g.where, nil) }
 // discard ends it for a command that did not run.
 func (g *gitWatch) discard(ctx context.Context) {
 	if g != nil && g.running != nil {
-		_ = g.running.End(ctx, g.refs.tips, nil) // else what comes until the next command is nobody's
+		_ = g.running.End(ctx, g.refs.tips, nil, nil) // else what comes until the next command is nobody's
 		g.running = nil
 	}
 }
 
 // replayed are the changes of a command that git made of commits that people made,
 // or that are in scope and were known before. The error says that it is not known.
-func (g *gitWatch) replayed(ctx context.Context, law *trace.Law, changes []snapshot.Change) (map[string]bool, error) {
+func (g *gitWatch) replayed(ctx context.Context, law *trace.Law, now gitRefs, changes []snapshot.Change) (map[string]bool, error) {
 	at, err := openLayers(g.deps.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	defer at.close()
-	now, err := g.deps.refs(ctx)
-	if err != nil {
-		return nil, err
-	}
 	trusted := append(slices.Clone(g.trusted), g.deps.fetched(ctx, g.line, g.refs.remotes, now.remotes)...)
 	judges := [2]*replay.Judge{}
 	for i, allowed := range []func(path string) bool{
@@ -92,13 +88,13 @@ func (g *gitWatch) replayed(ctx context.Context, law *trace.Law, changes []snaps
 	if g.exempt != nil {
 		found, err = g.worktree(ctx, law, judges, changes)
 	}
-	g.learn(ctx, judges[0], now, trusted)
+	g.learn(ctx, judges[0], now, trusted, g.left(law, found, changes))
 	return found, err
 }
 
 // worktree finds the paths of the work tree.
 func (g *gitWatch) worktree(ctx context.Context, law *trace.Law, judges [2]*replay.Judge, changes []snapshot.Change) (map[string]bool, error) {
-	state := g.store().State()
+	state := g.store().State().With(g.before)
 	standing := [2]*replay.Standing{judges[0].Standing(ctx, state, g.words), judges[1].Standing(ctx, state, g.words)}
 	found := map[string]bool{}
 	for i := range changes {
@@ -158,7 +154,7 @@ func textOf(c *snapshot.Content) func() (string, error) {
 }
 
 // learn notes which of the tips are as good as a person's.
-func (g *gitWatch) learn(ctx context.Context, judge *replay.Judge, now gitRefs, trusted []string) {
+func (g *gitWatch) learn(ctx context.Context, judge *replay.Judge, now gitRefs, trusted []string, left map[string]string) {
 	explained := trusted[len(g.trusted):]
 	for _, id := range now.tips {
 		if slices.Contains(g.refs.tips, id) {
@@ -168,8 +164,22 @@ func (g *gitWatch) learn(ctx context.Context, judge *replay.Judge, now gitRefs, 
 			explained = append(explained, id)
 		}
 	}
-	_ = g.running.End(ctx, now.tips, explained) // else what is new is nobody's
+	_ = g.running.End(ctx, now.tips, explained, left) // else what is new is nobody's
 	g.running = nil
+}
+
+// left are the paths out of scope that the line left uncommitted, with their blobs.
+func (g *gitWatch) left(law *trace.Law, found map[string]bool, changes []snapshot.Change) map[string]string {
+	if !g.line.Uncommitted {
+		return nil
+	}
+	left := map[string]string{}
+	for i := range changes {
+		if c := &changes[i]; found[c.Path] && law.Objection(c.Path) != "" {
+			left[c.Path] = entryIn(c.After).ID
+		}
+	}
+	return left
 }
 
 // gitReplayed takes what git made of people's commits out of the changes, for a
@@ -180,12 +190,19 @@ func (a *account) gitReplayed(ctx context.Context, found *snapshot.Difference) {
 		return
 	}
 	defer g.discard(ctx)
-	is, err := g.replayed(ctx, a.Law, found.Changes)
+	now, err := g.deps.refs(ctx)
+	if err == nil {
+		a.ledgerRefs(ctx, g.refs.ledger, now.ledger)
+	}
+	var is map[string]bool
+	if err == nil {
+		is, err = g.replayed(ctx, a.Law, now, found.Changes)
+	}
 	if err != nil {
 		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("Which of the changes git made of commits that were there before could not be found out: %v.", err))
 		return
 	}
-	record := &hooks.GitReplay{Before: g.head, After: g.store().State().Head}
+	record := &hooks.GitReplay{Before: g.before.Head, After: g.store().State().Head}
 	found.Changes = slices.DeleteFunc(found.Changes, func(c snapshot.Change) bool {
 		if !is[c.Path] {
 			return false
@@ -202,6 +219,29 @@ func (a *account) gitReplayed(ctx context.Context, found *snapshot.Difference) {
 	}
 	record.Commits = g.deps.between(ctx, record.Before, record.After)
 	a.outcome.Git = record
+	a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("%d files say what git made of commits that were there before (%d created, %d modified, %d deleted). They count as nobody's change, and are in no list.",
+		record.Created+record.Modified+record.Deleted, record.Created, record.Modified, record.Deleted))
+}
+
+// ledgerRefs puts back refs of the ledger that a command took away or moved to what
+// does not come of them: by the file packed-refs, for their directory is closed.
+func (a *account) ledgerRefs(ctx context.Context, before, now map[string]string) {
+	git := a.deps.repository()
+	for name, id := range before {
+		is := now[name]
+		if is == id {
+			continue
+		}
+		op := hooks.Deleted
+		if is != "" {
+			op = hooks.Modified
+			if _, err := git.Ask(ctx, "merge-base", "--is-ancestor", "--end-of-options", id, is); err == nil {
+				continue // sync brought it on
+			}
+		}
+		err := git.Command(ctx, "update-ref", "--no-deref", name, id).Run()
+		a.also(hooks.Violation{Path: ".git/" + trace.Shown(name), Op: op, Kind: hooks.History, Reason: "only orchestra-mcp moves the refs of the ledger", Reverted: err == nil})
+	}
 }
 
 // byGit reports whether a directory is there, or gone, for what git made in it.

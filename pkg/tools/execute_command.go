@@ -262,6 +262,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		c.denied = c.denials(r.ExitCode, r.Output)
 	}
 	outcome.Warnings = append(outcome.Warnings, c.ledgerInTheWay(ctx)...)
+	outcome.Warnings = append(outcome.Warnings, c.notAlone()...)
 	if err := <-closed; err != nil {
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
 	}

@@ -28,7 +28,11 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 	if c.git.Uncommitted {
 		words = c.tool.deps.commits(ctx, c.git.Words)
 	}
-	was, is := judge.Standing(ctx, r.before.State(), words), judge.Standing(ctx, r.after.State(), words)
+	was, is := judge.Standing(ctx, r.before.State(), words), judge.Standing(ctx, r.after.State().With(r.before.State()), words)
+	left, err := c.tool.deps.trust().Left(ctx)
+	if err != nil {
+		return c.unrehearsed(err)
+	}
 	var lost []string
 	for _, t := range r.changes {
 		if law.Objection(t.Path) == "" {
@@ -50,31 +54,31 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 			if err != nil {
 				return c.unrehearsed(err)
 			}
-			if !stands && !c.tool.deps.committed(ctx, t.Path, before.ID) {
+			if !stands && left[t.Path] != before.ID && !c.tool.deps.committed(ctx, t.Path, before.ID) {
 				lost = append(lost, t.Path)
 			}
 		}
-		if law.Wanted(t.Path) != nil {
-			made, err := is.Has(ctx, t.Path, after, content(t.After))
-			if err != nil {
-				return c.unrehearsed(err)
-			}
-			if made {
-				r.exempt[t.Path] = true
-				continue
-			}
+		made, err := is.Has(ctx, t.Path, after, content(t.After))
+		if err != nil {
+			return c.unrehearsed(err)
 		}
-		c.targets = append(c.targets, r.effect(t))
+		if made && law.Wanted(t.Path) != nil {
+			r.exempt[t.Path] = true
+			continue
+		}
+		effect := r.effect(t)
+		effect.Reproduced = made
+		c.targets = append(c.targets, effect)
 	}
 	if len(lost) > 0 {
 		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or take away what nobody has committed, out of the scope: %s.", c.git.First, orderly(lost)).With("path", lost[0]).With("paths", lost[:min(len(lost), maxShown)]))
 	}
-	return r.staged(ctx, law)
+	return r.staged(ctx, law, left)
 }
 
 // staged refuses a line that would drop what is staged out of scope and stands in
 // no commit.
-func (r *rehearsal) staged(ctx context.Context, law *trace.Law) error {
+func (r *rehearsal) staged(ctx context.Context, law *trace.Law, left map[string]string) error {
 	c := r.call
 	before := r.before.State()
 	if before.Head == "" {
@@ -88,10 +92,10 @@ func (r *rehearsal) staged(ctx context.Context, law *trace.Law) error {
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		words, path := strings.Fields(fields[i]), fields[i+1]
-		if len(words) != 5 || words[1] == "000000" || strings.Trim(words[3], "0") == "" || law.Objection(path) == "" || c.tool.deps.committed(ctx, path, words[3]) {
+		if len(words) != 5 || words[1] == "000000" || strings.Trim(words[3], "0") == "" || law.Objection(path) == "" || left[path] == words[3] || c.tool.deps.committed(ctx, path, words[3]) {
 			continue
 		}
-		if left, err := r.indexed(ctx, path); err != nil || left != words[3] {
+		if now, err := r.indexed(ctx, path); err != nil || now != words[3] {
 			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop what is staged and nobody has committed, out of the scope: %s.", c.git.First, path).With("path", path))
 		}
 	}

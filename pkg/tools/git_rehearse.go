@@ -17,6 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -266,6 +267,16 @@ func (r *rehearsal) guards() error {
 	for name, id := range before {
 		if after[name] != id {
 			return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would move %s, which only orchestra-mcp moves.", c.git.First, name).With("path", ".git/"+name))
+		}
+	}
+	for _, name := range trace.ResumedFiles() {
+		was, _ := r.before.Own.Read(name, maxTodo)
+		now, err := r.after.Own.Read(name, maxTodo)
+		if err != nil && !r.after.Own.Find(name).There {
+			continue
+		}
+		if reason := trace.Resumed(".git/"+name, string(was), string(now), err == nil); reason != "" {
+			return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would stop midway and leave .git/%s: %s.", c.git.First, name, reason).With("path", ".git/"+name))
 		}
 	}
 	return r.secrets()

@@ -19,8 +19,8 @@ const (
 
 // commit is one that nobody vouches for.
 type commit struct {
-	id, author, body string
-	parents          []string
+	id, author, subject, body string
+	parents                   []string
 }
 
 // Unexplained are the paths of a commit that are not explained; none means that
@@ -95,7 +95,7 @@ func (j *Judge) unknown(ctx context.Context, id string) ([]commit, error) {
 	for _, trusted := range j.options.Trusted {
 		input += "^" + trusted + "\n"
 	}
-	const fields = "%H%x00%P%x00%an <%ae> %ad%x00%b"
+	const fields = "%H%x00%P%x00%an <%ae> %ad%x00%s%x00%b"
 	out, _, err := j.ask(ctx, input, "log", "--stdin", "--topo-order", "--reverse", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
 		"--format=tformat:"+fields+"%x00%x1e", fmt.Sprint("--max-count=", maxUnknown+1))
 	if err != nil {
@@ -103,11 +103,11 @@ func (j *Judge) unknown(ctx context.Context, id string) ([]commit, error) {
 	}
 	var all []commit
 	for entry := range strings.SplitSeq(out, "\x00\x1e\n") {
-		parts := strings.SplitN(entry, "\x00", 4)
-		if len(parts) != 4 {
+		parts := strings.SplitN(entry, "\x00", 5)
+		if len(parts) != 5 {
 			continue
 		}
-		all = append(all, commit{id: parts[0], parents: strings.Fields(parts[1]), author: parts[2], body: parts[3]})
+		all = append(all, commit{id: parts[0], parents: strings.Fields(parts[1]), author: parts[2], subject: parts[3], body: parts[4]})
 	}
 	if len(all) > maxUnknown {
 		return nil, fmt.Errorf("more than %d commits are neither known from before nor from a configured remote", maxUnknown)
@@ -285,26 +285,37 @@ func (j *Judge) parents(ctx context.Context, id string) ([]string, error) {
 }
 
 // maxOriginals bounds the commits that one can be a copy of.
-const maxOriginals = 4
+const maxOriginals = 8
 
-// originals are other commits by the same author at the same time.
+// originals are other commits by the same author at the same time, those with the
+// same subject first.
 func (j *Judge) originals(ctx context.Context, c commit) ([]string, error) {
 	if j.authors == nil {
 		input := strings.Join(slices.Concat(j.options.Trusted, slices.Sorted(maps.Keys(j.bad))), "\n") + "\n"
 		out, _, err := j.ask(ctx, input, "log", "--stdin", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
-			"--format=tformat:%H%x00%an <%ae> %ad%x00", fmt.Sprint("--max-count=", maxHistory))
+			"--format=tformat:%H%x00%an <%ae> %ad%x00%s%x00", fmt.Sprint("--max-count=", maxHistory))
 		if err != nil {
 			return nil, err
 		}
-		j.authors = map[string][]string{}
+		j.authors = map[string][]commit{}
 		for line := range strings.SplitSeq(out, "\x00\n") {
-			if id, author, ok := strings.Cut(line, "\x00"); ok {
-				j.authors[author] = append(j.authors[author], id)
+			if parts := strings.SplitN(line, "\x00", 3); len(parts) == 3 {
+				j.authors[parts[1]] = append(j.authors[parts[1]], commit{id: parts[0], subject: parts[2]})
 			}
 		}
 	}
-	others := slices.DeleteFunc(slices.Clone(j.authors[c.author]), func(id string) bool { return id == c.id })
-	return others[:min(len(others), maxOriginals)], nil
+	var likely, others []string
+	for _, other := range j.authors[c.author] {
+		switch {
+		case other.id == c.id:
+		case other.subject == c.subject:
+			likely = append(likely, other.id)
+		default:
+			others = append(others, other.id)
+		}
+	}
+	likely = append(likely, others...)
+	return likely[:min(len(likely), maxOriginals)], nil
 }
 
 // madeBy reports whether one of some replays makes an entry, of what is

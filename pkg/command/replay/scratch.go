@@ -42,7 +42,7 @@ type Judge struct {
 	sifted  bool                       // Trusted has only what is there
 	trees   map[string]map[string]Entry
 	picks   map[[3]string]merged
-	authors map[string][]string
+	authors map[string][]commit
 }
 
 // Entry is what a tree has at a path; the zero value is nothing.

@@ -104,6 +104,16 @@ type Standing struct {
 	sources []source
 }
 
+// With is the state with the stash that stood there before: one that was popped is
+// on no ref any more.
+func (s State) With(before State) State {
+	if id := before.Under[stash]; id != "" {
+		s.Under = maps.Clone(s.Under)
+		s.Under[stash] = id
+	}
+	return s
+}
+
 // Standing makes it: of the state, and of commits that the line names and leaves
 // what it makes of uncommitted. What cannot be replayed explains nothing.
 func (j *Judge) Standing(ctx context.Context, s State, uncommitted []string) *Standing {

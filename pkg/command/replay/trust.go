@@ -31,6 +31,8 @@ type tips struct {
 	Trusted []string `json:"trusted"`
 	// Known are the tips when it was looked last.
 	Known []string `json:"known"`
+	// Left are the blobs that git left uncommitted, by path.
+	Left map[string]string `json:"left,omitempty"`
 }
 
 const (
@@ -41,6 +43,17 @@ const (
 	lockPause  = 2 * time.Millisecond
 	maxTrusted = 500 // beyond those that stand on refs
 )
+
+// Left are the blobs that git left uncommitted out of scope (merge --squash), by
+// path: nobody wrote them by hand.
+func (t *Trust) Left(ctx context.Context) (left map[string]string, err error) {
+	err = t.locked(ctx, func(dir *durable.Dir) error {
+		now, _, err := read(dir)
+		left = now.Left
+		return err
+	})
+	return left, err
+}
 
 // Running is a command with git that runs.
 type Running struct {
@@ -87,10 +100,10 @@ func (t *Trust) Begin(ctx context.Context, now []string) (running *Running, trus
 	return running, trusted, err
 }
 
-// End notes that the command has ended, now being the tips, and explained those of
-// them that are as good as a person's. Where it is not called, or fails, what came
-// since Begin is nobody's.
-func (r *Running) End(ctx context.Context, now, explained []string) error {
+// End notes that the command has ended, now being the tips, explained those of
+// them that are as good as a person's, and left what git left uncommitted. Where it
+// is not called, or fails, what came since Begin is nobody's.
+func (r *Running) End(ctx context.Context, now, explained []string, left map[string]string) error {
 	if r == nil {
 		return nil
 	}
@@ -100,8 +113,11 @@ func (r *Running) End(ctx context.Context, now, explained []string) error {
 		if err != nil {
 			return err
 		}
-		was := tips{slices.Clone(t.Trusted), slices.Clone(t.Known)}
+		was := tips{Trusted: slices.Clone(t.Trusted), Known: slices.Clone(t.Known)}
 		t.Known = now
+		if len(left) > 0 {
+			was.Known, t.Left = nil, left
+		}
 		for _, id := range explained {
 			if !slices.Contains(t.Trusted, id) {
 				t.Trusted = append(t.Trusted, id)
@@ -120,7 +136,7 @@ func look(dir *durable.Dir, now []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	was := tips{slices.Clone(t.Trusted), slices.Clone(t.Known)}
+	was := tips{Trusted: slices.Clone(t.Trusted), Known: slices.Clone(t.Known)}
 	ran, err := commandsRan(dir)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -89,7 +90,10 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Po
 	// What a line did when it was rehearsed is judged as what it redirects to.
 	at(hooks.AtPlan, "protected", rehearsed(protected))
 	at(hooks.AtPlan, "ignored", rehearsed(func(c *hooks.Call) hooks.Decision { return ignored(c, p) }))
-	at(hooks.AtPlan, "scope", rehearsed(func(c *hooks.Call) hooks.Decision { return scope(c, p) }))
+	at(hooks.AtPlan, "scope", rehearsed(func(c *hooks.Call) hooks.Decision {
+		c.Effects.Files = slices.DeleteFunc(c.Effects.Files, func(f *hooks.FileEffect) bool { return f.Reproduced })
+		return scope(c, p)
+	}))
 	at(hooks.AtPlan, "program-config", rehearsed(func(c *hooks.Call) hooks.Decision { return programConfig(c, p) }))
 
 	e.AddGate(hooks.AtPlan, hooks.PreFunc("rules", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {

@@ -26,6 +26,7 @@ const (
 	DetailGit       = "git"             // what became of HEAD, branches, tags, stash and index: a list of GitChange
 	DetailMore      = "more"            // how many changes the record leaves out
 	DetailPackages  = "packages"        // package directories, each a Packaged: what changed in it, which is not listed
+	DetailReplayed  = "replayed"        // paths out of scope that git was to make of people's commits when the server died
 )
 
 const (

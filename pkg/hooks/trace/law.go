@@ -29,6 +29,10 @@ type Law struct {
 	// Repositories are those that the command made or changed beside .git; nil
 	// where it has not ended.
 	Repositories *Repositories
+	// Replayed are paths out of scope that a rehearsal of the line found to be what git
+	// makes of people's commits. They are no matter of Objection, which asks for the
+	// content too.
+	Replayed []string
 	// Git: a git command stands in the line and may write .git, so what its
 	// history is may change.
 	Git bool
@@ -134,6 +138,7 @@ const (
 	judgedPlaces = "places"   // for build output
 	judgedPacked = "packages" // Law.Packages
 	judgedGit    = "git"      // Law.Git
+	judgedReplay = "replayed" // Law.Replayed
 	judgedFull   = "enforced" // the kernel let nothing that is there out of scope be changed
 )
 
@@ -144,7 +149,7 @@ func (l *Law) Judged(places []string, full bool) map[string]any {
 	if l.Scope != nil && !l.Scope.Unrestricted() {
 		d[judgedScope] = l.Scope.Globs()
 	}
-	for key, list := range map[string][]string{judgedNamed: l.Named, judgedPlaces: places, judgedPacked: l.Packages} {
+	for key, list := range map[string][]string{judgedNamed: l.Named, judgedPlaces: places, judgedPacked: l.Packages, judgedReplay: l.Replayed} {
 		if len(list) > 0 {
 			d[key] = list
 		}
@@ -164,7 +169,7 @@ func judged(intentID string, detail map[string]any, ignore *intent.Ignore) (law 
 	if !ok {
 		return nil, false
 	}
-	law = &Law{Intent: intentID, Ignore: ignore, Named: texts(d[judgedNamed]), Packages: texts(d[judgedPacked])}
+	law = &Law{Intent: intentID, Ignore: ignore, Named: texts(d[judgedNamed]), Packages: texts(d[judgedPacked]), Replayed: texts(d[judgedReplay])}
 	if globs := texts(d[judgedScope]); len(globs) > 0 {
 		scope, err := intent.CompileScope(globs)
 		if err != nil {

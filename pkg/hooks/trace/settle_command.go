@@ -83,6 +83,10 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 		if law != nil && account.Packaged(law, c) {
 			continue
 		}
+		if law != nil && slices.Contains(law.Replayed, c.Path) {
+			account.Note(DetailReplayed, Shown(c.Path)) // what it says now is not compared
+			continue
+		}
 		if len(rec.Changes) == MaxRecorded {
 			more, _ := account.Detail[DetailMore].(int)
 			account.Detail[DetailMore] = more + 1
