@@ -112,6 +112,9 @@ type CommandEffect struct {
 	// Shell is the program that runs it, and Dialect what it speaks.
 	Shell, Dialect string
 	Background     bool
+	// ByHand is what a person types in a terminal to run a line that was rehearsed; ""
+	// for any other.
+	ByHand string
 	// Timeout ends it.
 	Timeout time.Duration
 	// Programs are the simple commands that the line can run, and Unjudged says

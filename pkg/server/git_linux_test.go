@@ -3,7 +3,6 @@ package server_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -281,15 +280,6 @@ func snapshotOf(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-func shell(t *testing.T, dir, line string) {
-	t.Helper()
-	cmd := exec.Command("sh", "-ec", line)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", line, err, out)
-	}
 }
 
 // summary is the lines of a case for the table.

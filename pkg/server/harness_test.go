@@ -122,6 +122,16 @@ func git(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
+// shell is a line that a person runs.
+func shell(t *testing.T, dir, line string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", line)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	path := filepath.Join(dir, name)

@@ -183,14 +183,15 @@ func TestWhatGitLeftHalfDone(t *testing.T) {
 		t.Errorf("the replacement is not told of: %s", r.Text)
 	}
 	b.ok("execute_command", args{"command": "git replace -d HEAD"})
-	if r = b.ok("execute_command", args{"command": "git rebase main"}); !b.exists(".git/rebase-merge/git-rebase-todo") {
-		t.Fatalf("the rebase does not stop: %s", r.Text)
+	shell(t, b.dir, "git rebase main || true") // which a person does: below the level full agents do not
+	if !b.exists(".git/rebase-merge/git-rebase-todo") {
+		t.Fatal("the rebase does not stop")
 	}
 	if r = b.call("execute_command", args{"command": "git status -s; echo 'exec id' | tee -a .git/rebase-merge/git-rebase-todo"}); r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "--continue") {
 		t.Errorf("a planted program is not told of: %s", r.Text)
 	}
 	b.ok("execute_command", args{"command": "sed -i /exec/d .git/rebase-merge/git-rebase-todo; git status -s"})
-	b.ok("execute_command", args{"command": "echo both > src/a.txt; git add src/a.txt; GIT_EDITOR=true git rebase --continue"})
+	shell(t, b.dir, "echo both > src/a.txt; git add src/a.txt; GIT_EDITOR=true git rebase --continue")
 	if b.exists(".git/rebase-merge") {
 		t.Error("the rebase did not go on")
 	}

@@ -81,16 +81,19 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 		git(t, dir, "branch", branch)
 	}
 	git(t, dir, "switch", "-q", "one")
-	if r := run("git switch two"); r.Object["exit_code"] != float64(0) || !strings.Contains(r.Text, "ask the user to run orchestra-mcp ledger restore") {
+	if r := b.refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git switch two"}); !strings.Contains(r.Text, "is the ledger") || !strings.Contains(r.Text, "git switch two") {
 		t.Errorf("git went on without the ledger: %s", r.Text)
 	}
 	git(t, dir, "checkout", "-q", "-f", "two")
 	git(t, dir, "branch", "side", strings.TrimSpace(git(t, dir, "commit-tree", "-p", "one", "-m", "side", "two^{tree}")))
 	run("true") // its record is not committed
-	for _, line := range []string{"git switch one", "git checkout -q one", "git rebase side", "git stash", "git commit -qam three && git rebase side"} {
+	for _, line := range []string{"git switch one", "git checkout -q one", "git rebase side", "git commit -qam three && git rebase side"} {
 		if r := run(line); r.Object["exit_code"] == float64(0) || !strings.Contains(r.Text, said) {
 			t.Errorf("%s: %s", line, r.Text)
 		}
 		git(t, dir, "restore", "src")
+	}
+	if r := b.refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git stash"}); !strings.Contains(r.Text, "is the ledger") {
+		t.Errorf("git stash: %s", r.Text)
 	}
 }

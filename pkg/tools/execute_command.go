@@ -157,10 +157,12 @@ func (c *commandCall) Close() error {
 }
 
 func (c *commandCall) Plan(ctx context.Context) (hooks.Planned, error) {
-	if err := c.rehearse(ctx); err != nil {
-		return nil, err
+	err := c.rehearse(ctx)
+	if r, is := refusal.As(err); is && r.Code() != refusal.Cancelled {
+		c.refuse(r)
+		err = nil
 	}
-	return c, nil
+	return c, err
 }
 
 func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {

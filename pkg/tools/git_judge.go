@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -67,6 +68,9 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 			continue
 		}
 		effect := r.effect(t)
+		if effect.Protection == workspace.ProtectNever || effect.Protection == workspace.ProtectOwn {
+			return c.typed(r.protected(t.Path))
+		}
 		effect.Reproduced = made
 		c.targets = append(c.targets, effect)
 	}
@@ -74,6 +78,15 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or take away what nobody has committed, out of the scope: %s.", c.git.First, orderly(lost)).With("path", lost[0]).With("paths", lost[:min(len(lost), maxShown)]))
 	}
 	return r.staged(ctx, law, left)
+}
+
+// protected is why a line does not run that would change what is nobody's.
+func (r *rehearsal) protected(path string) *refusal.Refusal {
+	why := "belongs to the governance files or to git, which no command changes"
+	if path == orchdir.Name+"/agent_trace.jsonl" || strings.HasPrefix(path, orchdir.Name+"/trace/") {
+		why = "is the ledger, which git keeps here and no command writes. Each command adds a record, so to commit and try again does not help"
+	}
+	return refusal.Newf(refusal.ProtectedPath, "%s would change %s: it %s.", r.call.git.First, path, why).With("path", path)
 }
 
 // staged refuses a line that would drop what is staged out of scope and stands in

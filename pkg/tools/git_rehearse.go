@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
@@ -27,7 +29,7 @@ import (
 type rehearsal struct {
 	call   *commandCall
 	where  reach.Rehearsed
-	views  []layer.View // the workspace's first
+	views  []layer.View // the workspace's last
 	before replay.Store
 	after  replay.Store
 
@@ -67,12 +69,21 @@ func (c *commandCall) rehearses() (where reach.Rehearsed, is bool, err error) {
 	return where, true, nil
 }
 
+// refuse puts a refusal of the line before the gate, which records it.
+func (c *commandCall) refuse(r *refusal.Refusal) {
+	c.targets = append(c.targets, &hooks.FileEffect{Kind: hooks.Read, Path: c.cwd.Path, Requested: c.cwd.Requested, Rehearsed: true, Problem: r})
+}
+
 // typed adds what a person would type to a refusal of the line.
 func (c *commandCall) typed(r *refusal.Refusal) *refusal.Refusal {
+	typed := c.byHand()
+	return r.WithHint(refusal.HintAskUser).With("person_types", typed).Suggest("Nothing was changed. Ask the user to run it in a terminal: %s", clip(typed, 1000))
+}
+
+// byHand is what a person types to run the line.
+func (c *commandCall) byHand() string {
 	dir := filepath.Join(c.tool.deps.Workspace.Dir(), filepath.FromSlash(c.cwd.Path))
-	typed := "cd " + shellQuoted(dir) + " && " + c.args.Command
-	return r.WithHint(refusal.HintAskUser).With("person_types", clip(typed, 4000)).
-		Suggest("Nothing was changed. Ask the user to run it in a terminal: %s", clip(typed, 1000))
+	return clip("cd "+shellQuoted(dir)+" && "+c.args.Command, 4000)
 }
 
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
@@ -84,6 +95,7 @@ func (c *commandCall) rehearse(ctx context.Context) (err error) {
 	if !is || err != nil {
 		return err
 	}
+	c.effect.ByHand = c.byHand()
 	d := c.tool.deps
 	refs, err := d.refs(ctx)
 	if err != nil {
@@ -198,10 +210,11 @@ func (r *rehearsal) list() error {
 		if err != nil {
 			return err
 		}
+		inTree := i == len(r.views)-1
 		for _, t := range all {
 			inGit, is := strings.CutPrefix(t.Path, ".git/")
 			switch {
-			case i > 0:
+			case !inTree:
 				r.inGit(t.Path, t)
 			case is:
 				r.inGit(inGit, t)
@@ -226,9 +239,20 @@ func (r *rehearsal) inGit(name string, t layer.Touched) {
 			name = way
 		}
 	}
-	if !isDir(t) && reach.GuardedInGit(name) {
+	if !isDir(t) && reach.GuardedInGit(name) && !same(t) {
 		r.guarded = append(r.guarded, name)
 	}
+}
+
+// same reports whether a small file was only written anew: git does that to its
+// configuration to look for what it has to remove.
+func same(t layer.Touched) bool {
+	if !t.Before.There || !t.After.There || !t.Before.Mode.IsRegular() || !t.After.Mode.IsRegular() {
+		return false
+	}
+	was, err := durable.ReadRegular(t.Before.At, 1<<20)
+	now, errNow := durable.ReadRegular(t.After.At, 1<<20)
+	return err == nil && errNow == nil && bytes.Equal(was, now)
 }
 
 // inTree notes a path of the work tree.

@@ -14,12 +14,13 @@ import (
 // work tree, else the same. Paths are absolute.
 type Rehearsed struct{ Root, Common, Own string }
 
-// Outer are the directories that need a layer each.
+// Outer are the directories that need a layer each, the workspace last: what
+// takes the changes lies in it, and a layer cannot lie on another.
 func (r Rehearsed) Outer() []string {
 	if _, inside := below(r.Root, r.Common); inside {
 		return []string{r.Root}
 	}
-	return []string{r.Root, r.Common}
+	return []string{r.Common, r.Root}
 }
 
 // Rehearsable finds what git can change here. The error says why a line cannot

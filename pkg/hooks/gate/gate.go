@@ -88,6 +88,7 @@ func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Po
 	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, p) })
 
 	// What a line did when it was rehearsed is judged as what it redirects to.
+	at(hooks.AtPlan, "git", rehearsed(path))
 	at(hooks.AtPlan, "protected", rehearsed(protected))
 	at(hooks.AtPlan, "ignored", rehearsed(func(c *hooks.Call) hooks.Decision { return ignored(c, p) }))
 	at(hooks.AtPlan, "scope", rehearsed(func(c *hooks.Call) hooks.Decision {

@@ -153,6 +153,9 @@ func outOfScope(c *hooks.Call, outside []string) *refusal.Refusal {
 	}
 	r = r.With("path", path).With("intent_id", c.Intent.ID).
 		With("owned_scope", c.Intent.OwnedScope).With("covering_intents", covering)
+	if command := c.Effects.Command; command != nil && command.ByHand != "" {
+		r = r.With("person_types", command.ByHand)
+	}
 	if len(outside) > 1 {
 		r = r.With("paths", outside[:min(len(outside), maxListed)])
 	}
