@@ -304,7 +304,7 @@ func TestGitThatChangesFilesNeedsTheLevelFull(t *testing.T) {
 			t.Errorf("%s changed something", line)
 		}
 	}
-	for _, line := range []string{"git status", "git stash list", "git log -1", "git diff feature", "git branch own", "git apply --stat /dev/null"} {
+	for _, line := range []string{"git status", "git stash list", "git log -1", "git diff feature", "git branch own", "git apply --stat /dev/null", "git mv src/a.txt src/b.txt", "git rm -q -f src/b.txt"} {
 		b.ok("execute_command", args{"session": s, "command": line})
 	}
 }

@@ -227,8 +227,8 @@ func TestHiddenByAllNames(t *testing.T) {
 }
 
 func TestGit(t *testing.T) {
-	guards := "-.git/hooks/ -.git/config -.git/config.worktree -.git/commondir -.git/modules/ -.git/worktrees/ -.git/orchestra/"
-	repository := []string{"src/a", ".git/HEAD", ".git/config", ".git/info/exclude", ".git/objects/info/"}
+	guards := "-.git/hooks/ -.git/config -.git/config.worktree -.git/commondir -.git/modules/ -.git/worktrees/ -.git/orchestra/ -.git/refs/orchestra/"
+	repository := []string{"src/a", ".git/HEAD", ".git/config", ".git/info/exclude", ".git/objects/info/", ".git/refs/heads/"}
 	for _, test := range []struct {
 		name           string
 		tree           []string
@@ -239,7 +239,7 @@ func TestGit(t *testing.T) {
 		{"closed", repository, reach.GitClosed, "src", "src", false},
 		{"open", repository, reach.GitOpen, "src .git " + guards + " -.git/info/attributes -.git/objects/info/alternates", "src", true},
 		{"trusted", repository, reach.GitTrusted, "src .git " + guards + " -.git/info/attributes -.git/objects/info/alternates", "src .git", false},
-		{"directories are missing", []string{"src/a", ".git/objects/"}, reach.GitOpen,
+		{"directories are missing", []string{"src/a", ".git/objects/", ".git/refs/"}, reach.GitOpen,
 			"src .git " + guards + " -.git/info/ -.git/objects/info/", "src", true},
 		{"a pointer", []string{"src/a", ".git"}, reach.GitTrusted, "src", "src", true},
 		{"a link", []string{"src/a", ".git -> elsewhere"}, reach.GitTrusted, "src", "src", true},
@@ -260,6 +260,17 @@ func TestGit(t *testing.T) {
 				t.Errorf("warnings: %q", r.Warnings)
 			}
 		})
+	}
+}
+
+// TestTouched: what a rehearsal touched is open, and nothing beside it, be it a link.
+func TestTouched(t *testing.T) {
+	root := tree(t, "src/a", "docs/one", "docs/two", "docs/link -> two", "docs/deep/x", "other/y", "top")
+	got, r := reached(t, root, reach.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Touched: &reach.Touched{
+		Files: map[string]bool{"docs/one": true, "docs/new": true, "docs/link": true}, Dirs: map[string]bool{"docs": true},
+	}})
+	if got != "-docs/deep/ -docs/two docs src" || r.Crowded {
+		t.Errorf("%s, crowded: %v", got, r.Crowded)
 	}
 }
 

@@ -14,6 +14,8 @@ type Line struct {
 	Changes, Alone bool
 	// First is the first such command, as "git merge".
 	First string
+	// Paths: all such commands only do to paths what cp, mv and rm do (git mv).
+	Paths bool
 	// Fetches: it takes commits from elsewhere. Pushes: it gives some there.
 	Fetches, Pushes bool
 	// Pure: nothing but git can run, as far as the line says.
@@ -33,7 +35,7 @@ type Line struct {
 
 // ReadLine reads a line.
 func ReadLine(reading *shell.Reading) Line {
-	l := Line{Alone: true, Pure: len(reading.Unjudged) == 0, Remotes: true}
+	l := Line{Alone: true, Paths: true, Pure: len(reading.Unjudged) == 0, Remotes: true}
 	for _, p := range reading.Programs {
 		switch {
 		case p.Name == "git":
@@ -72,6 +74,9 @@ const movers = ` bundle clone fast-import fetch-pack init notes push reflog remo
 // branch. Any other is an alias or a program.
 const known = ` am apply checkout checkout-index cherry-pick clean merge mv pull read-tree rebase reset restore revert rm stash switch worktree `
 
+// onPaths are those that do to paths what other programs could do as well.
+const onPaths = ` apply checkout-index clean mv rm `
+
 func among(list, name string) bool {
 	return slices.Contains(strings.Fields(list), name)
 }
@@ -91,6 +96,7 @@ func (l *Line) git(args []shell.Arg) {
 			l.First = "git " + name
 		}
 		l.Changes = true
+		l.Paths = l.Paths && among(onPaths, name)
 		if !among(known, name) {
 			l.Remotes = false
 		}
