@@ -7,6 +7,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
+	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -16,68 +17,91 @@ func protectionIn(w *workspace.Workspace, path string) workspace.Protection {
 	return workspace.ProtectIn(w.Inside(), path)
 }
 
+// judging is what the paths of one rehearsal are held against.
+type judging struct {
+	*rehearsal
+	law *trace.Law
+	// was and is are what git itself makes, before the line and behind it.
+	was, is *replay.Standing
+	left    map[string]string
+	lost    []string
+}
+
 // judge tells what of the changes out of scope git made of people's commits, and
 // refuses what would lose a person's work. The rest is the gate's.
 func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string) error {
 	c := r.call
-	law := c.lawOf(nil)
-	judge, err := c.tool.deps.judge(scratch, r.after, trusted, func(path string) bool { return law.Objection(path) == "" })
+	d := c.tool.deps
+	j := &judging{rehearsal: r, law: c.lawOf(nil)}
+	judge, err := d.judge(scratch, r.after, trusted, func(path string) bool { return j.law.Objection(path) == "" })
 	if err != nil {
-		return c.unrehearsed(err)
+		return err
 	}
 	var words []string
 	if c.git.Uncommitted {
-		words = c.tool.deps.commits(ctx, c.git.Words)
+		words = d.commits(ctx, c.git.Words)
 	}
-	was, is := judge.Standing(ctx, r.before.State(), words), judge.Standing(ctx, r.after.State().With(r.before.State()), words)
-	left, err := c.tool.deps.trust().Left(ctx)
-	if err != nil {
-		return c.unrehearsed(err)
+	j.was, j.is = judge.Standing(ctx, r.before.State(), words), judge.Standing(ctx, r.after.State().With(r.before.State()), words)
+	if j.left, err = d.trust().Left(ctx); err != nil {
+		return err
 	}
-	var lost []string
 	for _, t := range r.changes {
-		if law.Objection(t.Path) == "" {
+		if j.law.Objection(t.Path) == "" {
 			continue
 		}
-		before, err := c.tool.deps.entryOf(t.Before)
-		if err != nil {
-			return c.unrehearsed(err)
+		if err := j.path(ctx, t); err != nil {
+			return err
 		}
-		after, err := c.tool.deps.entryOf(t.After)
-		if err != nil {
-			return c.unrehearsed(err)
-		}
-		if before == after {
-			continue
-		}
-		if before.ID != "" {
-			stands, err := was.Stands(ctx, t.Path, before, content(t.Before))
-			if err != nil {
-				return c.unrehearsed(err)
-			}
-			if !stands && left[t.Path] != before.ID && !c.tool.deps.committed(ctx, t.Path, before.ID) {
-				lost = append(lost, t.Path)
-			}
-		}
-		made, err := is.Has(ctx, t.Path, after, content(t.After))
-		if err != nil {
-			return c.unrehearsed(err)
-		}
-		if made && law.Wanted(t.Path) != nil {
-			r.exempt[t.Path] = true
-			continue
-		}
-		effect := r.effect(t)
-		if effect.Protection == workspace.ProtectNever || effect.Protection == workspace.ProtectOwn {
-			return c.typed(r.protected(t.Path))
-		}
-		effect.Reproduced = made
-		c.targets = append(c.targets, effect)
 	}
-	if len(lost) > 0 {
-		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or take away what nobody has committed, out of the scope: %s.", c.git.First, orderly(lost)).With("path", lost[0]).With("paths", lost[:min(len(lost), maxShown)]))
+	if len(j.lost) > 0 {
+		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or take away what nobody has committed, out of the scope: %s.", c.git.First, orderly(j.lost)).
+			With("path", j.lost[0]).With("paths", j.lost[:min(len(j.lost), maxShown)]))
 	}
-	return r.staged(ctx, law, left)
+	return j.staged(ctx)
+}
+
+// path judges one that the law closes.
+func (j *judging) path(ctx context.Context, t layer.Touched) error {
+	d := j.call.tool.deps
+	before, err := d.entryOf(t.Before)
+	if err != nil {
+		return err
+	}
+	after, err := d.entryOf(t.After)
+	if err != nil {
+		return err
+	}
+	open := j.law.Wanted(t.Path) != nil // to a scope
+	if before == after {
+		if !open {
+			j.rewritten = append(j.rewritten, t.Path)
+		}
+		return nil
+	}
+	if before.ID != "" {
+		stands, err := j.was.Stands(ctx, t.Path, before, content(t.Before))
+		if err != nil {
+			return err
+		}
+		if !stands && j.left[t.Path] != before.ID && !d.committed(ctx, t.Path, before.ID) {
+			j.lost = append(j.lost, t.Path)
+		}
+	}
+	made, err := j.is.Has(ctx, t.Path, after, content(t.After))
+	if err != nil {
+		return err
+	}
+	if made && open {
+		j.exempt[t.Path] = true
+		return nil
+	}
+	effect := j.effect(t)
+	if effect.Protection == workspace.ProtectNever || effect.Protection == workspace.ProtectOwn {
+		return j.call.typed(j.protected(t.Path))
+	}
+	effect.Reproduced = made
+	j.effects = append(j.effects, effect)
+	return nil
 }
 
 // protected is why a line does not run that would change what is nobody's.
@@ -91,24 +115,24 @@ func (r *rehearsal) protected(path string) *refusal.Refusal {
 
 // staged refuses a line that would drop what is staged out of scope and stands in
 // no commit.
-func (r *rehearsal) staged(ctx context.Context, law *trace.Law, left map[string]string) error {
-	c := r.call
-	before := r.before.State()
+func (j *judging) staged(ctx context.Context) error {
+	c := j.call
+	before := j.before.State()
 	if before.Head == "" {
 		return nil
 	}
 	git := c.tool.deps.repository()
 	out, err := git.Ask(ctx, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", before.Head)
 	if err != nil {
-		return c.unrehearsed(err)
+		return err
 	}
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		words, path := strings.Fields(fields[i]), fields[i+1]
-		if len(words) != 5 || words[1] == "000000" || strings.Trim(words[3], "0") == "" || law.Objection(path) == "" || left[path] == words[3] || c.tool.deps.committed(ctx, path, words[3]) {
+		if len(words) != 5 || words[1] == "000000" || strings.Trim(words[3], "0") == "" || j.law.Objection(path) == "" || j.left[path] == words[3] || c.tool.deps.committed(ctx, path, words[3]) {
 			continue
 		}
-		if now, err := r.indexed(ctx, path); err != nil || now != words[3] {
+		if now, err := j.indexed(ctx, path); err != nil || now != words[3] {
 			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop what is staged and nobody has committed, out of the scope: %s.", c.git.First, path).With("path", path))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
@@ -36,6 +37,10 @@ type rehearsal struct {
 	changes []layer.Touched // of the workspace but .git, what is no directory
 	touched reach.Touched
 	guarded []string // of .git
+	// effects are changes for the gate, rewritten what is protected and was only
+	// written anew.
+	effects   []*hooks.FileEffect
+	rewritten []string
 	// exempt are paths out of scope that say what git makes of people's commits.
 	exempt map[string]bool
 	exit   int
@@ -92,29 +97,48 @@ func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'"
 
 // rehearse runs the line on layers, and puts what the gate has to judge among the
 // effects.
-func (c *commandCall) rehearse(ctx context.Context) (err error) {
+func (c *commandCall) rehearse(ctx context.Context) error {
 	where, is, err := c.rehearses()
 	if !is || err != nil {
 		return err
 	}
 	c.effect.ByHand = c.byHand()
+	r, err := c.rehearseOnce(ctx, where)
+	if err == nil && len(r.rewritten) > 0 {
+		// Git writes files anew, as they are, of which its index has another time.
+		if err = c.refreshIndex(ctx); err == nil {
+			r, err = c.rehearseOnce(ctx, where)
+		}
+	}
+	switch {
+	case err != nil:
+		return c.unrehearsed(err)
+	case len(r.rewritten) > 0:
+		return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would write %s anew, which no command does.", c.git.First, r.rewritten[0]).With("path", r.rewritten[0]))
+	}
+	c.rehearsal = r
+	c.targets = append(c.targets, r.effects...)
+	return nil
+}
+
+func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (_ *rehearsal, err error) {
 	d := c.tool.deps
 	refs, err := d.refs(ctx)
 	if err != nil {
-		return c.unrehearsed(err)
+		return nil, err
 	}
 	trusted, err := d.trust().Trusted(ctx, refs.tips)
 	if err != nil {
-		return c.unrehearsed(err)
+		return nil, err
 	}
 	at, err := openLayers(d.Workspace)
 	if err != nil {
-		return c.unrehearsed(err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
 	over, err := at.over(where.Outer())
 	if err != nil {
-		return c.unrehearsed(err)
+		return nil, err
 	}
 	r := &rehearsal{call: c, where: where, exempt: map[string]bool{}, touched: reach.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}}}
 	uppers := map[string]string{}
@@ -124,24 +148,42 @@ func (c *commandCall) rehearse(ctx context.Context) (err error) {
 	}
 	r.before, r.after = storeOf(where, nil), storeOf(where, uppers)
 	if err := r.run(ctx, over); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.list(); err != nil {
-		return c.unrehearsed(err)
+		return nil, err
 	}
 	if err := r.guards(); err != nil {
-		return err
+		return nil, err
 	}
 	scratch, err := at.sub("scratch")
 	if err != nil {
-		return c.unrehearsed(err)
+		return nil, err
 	}
 	trusted = append(trusted, d.fetched(ctx, c.git, refs.remotes, r.remotes())...)
-	if err := r.judge(ctx, scratch, trusted); err != nil {
+	return r, r.judge(ctx, scratch, trusted)
+}
+
+// refreshIndex has git compare the files with what its index says of their times,
+// in a box as any command.
+func (c *commandCall) refreshIndex(ctx context.Context) error {
+	d := c.tool.deps
+	made, err := d.Confine.Reach.Make(reach.Request{
+		Level: sandbox.Full, Scope: []string{orchdir.Name + "/none"}, Rules: c.rules(), Hidden: d.Confine.Hidden, Dir: ".", Git: d.Confine.Git, DenyNetwork: true,
+	})
+	if err != nil {
 		return err
 	}
-	c.rehearsal = r
-	return nil
+	defer made.Close()
+	dir, err := durable.OpenDirectoryIn(d.Workspace.Root(), ".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	_, err = d.Runner.Run(ctx, command.Spec{
+		Command: "git update-index -q --refresh", Dir: dir, Unkept: true, Timeout: c.timeout(), Env: c.environment(made), Level: sandbox.Full, Box: made.Box,
+	})
+	return err
 }
 
 // unrehearsed refuses a line that could not be rehearsed.
@@ -151,6 +193,9 @@ func (c *commandCall) unrehearsed(err error) error {
 	}
 	if short := refusal.Exhausted(err); short != nil {
 		return short
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
 	return c.typed(refusal.Newf(refusal.CommandBlocked, "What %s would change could not be found out before it runs (%v).", c.git.First, err))
 }
@@ -314,6 +359,10 @@ func (r *rehearsal) secrets() error {
 		return nil
 	}
 	for _, word := range strings.FieldsFunc(r.output, func(c rune) bool { return strings.ContainsRune(" \t\n'\":", c) }) {
+		word = strings.TrimPrefix(word, r.where.Root+"/")
+		if path.IsAbs(word) {
+			continue
+		}
 		if rule, is := r.call.call.Ignore.Secret(word); is {
 			return r.call.typed(gate.SecretPath(word, rule))
 		}
