@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -63,6 +64,8 @@ type gitCase struct {
 }
 
 const (
+	// leftovers are what a killed server left.
+	leftovers = "d=.orchestration/state/layers; mkdir -p $d/OLD/0/work/work $d/OLD/0/upper; chmod 0 $d/OLD/0/work/work; touch $d/OLD.lock;"
 	// remote gives main a remote, outside of the workspace, that has one commit more.
 	remote = `far=$(mktemp -d "$HOME/far.XXXXXX"); git init -q --bare "$far"; git remote add origin "$far"; echo far > docs/remote.md; git add docs; git commit -qm far; git push -q origin main;
 		git fetch -q; git reset -q --hard HEAD~1; git config branch.main.remote origin; git config branch.main.merge refs/heads/main; git update-ref refs/remotes/origin/main HEAD;`
@@ -88,7 +91,7 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "merge", lines: []string{"git merge -q feature"}, kinds: "git command", files: map[string]string{"docs/other.md": strings.Replace(other, "one", "ONE", 1)}},
 		{name: "merge with a pipe", lines: []string{"git merge feature 2>&1 | tail -3"}, kinds: "git command"},
 		{name: "merge that conflicts", lines: []string{"git merge -q clash"}, exit: 1, status: "UU docs/other.md", kinds: "git command"},
-		{name: "merge --abort", lines: []string{"git merge -q clash", "git merge --abort"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
+		{name: "merge --abort", before: leftovers, lines: []string{"git merge -q clash", "git merge --abort"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
 		{name: "merge --no-ff --no-commit", lines: []string{"git merge -q --no-ff --no-commit feature"}, kinds: "git command", status: "D  docs/gone.md\nA  docs/new/n.md\nM  docs/other.md\nM  src/a.txt"},
 		{name: "merge --squash, then reset --hard", lines: []string{"git merge -q --squash feature", "git reset -q --hard"}, kinds: "git command", files: map[string]string{"docs/other.md": other}},
 		{name: "merge --squash, commit, then rebase", lines: []string{"git merge -q --squash feature", "git commit -qm squashed", "git rebase -q clash"}, exit: 1, kinds: "git command", status: "A  docs/main.md\nUU docs/other.md"},
@@ -125,6 +128,7 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "merge over a person's change", before: "echo mine >> docs/other.md", lines: []string{"git merge -q feature"}, exit: 2, kinds: "command", status: " M docs/other.md"},
 		{name: "pull", before: remote, lines: []string{"git pull -q"}, kinds: "git command", files: map[string]string{"docs/remote.md": "far\n"}},
 		{name: "pull --rebase", before: remote + "git reset -q --hard HEAD~1; echo l > src/l.txt; git add src; git commit -qm local;", lines: []string{"git pull -q --rebase"}, kinds: "git command", files: map[string]string{"docs/remote.md": "far\n", "src/l.txt": "l\n"}},
+		{name: "pull of a remote that is gone", before: remote + `rm -rf "$far"`, lines: []string{"git pull -q"}, refused: "COMMAND_BLOCKED", says: "failed when it was rehearsed"},
 		{name: "fetch, then merge", before: remote, lines: []string{"git fetch -q", "git merge -q origin/main"}, kinds: "git command", files: map[string]string{"docs/remote.md": "far\n"}},
 		{name: "apply of a patch in scope", before: "git diff main feature -- src > src/p.diff", lines: []string{"git apply src/p.diff"}, kinds: "command", status: " M src/a.txt\n?? src/p.diff"},
 		{name: "apply of a patch out of scope", before: "git diff main feature > src/p.diff", lines: []string{"git apply src/p.diff"}, refused: "SCOPE_VIOLATION", says: "docs/", status: "?? src/p.diff"},
@@ -334,4 +338,24 @@ func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
 	}
 	write(t, dir, "docs/other.md", "a person's\n")
 	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git reset -q --hard"})
+}
+
+// What the operator lets through is done, and nothing beside it.
+func TestGitThatTheOperatorLetsThrough(t *testing.T) {
+	dir := gitWorld(t)
+	shell(t, dir, "git switch -q feature; echo '{}' > .mcp.json; echo y > docs/y; git add .; git commit -qm config; git switch -q main; git rm -q docs/main.md; git commit -qm gone")
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	line := args{"session": s, "command": "git merge -q feature"}
+	b.answers(b.required("execute_command", line), approval.Once, "")
+	if r := b.ok("execute_command", line); r.Object["exit_code"] != float64(0) || b.read(".mcp.json") != "{}\n" {
+		t.Errorf("%s", r.Text)
+	}
+	if status := git(t, dir, "status", "--porcelain"); status != "" {
+		t.Errorf("git status: %s", status)
+	}
+	if e := b.lastRecord(ledger.KindCommand); len(e.Violations) > 0 || len(e.Changes) != 1 || e.Changes[0].Path != ".mcp.json" {
+		t.Errorf("%+v", e.Changes)
+	}
+	b.verify()
 }

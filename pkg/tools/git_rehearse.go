@@ -334,6 +334,9 @@ func (r *rehearsal) guards() error {
 	if len(r.guarded) > 0 {
 		return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would change .git/%s, which no command may.", c.git.First, r.guarded[0]).With("path", ".git/"+r.guarded[0]))
 	}
+	if r.exit != 0 && c.git.Fetches && len(r.changes) == 0 && len(r.remotes()) == 0 { // another time it may go on, where nothing is open for it
+		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s failed when it was rehearsed, with exit code %d: %s", c.git.First, r.exit, clip(strings.TrimSpace(r.output), 2000)))
+	}
 	before, after := r.before.Ledger(), r.after.Ledger()
 	for name, id := range before {
 		if after[name] != id {
