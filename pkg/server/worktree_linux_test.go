@@ -88,7 +88,8 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	git(t, dir, "branch", "side", strings.TrimSpace(git(t, dir, "commit-tree", "-p", "one", "-m", "side", "two^{tree}")))
 	run("true") // its record is not committed
 	for _, line := range []string{"git switch one", "git checkout -q one", "git rebase side", "git commit -qam three && git rebase side"} {
-		if r := run(line); r.Object["exit_code"] == float64(0) || !strings.Contains(r.Text, said) {
+		r := b.call("execute_command", args{"session": s, "command": line})
+		if r.Object["exit_code"] == float64(0) || !strings.Contains(r.Text, said) && !strings.Contains(r.Text, "is the ledger") {
 			t.Errorf("%s: %s", line, r.Text)
 		}
 		git(t, dir, "restore", "src")

@@ -114,7 +114,7 @@ func (c *commandCall) rehearse(ctx context.Context) error {
 	case err != nil:
 		return c.unrehearsed(err)
 	case len(r.rewritten) > 0:
-		return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would write %s anew, which no command does.", c.git.First, r.rewritten[0]).With("path", r.rewritten[0]))
+		return c.typed(r.protected(r.rewritten[0]))
 	}
 	c.rehearsal = r
 	c.targets = append(c.targets, r.effects...)
