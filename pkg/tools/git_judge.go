@@ -23,6 +23,7 @@ type judging struct {
 	law *trace.Law
 	// was and is are what git itself makes, before the line and behind it.
 	was, is *replay.Standing
+	judge   *replay.Judge
 	left    map[string]string
 	lost    []string
 }
@@ -33,7 +34,8 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 	c := r.call
 	d := c.tool.deps
 	j := &judging{rehearsal: r, law: c.lawOf(nil)}
-	judge, err := d.judge(scratch, r.after, trusted, func(path string) bool { return j.law.Objection(path) == "" })
+	var err error
+	j.judge, err = d.judge(scratch, r.after, trusted, func(path string) bool { return j.law.Objection(path) == "" })
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,7 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 	if c.git.Uncommitted {
 		words = d.commits(ctx, c.git.Words)
 	}
-	j.was, j.is = judge.Standing(ctx, r.before.State(), words), judge.Standing(ctx, r.after.State().With(r.before.State()), words)
+	j.was, j.is = j.judge.Standing(ctx, r.before.State(), words), j.judge.Standing(ctx, r.after.State().With(r.before.State()), words)
 	if j.left, err = d.trust().Left(ctx); err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 		}
 	}
 	if len(j.lost) > 0 {
-		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or take away what nobody has committed, out of the scope: %s.", c.git.First, orderly(j.lost)).
+		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or take away what no commit of people has, out of the scope: %s.", c.git.First, orderly(j.lost)).
 			With("path", j.lost[0]).With("paths", j.lost[:min(len(j.lost), maxShown)]))
 	}
 	return j.staged(ctx)
@@ -79,12 +81,15 @@ func (j *judging) path(ctx context.Context, t layer.Touched) error {
 		return nil
 	}
 	if before.ID != "" {
-		stands, err := j.was.Stands(ctx, t.Path, before, content(t.Before))
+		stands, err := j.was.Has(ctx, t.Path, before, content(t.Before))
+		if err == nil && !stands && j.left[t.Path] != before.ID {
+			stands, err = j.judge.Committed(ctx, t.Path, before.ID)
+			if !stands {
+				j.lost = append(j.lost, t.Path)
+			}
+		}
 		if err != nil {
 			return err
-		}
-		if !stands && j.left[t.Path] != before.ID && !d.committed(ctx, t.Path, before.ID) {
-			j.lost = append(j.lost, t.Path)
 		}
 	}
 	made, err := j.is.Has(ctx, t.Path, after, content(t.After))
@@ -129,11 +134,17 @@ func (j *judging) staged(ctx context.Context) error {
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		words, path := strings.Fields(fields[i]), fields[i+1]
-		if len(words) != 5 || words[1] == "000000" || strings.Trim(words[3], "0") == "" || j.law.Objection(path) == "" || j.left[path] == words[3] || c.tool.deps.committed(ctx, path, words[3]) {
+		if len(words) != 5 || words[1] == "000000" || strings.Trim(words[3], "0") == "" || j.law.Objection(path) == "" || j.left[path] == words[3] {
+			continue
+		}
+		if known, err := j.judge.Committed(ctx, path, words[3]); err != nil || known {
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		if now, err := j.indexed(ctx, path); err != nil || now != words[3] {
-			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop what is staged and nobody has committed, out of the scope: %s.", c.git.First, path).With("path", path))
+			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop what is staged and no commit of people has, out of the scope: %s.", c.git.First, path).With("path", path))
 		}
 	}
 	return nil
@@ -158,20 +169,6 @@ func content(n layer.Node) func() (string, error) {
 		text, err := durable.ReadRegular(n.At, 16<<20)
 		return string(text), err
 	}
-}
-
-// committed reports whether a blob stands at a path in some commit.
-func (d *Deps) committed(ctx context.Context, path, id string) bool {
-	out, err := d.repository().Ask(ctx, "rev-list", "--objects", "--all", "--no-object-names", "--", path)
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(out) {
-		if strings.TrimSpace(line) == id {
-			return true
-		}
-	}
-	return false
 }
 
 // maxWords bounds the words of a line that are looked up.

@@ -174,19 +174,15 @@ func (s *Standing) Has(ctx context.Context, path string, entry Entry, content fu
 	return false, nil
 }
 
-// Stands reports whether what stands at a path is in the last commit, or what git
-// left of what is under way, explained or not: then nobody wrote it by hand.
-func (s *Standing) Stands(ctx context.Context, path string, entry Entry, content func() (string, error)) (bool, error) {
-	for _, from := range s.sources {
-		made, err := s.judge.entry(ctx, from.tree, path)
-		if err != nil || made == entry {
-			return err == nil, err
-		}
-		if _, same, err := s.marked(ctx, from, path, entry, content); same || err != nil {
-			return same, err
-		}
+// Committed reports whether some trusted commit has a blob at a path: then it is
+// not lost where the file is overwritten. A commit of the agent's own does not
+// count, which could be dropped behind it.
+func (j *Judge) Committed(ctx context.Context, path, id string) (bool, error) {
+	if err := j.keepTrusted(ctx); err != nil || len(j.options.Trusted) == 0 {
+		return false, err
 	}
-	return false, nil
+	out, _, err := j.ask(ctx, strings.Join(j.options.Trusted, "\n")+"\n", "rev-list", "--objects", "--no-object-names", "--stdin", "--", path)
+	return err == nil && slices.Contains(strings.Fields(out), id), err
 }
 
 // marked reports whether a text with conflict markers is what a replay made, but
