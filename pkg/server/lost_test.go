@@ -127,7 +127,7 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	git("commit", "-qm", "one")
 	b := start(t, dir, withoutSandbox, inTree).connect()
 	s := b.selects("INT-001")
-	r := b.ok("execute_command", args{"session": s, "command": "git add -A && git commit -qm two && git switch -q -c older HEAD~1"})
+	r := b.ok("execute_command", args{"session": s, "command": "git add -A && git commit -qm two && touch src/other && git switch -q -c older HEAD~1"})
 	said := map[string]bool{}
 	changes, _ := r.Object["git_changes"].([]any)
 	for _, c := range changes {
