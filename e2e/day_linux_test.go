@@ -224,11 +224,11 @@ func (d *day) opens() {
 	d.session = d.agent.selects("INT-001")
 }
 
-// once demands that what it does adds one record of a tool to the ledger. Refusals are written later, in records of their own kind.
+// once demands that what it does adds one record of a tool to the ledger. Refusals, and what git replays, have records of their own kind.
 func (d *day) once(tool string, arguments args) answer {
 	d.t.Helper()
 	records := func() []string {
-		return slices.DeleteFunc(d.records(`"call":"`+tool+`"`), func(line string) bool { return strings.Contains(line, `"kind":"decision"`) })
+		return slices.DeleteFunc(d.records(`"call":"`+tool+`"`), func(line string) bool { return strings.Contains(line, `"kind":"decision"`) || strings.Contains(line, `"kind":"git"`) })
 	}
 	before := records()
 	arguments["session"] = d.session
