@@ -228,7 +228,9 @@ func (d *day) opens() {
 func (d *day) once(tool string, arguments args) answer {
 	d.t.Helper()
 	records := func() []string {
-		return slices.DeleteFunc(d.records(`"call":"`+tool+`"`), func(line string) bool { return strings.Contains(line, `"kind":"decision"`) || strings.Contains(line, `"kind":"git"`) })
+		return slices.DeleteFunc(d.records(`"call":"`+tool+`"`), func(line string) bool {
+			return strings.Contains(line, `"kind":"decision"`) || strings.Contains(line, `"kind":"git"`)
+		})
 	}
 	before := records()
 	arguments["session"] = d.session
