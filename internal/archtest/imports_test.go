@@ -43,7 +43,7 @@ func layers() [][]string {
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/snapshot"},
 		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer"},
 		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
-		{"pkg/tools", "pkg/undo", "pkg/status"},
+		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/attest"},
 		{"pkg/server"},
 	}
 }

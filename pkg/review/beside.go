@@ -39,6 +39,9 @@ func (r *review) bringLedgers() error {
 	if r.head.hasLedger() {
 		return nil
 	}
+	if r.pinned != nil {
+		return r.bringPinned()
+	}
 	anchors, err := gitref.Anchors(r.ctx, r.root, "--end-of-options", r.head.commit)
 	if err != nil {
 		return err
@@ -64,6 +67,27 @@ func (r *review) bringLedgers() error {
 		return err
 	}
 	r.missingAnchors(missing, named)
+	return r.bringBases()
+}
+
+// bringPinned is bringLedgers where somebody has said which heads HEAD relies on.
+func (r *review) bringPinned() error {
+	if !ledger.IsBeside(r.root) {
+		return ErrNoLedger
+	}
+	var anchors []gitref.Anchor
+	for _, head := range r.pinned {
+		anchors = append(anchors, gitref.Anchor{Commit: r.head.commit, Head: head})
+	}
+	missing, err := r.bringLedger(r.head, anchors, false)
+	if err != nil {
+		return err
+	}
+	r.missingAnchors(missing, missing)
+	return r.bringBases()
+}
+
+func (r *review) bringBases() error {
 	for _, snap := range slices.Compact([]*snapshot{r.base, r.fork}) {
 		if snap == r.head || snap.hasLedger() {
 			continue

@@ -169,6 +169,7 @@ func (r *review) traceWhole(f *File, d difference, before, after side, related [
 		f.Kind = "large"
 	default:
 		f.Kind = "binary"
+		r.way(f, before, after, related)
 	}
 	f.Lines = Lines{Added: 1}
 	if !after.there {

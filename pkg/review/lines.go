@@ -21,7 +21,7 @@ func (r *review) traceLines(f *File, before, after side, related []*record) erro
 	if len(hunks) == 0 { // the bytes differ and the text does not, as by a byte order mark
 		f.Lines.Added = 1
 	}
-	closed := leads(before, after, related)
+	closed := r.way(f, before, after, related)
 	written, err := r.writers(before, after, related)
 	if err != nil {
 		return err
@@ -85,9 +85,17 @@ func (s side) state() state {
 	return state{s.path, string(workspace.HashOf(s.content))}
 }
 
-// leads gives the last record of an unbroken way from one content to the other; nil if there is none.
-func leads(before, after side, related []*record) *record {
-	var last *record
+// way finds an unbroken way from one content to the other, notes it, and gives its last record; nil if there is none.
+func (r *review) way(f *File, before, after side, related []*record) *record {
+	last, steps := leads(before, after, related)
+	if last != nil {
+		r.ways[f.Path] = steps
+	}
+	return last
+}
+
+// leads gives the last record of an unbroken way from one content to the other, and the changes on it in their order.
+func leads(before, after side, related []*record) (last *record, steps []ledger.Change) {
 	at, from := after.state(), before.state()
 	for _, rec := range slices.Backward(related) {
 		c := changeTo(rec, at)
@@ -97,15 +105,17 @@ func leads(before, after side, related []*record) *record {
 		if last == nil {
 			last = rec
 		}
+		steps = append(steps, *c)
 		at = state{c.Path, c.Before}
 		if c.From != "" {
 			at.path = c.From
 		}
 		if at.hash == from.hash && (at.path == from.path || at.hash == "") {
-			return last
+			slices.Reverse(steps)
+			return last, steps
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // changeTo gives the change by which a record ended in a state.
@@ -176,7 +186,12 @@ func turnedRound(rec *record) ledger.Entry {
 }
 
 // contents gives a blob that a record names, if git has it.
-func (r *review) contents(id string) ([]byte, bool) { return r.blobs.content(id) }
+func (r *review) contents(id string) ([]byte, bool) {
+	if r.portable != nil && !r.portable[id] {
+		return nil, false
+	}
+	return r.blobs.content(id)
+}
 
 // cause prefers the reason for which blame was ended.
 func (r *review) cause(err error) error {

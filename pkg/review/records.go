@@ -34,6 +34,7 @@ func (r *review) readRecords() error {
 			return nil // what is no line is the chain's to report
 		}
 		known[line.Hash] = struct{}{}
+		r.lines = append(r.lines, line.Hash)
 		r.readRecord(line)
 		return nil
 	})

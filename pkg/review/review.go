@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
 // review is one run.
@@ -36,19 +38,18 @@ type review struct {
 	ends    map[string][2]string // the blobs of these, in the merge base and at HEAD
 	grouped map[grouping]*group
 	intents map[string]*Intent
+
+	chain    seal.Report // of the ledger at HEAD
+	lines    []ledger.Hash
+	pinned   []ledger.Hash              // see Inspect
+	portable map[string]bool            // the contents that count, nil for all that git has
+	ways     map[string][]ledger.Change // see Evidence
 }
 
 // Run reviews what the commits of opts.Head add to those of opts.Base in the workspace at root. A report is a result
 // whatever it says; the errors are those of this package, and of git.
 func Run(ctx context.Context, root *os.Root, opts Options) (*Report, error) {
-	r := &review{
-		ctx: ctx, root: root, opts: opts, git: repository{gitread.Repository{Dir: root.Name()}, ctx}, snapshots: map[string]*snapshot{},
-		touched: map[string][]*record{}, changed: map[string]*File{}, ends: map[string][2]string{}, grouped: map[grouping]*group{}, intents: map[string]*Intent{},
-		report: &Report{MinTraced: opts.MinTraced, strict: opts.Strict, Findings: []Finding{}, Files: []File{}, Outside: []string{}, Unproven: []string{}},
-	}
-	if r.opts.Judge == nil {
-		r.opts.Judge = r.judge
-	}
+	r := newReview(ctx, root, opts)
 	defer r.close()
 	if err := r.open(); err != nil {
 		return nil, err
@@ -57,6 +58,19 @@ func Run(ctx context.Context, root *os.Root, opts Options) (*Report, error) {
 		return nil, fmt.Errorf("review: %w", err)
 	}
 	return r.report, ctx.Err()
+}
+
+func newReview(ctx context.Context, root *os.Root, opts Options) *review {
+	r := &review{
+		ctx: ctx, root: root, opts: opts, git: repository{gitread.Repository{Dir: root.Name()}, ctx}, snapshots: map[string]*snapshot{},
+		touched: map[string][]*record{}, changed: map[string]*File{}, ends: map[string][2]string{}, grouped: map[grouping]*group{}, intents: map[string]*Intent{},
+		ways:   map[string][]ledger.Change{},
+		report: &Report{MinTraced: opts.MinTraced, strict: opts.Strict, Findings: []Finding{}, Files: []File{}, Outside: []string{}, Unproven: []string{}},
+	}
+	if r.opts.Judge == nil {
+		r.opts.Judge = r.judge
+	}
+	return r
 }
 
 // run is the whole of a review. What a later step reports may depend on the records and files of the earlier ones.

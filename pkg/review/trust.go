@@ -56,6 +56,7 @@ func (r *review) checkChain() error {
 	if err != nil {
 		return err
 	}
+	r.chain = now
 	for _, sentence := range now.Unproven {
 		r.unproven("%s", sentence)
 	}

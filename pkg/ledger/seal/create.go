@@ -49,8 +49,8 @@ func Create(ctx context.Context, root *os.Root, key *Key, opts CreateOptions) (C
 		return Created{}, fmt.Errorf("%w (%d), and a seal would vouch for it: %s line %d: %s", ErrProblems, len(report.Problems), p.Segment, p.Line, p.Detail)
 	}
 	for _, old := range slices.Backward(report.Seals) {
-		if old.Trust == TrustedKey && old.Holds && slices.Equal(old.heads, report.Heads) {
-			s := Seal{Time: old.Time, Lines: old.Lines, Heads: old.heads}
+		if old.Trust == TrustedKey && old.Holds && slices.Equal(old.Heads, report.Heads) {
+			s := Seal{Time: old.Time, Lines: old.Lines, Heads: old.Heads}
 			return Created{Seal: s, File: path.Join(homeDir, old.File), Already: true}, nil
 		}
 	}

@@ -1,7 +1,10 @@
 package seal
 
 import (
+	"bytes"
+	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,6 +44,14 @@ func (k PublicKey) String() string { return k.text }
 // ID is the key's name and hash, which tell people's keys apart but are not proof: only the whole key is.
 func (k PublicKey) ID() string { return keyID(k.verifier.Name(), k.verifier.KeyHash()) }
 
+// Ed25519 is the key itself, for other formats of signatures.
+func (k PublicKey) Ed25519() ed25519.PublicKey {
+	_, rest, _ := strings.Cut(k.text, "+")
+	_, encoded, _ := strings.Cut(rest, "+")
+	typed, _ := base64.StdEncoding.DecodeString(encoded) // ParsePublicKey has decoded it before: a byte for the algorithm, the key
+	return typed[1:]
+}
+
 func keyID(name string, hash uint32) string { return fmt.Sprintf("%s+%08x", name, hash) }
 
 // Key makes seals.
@@ -51,6 +62,14 @@ type Key struct {
 
 // Public is the key to check with.
 func (k *Key) Public() PublicKey { return k.public }
+
+// Sign gives the Ed25519 signature of a message that cannot be taken for a note: one that does not begin as a seal does.
+func (k *Key) Sign(message []byte) ([]byte, error) {
+	if bytes.HasPrefix(message, []byte(origin)) {
+		return nil, errors.New("only Create makes seals")
+	}
+	return k.signer.Sign(message)
+}
 
 // LoadKey reads the user's private key. On systems with permission bits it refuses one that others can read.
 func LoadKey(userDir string) (*Key, error) {

@@ -44,7 +44,8 @@ type Checked struct {
 	Time  time.Time `json:"time,omitzero"`
 	Lines int       `json:"lines,omitzero"`
 
-	heads []string
+	// Heads are what it seals; nil with an unknown key.
+	Heads []string `json:"-"`
 }
 
 // Report is the result of Verify.
@@ -131,7 +132,7 @@ func (c *checker) seal(file string, content []byte) {
 			c.add(ProblemMalformed, file, "%v", err)
 			return
 		}
-		checked.Time, checked.Lines, checked.heads = s.Time, s.Lines, s.Heads
+		checked.Time, checked.Lines, checked.Heads = s.Time, s.Lines, s.Heads
 		c.claimed = append(c.claimed, len(c.seals))
 		c.claims = append(c.claims, ledger.Claim{Segment: file, Heads: s.Heads, Lines: s.Lines, Trusted: signature.trust == TrustedKey})
 	}

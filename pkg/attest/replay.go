@@ -1,0 +1,218 @@
+package attest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/review"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Replay is what came of doing the records' changes again on the merge base's files.
+type Replay struct {
+	Tree  string     `json:"tree"`  // that came out
+	Exact bool       `json:"exact"` // it is HEAD's, and all but governance files came to their state by records alone
+	Files []Replayed `json:"files"`
+	Taken []Taken    `json:"taken"` // from HEAD as they are: what the records do not lead to
+}
+
+// Replayed is a file that the records lead to.
+type Replayed struct {
+	Path    string `json:"path"`
+	Changes int    `json:"changes"`
+	// Checked counts those whose contents before and after are in the repository; the others are known by their hashes.
+	Checked int `json:"checked"`
+}
+
+// Taken is a path and why it was not replayed.
+type Taken struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// replay does the changes on each file's way, and takes the rest from HEAD.
+func (s *source) replay() (r Replay, contradictions []string, err error) {
+	r = Replay{Files: []Replayed{}, Taken: []Taken{}}
+	result := maps.Clone(s.base)
+	for i := range s.evidence.Files {
+		f := &s.evidence.Files[i]
+		way, led := s.evidence.Ways[f.Path]
+		if !led {
+			continue
+		}
+		done, against, err := s.replayFile(f, way)
+		if err != nil {
+			return r, nil, err
+		}
+		if against != "" {
+			contradictions = append(contradictions, against)
+			continue
+		}
+		r.Files = append(r.Files, done)
+		delete(result, f.From)
+		delete(result, f.Path)
+		if e, there := s.head[f.Path]; there {
+			content, err := s.read(e.id, "blob", maxText)
+			if err != nil {
+				return r, nil, err
+			}
+			result[f.Path] = entry{s.modeOf(f, e), blobID(content, len(e.id))}
+		}
+	}
+	r.Exact = true
+	for _, path := range differing(result, s.head) {
+		r.Exact = r.Exact && s.governance(path)
+		r.Taken = append(r.Taken, Taken{path, s.reason(path, result)})
+		delete(result, path)
+		if e, there := s.head[path]; there {
+			result[path] = e
+		}
+	}
+	r.Tree = treeID(result, len(s.tree))
+	if r.Tree != s.tree {
+		r.Exact = false
+		contradictions = append(contradictions, fmt.Sprintf("the files of HEAD's tree make the tree %s, not %s", r.Tree, s.tree))
+	}
+	return r, contradictions, nil
+}
+
+// modeOf is the mode of a file after its changes, of which records do not tell: that which it had, and an ordinary one for a
+// new file.
+func (s *source) modeOf(f *review.File, after entry) string {
+	from := f.Path
+	if f.From != "" {
+		from = f.From
+	}
+	if before, there := s.base[from]; there && before.regular() {
+		return before.mode
+	}
+	return "100644"
+}
+
+// inWorkspace makes a path of the repository one of the workspace.
+func (s *source) inWorkspace(path string) (inside string, ok bool) {
+	if s.evidence.Workspace == "" {
+		return path, true
+	}
+	return strings.CutPrefix(path, s.evidence.Workspace+"/")
+}
+
+// governance: people and the server itself write the file, and no tool for files.
+func (s *source) governance(path string) bool {
+	inside, ok := s.inWorkspace(path)
+	return ok && (strings.HasPrefix(inside, ".orchestration/") || inside == ".intentignore")
+}
+
+func (s *source) reason(path string, result map[string]entry) string {
+	e, there := s.head[path]
+	if got, had := result[path]; there && had && got.id == e.id {
+		return fmt.Sprintf("the records lead to its content; its mode %s is in no record", e.mode)
+	}
+	switch _, ok := s.inWorkspace(path); {
+	case !ok:
+		return "it is not in the workspace"
+	case s.governance(path):
+		return "it is a governance file, which no tool for files writes"
+	case there && !e.regular():
+		return "it is a link or a submodule"
+	}
+	return "the records of the range do not lead from its content in the merge base to that at HEAD without a gap"
+}
+
+// replayFile follows a way from content to content, and checks each change whose contents are there. against says what
+// contradicts a record.
+func (s *source) replayFile(f *review.File, way []ledger.Change) (done Replayed, against string, err error) {
+	done = Replayed{Path: f.Path, Changes: len(way)}
+	from := f.Path
+	if f.From != "" {
+		from = f.From
+	}
+	var at []byte
+	known := true
+	if e, there := s.base[from]; there {
+		if at, err = s.read(e.id, "blob", maxText); err != nil {
+			return done, "", err
+		}
+	}
+	for i, c := range way {
+		after, has := s.after(c, i == len(way)-1, f.Path)
+		if known && has {
+			if why := contradicts(c, at, after); why != "" {
+				return done, fmt.Sprintf("%s: change %d of %d by the range's records: %s", f.Path, i+1, len(way), why), nil
+			}
+			done.Checked++
+		}
+		at, known = after, has
+	}
+	return done, "", nil
+}
+
+// after is the content that a change left, if it is here.
+func (s *source) after(c ledger.Change, last bool, path string) ([]byte, bool) {
+	e, there := s.head[path]
+	switch {
+	case c.After == "":
+		return nil, true
+	case last && there:
+		content, err := s.read(e.id, "blob", maxText)
+		return content, err == nil
+	}
+	return s.evidence.Content(c.AfterOID)
+}
+
+// contradicts says what a record tells of two contents that is not so.
+func contradicts(c ledger.Change, before, after []byte) string {
+	switch {
+	case c.Before != "" && c.Before != string(workspace.HashOf(before)):
+		return "the content before it has another hash than the record says"
+	case c.After != "" && c.After != string(workspace.HashOf(after)):
+		return "the content after it has another hash than the record says"
+	case c.Coarse || c.After == "" || len(c.Hunks) == 0:
+		return ""
+	}
+	old, err := workspace.Decode(before)
+	changed, errAfter := workspace.Decode(after)
+	if err != nil || errAfter != nil {
+		return ""
+	}
+	if !applies(c.Hunks, edit.RawLines(old.String), edit.RawLines(changed.String)) {
+		return "the two contents differ in other lines than the record says"
+	}
+	lines := edit.Lines(changed.String)
+	for _, r := range c.Ranges {
+		if r.ContentHash == "" {
+			continue
+		}
+		if r.StartLine < 1 || r.EndLine > len(lines) || r.StartLine > r.EndLine || edit.HashLines(lines[r.StartLine-1:r.EndLine]) != r.ContentHash {
+			return fmt.Sprintf("lines %d to %d after it have another hash than the record says", r.StartLine, r.EndLine)
+		}
+	}
+	return ""
+}
+
+// applies: taking the hunks' new lines from after, and all others from before, gives after.
+func applies(hunks [][4]int, before, after []string) bool {
+	var result []string
+	at := 0 // lines of before that are done
+	for _, h := range hunks {
+		from, into := start(h[0], h[1]), start(h[2], h[3])
+		if h[1] < 0 || h[3] < 0 || from < at || from+h[1] > len(before) || into < 0 || into+h[3] > len(after) {
+			return false
+		}
+		result = append(append(result, before[at:from]...), after[into:into+h[3]]...)
+		at = from + h[1]
+	}
+	return slices.Equal(append(result, before[at:]...), after)
+}
+
+// start is how many lines stand before those of a hunk; one without lines names the line before its place.
+func start(line, count int) int {
+	if count == 0 {
+		return line
+	}
+	return line - 1
+}

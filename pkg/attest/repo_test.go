@@ -1,0 +1,238 @@
+package attest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/attest"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+const version = "1.2.3"
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMain keeps git from the configuration of whoever runs the tests.
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "attest-home-")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {
+		os.Setenv(name, home)
+	}
+	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	code := m.Run()
+	os.RemoveAll(home)
+	os.Exit(code)
+}
+
+// place is a clone with a workspace at its top.
+type place struct {
+	t    testing.TB
+	dir  string
+	root *os.Root
+}
+
+func newPlace(t testing.TB, dir string) *place {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	t.Cleanup(func() { root.Close() })
+	return &place{t, dir, root}
+}
+
+func (p *place) git(args ...string) string {
+	p.t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"}, args...)...)
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=1772000000 +0000", "GIT_COMMITTER_DATE=1772000000 +0000")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		p.t.Fatalf("git %v: %v\n%s", args, err, errs.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (p *place) write(path, content string) {
+	p.t.Helper()
+	name := filepath.Join(p.dir, filepath.FromSlash(path))
+	must(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(p.t, os.WriteFile(name, []byte(content), 0o644))
+}
+
+// author is who works with an agent.
+type author struct {
+	*place
+	ledger *ledger.Ledger
+	key    *seal.Key
+	clock  time.Time
+}
+
+func lines(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "this is line number %d\n", i)
+	}
+	return b.String()
+}
+
+// newAuthor is a repository with a commit on main, and the branch work.
+func newAuthor(t testing.TB, format string, beside bool) *author {
+	t.Helper()
+	a := &author{place: newPlace(t, t.TempDir()), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	a.git("init", "-q", "-b", "main", "--object-format="+format)
+	a.write(".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: Build it, status: IN_PROGRESS, owned_scope: [\"src/**\"]}\n")
+	a.write(".orchestration/config.yaml", "scope: {required: true}\n")
+	ignored := "/state/\n/cache/\n"
+	if beside {
+		ignored += "/agent_trace.jsonl\n/archive/\n"
+	}
+	a.write(".orchestration/.gitignore", ignored)
+	a.write("src/a.txt", lines(1, 20))
+	a.write("src/old.txt", lines(30, 35))
+	a.write("src/unchanged.txt", lines(50, 60))
+	a.write("docs/manual.txt", "manual\n")
+	var err error
+	a.ledger, err = ledger.Open(a.root, ledger.Options{Beside: beside, Durability: ledger.DurabilityOS, Clock: func() time.Time {
+		a.clock = a.clock.Add(time.Second)
+		return a.clock
+	}})
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, a.ledger.Close(context.Background()))
+		report, err := ledger.Verify(context.Background(), a.root)
+		if must(t, err); len(report.Problems) > 0 {
+			t.Errorf("the ledger ends with %v", report.Problems)
+		}
+	})
+	a.key, err = seal.CreateKey(t.TempDir(), "alice")
+	must(t, err)
+	a.commit("base")
+	a.git("switch", "-qc", "work")
+	return a
+}
+
+// commit names the heads of the ledger, as the hook does.
+func (a *author) commit(message string) {
+	a.t.Helper()
+	report, err := ledger.Verify(context.Background(), a.root)
+	must(a.t, err)
+	if ledger.IsBeside(a.root) {
+		message += "\n"
+		for _, head := range report.Heads {
+			message += "\n" + gitref.TrailerKey + ": " + head
+		}
+	}
+	a.git("add", "-A")
+	a.git("commit", "-q", "-m", message)
+}
+
+// traced changes a file as the server does; an empty content removes it.
+func (a *author) traced(path, content string) {
+	a.t.Helper()
+	before, err := os.ReadFile(filepath.Join(a.dir, path))
+	c := ledger.Change{Path: path, Op: ledger.OpModified, Hunks: edit.Hunks(string(before), content)}
+	if err == nil {
+		c.Before, c.BeforeOID = string(workspace.HashOf(before)), a.ledger.BlobID(before)
+	} else {
+		c.Op = ledger.OpCreated
+	}
+	if content == "" {
+		c.Op = ledger.OpDeleted
+		must(a.t, os.Remove(filepath.Join(a.dir, path)))
+	} else {
+		a.write(path, content)
+		c.After, c.AfterOID = string(workspace.HashOf([]byte(content))), a.ledger.BlobID([]byte(content))
+		for _, r := range edit.ChangedRanges(content, c.Hunks) {
+			c.Ranges = append(c.Ranges, ledger.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
+		}
+	}
+	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", Changes: []ledger.Change{c}})
+}
+
+func (a *author) record(rec ledger.Record) {
+	a.t.Helper()
+	rec.IntentID, rec.MutationClass, rec.Contributor = "INT-001", "INTENT_EVOLUTION", ledger.Contributor{Type: "ai", ModelID: "test/model"}
+	_, err := a.ledger.Append(context.Background(), rec)
+	must(a.t, err)
+}
+
+// work does two commits: all of the agent's changes can be replayed.
+func (a *author) work() {
+	a.t.Helper()
+	a.record(ledger.Record{Kind: ledger.KindSelection})
+	a.record(ledger.Record{Kind: ledger.KindDecision, Decision: &ledger.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION"}})
+	a.traced("src/a.txt", lines(1, 10)+"one\n"+lines(11, 20))
+	a.traced("src/new.txt", "alpha\nbeta\n")
+	a.commit("first")
+	a.record(ledger.Record{Kind: ledger.KindDecision, Decision: &ledger.Decision{Outcome: "approved", Approval: "apr_7"}})
+	a.traced("src/a.txt", lines(2, 10)+"one\ntwo\n"+lines(11, 20))
+	a.traced("src/deep/er/new.txt", "gamma\n")
+	a.traced("src/old.txt", "")
+}
+
+// seal signs the ledger, for the next commit.
+func (a *author) seal() {
+	a.t.Helper()
+	_, err := seal.Create(context.Background(), a.root, a.key, seal.CreateOptions{Now: func() time.Time { return a.clock }})
+	must(a.t, err)
+}
+
+func (a *author) attest() []byte {
+	a.t.Helper()
+	text, _, err := attest.Make(context.Background(), a.root, "main", "work", version, attest.SealSigner(a.key))
+	must(a.t, err)
+	return text
+}
+
+// stranger clones what the author has, with the ref of the ledger.
+func (a *author) stranger(keep gitref.Withheld) *place {
+	a.t.Helper()
+	beside := ledger.IsBeside(a.root)
+	if beside {
+		_, err := gitref.Export(context.Background(), a.root, keep)
+		must(a.t, err)
+	}
+	dir := filepath.Join(a.t.TempDir(), "clone")
+	a.git("clone", "-q", "--no-local", a.dir, dir)
+	p := newPlace(a.t, dir)
+	if beside {
+		p.git("fetch", "-q", "origin", gitref.Ref+":"+gitref.Ref)
+		_, err := gitref.Import(context.Background(), p.root)
+		must(a.t, err)
+	}
+	return p
+}
+
+func (p *place) verify(text []byte, keys ...attest.PublicKey) (*attest.Result, error) {
+	return attest.Verify(context.Background(), p.root, text, attest.VerifyOptions{Required: keys, Version: version})
+}
+
+// finished is a whole story: what the author made, the statement, and a stranger.
+func finished(t testing.TB, format string, beside bool) (*author, []byte, *place) {
+	t.Helper()
+	a := newAuthor(t, format, beside)
+	a.work()
+	a.seal()
+	a.commit("second")
+	return a, a.attest(), a.stranger(gitref.Withheld{})
+}

@@ -1,0 +1,110 @@
+package attest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The modes of a tree's entries that are no regular files.
+const (
+	modeTree   = "40000"
+	modeLink   = "120000"
+	modeCommit = "160000"
+)
+
+// entry is a file of a tree, or what stands in the place of one.
+type entry struct{ mode, id string }
+
+func (e entry) regular() bool { return strings.HasPrefix(e.mode, "100") }
+
+// files gives all that is below a tree, by path.
+func (o *objects) files(tree string) (map[string]entry, error) {
+	found := map[string]entry{}
+	return found, o.addFiles(found, tree, "", 0)
+}
+
+func (o *objects) addFiles(to map[string]entry, tree, dir string, depth int) error {
+	if depth > maxDepth || len(to) > maxFiles {
+		return fmt.Errorf("%w: the tree has more than %d levels or %d files", ErrNotHere, maxDepth, maxFiles)
+	}
+	content, err := o.read(tree, "tree", maxHeld)
+	if err != nil {
+		return err
+	}
+	for len(content) > 0 {
+		head, rest, ok := bytes.Cut(content, []byte{0})
+		mode, name, named := strings.Cut(string(head), " ")
+		size := hex.DecodedLen(len(tree))
+		if !ok || !named || len(rest) < size || name == "" || strings.Contains(name, "/") {
+			return fmt.Errorf("%w: tree %s cannot be read", ErrDamaged, tree)
+		}
+		e := entry{mode, hex.EncodeToString(rest[:size])}
+		content = rest[size:]
+		if mode != modeTree {
+			to[dir+name] = e
+		} else if err := o.addFiles(to, e.id, dir+name+"/", depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differing are the paths that are not the same in two trees, sorted.
+func differing(a, b map[string]entry) (paths []string) {
+	for path, e := range a {
+		if b[path] != e {
+			paths = append(paths, path)
+		}
+	}
+	for path := range b {
+		if _, both := a[path]; !both {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// treeID is the id of the tree that has these files.
+func treeID(files map[string]entry, digits int) string {
+	direct := map[string]entry{}
+	below := map[string]map[string]entry{}
+	for path, e := range files {
+		dir, rest, nested := strings.Cut(path, "/")
+		if !nested {
+			direct[path] = e
+			continue
+		}
+		if below[dir] == nil {
+			below[dir] = map[string]entry{}
+		}
+		below[dir][rest] = e
+	}
+	for dir, inner := range below {
+		direct[dir] = entry{modeTree, treeID(inner, digits)}
+	}
+	names := slices.SortedFunc(maps.Keys(direct), func(a, b string) int { return cmp.Compare(sortKey(a, direct), sortKey(b, direct)) })
+	var content bytes.Buffer
+	for _, name := range names {
+		id, _ := hex.DecodeString(direct[name].id)
+		fmt.Fprintf(&content, "%s %s\x00%s", direct[name].mode, name, id)
+	}
+	sum := newHash(digits)
+	fmt.Fprintf(sum, "tree %d\x00", content.Len())
+	io.Copy(sum, &content)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// sortKey: git sorts a directory as if its name ended with a slash.
+func sortKey(name string, among map[string]entry) string {
+	if among[name].mode == modeTree {
+		return name + "/"
+	}
+	return name
+}
