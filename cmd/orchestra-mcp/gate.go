@@ -101,16 +101,8 @@ func (a *app) gate(ctx context.Context, f gateFlags) error {
 	report, err := review.Run(ctx, root, review.Options{
 		Base: f.base, Head: f.head, MinTraced: f.minTraced, Strict: f.failOn == "warning", Seals: seals, Fetched: len(f.ledgers) > 0,
 	})
-	if errors.Is(err, review.ErrNoLedger) {
-		remote := cmp.Or(gitref.Remote(ctx, root), "origin")
-		return fmt.Errorf("%w: the records travel in a ref that this clone does not have; fetch it: git fetch %s %s:%s, or give gate --ledger %s. "+
-			"Those of a fork come by --ledger URL", err, remote, gitref.Ref, gitref.Ref, remote)
-	}
-	if errors.Is(err, review.ErrUnknownRevision) || errors.Is(err, review.ErrNoRepository) {
-		return fmt.Errorf("%s", printable(err.Error()))
-	}
 	if err != nil {
-		return err
+		return a.aboutRange(ctx, root, err)
 	}
 	for _, file := range []struct{ format, name string }{{"markdown", f.markdown}, {"sarif", f.sarif}, {"junit", f.junit}} {
 		if err := a.writeGateFile(report, file.format, file.name); err != nil {
@@ -124,6 +116,19 @@ func (a *app) gate(ctx context.Context, f gateFlags) error {
 		return foundSomething()
 	}
 	return nil
+}
+
+// aboutRange is the error of a review for people.
+func (a *app) aboutRange(ctx context.Context, root *os.Root, err error) error {
+	if errors.Is(err, review.ErrNoLedger) {
+		remote := cmp.Or(gitref.Remote(ctx, root), "origin")
+		return fmt.Errorf("%w: the records travel in a ref that this clone does not have; fetch it: git fetch %s %s:%s, or give gate --ledger %s. "+
+			"Those of a fork come by --ledger URL", err, remote, gitref.Ref, gitref.Ref, remote)
+	}
+	if errors.Is(err, review.ErrUnknownRevision) || errors.Is(err, review.ErrNoRepository) {
+		return fmt.Errorf("%s", printable(err.Error()))
+	}
+	return err
 }
 
 // bundleOr makes the name of a file absolute: git is started elsewhere.

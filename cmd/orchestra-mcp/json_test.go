@@ -50,7 +50,7 @@ func jsonCommands(t *testing.T, w *asked) map[string][]string {
 		"approvals list": nil, "approvals show": {asks("docs/1.md")}, "approvals approve": {asks("docs/2.md"), "--yes"},
 		"approvals deny": {asks("docs/3.md")}, "approvals revoke": {granted},
 		"status": nil, "log": nil, "show": {storyID(1)}, "blame": {"src/weather.ts"}, "why": {"src/weather.ts:1"}, "stats": nil,
-		"undo": {storyID(1), "--dry-run"}, "export": {"--agent-trace"}, "verify": nil, "gate": {"--base", "HEAD~1"}, "classify": {"a.go", "b.go"},
+		"undo": {storyID(1), "--dry-run"}, "export": {"--agent-trace"}, "verify": nil, "gate": {"--base", "HEAD~1"}, "attest verify": {"attested.json"}, "classify": {"a.go", "b.go"},
 		"seal": nil, "ledger repair": nil, "ledger merge": nil, "ledger restore": nil, "ledger move": nil, "sync": nil, "git install-hooks": nil,
 		"schema": {"settings"}, "version": nil,
 	}
@@ -65,11 +65,14 @@ func TestEveryCommandSpeaksJSON(t *testing.T) {
 	forge := t.TempDir()
 	for _, args := range [][]string{
 		{"init", "-q"}, {"config", "user.name", "t"}, {"config", "user.email", "t@example.com"}, {"commit", "-q", "--allow-empty", "-m", "one"},
-		{"add", "-A"}, {"commit", "-q", "-m", "two"}, {"init", "-q", "--bare", forge}, {"remote", "add", "origin", forge},
+		{"add", "-A"}, {"add", "-f", ".orchestration/agent_trace.jsonl"}, {"commit", "-q", "-m", "two"}, {"init", "-q", "--bare", forge}, {"remote", "add", "origin", forge},
 	} {
 		if _, err := gitOutput(t.Context(), w.dir, args...); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, errs, code := run(t, w.dir, "attest", "--base", "HEAD~1", "--out", "attested.json"); code != exitDone {
+		t.Fatal(errs)
 	}
 	calls := jsonCommands(t, w)
 	root := newRootCommand(systemStreams(), systemEnvironment())

@@ -126,7 +126,7 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		{"See what happens and was done, and take it back", []*cobra.Command{
 			a.newStatusCommand(), a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newExportCommand(),
 		}},
-		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newClassifyCommand()}},
+		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newAttestCommand(), a.newClassifyCommand()}},
 		{"Keep the ledger", []*cobra.Command{a.newSealCommand(), a.newSyncCommand(), a.newLedgerCommand(), a.newGitCommand()}},
 		{"More", []*cobra.Command{a.newSchemaCommand(), a.newVersionCommand()}},
 	} {
