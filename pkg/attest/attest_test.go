@@ -2,12 +2,43 @@ package attest_test
 
 import (
 	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
+var update = flag.Bool("update", false, "write the envelope in testdata anew")
+
+// TestOthersReadTheEnvelope: e2e/cosign reads this very envelope with the libraries of others.
+func TestOthersReadTheEnvelope(t *testing.T) {
+	t.Parallel()
+	name, keyName := filepath.Join("testdata", "envelope.json"), filepath.Join("testdata", "key.pem")
+	if *update {
+		a, text, _ := finished(t, "sha1", true)
+		must(t, os.WriteFile(name, text, 0o644))
+		must(t, os.WriteFile(keyName, []byte(attest.SealKey(a.key.Public()).PEM()), 0o644))
+	}
+	text, err := os.ReadFile(name)
+	must(t, err)
+	pem, err := os.ReadFile(keyName)
+	must(t, err)
+	key, err := attest.ParsePublicKey(string(pem))
+	must(t, err)
+	if _, err := attest.Read(text, key); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStrangerVerifies(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"sha1", "sha256"} {
 		for name, beside := range map[string]bool{"ref": true, "tree": false} {
 			t.Run(format+" "+name, func(t *testing.T) {
@@ -17,11 +48,86 @@ func TestAStrangerVerifies(t *testing.T) {
 				if !r.Holds {
 					t.Errorf("it does not hold: %q, unknown %q", r.Contradictions, r.Unknown)
 				}
-				t.Logf("%q %+v %+v", r.Unproven, r.Replay, r.Statement)
+				if !r.Replay.Exact || len(r.Replay.Files) != 4 {
+					t.Errorf("the replay is %+v", r.Replay)
+				}
+				for _, f := range r.Replay.Files {
+					if f.Checked != f.Changes {
+						t.Errorf("not each change of the file was checked: %+v", f)
+					}
+				}
 				if again := a.attest(); !bytes.Equal(again, text) {
 					t.Error("the same range gives another statement")
 				}
 			})
+		}
+	}
+}
+
+// TestSealsOfATrustedKey leave nothing unsealed.
+func TestSealsOfATrustedKey(t *testing.T) {
+	t.Parallel()
+	a, text, p := finished(t, "sha1", true)
+	opts := attest.VerifyOptions{Required: []attest.PublicKey{attest.SealKey(a.key.Public())}, Version: version}
+	for _, known := range [][]seal.PublicKey{nil, {a.key.Public()}} {
+		opts.Seals = known
+		r, err := attest.Verify(t.Context(), p.root, text, opts)
+		must(t, err)
+		if unsealed := strings.Contains(strings.Join(r.Unproven, "\n"), "under no seal of a trusted key"); !r.Holds || unsealed != (known == nil) {
+			t.Errorf("holds %v, and says %q", r.Holds, r.Unproven)
+		}
+	}
+}
+
+// TestMovesAndModes: a record of a move is replayed; a mode is in no record.
+func TestMovesAndModes(t *testing.T) {
+	t.Parallel()
+	a := newAuthor(t, "sha1", true)
+	content := []byte(lines(1, 20))
+	a.git("mv", "src/a.txt", "src/b.txt")
+	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "move_file", Changes: []ledger.Change{{
+		Path: "src/b.txt", From: "src/a.txt", Op: ledger.OpMoved, Before: string(workspace.HashOf(content)), After: string(workspace.HashOf(content)),
+		BeforeOID: a.ledger.BlobID(content), AfterOID: a.ledger.BlobID(content),
+	}}})
+	a.traced("src/b.txt", lines(1, 21))
+	a.traced("src/run.sh", "true\n")
+	must(t, os.Chmod(filepath.Join(a.dir, "src", "run.sh"), 0o755))
+	a.commit("one")
+	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
+	must(t, err)
+	if !r.Holds || len(r.Replay.Files) != 2 || len(r.Replay.Taken) != 1 || !strings.Contains(r.Replay.Taken[0].Reason, "its mode 100755 is in no record") {
+		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
+	}
+}
+
+// TestWithoutAnchors: no commit names its ledger, and the author's has grown since.
+func TestWithoutAnchors(t *testing.T) {
+	t.Parallel()
+	a := newAuthor(t, "sha1", true)
+	a.work()
+	a.git("add", "-A")
+	a.git("commit", "-q", "-m", "without a trailer")
+	text := a.attest()
+	a.record(ledger.Record{Kind: ledger.KindSelection})
+	r, err := a.stranger(gitref.Withheld{}).verify(text, attest.SealKey(a.key.Public()))
+	must(t, err)
+	if !r.Holds {
+		t.Errorf("it does not hold: %q", r.Contradictions)
+	}
+}
+
+// TestWhatIsNotHere keeps a statement from being checked, and contradicts nothing.
+func TestWhatIsNotHere(t *testing.T) {
+	t.Parallel()
+	a, text, p := finished(t, "sha1", true)
+	key := attest.SealKey(a.key.Public())
+	for name, args := range map[string][]string{"shallow": {"--depth=1"}, "partial": {"--filter=blob:none"}, "without records": nil} {
+		dir := filepath.Join(t.TempDir(), "clone")
+		p.git("config", "uploadpack.allowFilter", "true")
+		p.git(append(append([]string{"clone", "-q", "--no-checkout"}, args...), "file://"+a.dir, dir)...)
+		r, err := newPlace(t, dir).verify(text, key)
+		if err == nil || attest.Contradicted(err) {
+			t.Errorf("%s: %v, %+v", name, err, r)
 		}
 	}
 }

@@ -4,7 +4,7 @@
 // # Format
 //
 // An in-toto Statement v1 in a DSSE v1 envelope, signed with Ed25519 over the envelope's pre-authentication encoding, with
-// one signature. The key id is the hex SHA-256 of the public key's PKIX DER. The first two subjects are the commit
+// one signature. The key id is the fingerprint of the public key as OpenSSH prints it (SHA256:…). The first two subjects are the commit
 // (digest gitCommit) and its tree (gitTree); the others are the files that differ from the merge base, by their paths in
 // the repository, with sha256 and gitBlob; a submodule has a gitCommit. [Predicate] is the rest, its type [PredicateType].
 //

@@ -2,9 +2,7 @@ package attest
 
 import (
 	"crypto/ed25519"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -56,26 +54,25 @@ func ed25519Key(key any) (PublicKey, error) {
 	return PublicKey{found}, nil
 }
 
-// ID is the hex SHA-256 of the key's PKIX DER.
+// ID is the key's fingerprint as ssh-keygen -l prints it. The libraries of others pass over a signature with another id.
 func (k PublicKey) ID() string {
-	sum := sha256.Sum256(k.der())
-	return hex.EncodeToString(sum[:])
+	key, err := ssh.NewPublicKey(k.key)
+	if err != nil {
+		return "" // not an Ed25519 key
+	}
+	return ssh.FingerprintSHA256(key)
 }
 
 // PEM is the form that cosign and openssl read.
 func (k PublicKey) PEM() string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: k.der()}))
-}
-
-func (k PublicKey) der() []byte {
 	der, err := x509.MarshalPKIXPublicKey(k.key)
 	if err != nil {
-		panic("attest: an Ed25519 key has no DER: " + err.Error()) // it always has
+		return "" // not an Ed25519 key
 	}
-	return der
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-func (k PublicKey) verify(message, sig []byte) bool { return ed25519.Verify(k.key, message, sig) }
+func (k PublicKey) verify(message, sig []byte) bool { return len(k.key) == ed25519.PublicKeySize && ed25519.Verify(k.key, message, sig) }
 
 // Signer makes statements.
 type Signer struct {

@@ -57,6 +57,7 @@ func (p *tampering) caught(text []byte, what string) {
 // TestEveryChangedByteIsCaught changes single bytes of the statement, of the range's lines of the ledger, and of the commits,
 // trees and files that the statement covers.
 func TestEveryChangedByteIsCaught(t *testing.T) {
+	t.Parallel()
 	a, text, stranger := finished(t, "sha1", true)
 	p := &tampering{stranger, t, text, attest.SealKey(a.key.Public()), rand.New(rand.NewPCG(15, 7))}
 	statements, lines, objects := sweep()
