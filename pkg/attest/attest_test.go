@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,9 @@ func TestAStrangerVerifies(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"sha1", "sha256"} {
 		for name, beside := range map[string]bool{"ref": true, "tree": false} {
+			if testing.Short() && (format == "sha1") != beside {
+				continue
+			}
 			t.Run(format+" "+name, func(t *testing.T) {
 				a, text, p := finished(t, format, beside)
 				r, err := p.verify(text, attest.SealKey(a.key.Public()))
@@ -129,5 +133,32 @@ func TestWhatIsNotHere(t *testing.T) {
 		if err == nil || attest.Contradicted(err) {
 			t.Errorf("%s: %v, %+v", name, err, r)
 		}
+	}
+}
+
+// TestAWorkspaceBelowTheTop: what else is in the repository is covered, and not replayed.
+func TestAWorkspaceBelowTheTop(t *testing.T) {
+	t.Parallel()
+	a := newAuthorIn(t, t.TempDir(), "apps/one", "sha1", true)
+	a.work()
+	a.write("../two/other.txt", "by hand\n")
+	a.commit("second")
+	text, key := a.attest(), attest.SealKey(a.key.Public())
+	_, err := gitref.Export(t.Context(), a.root, gitref.Withheld{})
+	must(t, err)
+	dir := filepath.Join(t.TempDir(), "clone")
+	a.git("clone", "-q", "--no-local", filepath.Join(a.dir, "..", ".."), dir)
+	p := newPlace(t, filepath.Join(dir, "apps", "one"))
+	p.git("fetch", "-q", "origin", gitref.Ref+":"+gitref.Ref)
+	_, err = gitref.Import(t.Context(), p.root)
+	must(t, err)
+	r, err := p.verify(text, key)
+	must(t, err)
+	taken := []attest.Taken{{Path: "apps/two/other.txt", Reason: "it is not in the workspace"}}
+	if !r.Holds || len(r.Replay.Files) != 4 || !slices.Equal(r.Replay.Taken, taken) {
+		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
+	}
+	if _, err := newPlace(t, dir).verify(text, key); err == nil || attest.Contradicted(err) {
+		t.Errorf("another workspace: %v", err)
 	}
 }

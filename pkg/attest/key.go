@@ -72,7 +72,9 @@ func (k PublicKey) PEM() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-func (k PublicKey) verify(message, sig []byte) bool { return len(k.key) == ed25519.PublicKeySize && ed25519.Verify(k.key, message, sig) }
+func (k PublicKey) verify(message, sig []byte) bool {
+	return len(k.key) == ed25519.PublicKeySize && ed25519.Verify(k.key, message, sig)
+}
 
 // Signer makes statements.
 type Signer struct {

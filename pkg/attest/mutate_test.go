@@ -22,7 +22,7 @@ func sweep() (statement, ledger, objects int) {
 	if os.Getenv("ORCHESTRA_LONG") != "" {
 		return 5000, 1500, 4000
 	}
-	return 150, 12, 60
+	return 300, 10, 50
 }
 
 // tampering is a file of which single bytes are changed, in a form that may be packed.

@@ -24,10 +24,10 @@ var (
 )
 
 const (
-	maxHeld  = 64 << 20 // bytes of a commit, or of a directory
-	maxText  = 8 << 20  // bytes of a file that is replayed
-	maxDepth = 200      // directories in directories
-	maxFiles = 4_000_000
+	maxHeld    = 64 << 20 // bytes of a commit, or of a directory
+	maxText    = 8 << 20  // bytes of a file that is replayed
+	maxDepth   = 200      // directories in directories
+	maxEntries = 2_000_000
 )
 
 // objects reads git's objects, and believes none whose bytes do not hash to its id.

@@ -98,8 +98,16 @@ func lines(from, to int) string {
 // newAuthor is a repository with a commit on main, and the branch work.
 func newAuthor(t testing.TB, format string, beside bool) *author {
 	t.Helper()
-	a := &author{place: newPlace(t, t.TempDir()), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	a.git("init", "-q", "-b", "main", "--object-format="+format)
+	return newAuthorIn(t, t.TempDir(), "", format, beside)
+}
+
+// newAuthorIn has its workspace below the top.
+func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
+	t.Helper()
+	dir := filepath.Join(top, below)
+	must(t, os.MkdirAll(dir, 0o755))
+	a := &author{place: newPlace(t, dir), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	a.git("init", "-q", "-b", "main", "--object-format="+format, top)
 	a.write(".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: Build it, status: IN_PROGRESS, owned_scope: [\"src/**\"]}\n")
 	a.write(".orchestration/config.yaml", "scope: {required: true}\n")
 	ignored := "/state/\n/cache/\n"

@@ -25,14 +25,11 @@ func (e entry) regular() bool { return strings.HasPrefix(e.mode, "100") }
 
 // files gives all that is below a tree, by path.
 func (o *objects) files(tree string) (map[string]entry, error) {
-	found := map[string]entry{}
-	return found, o.addFiles(found, tree, "", 0)
+	found, entries := map[string]entry{}, 0
+	return found, o.addFiles(found, tree, "", 0, &entries)
 }
 
-func (o *objects) addFiles(to map[string]entry, tree, dir string, depth int) error {
-	if depth > maxDepth || len(to) > maxFiles {
-		return fmt.Errorf("%w: the tree has more than %d levels or %d files", ErrNotHere, maxDepth, maxFiles)
-	}
+func (o *objects) addFiles(to map[string]entry, tree, dir string, depth int, entries *int) error {
 	content, err := o.read(tree, "tree", maxHeld)
 	if err != nil {
 		return err
@@ -46,9 +43,12 @@ func (o *objects) addFiles(to map[string]entry, tree, dir string, depth int) err
 		}
 		e := entry{mode, hex.EncodeToString(rest[:size])}
 		content = rest[size:]
+		if *entries++; depth > maxDepth || *entries > maxEntries { // a directory may stand in many places, with nothing in it
+			return fmt.Errorf("%w in a form that can be checked: its tree has more than %d levels or %d entries", ErrNotHere, maxDepth, maxEntries)
+		}
 		if mode != modeTree {
 			to[dir+name] = e
-		} else if err := o.addFiles(to, e.id, dir+name+"/", depth+1); err != nil {
+		} else if err := o.addFiles(to, e.id, dir+name+"/", depth+1, entries); err != nil {
 			return err
 		}
 	}
