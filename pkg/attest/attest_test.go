@@ -162,3 +162,16 @@ func TestAWorkspaceBelowTheTop(t *testing.T) {
 		t.Errorf("another workspace: %v", err)
 	}
 }
+
+// TestNothingWasRecorded: a range that no record explains can be attested as that.
+func TestNothingWasRecorded(t *testing.T) {
+	t.Parallel()
+	a := newAuthor(t, "sha1", false)
+	a.write("src/hand.txt", "by hand\n")
+	a.commit("one")
+	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
+	must(t, err)
+	if !r.Holds || r.Statement.Predicate.Ledger.Lines != 0 || len(r.Replay.Taken) != 1 {
+		t.Errorf("holds %v (%q), %+v", r.Holds, r.Contradictions, r.Statement.Predicate)
+	}
+}

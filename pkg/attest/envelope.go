@@ -39,7 +39,7 @@ func encodingToSign(payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(PayloadType), PayloadType, len(payload), payload)
 }
 
-func seal(payload []byte, by Signer) ([]byte, error) {
+func wrap(payload []byte, by Signer) ([]byte, error) {
 	sig, err := by.sign(encodingToSign(payload))
 	if err != nil {
 		return nil, fmt.Errorf("sign the statement: %w", err)

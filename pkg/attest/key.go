@@ -10,14 +10,14 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	sealing "github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
 // PublicKey checks statements.
 type PublicKey struct{ key ed25519.PublicKey }
 
 // SealKey is the key that checks seals.
-func SealKey(key sealing.PublicKey) PublicKey { return PublicKey{key.Ed25519()} }
+func SealKey(key seal.PublicKey) PublicKey { return PublicKey{key.Ed25519()} }
 
 // ParsePublicKey reads a public Ed25519 key: the line that orchestra-mcp seal prints, a line of OpenSSH, or PEM.
 func ParsePublicKey(text string) (PublicKey, error) {
@@ -39,7 +39,7 @@ func ParsePublicKey(text string) (PublicKey, error) {
 		}
 		return ed25519Key(key)
 	}
-	key, err := sealing.ParsePublicKey(text)
+	key, err := seal.ParsePublicKey(text)
 	if err != nil {
 		return PublicKey{}, err
 	}
@@ -83,7 +83,7 @@ type Signer struct {
 }
 
 // SealSigner signs with the key that seals the ledger.
-func SealSigner(key *sealing.Key) Signer { return Signer{SealKey(key.Public()), key.Sign} }
+func SealSigner(key *seal.Key) Signer { return Signer{SealKey(key.Public()), key.Sign} }
 
 // SSHSigner signs with a private key in OpenSSH's form, or in PKCS 8: Ed25519, without a passphrase.
 func SSHSigner(text []byte) (Signer, error) {

@@ -26,7 +26,7 @@ func Make(ctx context.Context, root *os.Root, base, head, version string, by Sig
 		if err != nil {
 			return err
 		}
-		text, err = seal(payload, by)
+		text, err = wrap(payload, by)
 		return err
 	})
 	return text, st, err

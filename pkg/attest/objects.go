@@ -3,7 +3,7 @@ package attest
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" //nolint:gosec // git's own
+	"crypto/sha1" // git's own
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -51,7 +51,7 @@ func newHash(digits int) hash.Hash {
 	if digits == hex.EncodedLen(sha256.Size) {
 		return sha256.New()
 	}
-	return sha1.New() //nolint:gosec // git's own
+	return sha1.New()
 }
 
 func isID(id string) bool {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	sealing "github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
@@ -18,7 +18,7 @@ type VerifyOptions struct {
 	// Trusted keys may have signed the statement. Where there are Required ones, one of those must have.
 	Trusted, Required []PublicKey
 	// Seals by these keys count.
-	Seals []sealing.PublicKey
+	Seals []seal.PublicKey
 	// Version is that of the program.
 	Version string
 }

@@ -72,7 +72,11 @@ func (r *review) bringLedgers() error {
 
 // bringPinned is bringLedgers where somebody has said which heads HEAD relies on.
 func (r *review) bringPinned() error {
-	if !ledger.IsBeside(r.root) {
+	switch {
+	case ledger.IsBeside(r.root):
+	case len(r.pinned) == 0:
+		return nil // nothing was recorded yet
+	default:
 		return ErrNoLedger
 	}
 	var anchors []gitref.Anchor
