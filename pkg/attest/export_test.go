@@ -8,3 +8,6 @@ func Read(text []byte, keys ...PublicKey) (Statement, error) {
 	}
 	return parse(payload)
 }
+
+// Applies is what replay asks of a change's hunks.
+var Applies = applies

@@ -176,7 +176,7 @@ func contradicts(c ledger.Change, before, after []byte) string {
 	}
 	old, err := workspace.Decode(before)
 	changed, errAfter := workspace.Decode(after)
-	if err != nil || errAfter != nil {
+	if err != nil || errAfter != nil || old.Encoding != changed.Encoding { // the same bytes would be other letters
 		return ""
 	}
 	if !applies(c.Hunks, edit.RawLines(old.String), edit.RawLines(changed.String)) {
@@ -200,7 +200,7 @@ func applies(hunks [][4]int, before, after []string) bool {
 	at := 0 // lines of before that are done
 	for _, h := range hunks {
 		from, into := start(h[0], h[1]), start(h[2], h[3])
-		if h[1] < 0 || h[3] < 0 || from < at || from+h[1] > len(before) || into < 0 || into+h[3] > len(after) {
+		if from < at || from > len(before) || h[1] < 0 || h[1] > len(before)-from || into < 0 || into > len(after) || h[3] < 0 || h[3] > len(after)-into {
 			return false
 		}
 		result = append(append(result, before[at:from]...), after[into:into+h[3]]...)
