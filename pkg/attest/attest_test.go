@@ -13,7 +13,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 var update = flag.Bool("update", false, "write the envelope in testdata anew")
@@ -87,19 +86,17 @@ func TestSealsOfATrustedKey(t *testing.T) {
 func TestMovesAndModes(t *testing.T) {
 	t.Parallel()
 	a := newAuthor(t, "sha1", true)
-	content := []byte(lines(1, 20))
-	a.git("mv", "src/a.txt", "src/b.txt")
-	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "move_file", Changes: []ledger.Change{{
-		Path: "src/b.txt", From: "src/a.txt", Op: ledger.OpMoved, Before: string(workspace.HashOf(content)), After: string(workspace.HashOf(content)),
-		BeforeOID: a.ledger.BlobID(content), AfterOID: a.ledger.BlobID(content),
-	}}})
+	a.move("src/a.txt", "src/b.txt")
 	a.traced("src/b.txt", lines(1, 21))
 	a.traced("src/run.sh", "true\n")
 	must(t, os.Chmod(filepath.Join(a.dir, "src", "run.sh"), 0o755))
+	a.move("src/unchanged.txt", "src/renamed.txt")
+	a.move("src/old.txt", "src/small.txt")
+	a.traced("src/small.txt", "nothing is left of it\n")
 	a.commit("one")
 	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
 	must(t, err)
-	if !r.Holds || len(r.Replay.Files) != 2 || len(r.Replay.Taken) != 1 || !strings.Contains(r.Replay.Taken[0].Reason, "its mode 100755 is in no record") {
+	if !r.Holds || len(r.Replay.Files) != 4 || len(r.Replay.Taken) != 1 || !strings.Contains(r.Replay.Taken[0].Reason, "its mode 100755 is in no record") {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
 	}
 }

@@ -37,14 +37,14 @@ type Taken struct {
 // replay does the changes on each file's way, and takes the rest from HEAD.
 func (s *source) replay() (r Replay, contradictions []string, err error) {
 	r = Replay{Files: []Replayed{}, Taken: []Taken{}}
-	result := maps.Clone(s.base)
+	gone, made := []string{}, map[string]entry{}
 	for i := range s.evidence.Files {
 		f := &s.evidence.Files[i]
 		way, led := s.evidence.Ways[f.Path]
 		if !led {
 			continue
 		}
-		done, against, err := s.replayFile(f, way)
+		done, against, err := s.replayFile(f.Path, way)
 		if err != nil {
 			return r, nil, err
 		}
@@ -53,16 +53,20 @@ func (s *source) replay() (r Replay, contradictions []string, err error) {
 			continue
 		}
 		r.Files = append(r.Files, done)
-		delete(result, f.From)
-		delete(result, f.Path)
+		gone = append(gone, way.From, f.Path)
 		if e, there := s.head[f.Path]; there {
 			content, err := s.read(e.id, "blob", maxText)
 			if err != nil {
 				return r, nil, err
 			}
-			result[f.Path] = entry{s.modeOf(f, e), blobID(content, len(e.id))}
+			made[f.Path] = entry{s.modeOf(way), blobID(content, len(e.id))}
 		}
 	}
+	result := maps.Clone(s.base)
+	for _, path := range gone {
+		delete(result, path)
+	}
+	maps.Copy(result, made)
 	r.Exact = true
 	for _, path := range differing(result, s.head) {
 		r.Exact = r.Exact && s.governance(path)
@@ -82,12 +86,8 @@ func (s *source) replay() (r Replay, contradictions []string, err error) {
 
 // modeOf is the mode of a file after its changes, of which records do not tell: that which it had, and an ordinary one for a
 // new file.
-func (s *source) modeOf(f *review.File, after entry) string {
-	from := f.Path
-	if f.From != "" {
-		from = f.From
-	}
-	if before, there := s.base[from]; there && before.regular() {
+func (s *source) modeOf(way review.Way) string {
+	if before, there := s.base[way.From]; there && before.regular() {
 		return before.mode
 	}
 	return "100644"
@@ -125,24 +125,20 @@ func (s *source) reason(path string, result map[string]entry) string {
 
 // replayFile follows a way from content to content, and checks each change whose contents are there. against says what
 // contradicts a record.
-func (s *source) replayFile(f *review.File, way []ledger.Change) (done Replayed, against string, err error) {
-	done = Replayed{Path: f.Path, Changes: len(way)}
-	from := f.Path
-	if f.From != "" {
-		from = f.From
-	}
+func (s *source) replayFile(path string, way review.Way) (done Replayed, against string, err error) {
+	done = Replayed{Path: path, Changes: len(way.Changes)}
 	var at []byte
 	known := true
-	if e, there := s.base[from]; there {
+	if e, there := s.base[way.From]; there {
 		if at, err = s.read(e.id, "blob", maxText); err != nil {
 			return done, "", err
 		}
 	}
-	for i, c := range way {
-		after, has := s.after(c, i == len(way)-1, f.Path)
+	for i, c := range way.Changes {
+		after, has := s.after(c, i == len(way.Changes)-1, path)
 		if known && has {
 			if why := contradicts(c, at, after); why != "" {
-				return done, fmt.Sprintf("%s: change %d of %d by the range's records: %s", f.Path, i+1, len(way), why), nil
+				return done, fmt.Sprintf("%s: change %d of %d by the range's records: %s", path, i+1, len(way.Changes), why), nil
 			}
 			done.Checked++
 		}

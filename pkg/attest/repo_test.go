@@ -177,6 +177,17 @@ func (a *author) traced(path, content string) {
 	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", Changes: []ledger.Change{c}})
 }
 
+func (a *author) move(from, to string) {
+	a.t.Helper()
+	content, err := os.ReadFile(filepath.Join(a.dir, from))
+	must(a.t, err)
+	must(a.t, os.Rename(filepath.Join(a.dir, from), filepath.Join(a.dir, to)))
+	hash, id := string(workspace.HashOf(content)), a.ledger.BlobID(content)
+	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "move_file", Changes: []ledger.Change{{
+		Path: to, From: from, Op: ledger.OpMoved, Before: hash, After: hash, BeforeOID: id, AfterOID: id,
+	}}})
+}
+
 func (a *author) record(rec ledger.Record) {
 	a.t.Helper()
 	rec.IntentID, rec.MutationClass, rec.Contributor = "INT-001", "INTENT_EVOLUTION", ledger.Contributor{Type: "ai", ModelID: "test/model"}

@@ -27,11 +27,16 @@ type Evidence struct {
 	// Policy has the files at BASE and at HEAD that say what agents may do, by their paths in the repository, with the hex
 	// SHA-256 of their bytes.
 	Policy struct{ Base, Head map[string]string }
-	// Ways has, for each file at whose content at HEAD records of the range arrive from that in the merge base without a
-	// gap, their changes in order, by File.Path.
-	Ways map[string][]ledger.Change
+	// Ways has, by File.Path, how records of the range arrive at a file's content at HEAD.
+	Ways map[string]Way
 
 	review *review
+}
+
+// Way is what leads from a content in the merge base to one at HEAD without a gap.
+type Way struct {
+	From    string // where the content stood in the merge base, as a path of the repository; empty for a file that is new
+	Changes []ledger.Change
 }
 
 // Inspect is Run for who needs more than the report. Every clone gives the same: of the contents between the two ends only

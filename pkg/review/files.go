@@ -15,6 +15,11 @@ const maxOutside = 100
 // traceFiles looks at every file that differs.
 func (r *review) traceFiles(diffs []difference) error {
 	for _, d := range diffs {
+		if path, ok := strings.CutPrefix(d.oldPath, r.prefix); ok && isRegular(d.oldMode) {
+			r.olds[path] = d.oldID
+		}
+	}
+	for _, d := range diffs {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
@@ -163,6 +168,7 @@ func (r *review) traceWhole(f *File, d difference, before, after side, related [
 		f.Kind = "link"
 	case d.oldID == d.newID && d.oldPath != d.newPath:
 		f.Kind = "rename"
+		r.way(f, before, after, related)
 	case d.oldID == d.newID:
 		f.Kind = "mode"
 	case before.there && before.content == nil || after.there && after.content == nil:

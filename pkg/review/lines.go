@@ -85,18 +85,44 @@ func (s side) state() state {
 	return state{s.path, string(workspace.HashOf(s.content))}
 }
 
-// way finds an unbroken way from one content to the other, notes it, and gives its last record; nil if there is none.
+// way finds an unbroken way from one content to the other, notes it, and gives its last record; nil if there is none. One
+// that begins at a file which git does not take for the same under an old name is noted, and explains no line.
 func (r *review) way(f *File, before, after side, related []*record) *record {
-	last, steps := leads(before, after, related)
-	if last != nil {
-		r.ways[f.Path] = steps
+	if before.there && before.content == nil || after.there && after.content == nil {
+		return nil // too large to be read
+	}
+	from := before.state()
+	last, steps, begin := leads(after, related, func(at state) bool {
+		return at.hash == from.hash && (at.path == from.path || at.hash == "")
+	})
+	moved := last
+	if last == nil && !before.there {
+		moved, steps, begin = leads(after, related, r.stoodInBase)
+	}
+	if moved != nil {
+		way := Way{Changes: steps}
+		if begin.hash != "" {
+			way.From = r.inRepository(begin.path)
+		}
+		r.ways[f.Path] = way
 	}
 	return last
 }
 
-// leads gives the last record of an unbroken way from one content to the other, and the changes on it in their order.
-func leads(before, after side, related []*record) (last *record, steps []ledger.Change) {
-	at, from := after.state(), before.state()
+// stoodInBase: a file that the range changed or removed had this content in the merge base.
+func (r *review) stoodInBase(at state) bool {
+	id, changed := r.olds[at.path]
+	if !changed || at.hash == "" {
+		return false
+	}
+	content, ok := r.blobs.content(id)
+	return ok && string(workspace.HashOf(content)) == at.hash
+}
+
+// leads goes back from a content by the records that made it to where a way begins. It gives the last record of the way and
+// its changes in order; nil if there is none without a gap.
+func leads(after side, related []*record, begins func(state) bool) (last *record, steps []ledger.Change, at state) {
+	at = after.state()
 	for _, rec := range slices.Backward(related) {
 		c := changeTo(rec, at)
 		if c == nil {
@@ -110,12 +136,12 @@ func leads(before, after side, related []*record) (last *record, steps []ledger.
 		if c.From != "" {
 			at.path = c.From
 		}
-		if at.hash == from.hash && (at.path == from.path || at.hash == "") {
+		if begins(at) {
 			slices.Reverse(steps)
-			return last, steps
+			return last, steps, at
 		}
 	}
-	return nil, nil
+	return nil, nil, at
 }
 
 // changeTo gives the change by which a record ended in a state.

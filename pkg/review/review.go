@@ -41,9 +41,10 @@ type review struct {
 
 	chain    seal.Report // of the ledger at HEAD
 	lines    []ledger.Hash
-	pinned   []ledger.Hash              // see Inspect
-	portable map[string]bool            // the contents that count, nil for all that git has
-	ways     map[string][]ledger.Change // see Evidence
+	pinned   []ledger.Hash     // see Inspect
+	portable map[string]bool   // the contents that count, nil for all that git has
+	ways     map[string]Way    // see Evidence
+	olds     map[string]string // the blobs of files that differ, in the merge base, by path in the workspace
 }
 
 // Run reviews what the commits of opts.Head add to those of opts.Base in the workspace at root. A report is a result
@@ -64,7 +65,7 @@ func newReview(ctx context.Context, root *os.Root, opts Options) *review {
 	r := &review{
 		ctx: ctx, root: root, opts: opts, git: repository{gitread.Repository{Dir: root.Name()}, ctx}, snapshots: map[string]*snapshot{},
 		touched: map[string][]*record{}, changed: map[string]*File{}, ends: map[string][2]string{}, grouped: map[grouping]*group{}, intents: map[string]*Intent{},
-		ways:   map[string][]ledger.Change{},
+		ways: map[string]Way{}, olds: map[string]string{},
 		report: &Report{MinTraced: opts.MinTraced, strict: opts.Strict, Findings: []Finding{}, Files: []File{}, Outside: []string{}, Unproven: []string{}},
 	}
 	if r.opts.Judge == nil {
