@@ -7,6 +7,7 @@ import (
 	"crypto"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	intoto "github.com/in-toto/attestation/go/v1"
@@ -84,7 +85,7 @@ func TestInTotoReadsTheStatement(t *testing.T) {
 	if err := statement.Validate(); err != nil {
 		t.Error(err)
 	}
-	if statement.GetPredicateType() != "https://github.com/intentgov/orchestra-mcp/attestation/v1" || len(statement.GetSubject()) < 3 {
+	if !strings.HasSuffix(statement.GetPredicateType(), "/attestation/v1") || len(statement.GetSubject()) < 3 {
 		t.Errorf("the predicate is %q, of %d subjects", statement.GetPredicateType(), len(statement.GetSubject()))
 	}
 }

@@ -1,4 +1,4 @@
-// Package cosign has dependencies that the program does not need, and so is a module of its own.
+// What the tests here need must not come into the module graph of the program.
 module github.com/intentgov/orchestra-mcp/e2e/cosign
 
 go 1.26.0

@@ -67,10 +67,8 @@ func TestAStrangerVerifies(t *testing.T) {
 	}
 }
 
-// TestSealsOfATrustedKey leave nothing unsealed.
-func TestSealsOfATrustedKey(t *testing.T) {
-	t.Parallel()
-	a, text, p := finished(t, "sha1", true)
+// sealsOfATrustedKey leave nothing unsealed.
+func sealsOfATrustedKey(t *testing.T, a *author, text []byte, p *place) {
 	opts := attest.VerifyOptions{Required: []attest.PublicKey{attest.SealKey(a.key.Public())}, Version: version}
 	for _, known := range [][]seal.PublicKey{nil, {a.key.Public()}} {
 		opts.Seals = known
@@ -117,10 +115,8 @@ func TestWithoutAnchors(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotHere keeps a statement from being checked, and contradicts nothing.
-func TestWhatIsNotHere(t *testing.T) {
-	t.Parallel()
-	a, text, p := finished(t, "sha1", true)
+// whatIsNotHere keeps a statement from being checked, and contradicts nothing.
+func whatIsNotHere(t *testing.T, a *author, text []byte, p *place) {
 	key := attest.SealKey(a.key.Public())
 	for name, args := range map[string][]string{"shallow": {"--depth=1"}, "partial": {"--filter=blob:none"}, "without records": nil} {
 		dir := filepath.Join(t.TempDir(), "clone")

@@ -1,12 +1,12 @@
 package attest
 
-// Read opens an envelope and parses its statement.
-func Read(text []byte, keys ...PublicKey) (Statement, error) {
+// Read opens an envelope and reads its statement, of whatever type.
+func Read(text []byte, keys ...PublicKey) (st Statement, err error) {
 	payload, _, err := open(text, nil, keys)
-	if err != nil {
-		return Statement{}, err
+	if err == nil {
+		err = decode(payload, &st)
 	}
-	return parse(payload)
+	return st, err
 }
 
 // Applies is what replay asks of a change's hunks.

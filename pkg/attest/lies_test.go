@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -39,10 +40,20 @@ func statementIn(t testing.TB, text []byte) (st attest.Statement) {
 	return st
 }
 
-// TestTheSignerCannotLie has the holder of the key sign what is not so.
-func TestTheSignerCannotLie(t *testing.T) {
+// TestOneStatement is what holds of one.
+func TestOneStatement(t *testing.T) {
 	t.Parallel()
 	a, text, p := finished(t, "sha1", true)
+	for name, holds := range map[string]func(*testing.T, *author, []byte, *place){
+		"the signer cannot lie": theSignerCannotLie, "keys are told apart": keysAreToldApart, "another version measures": anotherVersionMeasures,
+		"seals of a trusted key": sealsOfATrustedKey, "what is not here": whatIsNotHere,
+	} {
+		t.Run(name, func(t *testing.T) { holds(t, a, text, p) })
+	}
+}
+
+// theSignerCannotLie has the holder of the key sign what is not so.
+func theSignerCannotLie(t *testing.T, a *author, text []byte, p *place) {
 	key := attest.SealKey(a.key.Public())
 	base := a.git("rev-parse", "main")
 	for name, lie := range map[string]func(st *attest.Statement){
@@ -87,11 +98,11 @@ func TestTheSignerCannotLie(t *testing.T) {
 	}
 }
 
-// TestWhoSigned tells keys apart.
-func TestWhoSigned(t *testing.T) {
-	t.Parallel()
-	a, text, p := finished(t, "sha1", true)
-	other := attest.SealKey(newAuthor(t, "sha1", true).key.Public())
+// keysAreToldApart by who signed.
+func keysAreToldApart(t *testing.T, a *author, text []byte, p *place) {
+	stranger, err := seal.CreateKey(t.TempDir(), "bob")
+	must(t, err)
+	other := attest.SealKey(stranger.Public())
 	if _, err := p.verify(text, other); !errors.Is(err, attest.ErrForged) {
 		t.Errorf("another key is required: %v", err)
 	}
@@ -104,10 +115,8 @@ func TestWhoSigned(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionMeasures: what the program's version decides is not told by another one, and contradicts nothing.
-func TestAnotherVersionMeasures(t *testing.T) {
-	t.Parallel()
-	a, text, p := finished(t, "sha1", true)
+// anotherVersionMeasures: what the program's version decides is not told by another one, and contradicts nothing.
+func anotherVersionMeasures(t *testing.T, a *author, text []byte, p *place) {
 	st := statementIn(t, text)
 	st.Predicate.Tool.Version = "0.9"
 	key := attest.SealKey(a.key.Public())
