@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -313,15 +314,18 @@ func stateProvocations() []provocation {
 		}},
 		{refusal.LedgerUnavailable, "a directory in its place", false, func(w *workspace, a agent) {
 			session := a.selects("INT-001")
-			if err := os.Rename(w.path(trace), w.path("aside")); err != nil {
+			place := ledgertest.File(w.dir)
+			if err := os.Rename(place, w.path("aside")); err != nil {
 				w.t.Fatal(err)
 			}
-			if err := os.Mkdir(w.path(trace), 0o755); err != nil {
+			if err := os.Mkdir(place, 0o755); err != nil {
 				w.t.Fatal(err)
 			}
 			defer func() {
-				w.remove(trace)
-				if err := os.Rename(w.path("aside"), w.path(trace)); err != nil {
+				if err := os.RemoveAll(place); err != nil {
+					w.t.Fatal(err)
+				}
+				if err := os.Rename(w.path("aside"), place); err != nil {
 					w.t.Fatal(err)
 				}
 				a.ok("write_to_file", write(a, session))

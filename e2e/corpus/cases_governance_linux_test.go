@@ -192,6 +192,7 @@ func sharedOrigin(w *world) {
 	w.clone(origin, cloned, "--no-checkout")
 	check(w.t, os.Rename(filepath.Join(cloned, ".git"), filepath.Join(w.ws, ".git")))
 	check(w.t, os.Remove(cloned))
+	check(w.t, os.RemoveAll(filepath.Join(w.ws, ".orchestration", "agent_trace.jsonl"))) // it led into the one that is gone
 }
 
 // clone has the world's user clone a repository.

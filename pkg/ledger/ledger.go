@@ -202,6 +202,9 @@ func (l *Ledger) Writable(ctx context.Context) error {
 		return err
 	}
 	at, err := l.here()
+	if err == nil && !at.beside {
+		err = l.leadsNowhere()
+	}
 	if err != nil {
 		return err
 	}

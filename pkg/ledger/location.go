@@ -199,7 +199,13 @@ func (l *Ledger) settle() (*location, error) {
 	if err == nil && at.beside {
 		return at, l.keepTree(at)
 	}
-	if err != nil || !l.opts.Beside || l.besideDir == "" {
+	if err != nil {
+		return at, err
+	}
+	if err := l.leadsNowhere(); err != nil {
+		return nil, err
+	}
+	if !l.opts.Beside || l.besideDir == "" {
 		return at, err
 	}
 	if _, err := homeInfo(l.workspace); err != nil {
@@ -215,6 +221,16 @@ func (l *Ledger) settle() (*location, error) {
 		err = l.keepTree(at)
 	}
 	return at, err
+}
+
+// leadsNowhere finds, where no ledger stands beside the tree, the link that one has left: it is gone, and not one that never was.
+func (l *Ledger) leadsNowhere() error {
+	target, err := l.workspace.Readlink(path.Join(home, singleName))
+	if err != nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s/%s is a link to %s, and no ledger stands there: bring it back, or orchestra-mcp sync brings what a remote has; "+
+		"to begin anew, remove the link", ErrUnavailable, home, singleName, target)
 }
 
 // keepTree looks at what stands in the tree where the ledger is beside it.

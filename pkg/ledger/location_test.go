@@ -236,3 +236,20 @@ func TestUnite(t *testing.T) {
 		t.Errorf("%d records and %d heads, want 5 and 1", report.Records, len(report.Heads))
 	}
 }
+
+// TestLostPlace tells a ledger that is gone from one that never was.
+func TestLostPlace(t *testing.T) {
+	w, l := besideWorkspace(t)
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	must(t, os.RemoveAll(w.path(".git/orchestra")))
+	again := w.open(ledger.Options{Beside: true})
+	if err := again.Writable(context.Background()); !errors.Is(err, ledger.ErrUnavailable) || !strings.Contains(err.Error(), "no ledger stands there") {
+		t.Errorf("a ledger whose place is gone is writable: %v", err)
+	}
+	if _, err := again.Append(context.Background(), mutation("INT-001", "a.txt")); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("it takes a record: %v", err)
+	}
+	must(t, os.Remove(w.path(tracePath)))
+	appendOne(t, again, mutation("INT-001", "a.txt"))
+	w.wantRecords(1)
+}

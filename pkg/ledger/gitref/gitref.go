@@ -24,13 +24,16 @@
 package gitref
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -75,6 +78,9 @@ type tip struct{ ref, commit string }
 
 // tips are what this clone has of the ref: its own and that of each remote.
 func (c *carrier) tips(ctx context.Context) ([]tip, error) {
+	if may, err := c.mayHaveRefs(); !may || err != nil {
+		return nil, err
+	}
 	text, err := c.git.Ask(ctx, "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", Ref, remotes)
 	if err != nil {
 		return nil, err
@@ -87,6 +93,34 @@ func (c *carrier) tips(ctx context.Context) ([]tip, error) {
 		}
 	}
 	return found, nil
+}
+
+// maxPackedRefs bounds what is read of git's list of refs, in bytes.
+const maxPackedRefs = 256 << 20
+
+// mayHaveRefs looks whether one of the refs can be there, without git: most clones have none, and git reads every ref to say so.
+// It waits for no pipe that stands among them, as git would.
+func (c *carrier) mayHaveRefs() (bool, error) {
+	common := filepath.Dir(filepath.Dir(c.home))
+	if _, err := os.Lstat(filepath.Join(common, "reftable")); err == nil {
+		return true, nil
+	}
+	packed, err := durable.ReadRegular(filepath.Join(common, "packed-refs"), maxPackedRefs)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("read git's refs: %w", err)
+	}
+	entries, err := durable.ReadDirectory(filepath.Join(common, "refs"))
+	if err != nil {
+		return false, fmt.Errorf("read git's refs: %w", err)
+	}
+	may := bytes.Contains(packed, []byte(" refs/orchestra/"))
+	for _, e := range entries {
+		if !e.IsDir() && !e.Type().IsRegular() {
+			return false, fmt.Errorf("read git's refs: %w: refs/%s is neither a file nor a directory", gitread.ErrOdd, e.Name())
+		}
+		may = may || e.Name() == "orchestra"
+	}
+	return may, nil
 }
 
 const suffix = ".jsonl.zst"
