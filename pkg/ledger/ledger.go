@@ -72,6 +72,7 @@ type Ledger struct {
 
 	findBeside sync.Once
 	besideDir  string // see Beside
+	wasBeside  atomic.Bool
 	link       string // for the writer: what the link in the tree has to say
 
 	followEvery time.Duration

@@ -172,6 +172,7 @@ func (l *Ledger) here() (*location, error) {
 			return nil, err
 		}
 		at = &location{root: root, index: newIndex(root), beside: true}
+		l.wasBeside.Store(true)
 	}
 	if !l.at.CompareAndSwap(was, at) {
 		if at.beside {
@@ -223,8 +224,12 @@ func (l *Ledger) settle() (*location, error) {
 	return at, err
 }
 
-// leadsNowhere finds, where no ledger stands beside the tree, the link that one has left: it is gone, and not one that never was.
+// leadsNowhere finds, where no ledger stands beside the tree, the link that one has left: it is gone, and not one that never
+// was. Who had it open goes on in a new place, with a record that follows what is gone (see Loss).
 func (l *Ledger) leadsNowhere() error {
+	if l.wasBeside.Load() {
+		return nil
+	}
 	target, err := l.workspace.Readlink(path.Join(home, singleName))
 	if err != nil {
 		return nil
