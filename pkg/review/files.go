@@ -13,7 +13,10 @@ import (
 const maxOutside = 100
 
 // traceFiles looks at every file that differs.
-func (r *review) traceFiles(diffs []difference) error {
+func (r *review) traceFiles(diffs []difference) (err error) {
+	if r.was, err = r.git.renames(r.fork.commit, r.head.commit); err != nil {
+		return err
+	}
 	for _, d := range diffs {
 		if path, ok := strings.CutPrefix(d.oldPath, r.prefix); ok && isRegular(d.oldMode) {
 			r.olds[path] = d.oldID
@@ -113,7 +116,7 @@ func (r *review) traceFile(d difference) error {
 	if d.oldPath != d.newPath {
 		f.From = d.oldPath
 	}
-	related := r.related(before.path, after.path)
+	related := r.related(r.names(before.path, after.path)...)
 	f.describe(related)
 	if d.oldID == d.newID || !before.isText || !after.isText {
 		r.traceWhole(f, d, before, after, related)

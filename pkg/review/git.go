@@ -64,6 +64,23 @@ func (r repository) differences(from, to string) ([]difference, error) {
 	return found, nil
 }
 
+// renames gives the old names that files had in the commits of a range, by the new ones. A file that was renamed twice has both.
+func (r repository) renames(from, to string) (map[string][]string, error) {
+	out, err := r.ask("log", "-m", "-M", "--no-ext-diff", "--no-show-signature", "--diff-filter=R", "--name-status", "-z", "--format=", "--end-of-options", to, "^"+from)
+	if err != nil {
+		return nil, err
+	}
+	was := map[string][]string{}
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	for i := 0; i+2 < len(fields); i++ {
+		if strings.HasPrefix(strings.TrimLeft(fields[i], "\n"), "R") {
+			was[fields[i+2]] = append(was[fields[i+2]], fields[i+1])
+			i += 2
+		}
+	}
+	return was, nil
+}
+
 // treeEntry is a file of a commit.
 type treeEntry struct {
 	mode, id, path string

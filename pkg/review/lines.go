@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
@@ -22,7 +23,7 @@ func (r *review) traceLines(f *File, before, after side, related []*record) erro
 		f.Lines.Added = 1
 	}
 	closed := r.way(f, before, after, related)
-	written, err := r.writers(before, after, related)
+	written, err := r.writers(r.names(before.path, after.path), after, related)
 	if err != nil {
 		return err
 	}
@@ -155,9 +156,28 @@ func changeTo(rec *record, at state) *ledger.Change {
 	return nil
 }
 
+// maxNames bounds the names that one file had in a range.
+const maxNames = 20
+
+// names are those of a file at the ends of the range, the newest first, and those that git moved it through in between.
+func (r *review) names(before, after string) []string {
+	names := []string{after}
+	for i := 0; i < len(names) && len(names) < maxNames; i++ {
+		for _, old := range r.was[r.inRepository(names[i])] {
+			if old, inside := strings.CutPrefix(old, r.prefix); inside && !slices.Contains(names, old) {
+				names = append(names, old)
+			}
+		}
+	}
+	if !slices.Contains(names, before) {
+		names = append(names, before)
+	}
+	return names
+}
+
 // writers gives for line numbers of the new content the records that wrote them. Where git alone knows of a rename, the
 // records are those of the old name.
-func (r *review) writers(before, after side, related []*record) (map[int]*ledger.Entry, error) {
+func (r *review) writers(names []string, after side, related []*record) (map[int]*ledger.Entry, error) {
 	if len(related) == 0 || !after.there {
 		return nil, nil
 	}
@@ -166,7 +186,7 @@ func (r *review) writers(before, after side, related []*record) (map[int]*ledger
 		entries[i] = rec.Entry
 	}
 	written := map[int]*ledger.Entry{}
-	for _, path := range slices.Compact([]string{after.path, before.path}) {
+	for _, path := range names {
 		lines, err := blame.File(r.ctx, path, after.content, entries, r.contents)
 		if err != nil {
 			return nil, r.cause(err)

@@ -35,6 +35,7 @@ type review struct {
 	records []*record            // of the range, as they stand in the ledger
 	touched map[string][]*record // by path, those that changed it
 	changed map[string]*File     // by path in the workspace at HEAD
+	was     map[string][]string  // by path in the repository, names that git moved the file from in a commit of the range
 	ends    map[string][2]string // the blobs of these, in the merge base and at HEAD
 	grouped map[grouping]*group
 	intents map[string]*Intent
