@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -48,7 +49,7 @@ func (a *app) doctorOptions(dir string) doctor.Options {
 	executable, _ := a.executable()
 	self := "orchestra-mcp"
 	if a.workspaceFlag != "" {
-		self += " --workspace " + shellQuote(dir)
+		self += " --workspace " + shellword.Show(dir)
 	}
 	return doctor.Options{
 		Dir: dir, Environ: environ, Home: home, OS: a.os, SystemDir: settings.SystemDir, UserDir: settings.UserDir(environ),

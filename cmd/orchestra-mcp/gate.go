@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -131,30 +130,20 @@ func (a *app) aboutRange(ctx context.Context, root *os.Root, err error) error {
 	return err
 }
 
-// bundleOr makes the name of a file absolute: git is started elsewhere.
+// bundleOr makes the name of a bundle absolute: git is started elsewhere.
 func (a *app) bundleOr(source string) string {
-	dir, err := a.workDir()
-	if err != nil || filepath.IsAbs(source) {
+	file := a.fromWorkDir(source)
+	if _, err := os.Stat(file); err != nil {
 		return source
 	}
-	if _, err := os.Stat(filepath.Join(dir, source)); err != nil {
-		return source
-	}
-	return filepath.Join(dir, source)
+	return file
 }
 
 func (a *app) writeGateFile(report *review.Report, format, name string) error {
 	if name == "" {
 		return nil
 	}
-	if !filepath.IsAbs(name) {
-		dir, err := a.workDir()
-		if err != nil {
-			return err
-		}
-		name = filepath.Join(dir, name)
-	}
-	file, err := os.Create(name)
+	file, err := os.Create(a.fromWorkDir(name))
 	if err != nil {
 		return fmt.Errorf("--%s: %w", format, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -113,7 +114,7 @@ func (a *app) checkPlace(dir string, yes bool) error {
 		home = ""
 	}
 	if err := scaffold.CheckPlace(dir, home); err != nil {
-		return fmt.Errorf("init: %w; change to a project's directory (or say --yes --workspace %s if you mean it)", err, shellQuote(dir))
+		return fmt.Errorf("init: %w; change to a project's directory (or say --yes --workspace %s if you mean it)", err, shellword.Show(dir))
 	}
 	return nil
 }
@@ -276,7 +277,7 @@ func (a *app) setupLine(dir, client string) string {
 	if executable, err := a.executable(); err == nil && !isOnPath(program, executable) {
 		program = executable
 	}
-	return fmt.Sprintf("%s setup %s --workspace %s", shellQuote(program), client, shellQuote(dir))
+	return fmt.Sprintf("%s setup %s --workspace %s", shellword.Show(program), client, shellword.Show(dir))
 }
 
 func isOnPath(program, executable string) bool {
@@ -287,15 +288,4 @@ func isOnPath(program, executable string) bool {
 	left, leftErr := os.Stat(found)
 	right, rightErr := os.Stat(executable)
 	return leftErr == nil && rightErr == nil && os.SameFile(left, right)
-}
-
-// shellQuote makes a word that a POSIX shell takes as one.
-func shellQuote(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%:,=\\", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -132,7 +133,7 @@ func (a *app) warnOfPath(plan *clientsetup.Plan, opts clientsetup.Options) {
 		return
 	}
 	mend := fmt.Sprintf("put it there (ln -s %s /usr/local/bin/%s), or name it with --command, which is then this machine's path in a file that others may get",
-		shellQuote(opts.Executable), program)
+		shellword.Show(opts.Executable), program)
 	if a.os == "windows" {
 		mend = fmt.Sprintf("add %s to it", filepath.Dir(opts.Executable))
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
 // GuardArgs are the arguments with which Cursor's hook calls this program before each use of a tool.
@@ -144,7 +146,7 @@ func quoteForShell(word string) string {
 	if strings.Contains(word, `\`) { // Windows, where a single quote is an ordinary character
 		return `"` + word + `"`
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shellword.Quote(word)
 }
 
 func (p *planner) planCursorCLI() error {

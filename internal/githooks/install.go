@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
 const (
@@ -197,7 +198,7 @@ func (p place) remove(hook string) (Result, error) {
 func without(script, workspace string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(script) {
-		if line == workspacePrefix+workspace+"\n" || strings.HasPrefix(line, "[ ! -d "+quote(workspace+"/.orchestration")+" ] ||") {
+		if line == workspacePrefix+workspace+"\n" || strings.HasPrefix(line, "[ ! -d "+shellword.Quote(workspace+"/.orchestration")+" ] ||") {
 			continue
 		}
 		kept.WriteString(line)

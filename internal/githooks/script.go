@@ -3,6 +3,8 @@ package githooks
 import (
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
 const (
@@ -31,7 +33,7 @@ if [ -x "$saved" ]; then
 	code=$?
 	[ "$code" -eq 0 ] || exit "$code"
 fi
-program=` + quote(program) + `
+program=` + shellword.Quote(program) + `
 if [ ! -x "$program" ]; then
 	program=$(command -v orchestra-mcp) || {
 		echo "orchestra-mcp: the program is gone, so its ` + hook + ` hook does nothing; install it, then run orchestra-mcp git install-hooks" >&2
@@ -40,15 +42,12 @@ if [ ! -x "$program" ]; then
 fi
 `)
 	for _, w := range workspaces {
-		text.WriteString("[ ! -d " + quote(w+"/.orchestration") + " ] || \"$program\" --workspace " + quote(w) + " git hook " + hook +
+		text.WriteString("[ ! -d " + shellword.Quote(w+"/.orchestration") + " ] || \"$program\" --workspace " + shellword.Quote(w) + " git hook " + hook +
 			" \"$@\" </dev/null || :\n")
 	}
 	text.WriteString("exit 0\n")
 	return text.String()
 }
-
-// quote makes one word of the shell of any text.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // parse gives the workspaces of one of our scripts.
 func parse(script string) (workspaces []string, ours bool) {

@@ -14,6 +14,11 @@ import (
 	"time"
 )
 
+// IsID reports whether a text is a whole id of an object, and so nothing else that git takes for a name.
+func IsID(text string) bool {
+	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
+}
+
 // Objects answers requests for objects, one after the other, from one running git.
 type Objects struct {
 	cmd  *exec.Cmd

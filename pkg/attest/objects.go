@@ -54,13 +54,9 @@ func newHash(digits int) hash.Hash {
 	return sha1.New()
 }
 
-func isID(id string) bool {
-	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
-}
-
 // copy writes an object of a kind, and errs unless it is the one.
 func (o *objects) copy(to io.Writer, id, kind string, limit int64) error {
-	if !isID(id) {
+	if !gitread.IsID(id) {
 		return fmt.Errorf("%w: %.80q is no id of an object", ErrDamaged, id)
 	}
 	found, err := o.from.Open(id)

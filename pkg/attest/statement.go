@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -262,7 +263,7 @@ func parse(payload []byte) (Statement, error) {
 		err = fmt.Errorf("%w: the payload is no statement that this version knows: %v", ErrForged, err)
 	case st.Type != StatementType || st.PredicateType != PredicateType:
 		err = fmt.Errorf("%w: its type is %.100q with the predicate %.100q, and not one that attest writes", ErrForged, st.Type, st.PredicateType)
-	case !isID(p.Range.Base) || !isID(p.Range.MergeBase) || !isID(p.Range.Head):
+	case !gitread.IsID(p.Range.Base) || !gitread.IsID(p.Range.MergeBase) || !gitread.IsID(p.Range.Head):
 		err = fmt.Errorf("%w: it does not name its commits by their ids", ErrForged)
 	case len(p.Ledger.Heads) == 0 && p.Ledger.Lines > 0:
 		err = errors.Join(ErrForged, errors.New("it names lines of the ledger and no heads"))

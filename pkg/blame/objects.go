@@ -1,6 +1,10 @@
 package blame
 
-import "context"
+import (
+	"context"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
+)
 
 // Objects gives the contents of git's blobs, from one git process that the first question starts. Not for use by
 // several goroutines.
@@ -18,20 +22,10 @@ var _ Contents = (*Objects)(nil).Content
 
 // Content gives a blob by its id. A content over 64 MiB is not known.
 func (o *Objects) Content(oid string) ([]byte, bool) {
-	if o == nil || o.blobs == nil || !isObjectID(oid) {
+	if o == nil || o.blobs == nil || !gitread.IsID(oid) {
 		return nil, false
 	}
 	return o.blobs.content(oid)
-}
-
-// isObjectID keeps what is in a ledger from naming anything but an object to git.
-func isObjectID(oid string) bool {
-	for _, c := range []byte(oid) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return len(oid) == 40 || len(oid) == 64
 }
 
 // Close ends the process.

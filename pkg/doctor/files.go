@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
 // checkFiles looks at what the file system below the workspace can do.
@@ -117,7 +118,7 @@ func (e *examination) checkWritable() {
 		}
 		if err := writable(at); err != nil {
 			e.fail(fmt.Sprintf("%s cannot be written (%v), so nothing can be changed or recorded.", name, err),
-				"Give yourself the right to write.", "chmod u+w -- "+quote(name))
+				"Give yourself the right to write.", "chmod u+w -- "+shellword.Show(name))
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
@@ -133,13 +134,13 @@ func (e *examination) remedyOfDamage(p ledger.Problem) (remedy, command string) 
 		return "If it is a conflict marker of git, this takes it out; a line that was changed comes back from git or a backup.", e.self("ledger merge")
 	case ledger.ProblemUnreadable:
 		return "Make the file a regular one that you can read, or move it away.",
-			"mv " + quote(e.kept(p.Segment)) + " " + quote(e.kept(p.Segment)+".moved")
+			"mv " + shellword.Show(e.kept(p.Segment)) + " " + shellword.Show(e.kept(p.Segment)+".moved")
 	case ledger.ProblemArchive:
 		if e.beside {
 			return "An archive never changes: put any copy of it in its place, from another clone or a backup. Or move it away: " + e.self("sync") + " then brings the records that " + gitref.Ref + " has.",
-				"mv " + quote(e.kept(p.Segment)) + " " + quote(e.kept(p.Segment)+".moved")
+				"mv " + shellword.Show(e.kept(p.Segment)) + " " + shellword.Show(e.kept(p.Segment)+".moved")
 		}
-		return "An archive never changes: take any copy of it, from git or a backup.", "git checkout -- " + quote(orchdir.Name+"/"+p.Segment)
+		return "An archive never changes: take any copy of it, from git or a backup.", "git checkout -- " + shellword.Show(orchdir.Name+"/"+p.Segment)
 	}
 	return "See what can be done about it.", e.self("ledger repair")
 }

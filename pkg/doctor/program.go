@@ -11,6 +11,7 @@ import (
 
 	build "github.com/intentgov/orchestra-mcp/internal/buildinfo"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
 const (
@@ -38,10 +39,10 @@ func (e *examination) checkSearchPath() {
 	switch {
 	case found == "":
 		e.warn("orchestra-mcp is not on your PATH, so the commands in messages do not work as they stand.",
-			"Put its directory on the PATH.", `export PATH="$PATH:"`+quote(filepath.Dir(e.Executable)))
+			"Put its directory on the PATH.", `export PATH="$PATH:"`+shellword.Show(filepath.Dir(e.Executable)))
 	case !sameFile(found, e.Executable):
 		e.warn(fmt.Sprintf("orchestra-mcp on your PATH is another one: %s, %s.", found, describeProgram(found)),
-			"Use one only: delete the other, or put the directory of this one first.", `export PATH=`+quote(filepath.Dir(e.Executable))+`":$PATH"`)
+			"Use one only: delete the other, or put the directory of this one first.", `export PATH=`+shellword.Show(filepath.Dir(e.Executable))+`":$PATH"`)
 	}
 }
 

@@ -148,17 +148,6 @@ func (e *examination) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// quote makes one word of a POSIX shell of any text.
-func quote(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 && text[0] != '-' {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
 // number is a count with its noun.
 func number(n int, one, many string) string {
 	if n == 1 {

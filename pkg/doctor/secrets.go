@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -35,7 +36,7 @@ func (e *examination) checkSecretsTracked() {
 	}
 	var names, words []string
 	for _, path := range tracked[:min(len(tracked), namedTracked)] {
-		names, words = append(names, quote(path)), append(words, quote(path))
+		names, words = append(names, shellword.Show(path)), append(words, shellword.Show(path))
 	}
 	more := ""
 	if len(tracked) > namedTracked {

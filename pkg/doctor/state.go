@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
 
@@ -87,7 +88,7 @@ func (e *examination) checkAside() {
 }
 
 func (e *examination) aside(name, what string) {
-	e.warn(fmt.Sprintf("%s is kept for you: %s.", name, what), "Look at it, then delete it.", "rm "+quote(name))
+	e.warn(fmt.Sprintf("%s is kept for you: %s.", name, what), "Look at it, then delete it.", "rm "+shellword.Show(name))
 }
 
 func listed(root *os.Root, name string) []string {

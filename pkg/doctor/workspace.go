@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
 func (e *examination) checkWorkspace() {
@@ -56,6 +57,6 @@ func (e *examination) isDirectory(root *os.Root, name, shown string) bool {
 		return true
 	}
 	e.fail(shown+" is not a directory of its own, and nothing is kept behind a link.",
-		"Move it away; it is made again when it is needed.", "mv "+quote(shown)+" "+quote(shown+".moved"))
+		"Move it away; it is made again when it is needed.", "mv "+shellword.Show(shown)+" "+shellword.Show(shown+".moved"))
 	return false
 }

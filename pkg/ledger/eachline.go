@@ -28,6 +28,11 @@ func EachLine(ctx context.Context, root *os.Root, visit func(RawLine) error) ([]
 		return nil, err
 	}
 	defer leave()
+	return eachLine(ctx, root, visit)
+}
+
+// eachLine is EachLine where the ledger stands.
+func eachLine(ctx context.Context, root *os.Root, visit func(RawLine) error) ([]Problem, error) {
 	places, problems, err := extents(ctx, root)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger: %w", err)

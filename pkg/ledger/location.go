@@ -20,33 +20,29 @@ const besideDir = "orchestra"
 // path in the repository (its first 16 hex digits). No branch tracks it, and git neither cleans nor stashes it. It is ""
 // outside of a repository. The directory need not exist.
 func Beside(dir string) string {
-	common, key := beside(dir)
-	if common == "" {
-		return ""
-	}
-	return filepath.Join(common, besideDir, key)
-}
-
-func beside(dir string) (common, key string) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return "", ""
+		return ""
 	}
 	top, common := NewGit(dir).WorkTree()
 	if common == "" {
-		return "", ""
+		return ""
 	}
 	way, err := filepath.Rel(top, dir)
 	if err != nil {
-		return "", ""
+		return ""
 	}
 	sum := sha256.Sum256([]byte(filepath.ToSlash(way)))
-	return common, hex.EncodeToString(sum[:8])
+	return filepath.Join(common, besideDir, hex.EncodeToString(sum[:8]))
 }
 
 // IsBeside reports whether the ledger of a workspace stands beside the tree.
 func IsBeside(root *os.Root) bool {
-	info, err := os.Lstat(filepath.Join(Beside(root.Name()), home))
+	dir := Beside(root.Name())
+	if dir == "" {
+		return false
+	}
+	info, err := os.Lstat(filepath.Join(dir, home))
 	return err == nil && info.IsDir()
 }
 

@@ -127,6 +127,11 @@ func (l *Ledger) rotate(ctx context.Context, root *os.Root, name string) (err er
 	return m.publish(ctx)
 }
 
+// lockRotation is tryRotation for who can wait.
+func lockRotation(ctx context.Context, root *os.Root) (release func(), err error) {
+	return waitFor(ctx, repairLockWait, func() (func(), error) { return tryRotation(root) })
+}
+
 // tryRotation gives an empty rotateDir to one process at a time, and neither that nor an error while another one has it.
 func tryRotation(root *os.Root) (release func(), err error) {
 	for _, dir := range []string{path.Dir(rotateDir), rotateDir} {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
@@ -51,28 +50,24 @@ func takeFromTree(ctx context.Context, tree, beside *os.Root) error {
 	return nil
 }
 
-// Stamp tells one state of the ledger's files from every other; "" where there are none.
-func Stamp(root *os.Root) (string, error) {
-	root, leave, err := stands(root)
+// allNames are the names of a ledger's files, those that are appended to first.
+func allNames(root *os.Root) ([]string, error) {
+	names, err := segmentNames(root)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer leave()
-	return treeStamp(root), nil
+	archives, err := archiveNames(root)
+	return append(names, archives...), err
 }
 
 // treeStamp tells one state of the ledger's files in the tree from every other; "" where there are none.
 func treeStamp(tree *os.Root) string {
-	names, err := segmentNames(tree)
-	if err != nil {
-		return ""
-	}
-	archives, err := archiveNames(tree)
+	names, err := allNames(tree)
 	if err != nil {
 		return ""
 	}
 	sum, some := sha256.New(), false
-	for _, name := range slices.Concat(names, archives) {
+	for _, name := range names {
 		info, err := tree.Lstat(path.Join(home, name))
 		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 			continue
@@ -86,7 +81,7 @@ func treeStamp(tree *os.Root) string {
 	return hex.EncodeToString(sum.Sum(nil)) + "\n"
 }
 
-// wholeLines gives the lines of a segment that a ledger can have. Damage ends it: what is read again later must be whole.
+// wholeLines gives the lines of a segment that a ledger can have, and goes around what is damaged.
 func wholeLines(ctx context.Context, root *os.Root, place extent, yield func([]byte) error) error {
 	file, size, err := place.open(root)
 	if err != nil {
@@ -106,7 +101,7 @@ func wholeLines(ctx context.Context, root *os.Root, place extent, yield func([]b
 
 // MoveBeside moves the ledger of a workspace from the tree to beside it, byte for byte: the directory that Beside names
 // comes into being as a whole, while no record can be written. Where the ledger stands there already nothing is to do. The
-// files in the tree stay, but for the single one, which becomes a link to the new place; what it was can be deleted.
+// files in the tree stay until LeaveTree.
 func MoveBeside(ctx context.Context, root *os.Root) (dir string, err error) {
 	if _, err := homeInfo(root); err != nil {
 		return "", err
@@ -122,7 +117,7 @@ func MoveBeside(ctx context.Context, root *os.Root) (dir string, err error) {
 		defer there.Close()
 		return dir, takeFromTree(ctx, root, there)
 	}
-	release, err := waitFor(ctx, repairLockWait, func() (func(), error) { return tryRotation(root) })
+	release, err := lockRotation(ctx, root)
 	if err != nil {
 		return "", fmt.Errorf("move the ledger: %w", err)
 	}
@@ -154,15 +149,11 @@ func LeaveTree(ctx context.Context, root *os.Root) error {
 	if err := takeFromTree(ctx, root, beside); err != nil {
 		return err
 	}
-	active, err := segmentNames(root)
+	names, err := allNames(root)
 	if err != nil {
 		return err
 	}
-	archives, err := archiveNames(root)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Concat(active, archives) {
+	for _, name := range names {
 		info, err := root.Lstat(path.Join(home, name))
 		if err != nil || !info.Mode().IsRegular() {
 			continue
@@ -215,15 +206,11 @@ func copyBeside(ctx context.Context, root *os.Root, dir string) error {
 
 // copySegments brings the copies to disk.
 func copySegments(ctx context.Context, from, to *os.Root) error {
-	active, err := segmentNames(from)
+	names, err := allNames(from)
 	if err != nil {
 		return err
 	}
-	archives, err := archiveNames(from)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Concat(active, archives) {
+	for _, name := range names {
 		name = path.Join(home, name)
 		err := copySegment(ctx, from, to, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

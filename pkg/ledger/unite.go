@@ -3,15 +3,12 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 
 	"github.com/google/uuid"
-
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
 // maxJoined bounds the lines of one union that the next record follows. Who sends a thousand beginnings does not make every
@@ -68,7 +65,7 @@ func BeginUnion(ctx context.Context, root *os.Root) (*Union, error) {
 
 // beginUnion is BeginUnion where the ledger stands.
 func beginUnion(ctx context.Context, root *os.Root) (*Union, error) {
-	release, err := waitFor(ctx, repairLockWait, func() (func(), error) { return tryRotation(root) })
+	release, err := lockRotation(ctx, root)
 	if err != nil {
 		return nil, fmt.Errorf("unite the ledger with another: %w", err)
 	}
@@ -126,34 +123,22 @@ func idOf(line []byte) (id uuid.UUID, is bool) {
 	return id, err == nil
 }
 
+// readHave counts what cannot be read as missing, so that it comes again.
 func (u *Union) readHave(ctx context.Context) error {
-	places, _, err := extents(ctx, u.root)
-	if err != nil {
-		return err
-	}
-	for _, place := range places {
-		file, size, err := place.open(u.root)
-		if err != nil {
-			continue // what cannot be read counts as missing, so that it comes again
+	_, err := eachLine(ctx, u.root, func(line RawLine) error {
+		if !line.Whole {
+			return nil
 		}
-		err = readLines(file, size, false, func(line rawLine) error {
-			id, prev, kind := readChain(line)
-			if kind == lineRecord || kind == lineForeign {
-				u.take(id, line.data)
+		u.take(line.Hash, line.Data)
+		prev, _ := parsePrev(line.Data)
+		for _, p := range prev {
+			if _, has := u.have[p]; !has {
+				u.wanted[p] = struct{}{}
 			}
-			for _, p := range prev {
-				if _, has := u.have[p]; !has {
-					u.wanted[p] = struct{}{}
-				}
-			}
-			return ctx.Err()
-		}, func(*framed.Damage) {})
-		err = errors.Join(err, file.Close())
-		if err != nil {
-			return fmt.Errorf("read %s: %w", place.name, err)
 		}
-	}
-	return nil
+		return nil
+	})
+	return err
 }
 
 func (u *Union) take(hash digest, line []byte) {

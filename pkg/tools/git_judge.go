@@ -9,6 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -21,6 +22,7 @@ func protectionIn(w *workspace.Workspace, path string) workspace.Protection {
 type judging struct {
 	*rehearsal
 	law *trace.Law
+	git *ledger.Git
 	// was and is are what git itself makes, before the line and behind it.
 	was, is *replay.Standing
 	judge   *replay.Judge
@@ -33,7 +35,7 @@ type judging struct {
 func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string) error {
 	c := r.call
 	d := c.tool.deps
-	j := &judging{rehearsal: r, law: c.lawOf(nil)}
+	j := &judging{rehearsal: r, law: c.lawOf(nil), git: ledger.NewGit(d.Workspace.Dir())}
 	var err error
 	j.judge, err = d.judge(scratch, r.after, trusted, func(path string) bool { return j.law.Objection(path) == "" })
 	if err != nil {
@@ -64,12 +66,11 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 
 // path judges one that the law closes.
 func (j *judging) path(ctx context.Context, t layer.Touched) error {
-	d := j.call.tool.deps
-	before, err := d.entryOf(t.Before)
+	before, err := entryOf(j.git, t.Before)
 	if err != nil {
 		return err
 	}
-	after, err := d.entryOf(t.After)
+	after, err := entryOf(j.git, t.After)
 	if err != nil {
 		return err
 	}

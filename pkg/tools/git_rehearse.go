@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
@@ -36,7 +37,8 @@ type rehearsal struct {
 
 	changes []layer.Touched // of the workspace but .git, what is no directory
 	touched reach.Touched
-	guarded []string // of .git
+	guarded []string          // of .git
+	remotes map[string]string // remote-tracking branches that the line wrote, behind it
 	// effects are changes for the gate, rewritten what is protected and was only
 	// written anew.
 	effects   []*hooks.FileEffect
@@ -90,10 +92,8 @@ func (c *commandCall) typed(r *refusal.Refusal) *refusal.Refusal {
 // byHand is what a person types to run the line.
 func (c *commandCall) byHand() string {
 	dir := filepath.Join(c.tool.deps.Workspace.Dir(), filepath.FromSlash(c.cwd.Path))
-	return clip("cd "+shellQuoted(dir)+" && "+c.args.Command, 4000)
+	return clip("cd "+shellword.Quote(dir)+" && "+c.args.Command, 4000)
 }
-
-func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // rehearse runs the line on layers, and puts what the gate has to judge among the
 // effects.
@@ -140,7 +140,7 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (
 	if err != nil {
 		return nil, err
 	}
-	r := &rehearsal{call: c, where: where, exempt: map[string]bool{}, touched: reach.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}}}
+	r := &rehearsal{call: c, where: where, exempt: map[string]bool{}, remotes: map[string]string{}, touched: reach.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}}}
 	uppers := map[string]string{}
 	for _, one := range over {
 		r.views = append(r.views, layer.View{Lower: one.Path, Upper: one.Upper})
@@ -160,7 +160,7 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (
 	if err != nil {
 		return nil, err
 	}
-	trusted = append(trusted, d.fetched(ctx, c.git, refs.remotes, r.remotes())...)
+	trusted = append(trusted, d.fetched(ctx, c.git, refs.remotes, r.remotes)...)
 	return r, r.judge(ctx, scratch, trusted)
 }
 
@@ -278,8 +278,11 @@ func isDir(t layer.Touched) bool {
 	return (!t.Before.There || t.Before.Mode.IsDir()) && (!t.After.There || t.After.Mode.IsDir())
 }
 
-// inGit notes what stays closed of the git directory.
+// inGit notes what stays closed of the git directory, and its remote-tracking branches.
 func (r *rehearsal) inGit(name string, t layer.Touched) {
+	if strings.HasPrefix(name, "refs/remotes/") && t.After.There && t.After.Mode.IsRegular() {
+		r.remotes[name] = r.after.Ref(name)
+	}
 	if r.where.Own != r.where.Common {
 		own, err := filepath.Rel(r.where.Common, r.where.Own)
 		if way, is := strings.CutPrefix(name, filepath.ToSlash(own)+"/"); err == nil && is {
@@ -313,28 +316,13 @@ func (r *rehearsal) inTree(t layer.Touched) {
 	r.changes = append(r.changes, t)
 }
 
-// remotes are the remote-tracking branches behind the line.
-func (r *rehearsal) remotes() map[string]string {
-	found := map[string]string{}
-	for _, view := range r.views {
-		all, _ := view.Touched() // which was read before
-		for _, t := range all {
-			name := strings.TrimPrefix(t.Path, ".git/")
-			if strings.HasPrefix(name, "refs/remotes/") && t.After.There && t.After.Mode.IsRegular() {
-				found[name] = r.after.Ref(name)
-			}
-		}
-	}
-	return found
-}
-
 // guards refuses what no scope and no operator opens.
 func (r *rehearsal) guards() error {
 	c := r.call
 	if len(r.guarded) > 0 {
 		return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would change .git/%s, which no command may.", c.git.First, r.guarded[0]).With("path", ".git/"+r.guarded[0]))
 	}
-	if r.exit != 0 && c.git.Fetches && len(r.changes) == 0 && len(r.remotes()) == 0 { // another time it may go on, where nothing is open for it
+	if r.exit != 0 && c.git.Fetches && len(r.changes) == 0 && len(r.remotes) == 0 { // another time it may go on, where nothing is open for it
 		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s failed when it was rehearsed, with exit code %d: %s", c.git.First, r.exit, clip(strings.TrimSpace(r.output), 2000)))
 	}
 	before, after := r.before.Ledger(), r.after.Ledger()

@@ -158,11 +158,10 @@ func storeOf(where reach.Rehearsed, uppers map[string]string) replay.Store {
 }
 
 // entryOf is what git would have of what stands at a place.
-func (d *Deps) entryOf(n layer.Node) (replay.Entry, error) {
+func entryOf(git *ledger.Git, n layer.Node) (replay.Entry, error) {
 	if !n.There || n.Mode.IsDir() {
 		return replay.Entry{}, nil
 	}
-	git := ledger.NewGit(d.Workspace.Dir())
 	switch {
 	case n.Mode&fs.ModeSymlink != 0:
 		text, err := os.Readlink(n.At)

@@ -223,11 +223,11 @@ func (j *Judge) merges(ctx context.Context, parents []string) ([]source, error) 
 	if len(parents) != 2 {
 		return nil, nil
 	}
-	m, err := j.mergeOf(ctx, parents[0], parents[1])
+	tree, err := j.mergeOf(ctx, parents[0], parents[1])
 	if err != nil {
 		return nil, err
 	}
-	return []source{{m.tree, parents}}, nil
+	return []source{{tree, parents}}, nil
 }
 
 var (
@@ -252,8 +252,8 @@ func (j *Judge) revert(ctx context.Context, on, original, to string) (source, er
 		}
 		to = parents[0]
 	}
-	m, err := j.mergeWithBase(ctx, original, on, to)
-	return source{m.tree, []string{on, original, to}}, err
+	tree, err := j.mergeWithBase(ctx, original, on, to)
+	return source{tree, []string{on, original, to}}, err
 }
 
 // pick are the replays of a commit onto another, of a merge one for each parent.
@@ -266,11 +266,11 @@ func (j *Judge) pick(ctx context.Context, on, original string) (all []source, er
 		parents = []string{j.empty()}
 	}
 	for _, base := range parents {
-		m, err := j.mergeWithBase(ctx, base, on, original)
+		tree, err := j.mergeWithBase(ctx, base, on, original)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, source{m.tree, []string{on, original}})
+		all = append(all, source{tree, []string{on, original}})
 	}
 	return all, nil
 }

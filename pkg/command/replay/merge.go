@@ -7,47 +7,43 @@ import (
 	"strings"
 )
 
-// merged is what git makes of two trees; with conflicts its files have markers.
-type merged struct{ tree string }
-
-// mergeOf merges two commits by the history that they have.
-func (j *Judge) mergeOf(ctx context.Context, ours, theirs string) (merged, error) {
+// mergeOf gives the tree that git makes of two commits by the history that they have; with conflicts its files have markers.
+func (j *Judge) mergeOf(ctx context.Context, ours, theirs string) (tree string, err error) {
 	key := [3]string{"", ours, theirs}
-	if m, known := j.picks[key]; known {
-		return m, nil
+	if tree, known := j.merged[key]; known {
+		return tree, nil
 	}
 	out, _, err := j.ask(ctx, "", "merge-tree", "--write-tree", "-z", "--allow-unrelated-histories", "--end-of-options", ours, theirs)
 	if err != nil {
-		return merged{}, err
+		return "", err
 	}
-	tree, _, _ := strings.Cut(out, "\x00")
-	j.picks[key] = merged{tree}
-	return merged{tree}, nil
+	tree, _, _ = strings.Cut(out, "\x00")
+	j.merged[key] = tree
+	return tree, nil
 }
 
 // mergeWithBase merges two commits as if a third were all that they have in
 // common: git merge-tree takes a base from 2.40 on only, so it gets a history of
 // three commits.
-func (j *Judge) mergeWithBase(ctx context.Context, base, ours, theirs string) (merged, error) {
+func (j *Judge) mergeWithBase(ctx context.Context, base, ours, theirs string) (tree string, err error) {
 	key := [3]string{base, ours, theirs}
-	if m, known := j.picks[key]; known {
-		return m, nil
+	if tree, known := j.merged[key]; known {
+		return tree, nil
 	}
 	root, err := j.commitOf(ctx, base)
 	if err != nil {
-		return merged{}, err
+		return "", err
 	}
 	var sides [2]string
 	for i, side := range []string{ours, theirs} {
 		if sides[i], err = j.commitOf(ctx, side, "-p", root); err != nil {
-			return merged{}, err
+			return "", err
 		}
 	}
-	m, err := j.mergeOf(ctx, sides[0], sides[1])
-	if err == nil {
-		j.picks[key] = m
+	if tree, err = j.mergeOf(ctx, sides[0], sides[1]); err == nil {
+		j.merged[key] = tree
 	}
-	return m, err
+	return tree, err
 }
 
 // commitOf makes a commit of another one's tree.

@@ -41,7 +41,7 @@ type Judge struct {
 	looking map[string]bool            // commits that are being looked at
 	sifted  bool                       // Trusted has only what is there
 	trees   map[string]map[string]Entry
-	picks   map[[3]string]merged
+	merged  map[[3]string]string // trees, by base and the two that were merged
 	authors map[string][]commit
 }
 
@@ -84,7 +84,7 @@ func NewJudge(o Options) (*Judge, error) {
 			return nil, fmt.Errorf("make a scratch repository: %w", err)
 		}
 	}
-	return &Judge{options: o, bad: map[string]map[string]bool{}, looking: map[string]bool{}, trees: map[string]map[string]Entry{}, picks: map[[3]string]merged{}}, nil
+	return &Judge{options: o, bad: map[string]map[string]bool{}, looking: map[string]bool{}, trees: map[string]map[string]Entry{}, merged: map[[3]string]string{}}, nil
 }
 
 // ask runs git on the scratch repository. An exit of 1 with an output is an

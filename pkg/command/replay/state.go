@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 )
 
@@ -54,14 +55,10 @@ func (s Store) head() string {
 func (s Store) id(in layer.View, name string) string {
 	text, err := in.Read(name, maxPointer)
 	first, _, _ := strings.Cut(string(text), "\n")
-	if err != nil || !isID(first) {
+	if err != nil || !gitread.IsID(first) {
 		return ""
 	}
 	return first
-}
-
-func isID(text string) bool {
-	return (len(text) == 40 || len(text) == 64) && !strings.ContainsFunc(text, func(c rune) bool { return !strings.ContainsRune("0123456789abcdef", c) })
 }
 
 // Ref is what a ref with a full name says; "" if there is none.
@@ -78,7 +75,7 @@ func (s Store) packed() map[string]string {
 	refs := map[string]string{}
 	text, _ := s.Common.Read("packed-refs", maxPacked)
 	for line := range strings.Lines(string(text)) {
-		if id, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && isID(id) {
+		if id, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && gitread.IsID(id) {
 			refs[name] = id
 		}
 	}

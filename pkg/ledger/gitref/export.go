@@ -33,10 +33,8 @@ func Export(ctx context.Context, root *os.Root, keep Withheld) (Exported, error)
 	if err != nil {
 		return Exported{}, err
 	}
-	if _, err := os.Stat(c.home); errors.Is(err, os.ErrNotExist) {
-		if stamp, err := ledger.Stamp(root); err != nil || stamp != "" {
-			return Exported{}, errors.Join(ErrInTree, err)
-		}
+	if !ledger.WillBeBeside(root, true) {
+		return Exported{}, ErrInTree
 	}
 	for range maxRaces {
 		done, err := c.export(ctx, keep)
@@ -111,17 +109,13 @@ func (c *carrier) genuine(ctx context.Context, a, b segment) (segment, error) {
 		return a, err
 	}
 	defer func() { objects.Close() }()
-	sum := sha256.New()
 	if _, err := objects.Open(b.blob); err != nil {
 		return a, err
 	}
-	if _, err := io.Copy(sum, objects); err != nil {
+	if is, err := b.isTrue(objects); err != nil || !is {
 		return a, err
 	}
-	if hex.EncodeToString(sum.Sum(nil)) == b.hash {
-		return b, nil
-	}
-	return a, nil
+	return b, nil
 }
 
 // packNew writes the lines that no segment has into new ones, as objects of git.

@@ -26,8 +26,11 @@ package gitref
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -134,6 +137,13 @@ type segment struct {
 	blob string
 	hash string // of its bytes, as its name says
 	ref  string // that has it
+}
+
+// isTrue reports whether the content of the object that was opened last is what the name says.
+func (s segment) isTrue(content io.Reader) (bool, error) {
+	sum := sha256.New()
+	_, err := io.Copy(sum, content)
+	return hex.EncodeToString(sum.Sum(nil)) == s.hash, err
 }
 
 // maxListed bounds the files of one tree, and maxTree the bytes of their list.

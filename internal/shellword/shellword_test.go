@@ -1,16 +1,16 @@
 //go:build unix
 
-package doctor_test
+package shellword_test
 
 import (
 	"os/exec"
 	"testing"
 
-	"github.com/intentgov/orchestra-mcp/pkg/doctor"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
-// FuzzQuote: a shell makes the same text of it, whatever a hostile name holds.
-func FuzzQuote(f *testing.F) {
+// FuzzShow: a shell makes the same text of it, whatever a hostile name holds.
+func FuzzShow(f *testing.F) {
 	for _, text := range []string{"", "a", "-rf", "a b", "it's", "$(touch x)", "`x`", "a\nb", "\\", "''", "é\u202e", "~", "#", "*"} {
 		f.Add(text)
 	}
@@ -20,7 +20,7 @@ func FuzzQuote(f *testing.F) {
 				return
 			}
 		}
-		out, err := exec.Command("sh", "-c", "printf %s "+doctor.Quote(text)+"; echo .").Output()
+		out, err := exec.Command("sh", "-c", "printf %s "+shellword.Show(text)+"; echo .").Output()
 		if err != nil || string(out) != text+".\n" {
 			t.Errorf("%q became %q, %v", text, out, err)
 		}
