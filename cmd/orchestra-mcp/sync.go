@@ -86,9 +86,8 @@ func (a *app) travels(root *os.Root) (gitref.Withheld, error) {
 	case of.Git == settings.Tree && !ledger.IsBeside(root):
 		return gitref.Withheld{}, gitref.ErrInTree
 	}
-	return gitref.Withheld{
-		Reads: slices.Contains(of.Withhold, "reads"), Decisions: slices.Contains(of.Withhold, "decisions"), Lessons: slices.Contains(of.Withhold, "lessons"),
-	}, nil
+	withheld := func(kind string) bool { return slices.Contains(of.Withhold, kind) }
+	return gitref.Withheld{Reads: withheld("reads"), Decisions: withheld("decisions"), Lessons: withheld("lessons"), Marks: withheld("marks")}, nil
 }
 
 func (a *app) printAside(aside []gitref.Aside) {

@@ -60,8 +60,11 @@ type Report struct {
 	Leaves   int       `json:"foreign_leaves"` // of these, those that no record follows
 	Sealed   int       `json:"sealed"`         // records under a trusted [Claim] that holds
 	Unsealed int       `json:"unsealed"`       // the other records
-	Withheld int       `json:"withheld"`       // of the records, those that others kept back when they sent the rest
 	Problems []Problem `json:"problems"`
+
+	// Withheld counts, of the records, those that others kept back when they sent the rest. A kind that this version does
+	// not know counts as [KindWithheld].
+	Withheld map[Kind]int `json:"withheld,omitempty"`
 }
 
 // Verify checks the chain over all segments without a key: every edit or removal of a line that some surviving record
@@ -86,7 +89,7 @@ func readOnce(ctx context.Context, root *os.Root) (*verification, error) {
 		return nil, fmt.Errorf("verify the ledger: %w", err)
 	}
 	v := &verification{
-		report: Report{Problems: problems}, lines: newLineage(), followers: map[digest]follower{}, open: map[digest]headLine{}, missing: map[Problem][]digest{}, withheld: map[digest]bool{},
+		report: Report{Problems: problems}, lines: newLineage(), followers: map[digest]follower{}, open: map[digest]headLine{}, missing: map[Problem][]digest{}, withheld: map[digest]Kind{},
 	}
 	for _, place := range places {
 		if err := v.read(ctx, root, place); err != nil {
@@ -100,7 +103,12 @@ func readOnce(ctx context.Context, root *os.Root) (*verification, error) {
 
 func (v *verification) finish() Report {
 	v.sortProblems()
-	v.report.Withheld = len(v.withheld)
+	for _, kind := range v.withheld {
+		if v.report.Withheld == nil {
+			v.report.Withheld = map[Kind]int{}
+		}
+		v.report.Withheld[kind]++
+	}
 	v.report.Unsealed = v.report.Records - v.report.Sealed
 	v.report.Heads = []string{}
 	for _, head := range v.lines.heads() {
@@ -123,7 +131,7 @@ type verification struct {
 	last      headLine            // read, which mostly the next one follows
 	missing   map[Problem][]digest
 	gaps      []headLine // records that may tell of what has none
-	withheld  map[digest]bool
+	withheld  map[digest]Kind
 }
 
 // headLine keeps the text of a line that no hash protects.
@@ -184,7 +192,7 @@ func (v *verification) line(segment string, line rawLine) {
 	_, withheld := standsFor(line.data)
 	n, fresh := v.lines.add(id, prev, kind == lineRecord)
 	if fresh && withheld {
-		v.withheld[id] = true
+		v.withheld[id] = withheldKind(line.data)
 	}
 	if !fresh {
 		if !withheld {

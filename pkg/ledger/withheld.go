@@ -27,6 +27,16 @@ func standsFor(line []byte) (of digest, is bool) {
 	return quotedHash(line[at+len(withheldKey)-1:])
 }
 
+// withheldKind is of what record a line stands for.
+func withheldKind(line []byte) Kind {
+	_, after, _ := bytes.Cut(line, []byte(`","kind":"`))
+	kind, _, _ := bytes.Cut(after, []byte(`"`))
+	if known := Kind(kind); slices.Contains(Kinds(), known) {
+		return known
+	}
+	return KindWithheld
+}
+
 // Withhold gives the line that is sent in the place of one of ours: its chain, its identity and its kind.
 func Withhold(line []byte, kind Kind) []byte {
 	at := bytes.IndexByte(line, ']')

@@ -76,7 +76,10 @@ func (r *review) bePortable() error {
 }
 
 func (r *review) evidence() (*Evidence, error) {
-	e := &Evidence{Report: r.report, Lines: r.lines, Heads: r.chain.Heads, Withheld: r.chain.Withheld, Ways: r.ways, review: r}
+	e := &Evidence{Report: r.report, Lines: r.lines, Heads: r.chain.Heads, Ways: r.ways, review: r}
+	for _, n := range r.chain.Withheld {
+		e.Withheld += n
+	}
 	for _, rec := range r.records {
 		e.Records = append(e.Records, rec.Entry)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -199,7 +200,7 @@ func (s *Server) assemble() error {
 	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
 	s.recorder.KeepImages(s.images)
 	s.recorder.Rules(s.intents.Ignore)
-	if o.Settings.Ledger.Marks == settings.On {
+	if l := o.Settings.Ledger; l.Marks == settings.On && !slices.Contains(l.Withhold, "marks") {
 		s.recorder.MarkLines()
 	}
 	s.recorder.AwaitCommands(s.abandoned.Wait)

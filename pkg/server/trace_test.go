@@ -288,3 +288,31 @@ func appendRecord(t *testing.T, dir string, r ledger.Record) {
 		t.Fatal(err)
 	}
 }
+
+// A change says which lines it wrote by a mark of each, but for what is secret, and not where the settings keep marks back.
+func TestMarksOfLines(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		path   string
+		change func(*server.Options)
+		want   int
+	}{
+		{"a file", "src/new.txt", withoutSandbox, 2},
+		{"a secret file", "src/new.key", withoutSandbox, 0},
+		{"marks off", "src/new.txt", func(o *server.Options) { withoutSandbox(o); o.Settings.Ledger.Marks = settings.Off }, 0},
+		{"marks kept back", "src/new.txt", func(o *server.Options) { withoutSandbox(o); o.Settings.Ledger.Withhold = []string{"marks"} }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := start(t, secretive(t), c.change).connect()
+			b.selects("INT-001")
+			b.call("execute_command", args{"command": "printf 'one\\ntwo\\n' > $(echo " + c.path + ")"})
+			found, err := b.server.Ledger().Query(t.Context(), ledger.Filter{Path: c.path, Kinds: ledger.ChangeKinds()})
+			if err != nil || len(found.Entries) != 1 || len(found.Entries[0].Changes) != 1 {
+				t.Fatalf("%d records of %s, %v; want one", len(found.Entries), c.path, err)
+			}
+			if got := len(found.Entries[0].Changes[0].Marks); got != c.want {
+				t.Errorf("the record has %d marks, want %d", got, c.want)
+			}
+		})
+	}
+}

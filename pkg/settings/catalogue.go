@@ -160,7 +160,7 @@ func recordKeys() []key {
 			doc:   "How the ledger of a new workspace travels with git: ref keeps it beside the tree and carries it in refs/orchestra/ledger, tree commits it as a file, off keeps it beside the tree and carries it nowhere. A ledger that is in the tree stays there until orchestra-mcp ledger move."},
 		{name: "ledger.withhold", order: restricts(), check: validWithheld,
 			field:   func(s *Settings) any { return &s.Ledger.Withhold },
-			doc:     "What of the ledger stays on this machine when the rest is sent: reads, decisions, lessons. In the place of such a record goes what the chain needs, and verify counts it elsewhere.",
+			doc:     "What of the ledger stays on this machine when the rest is sent: reads, decisions, lessons, marks. In the place of such a record goes what the chain needs, and verify counts it elsewhere. With marks, new records have no marks of lines, and one that has some stays here.",
 			example: `"decisions"`},
 		{name: "ledger.segment_size", order: neutral(), limits: sizeBetween(1<<20, 256<<20),
 			field: func(s *Settings) any { return &s.Ledger.SegmentSize },

@@ -106,7 +106,7 @@ func validBrainFile(value any) error {
 }
 
 // WithholdKinds are what ledger.withhold can name.
-func WithholdKinds() []string { return []string{"reads", "decisions", "lessons"} }
+func WithholdKinds() []string { return []string{"reads", "decisions", "lessons", "marks"} }
 
 func validWithheld(value any) error {
 	for _, kind := range value.([]string) {

@@ -276,11 +276,11 @@ func TestWithheld(t *testing.T) {
 	a.want(3)
 	b.sync()
 	b.want(3)
-	if report, err := ledger.Verify(context.Background(), b.root); err != nil || report.Withheld != 3 {
-		t.Errorf("verify counts %d withheld records, %v; want 3", report.Withheld, err)
+	if report, err := ledger.Verify(context.Background(), b.root); err != nil || report.Withheld[ledger.KindDecision] != 3 {
+		t.Errorf("verify counts %v withheld records, %v; want 3 decisions", report.Withheld, err)
 	}
-	if report, err := ledger.Verify(context.Background(), a.root); err != nil || report.Withheld != 0 {
-		t.Errorf("where they were made it counts %d, %v", report.Withheld, err)
+	if report, err := ledger.Verify(context.Background(), a.root); err != nil || len(report.Withheld) > 0 {
+		t.Errorf("where they were made it counts %v, %v", report.Withheld, err)
 	}
 	_, err = ledger.EachLine(context.Background(), b.root, func(line ledger.RawLine) error {
 		if bytes.Contains(line.Data, []byte("call ")) {
@@ -293,6 +293,28 @@ func TestWithheld(t *testing.T) {
 	b.sync()
 	a.sync()
 	a.want(4)
+}
+
+// TestWithheldMarks sends no record that has a mark of a line.
+func TestWithheldMarks(t *testing.T) {
+	forge := newForge(t, "sha1")
+	a, b := newClone(t, forge), newClone(t, forge)
+	a.record(1)
+	l, err := ledger.Open(a.root, ledger.Options{Beside: true})
+	must(t, err)
+	change := ledger.Change{
+		Path: "a.txt", Op: ledger.OpCreated, After: "sha256:" + strings.Repeat("0", 64), Hunks: [][4]int{{0, 0, 1, 1}}, Marks: ledger.LineMarks{ledger.MarkOf("x")},
+	}
+	_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []ledger.Change{change}})
+	must(t, err)
+	must(t, l.Close(context.Background()))
+	_, err = gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Marks: true})
+	must(t, err)
+	b.sync()
+	b.want(2)
+	if report, err := ledger.Verify(context.Background(), b.root); err != nil || len(report.Withheld) != 1 || report.Withheld[ledger.KindMutation] != 1 {
+		t.Errorf("verify counts %v withheld records, %v; want one mutation", report.Withheld, err)
+	}
 }
 
 // TestImportIsBounded takes in as much as the bound allows, names the rest, and takes that in the next time.

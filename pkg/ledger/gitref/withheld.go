@@ -1,10 +1,15 @@
 package gitref
 
-import "github.com/intentgov/orchestra-mcp/pkg/ledger"
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+)
 
 // Withheld says what of the ledger stays on this machine.
 type Withheld struct {
 	Reads, Decisions, Lessons bool
+	Marks                     bool // records that have marks of lines
 }
 
 // of is what goes out in the place of a line.
@@ -19,7 +24,8 @@ func (w Withheld) of(line []byte) []byte {
 	switch {
 	case w.Reads && e.Kind == ledger.KindRead,
 		w.Decisions && e.Kind == ledger.KindDecision,
-		w.Lessons && e.Kind == ledger.KindLifecycle && e.Call == "record_lesson":
+		w.Lessons && e.Kind == ledger.KindLifecycle && e.Call == "record_lesson",
+		w.Marks && slices.ContainsFunc(e.Changes, func(c ledger.Change) bool { return len(c.Marks) > 0 }):
 		return ledger.Withhold(line, e.Kind)
 	}
 	return line

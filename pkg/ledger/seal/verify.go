@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -213,8 +214,8 @@ func unproven(r Report) []string {
 		say("%d of %d records are under no seal of a trusted key: the last of them can be changed or removed unseen, and who "+
 			"computes the chain again can change any of them", r.Unsealed, r.Records)
 	}
-	if r.Withheld > 0 {
-		say("%d of %d records were kept back by those who sent the others: what they say cannot be checked here", r.Withheld, r.Records)
+	for _, kind := range slices.Sorted(maps.Keys(r.Withheld)) {
+		say("%d records of kind %s were kept back by those who sent the others: what they say cannot be checked here", r.Withheld[kind], kind)
 	}
 	if r.Leaves > 0 {
 		say("%d lines of other tools are followed by no record: unless sealed they can be changed or removed unseen", r.Leaves)
