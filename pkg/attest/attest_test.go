@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 var update = flag.Bool("update", false, "write the envelope in testdata anew")
@@ -80,7 +81,7 @@ func sealsOfATrustedKey(t *testing.T, a *author, text []byte, p *place) {
 	}
 }
 
-// TestMovesAndModes: a record of a move is replayed; a mode is in no record.
+// TestMovesAndModes: a record of a move is replayed, and a mode where the record tells of one.
 func TestMovesAndModes(t *testing.T) {
 	t.Parallel()
 	a := newAuthor(t, "sha1", true)
@@ -88,13 +89,19 @@ func TestMovesAndModes(t *testing.T) {
 	a.traced("src/b.txt", lines(1, 21))
 	a.traced("src/run.sh", "true\n")
 	must(t, os.Chmod(filepath.Join(a.dir, "src", "run.sh"), 0o755))
+	a.traced("src/known.sh", "true\n")
+	must(t, os.Chmod(filepath.Join(a.dir, "src", "known.sh"), 0o755))
+	hash, id := string(workspace.HashOf([]byte("true\n"))), a.ledger.BlobID([]byte("true\n"))
+	a.record(ledger.Record{Kind: ledger.KindCommand, Call: "execute_command", Changes: []ledger.Change{{
+		Path: "src/known.sh", Op: ledger.OpModified, Before: hash, After: hash, BeforeOID: id, AfterOID: id, BeforeMode: "0644", AfterMode: "0755",
+	}}})
 	a.move("src/unchanged.txt", "src/renamed.txt")
 	a.move("src/old.txt", "src/small.txt")
 	a.traced("src/small.txt", "nothing is left of it\n")
 	a.commit("one")
 	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
 	must(t, err)
-	if !r.Holds || len(r.Replay.Files) != 4 || len(r.Replay.Taken) != 1 || !strings.Contains(r.Replay.Taken[0].Reason, "its mode 100755 is in no record") {
+	if !r.Holds || len(r.Replay.Files) != 5 || len(r.Replay.Taken) != 1 || !strings.Contains(r.Replay.Taken[0].Reason, "and not to its mode 100755") {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
 	}
 }

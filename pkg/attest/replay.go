@@ -84,9 +84,15 @@ func (s *source) replay() (r Replay, contradictions []string, err error) {
 	return r, contradictions, nil
 }
 
-// modeOf is the mode of a file after its changes, of which records do not tell: that which it had, and an ordinary one for a
-// new file.
+// modeOf is the mode of a file after its changes. Where the last of them does not tell, it is that which the file had, and an
+// ordinary one for a new file.
 func (s *source) modeOf(way review.Way) string {
+	if mode, known := way.Changes[len(way.Changes)-1].AfterMode.FileMode(); known {
+		if mode&0o100 != 0 { // git looks at the owner's bit alone
+			return "100755"
+		}
+		return "100644"
+	}
 	if before, there := s.base[way.From]; there && before.regular() {
 		return before.mode
 	}
@@ -110,7 +116,7 @@ func (s *source) governance(path string) bool {
 func (s *source) reason(path string, result map[string]entry) string {
 	e, there := s.head[path]
 	if got, had := result[path]; there && had && got.id == e.id {
-		return fmt.Sprintf("the records lead to its content; its mode %s is in no record", e.mode)
+		return fmt.Sprintf("the records lead to its content, and not to its mode %s", e.mode)
 	}
 	switch _, ok := s.inWorkspace(path); {
 	case !ok:
