@@ -3,6 +3,7 @@ package gitref_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
@@ -247,23 +250,63 @@ func TestHostileRef(t *testing.T) {
 	garbage := git(t, forge, "hash-object", "-w", filepath.Join(forge, "HEAD"))
 	input := good + "\n100644 blob " + garbage + "\tREADME.md\n100644 blob " + garbage + "\t" + key + "/ab/ab" + strings.Repeat("0", 62) + ".jsonl.zst\n" +
 		"120000 blob " + garbage + "\t" + key + "/cd/cd" + strings.Repeat("1", 62) + ".jsonl.zst\n"
-	index := filepath.Join(t.TempDir(), "index")
-	cmd := exec.Command("git", "update-index", "--index-info")
-	cmd.Dir, cmd.Env, cmd.Stdin = forge, append(os.Environ(), "GIT_INDEX_FILE="+index), strings.NewReader(input)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	cmd = exec.Command("git", "write-tree")
-	cmd.Dir, cmd.Env = forge, append(os.Environ(), "GIT_INDEX_FILE="+index)
-	tree, err := cmd.Output()
-	must(t, err)
-	git(t, forge, "update-ref", gitref.Ref, git(t, forge, "commit-tree", "-m", "hostile", strings.TrimSpace(string(tree))))
+	push(t, forge, input)
 	b := newClone(t, forge)
 	done := b.sync()
 	if len(done.Aside) != 3 {
 		t.Errorf("set aside: %+v, want three files", done.Aside)
 	}
 	b.want(2)
+}
+
+// push makes a forge's ref a tree of these entries.
+func push(t *testing.T, forge, entries string) {
+	t.Helper()
+	index := "GIT_INDEX_FILE=" + filepath.Join(t.TempDir(), "index")
+	cmd := exec.Command("git", "update-index", "--index-info")
+	cmd.Dir, cmd.Env, cmd.Stdin = forge, append(os.Environ(), index), strings.NewReader(entries)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd = exec.Command("git", "write-tree")
+	cmd.Dir, cmd.Env = forge, append(os.Environ(), index)
+	tree, err := cmd.Output()
+	must(t, err)
+	git(t, forge, "update-ref", gitref.Ref, git(t, forge, "commit-tree", "-m", "hostile", strings.TrimSpace(string(tree))))
+}
+
+// TestCycle: what stands for records that were kept back can claim to follow itself. It is taken for nothing else, and
+// whoever goes along the chain comes to an end.
+func TestCycle(t *testing.T) {
+	forge := newForge(t, "sha1")
+	a := newClone(t, forge)
+	a.record(2)
+	a.sync()
+	good := git(t, forge, "ls-tree", "-r", gitref.Ref)
+	key := good[strings.Index(good, "\t")+1:][:16]
+	one, two, three := strings.Repeat("1", 64), strings.Repeat("2", 64), strings.Repeat("3", 64)
+	stub := func(of, prev string) string {
+		return `{"prev":["` + prev + `"],"withheld":"` + of + `","kind":"mutation"}` + "\n"
+	}
+	segment, err := zstd.NewWriter(nil)
+	must(t, err)
+	content := segment.EncodeAll([]byte(stub(one, two)+stub(two, one)+stub(three, three)), nil)
+	name := filepath.Join(t.TempDir(), "segment")
+	must(t, os.WriteFile(name, content, 0o600))
+	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+	push(t, forge, good+"\n100644 blob "+git(t, forge, "hash-object", "-w", name)+"\t"+key+"/"+sum[:2]+"/"+sum+".jsonl.zst\n")
+	b := newClone(t, forge)
+	if done := b.sync(); len(done.Aside) > 0 {
+		t.Errorf("set aside: %+v", done.Aside)
+	}
+	b.record(1)
+	report, err := ledger.Verify(context.Background(), b.root)
+	if err != nil || report.Records != 6 || report.Withheld[ledger.KindMutation] != 3 || len(report.Problems) > 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	b.sync()
+	a.sync()
+	a.want(6)
 }
 
 // TestWithheld sends decisions as what the chain needs of them.
