@@ -26,6 +26,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -205,6 +206,7 @@ func (s *Server) assemble() error {
 	}
 	s.recorder.AwaitCommands(s.abandoned.Wait)
 	s.recorder.SearchGit(history.Elsewhere(root))
+	s.recorder.Bring(s.bringRecords)
 	watched := snapshot.Options{
 		Root: root, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Images: s.images, Secrets: s.intents.Secrets,
 		Largest: min(int64(o.Settings.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Settings.Durability != settings.OS,
@@ -244,6 +246,17 @@ func (s *Server) assemble() error {
 		}
 	}
 	return nil
+}
+
+// bringRecords takes in what git has fetched of others' records. Where that fails, the answer is from what was here before.
+func (s *Server) bringRecords(ctx context.Context) {
+	switch done, err := gitref.Import(ctx, s.workspace.Root()); {
+	case errors.Is(err, gitref.ErrNoRepository):
+	case err != nil:
+		s.log.Warn().Err(err).Msg("records that git fetched are left out")
+	case len(done.Aside) > 0:
+		s.log.Warn().Int("files", len(done.Aside)).Msg("records that git fetched are set aside, not believed; orchestra-mcp sync names them")
+	}
 }
 
 // endAbandoned ends what a server that was killed has left of its commands. It

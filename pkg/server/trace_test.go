@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -286,6 +287,43 @@ func appendRecord(t *testing.T, dir string, r ledger.Record) {
 	}
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What an agent on another machine recorded is known as soon as git has fetched it.
+func TestRecordsThatGitFetched(t *testing.T) {
+	dir := newWorkspace(t)
+	forge, other := filepath.Join(t.TempDir(), "forge"), filepath.Join(t.TempDir(), "other")
+	git(t, dir, "config", "user.name", "U")
+	git(t, dir, "config", "user.email", "u@example.org")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "one")
+	git(t, dir, "clone", "-q", "--bare", dir, forge)
+	git(t, dir, "clone", "-q", forge, other)
+	here := start(t, other).connect()
+	here.selects("INT-001")
+
+	there := start(t, dir).connect()
+	there.selects("INT-001")
+	for round := range 2 {
+		rewrite(there, fmt.Sprintf("from there, %d\n", round))
+		if _, err := gitref.Export(t.Context(), there.server.Workspace().Root(), gitref.Withheld{}); err != nil {
+			t.Fatal(err)
+		}
+		git(t, dir, "commit", "-qam", "two")
+		git(t, dir, "push", "-q", forge, "HEAD", gitref.Ref)
+		git(t, other, "pull", "-q")
+		git(t, other, "fetch", "-q", "origin", gitref.Ref+":refs/orchestra/remotes/origin/ledger")
+		if round == 0 { // the second record is found when the file is written
+			here.ok("query_trace", args{"path": "src/a.txt"})
+		}
+	}
+	rewrite(here, "from here\n")
+	if noted(here, "src/a.txt") {
+		t.Error("the other agent's change is noted as one outside of all records")
+	}
+	if r := here.ok("query_trace", args{"path": "src/a.txt"}); len(r.Object["records"].([]any)) != 3 {
+		t.Errorf("the records of the file are %v, want both agents'", r.Object["records"])
 	}
 }
 

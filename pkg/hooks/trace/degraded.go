@@ -46,8 +46,9 @@ func (r *Recorder) Writable(ctx context.Context) error {
 	return nil
 }
 
-// Query asks the ledger.
+// Query asks the ledger, with what git has fetched of others' records.
 func (r *Recorder) Query(ctx context.Context, f ledger.Filter) (ledger.Result, error) {
+	r.last.bring(ctx)
 	return r.ledger.Query(ctx, f)
 }
 

@@ -27,6 +27,7 @@ const (
 // a file that is gone. Safe for concurrent use.
 type lastRecords struct {
 	ledger *ledger.Ledger
+	bring  func(ctx context.Context) // what git has fetched of others' records
 
 	mu    sync.Mutex
 	after map[string]string
@@ -44,6 +45,10 @@ func (l *lastRecords) external(ctx context.Context, path, before string) bool {
 	}
 	// What differs from our own memory may be another server's record.
 	found, is := l.lookup(ctx, path, before)
+	if !is { // or of another machine's
+		l.bring(ctx)
+		found, is = l.lookup(ctx, path, before)
+	}
 	return (ok || found) && !is
 }
 

@@ -41,6 +41,10 @@ func (w *withheld) first(ctx context.Context) error {
 // is called before the first call.
 func (r *Recorder) SearchGit(elsewhere ledger.Elsewhere) { r.elsewhere = elsewhere }
 
+// Bring has bring take what git fetched of others' records into the ledger, whenever an answer can depend on them. It is
+// called before the first call.
+func (r *Recorder) Bring(bring func(ctx context.Context)) { r.last.bring = bring }
+
 // Guard notes how the ledger ends before a command. What it returns finds,
 // after the command, what of it is gone, and says so; "" where all is there.
 // Then the next record follows what is gone, and changes are withheld until it

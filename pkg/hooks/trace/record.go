@@ -63,7 +63,7 @@ type Recorder struct {
 func NewRecorder(l *ledger.Ledger, j *journal.Journal, w *workspace.Workspace, log zerolog.Logger) *Recorder {
 	return &Recorder{
 		ledger: l, journal: j, files: w, log: log,
-		last: lastRecords{ledger: l, after: map[string]string{}},
+		last: lastRecords{ledger: l, bring: func(context.Context) {}, after: map[string]string{}},
 		gap:  gap{state: w.State, log: log},
 	}
 }
