@@ -193,14 +193,18 @@ func (at *location) inPlace() bool {
 // stays there.
 func (l *Ledger) settle() (*location, error) {
 	at, err := l.here()
-	if err == nil && at.beside {
-		return at, l.keepTree(at)
+	if err == nil && !at.beside {
+		if lost := l.leadsNowhere(); lost != nil {
+			if at, err = l.here(); err == nil && !at.beside { // nor has another process made both since
+				return nil, lost
+			}
+		}
 	}
 	if err != nil {
-		return at, err
-	}
-	if err := l.leadsNowhere(); err != nil {
 		return nil, err
+	}
+	if at.beside {
+		return at, l.keepTree(at)
 	}
 	if !l.opts.Beside || l.besideDir == "" {
 		return at, err

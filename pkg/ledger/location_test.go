@@ -76,6 +76,32 @@ func TestBesideTheTree(t *testing.T) {
 	}
 }
 
+// TestFirstRecordsAtOnce has several servers write the first record of a repository.
+func TestFirstRecordsAtOnce(t *testing.T) {
+	w, _ := besideWorkspace(t)
+	const servers, rounds = 4, 60
+	for range rounds {
+		must(t, os.RemoveAll(ledger.Beside(w.dir)))
+		if err := os.Remove(w.path(tracePath)); !errors.Is(err, os.ErrNotExist) {
+			must(t, err)
+		}
+		ended := make(chan error, servers)
+		for range servers {
+			l := w.open(ledger.Options{Beside: true})
+			go func() {
+				_, err := l.Append(context.Background(), mutation("INT-001", "a.txt"))
+				ended <- errors.Join(err, l.Close(context.Background()))
+			}()
+		}
+		for range servers {
+			must(t, <-ended)
+		}
+		if report, err := ledger.Verify(context.Background(), w.root); err != nil || report.Records != servers {
+			t.Fatalf("the ledger has %d records, %v; want %d", report.Records, err, servers)
+		}
+	}
+}
+
 func TestWorkTreesShareALedger(t *testing.T) {
 	w, l := besideWorkspace(t)
 	appendOne(t, l, mutation("INT-001", "a.txt"))
