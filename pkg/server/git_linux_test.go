@@ -71,6 +71,9 @@ const (
 		git fetch -q; git reset -q --hard HEAD~1; git config branch.main.remote origin; git config branch.main.merge refs/heads/main; git update-ref refs/remotes/origin/main HEAD;`
 	// far is another repository in scope, with a commit that changes what is not.
 	far = `git clone -q . src/far; (cd src/far; git config user.name A; git config user.email a@example.org; echo evil > docs/far.md; git add docs; git commit -qm far);`
+	// submodule is one that the last commit has and nobody fetched yet.
+	submodule = `far=$(mktemp -d "$HOME/sub.XXXXXX"); git init -q "$far"; (cd "$far"; git config user.name P; git config user.email p@example.org; git commit -q --allow-empty -m a; git commit -q --allow-empty -m b);
+		git -c protocol.file.allow=always submodule add -q "$far" sub; git commit -qm sub; git submodule -q deinit -f sub; rm -rf .git/modules/sub;`
 	// evil makes a branch of a commit that changes docs/other.md.
 	evil = `git branch evil $(git commit-tree -p HEAD -m evil $(git ls-tree -r HEAD | sed "s/blob [0-9a-f]*\tdocs\/other.md/blob $(echo evil | git hash-object -w --stdin)\tdocs\/other.md/" | GIT_INDEX_FILE=src/i sh -c 'git update-index --index-info && git write-tree && rm src/i'))`
 )
@@ -139,6 +142,19 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "rm out of scope", lines: []string{"git rm -q docs/main.md"}, refused: "SCOPE_VIOLATION", says: "docs/main.md"},
 		{name: "mv out of scope", lines: []string{"git mv docs/main.md src/m.md"}, refused: "SCOPE_VIOLATION", says: "docs/main.md"},
 		{name: "worktree add", lines: []string{"git worktree add -q src/tree feature"}, refused: "PROTECTED_PATH", says: "terminal"},
+		{name: "worktree add -b, outside of the workspace", lines: []string{"git worktree add -q -b x ../tree"}, refused: "PROTECTED_PATH", says: "terminal"},
+		{name: "worktree add -b, in an ignored directory", before: "echo .worktrees/ >> .git/info/exclude", lines: []string{"git worktree add -q -b x .worktrees/x"}, refused: "PROTECTED_PATH", says: "terminal"},
+		{name: "worktree remove", before: "git worktree add -q src/tree feature", lines: []string{"git worktree remove src/tree"}, refused: "PROTECTED_PATH", says: "terminal", status: "?? src/tree/"},
+		{name: "worktree move", before: "git worktree add -q src/tree feature", lines: []string{"git worktree move src/tree src/moved"}, refused: "PROTECTED_PATH", says: "terminal", status: "?? src/tree/"},
+		{name: "worktree prune, nothing", lines: []string{"git worktree prune"}, kinds: "command"},
+		{name: "worktree prune", before: "git worktree add -q src/tree feature; rm -r src/tree", lines: []string{"git worktree prune"}, refused: "PROTECTED_PATH", says: "terminal"},
+		{name: "worktree lock", before: "git worktree add -q src/tree feature", lines: []string{"git worktree lock src/tree"}, refused: "PROTECTED_PATH", says: "terminal", status: "?? src/tree/"},
+		{name: "worktree repair", before: "git worktree add -q src/tree feature; mv src/tree src/moved", lines: []string{"git worktree repair src/moved"}, refused: "PROTECTED_PATH", says: "terminal", status: "?? src/moved/"},
+		{name: "worktree list", before: "git worktree add -q src/tree feature", lines: []string{"git worktree list"}, kinds: "command", status: "?? src/tree/"},
+		{name: "submodule update", before: submodule, lines: []string{"git submodule update -q --init"}, refused: "PROTECTED_PATH", says: "terminal"},
+		{name: "submodule update, of one that is there", before: submodule + "git -c protocol.file.allow=always submodule update -q --init; git -C sub checkout -q HEAD~1;", lines: []string{"git submodule update -q"}, refused: "PROTECTED_PATH", says: "terminal", status: " M sub"},
+		{name: "submodule add", lines: []string{`git -c protocol.file.allow=always submodule add -q "file://$PWD" src/sub`}, refused: "PROTECTED_PATH", says: "terminal"},
+		{name: "submodule status", before: submodule, lines: []string{"git submodule status"}, kinds: "command"},
 		{name: "switch that sets an upstream", before: remote, lines: []string{"git fetch -q", "git switch -q --track -c up origin/main"}, refused: "PROTECTED_PATH", says: ".git/config", status: ""},
 		{name: "switch to a remote's branch by its name", before: remote + "git push -q origin feature; git branch -qD feature; git fetch -q;", lines: []string{"git switch -q feature"}, kinds: "git command"},
 

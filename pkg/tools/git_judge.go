@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -162,6 +163,16 @@ func (r *rehearsal) indexed(ctx context.Context, path string) (string, error) {
 		return "", err
 	}
 	return words[1], nil
+}
+
+// orderly names some paths.
+func orderly(paths []string) string {
+	const most = 5
+	text := strings.Join(paths[:min(most, len(paths))], ", ")
+	if more := len(paths) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // content reads what stands at a place as git's blobs have it.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -66,6 +65,9 @@ func (c *commandCall) rehearses() (where reach.Rehearsed, is bool, err error) {
 	switch {
 	case err != nil || where.Common == "": // git cannot write there, and fails before it begins
 		return where, false, nil
+	case line.Tree != "":
+		return where, false, c.typed(refusal.Newf(refusal.ProtectedPath, "%s would write in .git/worktrees, which no command may: a linked work tree is a workspace of its own, with its own intents and its own server, and a person makes, moves and removes it. On another branch you can work in this one (git switch).", line.Tree).
+			With("path", ".git/worktrees"))
 	case c.level() != sandbox.Full && line.Paths:
 		return where, false, nil // as of any program, what it did is found afterwards
 	case c.level() != sandbox.Full:
@@ -375,14 +377,4 @@ func (r *rehearsal) effect(t layer.Touched) *hooks.FileEffect {
 		f.Kind = hooks.Delete
 	}
 	return f
-}
-
-// orderly names some paths.
-func orderly(paths []string) string {
-	const most = 5
-	text := strings.Join(paths[:min(most, len(paths))], ", ")
-	if more := len(paths) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }

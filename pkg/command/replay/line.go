@@ -29,6 +29,9 @@ type Line struct {
 	// Uncommitted: a git command leaves what it makes of Words uncommitted
 	// (merge --squash, cherry-pick -n).
 	Uncommitted bool
+	// Tree is a command that would make, move or end a linked work tree, as "git
+	// worktree add"; "" if none.
+	Tree string
 	// LedgerPush is a word by which it would push refs of the ledger; "" if none.
 	LedgerPush string
 }
@@ -77,6 +80,10 @@ const known = ` am apply checkout checkout-index cherry-pick clean merge mv pull
 // onPaths are those that do to paths what other programs could do as well.
 const onPaths = ` apply checkout-index clean mv rm `
 
+// ofTrees are the subcommands of git worktree that write in .git/worktrees; prune
+// does too, where there is something to prune.
+const ofTrees = ` add lock move remove repair unlock `
+
 func among(list, name string) bool {
 	return slices.Contains(strings.Fields(list), name)
 }
@@ -110,6 +117,10 @@ func (l *Line) git(args []shell.Arg) {
 		l.fetch(rest)
 	case "clone", "ls-remote", "submodule":
 		l.Fetches = true
+	case "worktree":
+		if len(rests) > 0 && among(ofTrees, rests[0]) {
+			l.Tree = "git worktree " + rests[0]
+		}
 	case "push", "send-pack":
 		l.Pushes = true
 		l.push(rests)
@@ -158,7 +169,7 @@ func looks(name string, rest []string) bool {
 	case "stash":
 		return first == "list" || first == "show" || first == "drop" || first == "clear" || first == "create" || first == "store"
 	case "worktree":
-		return first == "list" || first == "prune" || first == "lock" || first == "unlock"
+		return first == "list"
 	case "bisect":
 		return first == "log" || first == "view" || first == "terms"
 	case "submodule":

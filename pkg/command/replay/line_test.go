@@ -31,6 +31,9 @@ func TestReadLine(t *testing.T) {
 		{"git mv a b; git rm c", "changes alone pure paths"},
 		{"git push origin 'refs/*:refs/*'", "alone pure pushes ledger"},
 		{"git push --mirror", "alone pure pushes ledger"},
+		{"git worktree prune", "changes alone pure"},
+		{"git -C src worktree add -b x ../x", "changes alone pure tree"},
+		{"git worktree lock x", "changes alone pure tree"},
 		{"git merge --squash x", "changes alone pure uncommitted"},
 	} {
 		reading := shell.Read(c.line, shell.Bash)
@@ -41,7 +44,7 @@ func TestReadLine(t *testing.T) {
 			is   bool
 		}{
 			{"changes", l.Changes}, {"alone", l.Alone}, {"pure", l.Pure}, {"fetches", l.Fetches}, {"pushes", l.Pushes}, {"remotes", l.Remotes},
-			{"paths", l.Changes && l.Paths}, {"uncommitted", l.Uncommitted}, {"ledger", l.LedgerPush != ""},
+			{"paths", l.Changes && l.Paths}, {"uncommitted", l.Uncommitted}, {"ledger", l.LedgerPush != ""}, {"tree", l.Tree != ""},
 		} {
 			if word.is {
 				got += " " + word.name
