@@ -73,11 +73,15 @@ func (w *workspace) env(extra ...string) []string {
 
 func (w *workspace) git(args ...string) {
 	w.t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = w.dir, w.env()
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := w.gitCommand(args...).CombinedOutput(); err != nil {
 		w.t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
+}
+
+func (w *workspace) gitCommand(args ...string) *exec.Cmd {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = w.dir, w.env()
+	return cmd
 }
 
 func (w *workspace) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -118,6 +119,17 @@ func (r *rehearsal) protected(path string) *refusal.Refusal {
 		why = "is the ledger, which git keeps here and no command writes. Each command adds a record, so to commit and try again does not help"
 	}
 	return refusal.Newf(refusal.ProtectedPath, "%s would change %s: it %s.", r.call.git.First, path, why).With("path", path)
+}
+
+// locked refuses a line that would stop midway at locks of git's.
+func (r *rehearsal) locked(locks []string) *refusal.Refusal {
+	for i, lock := range locks {
+		if way, err := filepath.Rel(r.where.Root, lock); err == nil && filepath.IsLocal(way) {
+			locks[i] = way
+		}
+	}
+	return refusal.Newf(refusal.Busy, "%s was not started: %s is there, so another git command runs, or one was killed and left it.", r.call.git.First, orderly(locks)).
+		Suggest("Nothing was changed. Try again; if it stays and no git command runs here, remove it: git status; rm -f '%s'", strings.Join(locks, "' '")).With("paths", locks)
 }
 
 // staged refuses a line that would drop what is staged out of scope and stands in

@@ -321,6 +321,9 @@ func (r *rehearsal) inTree(t layer.Touched) {
 // guards refuses what no scope and no operator opens.
 func (r *rehearsal) guards() error {
 	c := r.call
+	if locks := r.before.Locks(); r.exit != 0 && len(locks) > 0 {
+		return r.locked(locks)
+	}
 	if len(r.guarded) > 0 {
 		return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would change .git/%s, which no command may.", c.git.First, r.guarded[0]).With("path", ".git/"+r.guarded[0]))
 	}

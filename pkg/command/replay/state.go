@@ -44,11 +44,41 @@ func (s Store) State() State {
 }
 
 func (s Store) head() string {
-	text, _ := s.Own.Read("HEAD", maxPointer)
-	if ref, is := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: "); is {
+	if ref := s.branch(); ref != "" {
 		return s.Ref(ref)
 	}
 	return s.id(s.Own, "HEAD")
+}
+
+// branch is the full name of the ref that HEAD names; "" if it names none.
+func (s Store) branch() string {
+	text, _ := s.Own.Read("HEAD", maxPointer)
+	ref, is := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: ")
+	if !is {
+		return ""
+	}
+	return ref
+}
+
+// Locks are the files, absolute, by which git keeps others off the index and the
+// branch. One that stays is of a git that was killed.
+func (s Store) Locks() (found []string) {
+	own := []string{"index.lock", "HEAD.lock"}
+	common := []string{"packed-refs.lock"}
+	if ref := s.branch(); strings.HasPrefix(ref, "refs/") {
+		common = append(common, ref+".lock")
+	}
+	for _, in := range []struct {
+		view  layer.View
+		names []string
+	}{{s.Own, own}, {s.Common, common}} {
+		for _, name := range in.names {
+			if n := in.view.Find(name); n.There {
+				found = append(found, n.At)
+			}
+		}
+	}
+	return found
 }
 
 // id is the commit that a file names first.

@@ -1,0 +1,165 @@
+package e2e_test
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mergeWorld is a workspace whose branch feature changes docs/, which is out of the scope of INT-001, and src/. A call
+// waits at the place that the file .git/hold names, where .git/held then stands: pre and post are before and behind
+// the run, filter is in the middle of a checkout, refs before branches move, merged behind that; in a rehearsal with
+// "rehearsed-" before it.
+func mergeWorld(t *testing.T) *workspace {
+	w := newWorkspace(t)
+	w.write(".git/info/exclude", "/.orchestration/\n")
+	w.git("config", "user.name", "t")
+	w.git("config", "user.email", "t@example.org")
+	w.git("rm", "-rq", "--cached", ".orchestration")
+	w.git("commit", "-qm", "as init makes it")
+	w.git("branch", "-M", "main")
+	w.git("switch", "-qc", "feature")
+	for i := range 30 {
+		w.write(fmt.Sprintf("docs/new/%d.md", i), "new\n")
+	}
+	w.write("docs/other.md", "# Feature\n")
+	w.write("src/a.txt", "ONE\ntwo\nthree\n")
+	w.git("add", ".")
+	w.git("commit", "-qm", "feature")
+	w.git("switch", "-q", "main")
+	w.write("docs/main.md", "m\n")
+	w.git("add", ".")
+	w.git("commit", "-qm", "main")
+	hold := w.path(".git/hooks/hold")
+	w.write(".git/hooks/hold", fmt.Sprintf(`#!/bin/sh
+at=$1
+test "$(stat -f -c %%T %[1]s)" != overlayfs || at=rehearsed-$1
+if test "$(cat %[1]s/.git/hold 2>&-)" = $at; then
+  touch %[1]s/.git/held
+  while test -e %[1]s/.git/hold; do sleep 0.01; done
+fi
+`, w.dir))
+	w.write(".git/hooks/post-merge", "#!/bin/sh\n"+hold+" merged\n")
+	w.write(".git/hooks/reference-transaction", "#!/bin/sh\ntest $1 != prepared || grep -q ORIG_HEAD || "+hold+" refs\n")
+	w.git("config", "filter.hold.smudge", hold+" filter; cat")
+	w.write(".git/info/attributes", "docs/new/5.md filter=hold\n")
+	for _, name := range []string{"hold", "post-merge", "reference-transaction"} {
+		if err := os.Chmod(w.path(".git/hooks/"+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(w.home+"/config/orchestra-mcp", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(w.home+"/config/orchestra-mcp/config.yaml", fmt.Appendf(nil, `hooks:
+  - {event: pre, command: "%[1]s pre", tools: [Bash]}
+  - {event: post, command: "%[1]s post", tools: [Bash]}
+`, hold), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// says is what a command of a person's prints.
+func (w *workspace) gitSays(arguments ...string) string {
+	w.t.Helper()
+	out, err := w.gitCommand(arguments...).CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("git %v: %v\n%s", arguments, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Killed anywhere in a merge of an agent's, the server has not let it begin, or its successor records what stands. What
+// git leaves then stops no later command midway, and is cleared up by what the agent is told.
+func TestKilledInAMerge(t *testing.T) {
+	t.Parallel()
+	const merge = "git merge -q feature"
+	for at, c := range map[string]struct {
+		// left is git's state behind it; said stands in what the next merge says, and tidy makes it pass.
+		left, said, tidy string
+	}{
+		"rehearsed-filter": {}, "rehearsed-merged": {}, "pre": {},
+		"filter": {left: "?? docs/new/", said: ".git/index.lock", tidy: "git clean -fdq docs"},
+		"refs":   {left: "M  docs/other.md", said: ".git/refs/heads/main.lock", tidy: "git merge --abort"},
+		"merged": {said: "MERGE_HEAD exists", tidy: "git merge --abort"},
+		"post":   {},
+	} {
+		if testing.Short() && at != "filter" && at != "pre" {
+			continue
+		}
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			w := mergeWorld(t)
+			before := w.gitSays("rev-parse", "HEAD")
+			p := w.initialized()
+			session := p.agent().selects("INT-001")
+			w.write(".git/hold", at+"\n")
+			p.send(callLine("merge", "execute_command", args{"command": merge, "session": session}))
+			held := ".git/held"
+			if strings.HasPrefix(at, "rehearsed-") {
+				held = ".orchestration/state/layers/*/*/upper/" + held
+			}
+			eventually(t, "it waits at "+at, func() bool { found, _ := filepath.Glob(w.path(held)); return len(found) > 0 })
+			p.kill()
+			w.remove(".git/hold")
+			w.remove(".git/held")
+
+			a := w.initialized().agent()
+			run := func(line string) answer { return a.call("execute_command", args{"command": line, "session": session}) }
+			if r := run("git status --porcelain"); r.IsError || !strings.Contains(r.text(), c.left) {
+				t.Fatalf("git status does not say %q: %s", c.left, r.text())
+			}
+			begun, merged := before != w.gitSays("rev-parse", "HEAD") || c.left != "", at == "merged" || at == "post"
+			if is := before != w.gitSays("rev-parse", "HEAD"); is != merged {
+				t.Errorf("the branch moved: %v", is)
+			}
+			if !begun && w.gitSays("status", "--porcelain") != "" {
+				t.Errorf("it changed something: %s", w.gitSays("status", "--porcelain"))
+			}
+			w.accountsForMerge(begun, at == "post")
+
+			r := run(merge)
+			if !strings.Contains(r.text(), c.said) {
+				t.Errorf("the next merge does not say %q: %s", c.said, r.text())
+			}
+			if r.IsError {
+				_, remedy, _ := strings.Cut(r.str("suggestion"), "remove it: ")
+				a.ok("execute_command", args{"command": remedy, "session": session})
+			}
+			for _, line := range []string{c.tidy, merge} {
+				if r := run(cmp.Or(line, "git status")); r.IsError || r.Fields["exit_code"] != 0.0 {
+					t.Errorf("%s: %s", line, r.text())
+				}
+			}
+			w.git("merge-base", "--is-ancestor", "feature", "HEAD")
+			w.want("docs/other.md", "# Feature\n")
+			if status := w.gitSays("status", "--porcelain"); status != "" {
+				t.Errorf("git status: %s", status)
+			}
+			if len(w.records(`"violations":[{`)) > 0 {
+				t.Errorf("violations: %s", w.records("violations"))
+			}
+		})
+	}
+}
+
+// accountsForMerge demands that the records say what became of a merge: nothing of one that did not begin.
+func (w *workspace) accountsForMerge(begun, answered bool) {
+	w.t.Helper()
+	recovered, own := w.records(`"kind":"recovered"`), w.records(`"kind":"git"`)
+	switch {
+	case !begun && len(recovered)+len(own) > 0:
+		w.t.Errorf("it is recorded: %s %s", recovered, own)
+	case answered && (len(own) != 1 || len(recovered) > 0):
+		w.t.Errorf("records of the kind git: %s, recovered: %s", own, recovered)
+	case begun && !answered && (len(recovered) != 1 || !strings.Contains(recovered[0], "docs/new/5.md") || !strings.Contains(recovered[0], "git merge -q feature")):
+		w.t.Errorf("recovered: %s", recovered)
+	}
+	if foreign := w.records("external_before"); len(foreign) > 0 {
+		w.t.Errorf("a person is said to have done it: %s", foreign)
+	}
+}
