@@ -15,11 +15,7 @@ import (
 // "rehearsed-" before it.
 func mergeWorld(t *testing.T) *workspace {
 	w := newWorkspace(t)
-	w.write(".git/info/exclude", "/.orchestration/\n")
-	w.git("config", "user.name", "t")
-	w.git("config", "user.email", "t@example.org")
-	w.git("rm", "-rq", "--cached", ".orchestration")
-	w.git("commit", "-qm", "as init makes it")
+	w.untracked()
 	w.git("branch", "-M", "main")
 	w.git("switch", "-qc", "feature")
 	for i := range 30 {
@@ -51,15 +47,10 @@ fi
 			t.Fatal(err)
 		}
 	}
-	if err := os.MkdirAll(w.home+"/config/orchestra-mcp", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(w.home+"/config/orchestra-mcp/config.yaml", fmt.Appendf(nil, `hooks:
+	w.configured(fmt.Sprintf(`hooks:
   - {event: pre, command: "%[1]s pre", tools: [Bash]}
   - {event: post, command: "%[1]s post", tools: [Bash]}
-`, hold), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`, hold))
 	return w
 }
 

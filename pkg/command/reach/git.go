@@ -57,6 +57,9 @@ func (m *Maker) openGit(r *Reach, req Request) {
 	case req.Git == GitTrusted:
 		r.Box.Writable = append(r.Box.Writable, repo.dirs()...)
 		m.privateAsFarAsPossible(r, repo.common)
+		if _, err := os.Lstat(filepath.Join(repo.common, "orchestra")); err == nil {
+			r.warn("At sandbox level landlock commands.git: trust opens the ledger too, which stands in .git: what the command does to it is found afterwards. With ledger.git: tree a new workspace has it in .orchestration, which stays closed.")
+		}
 	default:
 		r.warn("At sandbox level landlock git can read the repository and not change it (add, commit), because hooks and configuration " +
 			"cannot be told apart there. The operator can set commands.git: trust.")
