@@ -27,8 +27,9 @@ import (
 // keeps of what was not flushed, starts a server on what is left, and holds
 // the files against the ledger.
 //
+// Each cut has the two extremes of what is kept, and something between.
 // ORCHESTRA_LONG=1 tries many more disks for each cut, -short cuts after every
-// twelfth operation.
+// fortieth operation.
 func TestPowerCutLosesNothing(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		if os.Getenv("CI") != "" {
@@ -37,12 +38,12 @@ func TestPowerCutLosesNothing(t *testing.T) {
 		t.Log("strace is not installed: nothing was tested")
 		return
 	}
-	perCut, every := 4, 1
+	perCut, every := 3, 1
 	switch {
 	case os.Getenv("ORCHESTRA_LONG") == "1":
 		perCut = 60
 	case testing.Short():
-		every = 12
+		every = 40
 	}
 	isolate(t)
 	dir := crashWorkspace(t)
