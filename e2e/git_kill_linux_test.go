@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -134,6 +135,46 @@ func TestKilledInAMerge(t *testing.T) {
 			if len(w.records(`"violations":[{`)) > 0 {
 				t.Errorf("violations: %s", w.records("violations"))
 			}
+		})
+	}
+}
+
+// What a person does to branches or files after the rehearsal of a merge is not overrun: the line does not begin, and
+// says so. Sent again, it finds what is there now.
+func TestMergeOvertakenByAPerson(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ person, said, then string }{
+		"a commit":               {"git commit -q --allow-empty -m meanwhile", "a branch moved", "exit code: 0"},
+		"a switch":               {"git switch -qc elsewhere", "a branch moved", "exit code: 0"},
+		"a file that is new":     {"mkdir docs/new && echo mine > docs/new/7.md", "docs/new/7.md was saved", "untracked working tree files"},
+		"a file that it changes": {"echo mine >> docs/other.md", "docs/other.md was saved", "Your local changes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := mergeWorld(t)
+			p := w.initialized()
+			a := p.agent()
+			merge := args{"command": "git merge -q feature", "session": a.selects("INT-001")}
+			w.write(".git/hold", "pre\n")
+			p.send(callLine("merge", "execute_command", merge))
+			w.appears(".git/held")
+			cmd := exec.Command("sh", "-ec", c.person)
+			cmd.Dir, cmd.Env = w.dir, w.env()
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			was := w.gitSays("status", "--porcelain", "--branch")
+			w.remove(".git/hold")
+			if r := p.await("merge").result(t); r.Fields["error_type"] != "BUSY" || !strings.Contains(r.text(), c.said) {
+				t.Errorf("it does not say %q: %s", c.said, r.text())
+			}
+			if is := w.gitSays("status", "--porcelain", "--branch"); is != was {
+				t.Errorf("it was %q and is %q", was, is)
+			}
+			if r := a.ok("execute_command", merge); !strings.Contains(r.text(), c.then) {
+				t.Errorf("sent again, it does not say %q: %s", c.then, r.text())
+			}
+			w.git("merge-base", "--is-ancestor", "main", "HEAD")
 		})
 	}
 }

@@ -39,6 +39,11 @@ func (c *commandCall) watchGit(ctx context.Context) (*gitWatch, error) {
 	if g.refs, err = d.refs(ctx); err != nil {
 		return nil, fmt.Errorf("the branches could not be looked at before the command, which was not started: %w", err)
 	}
+	if c.rehearsal != nil {
+		if err := c.rehearsal.overtaken(g.refs); err != nil {
+			return nil, err
+		}
+	}
 	g.before = g.store().State()
 	if g.running, g.trusted, err = d.trust().Begin(ctx, g.refs.tips); err != nil {
 		return nil, fmt.Errorf("the command was not started: %w", err)

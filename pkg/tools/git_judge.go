@@ -3,6 +3,8 @@ package tools
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -68,6 +70,7 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 
 // path judges one that the law closes.
 func (j *judging) path(ctx context.Context, t layer.Touched) error {
+	j.seen[t.Path] = j.stands(t.Path) // before it is read
 	before, err := entryOf(j.git, t.Before)
 	if err != nil {
 		return err
@@ -130,6 +133,34 @@ func (r *rehearsal) locked(locks []string) *refusal.Refusal {
 	}
 	return refusal.Newf(refusal.Busy, "%s was not started: %s is there, so another git command runs, or one was killed and left it.", r.call.git.First, orderly(locks)).
 		Suggest("Nothing was changed. Try again; if it stays and no git command runs here, remove it: git status; rm -f '%s'", strings.Join(locks, "' '")).With("paths", locks)
+}
+
+// stands is what is at a path of the work tree; nil for nothing.
+func (r *rehearsal) stands(path string) fs.FileInfo {
+	info, err := os.Lstat(filepath.Join(r.where.Root, filepath.FromSlash(path)))
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// overtaken refuses a line if a person did something to the branches, or to files out of scope that it changes, since it
+// was rehearsed: it would stop midway, or take that away.
+func (r *rehearsal) overtaken(now gitRefs) error {
+	what := ""
+	if now.text != r.refs.text || r.before.Branch() != r.branch {
+		what = "a branch moved"
+	}
+	for path, was := range r.seen {
+		is := r.stands(path)
+		if (is == nil) != (was == nil) || is != nil && (!os.SameFile(is, was) || is.Mode() != was.Mode() || is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime())) {
+			what = path + " was saved"
+		}
+	}
+	if what == "" {
+		return nil
+	}
+	return refusal.Newf(refusal.Busy, "%s was not started: %s after it was rehearsed.", r.call.git.First, what).Suggest("Nothing was changed. Run it again.")
 }
 
 // staged refuses a line that would drop what is staged out of scope and stands in

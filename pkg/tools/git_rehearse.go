@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -46,6 +47,11 @@ type rehearsal struct {
 	exempt map[string]bool
 	exit   int
 	output string
+	// refs and branch are what git had before it; seen are the files out of scope
+	// that it changes, nil for none.
+	refs   gitRefs
+	branch string
+	seen   map[string]fs.FileInfo
 }
 
 // rehearses reports whether the line has to be rehearsed, or refuses it.
@@ -142,13 +148,17 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (
 	if err != nil {
 		return nil, err
 	}
-	r := &rehearsal{call: c, where: where, exempt: map[string]bool{}, remotes: map[string]string{}, touched: reach.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}}}
+	r := &rehearsal{
+		call: c, where: where, refs: refs, exempt: map[string]bool{}, remotes: map[string]string{}, seen: map[string]fs.FileInfo{},
+		touched: reach.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}},
+	}
 	uppers := map[string]string{}
 	for _, one := range over {
 		r.views = append(r.views, layer.View{Lower: one.Path, Upper: one.Upper})
 		uppers[one.Path] = one.Upper
 	}
 	r.before, r.after = storeOf(where, nil), storeOf(where, uppers)
+	r.branch = r.before.Branch()
 	if err := r.run(ctx, over); err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type gitRefs struct {
 	tips    []string          // of all, HEAD included, each once, sorted
 	remotes map[string]string // remote-tracking branches, by their full names
 	ledger  map[string]string // refs/orchestra
+	text    string            // all the others, as git shows them
 }
 
 // refs asks git for them.
@@ -46,6 +47,7 @@ func (d *Deps) refs(ctx context.Context) (gitRefs, error) {
 		}
 		return refs, err
 	}
+	var others strings.Builder
 	for line := range strings.Lines(out) {
 		id, name, ok := strings.Cut(strings.TrimRight(line, "\n"), " ")
 		switch {
@@ -57,7 +59,9 @@ func (d *Deps) refs(ctx context.Context) (gitRefs, error) {
 			refs.remotes[name] = id
 		}
 		refs.tips = append(refs.tips, id)
+		others.WriteString(line)
 	}
+	refs.text = others.String()
 	slices.Sort(refs.tips)
 	refs.tips = slices.Compact(refs.tips)
 	return refs, nil

@@ -44,14 +44,14 @@ func (s Store) State() State {
 }
 
 func (s Store) head() string {
-	if ref := s.branch(); ref != "" {
+	if ref := s.Branch(); ref != "" {
 		return s.Ref(ref)
 	}
 	return s.id(s.Own, "HEAD")
 }
 
-// branch is the full name of the ref that HEAD names; "" if it names none.
-func (s Store) branch() string {
+// Branch is the full name of the ref that HEAD names; "" if it names none.
+func (s Store) Branch() string {
 	text, _ := s.Own.Read("HEAD", maxPointer)
 	ref, is := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: ")
 	if !is {
@@ -65,7 +65,7 @@ func (s Store) branch() string {
 func (s Store) Locks() (found []string) {
 	own := []string{"index.lock", "HEAD.lock"}
 	common := []string{"packed-refs.lock"}
-	if ref := s.branch(); strings.HasPrefix(ref, "refs/") {
+	if ref := s.Branch(); strings.HasPrefix(ref, "refs/") {
 		common = append(common, ref+".lock")
 	}
 	for _, in := range []struct {
