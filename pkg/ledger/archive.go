@@ -26,10 +26,6 @@ var ErrDamagedArchive = framed.ErrDamaged
 // be decompressed ends it with ErrDamagedArchive. There is nothing to close.
 func ArchiveLines(content io.Reader) (io.Reader, error) { return framed.NewStream(content) }
 
-// NewArchiveWriter compresses lines, each with its newline, as archives are. Close does not close what is written to. What
-// two calls are given makes the same bytes if it is the same.
-func NewArchiveWriter(to io.Writer) (io.WriteCloser, error) { return framed.NewWriter(to) }
-
 // archive is the lines of a compressed segment.
 type archive struct {
 	*framed.Reader

@@ -68,6 +68,7 @@ func (c *carrier) export(ctx context.Context, keep Withheld) (Exported, error) {
 	if err != nil {
 		return Exported{}, err
 	}
+	before := len(all)
 	maps.Copy(all, fresh)
 	commit, err := c.commit(ctx, all, tips, fmt.Sprintf("Ledger: %d records", records))
 	if err != nil || commit == own {
@@ -79,7 +80,25 @@ func (c *carrier) export(ctx context.Context, keep Withheld) (Exported, error) {
 		}
 		return Exported{}, fmt.Errorf("move %s: %w", Ref, err)
 	}
+	if before/maxLoose != len(all)/maxLoose {
+		c.packLoose(ctx)
+	}
 	return Exported{Commit: commit, Records: records}, nil
+}
+
+// maxLoose bounds the segments that stand as loose objects, each with its commit and trees. A file takes a block of the disk
+// however small it is, and git itself packs only when there are thousands.
+var maxLoose = 64
+
+// packLoose packs what the ref has of loose objects. Where that fails nothing is lost but space: git packs them one day.
+func (c *carrier) packLoose(ctx context.Context) {
+	packs, err := c.git.Ask(ctx, "rev-parse", "--git-path", "objects/pack/pack")
+	if err == nil {
+		_, err = c.write(ctx, strings.NewReader(Ref+"\n"), "pack-objects", "--quiet", "--revs", "--unpacked", "--non-empty", packs)
+	}
+	if err == nil {
+		_, _ = c.write(ctx, nil, "prune-packed", "--quiet")
+	}
 }
 
 // union is what any of the tips has.
@@ -152,7 +171,7 @@ func (c *carrier) sent(ctx context.Context, segments map[string]segment) (map[le
 	defer func() { in.objects.Close() }()
 	sent := map[ledger.Hash]struct{}{}
 	for path, s := range segments {
-		if !strings.HasPrefix(path, c.key+"/") {
+		if !strings.HasPrefix(path, c.key+"-") {
 			continue
 		}
 		text, err := in.text(s)
@@ -174,7 +193,7 @@ type packing struct {
 	*carrier
 	ctx   context.Context
 	file  bytes.Buffer
-	text  io.WriteCloser
+	text  *segmentWriter
 	size  int
 	fresh map[string]segment
 }
@@ -188,20 +207,19 @@ func (p *packing) add(line []byte) (err error) {
 	if p.text == nil {
 		p.file.Reset()
 		p.size = 0
-		if p.text, err = ledger.NewArchiveWriter(&p.file); err != nil {
+		if p.text, err = newSegmentWriter(&p.file); err != nil {
 			return err
 		}
 	}
 	p.size += len(line) + 1
-	_, err = p.text.Write(append(slices.Clip(line), '\n'))
-	return err
+	return p.text.add(line)
 }
 
 func (p *packing) end() error {
 	if p.text == nil {
 		return nil
 	}
-	if err := p.text.Close(); err != nil {
+	if err := p.text.close(); err != nil {
 		return err
 	}
 	p.text = nil
@@ -211,7 +229,7 @@ func (p *packing) end() error {
 	}
 	sum := sha256.Sum256(p.file.Bytes())
 	hash := hex.EncodeToString(sum[:])
-	path := p.key + "/" + hash[:2] + "/" + hash + suffix
+	path := p.key + "-" + hash[:2] + "/" + hash[2:] + suffix
 	p.fresh[path] = segment{path: path, blob: blob, hash: hash, ref: Ref}
 	return nil
 }

@@ -2,10 +2,11 @@
 //
 // # Form
 //
-// The ref names a commit. Its tree has, for each workspace of the repository, a directory by the key of its path (see
-// [ledger.Beside]), and there the segments: KEY/ab/abcd….jsonl.zst, lines of the ledger in the form of an archive, each file
-// by the 64 hex digits of its SHA-256. Segments are only ever added, so that the union of two trees is the union of two
-// histories, in any order and without a conflict.
+// The ref names a commit. Its tree has segments, each by the 64 hex digits of its SHA-256 behind the key of the workspace's
+// path (see [ledger.Beside]): KEY-ab/cdef….jsonl.zst. A segment is lines of the ledger, compressed as those of an archive but
+// with a dictionary, which the frames name by its id. Segments are only ever added, so that the union of two trees is the
+// union of two histories, in any order and without a conflict. There is one directory level, because each commit of a few
+// records writes all trees above them anew.
 //
 // The same of each remote stands in refs/orchestra/remotes/NAME/ledger, where every git fetch puts it once [Follow] has
 // added that to what the remote's fetches bring. Fetching never moves the local ref, and does not fail where the remote has
@@ -129,7 +130,7 @@ func (c *carrier) mayHaveRefs() (bool, error) {
 const suffix = ".jsonl.zst"
 
 // segmentPath is the one form of a segment's path.
-var segmentPath = regexp.MustCompile(`^([0-9a-f]{16})/([0-9a-f]{2})/([0-9a-f]{64})\.jsonl\.zst$`)
+var segmentPath = regexp.MustCompile(`^[0-9a-f]{16}-([0-9a-f]{2})/([0-9a-f]{62})\.jsonl\.zst$`)
 
 // segment is a file of the ref.
 type segment struct {
@@ -170,14 +171,14 @@ func (c *carrier) list(ctx context.Context, t tip) (segments map[string]segment,
 		fields := strings.Fields(about)
 		parts := segmentPath.FindStringSubmatch(path)
 		switch {
-		case len(fields) != 3 || fields[0] != "100644" || fields[1] != "blob" || parts == nil || !strings.HasPrefix(parts[3], parts[2]):
+		case len(fields) != 3 || fields[0] != "100644" || fields[1] != "blob" || parts == nil:
 			if len(aside) < maxAside {
 				aside = append(aside, Aside{Path: path, Ref: t.ref, Reason: "it is not the name of a segment"})
 			}
 		case len(segments) == maxListed:
 			return segments, append(aside, Aside{Path: path, Ref: t.ref, Reason: "it and all behind it are too many files"}), nil
 		default:
-			segments[path] = segment{path: path, blob: fields[2], hash: parts[3], ref: t.ref}
+			segments[path] = segment{path: path, blob: fields[2], hash: parts[1] + parts[2], ref: t.ref}
 		}
 	}
 	return segments, aside, nil

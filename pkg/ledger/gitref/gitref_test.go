@@ -248,8 +248,8 @@ func TestHostileRef(t *testing.T) {
 	good := git(t, forge, "ls-tree", "-r", gitref.Ref)
 	key := good[strings.Index(good, "\t")+1:][:16]
 	garbage := git(t, forge, "hash-object", "-w", filepath.Join(forge, "HEAD"))
-	input := good + "\n100644 blob " + garbage + "\tREADME.md\n100644 blob " + garbage + "\t" + key + "/ab/ab" + strings.Repeat("0", 62) + ".jsonl.zst\n" +
-		"120000 blob " + garbage + "\t" + key + "/cd/cd" + strings.Repeat("1", 62) + ".jsonl.zst\n"
+	input := good + "\n100644 blob " + garbage + "\tREADME.md\n100644 blob " + garbage + "\t" + key + "-ab/" + strings.Repeat("0", 62) + ".jsonl.zst\n" +
+		"120000 blob " + garbage + "\t" + key + "-cd/" + strings.Repeat("1", 62) + ".jsonl.zst\n"
 	push(t, forge, input)
 	b := newClone(t, forge)
 	done := b.sync()
@@ -294,7 +294,7 @@ func TestCycle(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "segment")
 	must(t, os.WriteFile(name, content, 0o600))
 	sum := fmt.Sprintf("%x", sha256.Sum256(content))
-	push(t, forge, good+"\n100644 blob "+git(t, forge, "hash-object", "-w", name)+"\t"+key+"/"+sum[:2]+"/"+sum+".jsonl.zst\n")
+	push(t, forge, good+"\n100644 blob "+git(t, forge, "hash-object", "-w", name)+"\t"+key+"-"+sum[:2]+"/"+sum[2:]+".jsonl.zst\n")
 	b := newClone(t, forge)
 	if done := b.sync(); len(done.Aside) > 0 {
 		t.Errorf("set aside: %+v", done.Aside)

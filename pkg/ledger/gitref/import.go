@@ -61,7 +61,7 @@ func (c *carrier) bringIn(ctx context.Context, seen map[string]bool) (Imported, 
 		}
 		result.Aside = append(result.Aside, aside...)
 		for path, s := range segments {
-			if strings.HasPrefix(path, c.key+"/") && !seen[s.hash] {
+			if strings.HasPrefix(path, c.key+"-") && !seen[s.hash] {
 				fresh[path] = s
 			}
 		}
@@ -194,7 +194,7 @@ func (in *importer) text(s segment) (io.Reader, error) {
 	if _, err := in.objects.Open(s.blob); err != nil {
 		return nil, err
 	}
-	return ledger.ArchiveLines(in.objects)
+	return newSegmentReader(in.objects)
 }
 
 // seenName is a note of what was imported: ids of the refs' commits, and hashes of segments. It can be lost.

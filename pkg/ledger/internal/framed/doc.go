@@ -3,7 +3,7 @@
 // # Format
 //
 // A file is a sequence of zstd frames (RFC 8878) and nothing else, so `zstd -dc` gives the text. Each frame stands by
-// itself: it has its content size and its checksum, needs no dictionary, and holds at most 1 MiB of text in at most 32
+// itself: it has its content size and its checksum, and holds at most 1 MiB of text in at most 32
 // blocks. A writer ends a frame with the last line end in 128 KiB, which is one block, and cuts a line only where it is
 // longer than a frame may be. The text has at most 1 GiB, in at most 16384 frames.
 //

@@ -32,10 +32,14 @@ func (s *source) Read(p []byte) (int, error) {
 // ErrDamaged: a stream came to bytes that are not what a Writer wrote.
 var ErrDamaged = errors.New("the compressed file is damaged")
 
-// NewStream reads in the goroutine of who reads, so there is nothing to close.
-func NewStream(file io.Reader) (*Stream, error) {
+// NewStream reads in the goroutine of who reads, so there is nothing to close. Frames may refer to the dictionaries.
+func NewStream(file io.Reader, dictionaries ...Dictionary) (*Stream, error) {
 	from := &source{Reader: file}
-	decoder, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxText))
+	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxText)}
+	for _, d := range dictionaries {
+		options = append(options, zstd.WithDecoderDictRaw(d.ID, []byte(d.Text)))
+	}
+	decoder, err := zstd.NewReader(from, options...)
 	if err != nil {
 		return nil, err
 	}

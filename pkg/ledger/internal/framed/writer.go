@@ -22,10 +22,21 @@ type Writer struct {
 	frames  int
 }
 
-// NewWriter gives a Writer of a new file.
-func NewWriter(to io.Writer) (*Writer, error) {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1),
-		zstd.WithSingleSegment(true), zstd.WithEncoderCRC(true), zstd.WithLowerEncoderMem(true))
+// Dictionary is a text that frames may refer to. The id is in each frame that does, and is one of those that zstd leaves to
+// everybody: 32768 to 1<<31-1.
+type Dictionary struct {
+	ID   uint32
+	Text string
+}
+
+// NewWriter gives a Writer of a new file, whose frames refer to the dictionary if there is one.
+func NewWriter(to io.Writer, dictionary ...Dictionary) (*Writer, error) {
+	options := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1),
+		zstd.WithSingleSegment(true), zstd.WithEncoderCRC(true), zstd.WithLowerEncoderMem(true)}
+	for _, d := range dictionary {
+		options = append(options, zstd.WithEncoderDictRaw(d.ID, []byte(d.Text)))
+	}
+	encoder, err := zstd.NewWriter(nil, options...)
 	if err != nil {
 		return nil, fmt.Errorf("compress: %w", err)
 	}
