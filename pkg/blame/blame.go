@@ -3,6 +3,7 @@ package blame
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -118,8 +119,14 @@ func origins(lines []Line) map[origin]bool {
 
 // fill follows marks from a state over the steps before limit, and notes in lines what it finds.
 func (h *history) fill(ctx context.Context, lines []Line, at state, limit int, marks []mark) error {
+	return h.fillBut(ctx, nil, lines, at, limit, marks)
+}
+
+// fillBut is fill where some lines of records stand elsewhere.
+func (h *history) fillBut(ctx context.Context, elsewhere map[origin]bool, lines []Line, at state, limit int, marks []mark) error {
 	t := tracer{ctx: ctx, history: h}
 	given := origins(lines)
+	maps.Copy(given, elsewhere)
 	t.found = func(m mark, s *step) bool {
 		l := lines[m.line]
 		l.Record, l.Confidence, l.Path, l.Origin = s.entry, m.strength.confidence(), s.change.Path, m.at+1

@@ -19,7 +19,9 @@ type cells struct {
 	lines  []lineID
 	blocks []block
 	open   bool             // the end is missing
+	adrift bool             // it is of another file than the older one: where that begins in it is not known
 	places map[lineID][]int // see placesOf
+	joined map[[5]byte]span // see broken
 }
 
 // sparseCells knows of a state only the lines that are being followed.

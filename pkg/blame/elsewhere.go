@@ -56,30 +56,46 @@ func (q *question) mentioned(entries []ledger.Entry, lines []Line, movable map[i
 	return names[:min(len(names), maxNames)]
 }
 
-// fromOther answers for lines that stood in another file, and stand there no more: what does is copied from there.
+// fromOther answers for lines that stood in another file, and stand there no more: what does is copied from there, but for
+// one of two that were alike.
 func (q *question) fromOther(name string, lines []Line, movable map[int]bool) error {
 	records, err := q.records(name)
 	if err != nil {
 		return err
 	}
 	h := newHistory(name, files{records: records}, q.contents)
-	h.foreign = true
-	stays := map[lineID]bool{}
-	if content, ok := q.blobs.content(q.revision + ":" + q.git.inRepository(name)); ok {
-		if texts, err := textLines(content); err == nil {
-			for _, id := range h.idsOf(texts) {
-				stays[h.loose(id)] = true
-			}
-		}
+	stays, claimed, err := q.stay(h, name)
+	if err != nil {
+		return err
 	}
-	now := &cells{lines: h.idsOf(q.texts)}
+	h.foreign = true
+	now := &cells{lines: h.idsOf(q.texts), adrift: true}
 	var marks []mark
 	for i, id := range now.lines {
-		if !movable[i+1] || lines[i].Record != nil || stays[h.loose(id)] && h.weight(id) > weakWeight {
+		isCopy := stays[h.loose(id)] && h.weight(id) > weakWeight && !h.hadTwin(id)
+		if !movable[i+1] || lines[i].Record != nil || isCopy {
 			now.lines[i] = unknown
 			continue
 		}
 		marks = append(marks, mark{line: i, at: i, text: id, strength: moved})
 	}
-	return h.fill(q.ctx, lines, state{path: name, content: now}, len(h.steps), marks)
+	return h.fillBut(q.ctx, claimed, lines, state{path: name, content: now}, len(h.steps), marks)
+}
+
+// stay gives what still stands in another file, without white space, and which lines of records that is.
+func (q *question) stay(h *history, name string) (stays map[lineID]bool, claimed map[origin]bool, err error) {
+	content, ok := q.blobs.content(q.revision + ":" + q.git.inRepository(name))
+	if !ok {
+		return nil, nil, nil
+	}
+	texts, err := textLines(content)
+	if err != nil {
+		return nil, nil, nil // binary there, text here: no line stayed
+	}
+	stays = map[lineID]bool{}
+	for _, id := range h.idsOf(texts) {
+		stays[h.loose(id)] = true
+	}
+	there, err := h.file(q.ctx, name, content, texts)
+	return stays, origins(there), err
 }

@@ -63,9 +63,11 @@ type history struct {
 	blobs    map[blobName][]lineID // contents; nil if not known
 	pieced   map[int]*cells
 	left     map[int]lineSet   // known lines that a step left, without white space
+	sorted   map[int][]string  // the same in order
 	budget   int               // of hashing lines, see cells.learn
 	compared int               // lines, see hasStrong
 	renamed  map[string]string // older names that no record tells of, to the present one
+	twins    map[[5]byte]bool  // see hadTwin
 	foreign  bool              // of another file than the one asked about: its lines are taken where they stand for themselves
 	*lineTable
 }
@@ -74,7 +76,7 @@ func newHistory(path string, f files, contents Contents) *history {
 	h := &history{
 		renamed: map[string]string{},
 		made:    map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, learned: map[gapName]bool{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
-		pieced: map[int]*cells{}, left: map[int]lineSet{}, budget: hashBudget,
+		pieced: map[int]*cells{}, left: map[int]lineSet{}, sorted: map[int][]string{}, budget: hashBudget,
 	}
 	marked := false
 	for _, e := range ordered(f.records) {
@@ -205,6 +207,21 @@ func (h *history) blob(oid, hash string) ([]lineID, bool) {
 		h.blobs[name] = lines
 	}
 	return lines, lines != nil
+}
+
+// hadTwin reports whether a record says that a line stood in its file more than once.
+func (h *history) hadTwin(id lineID) bool {
+	if h.twins == nil {
+		h.twins = map[[5]byte]bool{}
+		for _, s := range h.steps {
+			for _, m := range s.change.Marks {
+				if m.Twin() {
+					h.twins[m.Bare()] = true
+				}
+			}
+		}
+	}
+	return h.twins[ledger.MarkOf(h.text(id)).Bare()]
 }
 
 // lineSet has a place for each id that there was when it was made.

@@ -79,6 +79,9 @@ func (m *match) isUnique(first, last int, old, now []int32) bool {
 // than the other, as far as that is known.
 func (m *match) standsOnce(k int, old, now []int32) bool {
 	id := m.idOf(k)
+	if m.isVague(m.old.lines[m.from[k]]) {
+		return true // it has the other's mark
+	}
 	if !m.vague {
 		return old[id] == 1 && now[id] == 1
 	}
@@ -96,10 +99,11 @@ func (m *match) idOf(now int) lineID {
 	return m.loose(m.now.lines[now])
 }
 
-// runEnd gives the end of the run of matches, side by side in both contents, that begins at first.
+// runEnd gives the end of the run of matches, side by side in both contents, that begins at first. The parts of a line that
+// was broken stand side by side.
 func (m *match) runEnd(first int) int {
 	last := first
-	for last < len(m.from) && m.from[last] >= 0 && (last == first || m.from[last] == m.from[last-1]+1) {
+	for last < len(m.from) && m.from[last] >= 0 && (last == first || m.from[last] == m.from[last-1]+1 || m.from[last] == m.from[last-1]) {
 		last++
 	}
 	return last

@@ -76,8 +76,11 @@ func (t *tracer) hints(leaves []int, now *cells) (all []anchor) {
 	return all
 }
 
-// placing is a place where a run could stand: how many of its lines fit, and how far that is from where it is expected.
-type placing struct{ to, fit, far int }
+// placing says where the lines of a run could stand: how many have a place, and how far the run is from where it is expected.
+type placing struct {
+	at       []int // by line of the run; -1 for those that have no place
+	fit, far int
+}
 
 // settleRun puts lines that are known side by side where most of them fit for how far it is. Where about as many fit
 // nearer, it is not known where they stand.
@@ -85,18 +88,13 @@ func (s *settler) settleRun(run span) {
 	var all []placing
 	best, value := placing{}, 0.0
 	for _, to := range s.candidates(run) {
-		p := placing{to: to, far: s.distance(run.first, to)}
-		for k := range run.last - run.first {
-			if s.fits(run.first+k, to+k) {
-				p.fit++
-			}
-		}
+		p := s.place(run, to)
 		all = append(all, p)
 		if v := float64(p.fit) * farUnit / float64(farUnit+p.far); v > value {
 			best, value = p, v
 		}
 	}
-	if value == 0 {
+	if len(all) == 0 {
 		return
 	}
 	for from := run.first; from < run.last; from++ {
@@ -104,10 +102,11 @@ func (s *settler) settleRun(run span) {
 			s.from[now], s.kind[now] = -1, exact
 		}
 	}
-	if len(all) == 1 && best.far > farUnit && s.allTwins(run) {
+	others := func(p placing) bool { return rivalPart*p.fit >= best.fit && !slices.Equal(p.at, best.at) }
+	if value == 0 || best.far > farUnit && s.allTwins(run) && !slices.ContainsFunc(all, others) {
 		return
 	}
-	if !slices.ContainsFunc(all, func(p placing) bool { return p.far < best.far && rivalPart*p.fit >= best.fit }) {
+	if !slices.ContainsFunc(all, func(p placing) bool { return p.rivals(best) }) {
 		s.put(run, best)
 	}
 }
@@ -119,40 +118,60 @@ const (
 	rivalPart = 4
 )
 
+// rivals reports whether a placing puts the best one in doubt.
+func (p placing) rivals(best placing) bool {
+	if p.far == best.far {
+		return p.fit == best.fit && !slices.Equal(p.at, best.at)
+	}
+	return p.far < best.far && rivalPart*p.fit >= best.fit
+}
+
 // maxDrift bounds how many lines somebody put between two that stood side by side.
 const maxDrift = 4
 
-// put gives the lines of a run their places, from a place on, also where a few lines were put between them since.
-func (s *settler) put(run span, p placing) {
-	to := p.to
-	var placed []int
-	sum := 0
+// place gives the lines of a run their places, from a place on, also where a few lines were put between them since.
+func (s *settler) place(run span, to int) placing {
+	p := placing{far: s.distance(run.first, to)}
+	last := s.last
 	for from := run.first; from < run.last; from++ {
-		drift, ok := s.drift(from, to)
+		drift, ok := s.drift(from, to, last)
 		if !ok {
+			p.at = append(p.at, -1)
 			to++
 			continue
 		}
-		to += drift
-		s.pair(from, to)
-		placed = append(placed, to)
-		sum += s.weight(s.old.lines[from])
-		s.last = to
-		to++
+		last = to + drift
+		p.at = append(p.at, last)
+		p.fit++
+		to = last + 1
 	}
-	for _, k := range placed {
-		s.sure[k] = p.far == 0 || sum >= blockWeight
+	return p
+}
+
+func (s *settler) put(run span, p placing) {
+	sum := 0
+	for i, to := range p.at {
+		if to >= 0 {
+			s.pair(run.first+i, to)
+			sum += s.weight(s.old.lines[run.first+i])
+			s.last = to
+		}
+	}
+	for _, to := range p.at {
+		if to >= 0 {
+			s.sure[to] = p.far == 0 && !s.now.adrift || sum >= blockWeight
+		}
 	}
 }
 
 // drift is how much farther down than to a line stands.
-func (s *settler) drift(from, to int) (int, bool) {
-	if s.fits(from, to) {
+func (s *settler) drift(from, to, last int) (int, bool) {
+	if s.fits(from, to, last) {
 		return 0, true
 	}
 	for n := 1; n <= maxDrift && s.weight(s.old.lines[from]) > weakWeight; n++ {
 		for _, d := range []int{n, -n} {
-			if s.fits(from, to+d) {
+			if s.fits(from, to+d, last) {
 				return d, true
 			}
 		}
@@ -167,16 +186,21 @@ func (s *settler) allTwins(run span) bool {
 	})
 }
 
-// distance is how much farther from its neighbours, or nearer to them, a line would stand.
+// distance is how much farther from its neighbours, or nearer to them, a line would stand; 0 if nothing tells.
 func (s *settler) distance(from, to int) int {
+	near := s.around(from)
+	if len(near) == 0 {
+		return 0
+	}
 	d := math.MaxInt
-	for _, a := range s.around(from) {
+	for _, a := range near {
 		d = min(d, abs(to-a.to-(from-a.from)))
 	}
 	return d
 }
 
-// around gives what tells where a line is expected: the anchors beside it, else the nearest hint, else the beginning.
+// around gives what tells where a line is expected: the anchors beside it, else the nearest hint, else the beginning, if
+// it is that of the older content too.
 func (s *settler) around(from int) (near []anchor) {
 	if s.above.from >= 0 {
 		near = append(near, s.above)
@@ -189,15 +213,15 @@ func (s *settler) around(from int) (near []anchor) {
 	}
 	i, _ := slices.BinarySearchFunc(s.hints, from, func(a anchor, from int) int { return cmp.Compare(a.from, from) })
 	near = s.hints[max(0, i-1):min(len(s.hints), i+1)]
-	if len(near) == 0 {
+	if len(near) == 0 && !s.now.adrift {
 		return []anchor{s.above}
 	}
 	return near
 }
 
-// fits reports whether a line of the older content can stand in a place between the anchors.
-func (s *settler) fits(from, to int) bool {
-	return to > max(s.above.to, s.last) && to < s.below[0].to && s.now.lines[to] != unknown && s.loose(s.old.lines[from]) == s.loose(s.now.lines[to])
+// fits reports whether a line of the older content can stand in a place behind the last one and between the anchors.
+func (s *settler) fits(from, to, last int) bool {
+	return to > max(s.above.to, last) && to < s.below[0].to && s.now.lines[to] != unknown && s.loose(s.old.lines[from]) == s.loose(s.now.lines[to])
 }
 
 // candidates gives places where a run could begin: where some of its lines that are more than a brace stand nearest to
@@ -211,9 +235,12 @@ func (s *settler) candidates(run span) (all []int) {
 	}
 	for i := 0; i < len(heavy); i += 1 + len(heavy)/maxPlaces {
 		from := heavy[i]
-		places := s.places[s.loose(s.old.lines[from])]
-		for _, a := range s.around(from) {
-			for _, to := range nearest(places, a.to+from-a.from) {
+		around := s.around(from)
+		if len(around) == 0 {
+			around = []anchor{s.above}
+		}
+		for _, a := range around {
+			for _, to := range nearest(s.places[s.loose(s.old.lines[from])], a.to+from-a.from) {
 				if to > s.above.to && to < s.below[0].to {
 					all = append(all, to-(from-run.first))
 				}

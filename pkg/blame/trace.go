@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -202,7 +203,7 @@ func sortByPlace(marks []mark) {
 }
 
 // canMatch reports whether a comparison with leaves could find a line that somebody asked for. Most lines that nobody
-// recorded are in none.
+// recorded are in none, nor begin one that was broken into several.
 func (t *tracer) canMatch(leaves []int, now *cells, marks []mark) bool {
 	if slices.ContainsFunc(leaves, func(leaf int) bool { return t.anyVague(t.after(leaf).lines) }) {
 		return slices.ContainsFunc(marks, func(m mark) bool { return !m.escort })
@@ -210,9 +211,26 @@ func (t *tracer) canMatch(leaves []int, now *cells, marks []mark) bool {
 	return slices.ContainsFunc(marks, func(m mark) bool {
 		id := now.lines[m.at]
 		return !m.escort && (t.isVague(id) || slices.ContainsFunc(leaves, func(leaf int) bool {
-			return t.looseLines(leaf).has(t.lineTable.loose(id))
+			return t.looseLines(leaf).has(t.lineTable.loose(id)) || t.beginsLine(leaf, id)
 		}))
 	})
+}
+
+// beginsLine reports whether a line that is more than one of many alike begins a longer one that a step left.
+func (t *tracer) beginsLine(leaf int, id lineID) bool {
+	if t.weight(id) < strongWeight {
+		return false
+	}
+	sorted := t.sorted[leaf]
+	if sorted == nil {
+		for _, old := range t.after(leaf).lines {
+			sorted = append(sorted, t.looseOf(old))
+		}
+		slices.Sort(sorted)
+		t.sorted[leaf] = sorted
+	}
+	i, _ := slices.BinarySearch(sorted, t.looseOf(id))
+	return i < len(sorted) && strings.HasPrefix(sorted[i], t.looseOf(id))
 }
 
 func (t *tracer) contentOf(at state, marks []mark) *cells {

@@ -3,11 +3,16 @@ package blame
 import (
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // addWrapped finds lines that were broken into several, and several that were joined into one: between the same
 // neighbours, with the same text but for white space.
 func (m *match) addWrapped() {
+	if m.vague {
+		m.addBroken()
+	}
 	for _, g := range m.gaps() {
 		m.wrap(g, m.now, m.old, func(now, old int) { m.from[now], m.kind[now] = old, reformatted })
 		m.wrap(g.turned(), m.old, m.now, func(old, now int) {
@@ -46,7 +51,7 @@ func (m *match) gaps() (gaps []gap) {
 }
 
 // maxParts bounds into how many lines one is broken.
-const maxParts = 64
+const maxParts = 32
 
 // wrap finds runs of g.parts that make one of g.whole, and gives their lines to pair.
 func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
@@ -93,4 +98,50 @@ func (m *match) partsEnd(parts *cells, first, limit int, text string) int {
 		}
 	}
 	return 0
+}
+
+// addBroken finds lines that were broken into several and are known by their marks alone.
+func (m *match) addBroken() {
+	for from, id := range m.old.lines {
+		if t := m.all[id]; t.mark == nil || t.twin {
+			continue
+		}
+		parts, found := m.now.broken(m.lineTable)[m.all[id].mark.Bare()]
+		if !found || slices.ContainsFunc(m.from[parts.first:parts.last], func(from int) bool { return from >= 0 }) {
+			continue
+		}
+		for k := parts.first; k < parts.last; k++ {
+			m.from[k], m.kind[k] = from, reformatted
+		}
+	}
+}
+
+// broken gives what could have been one line, by the mark that it would have: some lines that are indented more than the one
+// above them, and the next one behind them.
+func (c *cells) broken(t *lineTable) map[[5]byte]span {
+	if c.joined != nil {
+		return c.joined
+	}
+	c.joined = map[[5]byte]span{}
+	for first := range c.lines {
+		if t.isVague(c.lines[first]) || t.weight(c.lines[first]) == 0 {
+			continue
+		}
+		whole := t.looseOf(c.lines[first])
+		for k := first + 1; k < min(len(c.lines), first+maxParts) && !t.isVague(c.lines[k]); k++ {
+			whole += t.looseOf(c.lines[k])
+			if t.weight(c.lines[first])+t.weight(c.lines[k]) >= strongWeight {
+				c.joined[ledger.MarkOf(whole).Bare()] = span{first, k + 1}
+			}
+			if t.indent(c.lines[k]) <= t.indent(c.lines[first]) {
+				break
+			}
+		}
+	}
+	return c.joined
+}
+
+// indent counts the blanks that a line begins with.
+func (t *lineTable) indent(id lineID) int {
+	return len(t.text(id)) - len(strings.TrimLeft(t.text(id), " \t"))
 }
