@@ -11,22 +11,51 @@ import (
 // maxElsewhere bounds how many records are looked at for lines that git's history begins with.
 const maxElsewhere = 1 << 14
 
-// elsewhere answers for lines that git's history begins with, as all of a shallow clone's do: git cannot say from which
-// file they came. The marks of records say which other files had them.
+// elsewhere answers for lines that came from another file, and git cannot say which lines of it they were. The marks of
+// records say which other files had them: those that git names, and where its history was cut off all of the ledger.
 func (q *question) elsewhere(lines []Line, movable map[int]bool) error {
 	if len(movable) == 0 {
 		return nil
 	}
-	found, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxElsewhere})
+	entries, err := q.recordsElsewhere(lines, movable)
 	if err != nil {
 		return err
 	}
-	for _, name := range q.mentioned(found.Entries, lines, movable) {
+	for _, name := range q.mentioned(entries, lines, movable) {
 		if err := q.fromOther(name, lines, movable); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// recordsElsewhere gives the records that can tell of such lines.
+func (q *question) recordsElsewhere(lines []Line, movable map[int]bool) (entries []ledger.Entry, err error) {
+	if shallow, err := q.git.Ask(q.ctx, "rev-parse", "--is-shallow-repository"); err != nil || shallow == "true" {
+		found, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxElsewhere})
+		return found.Entries, err
+	}
+	commits, names := map[string]bool{}, map[string]bool{}
+	for _, l := range lines {
+		if movable[l.Number] && l.Record == nil && len(commits) < maxNames {
+			commits[l.Commit.ID], names[l.Commit.Path] = true, true
+		}
+	}
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	changed, err := q.git.changedIn(q.ctx, slices.Sorted(maps.Keys(commits)))
+	for _, name := range changed {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names))[:min(len(names), maxNames)] {
+		if err == nil && !slices.Contains(q.names, name) && !slices.Contains(q.past.names, name) {
+			var found []ledger.Entry
+			found, err = q.records(name)
+			entries = append(entries, found...)
+		}
+	}
+	return entries, err
 }
 
 // mentioned gives the other files that records say had the lines, those with most of them first.

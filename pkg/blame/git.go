@@ -130,6 +130,17 @@ func (g *git) blameRanges(ctx context.Context, revision, file string, ranges []s
 	return g.parsePorcelain([]byte(out + "\n"))
 }
 
+// changedIn gives the paths that commits changed, as paths of the workspace; of a merge and of a commit without parents none.
+func (g *git) changedIn(ctx context.Context, commits []string) (paths []string, err error) {
+	out, err := g.Ask(ctx, slices.Concat([]string{"log", "--no-walk", "--no-show-signature", "--format=", "--name-only", "-z", "--no-renames", "--min-parents=1"}, commits, []string{"--"})...)
+	for name := range strings.SplitSeq(out, "\x00") {
+		if name = strings.TrimLeft(name, "\n"); name != "" {
+			paths = append(paths, g.inWorkspace(name))
+		}
+	}
+	return paths, err
+}
+
 // lineRanges joins lines that are next to each other.
 func lineRanges(lines []int) (ranges []span) {
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(lines))) {

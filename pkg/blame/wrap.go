@@ -117,14 +117,14 @@ func (m *match) addBroken() {
 }
 
 // broken gives what could have been one line, by the mark that it would have: some lines that are indented more than the one
-// above them, and the next one behind them.
+// above them, and the next one behind them. What a line that opens a block has below it is the block.
 func (c *cells) broken(t *lineTable) map[[5]byte]span {
 	if c.joined != nil {
 		return c.joined
 	}
 	c.joined = map[[5]byte]span{}
 	for first := range c.lines {
-		if t.isVague(c.lines[first]) || t.weight(c.lines[first]) == 0 {
+		if t.isVague(c.lines[first]) || t.weight(c.lines[first]) == 0 || t.opensBlock(c.lines[first]) {
 			continue
 		}
 		whole := t.looseOf(c.lines[first])
@@ -139,6 +139,11 @@ func (c *cells) broken(t *lineTable) map[[5]byte]span {
 		}
 	}
 	return c.joined
+}
+
+func (t *lineTable) opensBlock(id lineID) bool {
+	text := t.looseOf(id)
+	return strings.HasSuffix(text, "{") || strings.HasSuffix(text, ":")
 }
 
 // indent counts the blanks that a line begins with.
