@@ -58,7 +58,7 @@ func (r *review) bringLedgers() error {
 		return err
 	}
 	if len(named) == 0 {
-		r.unproven("no commit of the range names the ledger that it relies on, so that every record counts which the base does not have " +
+		r.unproven("no commit of the range names the ledger that it relies on, so that those records count whose changes its commits have " +
 			"(orchestra-mcp git install-hooks has commits name it)")
 		anchors = nil
 	}

@@ -13,10 +13,8 @@ import (
 const maxOutside = 100
 
 // traceFiles looks at every file that differs.
-func (r *review) traceFiles(diffs []difference) (err error) {
-	if r.was, err = r.git.renames(r.fork.commit, r.head.commit); err != nil {
-		return err
-	}
+func (r *review) traceFiles(diffs []difference) error {
+	r.was = r.renames()
 	for _, d := range diffs {
 		if path, ok := strings.CutPrefix(d.oldPath, r.prefix); ok && isRegular(d.oldMode) {
 			r.olds[path] = d.oldID

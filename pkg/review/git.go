@@ -3,7 +3,6 @@ package review
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -40,45 +39,6 @@ type difference struct {
 	oldMode, newMode string
 	oldID, newID     string
 	oldPath, newPath string // the same but for renames
-}
-
-// differences compares two trees, with renames.
-func (r repository) differences(from, to string) ([]difference, error) {
-	out, err := r.ask("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M", "--no-ext-diff", "--ignore-submodules=none", "--end-of-options", from, to)
-	if err != nil {
-		return nil, err
-	}
-	var found []difference
-	for fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"); len(fields) >= 2; {
-		head := strings.Fields(strings.TrimPrefix(fields[0], ":"))
-		if len(head) != 5 {
-			return nil, fmt.Errorf("git diff-tree: %q is no entry", fields[0])
-		}
-		d := difference{head[0], head[1], head[2], head[3], fields[1], fields[1]}
-		fields = fields[2:]
-		if strings.HasPrefix(head[4], "R") && len(fields) > 0 {
-			d.newPath, fields = fields[0], fields[1:]
-		}
-		found = append(found, d)
-	}
-	return found, nil
-}
-
-// renames gives the old names that files had in the commits of a range, by the new ones. A file that was renamed twice has both.
-func (r repository) renames(from, to string) (map[string][]string, error) {
-	out, err := r.ask("log", "-m", "-M", "--no-ext-diff", "--no-show-signature", "--diff-filter=R", "--name-status", "-z", "--format=", "--end-of-options", to, "^"+from)
-	if err != nil {
-		return nil, err
-	}
-	was := map[string][]string{}
-	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-	for i := 0; i+2 < len(fields); i++ {
-		if strings.HasPrefix(strings.TrimLeft(fields[i], "\n"), "R") {
-			was[fields[i+2]] = append(was[fields[i+2]], fields[i+1])
-			i += 2
-		}
-	}
-	return was, nil
 }
 
 // treeEntry is a file of a commit.

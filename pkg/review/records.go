@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -12,6 +13,7 @@ import (
 type record struct {
 	ledger.Entry
 	number int // of the line in its segment
+	hash   ledger.Hash
 }
 
 func (r *record) name() string { return cmp.Or(r.ID, r.Hash) }
@@ -21,7 +23,8 @@ func (r *record) explains() bool {
 	return slices.Contains(append(ledger.ChangeKinds(), ledger.KindLifecycle), r.Kind)
 }
 
-// readRecords finds the lines that neither the base nor the merge base has. The same line twice counts once.
+// readRecords finds the range's records. Those of a ledger in the tree are the lines that neither the base nor the merge base
+// has; of one beside it, the contents say which changes are the range's. The same line twice counts once.
 func (r *review) readRecords() error {
 	known := map[ledger.Hash]struct{}{}
 	for _, snap := range slices.Compact([]*snapshot{r.base, r.fork}) {
@@ -29,33 +32,67 @@ func (r *review) readRecords() error {
 			return err
 		}
 	}
+	changed, seen := r.changedNames(), map[ledger.Hash]bool{}
+	var candidates []candidate
 	_, err := ledger.EachLine(r.ctx, r.head.root, func(line ledger.RawLine) error {
-		if _, old := known[line.Hash]; old || !line.Whole {
+		_, based := known[line.Hash]
+		if seen[line.Hash] || !line.Whole || based && (r.head.hasLedger() || !mentions(line.Data, changed)) {
 			return nil // what is no line is the chain's to report
 		}
-		known[line.Hash] = struct{}{}
-		r.lines = append(r.lines, line.Hash)
-		r.readRecord(line)
+		seen[line.Hash] = true
+		candidates = append(candidates, r.readRecord(line, based)...)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	chosen, err := r.choose(candidates)
+	for _, rec := range chosen {
+		r.take(rec)
+	}
 	return err
 }
 
-func (r *review) readRecord(line ledger.RawLine) {
+// changedNames are the paths in the workspace that some commit of the range changed.
+func (r *review) changedNames() map[string]bool {
+	names := map[string]bool{}
+	for _, c := range r.commits {
+		for _, d := range c.changes {
+			names[strings.TrimPrefix(d.oldPath, r.prefix)], names[strings.TrimPrefix(d.newPath, r.prefix)] = true, true
+		}
+	}
+	return names
+}
+
+// readRecord gives what a line can add to the range, if anything.
+func (r *review) readRecord(line ledger.RawLine, based bool) []candidate {
 	entry, err := ledger.Parse(line.Data)
+	if err != nil && based {
+		return nil
+	}
 	if err != nil {
+		r.lines = append(r.lines, line.Hash)
 		r.add(Finding{
 			Check: CheckLedger, Severity: Error, File: r.inRepository(home + "/" + line.Segment), Line: line.Number, End: line.Number,
 			Message: fmt.Sprintf("malformed_line: %v", err), Advice: "Bring the line back as the server wrote it (orchestra-mcp ledger restore), or explain it.",
 		})
-		return
+		return nil
 	}
 	entry.Raw, entry.Segment = nil, line.Segment
-	if entry.Kind == "" {
+	c := candidate{&record{entry, line.Number, line.Hash}, based, false}
+	if c.sure = len(c.Changes) == 0 || r.head.hasLedger(); c.sure && based {
+		return nil
+	}
+	return []candidate{c}
+}
+
+// take counts a record for the range.
+func (r *review) take(rec *record) {
+	r.lines = append(r.lines, rec.hash)
+	if rec.Kind == "" {
 		r.report.Foreign++
 		return
 	}
-	rec := &record{entry, line.Number}
 	r.records = append(r.records, rec)
 	r.report.Records++
 	r.count(rec)
@@ -136,10 +173,14 @@ func (r *review) related(paths ...string) []*record {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *record) int {
+	byTime(found)
+	return found
+}
+
+func byTime(records []*record) {
+	slices.SortStableFunc(records, func(a, b *record) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Segment, b.Segment), a.number-b.number)
 	})
-	return found
 }
 
 func tied(rec *record, names []string) (more []string) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -33,19 +34,39 @@ type repo struct {
 	ledger *ledger.Ledger
 	clock  time.Time
 	broken bool // the test leaves the ledger with problems
+	beside bool // the ledger stands beside the tree, and commits of recorded changes name its heads as the hook does
+	named  bool // the last record is named by a commit
 }
 
-func newRepo(t testing.TB, below string) *repo {
+// ownHome keeps the settings of who runs the tests out.
+func ownHome(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {
 		t.Setenv(name, t.TempDir())
 	}
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	r := &repo{t: t, top: t.TempDir(), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+}
+
+func newRepo(t testing.TB, below string) *repo {
+	t.Helper()
+	ownHome(t)
+	return newRepoWith(t, below, false)
+}
+
+// newRepoWith is a repository with the ledger in the tree or beside it, and two files. The caller sees to ownHome.
+func newRepoWith(t testing.TB, below string, beside bool) *repo {
+	t.Helper()
+	r := &repo{t: t, top: t.TempDir(), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), beside: beside, named: true}
 	r.dir = filepath.Join(r.top, below)
+	r.git("init", "-q", "-b", "main")
 	r.write(intentsPath, baseIntents)
-	r.write(".gitattributes", ledger.GitAttributes)
-	r.write(".orchestration/.gitignore", "/state/\n/cache/\n")
+	ignored := "/state/\n/cache/\n"
+	if beside {
+		ignored += "/agent_trace.jsonl\n"
+	} else {
+		r.write(".gitattributes", ledger.GitAttributes)
+	}
+	r.write(".orchestration/.gitignore", ignored)
 	var err error
 	r.root, err = os.OpenRoot(r.dir)
 	must(t, err)
@@ -58,9 +79,11 @@ func newRepo(t testing.TB, below string) *repo {
 		}
 		r.root.Close()
 	})
-	r.git("init", "-q", "-b", "main")
 	r.write("src/a.txt", lines(1, 20))
 	r.write("docs/manual.txt", "manual\n")
+	if beside {
+		r.traced("INT-002", "docs/manual.txt", "manual\n", func(rec *ledger.Record) { rec.Call = "before all else" })
+	}
 	r.commit("base")
 	return r
 }
@@ -73,7 +96,7 @@ func (r *repo) openLedgerOf(size int64) {
 	r.ledger, err = ledger.Open(r.root, ledger.Options{Clock: func() time.Time {
 		r.clock = r.clock.Add(time.Second)
 		return r.clock
-	}, Durability: ledger.DurabilityOS, SegmentSize: size})
+	}, Durability: ledger.DurabilityOS, SegmentSize: size, Beside: r.beside})
 	must(r.t, err)
 }
 
@@ -94,7 +117,14 @@ func must(t testing.TB, err error) {
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"}, args...)...)
+	out, err := r.try(args...)
+	must(r.t, err)
+	return out
+}
+
+func (r *repo) try(args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "-c", "gc.auto=0",
+		"-c", "core.autocrlf=false", "-c", "core.editor=true"}, args...)...)
 	cmd.Dir = r.top
 	r.clock = r.clock.Add(time.Second)
 	date := fmt.Sprintf("%d +0000", r.clock.Unix())
@@ -103,16 +133,30 @@ func (r *repo) git(args ...string) string {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("git %v: %v\n%s%s", args, err, out, errs.String())
+		err = fmt.Errorf("git %v: %w\n%s%s", args, err, out, errs.String())
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), err
 }
 
 func (r *repo) commit(message string) string {
 	r.t.Helper()
 	r.git("add", "-A")
-	r.git("commit", "-q", "--allow-empty", "-m", message)
+	r.git("commit", "-q", "--allow-empty", "-m", message+r.trailer())
 	return r.git("rev-parse", "HEAD")
+}
+
+// trailer names the heads of the ledger, if there are records that no commit names yet.
+func (r *repo) trailer() (text string) {
+	if !r.beside || r.named {
+		return ""
+	}
+	heads, err := ledger.Heads(context.Background(), r.root)
+	must(r.t, err)
+	for _, head := range heads {
+		text += "\n" + gitref.TrailerKey + ": " + head.String()
+	}
+	r.named = true
+	return "\n" + text
 }
 
 // write changes a file past the ledger.
@@ -163,6 +207,7 @@ func (r *repo) append(rec ledger.Record) {
 	r.t.Helper()
 	_, err := r.ledger.Append(context.Background(), rec)
 	must(r.t, err)
+	r.named = false
 }
 
 func (r *repo) review(opts review.Options) *review.Report {

@@ -32,6 +32,7 @@ type review struct {
 	fork       *snapshot // the merge base
 
 	report  *Report
+	commits []commit             // of the range, parents before children
 	records []*record            // of the range, as they stand in the ledger
 	touched map[string][]*record // by path, those that changed it
 	changed map[string]*File     // by path in the workspace at HEAD
@@ -81,6 +82,9 @@ func (r *review) run() error {
 	if err != nil {
 		return err
 	}
+	if r.commits, err = r.git.commits("--end-of-options", r.head.commit, "^"+r.base.commit); err != nil {
+		return err
+	}
 	if err := r.readRecords(); err != nil {
 		return err
 	}
@@ -110,7 +114,7 @@ func (r *review) open() error {
 		return fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
 	r.prefix, r.report.Workspace = prefix, strings.TrimSuffix(prefix, "/")
-	base, head, fork, err := r.commits()
+	base, head, fork, err := r.revisions()
 	if err != nil {
 		return err
 	}
@@ -143,8 +147,8 @@ func (r *review) open() error {
 	return nil
 }
 
-// commits finds the commits. A shallow clone is refused: where it ends, git takes a commit for one without parents.
-func (r *review) commits() (base, head, fork string, err error) {
+// revisions finds the commits. A shallow clone is refused: where it ends, git takes a commit for one without parents.
+func (r *review) revisions() (base, head, fork string, err error) {
 	shallow, err := r.git.ask("rev-parse", "--is-shallow-repository")
 	switch {
 	case err != nil:

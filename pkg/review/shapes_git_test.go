@@ -1,0 +1,246 @@
+package review_test
+
+import (
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/review"
+)
+
+// onMain does something on the branch that is merged into, and comes back.
+func (r *repo) onMain(do func()) {
+	r.t.Helper()
+	r.git("switch", "-q", "main")
+	do()
+	r.git("switch", "-q", "work")
+}
+
+// branchShapes are what git does with branches.
+func branchShapes() []shape {
+	written := lines(1, 20) + by("agent", 1, 10)
+	work := func(r *repo) {
+		r.agent("src/a.txt", written)
+		r.commit("work")
+	}
+	mainGoesOn := func(r *repo) {
+		r.onMain(func() {
+			r.write("src/a.txt", by("main", 1, 3)+lines(1, 20))
+			r.traced("INT-002", "docs/manual.txt", "manual\nof the base\n")
+			r.commit("main goes on")
+		})
+	}
+	conflict := func(r *repo) {
+		r.onMain(func() {
+			r.write("src/a.txt", lines(1, 20)+by("main", 1, 3))
+			r.commit("main goes on")
+		})
+		if _, err := r.try("merge", "-q", "main"); err == nil {
+			r.t.Fatal("there is no conflict")
+		}
+	}
+	return []shape{
+		{name: "the base merged into the branch", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
+			work(r)
+			mainGoesOn(r)
+			r.git("merge", "-q", "--no-edit", "main")
+		}},
+		{name: "a conflict resolved by a person", changed: 11, traced: 10, found: "1 note untraced", do: func(r *repo) {
+			work(r)
+			conflict(r)
+			r.write("src/a.txt", written+by("person", 1, 1)+by("main", 1, 3))
+			r.commit("merged")
+		}},
+		{name: "a conflict resolved by an agent", changed: 12, traced: 12, found: "nothing", do: func(r *repo) {
+			work(r)
+			conflict(r)
+			r.agent("src/a.txt", written+by("agent", 11, 12)+by("main", 1, 3))
+			r.commit("merged")
+		}},
+		{name: "rebased", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
+			work(r)
+			mainGoesOn(r)
+			r.git("rebase", "-q", "main")
+		}},
+		{name: "squashed by a forge, the messages kept", opts: review.Options{Base: "main^", Head: "main"}, changed: 20, traced: 20, found: "nothing",
+			do: func(r *repo) {
+				work(r)
+				r.agent("src/b.txt", by("agent", 1, 10))
+				r.commit("more work")
+				messages := r.git("log", "--format=* %B", "main..work")
+				r.git("switch", "-q", "main")
+				r.git("merge", "-q", "--squash", "work")
+				r.git("commit", "-q", "-m", "work (#1)", "-m", messages)
+			}},
+		{name: "squashed by a forge, the messages lost", opts: review.Options{Base: "main^", Head: "main"}, changed: 10, traced: 10, found: "nothing",
+			says: "no commit of the range names the ledger", do: func(r *repo) {
+				work(r)
+				r.git("switch", "-q", "main")
+				r.git("merge", "-q", "--squash", "work")
+				r.git("commit", "-q", "-m", "work (#1)")
+			}},
+		{name: "cherry-picked from another branch", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
+			r.git("switch", "-qc", "other")
+			r.agent("src/b.txt", by("other", 1, 10))
+			r.commit("other work")
+			work(r)
+			r.git("switch", "-q", "work")
+			r.git("cherry-pick", "other")
+		}},
+		{name: "amended", changed: 15, traced: 15, found: "nothing", do: func(r *repo) {
+			work(r)
+			r.agent("src/a.txt", written+by("agent", 11, 15))
+			r.git("commit", "-qa", "--amend", "-m", "work"+r.trailer())
+		}},
+		{name: "a fixup squashed", changed: 12, traced: 12, found: "nothing", do: func(r *repo) {
+			work(r)
+			r.agent("src/b.txt", by("agent", 1, 3))
+			r.commit("more")
+			r.agent("src/a.txt", lines(1, 20)+by("agent", 1, 9))
+			r.commit("fixup! work")
+			r.git("-c", "sequence.editor=true", "rebase", "-q", "-i", "--autosquash", "main")
+		}},
+		{name: "two branches merged crosswise", changed: 10, traced: 10, found: "nothing", says: "2 merge bases", do: func(r *repo) {
+			work(r)
+			mainGoesOn(r)
+			first := r.git("rev-parse", "work")
+			r.git("merge", "-q", "--no-edit", "main~0")
+			r.onMain(func() { r.git("merge", "-q", "--no-edit", "-s", "ours", first) })
+		}},
+		{name: "a work tree", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
+			dir := r.t.TempDir()
+			r.git("worktree", "add", "-q", "-b", "elsewhere", dir)
+			r.moveTo(dir)
+			work(r)
+		}},
+		{name: "a workspace below the top", below: "services/api", changed: 10, traced: 10, found: "nothing", says: "1 changed files are outside", do: func(r *repo) {
+			r.agent("src/a.txt", written)
+			r.writeTop("Makefile", "all:\n")
+			r.commit("work")
+		}},
+		{name: "no commit", err: review.ErrEmptyRange, do: func(r *repo) {}},
+		{name: "an empty commit", found: "nothing", do: func(r *repo) { r.commit("nothing") }},
+	}
+}
+
+// returnShapes are what comes back.
+func returnShapes() []shape {
+	written := lines(1, 20) + by("agent", 1, 10)
+	work := func(r *repo) {
+		r.agent("src/a.txt", written)
+		r.commit("work")
+	}
+	merged := func(r *repo) {
+		work(r)
+		r.git("switch", "-q", "main")
+		r.git("merge", "-q", "--no-ff", "-m", "merge work", "work")
+		r.git("switch", "-qc", "next")
+	}
+	return []shape{
+		{name: "a merged pull request reverted", changed: 10, found: "1 note untraced", do: func(r *repo) {
+			merged(r)
+			r.git("revert", "--no-edit", "-m", "1", "HEAD")
+		}},
+		{name: "the same, with the ledger in the tree", tree: true, changed: 10, found: "1 error ledger, 1 note untraced", says: "dropped_line", do: func(r *repo) {
+			merged(r)
+			r.git("revert", "--no-edit", "-m", "1", "HEAD")
+		}},
+		{name: "the revert reverted", changed: 10, found: "1 note untraced", do: func(r *repo) {
+			merged(r)
+			r.git("revert", "--no-edit", "-m", "1", "HEAD")
+			r.git("branch", "-qf", "main")
+			r.git("revert", "--no-edit", "HEAD")
+		}},
+		{name: "a commit of the branch reverted by a person", changed: 3, traced: 3, found: "nothing", do: func(r *repo) {
+			work(r)
+			r.agent("src/b.txt", by("agent", 1, 3))
+			r.commit("more")
+			r.git("revert", "--no-edit", "HEAD^")
+		}},
+		{name: "the same, with the ledger in the tree", tree: true, changed: 3, traced: 3, found: "1 error ledger", says: "dropped_line", broken: true, do: func(r *repo) {
+			work(r)
+			r.agent("src/b.txt", by("agent", 1, 3))
+			r.commit("more")
+			r.try("revert", "--no-edit", "HEAD^")
+			r.git("checkout", "HEAD^", "--", ".orchestration")
+			r.commit("reverted")
+		}},
+		{name: "a commit of the branch taken back by an agent", changed: 3, traced: 3, found: "nothing", do: func(r *repo) {
+			work(r)
+			r.agent("src/b.txt", by("agent", 1, 3))
+			r.commit("more")
+			r.agent("src/a.txt", lines(1, 20))
+			r.commit("taken back")
+		}},
+		{name: "an agent's deletion of its lines reverted by a person", changed: 10, found: "1 note untraced", do: func(r *repo) {
+			work(r)
+			r.agent("src/a.txt", lines(1, 20))
+			r.commit("removed")
+			r.git("revert", "--no-edit", "HEAD")
+		}},
+		{name: "removed by an agent, restored by hand", changed: 13, traced: 8, found: "1 note untraced", do: func(r *repo) {
+			work(r)
+			r.agent("src/a.txt", lines(1, 20)+by("agent", 1, 5))
+			r.commit("removed")
+			r.write("src/a.txt", written)
+			r.commit("by hand")
+			r.agent("src/a.txt", written+by("agent", 11, 13))
+			r.commit("more")
+		}},
+		{name: "the same before one commit", changed: 10, traced: 5, found: "1 note untraced", do: func(r *repo) {
+			r.agent("src/a.txt", written)
+			r.agent("src/a.txt", lines(1, 20)+by("agent", 1, 5))
+			r.write("src/a.txt", written)
+			r.commit("all")
+		}},
+		{name: "removed by a person, restored by a person", changed: 10, traced: 5, found: "1 note untraced", do: func(r *repo) {
+			work(r)
+			r.write("src/a.txt", lines(1, 20)+by("agent", 1, 5))
+			r.commit("removed")
+			r.write("src/a.txt", written)
+			r.commit("restored")
+		}},
+		{name: "removed by a person, written again by an agent", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
+			work(r)
+			r.write("src/a.txt", lines(1, 20))
+			r.commit("removed")
+			work(r)
+		}},
+		{name: "an agent's change discarded before the commit", changed: 11, traced: 11, found: "nothing", do: func(r *repo) {
+			work(r)
+			r.agent("src/a.txt", by("bad", 1, 3))
+			r.git("checkout", "-q", "--", "src/a.txt")
+			r.agent("src/b.txt", by("agent", 1, 1))
+			r.commit("more")
+		}},
+		{name: "stashed and brought back", changed: 13, traced: 13, found: "nothing", do: func(r *repo) {
+			r.agent("src/a.txt", written)
+			r.git("stash", "-q")
+			r.agent("src/b.txt", by("agent", 1, 3))
+			r.commit("first")
+			r.git("stash", "pop", "-q")
+			r.named = false
+			r.commit("second")
+		}},
+		{name: "lines of an earlier pull request restored by hand", changed: 10, found: "1 note untraced", do: func(r *repo) {
+			merged(r)
+			r.write("src/a.txt", lines(1, 20))
+			r.commit("removed by hand")
+			r.git("branch", "-qf", "main")
+			r.write("src/a.txt", written)
+			r.commit("restored by hand")
+		}},
+		{name: "lines of the base removed by an agent, restored by a person", found: "nothing", do: func(r *repo) {
+			r.agent("src/a.txt", lines(1, 10))
+			r.commit("removed")
+			r.write("src/a.txt", lines(1, 20))
+			r.commit("restored")
+		}},
+		{name: "the same, and removed again by the person", changed: 10, found: "1 note untraced", do: func(r *repo) {
+			r.agent("src/a.txt", lines(1, 10))
+			r.commit("removed")
+			r.write("src/a.txt", lines(1, 20))
+			r.commit("restored")
+			r.write("src/a.txt", strings.TrimSuffix(lines(1, 10), "\n")+"\n")
+			r.commit("removed again")
+		}},
+	}
+}
