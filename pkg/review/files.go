@@ -125,10 +125,10 @@ func (r *review) traceFile(d difference) error {
 		f.Evidence = r.opts.Judge(r.ctx, []mutation.File{{Path: after.path, Before: before.content, After: after.content}}).Evidence
 		r.ends[after.path] = [2]string{before.id, after.id}
 	}
-	if before.there && after.there && d.oldMode != d.newMode {
+	if before.there && after.there && d.oldMode != d.newMode && f.Kind != "mode" && setMode(d.newMode, after, related) == nil {
 		r.add(Finding{
-			Check: CheckUntraced, Severity: Note, File: f.Path, Message: fmt.Sprintf("the file mode changed from %s to %s", d.oldMode, d.newMode),
-			Advice: "Records do not tell of modes; check that it is meant.",
+			Check: CheckUntraced, Severity: Note, File: f.Path, Message: fmt.Sprintf("no record explains that the file mode changed from %s to %s", d.oldMode, d.newMode),
+			Advice: "Check that it is meant.",
 		})
 	}
 	r.report.Lines.add(f.Lines)
@@ -183,7 +183,10 @@ func (r *review) traceWhole(f *File, d difference, before, after side, related [
 		f.Lines = Lines{Removed: 1}
 	}
 	last := madeBy(before, after, related)
-	if last == nil || f.Kind == "mode" {
+	if f.Kind == "mode" {
+		last = setMode(d.newMode, after, related)
+	}
+	if last == nil {
 		if !after.there {
 			f.Removed = 1
 		}
@@ -203,6 +206,24 @@ func madeBy(before, after side, related []*record) *record {
 			made := after.there && c.Op != ledger.OpUnchanged && c.Path == after.path && c.AfterOID == after.id
 			if gone || made {
 				return rec
+			}
+		}
+	}
+	return nil
+}
+
+// setMode gives the newest record after which a file had a mode as git knows it: executable or not. Records of systems
+// without such modes, and of earlier versions, do not say.
+func setMode(mode string, after side, related []*record) *record {
+	for _, rec := range slices.Backward(related) {
+		for _, c := range rec.Changes {
+			was, known := c.BeforeMode.FileMode()
+			is, changed := c.AfterMode.FileMode()
+			if c.Path == after.path && known && changed && was != is {
+				if (is&0o100 != 0) == (mode == modeExecutable) {
+					return rec
+				}
+				return nil
 			}
 		}
 	}

@@ -27,9 +27,10 @@ func (r repository) commit(revision string) (string, error) {
 
 // The modes of tree entries that matter here.
 const (
-	modeNone   = "000000"
-	modeLink   = "120000"
-	modeCommit = "160000" // a submodule's commit
+	modeNone       = "000000"
+	modeExecutable = "100755"
+	modeLink       = "120000"
+	modeCommit     = "160000" // a submodule's commit
 )
 
 func isRegular(mode string) bool { return strings.HasPrefix(mode, "100") }

@@ -23,14 +23,24 @@ func (r *review) traceLines(f *File, before, after side, related []*record) erro
 		f.Lines.Added = 1
 	}
 	closed := r.way(f, before, after, related)
-	written, err := r.writers(r.names(before.path, after.path), after, related)
+	c := change{before, after, r.names(before.path, after.path), related}
+	written, err := r.writers(c, after)
 	if err != nil {
 		return err
 	}
+	gone, err := r.removers(before, related)
+	if err != nil {
+		return err
+	}
+	if restored, err := r.dropRestored(c, written, gone); err != nil {
+		return err
+	} else if restored {
+		closed = nil
+	}
 	for _, line := range numbers(hunks, 2) {
 		by := written[line]
-		if by == nil && closed != nil {
-			by = &closed.Entry
+		if by == nil {
+			by = closed
 		}
 		if by == nil {
 			f.Untraced = extend(f.Untraced, line)
@@ -43,12 +53,8 @@ func (r *review) traceLines(f *File, before, after side, related []*record) erro
 		f.Lines.Traced = f.Lines.Changed()
 		return nil
 	}
-	gone, err := r.removers(before, related)
-	if err != nil {
-		return err
-	}
 	for _, line := range numbers(hunks, 0) {
-		if gone[line] {
+		if gone[line] != nil {
 			f.Lines.Traced++
 		} else {
 			f.Removed++
@@ -175,60 +181,70 @@ func (r *review) names(before, after string) []string {
 	return names
 }
 
-// writers gives for line numbers of the new content the records that wrote them. Where git alone knows of a rename, the
-// records are those of the old name.
-func (r *review) writers(names []string, after side, related []*record) (map[int]*ledger.Entry, error) {
-	if len(related) == 0 || !after.there {
-		return nil, nil
+// writers gives the records that wrote lines of one end of a change. Where git alone knows of a rename, the records are those
+// of the old name.
+func (r *review) writers(c change, of side) (credits, error) {
+	written := credits{}
+	if len(c.records) == 0 || !of.there {
+		return written, nil
 	}
-	entries := make([]ledger.Entry, len(related))
-	for i, rec := range related {
+	byHash := map[string]*record{}
+	for _, rec := range c.records {
+		byHash[rec.Hash] = rec
+	}
+	err := r.origins(c, of.content, func(line blame.Line) { written[line.Number] = byHash[line.Record.Hash] })
+	return written, err
+}
+
+// origins gives the lines of a content that a record wrote.
+func (r *review) origins(c change, content []byte, visit func(blame.Line)) error {
+	entries := make([]ledger.Entry, len(c.records))
+	for i, rec := range c.records {
 		entries[i] = rec.Entry
 	}
-	written := map[int]*ledger.Entry{}
-	for _, path := range names {
-		lines, err := blame.File(r.ctx, path, after.content, entries, r.contents)
+	found := map[int]bool{}
+	for _, path := range c.names {
+		lines, err := blame.File(r.ctx, path, content, entries, r.contents)
 		if err != nil {
-			return nil, r.cause(err)
+			return r.cause(err)
 		}
 		for _, l := range lines {
-			if written[l.Number] == nil && l.Record != nil {
-				written[l.Number] = l.Record
+			if l.Record != nil && !found[l.Number] {
+				found[l.Number] = true
+				visit(l)
 			}
 		}
 	}
-	return written, nil
+	return nil
 }
 
-// removers tells which lines of the old content a record removed. Seen backward in time, who removed a line wrote it.
-func (r *review) removers(before side, related []*record) (map[int]bool, error) {
-	if len(related) == 0 || !before.there {
-		return nil, nil
+// removers gives the records that removed lines of a content. Seen backward in time, who removed a line wrote it.
+func (r *review) removers(of side, records []*record) (credits, error) {
+	if len(records) == 0 || !of.there {
+		return credits{}, nil
 	}
-	var entries []ledger.Entry
-	for _, rec := range slices.Backward(related) {
-		entries = append(entries, turnedRound(rec))
+	back := change{names: []string{of.path}}
+	byHash := map[string]*record{}
+	for _, rec := range slices.Backward(records) {
+		back.records = append(back.records, turnedRound(rec))
+		byHash[rec.Hash] = rec
 	}
-	lines, err := blame.File(r.ctx, before.path, before.content, entries, r.contents)
-	if err != nil {
-		return nil, r.cause(err)
+	gone, err := r.writers(back, of)
+	for line, rec := range gone {
+		gone[line] = byHash[rec.Hash]
 	}
-	gone := map[int]bool{}
-	for _, l := range lines {
-		gone[l.Number] = l.Record != nil
-	}
-	return gone, nil
+	return gone, err
 }
 
 // turnedRound gives the record of the opposite change.
-func turnedRound(rec *record) ledger.Entry {
+func turnedRound(rec *record) *record {
 	e := ledger.Entry{ID: rec.ID, Hash: rec.Hash, Time: time.UnixMilli(-rec.Time.UnixMilli())}
 	for _, c := range rec.Changes {
 		if c.Op != ledger.OpUnchanged {
 			e.Changes = append(e.Changes, c.Inverse())
 		}
 	}
-	return e
+	return &record{Entry: e}
 }
 
 // contents gives a blob that a record names, if git has it.

@@ -69,7 +69,7 @@ func fileShapes() []shape {
 			r.write("src/a.bin", "\x00\x01\x03")
 			r.commit("work")
 		}},
-		{name: "made executable by a person", changed: 1, found: "2 note untraced", do: func(r *repo) {
+		{name: "made executable by a person", changed: 1, found: "1 note untraced", do: func(r *repo) {
 			must(r.t, os.Chmod(filepath.Join(r.dir, "src/a.txt"), 0o755))
 			r.commit("by hand")
 		}},

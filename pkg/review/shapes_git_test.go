@@ -98,12 +98,14 @@ func branchShapes() []shape {
 			r.commit("fixup! work")
 			r.git("-c", "sequence.editor=true", "rebase", "-q", "-i", "--autosquash", "main")
 		}},
-		{name: "two branches merged crosswise", changed: 10, traced: 10, found: "nothing", says: "2 merge bases", do: func(r *repo) {
-			work(r)
+		{name: "two branches merged crosswise", changed: 13, traced: 10, found: "1 note untraced", says: "2 merge bases", do: func(r *repo) {
+			r.agent("src/b.txt", by("first", 1, 3))
+			first := r.commit("first")
 			mainGoesOn(r)
-			first := r.git("rev-parse", "work")
-			r.git("merge", "-q", "--no-edit", "main~0")
-			r.onMain(func() { r.git("merge", "-q", "--no-edit", "-s", "ours", first) })
+			r.git("merge", "-q", "--no-edit", "main")
+			r.onMain(func() { r.git("merge", "-q", "--no-edit", first) })
+			r.agent("src/a.txt", by("main", 1, 3)+written)
+			r.commit("work")
 		}},
 		{name: "a work tree", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
 			dir := r.t.TempDir()
@@ -139,7 +141,7 @@ func returnShapes() []shape {
 			merged(r)
 			r.git("revert", "--no-edit", "-m", "1", "HEAD")
 		}},
-		{name: "the same, with the ledger in the tree", tree: true, changed: 10, found: "1 error ledger, 1 note untraced", says: "dropped_line", do: func(r *repo) {
+		{name: "a merged pull request reverted, with the ledger in the tree", tree: true, changed: 10, found: "1 error ledger, 1 note untraced", says: "dropped_line", do: func(r *repo) {
 			merged(r)
 			r.git("revert", "--no-edit", "-m", "1", "HEAD")
 		}},
@@ -155,14 +157,19 @@ func returnShapes() []shape {
 			r.commit("more")
 			r.git("revert", "--no-edit", "HEAD^")
 		}},
-		{name: "the same, with the ledger in the tree", tree: true, changed: 3, traced: 3, found: "1 error ledger", says: "dropped_line", broken: true, do: func(r *repo) {
+		{name: "an earlier commit of the branch reverted, with the ledger in the tree", tree: true, changed: 3, traced: 3, found: "nothing", do: func(r *repo) {
 			work(r)
 			r.agent("src/b.txt", by("agent", 1, 3))
 			r.commit("more")
-			r.try("revert", "--no-edit", "HEAD^")
-			r.git("checkout", "HEAD^", "--", ".orchestration")
-			r.commit("reverted")
+			r.git("revert", "--no-edit", "HEAD^")
 		}},
+		{name: "the last commit of the branch reverted, with the ledger in the tree", tree: true, changed: 10, traced: 10, found: "1 error ledger", says: "dropped_line",
+			do: func(r *repo) {
+				work(r)
+				r.agent("src/b.txt", by("agent", 1, 3))
+				r.commit("more")
+				r.git("revert", "--no-edit", "HEAD")
+			}},
 		{name: "a commit of the branch taken back by an agent", changed: 3, traced: 3, found: "nothing", do: func(r *repo) {
 			work(r)
 			r.agent("src/b.txt", by("agent", 1, 3))

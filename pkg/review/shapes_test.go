@@ -49,6 +49,10 @@ func TestShapes(t *testing.T) {
 func (s *shape) run(t *testing.T) (row string) {
 	r := newRepoWith(t, s.below, !s.tree)
 	r.broken = s.broken
+	if s.tree {
+		r.traced("INT-002", "docs/manual.txt", "manual\n") // the ledger has lines before the range
+		r.commit("recorded")
+	}
 	r.git("switch", "-qc", "work")
 	s.do(r)
 	if s.opts.Base == "" {
@@ -149,8 +153,8 @@ func handShapes() []shape {
 			r.commit("half")
 			r.write("src/a.txt", written)
 		})},
-		{name: "a formatter before the commit", changed: 7, traced: 7, found: "nothing", do: func(r *repo) {
-			r.agent("src/a.go", "package a\nfunc  Sum(a,b int)int{\n  total:=a+b\n  if total>100{return 100}\n  return total\n}\n")
+		{name: "a formatter before the commit", changed: 9, traced: 8, found: "1 note untraced", do: func(r *repo) {
+			r.agent("src/a.go", "package a\nfunc  Sum(a,b int)int{\n  total:=a+b\n  if total>100{\n  return 100\n  }\n  return total\n}\n")
 			r.write("src/a.go", "package a\n\nfunc Sum(a, b int) int {\n\ttotal := a + b\n\tif total > 100 {\n\t\treturn 100\n\t}\n\treturn total\n}\n")
 			r.commit("work")
 		}},
