@@ -20,32 +20,39 @@ type landing struct {
 	blobs map[string]bool  // contents, by their ids
 	gone  map[string]bool  // paths in the workspace that were removed
 	marks map[[5]byte]bool // of lines that were added
+	cut   map[string]bool  // paths in the workspace of which lines were removed
+	most  bool             // of a record's lines, most have to be among these
 }
 
 // strongWeight is the number of letters and digits from which a line is no longer one of many alike, as for blame.
 const strongWeight = 8
 
 func (r *review) landingOf(commits []commit) landing {
-	l := landing{map[string]bool{}, map[string]bool{}, map[[5]byte]bool{}}
+	l := landing{blobs: map[string]bool{}, gone: map[string]bool{}, marks: map[[5]byte]bool{}, cut: map[string]bool{}}
 	marked := map[string]bool{}
 	for _, c := range commits {
 		for _, d := range c.changes {
-			if path, inside := strings.CutPrefix(d.oldPath, r.prefix); inside && (d.newMode == modeNone || d.oldPath != d.newPath) {
+			path, inside := strings.CutPrefix(d.oldPath, r.prefix)
+			if inside && (d.newMode == modeNone || d.oldPath != d.newPath) {
 				l.gone[path] = true
 			}
 			if d.newMode == modeNone || l.blobs[d.newID] && d.oldID == d.newID {
 				continue
 			}
 			l.blobs[d.newID] = true
-			old := map[string]bool{}
+			old, cut := map[string]bool{}, map[string]bool{}
 			for _, line := range r.linesOf(d.oldID) {
-				old[line] = true
+				old[line], cut[line] = true, true
 			}
 			for _, line := range r.linesOf(d.newID) {
+				delete(cut, line)
 				if !old[line] && !marked[line] && isStrong(line) {
 					marked[line] = true
 					l.marks[ledger.MarkOf(line).Bare()] = true
 				}
+			}
+			if inside && len(cut) > 0 {
+				l.cut[path] = true
 			}
 		}
 	}
@@ -77,34 +84,48 @@ func (r *review) linesOf(id string) []string {
 	return edit.Lines(text.String)
 }
 
-// reached tells which records lead to what landed, by contents that meet. Records are in order, the oldest first.
-func (l *landing) reached(records []*record) map[*record]bool {
+// records tells which records landed: they left a content that landed, or one from which another of them went on that landed;
+// or lines that they wrote did. Records are in order, the oldest first.
+func (l *landing) records(all []*record) map[*record]bool {
 	type content struct{ path, id string }
-	leads, reached := map[content]bool{}, map[*record]bool{}
-	for _, rec := range slices.Backward(records) {
+	leads, landed := map[content]bool{}, map[*record]bool{}
+	for _, rec := range slices.Backward(all) {
+		lines, of := l.lines(rec)
+		byLines := lines > 0 && (!l.most || 2*lines > of)
 		for _, c := range rec.Changes {
-			if c.Op == ledger.OpUnchanged {
+			left := content{c.Path, c.AfterOID}
+			if c.Op == ledger.OpUnchanged || !byLines && !l.left(c) && !leads[left] {
 				continue
 			}
-			lands := c.AfterOID != "" && l.blobs[c.AfterOID] || c.After == "" && l.gone[c.Path] || c.From != "" && l.gone[c.From] && l.blobs[c.AfterOID]
-			if !lands && !leads[content{c.Path, c.AfterOID}] {
-				continue
-			}
-			reached[rec] = true
+			landed[rec] = true
 			if c.From != "" {
 				c.Path = c.From
 			}
 			leads[content{c.Path, c.BeforeOID}] = true
 		}
 	}
-	return reached
+	return landed
 }
 
-// stands counts the lines that a record wrote, as far as their marks are known, and those of them that landed.
-func (l *landing) stands(rec *record) (landed, written int) {
+// left reports whether what a change left landed.
+func (l *landing) left(c ledger.Change) bool {
+	if c.After == "" {
+		return l.gone[c.Path]
+	}
+	return c.AfterOID != "" && l.blobs[c.AfterOID]
+}
+
+// lines counts the lines that a record wrote, as far as their marks are known, and those of them that landed. What removed
+// lines alone counts as one, which landed if lines of that file were removed.
+func (l *landing) lines(rec *record) (landed, written int) {
 	for _, c := range rec.Changes {
 		for _, m := range c.Marks {
 			if written++; l.marks[m.Bare()] {
+				landed++
+			}
+		}
+		if added, removed := c.Lines(); added == 0 && removed > 0 && c.After != "" {
+			if written++; l.cut[c.Path] {
 				landed++
 			}
 		}
@@ -117,6 +138,11 @@ type candidate struct {
 	*record
 	based bool // a commit of the base names it, or one after it
 	sure  bool // it is of the range, whatever it changed
+}
+
+// isMarked reports whether a record says of lines that it wrote them.
+func (r *record) isMarked() bool {
+	return slices.ContainsFunc(r.Changes, func(c ledger.Change) bool { return len(c.Marks) > 0 })
 }
 
 // choose takes the records that the range's commits have: those that lead to a content of theirs, or wrote a line that they
@@ -134,14 +160,13 @@ func (r *review) choose(candidates []candidate) ([]*record, error) {
 	if len(all) > 0 {
 		here = r.landingOf(r.commits)
 	}
-	reached := here.reached(all)
+	landed := here.records(all)
 	for _, c := range candidates {
 		if c.sure {
 			chosen[c.record] = true
 			continue
 		}
-		landed, written := here.stands(c.record)
-		chosen[c.record] = reached[c.record] || landed > 0 || written == 0 && !c.based
+		chosen[c.record] = landed[c.record] || !c.based && !c.isMarked()
 		if chosen[c.record] && c.based {
 			doubtful = append(doubtful, c.record)
 		}
@@ -151,10 +176,9 @@ func (r *review) choose(candidates []candidate) ([]*record, error) {
 		if err != nil {
 			return nil, err
 		}
-		reached = there.reached(all)
+		landed = there.records(all)
 		for _, rec := range doubtful {
-			landed, written := there.stands(rec)
-			chosen[rec] = !reached[rec] && 2*landed <= written
+			chosen[rec] = !landed[rec]
 		}
 	}
 	var records []*record
@@ -190,7 +214,9 @@ func (r *review) landedInBase(records []*record) (landing, error) {
 	}
 	selection := append([]string{"--full-history", "--since=" + strconv.FormatInt(max(0, since.Add(-clockSlack).Unix()), 10), "--end-of-options", r.base.commit, "--"}, paths...)
 	commits, err := r.git.commits(selection...)
-	return r.landingOf(commits), err
+	l := r.landingOf(commits)
+	l.most = true // a line can be there by chance
+	return l, err
 }
 
 // mentions reports whether a line of the ledger has one of the paths, without parsing it: most are of other files.

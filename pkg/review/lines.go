@@ -28,7 +28,7 @@ func (r *review) traceLines(f *File, before, after side, related []*record) erro
 	if err != nil {
 		return err
 	}
-	gone, err := r.removers(before, related)
+	gone, err := r.removers(c, before)
 	if err != nil {
 		return err
 	}
@@ -218,14 +218,11 @@ func (r *review) origins(c change, content []byte, visit func(blame.Line)) error
 	return nil
 }
 
-// removers gives the records that removed lines of a content. Seen backward in time, who removed a line wrote it.
-func (r *review) removers(of side, records []*record) (credits, error) {
-	if len(records) == 0 || !of.there {
-		return credits{}, nil
-	}
-	back := change{names: []string{of.path}}
+// removers gives the records that removed lines of one end of a change. Seen backward in time, who removed a line wrote it.
+func (r *review) removers(c change, of side) (credits, error) {
+	back := change{names: c.names}
 	byHash := map[string]*record{}
-	for _, rec := range slices.Backward(records) {
+	for _, rec := range slices.Backward(c.records) {
 		back.records = append(back.records, turnedRound(rec))
 		byHash[rec.Hash] = rec
 	}

@@ -135,7 +135,7 @@ func (r *repo) try(args ...string) (string, error) {
 	if err != nil {
 		err = fmt.Errorf("git %v: %w\n%s%s", args, err, out, errs.String())
 	}
-	return strings.TrimSpace(string(out)), err
+	return strings.TrimSuffix(string(out), "\n"), err
 }
 
 func (r *repo) commit(message string) string {

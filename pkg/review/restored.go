@@ -28,7 +28,7 @@ func (r *review) dropRestored(c change, written, gone credits) (some bool, err e
 	if wrote.has, err = r.standing(c, written); err != nil {
 		return false, err
 	}
-	if wrote.undone, err = c.undone(written, func(later change) (credits, error) { return r.removers(later.after, later.records) }); err != nil {
+	if wrote.undone, err = c.undone(written, func(later change) (credits, error) { return r.removers(later, later.after) }); err != nil {
 		return false, err
 	}
 	took := lineage{review: r, names: c.names, given: gone}
