@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -157,7 +158,7 @@ func (a *app) writeGateFile(report *review.Report, format, name string) error {
 func (a *app) printGate(out io.Writer, report *review.Report, format string) error {
 	switch format {
 	case "markdown":
-		return report.WriteMarkdown(out)
+		return report.WriteMarkdown(out, blobs(report.Head))
 	case "sarif":
 		return report.WriteSARIF(out, buildinfo.Read().Version)
 	case "junit":
@@ -166,6 +167,18 @@ func (a *app) printGate(out io.Writer, report *review.Report, format string) err
 		return printJSON(out, report)
 	}
 	return a.printGateTable(out, report)
+}
+
+// atForge is the address of a repository. It goes into Markdown as it is.
+var atForge = regexp.MustCompile(`^https://[A-Za-z0-9.:-]+/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+
+// blobs begins the address of a commit's files at the forge, where the environment of a workflow says which that is.
+func blobs(commit string) string {
+	repository := os.Getenv("GITHUB_SERVER_URL") + "/" + os.Getenv("GITHUB_REPOSITORY")
+	if !atForge.MatchString(repository) {
+		return ""
+	}
+	return repository + "/blob/" + commit + "/"
 }
 
 // printGateTable is for a person at a terminal: the totals, then what was found, then what to review by hand.

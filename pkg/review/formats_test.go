@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -71,21 +73,30 @@ func outsideCode(t *testing.T, line string) string {
 	}
 }
 
+// ours is what a report itself has of Markdown outside of code: folds and links with nothing in them but a code span and an
+// encoded address.
+var ours = regexp.MustCompile(`^<details><summary>[A-Za-z0-9:, ]+</summary>$|^</details>$|\[\]\(https://forge\.example/o/r/blob/h/[A-Za-z0-9%._/-]+(#L[0-9]+(-L[0-9]+)?)?\)`)
+
 func TestMarkdownIsHarmless(t *testing.T) {
-	var out bytes.Buffer
-	must(t, hostileReport().WriteMarkdown(&out))
-	harmless(t, out.String())
-	for line := range strings.Lines(out.String()) {
-		if rest := outsideCode(t, line); strings.ContainsAny(rest, "<>@[]\\&") || strings.Contains(rest, "octocat") || strings.Contains(rest, "://") {
-			t.Errorf("outside of code: %q of %q", rest, line)
+	for _, blobs := range []string{"", "https://forge.example/o/r/blob/h/"} {
+		var out bytes.Buffer
+		report := hostileReport()
+		report.Files = append(report.Files, review.File{Path: "src/" + hostile, Status: "modified"})
+		must(t, report.WriteMarkdown(&out, blobs))
+		harmless(t, out.String())
+		for line := range strings.Lines(out.String()) {
+			rest := ours.ReplaceAllString(strings.TrimSuffix(outsideCode(t, line), "\n"), "")
+			if strings.ContainsAny(rest, "<>@[]\\&|") || strings.Contains(rest, "octocat") || strings.Contains(rest, "://") {
+				t.Errorf("outside of code: %q of %q", rest, line)
+			}
 		}
-		if strings.HasPrefix(line, "|") && strings.Contains(line, "octocat") {
-			t.Errorf("a table has what the repository says: %q", line)
+		if n := strings.Count(out.String(), "](https://forge.example"); n > 0 != (blobs != "") {
+			t.Errorf("%d links with %q", n, blobs)
 		}
-	}
-	for _, text := range []string{"## orchestra-mcp gate: failed", "33.3% of 3 changed lines", "### Must be dealt with", "lines 1–2", "### Proven"} {
-		if !strings.Contains(out.String(), text) {
-			t.Errorf("%q is missing in\n%s", text, out.String())
+		for _, text := range []string{"## orchestra-mcp gate: failed", "33.3% of 3 changed lines", "### Look at this first", "lines 1–2", "<summary>Proven"} {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%q is missing in\n%s", text, out.String())
+			}
 		}
 	}
 }
@@ -96,10 +107,39 @@ func TestMarkdownFitsAComment(t *testing.T) {
 		report.Findings = append(report.Findings, report.Findings...)
 	}
 	var out bytes.Buffer
-	must(t, report.WriteMarkdown(&out))
+	must(t, report.WriteMarkdown(&out, ""))
 	if out.Len() > 65_536-2_000 || !strings.Contains(out.String(), "the rest does not fit") {
 		t.Errorf("%d bytes", out.Len())
 	}
+	if strings.Count(out.String(), "<details>") != strings.Count(out.String(), "</details>") {
+		t.Error("a fold has no end")
+	}
+}
+
+// What is not folded of a large range is read in a minute.
+func TestMarkdownIsShort(t *testing.T) {
+	report := &review.Report{Head: "h", Commits: 14, Records: 33, Lines: review.Lines{Added: 800, Traced: 600}, Percent: 75}
+	for i := range 20 {
+		name := fmt.Sprintf("src/file%d.go", i)
+		report.Files = append(report.Files, review.File{Path: name, Status: "modified", Lines: review.Lines{Added: 40, Traced: 30}, Untraced: []review.Range{{Start: 1, End: 10}}})
+		severity := []review.Severity{review.Error, review.Warning}[min(i/3, 1)]
+		report.Findings = append(report.Findings, review.Finding{
+			Check: review.CheckScope, Severity: severity, File: name, Line: 5, End: 9, Message: "it is not in the scope of INT-001", Advice: "Take it back.",
+		})
+	}
+	var out bytes.Buffer
+	must(t, report.WriteMarkdown(&out, "https://forge.example/o/r/blob/h/"))
+	open, _, folds := strings.Cut(out.String(), "<details>")
+	if words := len(strings.Fields(open)); !folds || words > 200 {
+		t.Errorf("%d words before the folds:\n%s", words, open)
+	}
+	if !strings.Contains(open, "[`src/file0.go:5-9`](https://forge.example/o/r/blob/h/src/file0.go#L5-L9)") {
+		t.Errorf("no link to the lines:\n%s", open)
+	}
+	if strings.Count(out.String(), "`src/file19.go:5-9`") != 1 || !strings.Contains(out.String(), "All 20 errors and warnings") {
+		t.Errorf("the rest is not folded:\n%s", out.String())
+	}
+	t.Log(out.String())
 }
 
 func TestJUnitIsWellFormed(t *testing.T) {

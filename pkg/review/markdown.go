@@ -3,6 +3,7 @@ package review
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -12,24 +13,52 @@ import (
 const maxMarkdown = 60_000
 
 // markdown is GitHub-flavoured Markdown that is being written. Whatever comes from the repository stands in code spans,
-// where no mention, link, reference or HTML is read; and never in a table, where a code span does not protect a pipe.
+// where no mention, link, reference or HTML is read, or percent-encoded in the address of a link; and never in a table,
+// where a code span does not protect a pipe.
 type markdown struct {
 	strings.Builder
-	full bool
+	blobs string // begins the address of a file at HEAD; empty for none
+	full  bool
 }
 
-// WriteMarkdown writes the report for a pull request: what fails, what to look at, what was done, what can be passed over.
-func (r *Report) WriteMarkdown(w io.Writer) error {
-	var m markdown
+// WriteMarkdown writes the report for a comment on a pull request: the verdict, the few things to look at first, and the rest
+// folded. blobs begins the address of a file at HEAD, as "https://github.com/OWNER/NAME/blob/COMMIT/"; without it there are
+// no links.
+func (r *Report) WriteMarkdown(w io.Writer, blobs string) error {
+	m := markdown{blobs: blobs}
 	m.summary(r)
-	m.findings(r, Error, "Must be dealt with")
-	m.findings(r, Warning, "Look at this")
+	m.first(r)
+	m.findings(r)
+	m.untraced(r)
 	m.intents(r)
 	m.proven(r)
-	m.untraced(r)
 	m.notProven(r)
 	_, err := io.WriteString(w, m.String())
 	return err
+}
+
+// link is a place in the repository, with a link if HEAD has the file.
+func (m *markdown) link(r *Report, where, file string, line, end int) string {
+	there := slices.ContainsFunc(r.Files, func(f File) bool { return f.Path == file && f.Status != "deleted" })
+	if m.blobs == "" || !there {
+		return code(where)
+	}
+	var address strings.Builder
+	address.WriteString(m.blobs)
+	for _, c := range []byte(file) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._/", c) >= 0 {
+			address.WriteByte(c)
+		} else {
+			fmt.Fprintf(&address, "%%%02X", c)
+		}
+	}
+	if line > 0 {
+		fmt.Fprintf(&address, "#L%d", line)
+	}
+	if end > line {
+		fmt.Fprintf(&address, "-L%d", end)
+	}
+	return "[" + code(where) + "](" + address.String() + ")"
 }
 
 // code is a code span that holds just the text: its fence is longer than any run of backticks inside.
@@ -65,10 +94,14 @@ func (m *markdown) item(format string, args ...any) bool {
 	return true
 }
 
-func (m *markdown) heading(text string) {
-	if !m.full {
-		fmt.Fprintf(m, "\n### %s\n\n", text)
+// folded writes a list that opens by a click. The items are written by list.
+func (m *markdown) folded(title string, list func()) {
+	if m.full {
+		return
 	}
+	fmt.Fprintf(m, "\n<details><summary>%s</summary>\n\n", title)
+	list()
+	m.WriteString("\n</details>\n")
 }
 
 func (r *Report) verdict() string {
@@ -79,94 +112,159 @@ func (r *Report) verdict() string {
 }
 
 func (m *markdown) summary(r *Report) {
-	fmt.Fprintf(m, "## orchestra-mcp gate: %s\n\n", r.verdict())
-	fmt.Fprintf(m, "%s of %s traced, %s in %s. %s compared with its merge base %s.\n\n", FormatPercent(r.Percent),
-		plural(r.Lines.Changed(), "changed line", "changed lines"), plural(r.Records, "new record", "new records"),
-		plural(r.Commits, "commit", "commits"), code(short(r.Head)), code(short(r.MergeBase)))
-	m.WriteString("| check | errors | warnings | notes |\n| --- | ---: | ---: | ---: |\n")
+	fmt.Fprintf(m, "## orchestra-mcp gate: %s\n\n**%s of %s traced**, %s, %s.\n", r.verdict(), FormatPercent(r.Percent),
+		plural(r.Lines.Changed(), "changed line", "changed lines"), r.counted(Error, "error", "errors"), r.counted(Warning, "warning", "warnings"))
+}
+
+// counted gives the number of findings of a severity, with the checks that made them.
+func (r *Report) counted(severity Severity, one, many string) string {
+	text := plural(r.Count("", severity), one, many)
+	var checks []string
 	for _, info := range Checks() {
-		c := info.Check
-		fmt.Fprintf(m, "| **%s**: %s | %d | %d | %d |\n", c, info.Title, r.Count(c, Error), r.Count(c, Warning), r.Count(c, Note))
+		if r.Count(info.Check, severity) > 0 {
+			checks = append(checks, string(info.Check))
+		}
+	}
+	if len(checks) == 0 {
+		return text
+	}
+	return text + " (" + strings.Join(checks, ", ") + ")"
+}
+
+// maxFirst bounds what is not folded: as much as is read in a minute.
+const maxFirst = 6
+
+// first lists what a reviewer should look at: errors, warnings, then the files with most lines that nothing explains.
+func (m *markdown) first(r *Report) {
+	shown := 0
+	begin := func() {
+		if shown++; shown == 1 {
+			m.WriteString("\n### Look at this first\n\n")
+		}
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Severity != Note && shown < maxFirst {
+			begin()
+			m.finding(r, f)
+		}
+	}
+	for _, f := range r.byUntraced() {
+		if shown == maxFirst {
+			break
+		}
+		begin()
+		m.untracedFile(r, f)
+	}
+	if shown == 0 {
+		m.WriteString("\nThere is nothing to look at.\n")
 	}
 }
 
-func (m *markdown) findings(r *Report, severity Severity, title string) {
-	if r.Count("", severity) == 0 {
-		return
+func (m *markdown) finding(r *Report, f *Finding) bool {
+	return m.item("%s **%s** %s: %s %s", f.Severity, f.Check, m.link(r, f.Where(), f.File, f.Line, f.End), code(f.Message), f.Advice)
+}
+
+func (m *markdown) findings(r *Report) {
+	n := r.Count("", Error) + r.Count("", Warning)
+	if n <= maxFirst {
+		return // they stand above
 	}
-	m.heading(title)
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.Severity != severity {
-			continue
+	m.folded(fmt.Sprintf("All %d errors and warnings", n), func() {
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Severity != Note && !m.finding(r, f) {
+				return
+			}
 		}
-		if !m.item("**%s** %s: %s %s", f.Check, code(f.Where()), code(f.Message), f.Advice) {
-			return
-		}
-	}
+	})
 }
 
 func (m *markdown) intents(r *Report) {
 	if len(r.Intents) == 0 {
 		return
 	}
-	m.heading("What was done")
-	for _, in := range r.Intents {
-		id, origin := code(in.ID), ""
-		if in.ID == "" {
-			id = "no intent"
+	title := fmt.Sprintf("What was done: %s in %s", plural(r.Records, "new record", "new records"), plural(r.Commits, "commit", "commits"))
+	m.folded(title, func() {
+		for i := range r.Intents {
+			if !m.intent(&r.Intents[i]) {
+				return
+			}
 		}
-		switch in.Origin {
-		case "head":
-			origin = ", **declared in this range**"
-		case "unknown":
-			origin = ", **not declared**"
-		}
-		name := ""
-		if in.Name != "" {
-			name = " " + code(in.Name)
-		}
-		if !m.item("%s%s%s: %s on %s, %s of the lines at HEAD, %s", id, name, origin, plural(in.Records, "record", "records"),
-			plural(in.Paths, "path", "paths"), fmt.Sprint(in.Lines), plural(in.Refused, "refused call", "refused calls")) {
-			return
-		}
+	})
+}
+
+func (m *markdown) intent(in *Intent) bool {
+	id, origin, name := code(in.ID), "", ""
+	if in.ID == "" {
+		id = "no intent"
 	}
+	switch in.Origin {
+	case "head":
+		origin = ", **declared in this range**"
+	case "unknown":
+		origin = ", **not declared**"
+	}
+	if in.Name != "" {
+		name = " " + code(in.Name)
+	}
+	return m.item("%s%s%s: %s on %s, %d of the lines at HEAD, %s", id, name, origin, plural(in.Records, "record", "records"),
+		plural(in.Paths, "path", "paths"), in.Lines, plural(in.Refused, "refused call", "refused calls"))
 }
 
 // proven lists what a reviewer may pass over: compared now, whatever the records say, and explained by them.
 func (m *markdown) proven(r *Report) {
-	first := true
+	var files []*File
 	for i := range r.Files {
-		f := &r.Files[i]
-		if f.Evidence != mutation.Proven {
-			continue
-		}
-		if first {
-			m.heading("Proven to keep what the code does")
-			first = false
-		}
-		if !m.item("%s", code(f.Path)) {
-			return
+		if f := &r.Files[i]; f.Evidence == mutation.Proven {
+			files = append(files, f)
 		}
 	}
+	if len(files) == 0 {
+		return
+	}
+	m.folded("Proven to keep what the code does: "+plural(len(files), "file", "files"), func() {
+		for _, f := range files {
+			if !m.item("%s", m.link(r, f.Path, f.Path, 0, 0)) {
+				return
+			}
+		}
+	})
+}
+
+// untracedLines is how many changed lines nothing explains.
+func (f *File) untracedLines() int { return f.Lines.Changed() - f.Lines.Traced }
+
+// byUntraced gives the files with changed lines that nothing explains, those with most of them first.
+func (r *Report) byUntraced() (files []*File) {
+	for i := range r.Files {
+		if f := &r.Files[i]; f.untracedLines() > 0 {
+			files = append(files, f)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b *File) int { return b.untracedLines() - a.untracedLines() })
+	return files
 }
 
 func (m *markdown) untraced(r *Report) {
-	first := true
-	for i := range r.Files {
-		f := &r.Files[i]
-		missing := f.Lines.Changed() - f.Lines.Traced
-		if missing == 0 {
-			continue
-		}
-		if first {
-			m.heading("Not explained by any record")
-			first = false
-		}
-		if !m.item("%s (%s): %d of %d changed lines%s", code(f.Path), f.Status, missing, f.Lines.Changed(), f.ranges()) {
-			return
-		}
+	files := r.byUntraced()
+	if len(files) == 0 {
+		return
 	}
+	title := fmt.Sprintf("Not explained by any record: %s in %s", plural(r.Lines.Changed()-r.Lines.Traced, "line", "lines"), plural(len(files), "file", "files"))
+	m.folded(title, func() {
+		for _, f := range files {
+			if !m.untracedFile(r, f) {
+				return
+			}
+		}
+	})
+}
+
+func (m *markdown) untracedFile(r *Report, f *File) bool {
+	line, end := 0, 0
+	if len(f.Untraced) > 0 {
+		line, end = f.Untraced[0].Start, f.Untraced[0].End
+	}
+	return m.item("%s (%s): %d of %d changed lines have no record%s", m.link(r, f.Path, f.Path, line, end), f.Status, f.untracedLines(), f.Lines.Changed(), f.ranges())
 }
 
 // ranges names the first untraced lines.
@@ -200,10 +298,11 @@ func (m *markdown) notProven(r *Report) {
 	if len(r.Unproven) == 0 {
 		return
 	}
-	m.heading("What this does not prove")
-	for _, sentence := range r.Unproven {
-		if !m.item("%s", code(sentence)) {
-			return
+	m.folded("What this does not prove", func() {
+		for _, sentence := range r.Unproven {
+			if !m.item("%s", code(sentence)) {
+				return
+			}
 		}
-	}
+	})
 }
