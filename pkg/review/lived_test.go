@@ -267,7 +267,12 @@ func (g *lived) step() string {
 		return "half"
 	}
 	g.commit("work")
-	switch n := g.rand.IntN(9); n {
+	return g.gitStep()
+}
+
+// gitStep has somebody use git for more than commits.
+func (g *lived) gitStep() string {
+	switch g.rand.IntN(9) {
 	case 0:
 		g.mainGoesOn()
 		g.attempt("merge", "merge", "-q", "--no-edit", "main")

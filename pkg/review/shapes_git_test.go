@@ -141,7 +141,7 @@ func returnShapes() []shape {
 			merged(r)
 			r.git("revert", "--no-edit", "-m", "1", "HEAD")
 		}},
-		{name: "a merged pull request reverted, with the ledger in the tree", tree: true, changed: 10, found: "1 error ledger, 1 note untraced", says: "dropped_line", do: func(r *repo) {
+		{name: "a merged pull request reverted, with the ledger in the tree", tree: true, changed: 10, found: "1 warning ledger, 1 note untraced", says: "reverted_line", do: func(r *repo) {
 			merged(r)
 			r.git("revert", "--no-edit", "-m", "1", "HEAD")
 		}},
@@ -163,13 +163,28 @@ func returnShapes() []shape {
 			r.commit("more")
 			r.git("revert", "--no-edit", "HEAD^")
 		}},
-		{name: "the last commit of the branch reverted, with the ledger in the tree", tree: true, changed: 10, traced: 10, found: "1 error ledger", says: "dropped_line",
+		{name: "the last commit of the branch reverted, with the ledger in the tree", tree: true, changed: 10, traced: 10, found: "1 warning ledger", says: "reverted_line",
 			do: func(r *repo) {
 				work(r)
 				r.agent("src/b.txt", by("agent", 1, 3))
 				r.commit("more")
 				r.git("revert", "--no-edit", "HEAD")
 			}},
+		{name: "records dropped by what only says that it is a revert", tree: true, changed: 13, traced: 10, found: "1 error ledger, 1 note untraced", says: "dropped_line",
+			do: func(r *repo) {
+				work(r)
+				r.agent("src/b.txt", by("agent", 1, 3))
+				more := r.commit("more")
+				r.git("checkout", "HEAD^", "--", ".orchestration")
+				r.commit("Revert \"more\"\n\nThis reverts commit " + more + ".")
+			}},
+		{name: "a commit with its seal reverted", changed: 10, traced: 10, found: "1 warning ledger", says: "reverted_seal", do: func(r *repo) {
+			work(r)
+			r.agent("src/b.txt", by("agent", 1, 3))
+			r.seal()
+			r.commit("more")
+			r.git("revert", "--no-edit", "HEAD")
+		}},
 		{name: "a commit of the branch taken back by an agent", changed: 3, traced: 3, found: "nothing", do: func(r *repo) {
 			work(r)
 			r.agent("src/b.txt", by("agent", 1, 3))

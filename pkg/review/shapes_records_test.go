@@ -5,9 +5,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
@@ -24,6 +26,15 @@ func (r *repo) moveTo(dir string) {
 
 func (r *repo) writeTop(path, content string) {
 	must(r.t, os.WriteFile(filepath.Join(r.top, path), []byte(content), 0o644))
+}
+
+// seal seals the ledger, as the pre-commit hook does.
+func (r *repo) seal() {
+	r.t.Helper()
+	key, err := seal.CreateKey(r.t.TempDir(), "tester")
+	must(r.t, err)
+	_, err = seal.Create(r.t.Context(), r.root, key, seal.CreateOptions{Now: func() time.Time { return r.clock }})
+	must(r.t, err)
 }
 
 // recordShapes are what records say.

@@ -42,7 +42,11 @@ func (r *review) checkHistory() error {
 	for _, p := range compared.Problems {
 		// The line is one of the commit that still has it.
 		p.Detail, p.Line = fmt.Sprintf("%s (line %d there)", p.Detail, p.Line), 0
-		r.addProblem(p, Error, "Bring it back: orchestra-mcp ledger restore, or merge the base again without dropping lines.")
+		severity, advice := Error, "Bring it back: orchestra-mcp ledger restore, or merge the base again without dropping lines."
+		if p.Kind == history.ProblemReverted || p.Kind == history.ProblemRevertedSeal {
+			severity, advice = Warning, "A revert took it along with the change. Bring it back: orchestra-mcp ledger restore."
+		}
+		r.addProblem(p, severity, advice)
 	}
 	for _, sentence := range compared.Unproven {
 		r.unproven("%s", sentence)

@@ -19,6 +19,7 @@ type dropped struct {
 	segment    string
 	line       int
 	from, into string // who has it, and who dropped it
+	reverted   bool   // by taking back the commit that it came with
 }
 
 type droppedSeal struct {

@@ -336,6 +336,47 @@ func TestTheWorkspaceBelowTheTopOfTheRepository(t *testing.T) {
 	}
 }
 
+// A commit that takes back exactly what another one did is a revert; one that only says so, or takes back records alone, is not.
+func TestReverts(t *testing.T) {
+	for name, c := range map[string]struct {
+		does func(r *repository)
+		want ledger.ProblemKind
+	}{
+		"a revert": {func(r *repository) { r.git("revert", "--no-edit", "HEAD") }, history.ProblemReverted},
+		"records alone": {func(r *repository) {
+			r.record("more")
+			r.git("revert", "--no-edit", "HEAD")
+		}, history.ProblemDropped},
+		"the change stays": {func(r *repository) {
+			r.git("revert", "--no-commit", "HEAD")
+			r.git("checkout", "HEAD", "--", "src")
+			r.git("commit", "-q", "-am", "Revert\n\nThis reverts commit "+r.git("rev-parse", "HEAD")+".")
+		}, history.ProblemDropped},
+		"no message": {func(r *repository) {
+			r.git("revert", "--no-commit", "HEAD")
+			r.git("commit", "-q", "-am", "gone")
+		}, history.ProblemDropped},
+		"of another history": {func(r *repository) { // with a parent that has the change and lacks the records
+			did := r.git("rev-parse", "HEAD")
+			r.git("switch", "-q", "--orphan", "other")
+			r.git("checkout", did, "--", ".")
+			r.commit("all at once")
+			r.git("revert", "--no-edit", did)
+		}, history.ProblemDropped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, ledger.LayoutSingle, "")
+			r.record("a")
+			r.write("src/a.txt", "done\n")
+			r.record("b")
+			c.does(r)
+			if report := r.verify(); len(report.Problems) != 1 || report.Problems[0].Kind != c.want {
+				t.Errorf("%+v, want %s", report.Problems, c.want)
+			}
+		})
+	}
+}
+
 func TestBaseLimitsTheRange(t *testing.T) {
 	r := newRepository(t, ledger.LayoutSingle, "")
 	r.record("a", "b")

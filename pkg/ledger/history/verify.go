@@ -19,6 +19,10 @@ const (
 	ProblemDropped ledger.ProblemKind = "dropped_line"
 	// ProblemDroppedSeal: a commit lacks a seal that one of its parents has, or has it changed.
 	ProblemDroppedSeal ledger.ProblemKind = "dropped_seal"
+	// ProblemReverted: a commit that does nothing but take another one back took the lines along that came with that.
+	ProblemReverted ledger.ProblemKind = "reverted_line"
+	// ProblemRevertedSeal: it took a seal along.
+	ProblemRevertedSeal ledger.ProblemKind = "reverted_seal"
 )
 
 // Options say what to compare.
@@ -197,7 +201,7 @@ func (w *walk) checkFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.compare(ctx, w.of(w.before, w.head, old), w.files.side)
+	return w.compare(ctx, w.of(w.before, w.head, old), w.files.side, func() (bool, error) { return false, nil })
 }
 
 // commit compares one with each of its parents. Git names children first, so this commit's tree is not needed again.
@@ -243,17 +247,34 @@ func (w *walk) pair(ctx context.Context, commit, mine, parent, theirs string) er
 	if err != nil {
 		return err
 	}
-	return w.compare(ctx, w.of(w.before, parent, old), w.of(w.after, commit, now))
+	asked, is := false, false
+	return w.compare(ctx, w.of(w.before, parent, old), w.of(w.after, commit, now), func() (_ bool, err error) {
+		if !asked {
+			asked = true
+			is, err = w.reverts(ctx, commit, parent)
+		}
+		return is, err
+	})
 }
 
-func (w *walk) compare(ctx context.Context, old, now side) error {
+// compare notes what the one side has and the other has not. isRevert tells whether that takes back a commit.
+func (w *walk) compare(ctx context.Context, old, now side, isRevert func() (bool, error)) error {
 	w.report.Compared++
 	for name, id := range old.seals {
-		if now.seals[name] != id { // an older pair takes the place of a newer one: what a seal was at first is what it is
-			w.seals[name] = droppedSeal{id: id, dropped: dropped{segment: name, from: old.name, into: now.name}}
+		if now.seals[name] == id {
+			continue
 		}
+		is, err := isRevert()
+		if err != nil {
+			return err
+		}
+		// An older pair takes the place of a newer one: what a seal was at first is what it is.
+		w.seals[name] = droppedSeal{id: id, dropped: dropped{segment: name, from: old.name, into: now.name, reverted: is && now.seals[name] == ""}}
 	}
-	c := comparison{old: old, now: now, begins: w.begins, limit: w.limit, found: func(hash ledger.Hash, d dropped) error {
+	c := comparison{old: old, now: now, begins: w.begins, limit: w.limit, found: func(hash ledger.Hash, d dropped) (err error) {
+		if d.reverted, err = isRevert(); err != nil {
+			return err
+		}
 		w.pending[hash] = d
 		if len(w.pending) < w.limit {
 			return nil
@@ -288,8 +309,12 @@ func (w *walk) settle(ctx context.Context) error {
 			w.unlisted++
 			continue
 		}
+		kind := ProblemDropped
+		if d.reverted {
+			kind = ProblemReverted
+		}
 		w.report.Problems = append(w.report.Problems, ledger.Problem{
-			Kind: ProblemDropped, Segment: d.segment, Line: d.line, Record: hash.String(),
+			Kind: kind, Segment: d.segment, Line: d.line, Record: hash.String(),
 			Detail: fmt.Sprintf("%s has this line and %s dropped it", d.from, d.into),
 		})
 	}
@@ -315,8 +340,12 @@ func (w *walk) finish() {
 		if w.files.seals[name] == d.id {
 			continue
 		}
+		kind := ProblemDroppedSeal
+		if d.reverted {
+			kind = ProblemRevertedSeal
+		}
 		w.report.Problems = append(w.report.Problems, ledger.Problem{
-			Kind: ProblemDroppedSeal, Segment: d.segment, Detail: fmt.Sprintf("%s has this seal and %s dropped or changed it", d.from, d.into),
+			Kind: kind, Segment: d.segment, Detail: fmt.Sprintf("%s has this seal and %s dropped or changed it", d.from, d.into),
 		})
 	}
 	slices.SortFunc(w.report.Problems, func(a, b ledger.Problem) int {
