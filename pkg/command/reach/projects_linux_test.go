@@ -185,7 +185,7 @@ func (p project) root(t *testing.T, home string) string {
 }
 
 func environment(home string) []string {
-	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GOPROXY=off", "GONOSUMDB=*", "GONOSUMCHECK=1", "GOFLAGS=-mod=mod -modcacherw",
+	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GOPROXY=off", "GONOSUMDB=*", "GONOSUMCHECK=1", `GOFLAGS=-mod=mod -modcacherw -vet=off "-gcflags=all=-N -l"`,
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_CONFIG_NOSYSTEM=1"}
 }
 
