@@ -29,8 +29,9 @@ type match struct {
 	sure     []bool // by line of the newer content: its neighbours decided where it comes from
 }
 
-// compare matches two contents. hints are places of lines in other contents of the older file, as ordered as they are.
-func compare(t *lineTable, old, now *cells, hints []anchor) match {
+// compare matches two contents. hints, if there are some, gives places of lines in other contents of the older file, as
+// ordered as they are.
+func compare(t *lineTable, old, now *cells, hints func() []anchor) match {
 	m := align(t, old, now, func(id lineID) lineID { return id })
 	if m.isReformatted() {
 		if loose := align(t, old, now, t.loose); loose.count() > m.count() {

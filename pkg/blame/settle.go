@@ -9,7 +9,7 @@ import (
 // settle decides between places that are alike, where not all of the older content is known: an agent copies a function
 // that nobody recorded, and both the function and its copy look like what the record says. The copy stands as far from
 // its neighbours as it did then.
-func (m *match) settle(hints []anchor) {
+func (m *match) settle(hints func() []anchor) {
 	s := settler{match: m, hints: hints, places: m.now.placesOf(m.lineTable), partners: make([]int, len(m.old.lines)), last: -1}
 	for now, from := range m.from {
 		if from >= 0 {
@@ -35,7 +35,7 @@ func (m *match) settle(hints []anchor) {
 
 type settler struct {
 	*match
-	hints    []anchor
+	hints    func() []anchor
 	places   map[lineID][]int // of the newer content's lines, by their loose text
 	partners []int            // by line of the older content, as they were aligned
 	above    anchor           // the last one before the run at hand, or the beginning
@@ -208,11 +208,11 @@ func (s *settler) around(from int) (near []anchor) {
 	if len(s.below) > 1 {
 		near = append(near, s.below[0])
 	}
-	if len(near) > 0 {
-		return near
+	if len(near) == 0 && s.hints != nil {
+		hints := s.hints()
+		i, _ := slices.BinarySearchFunc(hints, from, func(a anchor, from int) int { return cmp.Compare(a.from, from) })
+		near = hints[max(0, i-1):min(len(hints), i+1)]
 	}
-	i, _ := slices.BinarySearchFunc(s.hints, from, func(a anchor, from int) int { return cmp.Compare(a.from, from) })
-	near = s.hints[max(0, i-1):min(len(s.hints), i+1)]
 	if len(near) == 0 && !s.now.adrift {
 		return []anchor{s.above}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -248,7 +249,7 @@ func (t *tracer) contentOf(at state, marks []mark) *cells {
 
 // compareAll compares a state with the leaves that could explain it, the best match first.
 func (t *tracer) compareAll(name node, now *cells, leaves []int, marks []mark) []match {
-	hints := t.hints(leaves, now)
+	hints := sync.OnceValue(func() []anchor { return t.hints(leaves, now) })
 	matches := []match{t.compare(leaves[0], name, now, hints)}
 	left := matches[0].unmatched(marks)
 	for _, leaf := range leaves[1:] {
@@ -267,7 +268,7 @@ func (t *tracer) compareAll(name node, now *cells, leaves []int, marks []mark) [
 
 // compare compares the content of a state with what a leaf left: once, if all of both is known. Lines that git has from
 // several commits meet the same gaps.
-func (t *tracer) compare(leaf int, name node, now *cells, hints []anchor) match {
+func (t *tracer) compare(leaf int, name node, now *cells, hints func() []anchor) match {
 	at := gapName{leaf, name}
 	if m, known := t.crossed[at]; known && len(m.from) == len(now.lines) {
 		return m

@@ -51,7 +51,7 @@ func (m *match) gaps() (gaps []gap) {
 }
 
 // maxParts bounds into how many lines one is broken.
-const maxParts = 32
+const maxParts = 64
 
 // wrap finds runs of g.parts that make one of g.whole, and gives their lines to pair.
 func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
@@ -127,13 +127,17 @@ func (c *cells) broken(t *lineTable) map[[5]byte]span {
 		if t.isVague(c.lines[first]) || t.weight(c.lines[first]) == 0 || t.opensBlock(c.lines[first]) {
 			continue
 		}
-		whole := t.looseOf(c.lines[first])
+		whole, indent := t.looseOf(c.lines[first]), t.indent(c.lines[first])
 		for k := first + 1; k < min(len(c.lines), first+maxParts) && !t.isVague(c.lines[k]); k++ {
+			deeper := t.indent(c.lines[k]) > indent
+			if !deeper && k == first+1 {
+				break
+			}
 			whole += t.looseOf(c.lines[k])
 			if t.weight(c.lines[first])+t.weight(c.lines[k]) >= strongWeight {
 				c.joined[ledger.MarkOf(whole).Bare()] = span{first, k + 1}
 			}
-			if t.indent(c.lines[k]) <= t.indent(c.lines[first]) {
+			if !deeper {
 				break
 			}
 		}
