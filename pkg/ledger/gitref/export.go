@@ -68,7 +68,12 @@ func (c *carrier) export(ctx context.Context, keep Withheld) (Exported, error) {
 	if err != nil {
 		return Exported{}, err
 	}
-	before := len(all)
+	before := 0 // in the ref as it is
+	for _, s := range all {
+		if s.ref == Ref {
+			before++
+		}
+	}
 	maps.Copy(all, fresh)
 	commit, err := c.commit(ctx, all, tips, fmt.Sprintf("Ledger: %d records", records))
 	if err != nil || commit == own {
@@ -101,7 +106,7 @@ func (c *carrier) packLoose(ctx context.Context) {
 	}
 }
 
-// union is what any of the tips has.
+// union is what any of the tips has, and which of them first.
 func (c *carrier) union(ctx context.Context, tips []tip) (all map[string]segment, err error) {
 	all = map[string]segment{}
 	for _, t := range tips {
@@ -110,12 +115,15 @@ func (c *carrier) union(ctx context.Context, tips []tip) (all map[string]segment
 			return nil, fmt.Errorf("read %s: %w", t.ref, err)
 		}
 		for path, s := range segments {
-			if other, there := all[path]; there && other.blob != s.blob {
+			other, there := all[path]
+			if there && other.blob != s.blob {
 				if s, err = c.genuine(ctx, other, s); err != nil {
 					return nil, err
 				}
 			}
-			all[path] = s
+			if !there || other.blob != s.blob {
+				all[path] = s
+			}
 		}
 	}
 	return all, nil

@@ -128,6 +128,7 @@ func (c *clone) want(records int) {
 }
 
 func TestSync(t *testing.T) {
+	defer gitref.LimitLoose(2)()
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {
 			forge := newForge(t, format)
@@ -159,6 +160,10 @@ func TestSync(t *testing.T) {
 				other := newClone(t, "file://"+forge, args...)
 				other.sync()
 				other.want(6)
+				must(t, tryOnly(tryGit(other.dir, "fsck", "--strict")))
+			}
+			if packs, err := filepath.Glob(filepath.Join(a.dir, ".git", "objects", "pack", "*.pack")); err != nil || len(packs) == 0 {
+				t.Errorf("nothing was packed: %v", err)
 			}
 			bare := filepath.Join(t.TempDir(), "bare.git")
 			git(t, filepath.Dir(bare), "clone", "-q", "--bare", forge, bare)
@@ -180,6 +185,7 @@ func tryOnly(_ string, err error) error { return err }
 
 // TestSyncAtOnce has several clones push at once, again and again.
 func TestSyncAtOnce(t *testing.T) {
+	defer gitref.LimitLoose(2)()
 	forge := newForge(t, "sha1")
 	const clones, rounds = 3, 3
 	var all sync.WaitGroup
