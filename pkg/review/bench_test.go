@@ -11,7 +11,14 @@ import (
 
 // BenchmarkRun reviews 50 commits that change 200 files, with 100,000 records in the base.
 func BenchmarkRun(b *testing.B) {
-	r := newRepo(b, "")
+	for place, beside := range map[string]bool{"tree": false, "beside": true} {
+		b.Run(place, func(b *testing.B) { benchmarkRun(b, beside) })
+	}
+}
+
+func benchmarkRun(b *testing.B, beside bool) {
+	ownHome(b)
+	r := newRepoWith(b, "", beside)
 	for i := range 100_000 {
 		r.ledger.AppendSoon(ledger.Record{
 			Kind: ledger.KindMutation, IntentID: "INT-001", Call: "edit_file", MutationClass: "INTENT_EVOLUTION",
@@ -21,6 +28,7 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 	must(b, r.ledger.Flush(context.Background()))
+	r.named = false
 	for i := range 200 {
 		r.write(fmt.Sprintf("src/f%d.txt", i), lines(1, 300))
 	}

@@ -101,7 +101,9 @@ func (l *landing) records(all []*record) map[*record]bool {
 			if c.From != "" {
 				c.Path = c.From
 			}
-			leads[content{c.Path, c.BeforeOID}] = true
+			if c.BeforeOID != "" {
+				leads[content{c.Path, c.BeforeOID}] = true
+			}
 		}
 	}
 	return landed

@@ -25,9 +25,7 @@ type change struct {
 // reports whether there was such.
 func (r *review) dropRestored(c change, written, gone credits) (some bool, err error) {
 	wrote := lineage{review: r, names: c.names, given: written}
-	if wrote.has, err = r.standing(c, written); err != nil {
-		return false, err
-	}
+	wrote.has = r.standing(c, written)
 	if wrote.undone, err = c.undone(written, func(later change) (credits, error) { return r.removers(later, later.after) }); err != nil {
 		return false, err
 	}
@@ -117,22 +115,27 @@ type origin struct {
 }
 
 // standing tells of contents of the file which of the lines at HEAD that are given to records they have, as those.
-func (r *review) standing(c change, given credits) (func(content []byte) (map[int]bool, error), error) {
-	wanted := map[origin]int{}
+func (r *review) standing(c change, given credits) func(content []byte) (map[int]bool, error) {
+	var wanted map[origin]int // the lines at HEAD
 	note := func(l blame.Line) origin { return origin{l.Record.Hash, l.Path, l.Origin, ledger.Squeeze(l.Text)} }
-	err := r.origins(c, c.after.content, func(l blame.Line) { wanted[note(l)] = l.Number })
 	return func(content []byte) (map[int]bool, error) {
 		lines := map[int]bool{}
 		if _, err := workspace.Decode(content); err != nil {
 			return lines, nil // a binary content has no lines
 		}
+		if wanted == nil {
+			wanted = map[origin]int{}
+			if err := r.origins(c, c.after.content, func(l blame.Line) { wanted[note(l)] = l.Number }); err != nil {
+				return nil, err
+			}
+		}
 		err := r.origins(c, content, func(l blame.Line) {
-			if line, is := wanted[note(l)]; is {
+			if line, is := wanted[note(l)]; is && given[line] != nil {
 				lines[line] = true
 			}
 		})
 		return lines, err
-	}, err
+	}
 }
 
 func missingLines(text string, content []byte) map[int]bool {

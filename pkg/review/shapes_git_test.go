@@ -43,6 +43,21 @@ func branchShapes() []shape {
 			mainGoesOn(r)
 			r.git("merge", "-q", "--no-edit", "main")
 		}},
+		{name: "another branch of the same machine merged first", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
+			work(r)
+			r.onMain(func() {
+				r.agent("src/a.txt", by("other", 1, 3)+lines(1, 20))
+				r.commit("main goes on")
+			})
+		}},
+		{name: "another branch of the same machine changes the same file", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
+			r.git("switch", "-qc", "other")
+			r.write(intentsPath, baseIntents+"  - {id: INT-003, name: More, status: IN_PROGRESS, owned_scope: [\"src/**\"]}\n")
+			r.traced("INT-003", "src/a.txt", by("other", 1, 3)+lines(1, 20))
+			r.commit("other work")
+			r.git("switch", "-q", "work")
+			work(r)
+		}},
 		{name: "a conflict resolved by a person", changed: 11, traced: 10, found: "1 note untraced", do: func(r *repo) {
 			work(r)
 			conflict(r)
