@@ -22,4 +22,8 @@
 // one by the same, with the records' changes turned round and time running backward. If the records lead from the old
 // content to the new one without a gap, all lines between are theirs, however the difference is cut. What has no lines (a
 // binary file, a link, a submodule, a file mode, a rename alone) counts as one.
+//
+// Records of a ledger in the tree are the range's if the base has not got their lines. One ledger beside the tree has the
+// records of all branches of a machine, one after the other; there the contents of the commits say which records are
+// whose (landing.go). Lines that stood, were taken out and stand again are followed through the commits (lineage.go).
 package review
