@@ -38,7 +38,7 @@ func layers() [][]string {
 		{"internal"},
 		{"pkg/mutation/internal/verdict", "pkg/mutation/internal/tree", "pkg/mutation/internal/treesitter"},
 		{"pkg/mutation/internal"},
-		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell"},
+		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell", "pkg/ledger/internal"},
 		{"pkg/workspace", "pkg/images", "pkg/command/policy", "pkg/command/sandbox", "pkg/command/layer"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/snapshot"},
 		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer"},
