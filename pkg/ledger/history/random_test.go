@@ -23,7 +23,7 @@ import (
 // TestRandomGit drives git at random over a ledger that servers append to in between, and after each step compares what
 // verification says with a model that reads the commits by itself.
 func TestRandomGit(t *testing.T) {
-	seeds, steps := uint64(3), 22
+	seeds, steps := uint64(2), 22
 	switch {
 	case os.Getenv("ORCHESTRA_LONG") != "":
 		seeds, steps = 20, 60
