@@ -171,6 +171,7 @@ func (q *question) followCommits(lines []Line, asked func(Line) bool) error {
 			if c.Line <= len(there) && there[c.Line-1].Record != nil && !given[there[c.Line-1].origin()] {
 				renamed := 2*fromPath[c.Path] >= len(lines)
 				lines[i].take(there[c.Line-1], c.over(lines[i].Number, q.path, renamed))
+				given[there[c.Line-1].origin()] = true // git takes a copy for a move
 			}
 		}
 	}
