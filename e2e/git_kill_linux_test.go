@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,6 +98,9 @@ func TestKilledInAMerge(t *testing.T) {
 			}
 			eventually(t, "it waits at "+at, func() bool { found, _ := filepath.Glob(w.path(held)); return len(found) > 0 })
 			p.kill()
+			if at != "pre" && at != "post" { // which the server itself waits for
+				eventually(t, "the command ends with its server", func() bool { return !w.isWorkedIn() })
+			}
 			w.remove(".git/hold")
 			w.remove(".git/held")
 
@@ -137,6 +141,15 @@ func TestKilledInAMerge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// isWorkedIn reports whether a process has the workspace as its directory.
+func (w *workspace) isWorkedIn() bool {
+	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	return slices.ContainsFunc(all, func(link string) bool {
+		dir, err := os.Readlink(link)
+		return err == nil && dir == w.dir
+	})
 }
 
 // What a person does to branches or files after the rehearsal of a merge is not overrun: the line does not begin, and

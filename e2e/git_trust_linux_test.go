@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,14 @@ func TestTrustedGitWithoutNamespaces(t *testing.T) {
 		t.Errorf("%s", r.text())
 	}
 	a.refused("LEDGER_UNAVAILABLE", "execute_command", args{"command": "true", "session": session})
+	eventually(t, "the refusal is recorded in a new place", func() bool {
+		begun, _ := filepath.Glob(w.path(".git/orchestra/*/.orchestration/agent_trace.jsonl"))
+		if len(begun) == 0 {
+			return false
+		}
+		content, err := os.ReadFile(begun[0])
+		return err == nil && strings.Contains(string(content), "LEDGER_UNAVAILABLE")
+	})
 	back := exec.Command("sh", "-ec", `f=$(cd .git/orchestra && find . -name agent_trace.jsonl); cat .git/orchestra/$f >> src/moved/$f; rm -r .git/orchestra; mv src/moved .git/orchestra`)
 	back.Dir = w.dir
 	if out, err := back.CombinedOutput(); err != nil {

@@ -84,6 +84,7 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	if r := b.refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git switch two"}); !strings.Contains(r.Text, "is the ledger") || !strings.Contains(r.Text, "git switch two") {
 		t.Errorf("git went on without the ledger: %s", r.Text)
 	}
+	b.wantRecord("PROTECTED_PATH") // it is not written while git replaces the file
 	git(t, dir, "checkout", "-q", "-f", "two")
 	git(t, dir, "branch", "side", strings.TrimSpace(git(t, dir, "commit-tree", "-p", "one", "-m", "side", "two^{tree}")))
 	run("true") // its record is not committed
