@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os/exec"
 	"strconv"
@@ -17,6 +18,14 @@ import (
 // IsID reports whether a text is a whole id of an object, and so nothing else that git takes for a name.
 func IsID(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// FileMode is the mode that trees have for a regular file with these permissions: git looks at the owner's bit alone.
+func FileMode(mode fs.FileMode) string {
+	if mode&0o100 != 0 {
+		return "100755"
+	}
+	return "100644"
 }
 
 // Objects answers requests for objects, one after the other, from one running git.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
@@ -88,10 +89,7 @@ func (s *source) replay() (r Replay, contradictions []string, err error) {
 // ordinary one for a new file.
 func (s *source) modeOf(way review.Way) string {
 	if mode, known := way.Changes[len(way.Changes)-1].AfterMode.FileMode(); known {
-		if mode&0o100 != 0 { // git looks at the owner's bit alone
-			return "100755"
-		}
-		return "100644"
+		return gitread.FileMode(mode)
 	}
 	if before, there := s.base[way.From]; there && before.regular() {
 		return before.mode

@@ -62,7 +62,7 @@ func (q *question) recordsElsewhere(lines []Line, movable map[int]bool) (entries
 func (q *question) mentioned(entries []ledger.Entry, lines []Line, movable map[int]bool) []string {
 	wanted := map[[5]byte]bool{}
 	for _, l := range lines {
-		if movable[l.Number] && l.Record == nil && weight(l.Text) >= strongWeight {
+		if movable[l.Number] && l.Record == nil && IsStrong(l.Text) {
 			wanted[ledger.MarkOf(l.Text).Bare()] = true
 		}
 	}

@@ -134,6 +134,9 @@ func textLines(content []byte) ([]string, error) {
 	return edit.Lines(text.String), nil
 }
 
+// IsStrong reports whether a line has so many letters and digits that it is no longer one of many alike.
+func IsStrong(line string) bool { return weight(line) >= strongWeight }
+
 // weight counts letters and digits, as git does to tell a line worth following from a brace.
 func weight(text string) (n int32) {
 	for _, r := range text {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -220,7 +221,7 @@ func setMode(mode string, after side, related []*record) *record {
 			was, known := c.BeforeMode.FileMode()
 			is, changed := c.AfterMode.FileMode()
 			if c.Path == after.path && known && changed && was != is {
-				if (is&0o100 != 0) == (mode == modeExecutable) {
+				if (gitread.FileMode(is) == modeExecutable) == (mode == modeExecutable) {
 					return rec
 				}
 				return nil

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -23,9 +23,6 @@ type landing struct {
 	cut   map[string]bool  // paths in the workspace of which lines were removed
 	most  bool             // of a record's lines, most have to be among these
 }
-
-// strongWeight is the number of letters and digits from which a line is no longer one of many alike, as for blame.
-const strongWeight = 8
 
 func (r *review) landingOf(commits []commit) landing {
 	l := landing{blobs: map[string]bool{}, gone: map[string]bool{}, marks: map[[5]byte]bool{}, cut: map[string]bool{}}
@@ -46,7 +43,7 @@ func (r *review) landingOf(commits []commit) landing {
 			}
 			for _, line := range r.linesOf(d.newID) {
 				delete(cut, line)
-				if !old[line] && !marked[line] && isStrong(line) {
+				if !old[line] && !marked[line] && blame.IsStrong(line) {
 					marked[line] = true
 					l.marks[ledger.MarkOf(line).Bare()] = true
 				}
@@ -57,18 +54,6 @@ func (r *review) landingOf(commits []commit) landing {
 		}
 	}
 	return l
-}
-
-func isStrong(line string) bool {
-	weight := 0
-	for _, c := range line {
-		if unicode.IsLetter(c) || unicode.IsDigit(c) {
-			if weight++; weight == strongWeight {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // linesOf gives the lines of a blob; none of what has no lines.

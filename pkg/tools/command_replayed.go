@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -144,7 +145,7 @@ func entryIn(c *snapshot.Content) replay.Entry {
 	case c.Kind == snapshot.Link:
 		return replay.Entry{Mode: "120000", ID: c.OID}
 	case c.Kind == snapshot.File && c.OID != "":
-		return replay.Entry{Mode: gitMode(c.Mode), ID: c.OID}
+		return replay.Entry{Mode: gitread.FileMode(c.Mode), ID: c.OID}
 	}
 	return replay.Entry{Mode: "special", ID: "unknown"}
 }

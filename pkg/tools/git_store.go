@@ -182,12 +182,5 @@ func entryOf(git *ledger.Git, n layer.Node) (replay.Entry, error) {
 	if _, err := io.Copy(hash, file); err != nil {
 		return replay.Entry{}, err
 	}
-	return replay.Entry{Mode: gitMode(info.Mode()), ID: fmt.Sprintf("%x", hash.Sum(nil))}, nil
-}
-
-func gitMode(mode fs.FileMode) string {
-	if mode&0o100 != 0 {
-		return "100755"
-	}
-	return "100644"
+	return replay.Entry{Mode: gitread.FileMode(info.Mode()), ID: fmt.Sprintf("%x", hash.Sum(nil))}, nil
 }

@@ -251,8 +251,7 @@ func TestHostileRef(t *testing.T) {
 	a := newClone(t, forge)
 	a.record(2)
 	a.sync()
-	good := git(t, forge, "ls-tree", "-r", gitref.Ref)
-	key := good[strings.Index(good, "\t")+1:][:16]
+	good, key := listed(t, forge)
 	garbage := git(t, forge, "hash-object", "-w", filepath.Join(forge, "HEAD"))
 	input := good + "\n100644 blob " + garbage + "\tREADME.md\n100644 blob " + garbage + "\t" + key + "-ab/" + strings.Repeat("0", 62) + ".jsonl.zst\n" +
 		"120000 blob " + garbage + "\t" + key + "-cd/" + strings.Repeat("1", 62) + ".jsonl.zst\n"
@@ -263,6 +262,14 @@ func TestHostileRef(t *testing.T) {
 		t.Errorf("set aside: %+v, want three files", done.Aside)
 	}
 	b.want(2)
+}
+
+// listed gives the entries of a forge's ref, and the key of the workspace in them.
+func listed(t *testing.T, forge string) (entries, key string) {
+	t.Helper()
+	entries = git(t, forge, "ls-tree", "-r", gitref.Ref)
+	_, path, _ := strings.Cut(entries, "\t")
+	return entries, path[:16]
 }
 
 // push makes a forge's ref a tree of these entries.
@@ -288,8 +295,7 @@ func TestCycle(t *testing.T) {
 	a := newClone(t, forge)
 	a.record(2)
 	a.sync()
-	good := git(t, forge, "ls-tree", "-r", gitref.Ref)
-	key := good[strings.Index(good, "\t")+1:][:16]
+	good, key := listed(t, forge)
 	one, two, three := strings.Repeat("1", 64), strings.Repeat("2", 64), strings.Repeat("3", 64)
 	stub := func(of, prev string) string {
 		return `{"prev":["` + prev + `"],"withheld":"` + of + `","kind":"mutation"}` + "\n"
