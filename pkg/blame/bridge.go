@@ -121,9 +121,9 @@ func (q *question) movable(lines []Line) (movable, begun map[int]bool, err error
 func blocks(lines []Line, such func(Line) bool) map[int]bool {
 	numbers := map[int]bool{}
 	for i := 0; i < len(lines); {
-		last, sum := i, int32(0)
+		last, sum := i, 0
 		for last < len(lines) && such(lines[last]) {
-			sum += weight(lines[last].Text)
+			sum += ledger.Weight(lines[last].Text)
 			last++
 		}
 		for k := i; sum >= blockWeight && k < last; k++ {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // block is a run of lines of which the hash is known.
@@ -102,10 +104,25 @@ func (c *cells) apply(t *lineTable, s *step) {
 	}
 	c.moveBlocks(s.hunks)
 	c.lines = append(out, c.lines[min(from, len(c.lines)):]...)
+	if s.marks() != nil {
+		c.learnAnchors(t, s.change.Anchors)
+	}
 	for _, r := range s.change.Ranges {
 		if r.ContentHash != "" && r.StartLine >= 1 && r.EndLine >= r.StartLine && r.EndLine <= maxLines {
 			c.reach(r.EndLine)
 			c.blocks = append(c.blocks, block{r.StartLine - 1, r.EndLine - r.StartLine + 1, r.ContentHash})
+		}
+	}
+}
+
+// learnAnchors takes over what a record says of lines beside its own.
+func (c *cells) learnAnchors(t *lineTable, anchors []ledger.Anchor) {
+	for _, a := range anchors {
+		if a.Line < 1 || a.Line > maxLines {
+			continue
+		}
+		if c.reach(a.Line); c.lines[a.Line-1] == unknown {
+			c.lines[a.Line-1] = t.byMark(a.Mark)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (p *paper) record(owner string, next simFile, path string) {
 	for _, x := range edit.ChangedRanges(after, c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(x))
 	}
-	c.Marks = ledger.MarksOf(edit.Lines(after), c.Hunks)
+	c.Mark(edit.Lines(after))
 	r.blobs[c.BeforeOID], r.before[c.BeforeOID] = before, true
 	r.clock = r.clock.Add(time.Minute)
 	record := ledger.Record{Kind: ledger.KindMutation, IntentID: owner, Call: "apply_diff", Changes: []ledger.Change{c},

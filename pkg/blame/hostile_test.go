@@ -41,6 +41,16 @@ func forged(data []byte) (entries []ledger.Entry) {
 		for range uint64(next()) % 5 {
 			c.Hunks = append(c.Hunks, [4]int{int(next()), int(next()), int(next()), int(next())})
 		}
+		added := 0
+		for _, h := range c.Hunks {
+			added += h[3] % 100
+		}
+		for range max(0, added) {
+			c.Marks = append(c.Marks, ledger.MarkOf(fmt.Sprint(next()%9)))
+		}
+		for range uint64(next()) % 3 {
+			c.Anchors = append(c.Anchors, ledger.Anchor{Line: int(next()), Mark: ledger.MarkOf(fmt.Sprint(next() % 9))})
+		}
 		for range uint64(next()) % 3 {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: int(next()), EndLine: int(next()), ContentHash: sum256("x")})
 		}

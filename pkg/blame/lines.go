@@ -2,7 +2,6 @@ package blame
 
 import (
 	"slices"
-	"unicode"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -59,7 +58,7 @@ func (t *lineTable) entry(text string) lineID {
 	}
 	id = lineID(len(t.all))
 	t.ids[text] = id
-	t.all = append(t.all, lineText{text: text, weight: weight(text)})
+	t.all = append(t.all, lineText{text: text, weight: int32(ledger.Weight(text))})
 	loose := id
 	if squeezed := ledger.Squeeze(text); squeezed != text {
 		loose = t.entry(squeezed)
@@ -135,14 +134,4 @@ func textLines(content []byte) ([]string, error) {
 }
 
 // IsStrong reports whether a line has so many letters and digits that it is no longer one of many alike.
-func IsStrong(line string) bool { return weight(line) >= strongWeight }
-
-// weight counts letters and digits, as git does to tell a line worth following from a brace.
-func weight(text string) (n int32) {
-	for _, r := range text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			n++
-		}
-	}
-	return n
-}
+func IsStrong(line string) bool { return ledger.Weight(line) >= ledger.StrongWeight }

@@ -2,6 +2,7 @@ package blame_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,9 @@ func TestCopyIsNotItsOriginal(t *testing.T) {
 			}
 			w.outside(next)
 		}, "untracked untracked untracked untracked untracked untracked untracked untracked A:reformatted A:reformatted A:reformatted"},
+		"somebody puts as many lines above both as there are between them": {func(w *world) {
+			w.outside(append(w.fileOf("", "one()", "two()", "three()", "four()", "five()", "six()", "seven()", "eight()"), w.file...))
+		}, strings.Repeat("untracked ", 16) + "A:shifted A:shifted A:shifted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := emptyWorld()

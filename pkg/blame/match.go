@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 const (
-	// strongWeight is the number of letters and digits from which a line is no longer one of many alike.
-	strongWeight = 8
+	strongWeight = ledger.StrongWeight
 	// blockLines and blockWeight make a block: git blame -M too wants 20 letters and digits of a moved block.
 	blockLines  = 3
 	blockWeight = 20
@@ -340,7 +340,7 @@ func (m *match) strong() []bool {
 	for first := 0; first < len(m.from); {
 		last, lone := m.runEnd(first), false
 		for k := first; k < last; k++ {
-			lone = lone || m.weight(m.now.lines[k]) >= strongWeight && m.standsOnce(k, old, now)
+			lone = lone || m.sure[k] || m.weight(m.now.lines[k]) >= strongWeight && m.standsOnce(k, old, now)
 		}
 		if lone || last-first >= blockLines && m.weightOf(first, last) >= blockWeight {
 			for k := first; k < last; k++ {

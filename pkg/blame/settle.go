@@ -102,7 +102,7 @@ func (s *settler) settleRun(run span) {
 			s.from[now], s.kind[now] = -1, exact
 		}
 	}
-	others := func(p placing) bool { return rivalPart*p.fit >= best.fit && !slices.Equal(p.at, best.at) }
+	others := func(p placing) bool { return rivalPart*p.fit >= best.fit && p.disagrees(best) }
 	if value == 0 || best.far > farUnit && s.allTwins(run) && !slices.ContainsFunc(all, others) {
 		return
 	}
@@ -121,9 +121,19 @@ const (
 // rivals reports whether a placing puts the best one in doubt.
 func (p placing) rivals(best placing) bool {
 	if p.far == best.far {
-		return p.fit == best.fit && !slices.Equal(p.at, best.at)
+		return p.fit == best.fit && p.disagrees(best)
 	}
-	return p.far < best.far && rivalPart*p.fit >= best.fit
+	return p.far < best.far && rivalPart*p.fit >= best.fit && p.disagrees(best)
+}
+
+// disagrees reports whether a placing has some line elsewhere than another.
+func (p placing) disagrees(other placing) bool {
+	for i, to := range p.at {
+		if to >= 0 && to != other.at[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // maxDrift bounds how many lines somebody put between two that stood side by side.
@@ -145,7 +155,23 @@ func (s *settler) place(run span, to int) placing {
 		p.fit++
 		to = last + 1
 	}
+	s.close(run, &p)
 	return p
+}
+
+// close gives lines without a place that of the line before the next one, if it is theirs: a brace goes with what it stands
+// before, where something was put between it and what it stood behind.
+func (s *settler) close(run span, p *placing) {
+	for i := len(p.at) - 2; i >= 0; i-- {
+		if p.at[i] >= 0 || p.at[i+1] < 0 {
+			continue
+		}
+		last := max(s.last, slices.Max(append(p.at[:i:i], -1)))
+		if to := p.at[i+1] - 1; s.fits(run.first+i, to, last) {
+			p.at[i] = to
+			p.fit++
+		}
+	}
 }
 
 func (s *settler) put(run span, p placing) {

@@ -229,7 +229,7 @@ func (w *world) record(owner string, next simFile, path string) {
 	for _, r := range edit.ChangedRanges(after, c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(r))
 	}
-	c.Marks = ledger.MarksOf(edit.Lines(after), c.Hunks)
+	c.Mark(edit.Lines(after))
 	w.blobs[c.BeforeOID], w.blobs[c.AfterOID], w.images[c.BeforeOID] = before, after, true
 	w.file, w.path = next, path
 	r := ledger.Record{Kind: ledger.KindMutation, IntentID: owner, MutationClass: "INTENT_EVOLUTION", Call: "apply_diff",

@@ -78,7 +78,8 @@
 // lines, new start, new lines, as in a unified diff without context. before_mode and after_mode are the file's permissions
 // in octal, as "0755"; after_mode is left out where it is the same. marks has a [LineMark] for each line that the hunks
 // added, eight characters each, so that one line that somebody edits does not hide the others of its range; the mark says
-// too whether the line stood in the file more than once.
+// too whether the line stood in the file more than once. anchors has line and mark of the nearest lines above and below those
+// hunks of which no line stood in the file once: of two equal blocks they tell which one it was.
 //
 // A violation's kind says what was changed where it was no content of a file in the workspace: metadata, git, workspace,
 // ledger, outside; the path of the last is absolute or begins with ~/.

@@ -102,6 +102,7 @@ type changeJSON struct {
 	AfterMode      Mode      `json:"after_mode,omitzero"` // where it is another one
 	Hunks          [][4]int  `json:"hunks,omitempty"`
 	Marks          LineMarks `json:"marks,omitempty"`
+	Anchors        []Anchor  `json:"anchors,omitempty"`
 	ExternalBefore bool      `json:"external_before,omitzero"`
 	Coarse         bool      `json:"coarse,omitzero"`
 }
@@ -209,7 +210,7 @@ func oursOf(r Record) *oursJSON {
 		carried = carried || c.Op != OpUnchanged
 		ours.Changes = append(ours.Changes, changeJSON{
 			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, BeforeMode: c.BeforeMode, AfterMode: c.newMode(), Hunks: c.Hunks, Marks: c.Marks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+			AfterOID: c.AfterOID, BeforeMode: c.BeforeMode, AfterMode: c.newMode(), Hunks: c.Hunks, Marks: c.Marks, Anchors: c.Anchors, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
 		})
 	}
 	if !carried {
@@ -223,7 +224,7 @@ func oursOf(r Record) *oursJSON {
 func coarsen(c Change) Change {
 	if n := len(c.Hunks); n > 1 {
 		first, last := c.Hunks[0], c.Hunks[n-1]
-		c.Marks = nil // of lines between two hunks there are none
+		c.Marks, c.Anchors = nil, nil // of lines between two hunks there are none
 		c.Hunks = [][4]int{{first[0], last[0] + last[1] - first[0], first[2], last[2] + last[3] - first[2]}}
 		c.Coarse = true
 	}

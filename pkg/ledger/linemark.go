@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -58,32 +59,67 @@ func Squeeze(line string) string {
 // LineMarks are those of the lines that a change's hunks added, in their order: eight characters each, base64url.
 type LineMarks []LineMark
 
-// MarksOf marks the lines that hunks added to become lines.
-func MarksOf(lines []string, hunks [][4]int) LineMarks {
-	marks := make(LineMarks, 0, added(hunks))
-	stands := make(map[string]int, cap(marks))
-	for _, h := range hunks {
-		for _, line := range lines[h[2]-min(h[3], 1):][:h[3]] {
-			marks = append(marks, MarkOf(line))
-			stands[strings.TrimSpace(line)] = 0
-		}
-	}
+// Anchor is a line near one of the hunks that stood in the file once, where of the hunk's own lines none does.
+type Anchor struct {
+	Line int      `json:"line"` // 1-based, after the change
+	Mark LineMark `json:"mark"`
+}
+
+// Mark sets the marks and the anchors of a change: of the lines that its hunks added to become lines, the whole file.
+func (c *Change) Mark(lines []string) {
+	stands := make(map[string]int, len(lines))
 	for _, line := range lines {
-		line = strings.TrimSpace(line)
-		if n, marked := stands[line]; marked {
-			stands[line] = n + 1
-		}
+		stands[strings.TrimSpace(line)]++
 	}
-	i := 0
-	for _, h := range hunks {
-		for _, line := range lines[h[2]-min(h[3], 1):][:h[3]] {
-			if stands[strings.TrimSpace(line)] > 1 {
-				marks[i][5] |= twin
+	once := func(line string) bool { return stands[strings.TrimSpace(line)] == 1 }
+	c.Marks, c.Anchors = make(LineMarks, 0, added(c.Hunks)), nil
+	for _, h := range c.Hunks {
+		begin, anchored := h[2]-min(h[3], 1), h[3] == 0
+		for _, line := range lines[begin:][:h[3]] {
+			m := MarkOf(line)
+			if !once(line) {
+				m[5] |= twin
 			}
-			i++
+			c.Marks = append(c.Marks, m)
+			anchored = anchored || once(line) && Weight(line) >= StrongWeight
+		}
+		if !anchored {
+			c.anchor(lines, begin, -1, once)
+			c.anchor(lines, begin+h[3]-1, 1, once)
 		}
 	}
-	return marks
+}
+
+// maxAnchor is how many lines from a hunk an anchor is looked for.
+const maxAnchor = 32
+
+// anchor adds the line nearest to one that tells where it stands, in a direction.
+func (c *Change) anchor(lines []string, from, direction int, once func(string) bool) {
+	for n := 1; n <= maxAnchor; n++ {
+		i := from + n*direction
+		if i < 0 || i >= len(lines) {
+			return
+		}
+		if once(lines[i]) && Weight(lines[i]) >= StrongWeight {
+			if a := (Anchor{i + 1, MarkOf(lines[i])}); !slices.Contains(c.Anchors, a) {
+				c.Anchors = append(c.Anchors, a)
+			}
+			return
+		}
+	}
+}
+
+// StrongWeight is the weight from which a line is no longer one of many alike.
+const StrongWeight = 8
+
+// Weight counts the letters and digits of a line, as git does to tell a line worth following from a brace.
+func Weight(line string) (n int) {
+	for _, r := range line {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
 }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -93,6 +129,22 @@ func (m LineMarks) MarshalText() ([]byte, error) {
 		plain = append(plain, mark[:]...)
 	}
 	return base64.RawURLEncoding.AppendEncode(nil, plain), nil
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (m LineMark) MarshalText() ([]byte, error) { return LineMarks{m}.MarshalText() }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (m *LineMark) UnmarshalText(text []byte) error {
+	var one LineMarks
+	if err := one.UnmarshalText(text); err != nil {
+		return err
+	}
+	if len(one) != 1 {
+		return fmt.Errorf("%w: %d characters are no mark of a line", ErrMalformed, len(text))
+	}
+	*m = one[0]
+	return nil
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.

@@ -29,7 +29,9 @@ func TestMarkKnowsALineByItsText(t *testing.T) {
 // A line that stood in the file twice says so, and is the same line otherwise.
 func TestMarkSaysTwin(t *testing.T) {
 	text := "alpha\nbravo\n\tbravo\ncharlie\nalpha\n"
-	marks := ledger.MarksOf(edit.Lines(text), [][4]int{{1, 1, 1, 2}, {3, 0, 4, 1}, {9, 2, 5, 0}})
+	c := ledger.Change{Hunks: [][4]int{{1, 1, 1, 2}, {3, 0, 4, 1}, {9, 2, 5, 0}}}
+	c.Mark(edit.Lines(text))
+	marks := c.Marks
 	var twins []bool
 	for _, m := range marks {
 		twins = append(twins, m.Twin())
@@ -42,13 +44,34 @@ func TestMarkSaysTwin(t *testing.T) {
 	}
 }
 
+// Where none of a hunk's lines tells by itself where it stood, the nearest lines that do stand beside it.
+func TestAnchors(t *testing.T) {
+	const text = "unmistakable one\nif a {\n\treturn nothing\n}\nb++\nunmistakable two\nif a {\n\treturn nothing\n}\n"
+	for name, c := range map[string]struct {
+		hunks [][4]int
+		want  []ledger.Anchor
+	}{
+		"twins":                        {[][4]int{{1, 0, 2, 3}}, []ledger.Anchor{{1, ledger.MarkOf("unmistakable one")}, {6, ledger.MarkOf("unmistakable two")}}},
+		"nothing behind it":            {[][4]int{{6, 0, 7, 3}}, []ledger.Anchor{{6, ledger.MarkOf("unmistakable two")}}},
+		"one line, hardly a text":      {[][4]int{{4, 0, 5, 1}}, []ledger.Anchor{{1, ledger.MarkOf("unmistakable one")}, {6, ledger.MarkOf("unmistakable two")}}},
+		"two hunks beside one line":    {[][4]int{{4, 0, 5, 1}, {6, 0, 7, 1}}, []ledger.Anchor{{1, ledger.MarkOf("unmistakable one")}, {6, ledger.MarkOf("unmistakable two")}}},
+		"a line that tells is its own": {[][4]int{{4, 0, 5, 2}}, nil},
+		"what is gone has none":        {[][4]int{{1, 3, 1, 0}}, nil},
+	} {
+		change := ledger.Change{Hunks: c.hunks}
+		if change.Mark(edit.Lines(text)); !slices.Equal(change.Anchors, c.want) {
+			t.Errorf("%s: %v, want %v", name, change.Anchors, c.want)
+		}
+	}
+}
+
 // Marks come back from the file as they went in, eight characters a line; what is none is not believed.
 func TestMarksInTheLedger(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
-	text := "alpha\nbravo\nalpha\n"
-	c := ledger.Change{Path: "a.txt", Op: ledger.OpCreated, After: sha(text), Hunks: [][4]int{{0, 0, 1, 3}}}
-	c.Marks = ledger.MarksOf(edit.Lines(text), c.Hunks)
+	text := "alpha\nbravo\nalpha\nunmistakable\n"
+	c := ledger.Change{Path: "a.txt", Op: ledger.OpModified, Before: sha("unmistakable\n"), After: sha(text), Hunks: [][4]int{{0, 0, 1, 3}}}
+	c.Mark(edit.Lines(text))
 	rec := ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file", Changes: []ledger.Change{c}}
 	_, err := l.Append(context.Background(), rec)
 	must(t, err)
@@ -56,6 +79,8 @@ func TestMarksInTheLedger(t *testing.T) {
 	must(t, err)
 	if len(found.Entries) != 1 || !slices.Equal(found.Entries[0].Changes[0].Marks, c.Marks) {
 		t.Errorf("got %+v, want the marks %x", found.Entries, c.Marks)
+	} else if got := found.Entries[0].Changes[0].Anchors; len(got) != 1 || !slices.Equal(got, c.Anchors) {
+		t.Errorf("anchors %v, want %v", got, c.Anchors)
 	}
 	written, err := c.Marks.MarshalText()
 	must(t, err)

@@ -73,7 +73,7 @@ func recordOf(line *lineJSON) Record {
 		c := &ours.Changes[i]
 		r.Changes = append(r.Changes, Change{
 			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, BeforeMode: c.BeforeMode, AfterMode: c.modeAfter(), Hunks: c.Hunks, Marks: c.Marks, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+			AfterOID: c.AfterOID, BeforeMode: c.BeforeMode, AfterMode: c.modeAfter(), Hunks: c.Hunks, Marks: c.Marks, Anchors: c.Anchors, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
 		})
 	}
 	readRanges(r.Changes, line.Files)

@@ -96,6 +96,8 @@ type Change struct {
 	Ranges []Range
 	// Marks has one for each line that the hunks added; nil where none are kept, or where the hunks do not say the lines.
 	Marks LineMarks
+	// Anchors are near those hunks of whose lines no mark says where they stand.
+	Anchors []Anchor
 	// ExternalBefore notes that the file differed from its last record: somebody else had changed it.
 	ExternalBefore bool
 	// Coarse is set by the ledger when hunks and ranges were too many for a line and one of each covers them all.

@@ -191,7 +191,7 @@ func (r *repo) traced(intent, path, content string, edits ...func(*ledger.Record
 		for _, lines := range edit.ChangedRanges(content, c.Hunks) {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: lines.StartLine, EndLine: lines.EndLine, ContentHash: lines.ContentHash})
 		}
-		c.Marks = ledger.MarksOf(edit.Lines(content), c.Hunks)
+		c.Mark(edit.Lines(content))
 	}
 	rec := ledger.Record{
 		Kind: ledger.KindMutation, IntentID: intent, Call: "write_to_file", MutationClass: "INTENT_EVOLUTION", Changes: []ledger.Change{c},

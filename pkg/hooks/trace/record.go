@@ -370,7 +370,7 @@ func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Chang
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: changed.StartLine, EndLine: changed.EndLine, ContentHash: changed.ContentHash})
 		}
 		if r.marks(f) {
-			c.Marks = ledger.MarksOf(edit.Lines(text.String), f.Hunks)
+			c.Mark(edit.Lines(text.String))
 		}
 	}
 	return c

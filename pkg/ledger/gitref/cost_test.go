@@ -110,7 +110,7 @@ func changeOf(l *ledger.Ledger, path, old, now string) ledger.Change {
 	for _, r := range edit.ChangedRanges(now, c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(r))
 	}
-	c.Marks = ledger.MarksOf(edit.Lines(now), c.Hunks)
+	c.Mark(edit.Lines(now))
 	return c
 }
 

@@ -29,7 +29,7 @@ var first = framed.Dictionary{ID: 0x8c01, Text: `"outcome":"approved","outcome":
 	`"ranges":[{"start_line":1,"end_line":10,"content_hash":"sha256:"},{"start_line":"}],` +
 	`"related":[{"type":"specification","value":"INT-001","url":"urn:orchestra:intent:INT-001"}]}]}],` +
 	`"metadata":{"orchestra-mcp":{"kind":"mutation","call":"write_to_file","call":"apply_diff","changes":[{"path":"src/","op":"created","op":"deleted","op":"modified",` +
-	`"before":"sha256:","after":"sha256:","before_oid":"","after_oid":"","before_mode":"100644","after_mode":"100755","hunks":[[1,1,1,10],[],"marks":""}],` +
+	`"before":"sha256:","after":"sha256:","before_oid":"","after_oid":"","before_mode":"0644","after_mode":"0755","hunks":[[1,1,1,10],[],"marks":"","anchors":[{"line":1,"mark":""}]}],` +
 	`"class":{"declared":"INTENT_EVOLUTION","computed":"INTENT_EVOLUTION","evidence":"proven","reason":"","evidence":"unproven"},"session":"","client":{"name":"claude-code","version":"2.0.1"}}}}` + "\n"}
 
 // segmentWriter compresses the lines of a segment. What two writers are given makes the same bytes if it is the same.
