@@ -146,6 +146,7 @@ func (b *blamed) record(i int) ([]byte, error) {
 	for _, r := range edit.ChangedRanges(string(after), c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(r))
 	}
+	c.Mark(edit.Lines(string(after)))
 	b.images[c.BeforeOID], b.images[c.AfterOID] = before, after
 	at := time.Now().Add(time.Duration(i-blamedRecords) * time.Second)
 	return ledger.Encode(ledger.Entry{ID: uuid.NewString(), Time: at, ToolVersion: "bench", Record: ledger.Record{

@@ -62,12 +62,33 @@ func without(environ []string, names ...string) []string {
 
 // Ask runs a git that answers with little and soon, and gives that without the last newline.
 func (r Repository) Ask(ctx context.Context, args ...string) (string, error) {
+	return r.ask(ctx, "", args...)
+}
+
+// Known tells of each id whether there is such an object. To ask for one that is not there costs [Objects] a look at the whole
+// store each time.
+func (r Repository) Known(ctx context.Context, ids []string) (map[string]bool, error) {
+	known := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		known[id] = false
+	}
+	out, err := r.ask(ctx, strings.Join(ids, "\n")+"\n", "cat-file", "--batch-check=%(objectname)")
+	for id := range strings.Lines(out) {
+		if id = strings.TrimSuffix(id, "\n"); IsID(id) {
+			known[id] = true
+		}
+	}
+	return known, err
+}
+
+func (r Repository) ask(ctx context.Context, input string, args ...string) (string, error) {
 	if err := r.Plain(); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	cmd := r.Command(ctx, args...)
+	cmd.Stdin = strings.NewReader(input)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

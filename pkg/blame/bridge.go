@@ -85,6 +85,15 @@ func (q *question) askGit(lines []Line) ([]Line, error) {
 		return lines, err
 	}
 	if len(movable) > 0 {
+		can, err := q.canBeMoved(lines, movable)
+		if err != nil {
+			return nil, err
+		}
+		if !can {
+			movable = nil
+		}
+	}
+	if len(movable) > 0 {
 		isMovable := func(l Line) bool { return movable[l.Number] }
 		if err := q.addCommits(h, lines, isMovable, true); err != nil {
 			return nil, err

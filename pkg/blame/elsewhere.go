@@ -31,25 +31,13 @@ func (q *question) elsewhere(lines []Line, movable map[int]bool) error {
 
 // recordsElsewhere gives the records that can tell of such lines.
 func (q *question) recordsElsewhere(lines []Line, movable map[int]bool) (entries []ledger.Entry, err error) {
-	if shallow, err := q.git.Ask(q.ctx, "rev-parse", "--is-shallow-repository"); err != nil || shallow == "true" {
+	if q.git.shallow {
 		found, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxElsewhere})
 		return found.Entries, err
 	}
-	commits, names := map[string]bool{}, map[string]bool{}
-	for _, l := range lines {
-		if movable[l.Number] && l.Record == nil && len(commits) < maxNames {
-			commits[l.Commit.ID], names[l.Commit.Path] = true, true
-		}
-	}
-	if len(commits) == 0 {
-		return nil, nil
-	}
-	changed, err := q.git.changedIn(q.ctx, slices.Sorted(maps.Keys(commits)))
-	for _, name := range changed {
-		names[name] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(names))[:min(len(names), maxNames)] {
-		if err == nil && !slices.Contains(q.names, name) && !slices.Contains(q.past.names, name) {
+	names, _, err := q.changedWith(lines, movable)
+	for _, name := range names[:min(len(names), maxNames)] {
+		if err == nil {
 			var found []ledger.Entry
 			found, err = q.records(name)
 			entries = append(entries, found...)
@@ -58,14 +46,76 @@ func (q *question) recordsElsewhere(lines []Line, movable map[int]bool) (entries
 	return entries, err
 }
 
-// mentioned gives the other files that records say had the lines, those with most of them first.
-func (q *question) mentioned(entries []ledger.Entry, lines []Line, movable map[int]bool) []string {
+// changedWith gives the other paths that the commits of such lines changed, and whether there may be more.
+func (q *question) changedWith(lines []Line, movable map[int]bool) (others []string, more bool, err error) {
+	commits, names := map[string]bool{}, map[string]bool{}
+	for _, l := range lines {
+		if movable[l.Number] && l.Record == nil && len(commits) < maxNames {
+			commits[l.Commit.ID] = commits[l.Commit.ID] || !l.Commit.root
+			names[l.Commit.Path] = true
+		}
+	}
+	maps.DeleteFunc(commits, func(_ string, hasParents bool) bool { return !hasParents })
+	if len(commits) > 0 {
+		changed, merges, err := q.git.changedIn(q.ctx, slices.Sorted(maps.Keys(commits)))
+		if err != nil {
+			return nil, false, err
+		}
+		for _, name := range changed {
+			names[name] = true
+		}
+		more = merges || len(commits) == maxNames
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !slices.Contains(q.names, name) && !slices.Contains(q.past.names, name) {
+			others = append(others, name)
+		}
+	}
+	return others, more, nil
+}
+
+// canBeMoved reports whether lines that somebody committed can have been moved from where a record wrote them, within the file
+// or from one that was changed with it. Git's answer to that costs more than all else; most such lines are new.
+func (q *question) canBeMoved(lines []Line, movable map[int]bool) (bool, error) {
+	others, more, err := q.changedWith(lines, movable)
+	if err != nil || more || q.git.shallow || len(others) > maxNames {
+		return err == nil, err
+	}
+	wanted := wantedMarks(lines, movable, weakWeight+1)
+	known := slices.ContainsFunc(q.past.records, func(e ledger.Entry) bool { return mayKnow(e, wanted) })
+	for _, name := range others {
+		if !known {
+			var records []ledger.Entry
+			if records, err = q.records(name); err != nil {
+				return false, err
+			}
+			known = len(records) == 0 || slices.ContainsFunc(records, func(e ledger.Entry) bool { return mayKnow(e, wanted) })
+		}
+	}
+	return known, nil
+}
+
+// wantedMarks gives the marks of such lines, without white space, from a weight on.
+func wantedMarks(lines []Line, movable map[int]bool, weight int) map[[5]byte]bool {
 	wanted := map[[5]byte]bool{}
 	for _, l := range lines {
-		if movable[l.Number] && l.Record == nil && IsStrong(l.Text) {
+		if movable[l.Number] && l.Record == nil && ledger.Weight(l.Text) >= weight {
 			wanted[ledger.MarkOf(l.Text).Bare()] = true
 		}
 	}
+	return wanted
+}
+
+// mayKnow reports whether a record wrote one of the lines, or does not say which it wrote.
+func mayKnow(e ledger.Entry, wanted map[[5]byte]bool) bool {
+	return slices.ContainsFunc(e.Changes, func(c ledger.Change) bool {
+		return len(c.Marks) == 0 && len(c.Ranges) > 0 || slices.ContainsFunc(c.Marks, func(m ledger.LineMark) bool { return wanted[m.Bare()] })
+	})
+}
+
+// mentioned gives the other files that records say had the lines, those with most of them first.
+func (q *question) mentioned(entries []ledger.Entry, lines []Line, movable map[int]bool) []string {
+	wanted := wantedMarks(lines, movable, strongWeight)
 	counts := map[string]int{}
 	for _, e := range entries {
 		for _, c := range e.Changes {

@@ -18,17 +18,19 @@ import (
 // git asks the repository around a workspace.
 type git struct {
 	gitread.Repository
-	prefix string // of the workspace in the work tree: "" or ending in a slash
+	prefix  string // of the workspace in the work tree: "" or ending in a slash
+	shallow bool   // its history was cut off
 }
 
 // openGit gives nil where there is no git or no repository.
 func openGit(ctx context.Context, dir string) *git {
 	g := &git{Repository: gitread.Repository{Dir: dir}}
-	prefix, err := g.Ask(ctx, "rev-parse", "--show-prefix")
+	said, err := g.Ask(ctx, "rev-parse", "--is-shallow-repository", "--show-prefix")
 	if err != nil {
 		return nil
 	}
-	g.prefix = strings.TrimRight(prefix, "\r")
+	shallow, prefix, _ := strings.Cut(said, "\n")
+	g.shallow, g.prefix = strings.TrimRight(shallow, "\r") == "true", strings.TrimRight(prefix, "\r")
 	return g
 }
 
@@ -130,15 +132,20 @@ func (g *git) blameRanges(ctx context.Context, revision, file string, ranges []s
 	return g.parsePorcelain([]byte(out + "\n"))
 }
 
-// changedIn gives the paths that commits changed, as paths of the workspace; of a merge and of a commit without parents none.
-func (g *git) changedIn(ctx context.Context, commits []string) (paths []string, err error) {
-	out, err := g.Ask(ctx, slices.Concat([]string{"log", "--no-walk", "--no-show-signature", "--format=", "--name-only", "-z", "--no-renames", "--min-parents=1"}, commits, []string{"--"})...)
-	for name := range strings.SplitSeq(out, "\x00") {
-		if name = strings.TrimLeft(name, "\n"); name != "" {
-			paths = append(paths, g.inWorkspace(name))
+// changedIn gives the paths that commits changed, as paths of the workspace; of a commit without parents none, and of a merge
+// none either, which it tells of.
+func (g *git) changedIn(ctx context.Context, commits []string) (paths []string, merges bool, err error) {
+	out, err := g.Ask(ctx, slices.Concat([]string{"log", "--no-walk", "--no-show-signature", "--format=/%P", "--name-only", "-z", "--no-renames", "--min-parents=1"}, commits, []string{"--"})...)
+	for said := range strings.SplitSeq(out, "\x00") {
+		said = strings.TrimLeft(said, "\n")
+		switch parents, is := strings.CutPrefix(said, "/"); {
+		case is:
+			merges = merges || strings.Contains(parents, " ")
+		case said != "":
+			paths = append(paths, g.inWorkspace(said))
 		}
 	}
-	return paths, err
+	return paths, merges, err
 }
 
 // lineRanges joins lines that are next to each other.

@@ -78,18 +78,13 @@ func newHistory(path string, f files, contents Contents) *history {
 		made:    map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, learned: map[gapName]bool{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
 		pieced: map[int]*cells{}, left: map[int]lineSet{}, sorted: map[int][]string{}, budget: hashBudget,
 	}
-	marked := false
 	for _, e := range ordered(f.records) {
 		for j := range e.Changes {
 			change := &e.Changes[j]
 			if change.Op != ledger.OpUnchanged && change.After != "" {
 				h.steps = append(h.steps, step{entry: e, change: change, hunks: sound(change.Hunks), previous: -1})
-				marked = marked || len(change.Marks) > 0
 			}
 		}
-	}
-	if marked {
-		h.useMarks()
 	}
 	for _, name := range f.names {
 		h.renamed[name] = path

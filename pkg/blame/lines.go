@@ -17,7 +17,7 @@ const unknown lineID = 0
 type lineTable struct {
 	ids map[string]lineID
 	all []lineText
-	// marked has lines by their marks, and bare the texts without white space; both are nil where no record has marks.
+	// marked has lines by their marks, and bare the texts without white space; both are nil until somebody asks for a mark.
 	marked map[ledger.LineMark]lineID
 	bare   map[[5]byte]lineID
 }
@@ -31,9 +31,18 @@ type lineText struct {
 	twin   bool             // of a loose text: some record says that it stood in the file more than once
 }
 
-// useMarks has texts be found by the marks of records. It is called before there are any.
+// useMarks has texts be found by the marks of records.
 func (t *lineTable) useMarks() {
 	t.marked, t.bare = map[ledger.LineMark]lineID{}, map[[5]byte]lineID{}
+	for i, l := range t.all[1:] {
+		id, mark := lineID(i+1), ledger.MarkOf(l.text)
+		if l.stands {
+			t.marked[mark] = id
+		}
+		if l.loose == id {
+			t.bare[mark.Bare()] = id
+		}
+	}
 }
 
 func newLineTable() *lineTable {
@@ -72,6 +81,9 @@ func (t *lineTable) entry(text string) lineID {
 // byMark gives a line of which only the mark is known: the text that has it, else the text that differs in white space
 // alone, without it, else one that is like nothing else but the same mark.
 func (t *lineTable) byMark(m ledger.LineMark) lineID {
+	if t.marked == nil {
+		t.useMarks()
+	}
 	id, known := t.marked[m.Line()]
 	if !known {
 		id, known = t.bare[m.Bare()]

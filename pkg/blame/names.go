@@ -59,12 +59,12 @@ const maxNamesakes = 512
 // namesakes gives the paths with the file's last name that records tell of, and that HEAD has no more: whole directories
 // are moved, histories rewritten and cut off, and then git does not know the old name.
 func (q *question) namesakes(known []string) (gone []string, err error) {
-	found, err := q.Ledger.Query(q.ctx, ledger.Filter{Name: path.Base(q.path), Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxNamesakes})
+	found, err := q.Ledger.Query(q.ctx, ledger.Filter{Name: path.Base(q.path), Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxNamesakes, Without: q.past.records})
 	if err != nil {
 		return nil, err
 	}
 	asked := map[string]bool{}
-	for _, e := range found.Entries {
+	for _, e := range append(found.Entries, q.past.records...) {
 		for _, c := range e.Changes {
 			if asked[c.Path] || path.Base(c.Path) != path.Base(q.path) || slices.Contains(q.names, c.Path) || slices.Contains(known, c.Path) {
 				continue

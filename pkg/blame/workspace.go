@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -95,6 +97,7 @@ type question struct {
 	own      *history
 	others   map[string]*history // of other files, by path
 	git      *git
+	inGit    map[string]bool // of contents that records name, whether git has them; nil until the first is asked for
 	blobs    *blobs
 	ahead    *blameAhead // nil if git was not asked
 }
@@ -226,7 +229,38 @@ func (q *question) contents(oid string) ([]byte, bool) {
 	if q.blobs == nil {
 		return nil, false
 	}
+	if q.inGit == nil {
+		q.inGit = q.known()
+	}
+	if there, asked := q.inGit[oid]; asked && !there {
+		return nil, false
+	}
 	return q.blobs.content(oid)
+}
+
+// fewObjects is how many contents are asked for one by one.
+const fewObjects = 16
+
+// known asks git at once which contents it has of those that the file's records name. Most were never committed.
+func (q *question) known() map[string]bool {
+	ids := map[string]bool{}
+	for _, e := range q.past.records {
+		for _, c := range e.Changes {
+			for _, id := range []string{c.BeforeOID, c.AfterOID} {
+				if gitread.IsID(id) {
+					ids[id] = true
+				}
+			}
+		}
+	}
+	if len(ids) <= fewObjects {
+		return map[string]bool{}
+	}
+	known, err := q.git.Known(q.ctx, slices.Collect(maps.Keys(ids)))
+	if err != nil {
+		return map[string]bool{} // they are asked for one by one
+	}
+	return known
 }
 
 func (q *question) file() ([]Line, error) {

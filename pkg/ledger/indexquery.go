@@ -137,6 +137,9 @@ func (r *indexReader) row(run covered, n int, row postings.Row, end int64) error
 			return fmt.Errorf("%w: %w", errStale, err)
 		}
 	}
+	if len(r.Without) > 0 && r.seen.has(identity(line.data)) {
+		return nil
+	}
 	e, err := r.parse(line)
 	if err == nil && r.matches(e) {
 		if holds && !held {

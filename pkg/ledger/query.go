@@ -38,6 +38,8 @@ type Filter struct {
 	// Newest gives the last record first, and reads from the end: a small Limit is cheap however long the ledger is,
 	// and so is every ID, IntentID and Path that few records have.
 	Newest bool
+	// Without are records that the caller has: they are not given again, and not read through.
+	Without []Entry
 }
 
 // Result is the answer to a query.
@@ -109,6 +111,9 @@ func (l *Ledger) queryOnce(ctx context.Context, f Filter, paths []string) (Resul
 		return Result{}, fmt.Errorf("query the ledger: %w", err)
 	}
 	q := query{Filter: f, paths: paths, problems: problems, seen: seenLines{}}
+	for _, e := range f.Without {
+		q.seen.add(e.Hash)
+	}
 	if len(paths) > 0 {
 		q.Path = ""
 	}

@@ -197,6 +197,8 @@ func (s seenLines) add(hash string) bool {
 	return true
 }
 
+func (s seenLines) has(id digest) bool { _, seen := s[[16]byte(id[:16])]; return seen }
+
 func (s seenLines) forget(hash string) { delete(s, seenKey(hash)) }
 
 func seenKey(hash string) (key [16]byte) {
