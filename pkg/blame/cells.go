@@ -104,8 +104,9 @@ func (c *cells) apply(t *lineTable, s *step) {
 	}
 	c.moveBlocks(s.hunks)
 	c.lines = append(out, c.lines[min(from, len(c.lines)):]...)
-	if s.marks() != nil {
+	if s.marks() != nil { // they tell more than the hash of a range
 		c.learnAnchors(t, s.change.Anchors)
+		return
 	}
 	for _, r := range s.change.Ranges {
 		if r.ContentHash != "" && r.StartLine >= 1 && r.EndLine >= r.StartLine && r.EndLine <= maxLines {
