@@ -49,6 +49,6 @@
 // record has, and for lines that are still unexplained the commit, path and line where git blame -w finds them. The
 // records of that path until that commit are then asked in the same way; a path that is no more is an older name of the
 // file, as is one with the same last name that records tell of. For what is left and not older than the ledger, git is
-// asked for moves within and between files (-M -C). What it cannot tell, as in a clone of one commit, is looked for by the
-// marks of what records wrote to other files.
+// asked for moves within and between files (-M -C), if some record can have written it. What it cannot tell, as in a clone of
+// one commit, is looked for by the marks of what records wrote to other files.
 package blame
