@@ -395,8 +395,14 @@ func (b *bench) fits(tool string, structured []byte) {
 	}
 }
 
+// compiled has the schemas by their texts: compiling those of all tools costs more than a test of a few calls.
+var compiled sync.Map
+
 func compileSchema(t *testing.T, source json.RawMessage) *jsonschema.Schema {
 	t.Helper()
+	if schema, ok := compiled.Load(string(source)); ok {
+		return schema.(*jsonschema.Schema)
+	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
 	if err != nil {
 		t.Fatal(err)
@@ -409,6 +415,7 @@ func compileSchema(t *testing.T, source json.RawMessage) *jsonschema.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compiled.Store(string(source), schema)
 	return schema
 }
 
