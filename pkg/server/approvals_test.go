@@ -56,6 +56,7 @@ func (b *bench) required(tool string, a args) string {
 }
 
 func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"same call", "resume_approval"} {
 		t.Run(how, func(t *testing.T) {
 			b := start(t, newWorkspace(t), asks).connect()
@@ -91,6 +92,7 @@ func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
 }
 
 func TestDeniedCallSaysTheOperatorsWords(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), asks).connect()
 	s := b.selects("INT-001")
 	call := args{"session": s, "path": "docs/n.md", "content": "x"}
@@ -114,6 +116,7 @@ func TestDeniedCallSaysTheOperatorsWords(t *testing.T) {
 
 // What changed since the question voids the answer.
 func TestApprovalOfWhatChangedIsVoid(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(b *bench){
 		"file": func(b *bench) { write(b.t, b.dir, "docs/other.md", "# Another\n") },
 		"intent": func(b *bench) {
@@ -150,6 +153,7 @@ func TestApprovalOfWhatChangedIsVoid(t *testing.T) {
 }
 
 func TestGrantLastsUntilTheIntentEnds(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), asks).connect()
 	s := b.selects("INT-001")
 	put := func(path, content string) args { return args{"session": s, "path": path, "content": content} }
@@ -181,6 +185,7 @@ func TestGrantLastsUntilTheIntentEnds(t *testing.T) {
 // An intent that an agent blocks and the operator opens again has no grants,
 // also if nobody looked in between.
 func TestGrantEndsWithTheStepThatEndsItsIntent(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), asks).connect()
 	s := b.selects("INT-001")
 	put := args{"session": s, "path": "docs/a.md", "content": "1"}
@@ -193,6 +198,7 @@ func TestGrantEndsWithTheStepThatEndsItsIntent(t *testing.T) {
 }
 
 func TestProtectedPathsAreApprovedOnce(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), asks).connect()
 	s := b.selects("INT-005")
 	call := args{"session": s, "path": ".envrc", "content": "x"}
@@ -207,6 +213,7 @@ func TestProtectedPathsAreApprovedOnce(t *testing.T) {
 }
 
 func TestMissingIntentIsRecordedAsUntracked(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), asks).connect()
 	call := args{"path": "src/n", "content": "x"}
 	b.answers(b.required("write_to_file", call), approval.Once, "")
@@ -215,6 +222,7 @@ func TestMissingIntentIsRecordedAsUntracked(t *testing.T) {
 }
 
 func TestSelectionIsPutToTheOperator(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Approvals.SelectIntent = settings.Ask }).connect()
 	id := b.required("select_active_intent", args{"intent_id": "INT-001"})
 	b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
@@ -228,6 +236,7 @@ func TestSelectionIsPutToTheOperator(t *testing.T) {
 
 // approve: puts every change under the intent to the operator.
 func TestApproveDirective(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".intentignore", "approve:INT-001\n")
 	b := start(t, dir).connect()
@@ -240,6 +249,7 @@ func TestApproveDirective(t *testing.T) {
 
 // Two servers share one inbox, and one answer lets one call pass.
 func TestTwoServersOneInbox(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	one, two := start(t, dir, asks).connect(), start(t, dir, asks).connect()
 	call := args{"session": one.selects("INT-001"), "path": "docs/n", "content": "x"}
@@ -265,6 +275,7 @@ func TestTwoServersOneInbox(t *testing.T) {
 
 // Only who asked can go on with it.
 func TestAnotherSessionCannotResume(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), asks).connect()
 	mine, other := b.selects("INT-001"), b.selects("INT-002")
 	id := b.required("write_to_file", args{"session": mine, "path": "lib/n", "content": "x"})
@@ -276,6 +287,7 @@ func TestAnotherSessionCannotResume(t *testing.T) {
 // Fifty calls wait for the operator while reads are served; each is let through
 // by its own answer.
 func TestFiftyWaitWhileReadsAreServed(t *testing.T) {
+	t.Parallel()
 	const many = 50
 	b := start(t, newWorkspace(t), asks, waits).connect()
 	s := b.selects("INT-001")
@@ -305,6 +317,7 @@ func TestFiftyWaitWhileReadsAreServed(t *testing.T) {
 
 // A call that is given up while it waits does nothing, also after a yes.
 func TestGivenUpWhileWaiting(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), asks, waits).connect()
 	s := b.selects("INT-001")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -365,6 +378,7 @@ func (b *bench) dialUser(version string, user func(*mcp.ElicitRequest) *mcp.Elic
 }
 
 func TestElicitationDecides(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
 			var say atomic.Pointer[mcp.ElicitResult]

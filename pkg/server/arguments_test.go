@@ -10,6 +10,7 @@ import (
 // Two readers of one call must never disagree on it: names are exact and
 // stand once, text is UTF-8, and what is not understood changes nothing.
 func TestArgumentsAreStrict(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	w := b.wired()
 	w.send(callLine(1, "select_active_intent", `{"intent_id":"INT-001"}`))
@@ -66,6 +67,7 @@ func TestArgumentsAreStrict(t *testing.T) {
 
 // What never becomes a call is a JSON-RPC error, and changes nothing.
 func TestNoCallNoRefusal(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	w := b.wired()
 	for name, line := range map[string]string{
@@ -85,6 +87,7 @@ func TestNoCallNoRefusal(t *testing.T) {
 
 // expected_replacements and replace_all say how often a text must stand there.
 func TestExpectedReplacements(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": "x y x\nx\n"})
 	edit := func(more args) args {
 		arguments := args{"path": "a", "old_string": "x", "new_string": "z"}
@@ -109,6 +112,7 @@ func TestExpectedReplacements(t *testing.T) {
 
 // Roo's names are there where the settings ask for them, and are the same tool.
 func TestAliases(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": "x\n"})
 	for _, spec := range b.server.Specs() {
 		if spec.Name == "edit" || spec.Name == "search_replace" {
@@ -122,6 +126,7 @@ func TestAliases(t *testing.T) {
 // No text of an argument that is not file content is without a bound, where a
 // client can see it.
 func TestTextsAreBounded(t *testing.T) {
+	t.Parallel()
 	content := []string{"content", "diff", "patch", "old_string", "new_string"}
 	b := start(t, newWorkspace(t))
 	w := b.wired()
@@ -162,6 +167,7 @@ func TestTextsAreBounded(t *testing.T) {
 
 // What is long is refused before anything is made of it, and quoted in part.
 func TestLongArgumentsAreRefusedShortly(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	b := start(t, newWorkspace(t))
 	w := b.wired()

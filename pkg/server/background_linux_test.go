@@ -14,6 +14,7 @@ import (
 // It ends with its intent, however that ends, and with the server; both ends
 // are recorded.
 func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, func(o *server.Options) { o.Settings.Sandbox = settings.Off }).connect() // process ids are those of the test
 	one, two := b.selects("INT-001"), b.selects("INT-005")

@@ -21,6 +21,7 @@ func (b *bench) commands(session string) []map[string]any {
 // A command in the background is started, read, listed and ended, with a
 // record at its start and one at its end.
 func TestBackground(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
 	r := b.ok("execute_command", args{"session": s, "command": "echo begun; echo x > src/by.txt; trap 'echo asked; exit 3' TERM; while :; do sleep 0.1; done", "background": true})
@@ -56,6 +57,7 @@ func TestBackground(t *testing.T) {
 
 // What fails at once, or is refused, says so in the answer.
 func TestBackgroundThatEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
 	b := start(t, dir).connect()
@@ -75,6 +77,7 @@ func TestBackgroundThatEndsAtOnce(t *testing.T) {
 
 // A session sees and ends only what is its own.
 func TestBackgroundBelongsToItsSession(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	one, two := b.selects("INT-001"), b.selects("INT-005")
 	if one == two {
@@ -92,6 +95,7 @@ func TestBackgroundBelongsToItsSession(t *testing.T) {
 
 // What looks like a secret is in no record and no lesson, and the line that runs has it.
 func TestSecretsOfCommandsAreNotRecorded(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
 	b := start(t, dir).connect()

@@ -128,6 +128,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 
 // Where the ledger cannot take a record nothing is changed, nor selected.
 func TestNoLedgerNoChange(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	if err := os.MkdirAll(filepath.Join(ledgertest.File(dir), "x"), 0o755); err != nil {
 		t.Fatal(err)
@@ -147,6 +148,7 @@ func TestNoLedgerNoChange(t *testing.T) {
 
 // A ledger that fails under a live session stops the next change as well.
 func TestLedgerFailsLater(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	b.closed = true // there is no ledger to verify
 	t.Cleanup(func() { _ = b.server.Close() })

@@ -14,6 +14,7 @@ import (
 // A yes to a wider scope or a new intent has its effect although the session, and the server, of the agent that asked are
 // gone. It is made once, recorded with the approval, and leaves no answer that could be used again.
 func TestYesOutlivesTheSessionThatAsked(t *testing.T) {
+	t.Parallel()
 	for tool, c := range map[string]struct {
 		arguments args
 		stands    string
@@ -49,6 +50,7 @@ func TestYesOutlivesTheSessionThatAsked(t *testing.T) {
 
 // What was not approved is not carried out: an unanswered or denied request, and one whose file is another by now.
 func TestCarriesOutNothingElse(t *testing.T) {
+	t.Parallel()
 	way := briefly(t)
 	b := start(t, newWorkspace(t), way).connect()
 	inbox := b.operator(way)
@@ -76,6 +78,7 @@ func TestCarriesOutNothingElse(t *testing.T) {
 
 // A call that still waits is not in the way of the operator's command, nor that in its: both end with the change made once.
 func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"the command comes first", "the command comes first, and its answer is swept", "the call comes first"} {
 		t.Run(way, func(t *testing.T) {
 			user := briefly(t)
@@ -122,6 +125,7 @@ func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
 
 // A call that waits has used the answer and is at the edit: the operator's command waits for it.
 func TestCarryOutBehindTheCallThatIsAtIt(t *testing.T) {
+	t.Parallel()
 	user := briefly(t)
 	b := start(t, newWorkspace(t), user).connect()
 	inbox := b.operator(user)
@@ -151,6 +155,7 @@ func TestCarryOutBehindTheCallThatIsAtIt(t *testing.T) {
 
 // Requests of one kind are told apart by their subjects.
 func TestSubjectsTellRequestsApart(t *testing.T) {
+	t.Parallel()
 	way := briefly(t)
 	dir := newWorkspace(t)
 	write(t, dir, ".intentignore", "approve:INT-001\n")

@@ -16,6 +16,7 @@ var update = flag.Bool("update", false, "rewrite the generated part of the READM
 
 // A hint that reads like a tool names a tool that the server has.
 func TestHintsNameRealTools(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	var names []string
 	for _, spec := range b.server.Specs() {
@@ -39,6 +40,7 @@ func TestHintsNameRealTools(t *testing.T) {
 
 // The README's table is made from the catalogue.
 func TestReadmeTable(t *testing.T) {
+	t.Parallel()
 	const begin, end = "<!-- refusals: begin", "<!-- refusals: end -->"
 	path := "../../README.md"
 	content, err := os.ReadFile(path)

@@ -55,6 +55,7 @@ func violationsOf(e ledger.Entry) []string {
 // What a command changed is in its record, as for writes: hashes, blob ids,
 // hunks, ranges, class.
 func TestCommandIsRecordedWithItsChanges(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
@@ -84,6 +85,7 @@ func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 // A change that the intent does not own is a violation, by whatever way it was
 // made; nothing of the result is missing.
 func TestCommandOutOfScope(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".intentignore", "secret:keys/\nsrc/frozen\nunscoped:tmp/**\n")
 	write(t, dir, "src/frozen", "x\n")
@@ -149,6 +151,7 @@ func TestCommandOutOfScope(t *testing.T) {
 // With revert_violations the workspace is as it was, byte for byte, mode for
 // mode; what was in scope stays.
 func TestViolationsAreReverted(t *testing.T) {
+	t.Parallel()
 	for line, left := range map[string][]string{
 		"mkdir -p docs/new/deep; echo x | tee docs/other.md docs/new/deep/er.md; echo fine | tee src/fine.txt": nil,
 		"chmod 750 docs; rm -r docs; chmod 700 src/a.txt":                                                      nil,
@@ -231,6 +234,7 @@ func treeOf(t *testing.T, dir string) map[string]string {
 // What an editor writes between two commands is nobody's; the command's own
 // changes of that file are told from it.
 func TestOutsideEditorIsNotCharged(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
@@ -254,6 +258,7 @@ func TestOutsideEditorIsNotCharged(t *testing.T) {
 
 // What a session's command changed is not what the session has seen.
 func TestCommandMakesViewsStale(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
@@ -278,6 +283,7 @@ func TestCommandMakesViewsStale(t *testing.T) {
 // workspace, is theirs; an editor's writes meanwhile cannot be told from the
 // command's, and are charged to it.
 func TestWritesWhileACommandRuns(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, "src/ours", "0\n")
 	write(t, dir, "src/theirs", "0\n")

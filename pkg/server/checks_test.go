@@ -25,6 +25,7 @@ func (b *bench) lessons() []brain.Entry {
 }
 
 func TestChecks(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	log := filepath.Join(t.TempDir(), "log")
 	const find = `if grep -n TODO $CHANGED_FILES; then exit 1; fi`
@@ -92,6 +93,7 @@ func TestHostileChecks(t *testing.T) {
 }
 
 func TestLessonsOfCommandsAndRefusals(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true, RefusedCalls: true})).connect()
 	s := b.selects("INT-001")
 	b.ok("execute_command", args{"command": "echo why; exit 3", "session": s})
@@ -111,6 +113,7 @@ func TestLessonsOfCommandsAndRefusals(t *testing.T) {
 
 // An agent that fails all the time does not fill the brain.
 func TestLessonsAreRationed(t *testing.T) {
+	t.Parallel()
 	now := clockFrom(time.Date(2026, 2, 18, 0, 0, 0, 0, time.UTC))
 	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), now.set).connect()
 	s := b.selects("INT-001")

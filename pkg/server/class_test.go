@@ -24,6 +24,7 @@ func classBench(t *testing.T, choice settings.Choice) (b *bench, s string) {
 // What is declared a refactor and is none: enforce refuses it before anything
 // happens, warn says so, record only records it.
 func TestDeclaredRefactors(t *testing.T) {
+	t.Parallel()
 	edit := func(s, old, replacement string) args {
 		return args{"session": s, "path": "src/a.go", "old_string": old, "new_string": replacement, "mutation_class": "AST_REFACTOR"}
 	}
@@ -59,6 +60,7 @@ func TestDeclaredRefactors(t *testing.T) {
 // Every tool that changes files has its class computed, whatever was declared;
 // the files of a patch together.
 func TestClassOfEveryTool(t *testing.T) {
+	t.Parallel()
 	b, s := classBench(t, settings.Warn)
 	write(t, b.dir, "src/b.go", "package a\n\nfunc twice(n int) int { return add(n, n) }\n")
 	for _, c := range []struct {
@@ -90,6 +92,7 @@ func TestClassOfEveryTool(t *testing.T) {
 
 // Rules can ask for the class; it is computed for those that do.
 func TestRulesOnClasses(t *testing.T) {
+	t.Parallel()
 	b := ruledBench(t, `rules:
   - {name: only-refactors, when: 'effect.path.endsWith(".go") && class.computed != "AST_REFACTOR"', message: Refactors only.}
   - {name: proven, when: 'effect.path == "old.go" && class.evidence != "proven"', message: Only what is proven.}`)

@@ -31,7 +31,8 @@ const behindEnv = "ORCHESTRA_TEST_BEHIND"
 // unboxedEnv has it hold no command.
 const unboxedEnv = "ORCHESTRA_TEST_UNBOXED"
 
-func TestMain(m *testing.M) {
+// serveIfChild does not return in a child.
+func serveIfChild() {
 	if dir := os.Getenv(serveEnv); dir != "" {
 		if err := serveAsChild(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -47,7 +48,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, stepAsChild(dir)) // it ends by being killed
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
 }
 
 // childSegment is short enough that servers are also killed while they rotate

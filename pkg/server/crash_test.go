@@ -37,6 +37,7 @@ const (
 //
 // ORCHESTRA_LONG=1 kills 300 times; ORCHESTRA_KILLS says another number.
 func TestKilledServerLosesNothing(t *testing.T) {
+	t.Parallel()
 	kills := shortKills
 	if os.Getenv("ORCHESTRA_LONG") == "1" {
 		kills = longKills
@@ -44,7 +45,6 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		kills = n
 	}
-	isolate(t)
 	var total crashTotals
 	t.Run("ledgers", func(t *testing.T) {
 		for done := 0; done < kills; done += killsPerLedger {

@@ -71,6 +71,7 @@ func (b *bench) unrecorded(session, path string) {
 
 // By default a ledger that cannot be written refuses; nothing is changed.
 func TestUnwritableLedgerRefuses(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	session := b.selects("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
@@ -86,6 +87,7 @@ func TestUnwritableLedgerRefuses(t *testing.T) {
 // With ledger.on_failure degraded calls go through with a warning, and the
 // next record says how many there were.
 func TestDegradedCountsTheGap(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), degraded).connect()
 	session := b.selects("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
@@ -111,6 +113,7 @@ func TestDegradedCountsTheGap(t *testing.T) {
 
 // Where nothing of ours can be written, the count lives as long as the server.
 func TestDegradedWithoutState(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), degraded).connect()
 	session := b.selects("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
@@ -133,6 +136,7 @@ func TestDegradedWithoutState(t *testing.T) {
 // A gap outlives its server; another server, or the next one, tells it once
 // its process is gone.
 func TestGapOutlivesItsServer(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, degraded).connect()
 	session := b.selects("INT-001")
@@ -164,6 +168,7 @@ func TestGapOutlivesItsServer(t *testing.T) {
 // A decision that cannot be recorded is counted by the next record, and verify
 // says so, whatever ledger.on_failure is.
 func TestLostDecisionIsCounted(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	session := b.selects("INT-001")
 	b.server.Ledger().AppendSoon(ledger.Record{Kind: "no kind"})
@@ -181,6 +186,7 @@ func TestLostDecisionIsCounted(t *testing.T) {
 
 // No refusal is lost, whatever it is about.
 func TestEveryRefusalIsRecorded(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	session := b.selects("INT-001")
 	recorded := func(what, tool string, a args) {

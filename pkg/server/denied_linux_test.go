@@ -34,6 +34,7 @@ func denialOf(t *testing.T, r reply) (path, said string) {
 
 // What failed because of the sandbox is told with its path, the intent and how to ask; what failed for another reason is not.
 func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
+	t.Parallel()
 	const expand = "write | INT-001 | request_scope_expansion | it is out of the scope of INT-001 | Call request_scope_expansion with paths: "
 	cases := []struct{ name, line, path, said string }{
 		{"shell", "echo x > $(printf docs/other.md)", "docs/other.md", expand + `["docs/other.md"]`},
@@ -93,6 +94,7 @@ func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
 
 // At full there is more that a command does not have.
 func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/.intentignore", "secret:.env\n")
 	write(t, dir, ".env", "KEY=1\n")
@@ -120,6 +122,7 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 
 // What the operator has let through, the sandbox lets through as well, existing or not.
 func TestAnApprovedRedirectionIsWritten(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, asks, func(o *server.Options) { o.Settings.Approvals.ProgramConfig = settings.Ask }).connect()
 	s := b.selects("INT-001")

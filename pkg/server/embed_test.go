@@ -24,6 +24,7 @@ func foreign(name, properties string) mcpbridge.ForeignTool {
 // A handler that stood before works under the gate: out of its intent or scope it does not run, and what it did to the
 // files that it names is in the ledger, also where it failed in the middle.
 func TestForeignHandlerIsGoverned(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir)
 	ran := 0
@@ -85,6 +86,7 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 
 // A tool that touches no files is recorded all the same: nobody would know of it otherwise. A safe one is not.
 func TestToolWithoutFilesIsRecorded(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	for name, class := range map[string]hooks.Class{"deploy": "", "look": hooks.Safe} {
 		err := b.server.AddHandler(server.Handler{
@@ -114,6 +116,7 @@ func TestToolWithoutFilesIsRecorded(t *testing.T) {
 
 // Do goes the way of a client's call, and a file tool is a function of the file's text.
 func TestEmbedderCallsAndFileTools(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir)
 	spec := hooks.Spec{Name: "upper", InputSchema: json.RawMessage(`{"required":["word"],"properties":{"word":{"type":"string"}}}`)}

@@ -37,6 +37,7 @@ func broken(_ *testing.T, s string) string { return strings.ReplaceAll(s, "\ufff
 // No edit makes a second byte order mark, nor a first one, whether the mark
 // stands in what is searched, in what is put there, or in front of the diff.
 func TestOneByteOrderMark(t *testing.T) {
+	t.Parallel()
 	const mark = "\ufeff"
 	b, call := patched(t, nil)
 	block := "<<<<<<< SEARCH\n" + mark + "one\n=======\n" + mark + "1\n>>>>>>> REPLACE"
@@ -67,6 +68,7 @@ func TestOneByteOrderMark(t *testing.T) {
 // A UTF-8 file with broken bytes keeps each of them, also in a line that is
 // changed, and what is added is UTF-8. Where it is not clear which is which, nothing is changed.
 func TestBrokenBytesStay(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, map[string]string{"f": "été \xff a\nb\n\xfe c\n"})
 	if r := b.ok("read_file", args{"path": "f"}); r.Object["broken_bytes"] != 2.0 || !strings.Contains(r.Text, "1 | été \ufffd a") {
 		t.Errorf("%s", r.Text)
@@ -92,6 +94,7 @@ func TestBrokenBytesStay(t *testing.T) {
 // Every editing tool keeps encoding, byte order mark, line endings line by
 // line and the missing final newline; read_file shows text, never mojibake.
 func TestEditsKeepWhatTheAuthorChose(t *testing.T) {
+	t.Parallel()
 	plain := func(_ *testing.T, s string) string { return s }
 	marked := func(_ *testing.T, s string) string { return "\ufeff" + s }
 	forms := map[string]struct {
@@ -143,6 +146,7 @@ func TestEditsKeepWhatTheAuthorChose(t *testing.T) {
 // write_to_file changes nothing in the content given, and encodes it as the
 // existing file is encoded.
 func TestWholeFileWritesAreLiteral(t *testing.T) {
+	t.Parallel()
 	contents := []string{"```go\nfenced\n```", "a &lt; b &amp; c\n", "1 | numbered\r\nmixed\n", "no final newline", "\ttab \n\n\n", "", "<<<<<<< SEARCH\n"}
 	b, _ := patched(t, map[string]string{"u16": utf16BOM(t, "x\n"), "l1": latin1(t, "é\n"), "bom": "\ufeffx\n"})
 	for _, content := range contents {
@@ -172,6 +176,7 @@ func TestWholeFileWritesAreLiteral(t *testing.T) {
 
 // Mode bits and extended attributes stay, whichever tool changes the file.
 func TestMetadataStays(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n"})
 	path := filepath.Join(b.dir, "a")
 	if err := os.Chmod(path, 0o751); err != nil {
@@ -194,6 +199,7 @@ func TestMetadataStays(t *testing.T) {
 
 // Files at the edges: empty, without lines, with a line over the budget.
 func TestReadEdges(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"empty": "", "newline": "\n", "three": "1\n2\n3", "long": "short\n" + strings.Repeat("é", 200_000) + "\nend\n"})
 	for _, c := range []struct {
 		args              args
@@ -237,6 +243,7 @@ func TestReadEdges(t *testing.T) {
 
 // Images come as images; other binaries are named as such.
 func TestBinariesAreNoMojibake(t *testing.T) {
+	t.Parallel()
 	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
 	b, _ := patched(t, map[string]string{"a.png": png, "a.o": "\x7fELF\x00\x00\x01\xff"})
 	r := b.ok("read_file", args{"path": "a.png"})

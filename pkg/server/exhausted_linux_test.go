@@ -11,7 +11,7 @@ import (
 // open. Each call then succeeds or is told to try again, and when there are
 // enough again, all goes on.
 func TestFewFiles(t *testing.T) {
-	isolate(t)
+	t.Parallel()
 	f := &faultRun{t: t}
 	f.renew()
 	c, session := f.server("at the start")

@@ -17,6 +17,7 @@ func lines(n int) string { return strings.Repeat("line\n", n) }
 // An edit proves its knowledge by its search text, and no more than that: the
 // lines around it have still not been seen.
 func TestAnEditDoesNotShowTheRestOfTheFile(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": "first\n" + lines(40000)})
 	b.ok("edit_file", args{"path": "a", "old_string": "first", "new_string": "1st"})
 	b.refused("READ_REQUIRED", "write_to_file", args{"path": "a", "content": "gone\n"})
@@ -30,6 +31,7 @@ func TestAnEditDoesNotShowTheRestOfTheFile(t *testing.T) {
 
 // All lines delivered, in pieces and in any order, allow an overwrite.
 func TestLinesDeliveredInPieces(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": lines(30000)})
 	b.ok("read_file", args{"path": "a", "offset": 20001, "limit": 10000})
 	b.ok("read_file", args{"path": "a", "limit": 10000})
@@ -40,6 +42,7 @@ func TestLinesDeliveredInPieces(t *testing.T) {
 
 // Own writes count as seen, also behind a move; what moved away is forgotten.
 func TestOwnWritesCountAsSeen(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\ntwo\n"})
 	b.ok("read_file", args{"path": "a"})
 	r := b.ok("write_to_file", args{"path": "a", "content": "1\n2\n"})
@@ -56,6 +59,7 @@ func TestOwnWritesCountAsSeen(t *testing.T) {
 
 // Who has read that a file is gone can make it anew, also where a wider refusal hides that it is stale.
 func TestReadingShowsThatAFileIsGone(t *testing.T) {
+	t.Parallel()
 	for _, with := range []bool{true, false} {
 		b, _ := patched(t, map[string]string{"a": "one\n"})
 		handle := args{}
@@ -76,6 +80,7 @@ func TestReadingShowsThatAFileIsGone(t *testing.T) {
 
 // A move does not show what it moves.
 func TestAMoveDoesNotShowTheFile(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n"})
 	b.ok("apply_patch", call("*** Update File: a", "*** Move to: b"))
 	b.refused("READ_REQUIRED", "write_to_file", args{"path": "b", "content": "x"})
@@ -83,6 +88,7 @@ func TestAMoveDoesNotShowTheFile(t *testing.T) {
 
 // A file that was seen and is gone is not what was seen.
 func TestAFileThatIsGoneIsStale(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": "one\n"})
 	b.ok("read_file", args{"path": "a"})
 	if err := os.Remove(filepath.Join(b.dir, "a")); err != nil {
@@ -98,6 +104,7 @@ func TestAFileThatIsGoneIsStale(t *testing.T) {
 // STALE_FILE carries the difference from what was seen, and the next call can
 // succeed; a part that was seen gets the content instead.
 func TestStaleCarriesWhatIsLacking(t *testing.T) {
+	t.Parallel()
 	long := "first\n" + lines(1000)
 	b, _ := patched(t, map[string]string{"a": long, "part": long})
 	b.ok("read_file", args{"path": "a"})
@@ -120,6 +127,7 @@ func TestStaleCarriesWhatIsLacking(t *testing.T) {
 
 // Over the bound nothing is quoted, and so nothing counts as seen.
 func TestStaleOverTheBound(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": "x\n"})
 	b.ok("read_file", args{"path": "a"})
 	write(t, b.dir, "a", lines(100_000))
@@ -134,6 +142,7 @@ func TestStaleOverTheBound(t *testing.T) {
 
 // Diffs and edits are held to what the session has seen, and to a hash given.
 func TestDiffsAreHeldToTheView(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\ntwo\n"})
 	hash := b.ok("read_file", args{"path": "a"}).str("content_hash")
 	diff := "<<<<<<< SEARCH\none\n=======\n1\n>>>>>>> REPLACE"
@@ -156,6 +165,7 @@ func TestDiffsAreHeldToTheView(t *testing.T) {
 
 // `write.blind: allow` turns READ_REQUIRED off, and nothing else.
 func TestBlindWrites(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, func(o *server.Options) { o.Settings.Write.Blind = settings.Allow }).connect()
 	b.selects("INT-001")
@@ -167,6 +177,7 @@ func TestBlindWrites(t *testing.T) {
 // A file that cannot be delivered as lines can be overwritten by whoever
 // knows its hash.
 func TestOverwritingBinary(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"a.bin": "\x00\x01\x00\xff", "long": strings.Repeat("x", 1<<20)})
 	hash := b.ok("read_file", args{"path": "a.bin"}).str("content_hash")
 	r := b.refused("READ_REQUIRED", "write_to_file", args{"path": "a.bin", "content": "x"})
@@ -182,6 +193,7 @@ func TestOverwritingBinary(t *testing.T) {
 
 // A file that grew over the limit is too large, not gone.
 func TestTooLargeIsNotStale(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, func(o *server.Options) { o.Settings.Limits.FileSize = 1000 }).connect()
 	b.selects("INT-001")

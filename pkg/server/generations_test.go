@@ -35,6 +35,7 @@ func writing(path, content string) args {
 // TestGenerations: servers live and die one after the other. After each, the
 // ledger begins every change with what was there, whatever their clocks say.
 func TestGenerations(t *testing.T) {
+	t.Parallel()
 	const file = "w0/first.txt"
 	for name, row := range map[string][]generation{
 		"tools write between a recovered command and a dead one": {
@@ -74,7 +75,6 @@ func TestGenerations(t *testing.T) {
 			continue // the long stories are for runs without the race detector
 		}
 		t.Run(name, func(t *testing.T) {
-			isolate(t)
 			dir := crashWorkspace(t)
 			apart(t, dir)
 			a := newAudit(t, dir)
@@ -133,9 +133,7 @@ func orTrue(command string) string {
 // server starts one whose clock is some time before the true one.
 func (a *audit) server(behind time.Duration) (c *child, session string) {
 	a.t.Helper()
-	a.t.Setenv(behindEnv, behind.String())
-	c = startChild(a.t, a.dir)
-	a.t.Setenv(behindEnv, "")
+	c = startChild(a.t, a.dir, "env", behindEnv+"="+behind.String())
 	if err := c.greet(); err != nil {
 		a.t.Fatal(err, c.said())
 	}

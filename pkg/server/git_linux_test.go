@@ -79,6 +79,7 @@ const (
 )
 
 func TestAgentsUseGit(t *testing.T) {
+	t.Parallel()
 	if ability := sandbox.Probe(); ability.Level != sandbox.Full {
 		t.Fatalf("no level full here: %v", ability.NoFull)
 	}
@@ -314,6 +315,7 @@ func summary(lines []string) string {
 
 // Below the level full nothing tells what git does from what the agent does.
 func TestGitThatChangesFilesNeedsTheLevelFull(t *testing.T) {
+	t.Parallel()
 	b := start(t, gitWorld(t), unsandboxed).connect()
 	s := b.selects("INT-001")
 	for _, line := range []string{"git merge -q feature", "git -C src stash", "git co feature", "cd src && git rebase main || true"} {
@@ -332,6 +334,7 @@ func TestGitThatChangesFilesNeedsTheLevelFull(t *testing.T) {
 
 // A linked work tree is treated as a plain clone, though git's directory is outside.
 func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
+	t.Parallel()
 	main := gitWorld(t)
 	dir := filepath.Join(t.TempDir(), "tree")
 	git(t, main, "worktree", "add", "-q", "-b", "work", dir, "main")
@@ -359,6 +362,7 @@ func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
 
 // What the operator lets through is done, and nothing beside it.
 func TestGitThatTheOperatorLetsThrough(t *testing.T) {
+	t.Parallel()
 	dir := gitWorld(t)
 	shell(t, dir, "git switch -q feature; echo '{}' > .mcp.json; echo y > docs/y; git add .; git commit -qm config; git switch -q main; git rm -q docs/main.md; git commit -qm gone")
 	b := start(t, dir).connect()

@@ -12,6 +12,7 @@ import (
 // The suggestion of a scope refusal can be followed to the letter, also for
 // names with characters that globs use.
 func TestScopeSuggestionCanBeFollowed(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"app/[id]/page{1}.tsx", "app/what?.ts", "app/a*b", "!app/x", "app/plain.ts"} {
 		b := start(t, newWorkspace(t), briefly(t)).connect()
 		b.selects("INT-001")
@@ -36,6 +37,7 @@ func TestScopeSuggestionCanBeFollowed(t *testing.T) {
 
 // A request expires, and says how to go on.
 func TestRequestsExpire(t *testing.T) {
+	t.Parallel()
 	now := clockFrom(time.Now())
 	b := start(t, newWorkspace(t), briefly(t), now.set).connect()
 	r := b.refused("APPROVAL_REQUIRED", "propose_intent", args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"})
@@ -48,6 +50,7 @@ func TestRequestsExpire(t *testing.T) {
 
 // Governance tools need no selected intent, but a readable file and a ledger.
 func TestGovernanceToolsNeedTheFile(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [\n")
 	propose := args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"}
@@ -63,6 +66,7 @@ func TestGovernanceToolsNeedTheFile(t *testing.T) {
 
 // list_intents filters by status in both vocabularies and says what can be selected.
 func TestListIntents(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".intentignore", "intent:INT-005\n")
 	b := start(t, dir).connect()

@@ -74,6 +74,7 @@ const waitsForGo = "echo begun; while [ ! -e src/go ]; do sleep 0.02; done; echo
 // on without its call: the agent has its id, and its end is recorded, whatever
 // becomes of the connection.
 func TestLongCommandsAreHandedOver(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	b.server.HandOverAfter(time.Millisecond)
 	connect := b.overHTTP()
@@ -121,6 +122,7 @@ func TestLongCommandsAreHandedOver(t *testing.T) {
 // A command that ends in time is one in the foreground, with one record, over
 // HTTP as anywhere; so is its refusal.
 func TestQuickCommandsAreNotHandedOver(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	c := b.overHTTP()(modern)
 	s := c.selects("INT-001")
@@ -143,6 +145,7 @@ func TestQuickCommandsAreNotHandedOver(t *testing.T) {
 
 // Until it is handed over a command ends with its call.
 func TestClosingEndsWhatIsNotHandedOver(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	c := b.overHTTP()(modern)
 	s := c.selects("INT-001")
@@ -164,6 +167,7 @@ func TestClosingEndsWhatIsNotHandedOver(t *testing.T) {
 // What another call needs the result of is not handed over, nor what can be
 // resumed.
 func TestWhatIsWaitedForIsNotHandedOver(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, `    constraints: ["Use TypeScript"]`, `    verify: ["sleep 0.05; test -e src/a.txt"]`, 1))
 	b := start(t, dir)

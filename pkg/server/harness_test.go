@@ -92,23 +92,12 @@ type bench struct {
 // newWorkspace makes a git workspace with the intents of intentsYAML.
 func newWorkspace(t *testing.T) string {
 	t.Helper()
-	isolate(t)
 	dir := t.TempDir()
 	write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
 	write(t, dir, "src/a.txt", "one\ntwo\nthree\n")
 	write(t, dir, "docs/other.md", "# Other\n")
 	git(t, dir, "init", "-q", "--template=")
 	return dir
-}
-
-// isolate keeps tests away from the user's own files.
-func isolate(t *testing.T) {
-	t.Helper()
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 }
 
 func git(t *testing.T, dir string, args ...string) string {

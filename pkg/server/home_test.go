@@ -188,10 +188,8 @@ func inHome(t *testing.T, way *homeWay) (b *bench, own string) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no home by HOME")
 	}
-	isolate(t)
 	home := filepath.Join(t.TempDir(), "home")
-	t.Setenv("HOME", home)
-	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	ownHome(t, home)
 	own = filepath.Join(home, "config", "orchestra-mcp")
 	for name, content := range map[string]string{"approval.key": "TOPSECRET\n", "config.yaml": "# TOPSECRET\n", "seal-keys/a.pub": "TOPSECRET\n"} {
 		write(t, own, name, content)

@@ -72,6 +72,7 @@ func (s served) calls(session, tool, arguments string) map[string]any {
 
 // However many sessions a token opens, the one whose command runs stays.
 func TestSessionWithACommandMakesNoRoom(t *testing.T) {
+	t.Parallel()
 	s := start(t, newWorkspace(t)).served(server.HTTPOptions{})
 	first := s.opens()
 	handle := s.calls(first, "select_active_intent", `{"intent_id":"INT-001"}`)["session"]
@@ -89,6 +90,7 @@ func TestSessionWithACommandMakesNoRoom(t *testing.T) {
 
 // A server is served by every name that its listener and its settings give it.
 func TestNamesOfTheServerAreServed(t *testing.T) {
+	t.Parallel()
 	s := start(t, newWorkspace(t), func(o *server.Options) {
 		o.Settings.HTTP.AllowedHosts, o.Settings.HTTP.AllowedOrigins = []string{"proxy.example"}, []string{"https://app.example"}
 	}).served(server.HTTPOptions{Names: []string{"box.example"}})
@@ -121,6 +123,7 @@ func TestNamesOfTheServerAreServed(t *testing.T) {
 // handle in its calls: one that sends too many leaves the others of its token
 // their places, whatever connections it uses.
 func TestAgentsOfOneTokenHaveTheirShares(t *testing.T) {
+	t.Parallel()
 	s := start(t, newWorkspace(t)).served(server.HTTPOptions{})
 	calls := 0
 	call := func(handle any, tool, rest string) func() *httptest.ResponseRecorder {

@@ -59,6 +59,7 @@ func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, kept int
 }
 
 func TestContentsOfChangesAreKept(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
 	b.selects("INT-001")
@@ -75,6 +76,7 @@ func TestContentsOfChangesAreKept(t *testing.T) {
 }
 
 func TestNoContentsAreKeptWhereNoneAreWanted(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, func(o *server.Options) { o.Settings.Undo.KeepSize = 0 }).connect()
 	b.selects("INT-001")
@@ -89,6 +91,7 @@ func TestNoContentsAreKeptWhereNoneAreWanted(t *testing.T) {
 // TestContentsAreKeptWhenTheAnswerIsThere asks as another process would, right
 // behind each answer and while the server runs.
 func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
 	b.selects("INT-001")
@@ -114,6 +117,7 @@ func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
 
 // Where contents cannot be kept the change is made all the same, and the answer says so.
 func TestAnswerSaysThatContentsCannotBeKept(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/cache/images", "in the way")
 	b := start(t, dir).connect()

@@ -37,7 +37,6 @@ func landlockOnly(o *server.Options) {
 // project makes a fresh project, committed, and an intent with the scope that init proposes.
 func project(t *testing.T, files map[string]string) string {
 	t.Helper()
-	isolate(t)
 	dir := t.TempDir()
 	for name, content := range files {
 		write(t, dir, name, content)
@@ -147,6 +146,7 @@ func packageArchive(t *testing.T) string {
 }
 
 func TestInstallInAFreshNodeProject(t *testing.T) {
+	t.Parallel()
 	dir := project(t, map[string]string{
 		"package.json": `{"name": "shop", "version": "1.0.0"}` + "\n", ".gitignore": "node_modules/\n", "src/a.js": "", "README.md": "# Shop\n", "dep.tgz": packageArchive(t),
 	})
@@ -173,7 +173,9 @@ func TestInstallInAFreshNodeProject(t *testing.T) {
 // modules is a proxy with one module, as GOPROXY has it.
 func modules(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(os.Getenv("HOME"), "proxy") // in /tmp the command would not see it
+	home := t.TempDir()
+	ownHome(t, home)
+	dir := filepath.Join(home, "proxy") // in /tmp the command would not see it
 	at := module.Version{Path: "example.com/money", Version: "v1.2.0"}
 	source := t.TempDir()
 	write(t, source, "go.mod", "module example.com/money\n\ngo 1.21\n")

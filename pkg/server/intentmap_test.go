@@ -14,6 +14,7 @@ import (
 // intent_map.md names what any tool changed under INTENT_EVOLUTION, sorted
 // under its intent, and keeps what people wrote around it.
 func TestIntentMap(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	one, five := b.selects("INT-001"), b.selects("INT-005")
 	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
@@ -55,6 +56,7 @@ func TestIntentMap(t *testing.T) {
 // The class of a record is the declared one where there is no parser; a
 // session's declaration holds for calls that make none.
 func TestMutationClassOfRecords(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.ok("select_active_intent", args{"intent_id": "INT-005", "mutation_class": "AST_REFACTOR"}).str("session")
 	for path, c := range map[string]struct{ declared, want string }{"a.zig": {"", "AST_REFACTOR"}, "b.zig": {"INTENT_EVOLUTION", "INTENT_EVOLUTION"}, "c.zig": {"AST_REFACTOR", "AST_REFACTOR"}, "new.txt": {"AST_REFACTOR", "INTENT_EVOLUTION"}} {
@@ -72,6 +74,7 @@ func TestMutationClassOfRecords(t *testing.T) {
 
 // A change to the very same bytes changes nothing and makes no record.
 func TestUnchanged(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Durability = settings.OS }).connect()
 	b.selects("INT-001")
 	b.ok("read_file", args{"path": "src/a.txt"})
@@ -98,6 +101,7 @@ func TestUnchanged(t *testing.T) {
 // The map made anew from the ledger is the map that the server kept, with the
 // statuses of now; doing it again changes nothing, and prose stays.
 func TestIntentMapFromTheLedger(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	one, five := b.selects("INT-001"), b.selects("INT-005")
 	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})

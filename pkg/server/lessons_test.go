@@ -25,6 +25,7 @@ func brainAt(file string) func(*server.Options) {
 }
 
 func TestRecordLesson(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), clockAt("2026-02-18")).connect()
 	b.ok("record_lesson", args{"lesson": "Tabs.", "kind": "decision"}) // needs no selection
 	s := b.selects("INT-001")
@@ -65,6 +66,7 @@ func TestRecordLesson(t *testing.T) {
 
 // Whatever a lesson says, it stays inside its entry.
 func TestLessonsCannotForge(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), clockAt("2026-02-18")).connect()
 	s := b.selects("INT-001")
 	hostile := []string{
@@ -104,6 +106,7 @@ func TestLessonsCannotForge(t *testing.T) {
 
 // The brain may be a file that people keep: its bytes stay.
 func TestBrainOfPeople(t *testing.T) {
+	t.Parallel()
 	for name, prose := range map[string]string{
 		"plain": "# Project\n\nUse make.", "windows": "# Project\r\n\r\nUse make.\r\n", "bom": "\ufeff# Project\n", "latin-1": "Gr\xfc\xdfe an alle, die das hier lesen\n",
 	} {
@@ -126,6 +129,7 @@ func TestBrainOfPeople(t *testing.T) {
 
 // A link in the place of the brain does not lead the writing astray.
 func TestBrainIsNoWayAround(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		file, code string
 		make       func(t *testing.T, dir string)
@@ -164,6 +168,7 @@ func TestBrainIsNoWayAround(t *testing.T) {
 
 // Lessons of many at once, from two servers, all stand there.
 func TestLessonsAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	benches := []*bench{start(t, dir).connect(), start(t, dir).connect()}
 	const each = 12

@@ -81,6 +81,7 @@ func (m mortalFlight) Record(ctx context.Context, o *hooks.Outcome) (string, err
 // A process that is killed anywhere between the edit of the intents file and
 // its record leaves an edit with one record, or none without.
 func TestKilledBetweenEditAndRecord(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"lifecycle", "selection"} {
 		t.Run(kind, func(t *testing.T) { killedBetweenEditAndRecord(t, kind) })
 	}

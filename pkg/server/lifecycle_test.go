@@ -38,6 +38,7 @@ const verifyYAML = `active_intents:
 // An agent starts, blocks and ends intents; each step is one edit of the file
 // and one record, and what the operator closed stays closed.
 func TestUpdateIntent(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		b := start(t, newWorkspace(t)).connectAs(era)
 		update := func(id, status, note string) args {
@@ -92,6 +93,7 @@ func TestUpdateIntent(t *testing.T) {
 // Done means that the verify commands passed, under the law for commands: a
 // selected intent, the gate, a record of each.
 func TestDoneRunsVerify(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
 	b := start(t, dir, unsandboxed).connect() // one of the commands writes the intents
@@ -145,6 +147,7 @@ func TestDoneRunsVerify(t *testing.T) {
 
 // An operator's step is the operator's record, with the same verify commands.
 func TestOperatorUpdatesIntent(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
 	b := start(t, dir).connect()
@@ -174,6 +177,7 @@ func TestOperatorUpdatesIntent(t *testing.T) {
 // What a rule or a program of the operator's refuses does not run to verify an
 // intent, whoever makes it done; what they would ask about is noted.
 func TestOperatorsVerifyIsUnderTheLaw(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ rule, hook, want string }{
 		"rule refuses": {rule: "refuse", want: "RULE_VIOLATION"},
 		"hook refuses": {hook: "echo no >&2; exit 2", want: "HOOK_BLOCKED"},
@@ -208,6 +212,7 @@ func TestOperatorsVerifyIsUnderTheLaw(t *testing.T) {
 
 // Steps of two processes on one file are both in the file and in the ledger.
 func TestTwoServersUpdateIntents(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	var list strings.Builder
 	list.WriteString("active_intents:\n")

@@ -23,6 +23,7 @@ func takeAway(dir string) string {
 // TestRecordsThatACommandTakesAway: the result and the record say so, nothing
 // is changed until they are back, and then all is well.
 func TestRecordsThatACommandTakesAway(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]func(dir string) string{
 		"the file": takeAway,
 		"its place": func(dir string) string {
@@ -71,6 +72,7 @@ func (b *bench) recordsTakenAway(s, line string) {
 
 // TestTheLinkToTheLedgerIsMadeAgain: a command that removes or replaces what leads to the ledger takes nothing away.
 func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	const link = ".orchestration/agent_trace.jsonl"
 	dir := newWorkspace(t)
 	b := start(t, dir, withoutSandbox).connect()
@@ -93,6 +95,7 @@ func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
 // TestRecordsThatACommandTakesAwayDegraded: changes go on, and the chain still
 // misses what is gone.
 func TestRecordsThatACommandTakesAwayDegraded(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, withoutSandbox, degraded).connect()
 	s := b.selects("INT-001")
@@ -108,7 +111,6 @@ func TestRecordsThatACommandTakesAwayDegraded(t *testing.T) {
 // records of the first are safe on it.
 func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	dir := newWorkspace(t)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	for _, name := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
 		t.Setenv(name+"_NAME", "a")
 		t.Setenv(name+"_EMAIL", "a@example.org")

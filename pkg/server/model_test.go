@@ -23,6 +23,7 @@ func (b *bench) model() (id, source string) {
 // The model is recorded with where it was told: what a call says of itself before what the agent said when it selected,
 // that before the client's environment. It is unknown only where nobody said.
 func TestModelIsRecordedWithItsSource(t *testing.T) {
+	t.Parallel()
 	environment := func(o *server.Options) {
 		o.ModelOf = func(client string) string {
 			if client == "test" {
@@ -73,6 +74,7 @@ func TestModelIsRecordedWithItsSource(t *testing.T) {
 
 // A client may name its model where it names itself.
 func TestModelOfClientInfo(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	var in bytes.Buffer
 	for id, message := range []string{

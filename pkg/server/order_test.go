@@ -12,6 +12,7 @@ import (
 // The order of the gate: each fault is added in front of all that were there
 // before it, and must win over all of them.
 func TestTheFirstFailingStepWins(t *testing.T) {
+	t.Parallel()
 	zero := "sha256:" + strings.Repeat("0", 64)
 	faults := []struct {
 		code string
@@ -54,6 +55,7 @@ func TestTheFirstFailingStepWins(t *testing.T) {
 // Within step 4 and between steps, over every path: a hard failure of the
 // last path stands before an askable one of the first.
 func TestOrderOverSeveralPaths(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/.intentignore", "frozen/**\nsecret:*.key\n")
 	b := start(t, dir).connect()
@@ -76,6 +78,7 @@ func TestOrderOverSeveralPaths(t *testing.T) {
 
 // Settings that this version cannot evaluate stop a call at their own step.
 func TestStepsOfSettings(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", `active_intents:
   - {id: INT-001, name: rules, status: IN_PROGRESS, owned_scope: ["src/**"], rules: [{name: r, when: 'true', action: refuse, message: m}]}
@@ -95,6 +98,7 @@ func TestStepsOfSettings(t *testing.T) {
 // A failure that is put aside to be asked about stands when a later check
 // fails: nobody is asked, the later code is named, and no content is.
 func TestAFailurePutAside(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".envrc", "export PASSWORD=hunter2\n")
 	b := start(t, dir).connect()
@@ -123,6 +127,7 @@ func TestAFailurePutAside(t *testing.T) {
 // Files of other programs need an approval inside the scope too. The request
 // has an id, is recorded, and the refusal says how to go on.
 func TestProgramConfigAsks(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-005")
 	for _, path := range []string{".mcp.json", ".cursor/x", ".ROO/x", ".vscode/tasks.json", ".claude/settings.json", ".EnvRC", "sub/.vscode/x"} {
@@ -147,6 +152,7 @@ func TestProgramConfigAsks(t *testing.T) {
 // Where the settings say so, scope and ignored paths are asked about as well,
 // and refuse where they say that.
 func TestAskableFailures(t *testing.T) {
+	t.Parallel()
 	set := func(scope, ignored, missing, config hooks.Policy) func(*server.Options) {
 		return func(o *server.Options) {
 			a := &o.Settings.Approvals

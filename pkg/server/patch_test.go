@@ -38,6 +38,7 @@ func (b *bench) holds(files map[string]string) {
 
 // Several sections on one file compose.
 func TestPatchSectionsCompose(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		patch []string
 		want  map[string]string
@@ -84,6 +85,7 @@ func TestPatchSectionsCompose(t *testing.T) {
 
 // What sections cannot do together is refused, and nothing changes.
 func TestPatchConflicts(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		code  string
 		patch []string
@@ -109,6 +111,7 @@ func TestPatchConflicts(t *testing.T) {
 
 // All files or none, also where only the last is stale.
 func TestPatchIsAllOrNone(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n", "b": "two\n", "c": "three\n"})
 	b.ok("read_file", args{"path": "c"})
 	write(t, b.dir, "c", "three, edited\n")
@@ -124,6 +127,7 @@ func TestPatchIsAllOrNone(t *testing.T) {
 // A file that a patch deletes and adds again is replaced, which needs all of
 // it to have been seen.
 func TestPatchReplaces(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n"})
 	lines := []string{"*** Delete File: a", "*** Add File: a", "+new"}
 	b.refused("READ_REQUIRED", "apply_patch", call(lines...))
@@ -136,6 +140,7 @@ func TestPatchReplaces(t *testing.T) {
 
 // A file need not be text to be moved or deleted.
 func TestPatchMovesBinary(t *testing.T) {
+	t.Parallel()
 	binary := "\x00\x01\xff\xfe\x00binary\x00"
 	b, call := patched(t, map[string]string{"a.bin": binary})
 	b.ok("apply_patch", call("*** Update File: a.bin", "*** Move to: b.bin"))
@@ -151,6 +156,7 @@ func TestPatchMovesBinary(t *testing.T) {
 
 // A patch of more files than a process may hold open is refused before any is looked at.
 func TestPatchOfTooManySections(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, nil)
 	adds := func(n int) []string {
 		var lines []string

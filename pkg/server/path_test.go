@@ -10,6 +10,7 @@ import (
 
 // The way of an agent that does everything right, in both eras.
 func TestHappyPath(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) { happyPath(t, era) })
 	}

@@ -31,6 +31,7 @@ import (
 // ORCHESTRA_LONG=1 tries many more disks for each cut, -short cuts after every
 // fortieth operation.
 func TestPowerCutLosesNothing(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("strace"); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("strace is not installed")
@@ -45,7 +46,6 @@ func TestPowerCutLosesNothing(t *testing.T) {
 	case testing.Short():
 		every = 40
 	}
-	isolate(t)
 	dir := crashWorkspace(t)
 	start := newAudit(t, dir).start
 	disk := newCutDisk(t, dir)

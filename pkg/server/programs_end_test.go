@@ -16,6 +16,7 @@ import (
 // A program that hangs ends with its client: nothing waits for it, and nothing
 // of it is left.
 func TestProgramsEndWithTheClient(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]func(*settings.Settings, string){
 		"pre-hook":  func(s *settings.Settings, line string) { s.Hooks = []settings.Hook{pre(line, "Write")} },
 		"post-hook": func(s *settings.Settings, line string) { s.Hooks = []settings.Hook{post(line, "Write")} },

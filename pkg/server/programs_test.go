@@ -53,6 +53,7 @@ func warnings(r reply) string {
 }
 
 func TestGuardInShellRunsUnchanged(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), withHooks(pre(script(t, "protect.sh", "bash")))).connect()
 	s := b.selects("INT-001")
 	b.ok("write_to_file", args{"path": "src/free.txt", "content": "x\n", "session": s})
@@ -77,6 +78,7 @@ func TestGuardInShellRunsUnchanged(t *testing.T) {
 }
 
 func TestGuardInPythonRunsUnchanged(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), withHooks(pre(script(t, "validate.py", "python3"), "Bash", "Write|Edit", "Read"))).connect()
 	s := b.selects("INT-001")
 	r := b.refused("HOOK_BLOCKED", "execute_command", args{"command": "grep -r x .", "session": s})
@@ -93,6 +95,7 @@ func TestGuardInPythonRunsUnchanged(t *testing.T) {
 }
 
 func TestFeedbackFromNodeRunsUnchanged(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), withHooks(post(script(t, "feedback.js", "node"), "Write"))).connect()
 	s := b.selects("INT-001")
 	for content, want := range map[string]string{
@@ -116,6 +119,7 @@ func TestFeedbackFromNodeRunsUnchanged(t *testing.T) {
 
 // Each way in which a program can end.
 func TestOutcomesOfHooks(t *testing.T) {
+	t.Parallel()
 	const specific = `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse",%s}}'`
 	cases := map[string]struct{ command, code, says string }{
 		"silence":            {"true", "", ""},
@@ -211,6 +215,7 @@ func events(t *testing.T, b *bench, log string) []map[string]any {
 }
 
 func TestWhatHooksSee(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	log := filepath.Join(t.TempDir(), "log")
 	record := "cat >> '" + log + "'"
@@ -297,6 +302,7 @@ func TestHooksRunInOrderAndOnlyWhereTheyMatch(t *testing.T) {
 
 // A post-hook never turns a success into a failure.
 func TestFailingPostHooksAreWarnings(t *testing.T) {
+	t.Parallel()
 	for command, want := range map[string]string{
 		"echo broken >&2; exit 1":   "exit code 1, saying: broken",
 		"echo '{'":                  "cannot be read",

@@ -56,6 +56,7 @@ func answers(t *testing.T, inbox *approval.Store, r approval.Request, d approval
 // A proposal is shown as the very change of the file, and after a yes stands
 // in it: comments kept, one record, the approval in it. It passes once.
 func TestProposedIntentStandsAfterAYes(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		way := briefly(t)
 		b := start(t, newWorkspace(t), way).connectAs(era)
@@ -91,6 +92,7 @@ func TestProposedIntentStandsAfterAYes(t *testing.T) {
 // A scope is widened by the same call after a yes; a no reaches the agent in
 // the operator's words and changes nothing.
 func TestScopeExpansionIsAnswered(t *testing.T) {
+	t.Parallel()
 	way := briefly(t)
 	b := start(t, newWorkspace(t), way).connect()
 	inbox := b.operator(way)
@@ -126,6 +128,7 @@ func TestScopeExpansionIsAnswered(t *testing.T) {
 
 // The yes is to the difference that was shown: on another file it is void.
 func TestApprovedProposalIsBoundToTheFile(t *testing.T) {
+	t.Parallel()
 	way := briefly(t)
 	b := start(t, newWorkspace(t), way).connect()
 	inbox := b.operator(way)
@@ -143,6 +146,7 @@ func TestApprovedProposalIsBoundToTheFile(t *testing.T) {
 
 // What no yes could make work is refused before anybody is asked.
 func TestProposalsThatCannotStand(t *testing.T) {
+	t.Parallel()
 	way := briefly(t)
 	dir := newWorkspace(t)
 	write(t, dir, ".intentignore", "secret:keys/\nsecret:*.pem\nintent:INT-005\n")
@@ -177,6 +181,7 @@ func TestProposalsThatCannotStand(t *testing.T) {
 
 // Under an approve: line the operator is asked for each step of the intent.
 func TestStepsOfAWatchedIntentAreAsked(t *testing.T) {
+	t.Parallel()
 	way := briefly(t)
 	dir := newWorkspace(t)
 	write(t, dir, ".intentignore", "approve:INT-002\n")

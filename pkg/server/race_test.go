@@ -25,6 +25,7 @@ func (b *bench) between(f *func()) {
 // The expected content is what is there at the moment of the swap, not only
 // at the check: who slips in between loses nothing, and the agent is told.
 func TestForeignWritersBetweenCheckAndSwap(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	var slip func()
 	b.between(&slip)
@@ -73,6 +74,7 @@ func TestForeignWritersBetweenCheckAndSwap(t *testing.T) {
 
 // A directory that is swapped for a link after the check is not entered.
 func TestDirectorySwappedForALink(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	var slip func()
 	b.between(&slip)

@@ -19,6 +19,7 @@ import (
 // written. The mutation is taken back; when the disk is in order again, the
 // same server reopens the ledger, finds the line there and retracts it.
 func TestFailedFlushIsRetracted(t *testing.T) {
+	t.Parallel()
 	f := newFaulty(t)
 	c, session := f.server("at the start")
 	made, err := c.call("write_to_file", args{"session": session, "path": "f/a", "content": "one\ntwo\n"})
@@ -58,7 +59,6 @@ func newFaulty(t *testing.T) *faultRun {
 	} else if err != nil {
 		t.Skip("strace is not installed")
 	}
-	isolate(t)
 	f := &faultRun{t: t}
 	f.renew()
 	return f
@@ -109,6 +109,7 @@ func (f *faultRun) wantRetraction(path string, lines ...string) {
 // TestOtherServerSettles: of two servers on one workspace one is killed in the
 // middle of a change. The other settles it before its own next change.
 func TestOtherServerSettles(t *testing.T) {
+	t.Parallel()
 	f := newFaulty(t)
 	lives, its := f.server("at the start")
 	killed, session := f.server("with another")
@@ -135,6 +136,7 @@ func TestOtherServerSettles(t *testing.T) {
 // TestKilledCommand: a server is killed while a command runs. The next one
 // records it as far as it can be known, and the command is no more.
 func TestKilledCommand(t *testing.T) {
+	t.Parallel()
 	f := newFaulty(t)
 	c, session := f.server("at the start")
 	mark := filepath.Base(t.TempDir()) + fmt.Sprint(os.Getpid())

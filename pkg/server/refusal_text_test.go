@@ -9,6 +9,7 @@ import (
 // However much fails, an agent gets no more than it can use: how many, and the
 // first ones in full.
 func TestRefusalsAreBounded(t *testing.T) {
+	t.Parallel()
 	var file, blocks, patched strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&file, "line %d of the file, which is neither short nor long\n", i)
@@ -49,6 +50,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 // A refusal of an edit says that nothing was changed before it quotes anything, shows how texts that look alike
 // differ, and advises in words of the tool.
 func TestRefusalsOfEdits(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, "src/bars.txt", "|a|b|\n|---|---|\n|c|d|\nx\u00a0= 1\nраth\nsame\nsame\n")
 	b := start(t, dir).connect()

@@ -11,6 +11,7 @@ import (
 )
 
 func TestIntentRefusals(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	w := args{"path": "src/new.txt", "content": "x"}
 	none := b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", w)
@@ -43,6 +44,7 @@ func TestIntentRefusals(t *testing.T) {
 }
 
 func TestSelectingStartsAnIntent(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	r := b.ok("select_active_intent", args{"intent_id": "INT-002", "mutation_class": "AST_REFACTOR"})
 	if r.str("status") != "IN_PROGRESS" || r.str("mutation_class") != "AST_REFACTOR" {
@@ -59,6 +61,7 @@ func TestSelectingStartsAnIntent(t *testing.T) {
 }
 
 func TestScopeRefusals(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
 	for _, path := range []string{"docs/other.md", "src2/a.txt", "srcx", "a.txt", "docs/src/a.txt"} {
@@ -85,6 +88,7 @@ func TestScopeRefusals(t *testing.T) {
 }
 
 func TestPathRefusals(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	outside := t.TempDir()
 	write(t, outside, "secret.txt", "outside\n")
@@ -143,6 +147,7 @@ func link(t *testing.T, to, at string) {
 }
 
 func TestFreshness(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
 	unread := b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "new\n", "session": s})
@@ -176,6 +181,7 @@ func TestFreshness(t *testing.T) {
 }
 
 func TestEditRefusals(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
 	write(t, b.dir, "src/twice.txt", "same\nother\nsame\n")
@@ -204,6 +210,7 @@ func TestEditRefusals(t *testing.T) {
 }
 
 func TestUnreadableIntents(t *testing.T) {
+	t.Parallel()
 	for name, yaml := range map[string]string{
 		"malformed": "active_intents:\n  - id: [\n", "duplicate": "active_intents:\n  - {id: A, name: a}\n  - {id: A, name: b}\n",
 		"wrong type": "active_intents: 3\n", "escaping": "active_intents:\n  - {id: A, name: a, owned_scope: [\"../x/**\"]}\n",
@@ -222,6 +229,7 @@ func TestUnreadableIntents(t *testing.T) {
 }
 
 func TestIgnoreRules(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/.intentignore", "src/frozen/**\nsecret:*.key\napprove:INT-005\n")
 	write(t, dir, "src/private.key", "TOP SECRET\n")
@@ -251,7 +259,7 @@ func TestIgnoreRules(t *testing.T) {
 }
 
 func TestUninitialized(t *testing.T) {
-	isolate(t)
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "a.txt", "a\n")
 	b := start(t, dir).connect()
@@ -266,7 +274,7 @@ func TestUninitialized(t *testing.T) {
 }
 
 func TestUntracked(t *testing.T) {
-	isolate(t)
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "a.txt", "a\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
@@ -283,6 +291,7 @@ func TestUntracked(t *testing.T) {
 // Where nothing of the ignore rules can be read, no file is shown: one of them
 // may be secret.
 func TestUnusableIgnoreFileStopsReads(t *testing.T) {
+	t.Parallel()
 	for name, make := range map[string]func(t *testing.T, path string){
 		"link":      func(t *testing.T, path string) { link(t, "elsewhere", path) },
 		"directory": func(t *testing.T, path string) { write(t, path, "x", "") },
@@ -301,6 +310,7 @@ func TestUnusableIgnoreFileStopsReads(t *testing.T) {
 
 // Listings hide the server's own temporary files, so agents cannot make one.
 func TestTemporaryNamesAreProtected(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
 	for _, path := range []string{"src/.orchestra-abc.tmp", "src/.ORCHESTRA-ABC.TMP"} {

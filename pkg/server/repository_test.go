@@ -100,6 +100,7 @@ func (b *bench) makes(lists [][]args) {
 // No order of calls to file tools makes a directory that git takes for a
 // repository without asking.
 func TestFileToolsMakeNoRepository(t *testing.T) {
+	t.Parallel()
 	many := 2
 	if os.Getenv("ORCHESTRA_LONG") == "1" {
 		many = 60
@@ -139,6 +140,7 @@ func TestFileToolsMakeNoRepository(t *testing.T) {
 // What git runs of a repository that is there is program configuration; other
 // files with such names are not.
 func TestFilesOfARepositoryInTheScope(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	b.selects("INT-005")
 	git(t, b.dir, "init", "-q", "--bare", "--template=", "testdata/repo")

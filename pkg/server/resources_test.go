@@ -36,6 +36,7 @@ func (b *bench) noResource(uri, hidden string) {
 }
 
 func TestResources(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
 			dir := newWorkspace(t)
@@ -93,6 +94,7 @@ func TestResources(t *testing.T) {
 // A brain at a secret path, also through a link, or outside the workspace is
 // out of reach for the resource and for every tool that reads it.
 func TestBrainKeepsSecrets(t *testing.T) {
+	t.Parallel()
 	for name, brain := range map[string]string{"secret": "keys.secret", "through a link": "brain.md", "outside": "../brain.md", "a directory": "src"} {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)
@@ -113,6 +115,7 @@ func TestBrainKeepsSecrets(t *testing.T) {
 
 // The prompt, the instructions and completion name the intents now available.
 func TestPromptAndInstructions(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
 			dir := newWorkspace(t)

@@ -25,6 +25,7 @@ func structured(t *testing.T, r reply) int {
 // A client that shows its model only structuredContent shows it line numbers and
 // images; one that shows both pays once if the settings say so.
 func TestStructuredContentStandsAlone(t *testing.T) {
+	t.Parallel()
 	const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
 	var large strings.Builder
 	for i := range 1000 {
@@ -80,6 +81,7 @@ func unread(t *testing.T, b *bench, content string) string {
 // Matches beside each other share their context, which is given once: a search
 // that finds every line costs no more than the file, in each form.
 func TestSearchGivesContextOnce(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, "src/s.txt", "0\nhit 1\nhit 2\n3\nhit 4\n5\n-\n6\nhit 7\n")
 	var large strings.Builder

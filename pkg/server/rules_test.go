@@ -85,6 +85,7 @@ func casesOfRules() map[string][]ruleCase {
 
 // TestTheRulesOfThePage puts each rule of docs/rules.md into a workspace by itself, and all of them into settings.
 func TestTheRulesOfThePage(t *testing.T) {
+	t.Parallel()
 	list, names := tableOfRules(t)
 	cases := casesOfRules()
 	for _, name := range names {
@@ -133,6 +134,7 @@ func ruledBench(t *testing.T, rules string, changes ...func(*server.Options)) *b
 
 // A refusing rule outranks an asking one, rules of the settings hold under every intent, and no content is quoted.
 func TestRulesOfSettingsAndIntents(t *testing.T) {
+	t.Parallel()
 	b := ruledBench(t, `rules: [{name: asks, when: 'effect.path == "a.txt"', action: ask}, {name: refuses, when: 'effect.after.contains("hush")', message: No secrets.}]`,
 		func(o *server.Options) {
 			o.Settings.Rules = []settings.Rule{{Name: "everywhere", When: `effect.path == "no.txt" && session.client != ""`, Action: settings.Refuse, Message: "Not this one."}}
@@ -154,6 +156,7 @@ func TestRulesOfSettingsAndIntents(t *testing.T) {
 
 // A rule that gives no answer refuses and says which.
 func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
+	t.Parallel()
 	for name, when := range map[string]string{
 		"fails":     `paths[1] == "x"`,
 		"expensive": `effect.added.all(a, effect.added.all(b, a == b))`,
@@ -174,6 +177,7 @@ func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
 
 // A rule sees what a line runs, however it is written.
 func TestRulesSeePrograms(t *testing.T) {
+	t.Parallel()
 	b := ruledBench(t, `rules: [{name: no-curl, when: 'command.programs.exists(p, p.size() > 0 && p[0] == "curl")'}, {name: no-force, when: '["git", "push", "--force"] in command.programs'}]`)
 	s := b.selects("INT-001")
 	for _, line := range []string{`true && "cu"rl x`, `env A=1 curl x`, `sh -c 'curl x'`, `git push --for"ce"`} {
@@ -184,6 +188,7 @@ func TestRulesSeePrograms(t *testing.T) {
 
 // A rule sees text in any encoding, and empty text for what is none.
 func TestRulesSeeDecodedText(t *testing.T) {
+	t.Parallel()
 	b := ruledBench(t, `rules: [{name: word, when: 'effect.after.contains("größer")'}, {name: binary, when: 'effect.binary && effect.kind != "delete"'}]`)
 	write(t, b.dir, "latin.txt", "gr\xf6\xdfe\n")
 	write(t, b.dir, "blob", "\x00\x01\x02")
@@ -203,6 +208,7 @@ func TestRulesSeeDecodedText(t *testing.T) {
 
 // A rule that does not compile is a mistake in the file: changes stop, with its place, and reads go on.
 func TestARuleThatDoesNotCompile(t *testing.T) {
+	t.Parallel()
 	b := ruledBench(t, "rules: []")
 	s := b.selects("INT-001")
 	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: a, status: IN_PROGRESS, rules: [{name: r,\n      when: 'efect.path == 3'}]}\n")

@@ -28,8 +28,8 @@ func paths(r reply, key string) []string {
 // Listings and searches see what git would: .gitignore at every level, with
 // negations, and neither .git nor the server's state.
 func TestListingsRespectGitignore(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	isolate(t)
 	for name, content := range map[string]string{
 		".gitignore":          "*.log\nbuild/\n/top.txt\n!keep.log\nsub/*.tmp\n# comment\n\\#hash\n",
 		"sub/.gitignore":      "local.txt\n!important.log\n/anchored.txt\ndeep/**/gone.txt\n",
@@ -76,6 +76,7 @@ func TestListingsRespectGitignore(t *testing.T) {
 // search_files: a bad regex or pattern is an error, a pattern without a slash
 // matches at any depth, matches come with their context.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"x/a.ts": "zero\none\ntwo\nthree\n", "x/y/b.ts": "One\n", "x/c.js": "one\n", "u16.ts": utf16BOM(t, "one\n"), "bin": "one\x00\x01\xff"})
 	r := b.ok("search_files", args{"regex": "^one$", "file_pattern": "*.ts"})
 	if got := paths(r, "matches"); !slices.Equal(got, []string{"u16.ts", "x/a.ts"}) {
@@ -108,6 +109,7 @@ func TestSearch(t *testing.T) {
 
 // Results are capped, and say so.
 func TestCapsAreSaid(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, map[string]string{"many.txt": strings.Repeat("needle\n", 1000), "long.txt": strings.Repeat("long needle ", 10_000)})
 	for i := range 2100 {
 		if err := os.WriteFile(filepath.Join(b.dir, "docs", fmt.Sprintf("%04d", i)), nil, 0o600); err != nil {
@@ -140,6 +142,7 @@ func TestCapsAreSaid(t *testing.T) {
 
 // Kept output is read by lines or searched; what is not kept says so.
 func TestReadCommandOutput(t *testing.T) {
+	t.Parallel()
 	b, _ := patched(t, nil)
 	ran := b.ok("execute_command", args{"command": "seq 1 20000"})
 	if ran.Object["truncated"] != true || len(ran.str("output")) > 30_200 || ran.Object["exit_code"] != 0.0 || ran.Object["timed_out"] != false {

@@ -213,6 +213,7 @@ func leaked(t *testing.T, dir, when string, all []kept, hashes bool, found map[k
 // TestNoSecretIsStored has the rules in either file from the beginning, added between two calls, and added while a command
 // runs; and every way in which a content comes to be stored.
 func TestNoSecretIsStored(t *testing.T) {
+	t.Parallel()
 	corpus := secretCorpus()
 	for i, file := range []string{".intentignore", ".orchestration/.intentignore"} {
 		all := slices.DeleteFunc(slices.Clone(corpus), func(k kept) bool { // half of it for each file, with -short an eighth

@@ -28,6 +28,7 @@ func secretive(t *testing.T) string {
 // A secret path is neither readable nor changeable by any file tool, by
 // whatever way it is named, and no answer quotes it.
 func TestSecretsAreOutOfReach(t *testing.T) {
+	t.Parallel()
 	b := start(t, secretive(t)).connect()
 	b.selects("INT-005")
 	for _, path := range []string{"src/a.key", "src/innocent", "private/deep/x.txt", "src/folder/deep/x.txt", "env/prod", "./src/../src/a.key", filepath.Join(b.dir, "src/a.key")} {
@@ -68,6 +69,7 @@ func (b *bench) keeps(r reply) {
 
 // Searching and listing keep secrets too, from above and from inside.
 func TestSearchKeepsSecrets(t *testing.T) {
+	t.Parallel()
 	b := start(t, secretive(t)).connect()
 	for _, path := range []string{"", ".", "src"} {
 		r := b.ok("search_files", args{"regex": "TOP", "path": path})
@@ -88,6 +90,7 @@ func TestSearchKeepsSecrets(t *testing.T) {
 
 // A file that becomes secret after it was seen is not quoted by staleness.
 func TestSeenThenSecret(t *testing.T) {
+	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n"})
 	b.ok("read_file", args{"path": "a"})
 	write(t, b.dir, "a", "TOPSECRET\n")
@@ -99,6 +102,7 @@ func TestSeenThenSecret(t *testing.T) {
 // Read tools go on where the intents or the rules do not parse, and keep the
 // secrets that are clear.
 func TestSecretsOfUnclearFiles(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(dir string){
 		"intents": func(dir string) { write(t, dir, ".orchestration/active_intents.yaml", "active_intents: [\n") },
 		"rules":   func(dir string) { write(t, dir, ".intentignore", "secret:/env/**\nwhat is this: no\n[\n") },
@@ -129,6 +133,7 @@ func TestSecretsOfUnclearFiles(t *testing.T) {
 
 // What a command did to a secret file is told, and taken back only where no content has to be kept for it.
 func TestSecretsAreNotKeptToBeTakenBack(t *testing.T) {
+	t.Parallel()
 	b := start(t, secretive(t), withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).connect()
 	b.selects("INT-005")
 	r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{

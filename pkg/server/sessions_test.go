@@ -12,6 +12,7 @@ import (
 // Two chats over one process: each has its session, a call with neither
 // session nor intent_id is refused with what to add, and intent_id chooses.
 func TestTwoChatsOnOneConnection(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	one := b.selects("INT-001")
 	b.ok("write_to_file", args{"path": "src/only.txt", "content": "x"})
@@ -42,6 +43,7 @@ func TestTwoChatsOnOneConnection(t *testing.T) {
 
 // An intent_id never selects.
 func TestIntentIDNeverSelects(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		b := start(t, newWorkspace(t)).connectAs(era)
 		for range 2 {
@@ -53,6 +55,7 @@ func TestIntentIDNeverSelects(t *testing.T) {
 // Selecting with `session` replaces that session's intent; the handle stays,
 // and so does what was seen.
 func TestSelectWithSessionSwitches(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
 			b := start(t, newWorkspace(t)).connectAs(era)
@@ -75,6 +78,7 @@ func TestSelectWithSessionSwitches(t *testing.T) {
 // A modern request without a handle has no state, whatever was selected
 // before it on the same connection.
 func TestModernHasNoStateWithoutHandle(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connectAs(modern)
 	s := b.selects("INT-001")
 	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
@@ -88,6 +92,7 @@ func TestModernHasNoStateWithoutHandle(t *testing.T) {
 
 // A handle serves on another connection; what is keyed by the connection does not.
 func TestHandleOnAnotherConnection(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
 	for _, era := range []string{legacy, modern} {
@@ -102,6 +107,7 @@ func TestHandleOnAnotherConnection(t *testing.T) {
 // A selection ends when its intent is done or blocked, also by a person's
 // hand in the file.
 func TestSelectionEndsWithItsIntent(t *testing.T) {
+	t.Parallel()
 	for _, status := range []string{"DONE", "BLOCKED", "COMPLETED"} {
 		for _, era := range []string{legacy, modern} {
 			b := start(t, newWorkspace(t)).connectAs(era)
@@ -123,6 +129,7 @@ func TestSelectionEndsWithItsIntent(t *testing.T) {
 
 // An intent that is gone from the file cannot be worked under.
 func TestIntentGoneFromTheFile(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
 	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-009, name: other, status: TODO, owned_scope: [\"src/**\"]}\n")
@@ -140,6 +147,7 @@ func TestIntentGoneFromTheFile(t *testing.T) {
 
 // What an initialize-era connection read before its first selection belongs to it.
 func TestReadsBeforeTheFirstSelection(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	b.ok("read_file", args{"path": "src/a.txt"})
 	one := b.selects("INT-001")
@@ -152,6 +160,7 @@ func TestReadsBeforeTheFirstSelection(t *testing.T) {
 // A handle expires after its idle lifetime, and every tool that is given it
 // says so.
 func TestHandleExpires(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{legacy, modern} {
 		now := clockFrom(time.Now())
 		b := start(t, newWorkspace(t), now.set, func(o *server.Options) { o.Settings.Session.Idle = time.Hour }).connectAs(era)
@@ -178,6 +187,7 @@ func TestHandleExpires(t *testing.T) {
 
 // A restart of the server keeps handles and what was seen.
 func TestRestartKeepsSessions(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
@@ -196,6 +206,7 @@ func TestRestartKeepsSessions(t *testing.T) {
 
 // Calls that arrive pipelined take effect in the order sent.
 func TestPipelinedCalls(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t))
 	w := b.wired()
 	w.send(callLine(1, "select_active_intent", `{"intent_id":"INT-001"}`) +

@@ -10,6 +10,7 @@ import (
 // A guard that was asked for and cannot stand yet refuses; it is never passed
 // over in silence.
 func TestGuardsThatCannotStandRefuse(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		code, tool string
 		set        func(*settings.Settings)
@@ -46,6 +47,7 @@ func TestGuardsThatCannotStandRefuse(t *testing.T) {
 }
 
 func TestSelectionThatHasToBeAsked(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Approvals.SelectIntent = settings.Ask }).connect()
 	r := b.refused("APPROVAL_REQUIRED", "select_active_intent", args{"intent_id": "INT-001"})
 	b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"].(string)})
@@ -54,6 +56,7 @@ func TestSelectionThatHasToBeAsked(t *testing.T) {
 
 // What a hook had to say while it allowed reaches the agent.
 func TestNotesReachTheResult(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
 	b := start(t, dir).connect()
@@ -66,6 +69,7 @@ func TestNotesReachTheResult(t *testing.T) {
 
 // Prompts written for Roo send null for what they leave out.
 func TestNullMeansLeftOut(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	session := b.selects("INT-001")
 	b.ok("execute_command", args{"command": "true", "cwd": nil, "timeout": nil, "session": session})

@@ -21,7 +21,7 @@ import (
 // latter cannot be taken yet, as a child that had just been made has its lock
 // for a moment. The command is not charged with that file meanwhile.
 func TestCommandsWaitForWhatCannotBeTaken(t *testing.T) {
-	isolate(t)
+	t.Parallel()
 	dir := crashWorkspace(t)
 	apart(t, dir)
 	a := newAudit(t, dir)
@@ -86,7 +86,7 @@ func slotOf(t *testing.T, dir, path string) string {
 // killed. The server that settles what it left, a third or the other, does not
 // charge its command with what the other's has done so far.
 func TestSettledBesideALivingCommand(t *testing.T) {
-	isolate(t)
+	t.Parallel()
 	t.Run("a third server", func(t *testing.T) {
 		settledBesideALivingCommand(t, func(a *audit, _ *child) { a.greetedAndEnded() })
 	})
@@ -129,7 +129,6 @@ func settledBesideALivingCommand(t *testing.T, settle func(a *audit, lives *chil
 func TestCommandBesideADeadWrite(t *testing.T) {
 	for _, held := range []string{"as the machine can", "not held"} {
 		t.Run(held, func(t *testing.T) {
-			isolate(t)
 			if held == "not held" {
 				t.Setenv(unboxedEnv, "1")
 			}

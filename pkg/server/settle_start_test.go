@@ -22,7 +22,6 @@ import (
 // on writing, without an end.
 func killedInACommand(t *testing.T) *audit {
 	t.Helper()
-	isolate(t)
 	dir := crashWorkspace(t)
 	apart(t, dir)
 	a := newAudit(t, dir)
@@ -77,7 +76,7 @@ func settledAtStart(t *testing.T) {
 // TestNothingIsMadeAtStart: where nobody left anything, a start changes nothing,
 // also where no workspace was ever made.
 func TestNothingIsMadeAtStart(t *testing.T) {
-	isolate(t)
+	t.Parallel()
 	for _, dir := range []string{newWorkspace(t), t.TempDir()} {
 		b := start(t, dir).connect()
 		b.hangUp()
@@ -101,6 +100,7 @@ func logged(into *strings.Builder) func(*server.Options) {
 // TestStartThatCannotSettle: the log says so, reads go on, and the first change
 // is refused until the cause is gone.
 func TestStartThatCannotSettle(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	stray := filepath.Join(dir, ".orchestration/state/inflight/stray.entry")
 	if err := os.MkdirAll(stray, 0o700); err != nil {
@@ -129,6 +129,7 @@ func TestStartThatCannotSettle(t *testing.T) {
 // TestEndWhileAnotherSettles: a server that ends does not wait for another one
 // that settles.
 func TestEndWhileAnotherSettles(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	at := filepath.Join(dir, ".orchestration/state")
 	if err := os.MkdirAll(at, 0o700); err != nil {

@@ -122,6 +122,7 @@ func (c *interruptedChange) Commit(ctx context.Context) (*hooks.Outcome, error) 
 // A writer in place is made to wait by the kernel until it takes our lease away,
 // 45 s by default: ORCHESTRA_LONG=1 does that too.
 func TestForeignWriterInTheWayOfARollback(t *testing.T) {
+	t.Parallel()
 	t.Run("renamed into place", func(t *testing.T) {
 		foreignWriterInTheWay(t, func(t *testing.T, dir, name, content string) {
 			write(t, dir, name+".new", content)

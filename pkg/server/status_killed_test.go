@@ -11,7 +11,7 @@ import (
 
 // Of a server that was killed nothing is shown as live, and what it had begun is unsettled until the next one comes.
 func TestStatusOfAKilledServer(t *testing.T) {
-	isolate(t)
+	t.Parallel()
 	dir := newWorkspace(t)
 	c := startChild(t, dir)
 	t.Cleanup(c.kill)

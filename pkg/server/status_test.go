@@ -17,6 +17,7 @@ import (
 // A report shows what happens: who is connected, under which intent, what they did last, what runs, what waits, which
 // check fails; and nobody once the server has ended.
 func TestStatusShowsWhatHappens(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "    owned_scope: [\"src/**\"", "    verify: [\"exit 3\", \"true\"]\n    owned_scope: [\"src/**\"", 1))
 	checked := func(o *server.Options) {

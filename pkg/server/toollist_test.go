@@ -25,6 +25,7 @@ func listTools(t *testing.T, era string) []*mcp.Tool {
 // tools/list is the same for every caller, in a fixed order. The snapshot is
 // what clients see: a change of it is a change of the contract.
 func TestToolListIsTheSnapshot(t *testing.T) {
+	t.Parallel()
 	const path = "testdata/tools.json"
 	var lists [][]byte
 	for _, era := range []string{legacy, modern} {
@@ -55,6 +56,7 @@ func TestToolListIsTheSnapshot(t *testing.T) {
 // Each tool has a title, a description, strict input and an output schema of
 // the required form, and annotations that say what it does.
 func TestToolsAreDescribed(t *testing.T) {
+	t.Parallel()
 	changes := []string{"write_to_file", "apply_diff", "edit_file", "apply_patch", "execute_command"}
 	records := []string{"select_active_intent", "propose_intent", "request_scope_expansion", "update_intent", "record_lesson", "resume_approval", "stop_command"}
 	for _, tool := range listTools(t, legacy) {
@@ -93,6 +95,7 @@ func TestToolsAreDescribed(t *testing.T) {
 
 // The fields that scripts may rely on are required by the output schemas.
 func TestResultFields(t *testing.T) {
+	t.Parallel()
 	session := []string{"session", "intent_id", "name", "status", "mutation_class", "owned_scope", "expires_in_seconds", "context"}
 	one := []string{"path", "operation", "content_hash", "record_id", "mutation_class", "warnings"}
 	fields := map[string][]string{

@@ -36,6 +36,7 @@ func rewrite(b *bench, content string) {
 // Work trees on several branches share a ledger, and one's last record of a
 // file is not another's.
 func TestExternalBeforeInWorkTrees(t *testing.T) {
+	t.Parallel()
 	dir, tree := newWorkspace(t), filepath.Join(t.TempDir(), "tree")
 	git(t, dir, "config", "user.name", "U")
 	git(t, dir, "config", "user.email", "u@example.org")
@@ -61,6 +62,7 @@ func TestExternalBeforeInWorkTrees(t *testing.T) {
 // A file whose content differs from its last record is noted in the next one,
 // also by a server that did not make the last one.
 func TestExternalBefore(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir).connect()
 	b.selects("INT-001")
@@ -113,6 +115,7 @@ func TestExternalBefore(t *testing.T) {
 
 // Reads are recorded when ledger.record_reads is set, and only then.
 func TestRecordReads(t *testing.T) {
+	t.Parallel()
 	for _, on := range []bool{true, false} {
 		b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Ledger.RecordReads = on }).connect()
 		b.selects("INT-001")
@@ -133,7 +136,6 @@ func TestRecordReads(t *testing.T) {
 			t.Errorf("record_reads %v: %d records", on, reads)
 		}
 	}
-	isolate(t)
 	dir := t.TempDir()
 	write(t, dir, "a.txt", "a\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Ledger.RecordReads = true }).connect()
@@ -143,7 +145,7 @@ func TestRecordReads(t *testing.T) {
 // Calls that are let through without an intents file are recorded as
 // UNTRACKED once there is a ledger.
 func TestUntrackedIsRecorded(t *testing.T) {
-	isolate(t)
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, ".orchestration/config.yaml", "{}\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
@@ -165,6 +167,7 @@ func records(r reply) []map[string]any {
 // query_trace says who changed a file, a line, under which intent, newest
 // first, whichever way the file is named.
 func TestQueryTrace(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	one, five := b.selects("INT-001"), b.selects("INT-005")
 	first := b.ok("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"}).str("record_id")
@@ -213,6 +216,7 @@ func TestQueryTrace(t *testing.T) {
 }
 
 func TestQueryLessons(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/AGENT.md", "# Brain\nprose\n## Lesson Learned (2026-01-01)\n**Intent:** INT-001\n**File:** `src/a.txt`\nUse tabs.\n\n"+
 		"## Constraint (2026-01-02)\nNever eval.\n\n## Something else\nnot a lesson\n\n## Decision (2026-01-03)\n**Intent:** INT-002\nSQLite, for tests.\n")
@@ -245,6 +249,7 @@ func TestQueryLessons(t *testing.T) {
 // What query_trace and the recent trace say of a record is one line, also of a refusal and of an operator's undo, and
 // whatever was in the agent's text.
 func TestTraceSaysWhatARecordIs(t *testing.T) {
+	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	b.selects("INT-001")
 	first := b.ok("write_to_file", args{"path": "src/new.txt", "content": "x\ny\n"}).str("record_id")
@@ -292,6 +297,7 @@ func appendRecord(t *testing.T, dir string, r ledger.Record) {
 
 // What an agent on another machine recorded is known as soon as git has fetched it.
 func TestRecordsThatGitFetched(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	forge, other := filepath.Join(t.TempDir(), "forge"), filepath.Join(t.TempDir(), "other")
 	git(t, dir, "config", "user.name", "U")
@@ -329,6 +335,7 @@ func TestRecordsThatGitFetched(t *testing.T) {
 
 // A change says which lines it wrote by a mark of each, but for what is secret, and not where the settings keep marks back.
 func TestMarksOfLines(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		path   string

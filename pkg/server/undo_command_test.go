@@ -35,6 +35,7 @@ func committed(t *testing.T) *bench {
 }
 
 func TestUndoOfCommands(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, line string }{
 		{"one file", "sed -i s/two/2/ src/a.txt"},
 		{"several", "sed -i s/two/2/ src/a.txt; rm src/b.txt src/bin; echo new > src/new.txt; mv docs/other.md docs/moved.md"},
@@ -106,6 +107,7 @@ func (b *bench) conflict(p *undo.Plan, path, reason string) {
 // What came after a command stays; where both touch the same lines nothing is
 // changed.
 func TestUndoOfACommandThatWasGoneOnFrom(t *testing.T) {
+	t.Parallel()
 	b := committed(t)
 	write(t, b.dir, "src/long", strings.Repeat("line\n", 20))
 	id := b.runs("sed -i '2s/.*/by the command/' src/long")
@@ -124,6 +126,7 @@ func TestUndoOfACommandThatWasGoneOnFrom(t *testing.T) {
 
 // Where the content before is not there, undo says so and changes nothing.
 func TestUndoOfACommandWithoutBeforeImage(t *testing.T) {
+	t.Parallel()
 	b := committed(t)
 	write(t, b.dir, "src/untracked", "nobody has this\n")
 	b.runs("true") // it is read, and kept
@@ -155,6 +158,7 @@ func TestUndoOfACommandWithoutBeforeImage(t *testing.T) {
 
 // What nobody had read is said in the result, in the record, and by undo.
 func TestChangeOfALargeFileSaysThatItCannotBeUndone(t *testing.T) {
+	t.Parallel()
 	b := committed(t)
 	write(t, b.dir, "src/large", strings.Repeat("0123456789abcdef", images.DefaultLargest/64))
 	b.runs("true")

@@ -60,6 +60,7 @@ func undoOrRedo(ctx context.Context, srv *server.Server) error {
 // undoes and redoes changes of six files, of one only the mode. What the disk shows is then what
 // the ledger tells, and one of the two states.
 func TestKilledUndoIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	kills := 8
 	if os.Getenv("ORCHESTRA_LONG") == "1" {
 		kills = 100

@@ -93,6 +93,7 @@ func firstOf(content string) string {
 // TestUndoGoesBackInTime: where nobody else edits, undoing the last records gives exactly what was before them, undoing
 // that undo what was after, and undoing the intent what was at the beginning.
 func TestUndoGoesBackInTime(t *testing.T) {
+	t.Parallel()
 	runs := 12
 	if os.Getenv("ORCHESTRA_LONG") == "1" {
 		runs = 150
@@ -151,6 +152,7 @@ func same(t *testing.T, run int, got, want map[string]string) {
 // TestUndoKeepsEditsFromOutside: an agent and somebody outside the ledger edit one file by turns, never the same block;
 // undoing the intent leaves exactly what the other one did.
 func TestUndoKeepsEditsFromOutside(t *testing.T) {
+	t.Parallel()
 	const blocks = 12
 	for run := range 12 {
 		b := undoBench(t)

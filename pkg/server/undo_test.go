@@ -85,6 +85,7 @@ func (b *bench) entry(id string) ledger.Entry {
 }
 
 func TestUndoRestoresExactly(t *testing.T) {
+	t.Parallel()
 	contents := map[string]string{
 		"CRLF":             "one\r\ntwo\r\n",
 		"UTF-8 mark":       "\xef\xbb\xbfone\n",
@@ -115,6 +116,7 @@ func TestUndoRestoresExactly(t *testing.T) {
 }
 
 func TestUndoOfCreatedDeletedMoved(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	created := b.writes("src/new/file.txt", "new\n")
 	b.undoes(created)
@@ -137,6 +139,7 @@ func TestUndoOfCreatedDeletedMoved(t *testing.T) {
 }
 
 func TestUndoRecord(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	e := b.entry(b.undoes(id))
@@ -153,6 +156,7 @@ func TestUndoRecord(t *testing.T) {
 }
 
 func TestUndoUnderAnIntentThatIsOver(t *testing.T) {
+	t.Parallel()
 	for name, yaml := range map[string]string{
 		"done":     strings.Replace(intentsYAML, "id: INT-005\n    name: Everything\n    status: IN_PROGRESS", "id: INT-005\n    name: Everything\n    status: DONE", 1),
 		"gone":     strings.Replace(intentsYAML, "INT-005", "INT-006", 1),
@@ -178,6 +182,7 @@ func TestUndoUnderAnIntentThatIsOver(t *testing.T) {
 }
 
 func TestUndoIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		file, content string
 		code          refusal.Code
@@ -202,6 +207,7 @@ func TestUndoIsRefused(t *testing.T) {
 }
 
 func TestUndoMergesWhatCameAfter(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	write(t, b.dir, "src/x.txt", "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n")
 	first := b.writes("src/x.txt", "1\r\nTWO\r\n3\r\n4\r\n5\r\n6\r\n7\r\n")
@@ -216,6 +222,7 @@ func TestUndoMergesWhatCameAfter(t *testing.T) {
 }
 
 func TestUndoConflict(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	first := b.writes("src/a.txt", "one\nTWO\nthree\n")
 	second := b.writes("src/a.txt", "one\nTWO, again\nthree\n")
@@ -243,6 +250,7 @@ func TestUndoConflict(t *testing.T) {
 }
 
 func TestUndoConflictWithSomebodyOutside(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "one\nTWO\nthree\n")
 	created := b.writes("src/new.txt", "new\n")
@@ -280,6 +288,7 @@ func TestUndoConflictWithSomebodyOutside(t *testing.T) {
 
 // TestUndoAllOrNone: one conflict among several files keeps all as they are.
 func TestUndoAllOrNone(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	id := b.patches("*** Add File: src/1.txt", "+1", "*** Add File: src/2.txt", "+2")
 	write(t, b.dir, "src/2.txt", "2\nby hand\n")
@@ -291,6 +300,7 @@ func TestUndoAllOrNone(t *testing.T) {
 }
 
 func TestUndoFollowsLaterMoves(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	moved := b.patches("*** Update File: src/a.txt", "*** Move to: docs/b.txt", "@@", "-three", "+THREE")
@@ -309,6 +319,7 @@ func TestUndoFollowsLaterMoves(t *testing.T) {
 
 // TestUndoOfAPathThatChangedHands: files that took each other's places go back each to its own.
 func TestUndoOfAPathThatChangedHands(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	write(t, b.dir, "src/b.txt", "b\n")
 	b.ok("read_file", args{"path": "src/b.txt"})
@@ -323,6 +334,7 @@ func TestUndoOfAPathThatChangedHands(t *testing.T) {
 }
 
 func TestUndoOfUndo(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	undone := b.undoes(id)
@@ -345,6 +357,7 @@ func TestUndoOfUndo(t *testing.T) {
 }
 
 func TestUndoIntent(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	kept := b.undoes(b.writes("src/taken-back.txt", "x\n"))
@@ -367,6 +380,7 @@ func TestUndoIntent(t *testing.T) {
 }
 
 func TestUndoRequests(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	five := b.writes("src/a.txt", "5\n")
 	b.selects("INT-001")
@@ -392,6 +406,7 @@ func TestUndoRequests(t *testing.T) {
 }
 
 func TestUndoWithoutKeptContents(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	git(t, b.dir, "add", "src/a.txt")
 	inGit := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
@@ -413,6 +428,7 @@ func TestUndoWithoutKeptContents(t *testing.T) {
 
 // TestUndoBelievesNoImage: what somebody puts into the cache is held against the record's SHA-256.
 func TestUndoBelievesNoImage(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	asked := 0
@@ -428,6 +444,7 @@ func TestUndoBelievesNoImage(t *testing.T) {
 
 // TestUndoMakesOtherSessionsStale: who saw the file before the undo cannot overwrite it.
 func TestUndoMakesOtherSessionsStale(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	b.plan(id) // waits until the contents are kept

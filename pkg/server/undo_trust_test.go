@@ -51,6 +51,7 @@ func modesOf(e ledger.Entry, path string) string {
 
 // A deleted file comes back with its permissions, a private one as private; what a call makes says its own.
 func TestRecordsHaveModes(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
 	write(t, b.dir, "src/key", "private\n")
@@ -79,6 +80,7 @@ func TestRecordsHaveModes(t *testing.T) {
 }
 
 func TestUndoOfPermissions(t *testing.T) {
+	t.Parallel()
 	b := committed(t)
 	write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
 	b.chmod("src/run.sh", 0o750)
@@ -123,6 +125,7 @@ func TestUndoOfPermissions(t *testing.T) {
 
 // What cannot be taken back is named, and does not keep the rest from it.
 func TestUndoInPart(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	var lines []string
 	for i := range 120 {
@@ -167,6 +170,7 @@ func TestUndoInPart(t *testing.T) {
 
 // Files that took each other's places stay together where one of them has to stay.
 func TestUndoInPartKeepsWhatHangsTogether(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	write(t, b.dir, "src/b.txt", "b\n")
 	b.ok("read_file", args{"path": "src/a.txt"})
@@ -186,6 +190,7 @@ func TestUndoInPartKeepsWhatHangsTogether(t *testing.T) {
 }
 
 func TestUndoFollowsGit(t *testing.T) {
+	t.Parallel()
 	text := func(two string) string {
 		return "one\n" + two + "\nthree\nfour\nfive\nsix\nseven\neight\n"
 	}
@@ -243,6 +248,7 @@ func TestUndoFollowsGit(t *testing.T) {
 
 // A file that a record deleted, and another that git takes for it, are two.
 func TestUndoFollowsNoDeletedFileByGit(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	write(t, b.dir, "src/x.txt", "one\ntwo\nthree\nfour\nfive\n")
 	b.commits(".")
@@ -254,6 +260,7 @@ func TestUndoFollowsNoDeletedFileByGit(t *testing.T) {
 }
 
 func TestUndoSeesThroughWhiteSpace(t *testing.T) {
+	t.Parallel()
 	b := undoBench(t)
 	write(t, b.dir, "src/x.go", "package x\n\nfunc f() {\n\tone()\n\ttwo()\n\tthree()\n\tfour()\n}\n")
 	b.commits(".")
@@ -268,6 +275,7 @@ func TestUndoSeesThroughWhiteSpace(t *testing.T) {
 }
 
 func TestUndoSaysLinks(t *testing.T) {
+	t.Parallel()
 	b := committed(t)
 	id := b.runs("echo more >> src/b.txt; ln src/b.txt src/hard")
 	if err := os.Link(filepath.Join(b.dir, "src/b.txt"), filepath.Join(b.dir, "docs/outside")); err != nil {
@@ -325,6 +333,7 @@ func TestUndoSaysLinks(t *testing.T) {
 }
 
 func TestUndoTellsNotKeptFromNotYet(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, withoutSandbox).connect()
 	b.selects("INT-005")

@@ -11,6 +11,7 @@ import (
 
 // A cloned repository in-process: what an embedder hands over without a word of trust is not trusted.
 func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
+	t.Parallel()
 	origin := newWorkspace(t)
 	write(t, origin, ".intentignore", "unscoped:**\n")
 	write(t, origin, ".orchestration/config.yaml", "write.blind: allow\nsandbox: \"off\"\nhooks: [{event: pre, command: \"touch ran\"}]\n")
@@ -50,6 +51,7 @@ func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
 // The verify commands of a cloned repository need no trust, and get none: they
 // run under the law of an agent's commands.
 func TestVerifyNeedsNoTrust(t *testing.T) {
+	t.Parallel()
 	for command, want := range map[string]string{
 		"echo built > src/built.txt":          "",
 		"echo x > .git/hooks/pre-commit":      "PROTECTED_PATH",

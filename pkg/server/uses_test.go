@@ -77,6 +77,7 @@ func usesBench(t *testing.T, r renaming, more map[string]string, configure ...fu
 // A renaming is proven where all uses in the workspace changed with it, and
 // where one did not, the record says which.
 func TestRenamingsAndUsesElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, r := range renamings() {
 		use := map[string]string{}
 		for name, content := range r.files {
@@ -118,6 +119,7 @@ func TestRenamingsAndUsesElsewhere(t *testing.T) {
 
 // A use that is forgotten in a file of the call makes the whole call unproven.
 func TestRenamingsThatForgetAFileOfTheCall(t *testing.T) {
+	t.Parallel()
 	for _, r := range renamings() {
 		t.Run(r.language, func(t *testing.T) {
 			b, s := usesBench(t, r, nil, func(o *server.Options) { o.Settings.MutationClass = settings.Enforce })
@@ -147,6 +149,7 @@ func TestRenamingsThatForgetAFileOfTheCall(t *testing.T) {
 
 // What a command changed is judged in the same way.
 func TestRenamingsByACommand(t *testing.T) {
+	t.Parallel()
 	for _, r := range renamings() {
 		t.Run(r.language, func(t *testing.T) {
 			b, s := usesBench(t, r, nil, withoutSandbox)
@@ -162,6 +165,7 @@ func TestRenamingsByACommand(t *testing.T) {
 
 // Who declares a refactor is told which file has to follow.
 func TestTheAgentIsToldOfTheUse(t *testing.T) {
+	t.Parallel()
 	r := renamings()[0]
 	b, s := usesBench(t, r, map[string]string{"README.md": "Call First."}, func(o *server.Options) { o.Settings.MutationClass = settings.Warn })
 	reply := b.ok("apply_patch", args{"session": s, "patch": r.patch(), "mutation_class": "AST_REFACTOR"})

@@ -12,6 +12,7 @@ import (
 // An agent in a linked work tree commits, changes branches and rebases there as
 // in a plain clone; the work tree that it belongs to keeps its own.
 func TestGitInALinkedWorkTree(t *testing.T) {
+	t.Parallel()
 	if ability := sandbox.Probe(); ability.Level != sandbox.Full {
 		t.Fatalf("no level full here: %v", ability.NoFull)
 	}
@@ -63,6 +64,7 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 
 // Where git keeps the ledger, git commands of agents stop at it: committing first does not help, and the result says what does.
 func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
+	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/.gitignore", "/state/\n/cache/\n/intent_map.md\n")
 	git(t, dir, "config", "user.name", "U")
