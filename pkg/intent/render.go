@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -75,19 +76,22 @@ func plainNode(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNod
 func textNode(value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	switch {
-	case literalText.MatchString(value):
+	case literalText().MatchString(value):
 		n.Style = yaml.LiteralStyle
-	case !simpleText.MatchString(value):
+	case !simpleText().MatchString(value):
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
 }
 
+// The tables of Unicode make these large: each process of the program would pay for them at its start.
 var (
 	// No line of a literal text begins or ends with white space, none is empty at the ends.
-	literalText = regexp.MustCompile(`^[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*` +
-		`(\n+ *[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*)+\n?\z`)
-	simpleText = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}\p{P} ]*\z`)
+	literalText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*` +
+			`(\n+ *[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*)+\n?\z`)
+	})
+	simpleText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}\p{P} ]*\z`) })
 )
 
 // listNode makes a `["a", "b"]` list.
