@@ -62,8 +62,11 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 // with segments so small that a rotation is nearly always under way.
 func TestKilledRotationLosesNoAcknowledgedRecord(t *testing.T) {
 	rounds := 4
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
+	switch {
+	case os.Getenv("ORCHESTRA_LONG") == "1":
 		rounds = 60
+	case testing.Short():
+		rounds = 2
 	}
 	w := newWorkspace(t)
 	var acknowledged []string
