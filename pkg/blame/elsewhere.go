@@ -77,22 +77,22 @@ func (q *question) changedWith(lines []Line, movable map[int]bool) (others []str
 // canBeMoved reports whether lines that somebody committed can have been moved from where a record wrote them, within the file
 // or from one that was changed with it. Git's answer to that costs more than all else; most such lines are new.
 func (q *question) canBeMoved(lines []Line, movable map[int]bool) (bool, error) {
+	wanted := wantedMarks(lines, movable, weakWeight+1)
+	knows := func(e ledger.Entry) bool { return mayKnow(e, wanted) }
+	if q.git.shallow || slices.ContainsFunc(q.past.records, knows) {
+		return true, nil
+	}
 	others, more, err := q.changedWith(lines, movable)
-	if err != nil || more || q.git.shallow || len(others) > maxNames {
+	if err != nil || more || len(others) > maxNames {
 		return err == nil, err
 	}
-	wanted := wantedMarks(lines, movable, weakWeight+1)
-	known := slices.ContainsFunc(q.past.records, func(e ledger.Entry) bool { return mayKnow(e, wanted) })
 	for _, name := range others {
-		if !known {
-			var records []ledger.Entry
-			if records, err = q.records(name); err != nil {
-				return false, err
-			}
-			known = len(records) == 0 || slices.ContainsFunc(records, func(e ledger.Entry) bool { return mayKnow(e, wanted) })
+		records, err := q.records(name)
+		if err != nil || len(records) == 0 || slices.ContainsFunc(records, knows) {
+			return err == nil, err
 		}
 	}
-	return known, nil
+	return false, nil
 }
 
 // wantedMarks gives the marks of such lines, without white space, from a weight on.

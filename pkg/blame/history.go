@@ -62,13 +62,13 @@ type history struct {
 	contents Contents
 	blobs    map[blobName][]lineID // contents; nil if not known
 	pieced   map[int]*cells
-	left     map[int]lineSet   // known lines that a step left, without white space
-	sorted   map[int][]string  // the same in order
-	budget   int               // of hashing lines, see cells.learn
-	compared int               // lines, see hasStrong
-	renamed  map[string]string // older names that no record tells of, to the present one
-	twins    map[[5]byte]bool  // see hadTwin
-	foreign  bool              // of another file than the one asked about: its lines are taken where they stand for themselves
+	left     map[int]lineSet             // known lines that a step left, without white space
+	begun    map[int]map[string][]lineID // the same by how they begin, see beginsLine
+	budget   int                         // of hashing lines, see cells.learn
+	compared int                         // lines, see hasStrong
+	renamed  map[string]string           // older names that no record tells of, to the present one
+	twins    map[[5]byte]bool            // see hadTwin
+	foreign  bool                        // of another file than the one asked about: its lines are taken where they stand for themselves
 	*lineTable
 }
 
@@ -76,7 +76,7 @@ func newHistory(path string, f files, contents Contents) *history {
 	h := &history{
 		renamed: map[string]string{},
 		made:    map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, learned: map[gapName]bool{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
-		pieced: map[int]*cells{}, left: map[int]lineSet{}, sorted: map[int][]string{}, budget: hashBudget,
+		pieced: map[int]*cells{}, left: map[int]lineSet{}, begun: map[int]map[string][]lineID{}, budget: hashBudget,
 	}
 	for _, e := range ordered(f.records) {
 		for j := range e.Changes {

@@ -217,21 +217,24 @@ func (t *tracer) canMatch(leaves []int, now *cells, marks []mark) bool {
 	})
 }
 
-// beginsLine reports whether a line that is more than one of many alike begins a longer one that a step left.
+// beginsLine reports whether a line that is more than one of many alike begins a longer one that a step left, or may do so.
 func (t *tracer) beginsLine(leaf int, id lineID) bool {
-	if t.weight(id) < strongWeight {
+	if t.isVague(id) || t.weight(id) < strongWeight {
 		return false
 	}
-	sorted := t.sorted[leaf]
-	if sorted == nil {
+	begin := t.looseOf(id)
+	longer := t.begun[leaf]
+	if longer == nil {
+		longer = map[string][]lineID{}
 		for _, old := range t.after(leaf).lines {
-			sorted = append(sorted, t.looseOf(old))
+			if text := t.looseOf(old); len(text) > strongWeight {
+				longer[text[:strongWeight]] = append(longer[text[:strongWeight]], old)
+			}
 		}
-		slices.Sort(sorted)
-		t.sorted[leaf] = sorted
+		t.begun[leaf] = longer
 	}
-	i, _ := slices.BinarySearch(sorted, t.looseOf(id))
-	return i < len(sorted) && strings.HasPrefix(sorted[i], t.looseOf(id))
+	alike := longer[begin[:strongWeight]]
+	return len(alike) > maxPlaces || slices.ContainsFunc(alike, func(old lineID) bool { return strings.HasPrefix(t.looseOf(old), begin) })
 }
 
 func (t *tracer) contentOf(at state, marks []mark) *cells {

@@ -44,17 +44,7 @@ func (m LineMark) Line() LineMark {
 func (m LineMark) Bare() [5]byte { return [5]byte(m[:5]) }
 
 // Squeeze drops the white space of a line.
-func Squeeze(line string) string {
-	if strings.IndexFunc(line, unicode.IsSpace) < 0 {
-		return line
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, line)
-}
+func Squeeze(line string) string { return strings.Join(strings.Fields(line), "") }
 
 // LineMarks are those of the lines that a change's hunks added, in their order: eight characters each, base64url.
 type LineMarks []LineMark
