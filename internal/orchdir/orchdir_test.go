@@ -225,6 +225,25 @@ func TestEditorThatSavesInBetweenIsNotOverwritten(t *testing.T) {
 
 // TestStress has writers of this package and an editor that saves by rename append their lines to one file. None may be
 // missing at the end.
+// What stands there for the moment of another writer's exchange is no reason to leave a file as it is.
+func TestNothingToWriteIsFoundUnderTheLock(t *testing.T) {
+	d := newDirectory(t)
+	d.write("f", "mine, and for a moment theirs\n")
+	var seen []string
+	must(t, orchdir.Rewrite(context.Background(), d.file("f"), func(old []byte) ([]byte, error) {
+		seen = append(seen, string(old))
+		if len(seen) == 1 {
+			d.write("f", "without mine\n")
+			return old, nil
+		}
+		return append(old, "mine\n"...), nil
+	}))
+	if got := d.read("f"); got != "without mine\nmine\n" || len(seen) != 2 {
+		t.Errorf("got %q after %q", got, seen)
+	}
+	d.leftovers()
+}
+
 func TestStress(t *testing.T) {
 	d := newDirectory(t)
 	d.write("a", "")

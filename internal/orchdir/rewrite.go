@@ -39,8 +39,14 @@ type File struct {
 func Rewrite(ctx context.Context, f File, change func(old []byte) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	held := false
 	for n := 0; ; n++ {
-		err := attempt(ctx, f, n >= optimistic, change)
+		held = held || n >= optimistic
+		err := attempt(ctx, f, held, change)
+		if errors.Is(err, errUnsure) {
+			held = true
+			continue
+		}
 		if !errors.Is(err, errChanged) {
 			return err
 		}
@@ -49,6 +55,10 @@ func Rewrite(ctx context.Context, f File, change func(old []byte) ([]byte, error
 		}
 	}
 }
+
+// errUnsure: there is nothing to write, going by what was read without the lock. That can be what another writer put there for
+// the moment that it takes to find out that somebody was faster.
+var errUnsure = errors.New("the file was read without the lock")
 
 // rewriter is one attempt: the open directories and what was read.
 type rewriter struct {
@@ -81,6 +91,9 @@ func attempt(ctx context.Context, f File, held bool, change func([]byte) ([]byte
 	}
 	data, err := change(r.old)
 	if err != nil || data == nil || (r.old != nil && bytes.Equal(data, r.old)) {
+		if !held {
+			return errUnsure
+		}
 		return err
 	}
 	if err := r.prepare(data); err != nil {
