@@ -74,6 +74,9 @@ const (
 	// submodule is one that the last commit has and nobody fetched yet.
 	submodule = `far=$(mktemp -d "$HOME/sub.XXXXXX"); git init -q "$far"; (cd "$far"; git config user.name P; git config user.email p@example.org; git commit -q --allow-empty -m a; git commit -q --allow-empty -m b);
 		git -c protocol.file.allow=always submodule add -q "$far" sub; git commit -qm sub; git submodule -q deinit -f sub; rm -rf .git/modules/sub;`
+	// secret makes a branch that changes what is secret.
+	secret = `echo 'secret:private/' > .orchestration/.intentignore; mkdir private; echo k > private/key; git add -f private; git commit -qm key; git switch -qc other; echo l > private/key;
+		git commit -qam l; git switch -q main;`
 	// evil makes a branch of a commit that changes docs/other.md.
 	evil = `git branch evil $(git commit-tree -p HEAD -m evil $(git ls-tree -r HEAD | sed "s/blob [0-9a-f]*\tdocs\/other.md/blob $(echo evil | git hash-object -w --stdin)\tdocs\/other.md/" | GIT_INDEX_FILE=src/i sh -c 'git update-index --index-info && git write-tree && rm src/i'))`
 )
@@ -88,7 +91,7 @@ func TestAgentsUseGit(t *testing.T) {
 	// quick are tried without ORCHESTRA_LONG too.
 	quick := []string{"merge", "merge that conflicts", "merge --abort", "rebase", "cherry-pick", "revert", "reset --hard", "checkout -b", "stash pop of a person's", "pull",
 		"clean, with a person's file out of scope", "commit-tree with another content", "fetch from a directory", "rebase --exec that writes out of scope",
-		"a branch with program configuration", "update-ref -d of the ledger's ref", "packed-refs without the ledger's ref"}
+		"a branch with program configuration", "a secret, and a command behind it", "update-ref -d of the ledger's ref", "packed-refs without the ledger's ref"}
 	var table []string
 	for _, c := range []gitCase{
 		{name: "merge, fast-forward", before: "git reset -q --hard main~1", lines: []string{"git merge -q feature"}, kinds: "git command", files: map[string]string{"docs/new/n.md": "new\n"}},
@@ -180,7 +183,9 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "a branch with .intentignore", before: "git switch -q feature; echo 'unscoped:**' > .intentignore; git add .intentignore; git commit -qm rules; git switch -q main", lines: []string{"git merge -q feature"}, refused: "PROTECTED_PATH", says: ".intentignore"},
 		{name: "a branch with program configuration", before: "git switch -q feature; echo '{}' > .mcp.json; git add .mcp.json; git commit -qm rules; git switch -q main", lines: []string{"git merge -q feature"}, refused: "APPROVAL_REQUIRED", says: ".mcp.json"},
 		{name: "a branch with a secret", before: "echo 'secret:private/' > .orchestration/.intentignore; git switch -q feature; mkdir private; echo k > private/key; git add -f private; git commit -qm key; git switch -q main", lines: []string{"git merge -q feature"}, refused: "INTENTIGNORE_PATH_BLOCKED", says: "private/key"},
-		{name: "a branch that changes a secret", before: "echo 'secret:private/' > .orchestration/.intentignore; mkdir private; echo k > private/key; git add -f private; git commit -qm key; git switch -qc other; echo l > private/key; git commit -qam l; git switch -q main", lines: []string{"git merge -q other"}, refused: "INTENTIGNORE_PATH_BLOCKED", says: "private/key"},
+		{name: "a branch that changes a secret", before: secret, lines: []string{"git merge -q other"}, refused: "INTENTIGNORE_PATH_BLOCKED", says: "private/key"},
+		{name: "a secret, with errors thrown away", before: secret, lines: []string{"git merge -q other 2>/dev/null"}, refused: "INTENTIGNORE_PATH_BLOCKED", says: "private/key"},
+		{name: "a secret, and a command behind it", before: secret, lines: []string{"git merge -q other >/dev/null 2>&1; git status -s"}, refused: "INTENTIGNORE_PATH_BLOCKED", says: "private/key"},
 		{name: "push --mirror", lines: []string{"git push --mirror origin"}, refused: "PROTECTED_PATH", says: "refs/orchestra"},
 		{name: "push of the ledger's ref", lines: []string{"git push origin refs/orchestra/ledger"}, refused: "PROTECTED_PATH", says: "refs/orchestra"},
 		{name: "update-ref of the ledger's ref", before: "git update-ref refs/orchestra/ledger HEAD", lines: []string{"git update-ref refs/orchestra/ledger HEAD~1"}, exit: 128, kinds: "command"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -247,8 +248,9 @@ func (r *rehearsal) run(ctx context.Context, over []sandbox.Layer) error {
 		return readProblem(c.cwd.Path, err)
 	}
 	defer dir.Close()
+	env := append(c.environment(made), "GIT_TRACE2_EVENT="+filepath.Join(r.where.Own, gitEvents))
 	result, err := d.Runner.Run(ctx, command.Spec{
-		Command: c.args.Command, Dir: dir, Owner: c.call.Caller.Principal, Unkept: true, Timeout: c.timeout(), Env: c.environment(made), Level: sandbox.Full, Box: made.Box,
+		Command: c.args.Command, Dir: dir, Owner: c.call.Caller.Principal, Unkept: true, Timeout: c.timeout(), Env: env, Level: sandbox.Full, Box: made.Box,
 	})
 	switch {
 	case errors.Is(err, command.ErrNotStarted), err == nil && result.Cancelled:
@@ -359,22 +361,40 @@ func (r *rehearsal) guards() error {
 	return r.secrets()
 }
 
-// secrets finds a secret path that git was kept from: it stands in what git says.
+// secrets finds a secret path that git was kept from: it stands in git's errors, wherever the line sends them and whatever
+// it does behind them.
 func (r *rehearsal) secrets() error {
-	if r.exit == 0 || !r.call.call.Ignore.Kinds().Secrets {
+	if !r.call.call.Ignore.Kinds().Secrets || !r.after.Own.Find(gitEvents).There {
 		return nil
 	}
-	for _, word := range strings.FieldsFunc(r.output, func(c rune) bool { return strings.ContainsRune(" \t\n'\":", c) }) {
-		word = strings.TrimPrefix(word, r.where.Root+"/")
-		if path.IsAbs(word) {
+	events, err := r.after.Own.Read(gitEvents, maxEvents)
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(events) {
+		var event struct{ Event, Msg string }
+		if json.Unmarshal(line, &event) != nil || event.Event != "error" {
 			continue
 		}
-		if rule, is := r.call.call.Ignore.Secret(word); is {
-			return r.call.typed(gate.SecretPath(word, rule))
+		for _, word := range strings.FieldsFunc(event.Msg, func(c rune) bool { return strings.ContainsRune(" \t\n'\":", c) }) {
+			word = strings.TrimPrefix(word, r.where.Root+"/")
+			if path.IsAbs(word) {
+				continue
+			}
+			if rule, is := r.call.call.Ignore.Secret(word); is {
+				return r.call.typed(gate.SecretPath(word, rule))
+			}
 		}
 	}
 	return nil
 }
+
+// gitEvents is the file in the layer of git's own directory to which a rehearsed git tells what it does, in the event format
+// of its trace2, a JSON object a line (git 2.22). maxEvents bounds it, in bytes.
+const (
+	gitEvents = "ORCHESTRA_EVENTS"
+	maxEvents = 256 << 20
+)
 
 // effect is a change of the rehearsal for the gate.
 func (r *rehearsal) effect(t layer.Touched) *hooks.FileEffect {
