@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -62,7 +63,7 @@ func without(environ []string, names ...string) []string {
 
 // Ask runs a git that answers with little and soon, and gives that without the last newline.
 func (r Repository) Ask(ctx context.Context, args ...string) (string, error) {
-	return r.ask(ctx, "", args...)
+	return r.ask(ctx, nil, args...)
 }
 
 // Known tells of each id whether there is such an object. To ask for one that is not there costs [Objects] a look at the whole
@@ -72,7 +73,7 @@ func (r Repository) Known(ctx context.Context, ids []string) (map[string]bool, e
 	for _, id := range ids {
 		known[id] = false
 	}
-	out, err := r.ask(ctx, strings.Join(ids, "\n")+"\n", "cat-file", "--batch-check=%(objectname)")
+	out, err := r.ask(ctx, strings.NewReader(strings.Join(ids, "\n")+"\n"), "cat-file", "--batch-check=%(objectname)")
 	for id := range strings.Lines(out) {
 		if id = strings.TrimSuffix(id, "\n"); IsID(id) {
 			known[id] = true
@@ -81,14 +82,14 @@ func (r Repository) Known(ctx context.Context, ids []string) (map[string]bool, e
 	return known, err
 }
 
-func (r Repository) ask(ctx context.Context, input string, args ...string) (string, error) {
+func (r Repository) ask(ctx context.Context, input io.Reader, args ...string) (string, error) {
 	if err := r.Plain(); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	cmd := r.Command(ctx, args...)
-	cmd.Stdin = strings.NewReader(input)
+	cmd.Stdin = input
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

@@ -34,8 +34,8 @@ type File struct {
 }
 
 // Rewrite replaces the file by what change makes of its content; nil stands for a file that does not exist, and as a
-// result for no rewrite. If another program changes the file in between, change is called again with the new content. A
-// missing directory is fs.ErrNotExist; an error of change is returned as it is.
+// result for no rewrite. If another program changes the file in between, change is called again with the new content, and
+// where it fails or has nothing to write, once more under the lock. A missing directory is fs.ErrNotExist; an error of change is returned as it is.
 func Rewrite(ctx context.Context, f File, change func(old []byte) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -85,15 +85,6 @@ func (q *question) askGit(lines []Line) ([]Line, error) {
 		return lines, err
 	}
 	if len(movable) > 0 {
-		can, err := q.canBeMoved(lines, movable)
-		if err != nil {
-			return nil, err
-		}
-		if !can {
-			movable = nil
-		}
-	}
-	if len(movable) > 0 {
 		isMovable := func(l Line) bool { return movable[l.Number] }
 		if err := q.addCommits(h, lines, isMovable, true); err != nil {
 			return nil, err
@@ -110,7 +101,7 @@ func (q *question) askGit(lines []Line) ([]Line, error) {
 const clockSlack = 24 * time.Hour
 
 // movable gives the numbers of untracked lines that could have been moved since there are records: in runs with as many
-// letters as git wants of a moved block, from commits that are not older than the ledger. Those that git's history begins
+// letters as git wants of a moved block, from commits that are not older than the ledger, where a record may know them. Those that git's history begins
 // with come apart, because git can tell no more of them.
 func (q *question) movable(lines []Line) (movable, begun map[int]bool, err error) {
 	first, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Limit: 1})
@@ -123,7 +114,11 @@ func (q *question) movable(lines []Line) (movable, begun map[int]bool, err error
 			return isUntracked(l) && l.Commit != nil && l.Commit.root == root && !l.Commit.Time.Before(since)
 		})
 	}
-	return of(false), of(true), nil
+	movable, begun = of(false), of(true)
+	if can, err := q.canBeMoved(lines, movable); err != nil || !can {
+		return nil, begun, err
+	}
+	return movable, begun, nil
 }
 
 // blocks gives the numbers of such lines where they stand together with enough letters.

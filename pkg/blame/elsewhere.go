@@ -77,6 +77,9 @@ func (q *question) changedWith(lines []Line, movable map[int]bool) (others []str
 // canBeMoved reports whether lines that somebody committed can have been moved from where a record wrote them, within the file
 // or from one that was changed with it. Git's answer to that costs more than all else; most such lines are new.
 func (q *question) canBeMoved(lines []Line, movable map[int]bool) (bool, error) {
+	if len(movable) == 0 {
+		return false, nil
+	}
 	wanted := wantedMarks(lines, movable, weakWeight+1)
 	knows := func(e ledger.Entry) bool { return mayKnow(e, wanted) }
 	if q.git.shallow || slices.ContainsFunc(q.past.records, knows) {

@@ -144,6 +144,3 @@ func textLines(content []byte) ([]string, error) {
 	}
 	return edit.Lines(text.String), nil
 }
-
-// IsStrong reports whether a line has so many letters and digits that it is no longer one of many alike.
-func IsStrong(line string) bool { return ledger.Weight(line) >= ledger.StrongWeight }

@@ -162,11 +162,17 @@ func (s *settler) place(run span, to int) placing {
 // close gives lines without a place that of the line before the next one, if it is theirs: a brace goes with what it stands
 // before, where something was put between it and what it stood behind.
 func (s *settler) close(run span, p *placing) {
+	k := len(p.at) // behind the nearest line above that has a place
 	for i := len(p.at) - 2; i >= 0; i-- {
 		if p.at[i] >= 0 || p.at[i+1] < 0 {
 			continue
 		}
-		last := max(s.last, slices.Max(append(p.at[:i:i], -1)))
+		last := s.last
+		for k = min(k, i); k > 0 && p.at[k-1] < 0; k-- {
+		}
+		if k > 0 {
+			last = p.at[k-1]
+		}
 		if to := p.at[i+1] - 1; s.fits(run.first+i, to, last) {
 			p.at[i] = to
 			p.fit++

@@ -62,6 +62,7 @@ func (c *Change) Mark(lines []string) {
 		stands[strings.TrimSpace(line)]++
 	}
 	once := func(line string) bool { return stands[strings.TrimSpace(line)] == 1 }
+	tells := func(line string) bool { return once(line) && IsStrong(line) }
 	c.Marks, c.Anchors = make(LineMarks, 0, added(c.Hunks)), nil
 	for _, h := range c.Hunks {
 		begin, anchored := h[2]-min(h[3], 1), h[3] == 0
@@ -71,11 +72,11 @@ func (c *Change) Mark(lines []string) {
 				m[5] |= twin
 			}
 			c.Marks = append(c.Marks, m)
-			anchored = anchored || once(line) && Weight(line) >= StrongWeight
+			anchored = anchored || tells(line)
 		}
 		if !anchored {
-			c.anchor(lines, begin, -1, once)
-			c.anchor(lines, begin+h[3]-1, 1, once)
+			c.anchor(lines, begin, -1, tells)
+			c.anchor(lines, begin+h[3]-1, 1, tells)
 		}
 	}
 }
@@ -84,14 +85,15 @@ func (c *Change) Mark(lines []string) {
 const maxAnchor = 32
 
 // anchor adds the line nearest to one that tells where it stands, in a direction.
-func (c *Change) anchor(lines []string, from, direction int, once func(string) bool) {
+func (c *Change) anchor(lines []string, from, direction int, tells func(string) bool) {
 	for n := 1; n <= maxAnchor; n++ {
 		i := from + n*direction
 		if i < 0 || i >= len(lines) {
 			return
 		}
-		if once(lines[i]) && Weight(lines[i]) >= StrongWeight {
-			if a := (Anchor{i + 1, MarkOf(lines[i])}); !slices.Contains(c.Anchors, a) {
+		if tells(lines[i]) {
+			// Hunks ascend: one that stands there already is of the hunk before.
+			if a := (Anchor{i + 1, MarkOf(lines[i])}); !slices.Contains(c.Anchors[max(0, len(c.Anchors)-2):], a) {
 				c.Anchors = append(c.Anchors, a)
 			}
 			return
@@ -101,6 +103,9 @@ func (c *Change) anchor(lines []string, from, direction int, once func(string) b
 
 // StrongWeight is the weight from which a line is no longer one of many alike.
 const StrongWeight = 8
+
+// IsStrong reports whether a line has that weight.
+func IsStrong(line string) bool { return Weight(line) >= StrongWeight }
 
 // Weight counts the letters and digits of a line, as git does to tell a line worth following from a brace.
 func Weight(line string) (n int) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -43,7 +42,7 @@ func (r *review) landingOf(commits []commit) landing {
 			}
 			for _, line := range r.linesOf(d.newID) {
 				delete(cut, line)
-				if !old[line] && !marked[line] && blame.IsStrong(line) {
+				if !old[line] && !marked[line] && ledger.IsStrong(line) {
 					marked[line] = true
 					l.marks[ledger.MarkOf(line).Bare()] = true
 				}

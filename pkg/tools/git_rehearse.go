@@ -376,24 +376,33 @@ func (r *rehearsal) secrets() error {
 		if json.Unmarshal(line, &event) != nil || event.Event != "error" {
 			continue
 		}
-		for _, word := range strings.FieldsFunc(event.Msg, func(c rune) bool { return strings.ContainsRune(" \t\n'\":", c) }) {
-			word = strings.TrimPrefix(word, r.where.Root+"/")
-			if path.IsAbs(word) {
-				continue
-			}
-			if rule, is := r.call.call.Ignore.Secret(word); is {
-				return r.call.typed(gate.SecretPath(word, rule))
-			}
+		if err := r.secretIn(event.Msg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secretIn refuses a message that names a secret path.
+func (r *rehearsal) secretIn(message string) error {
+	for _, word := range strings.FieldsFunc(message, func(c rune) bool { return strings.ContainsRune(" \t\n'\":", c) }) {
+		word = strings.TrimPrefix(word, r.where.Root+"/")
+		if path.IsAbs(word) {
+			continue
+		}
+		if rule, is := r.call.call.Ignore.Secret(word); is {
+			return r.call.typed(gate.SecretPath(word, rule))
 		}
 	}
 	return nil
 }
 
 // gitEvents is the file in the layer of git's own directory to which a rehearsed git tells what it does, in the event format
-// of its trace2, a JSON object a line (git 2.22). maxEvents bounds it, in bytes.
+// of its trace2, a JSON object a line (git 2.22). maxEvents bounds it, in bytes: some
+// 7,000 commits of a rebase.
 const (
 	gitEvents = "ORCHESTRA_EVENTS"
-	maxEvents = 256 << 20
+	maxEvents = 64 << 20
 )
 
 // effect is a change of the rehearsal for the gate.
