@@ -202,13 +202,21 @@ func (l *Ledger) Writable(ctx context.Context) error {
 	if _, err := homeInfo(l.workspace); err != nil {
 		return err
 	}
-	at, err := l.here()
-	if err == nil && !at.beside {
-		err = l.leadsNowhere()
-	}
+	at, err := l.found()
 	if err != nil {
 		return err
 	}
+	err = l.writableAt(at)
+	if err != nil && !at.beside {
+		// A first record may have made the ledger beside the tree since, and left a link where this looked.
+		if now, lost := l.found(); lost == nil && now.beside {
+			return l.writableAt(now)
+		}
+	}
+	return err
+}
+
+func (l *Ledger) writableAt(at *location) error {
 	name := path.Join(home, singleName)
 	if l.opts.Layout == LayoutSingle {
 		file, _, err := openRegular(at.root, name, os.O_WRONLY|os.O_APPEND)

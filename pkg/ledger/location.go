@@ -192,14 +192,7 @@ func (at *location) inPlace() bool {
 // settle is here for who is about to write: a first record decides where the ledger stands. A ledger that is in the tree
 // stays there.
 func (l *Ledger) settle() (*location, error) {
-	at, err := l.here()
-	if err == nil && !at.beside {
-		if lost := l.leadsNowhere(); lost != nil {
-			if at, err = l.here(); err == nil && !at.beside { // nor has another process made both since
-				return nil, lost
-			}
-		}
-	}
+	at, err := l.found()
 	if err != nil {
 		return nil, err
 	}
@@ -220,6 +213,22 @@ func (l *Ledger) settle() (*location, error) {
 	}
 	if at, err = l.here(); err == nil {
 		err = l.keepTree(at)
+	}
+	return at, err
+}
+
+// found is here, and an error where the tree's link leads nowhere.
+func (l *Ledger) found() (*location, error) {
+	at, err := l.here()
+	if err != nil || at.beside {
+		return at, err
+	}
+	lost := l.leadsNowhere()
+	if lost == nil {
+		return at, nil
+	}
+	if at, err = l.here(); err == nil && !at.beside { // nor has another process made both since
+		return nil, lost
 	}
 	return at, err
 }

@@ -89,8 +89,9 @@ func TestFirstRecordsAtOnce(t *testing.T) {
 		for range servers {
 			l := w.open(ledger.Options{Beside: true})
 			go func() {
+				asked := l.Writable(context.Background()) // as each call does first
 				_, err := l.Append(context.Background(), mutation("INT-001", "a.txt"))
-				ended <- errors.Join(err, l.Close(context.Background()))
+				ended <- errors.Join(asked, err, l.Close(context.Background()))
 			}()
 		}
 		for range servers {
