@@ -1,0 +1,32 @@
+package syntax
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+)
+
+// Unknown are the kinds and fields of the tables that their grammars lack.
+func Unknown(ctx context.Context) (all []string) {
+	entries, _ := files.ReadDir("tables")
+	for _, e := range entries {
+		text, _ := files.ReadFile("tables/" + e.Name())
+		t, err := readTable(strings.TrimSuffix(e.Name(), ".lang"), string(text))
+		if err != nil {
+			all = append(all, err.Error())
+			continue
+		}
+		tree, err := parsers.Parse(ctx, treesitter.Language(t.grammar), nil)
+		if err != nil {
+			all = append(all, err.Error())
+			continue
+		}
+		_, unknown := newRules(t, tree.Grammar)
+		for _, u := range unknown {
+			all = append(all, fmt.Sprintf("%s: %s", e.Name(), u))
+		}
+	}
+	return all
+}

@@ -1,0 +1,136 @@
+// Package syntax compares two versions of files up to layout, comments, the
+// order of what has no effect, and the names that the files themselves declare.
+//
+// What it promises rests on three facts. The meaning of a program is told by its
+// tokens, and by the line breaks, indentation and spaces that its language
+// counts: both sides must have the same of them (side.go, tables). Parts change
+// places only if a table says that their order does nothing (order.go). And a
+// name that changed everywhere in a region in which it is declared, and in which
+// the new one was not, is the same name (rename.go). What a table does not know is
+// compared as it is written. Whatever is not told by these is unproven.
+package syntax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
+)
+
+// parsers are shared by all comparisons of the process.
+var parsers treesitter.Parsers
+
+// Prepare loads the parser of a language, which takes longer than most texts do.
+func Prepare(ctx context.Context, language string) {
+	if t := tables()[language]; t != nil {
+		_ = parsers.Prepare(ctx, treesitter.Language(t.grammar)) // who parses is told
+	}
+}
+
+// compiledRules are the rules of the languages that were used.
+var compiledRules sync.Map // by the name of the table
+
+func rulesOf(t *table, g *treesitter.Grammar) *rules {
+	if r, ok := compiledRules.Load(t.name); ok {
+		return r.(*rules)
+	}
+	r, _ := newRules(t, g) // a test asks for what is unknown
+	compiledRules.Store(t.name, r)
+	return r
+}
+
+// Judge compares the files of one family together.
+func Judge(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
+	v := verdict.Verdict{Evidence: verdict.Proven}
+	for _, f := range files {
+		if unpaired, is := f.Unpaired("what refers to"); is {
+			return unpaired
+		}
+		if err := judgeFile(ctx, f, limits, &v); err != nil {
+			var at *fault
+			if errors.As(err, &at) {
+				return verdict.Unprovenf(f.Path, at.line, "%s", at.why)
+			}
+			return verdict.Unprovenf(f.Path, 0, "%v", err)
+		}
+	}
+	return v
+}
+
+func judgeFile(ctx context.Context, f verdict.File, limits verdict.Limits, v *verdict.Verdict) error {
+	t := tables()[Of(f.Path)]
+	if t == nil {
+		return fmt.Errorf("there is no table for its language")
+	}
+	for _, text := range [][]byte{f.After, f.Before} {
+		if err := t.readable(text); err != nil {
+			return err
+		}
+	}
+	before, after, err := t.sides(ctx, f, limits)
+	if err != nil {
+		return err
+	}
+	c := compare(ctx, before, after)
+	if c.why != "" {
+		return &fault{c.line, c.why}
+	}
+	v.Moves = append(v.Moves, c.moves...)
+	return c.renames(v)
+}
+
+// sides parses both versions at once.
+func (t *table) sides(ctx context.Context, f verdict.File, limits verdict.Limits) (before, after *side, err error) {
+	var both sync.WaitGroup
+	var failed error
+	both.Go(func() { before, failed = t.side(ctx, f.Path, f.Before, limits) })
+	after, err = t.side(ctx, f.Path, f.After, limits)
+	both.Wait()
+	return before, after, errors.Join(err, failed)
+}
+
+func (t *table) side(ctx context.Context, path string, text []byte, limits verdict.Limits) (*side, error) {
+	tree, err := parsers.Parse(ctx, treesitter.Language(t.grammar), text)
+	if err != nil {
+		return nil, err
+	}
+	return newSide(rulesOf(t, tree.Grammar), path, tree, limits.Depth)
+}
+
+// readable refuses texts that others could take apart at other places than the
+// parser does: with line ends that only some languages know, and characters that
+// nobody sees.
+func (t *table) readable(text []byte) error {
+	line := 1
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		switch {
+		case r == '\n':
+			line++
+		case r == '\r' && i+1 < len(text) && text[i+1] == '\n', r == '\t':
+		case r < ' ', r == 0x7f, r >= 0x80 && r < 0xa0, r == 0x2028, r == 0x2029, r == 0x200b, r == 0x200e, r == 0x200f,
+			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff && i > 0:
+			return &fault{line, fmt.Sprintf("it has the character U+%04X, which ends lines for some readers or is not seen", r)}
+		}
+		i += size
+	}
+	if t.never != nil {
+		if at := t.never.FindIndex(text); at != nil {
+			return &fault{1 + countLines(text[:at[0]]), "the text could be read in several ways"}
+		}
+	}
+	return nil
+}
+
+func countLines(text []byte) (n int) {
+	for _, c := range text {
+		if c == '\n' {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,272 @@
+package syntax
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
+)
+
+// naming is one name that became another in one file.
+type naming struct {
+	*comparison
+	old, new string
+	changed  map[int]int // tokens before, to those after
+	back     map[int]bool
+}
+
+// renames judges the names that differ between two sides that are otherwise the
+// same. A name may change where it is declared in a region of the file, all of
+// the region changed with it, and nothing in it had the new name: then it is
+// the same program whatever the rules of scope are within the region.
+func (c *comparison) renames(v *verdict.Verdict) error {
+	var order []*naming
+	byName := map[[2]string]*naming{}
+	for _, ch := range c.changes {
+		b, a := &c.before.tokens[ch.before], &c.after.tokens[ch.after]
+		key := [2]string{c.before.text(b), c.after.text(a)}
+		n := byName[key]
+		if n == nil {
+			n = &naming{comparison: c, old: key[0], new: key[1], changed: map[int]int{}, back: map[int]bool{}}
+			byName[key] = n
+			order = append(order, n)
+		}
+		n.changed[ch.before], n.back[ch.after] = ch.after, true
+	}
+	for _, n := range order {
+		if err := n.judge(v); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(v.Renames, func(x, y verdict.Rename) int { return cmp.Compare(x.Line, y.Line) })
+	return nil
+}
+
+func (n *naming) fail(at int, format string, args ...any) error {
+	return &fault{n.after.lineAt(n.after.tokens[at].start), fmt.Sprintf("%q became %q: ", clip(n.old), clip(n.new)) + fmt.Sprintf(format, args...)}
+}
+
+func (n *naming) judge(v *verdict.Verdict) error {
+	first := len(n.after.tokens)
+	for _, j := range n.changed {
+		first = min(first, j)
+	}
+	if why := n.before.spelling(n.old, n.new); why != "" {
+		return n.fail(first, "%s", why)
+	}
+	if why := cmp.Or(n.before.anyFinds(), n.after.anyFinds()); why != "" {
+		return n.fail(first, "%s", why)
+	}
+	var regions []*def
+	for i, d := range n.before.defs {
+		if _, ok := n.changed[d.token]; ok && !d.escaped && d.name == n.old {
+			regions = append(regions, &n.before.defs[i])
+		}
+	}
+	for i, j := range n.changed {
+		if !slices.ContainsFunc(regions, func(d *def) bool { return n.before.covers(d, i) }) {
+			return n.fail(j, "what it means here is not known")
+		}
+	}
+	for _, d := range regions {
+		if err := n.region(d); err != nil {
+			return err
+		}
+		if err := n.known(v, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// covers tells whether a name at a token is what was declared.
+func (s *side) covers(d *def, i int) bool {
+	t := &s.tokens[i]
+	return (d.token == i || d.from >= 0 && d.from <= i) && s.within(t.scope, d.scope) && (t.flags&member == 0 || s.scopes[d.scope].kind == classScope)
+}
+
+func (s *side) within(sc, region int32) bool {
+	for ; sc >= 0; sc = s.scopes[sc].parent {
+		if sc == region {
+			return true
+		}
+	}
+	return false
+}
+
+// room is the scope in which a new name must be new: the outermost function
+// around a local one.
+func (s *side) room(d *def) int32 {
+	room := d.scope
+	for sc := d.scope; sc > 0; sc = s.scopes[sc].parent {
+		if s.scopes[sc].kind == functionScope || s.scopes[sc].kind == classScope && d.scope == sc {
+			room = sc
+		}
+	}
+	return room
+}
+
+// region looks at all names where a declaration is known.
+func (n *naming) region(d *def) error {
+	partner := n.afterScope(d)
+	for _, side := range []struct {
+		*side
+		region, room int32
+		gone, fresh  string
+		changed      func(int) bool
+		when         string
+	}{
+		{n.before, d.scope, n.before.room(d), n.old, n.new, func(i int) bool { _, ok := n.changed[i]; return ok }, "before"},
+		{n.after, partner, n.after.room(&def{scope: partner}), n.new, n.old, func(i int) bool { return n.back[i] }, "after"},
+	} {
+		isMember := side.scopes[side.region].kind == classScope
+		for i := range side.tokens {
+			t := &side.tokens[i]
+			if t.flags&(opens|closes) != 0 || t.flags&neutral != 0 && !isMember && !(d.named && t.flags&keyword != 0) {
+				continue
+			}
+			// A member may be meant wherever its name stands.
+			inRegion := isMember || t.flags&keyword != 0 || side.within(t.scope, side.region)
+			if !inRegion && !side.within(t.scope, side.room) {
+				continue
+			}
+			if side.changed(i) {
+				continue
+			}
+			if why := side.disturbs(t, side.gone, side.fresh, inRegion, side.when); why != "" {
+				return n.fail(n.changed[d.token], "%s", why)
+			}
+		}
+	}
+	return nil
+}
+
+// disturbs says why a token could mean one of two names; gone only counts in
+// the region of the declaration.
+func (s *side) disturbs(t *token, gone, fresh string, inRegion bool, when string) string {
+	text := s.src[t.start:t.end]
+	isName := t.flags&(named|neutral|member) != 0
+	if isName {
+		if string(text) == fresh || inRegion && string(text) == gone {
+			return fmt.Sprintf("%q in line %d %s may be another one", clip(string(text)), s.lineAt(t.start), when)
+		}
+		if inRegion && bytes.IndexByte(text, '\\') >= 0 {
+			return fmt.Sprintf("a name in line %d is written with an escape", s.lineAt(t.start))
+		}
+		return ""
+	}
+	if hasWord(text, fresh) || inRegion && hasWord(text, gone) {
+		return fmt.Sprintf("the text in line %d has the name", s.lineAt(t.start))
+	}
+	return ""
+}
+
+// hasWord finds a name in a text that is not taken apart.
+func hasWord(text []byte, name string) bool {
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte(name))
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(name)
+		if (i == 0 || !inWord(rune(text[i-1])) || text[i-1] > 127) && (end == len(text) || !inWord(rune(text[end])) || text[end] > 127) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+// afterScope is the scope of the same declaration on the other side.
+func (n *naming) afterScope(d *def) int32 {
+	at := n.changed[d.token]
+	for _, o := range n.after.defs {
+		if o.token == at {
+			return o.scope
+		}
+	}
+	return 0
+}
+
+// spelling says why a name may not become another by how they are spelled.
+func (s *side) spelling(names ...string) string {
+	for _, name := range names {
+		switch {
+		case s.reserved[name]:
+			return fmt.Sprintf("%q has a meaning of its own", clip(name))
+		case s.pinned != nil && s.pinned.MatchString(name):
+			return fmt.Sprintf("%q has a meaning by its spelling", clip(name))
+		}
+		for _, r := range name {
+			if r > 127 || r == '\\' {
+				return "letters beyond ASCII can be written in several ways"
+			}
+		}
+	}
+	return ""
+}
+
+// anyFinds says why no name of a file may change, or "".
+func (s *side) anyFinds() string {
+	if s.table.fixed != nil {
+		if at := s.table.fixed.FindIndex(s.src); at != nil {
+			return fmt.Sprintf("line %d could find it by its spelling", s.lineAt(uint32(at[0])))
+		}
+	}
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if t.flags&(named|neutral|member) != 0 && s.dynamic[string(s.src[t.start:t.end])] {
+			return fmt.Sprintf("%q in line %d can find names by their spelling", clip(s.text(t)), s.lineAt(t.start))
+		}
+	}
+	return ""
+}
+
+// known notes who else can know a name.
+func (n *naming) known(v *verdict.Verdict, d *def) error {
+	at := n.changed[d.token]
+	kind := n.before.scopes[d.scope].kind
+	if d.guarded && (d.named || n.before.scopes[d.scope].kind != functionScope || d.kind == "parameter") {
+		return n.fail(at, "what stands around it may look at the name")
+	}
+	if d.pinned {
+		return n.fail(at, "a %s keeps its name", d.kind)
+	}
+	for _, e := range n.before.defs {
+		if e.escaped && e.name == n.old && d.scope != 0 {
+			return n.fail(at, "it may be a variable of the file")
+		}
+	}
+	if kind == fileScope || kind == classScope {
+		if why := cmp.Or(n.before.reads(n.old, d), n.after.reads(n.new, d)); why != "" {
+			return n.fail(at, "%s", why)
+		}
+	}
+	switch {
+	case kind == classScope:
+		v.Widen("members can be found by their names", n.old, n.new)
+	case kind == fileScope && !(n.before.private && n.before.module && n.after.module && !d.exported):
+		v.Widen(n.before.bound, n.old, n.new)
+	case d.named:
+		v.Widen("", n.old, n.new)
+	}
+	r := verdict.Rename{From: n.old, To: n.new, Kind: d.kind, Line: n.after.lineAt(n.after.tokens[at].start)}
+	if !slices.ContainsFunc(v.Renames, func(o verdict.Rename) bool { return o.From == r.From && o.To == r.To && o.Kind == r.Kind }) {
+		v.Renames = append(v.Renames, r)
+	}
+	return nil
+}
+
+// reads says what in the file can find out what a function or a class is
+// called, or "".
+func (s *side) reads(string, *def) string {
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if t.flags&(opens|closes) == 0 && t.end-t.start < quoted && s.readers[string(s.src[t.start:t.end])] {
+			return fmt.Sprintf("%q in line %d can find what it is called", clip(s.text(t)), s.lineAt(t.start))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,245 @@
+package syntax
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+)
+
+// kindBits say what a table has on a kind of node.
+type kindBits uint64
+
+const (
+	isComment kindBits = 1 << iota
+	isJoinAfter
+	isJoinBefore
+	isBreakAfter
+	isBreakBefore
+	isTight
+	isPrefix
+	isMacro
+	isExact
+	isWhole
+	isQuoted
+	isFolded
+	isTrailing
+	isName
+	isNeutralKind
+	isPattern
+	isOpaque
+	isList
+	isFree
+	isStill
+	isWrap
+	isLead
+	isNoisy
+	isExport
+	isModule
+	isPunctuation // a token without letters
+	isOpening     // ( or [
+	isBrace       // { in all its forms
+	isClosing
+	isComma
+	isAfter // a definition begins behind it
+	isGuard
+)
+
+// placeBits say what a table has on a place.
+type placeBits uint16
+
+const (
+	isDropped placeBits = 1 << iota
+	isGroup
+	isNeutral
+	isMember
+	isOutside
+	isValue
+	isEscape
+	isKeyword
+	isShow
+)
+
+// rules are a table in the numbers of its grammar.
+type rules struct {
+	*table
+	kinds       []kindBits
+	scopeKinds  []scopeKind
+	places      map[place]placeBits
+	definitions map[place][]*definition
+	shorts      map[uint16]shorts
+}
+
+// place is where a node stands; child is 0 where any kind is meant.
+type place struct{ parent, field, child uint16 }
+
+type shorts struct{ pair, key, value, colon uint16 }
+
+// newRules also tells which kinds and fields the grammar does not have.
+func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
+	r = &rules{table: t, kinds: make([]kindBits, len(g.Symbols)), scopeKinds: make([]scopeKind, len(g.Symbols)),
+		places: map[place]placeBits{}, definitions: map[place][]*definition{}, shorts: map[uint16]shorts{}}
+	c := &compiler{r: r, symbols: map[string][]uint16{}, fields: map[string]uint16{"": 0}, grammar: g}
+	for i, name := range g.Symbols {
+		c.symbols[name] = append(c.symbols[name], uint16(i))
+		r.kinds[i] |= bitsOf(name)
+	}
+	for i, name := range g.Fields {
+		if name != "" {
+			c.fields[name] = uint16(i)
+		}
+	}
+	c.kinds()
+	c.placed()
+	for i := range t.defines {
+		d := &t.defines[i]
+		c.each(d.at, func(p place) { r.definitions[p] = append(r.definitions[p], d) })
+		if d.after != "" {
+			c.mark(setOf(d.after), isAfter)
+		}
+	}
+	for _, s := range t.shorts {
+		for _, leaf := range c.symbol(s.leaf) {
+			r.shorts[leaf] = shorts{c.symbol(s.pair)[0], c.symbol(s.key)[0], c.symbol(s.value)[0], c.symbol(":")[0]}
+		}
+	}
+	slices.Sort(c.unknown)
+	return r, slices.Compact(c.unknown)
+}
+
+// bitsOf is what the text of a token says.
+func bitsOf(name string) (bits kindBits) {
+	switch name {
+	case "(", "[":
+		bits = isOpening
+	case "{", "#{", "${":
+		bits = isBrace
+	case ")", "]", "}":
+		bits = isClosing
+	case ",":
+		bits = isComma
+	}
+	if !strings.ContainsFunc(name, inWord) {
+		bits |= isPunctuation
+	}
+	return bits
+}
+
+func inWord(r rune) bool {
+	return r == '_' || r == '$' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127
+}
+
+type compiler struct {
+	r       *rules
+	grammar *treesitter.Grammar
+	symbols map[string][]uint16
+	fields  map[string]uint16
+	unknown []string
+}
+
+func (c *compiler) symbol(name string) []uint16 {
+	if list := c.symbols[name]; len(list) > 0 {
+		return list
+	}
+	c.unknown = append(c.unknown, name)
+	return []uint16{0}
+}
+
+func (c *compiler) mark(kinds set, bit kindBits) {
+	for name := range kinds {
+		for _, s := range c.symbol(name) {
+			c.r.kinds[s] |= bit
+		}
+	}
+}
+
+func (c *compiler) kinds() {
+	t := c.r.table
+	for _, one := range []struct {
+		kinds set
+		bit   kindBits
+	}{
+		{t.comments, isComment}, {t.joinAfter, isJoinAfter}, {t.joinBefore, isJoinBefore}, {t.breakAfter, isBreakAfter}, {t.breakBefore, isBreakBefore},
+		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
+		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.lists, isList},
+		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
+	} {
+		c.mark(one.kinds, one.bit)
+	}
+	for name, kind := range t.scopes {
+		for _, s := range c.symbol(name) {
+			c.r.scopeKinds[s] = kind
+		}
+	}
+}
+
+func (c *compiler) placed() {
+	t := c.r.table
+	for _, one := range []struct {
+		at  places
+		bit placeBits
+	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow}} {
+		for spelled := range one.at {
+			if one.bit == isNeutral && !strings.Contains(spelled, ".") {
+				c.mark(setOf(spelled), isNeutralKind)
+				delete(one.at, spelled)
+			}
+		}
+		c.each(one.at, func(p place) { c.r.places[p] |= one.bit })
+	}
+}
+
+// each gives the numbers of places that are spelled parent.field/child.
+func (c *compiler) each(at places, yield func(place)) {
+	for spelled := range at {
+		spelled, child, _ := strings.Cut(spelled, "/")
+		dot := strings.LastIndex(spelled, ".")
+		if dot < 0 {
+			c.unknown = append(c.unknown, fmt.Sprintf("%s (no place)", spelled))
+			continue
+		}
+		field, ok := c.fields[spelled[dot+1:]]
+		if !ok {
+			c.unknown = append(c.unknown, spelled)
+			continue
+		}
+		children := []uint16{0}
+		if child != "" {
+			children = c.symbol(child)
+		}
+		for _, parent := range c.symbol(spelled[:dot]) {
+			for _, kind := range children {
+				yield(place{parent, field, kind})
+			}
+		}
+	}
+}
+
+func (r *rules) kind(symbol uint16) kindBits {
+	if int(symbol) < len(r.kinds) {
+		return r.kinds[symbol]
+	}
+	return 0
+}
+
+func (r *rules) scopeOf(symbol uint16) scopeKind {
+	if int(symbol) < len(r.scopeKinds) {
+		return r.scopeKinds[symbol]
+	}
+	return 0
+}
+
+func (r *rules) at(parent, field, child uint16) placeBits {
+	return r.places[place{parent, field, 0}] | r.places[place{parent, field, child}]
+}
+
+// declares gives what is declared at a place, or nil.
+func (r *rules) declares(parent, field, child uint16) *definition {
+	for _, p := range []place{{parent, field, child}, {parent, field, 0}} {
+		if list := r.definitions[p]; len(list) > 0 {
+			return list[0]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,588 @@
+package syntax
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
+)
+
+// tokenFlags say what a token is, and what the white space in front of it
+// means.
+type tokenFlags uint16
+
+const (
+	opens    tokenFlags = 1 << iota // a node that has parts
+	closes                          // its end
+	broken                          // behind a line break that has meaning
+	spaced                          // behind a space that has meaning
+	prefixed                        // a space in front, and none behind
+
+	indented // Python: a block began in front of it
+	named    // the name of a variable
+	neutral  // a name that means no variable
+	member   // the name of a member of this
+	keyword  // the name of a parameter of what is called
+)
+
+// compared are the flags in which the two sides must agree.
+const compared = opens | closes | broken | spaced | prefixed | indented | named | neutral | member | keyword
+
+// token is a leaf of the tree, or the begin or end of a node that has parts.
+type token struct {
+	symbol, field uint16
+	flags         tokenFlags
+	depth         uint16 // Python: how many blocks end behind it
+	scope         int32
+	start, end    uint32
+	text          string // where it is not what stands in the file
+}
+
+// scope is a stretch of tokens in which names are declared.
+type scope struct {
+	kind   scopeKind
+	parent int32
+}
+
+// def is a declared name.
+type def struct {
+	*definition
+	name  string
+	token int
+	scope int32
+	from  int // the first token that it is known to; -1 while its node is open
+	// exported names are known outside of the file.
+	exported, escaped, guarded bool
+}
+
+// list is a node whose parts may change places.
+type list struct {
+	open, close int // its tokens
+	items       []item
+}
+
+type item struct {
+	node        int
+	first, next int // its tokens
+}
+
+// side is one version of a file.
+type side struct {
+	*rules
+	path   string
+	tree   *treesitter.Tree
+	src    []byte
+	tokens []token
+	scopes []scope
+	defs   []def
+	lists  map[int]*list
+	module bool
+}
+
+// builder makes the tokens of a side.
+type builder struct {
+	*side
+	pos      uint32 // the end of the last leaf
+	space    bool   // white space since then
+	newline  bool   // with a line break
+	previous uint16 // the symbol of the last leaf
+	leaves   int
+	brackets []bool // true where a line break is layout
+	scope    int32
+	export   int // how many exporting nodes are open
+	fault    int // the first node that the parser did not understand, or -1
+	deep     int
+	groups   int // how many parentheses that were left out are open
+	limit    int
+	waiting  []int // defs whose from is not known
+	guard    int32 // the scope of what an open node may look at, or -1
+	all      bool  // all comments are read
+}
+
+// newSide flattens a tree. The error says where a file cannot be compared.
+func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error) {
+	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
+	b.tokens = make([]token, 0, len(t.Nodes))
+	if t.Nodes[0].Flags&(treesitter.Error|treesitter.Missing) != 0 {
+		b.fault = 0
+	} else {
+		b.node(0, 0, t.Nodes[0].Field, nil)
+	}
+	switch {
+	case b.fault >= 0:
+		return nil, &fault{b.lineAt(t.Nodes[b.fault].Start), "the parser does not understand this line"}
+	case b.deep > b.limit:
+		return nil, &fault{0, fmt.Sprintf("it is nested more than %d deep", b.limit)}
+	}
+	if r.lines == linesIndent {
+		if err := b.indent(); err != nil {
+			return nil, err
+		}
+	}
+	return b.side, nil
+}
+
+// fault is why a file cannot be compared.
+type fault struct {
+	line int
+	why  string
+}
+
+func (f *fault) Error() string { return f.why }
+
+func (s *side) source(n int) string { return s.tree.Source(n) }
+
+// text of a token as it is compared.
+func (s *side) text(t *token) string {
+	if t.text != "" {
+		return t.text
+	}
+	return string(s.src[t.start:t.end])
+}
+
+func (s *side) lineAt(offset uint32) int {
+	return 1 + bytes.Count(s.src[:min(int(offset), len(s.src))], []byte("\n"))
+}
+
+// node adds a node with all its parts. under is its parent; pattern is what its
+// names declare, or nil.
+func (b *builder) node(n, under int, field uint16, pattern *definition) {
+	node := b.tree.Nodes[n]
+	bits := b.kind(node.Symbol)
+	if node.Flags&(treesitter.Error|treesitter.Missing) != 0 {
+		if b.fault < 0 {
+			b.fault = n
+		}
+		return
+	}
+	parent := b.tree.Nodes[under].Symbol
+	at := b.at(parent, field, node.Symbol)
+	switch {
+	case bits&isComment != 0:
+		b.comment(node)
+		return
+	case at&isDropped != 0, bits&isComma != 0 && b.isLast(n, under):
+		b.pos = node.End
+		return
+	}
+	if d := b.declares(parent, field, node.Symbol); d != nil {
+		pattern = d
+	} else if at&isValue != 0 || b.kind(parent)&isPattern == 0 {
+		pattern = nil
+	}
+	if at&isOutside != 0 {
+		defer func(sc int32) { b.scope = sc }(b.scope)
+		b.scope = max(b.scopes[b.scope].parent, 0)
+	}
+	if int(node.Next) == n+1 || bits&isWhole != 0 || bits&isQuoted != 0 && b.spelled(node, bits) != "" {
+		b.leaf(n, field, at, pattern)
+		return
+	}
+	if at&isGroup != 0 {
+		b.group(n, field, pattern)
+		return
+	}
+	b.inner(n, field, pattern)
+}
+
+// isLast tells whether a comma is the last part of a list but for its bracket.
+func (b *builder) isLast(n, under int) bool {
+	if b.kind(b.tree.Nodes[under].Symbol)&isTrailing == 0 {
+		return false
+	}
+	parts := 0
+	for c := range b.tree.Children(under) {
+		k := b.kind(b.tree.Nodes[c].Symbol)
+		switch {
+		case c < n && k&(isComment|isOpening|isBrace) == 0:
+			parts++
+		case c > n && k&isComment == 0:
+			return k&isClosing != 0 && parts > 0
+		}
+	}
+	return parts > 0
+}
+
+func (b *builder) inner(n int, field uint16, pattern *definition) {
+	node := b.tree.Nodes[n]
+	bits := b.kind(node.Symbol)
+	if b.deep++; b.deep > b.limit {
+		return
+	}
+	outer := b.scope
+	if kind := b.scopeOf(node.Symbol); kind != 0 {
+		b.scopes = append(b.scopes, scope{kind, outer})
+		b.scope = int32(len(b.scopes) - 1)
+	}
+	if bits&isExport != 0 {
+		b.export++
+	}
+	b.module = b.module || bits&isModule != 0
+	defer func(sc int32) { b.guard = sc }(b.guard)
+	if bits&isGuard != 0 {
+		b.guard = b.scope
+	}
+	open := len(b.tokens)
+	b.tokens = append(b.tokens, token{symbol: node.Symbol, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
+	if b.parts(n, open, pattern) || bits&isOpaque != 0 {
+		b.conceal(open)
+	}
+	b.tokens = append(b.tokens, token{symbol: node.Symbol, flags: closes, scope: b.scope, start: node.End, end: node.End})
+	b.scope = outer
+	if bits&isExport != 0 {
+		b.export--
+	}
+	if bits&isAfter != 0 {
+		b.known(open, b.tree.Kind(n))
+	}
+	if b.deep <= b.limit {
+		b.deep--
+	}
+}
+
+// known ends the wait of names that are known behind a node.
+func (b *builder) known(open int, kind string) {
+	b.waiting = slices.DeleteFunc(b.waiting, func(i int) bool {
+		d := &b.defs[i]
+		if d.token < open || d.after != kind {
+			return false
+		}
+		d.from = len(b.tokens)
+		return true
+	})
+}
+
+// parts adds those of a node, and notes them where they may change places. It
+// tells whether the node prints its own text.
+func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
+	node := b.tree.Nodes[n]
+	bits := b.kind(node.Symbol)
+	var l *list
+	if bits&isList != 0 {
+		l = &list{open: open}
+	}
+	if n == 0 {
+		b.pos = 0
+	}
+	exact, lead := bits&isExact != 0, -1
+	for c := range b.tree.Children(n) {
+		child := b.tree.Nodes[c]
+		b.gap(child.Start, exact)
+		first := len(b.tokens)
+		shows = shows || b.at(node.Symbol, child.Field, child.Symbol)&isShow != 0
+		b.node(c, n, child.Field, pattern)
+		if n == 0 && b.fault >= 0 && b.apart {
+			b.setAside(c, first)
+		}
+		b.gap(child.End, false)
+		if l == nil || len(b.tokens) == first {
+			continue
+		}
+		if lead < 0 {
+			lead = first
+		}
+		if b.kind(child.Symbol)&isLead == 0 {
+			l.items = append(l.items, item{c, lead, len(b.tokens)})
+			lead = -1
+		}
+	}
+	end := node.End
+	if n == 0 {
+		end = uint32(len(b.src))
+	}
+	b.gap(end, exact)
+	if l != nil {
+		l.close = len(b.tokens)
+		b.lists[open] = l
+	}
+	return shows
+}
+
+// conceal has no name of a node be resolved.
+func (b *builder) conceal(open int) {
+	for i := open; i < len(b.tokens); i++ {
+		b.tokens[i].flags &^= named | member | neutral | keyword
+	}
+	b.defs = slices.DeleteFunc(b.defs, func(d def) bool { return d.token >= open })
+	b.waiting = slices.DeleteFunc(b.waiting, func(i int) bool { return i >= len(b.defs) })
+}
+
+// setAside makes one text of a declaration that the parser did not understand.
+func (b *builder) setAside(n, first int) {
+	node := b.tree.Nodes[n]
+	b.tokens = append(b.tokens[:first], token{symbol: node.Symbol, start: node.Start, end: node.End})
+	b.defs = slices.DeleteFunc(b.defs, func(d def) bool { return d.token >= first })
+	b.waiting = slices.DeleteFunc(b.waiting, func(i int) bool { return i >= len(b.defs) })
+	for open := range b.lists {
+		if open >= first {
+			delete(b.lists, open)
+		}
+	}
+	b.pos, b.fault, b.previous = node.End, -1, node.Symbol
+}
+
+// group adds what is in parentheses without them.
+func (b *builder) group(n int, field uint16, pattern *definition) {
+	inner := -1
+	for c := range b.tree.Children(n) {
+		if child := b.tree.Nodes[c]; child.Flags&treesitter.Named != 0 {
+			if inner >= 0 || b.kind(child.Symbol)&isComment != 0 {
+				inner = -1
+				break
+			}
+			inner = c
+		}
+	}
+	if inner < 0 {
+		b.inner(n, field, pattern)
+		return
+	}
+	node := b.tree.Nodes[n]
+	b.pos = node.Start + 1
+	b.groups++
+	b.gap(b.tree.Nodes[inner].Start, false)
+	b.node(inner, n, field, pattern)
+	b.gap(node.End-1, false)
+	b.groups--
+	b.pos = node.End
+}
+
+// gap looks at what stands between two parts of a node.
+func (b *builder) gap(to uint32, exact bool) {
+	if to <= b.pos {
+		return
+	}
+	text := b.src[b.pos:to]
+	b.space = true
+	odd := exact
+	for i := 0; i < len(text) && !odd; i++ {
+		switch c := text[i]; {
+		case c == '\n':
+			b.newline = true
+		case c == ' ' || c == '\t' || c == '\r' && i+1 < len(text) && text[i+1] == '\n':
+		case c == '\\' && b.splices && spliced(text[i+1:]) > 0:
+			i += spliced(text[i+1:])
+		default:
+			odd = true
+		}
+	}
+	if odd {
+		b.newline = b.newline || bytes.IndexByte(text, '\n') >= 0
+		b.emit(token{symbol: gapSymbol, start: b.pos, end: to, scope: b.scope})
+	}
+	b.pos = to
+}
+
+// gapSymbol is that of text that the tree has no node for.
+const gapSymbol = 0xfffe
+
+// spliced is how much of a text is a line break.
+func spliced(text []byte) int {
+	switch {
+	case bytes.HasPrefix(text, []byte("\n")):
+		return 1
+	case bytes.HasPrefix(text, []byte("\r\n")):
+		return 2
+	}
+	return 0
+}
+
+// comment is layout, unless somebody reads it.
+func (b *builder) comment(node treesitter.Node) {
+	text := b.src[node.Start:node.End]
+	long := bytes.IndexByte(text, '\n') >= 0
+	read := b.all || b.keep != nil && b.keep.Match(text)
+	if read || long && b.lines == linesEnd && !b.newline {
+		b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End, scope: b.scope, text: strings.TrimRight(string(text), " \t\r\n")})
+	}
+	b.space, b.newline = true, b.newline || long
+	b.pos = max(b.pos, node.End)
+}
+
+// emit adds a leaf with what the white space in front of it means.
+func (b *builder) emit(t token) {
+	bits, before := b.kind(t.symbol), b.kind(b.previous)
+	first := b.leaves == 0
+	if b.groups > 0 {
+		t.flags |= grouped
+	}
+	if b.newline && !first && b.groups == 0 {
+		switch b.lines {
+		case linesFree:
+			if before&isBreakAfter != 0 || bits&isBreakBefore != 0 {
+				t.flags |= broken
+			}
+		case linesEnd:
+			inside := len(b.brackets) > 0 && b.brackets[len(b.brackets)-1]
+			if !inside && before&isJoinAfter == 0 && bits&isJoinBefore == 0 {
+				t.flags |= broken
+			}
+		}
+	}
+	if b.space && !first && (before|bits)&isTight != 0 {
+		t.flags |= spaced
+	}
+	if before&isPrefix != 0 && !b.space {
+		if last := &b.tokens[b.lastLeaf()]; last.flags&prefixMaybe != 0 {
+			last.flags |= prefixed
+		}
+	}
+	if bits&isPrefix != 0 && b.space {
+		t.flags |= prefixMaybe
+	}
+	switch {
+	case bits&isOpening != 0:
+		b.brackets = append(b.brackets, true)
+	case bits&isBrace != 0:
+		b.brackets = append(b.brackets, false)
+	case bits&isClosing != 0 && len(b.brackets) > 0:
+		b.brackets = b.brackets[:len(b.brackets)-1]
+	}
+	b.tokens = append(b.tokens, t)
+	b.space, b.newline, b.previous = false, false, t.symbol
+	b.leaves++
+}
+
+// These are no part of what is compared.
+const (
+	prefixMaybe tokenFlags = 1 << 15 // it could be prefixed
+	grouped     tokenFlags = 1 << 14 // in parentheses that were left out
+)
+
+func (b *builder) lastLeaf() int {
+	i := len(b.tokens) - 1
+	for i > 0 && b.tokens[i].flags&(opens|closes) != 0 {
+		i--
+	}
+	return max(i, 0)
+}
+
+// leaf adds a node that is compared by its text.
+func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
+	node := b.tree.Nodes[n]
+	if s, ok := b.shorts[node.Symbol]; ok {
+		b.short(node, field, s, pattern)
+		return
+	}
+	t := token{symbol: node.Symbol, field: field, start: node.Start, end: node.End, scope: b.scope}
+	bits := b.kind(node.Symbol)
+	switch {
+	case at&isKeyword != 0:
+		t.flags |= neutral | keyword
+	case bits&isNeutralKind != 0, bits&isName != 0 && at&isNeutral != 0:
+		t.flags |= neutral
+	case bits&isName != 0 && at&isMember != 0:
+		t.flags |= member
+	case bits&isName != 0 && node.Flags&treesitter.Named != 0:
+		t.flags |= named
+	}
+	t.text = b.spelled(node, bits)
+	b.emit(t)
+	b.pos = node.End
+	if t.flags&(named|member) == 0 {
+		return
+	}
+	if pattern != nil {
+		b.define(pattern, len(b.tokens)-1)
+	}
+	if at&isEscape != 0 {
+		b.defs = append(b.defs, def{definition: &definition{kind: "variable"}, name: string(b.src[node.Start:node.End]), token: len(b.tokens) - 1, escaped: true})
+	}
+}
+
+// short adds {x} as {x: x}.
+func (b *builder) short(node treesitter.Node, field uint16, s shorts, pattern *definition) {
+	b.tokens = append(b.tokens, token{symbol: s.pair, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
+	key := token{symbol: s.key, start: node.Start, end: node.End, scope: b.scope, flags: neutral}
+	b.emit(key)
+	b.emit(token{symbol: s.colon, start: node.Start, end: node.Start, text: ":", scope: b.scope})
+	b.emit(token{symbol: s.value, start: node.Start, end: node.End, scope: b.scope, flags: named})
+	if pattern != nil {
+		b.define(pattern, len(b.tokens)-1)
+	}
+	b.tokens = append(b.tokens, token{symbol: s.pair, flags: closes, scope: b.scope, start: node.End, end: node.End})
+	b.pos = node.End
+}
+
+// define notes a name that is declared.
+func (b *builder) define(d *definition, at int) {
+	t := &b.tokens[at]
+	sc := t.scope
+	switch d.region {
+	case "outer":
+		sc = max(b.scopes[sc].parent, 0)
+	case "file":
+		sc = 0
+	case "function":
+		for b.scopes[sc].kind == blockScope {
+			sc = b.scopes[sc].parent
+		}
+	case "class":
+		for b.scopes[sc].kind != classScope && b.scopes[sc].kind != fileScope {
+			sc = b.scopes[sc].parent
+		}
+	}
+	made := def{definition: d, name: b.text(t), token: at, scope: sc, exported: b.export > 0}
+	made.guarded = b.guard >= 0 && (sc == b.guard || b.scopes[sc].parent == b.guard)
+	if d.after != "" {
+		made.from = -1
+		b.waiting = append(b.waiting, len(b.defs))
+	}
+	b.defs = append(b.defs, made)
+}
+
+// spelled is the text of a literal without freedoms of its spelling; "" where
+// it has none.
+func (b *builder) spelled(node treesitter.Node, bits kindBits) string {
+	text := b.src[node.Start:node.End]
+	switch {
+	case bits&isQuoted != 0:
+		return unquoted(string(text))
+	case bits&isFolded != 0:
+		return "=" + fold(string(text))
+	case b.crlf && bytes.Contains(text, []byte("\r\n")):
+		return strings.ReplaceAll(string(text), "\r\n", "\n")
+	}
+	return ""
+}
+
+// unquoted is a text that could be written with either kind of quotes, with one
+// of them; "" for others.
+func unquoted(text string) string {
+	at := strings.IndexAny(text, "'\"")
+	if at < 0 || at > 2 {
+		return ""
+	}
+	prefix, text := strings.ToLower(text[:at]), text[at:]
+	for _, quote := range []string{text[:min(3, len(text))], text[:1]} {
+		if strings.Trim(quote, quote[:1]) != "" || len(text) < 2*len(quote) || !strings.HasSuffix(text, quote) {
+			continue
+		}
+		if body := text[len(quote) : len(text)-len(quote)]; !strings.ContainsAny(body, "'\"\\{\r") && (len(quote) == 3 || !strings.Contains(body, "\n")) {
+			return prefix + strings.ReplaceAll(quote, "'", "\"") + body
+		}
+		return ""
+	}
+	return ""
+}
+
+// fold makes one space of line breaks with the indentation around them, as JSX
+// does with text.
+func fold(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	var parts []string
+	for i, line := range lines {
+		if i > 0 {
+			line = strings.TrimLeft(line, " \t")
+		}
+		if i < len(lines)-1 {
+			line = strings.TrimRight(line, " \t")
+		}
+		if line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, " ")
+}
