@@ -90,7 +90,7 @@ func (c *comparison) same(b, a span) bool {
 func (c *comparison) token(i, j int) bool {
 	b, a := &c.before.tokens[i], &c.after.tokens[j]
 	switch {
-	case b.symbol != a.symbol || b.field != a.field || (b.flags^a.flags)&(opens|closes|named|neutral|member) != 0:
+	case b.symbol != a.symbol || (b.flags^a.flags)&(opens|closes|named|neutral|member) != 0:
 		return c.differs(i, j, "%s became %s", c.before.describe(i), c.after.describe(j))
 	case (b.flags^a.flags)&compared != 0 || b.depth != a.depth:
 		return c.differs(i, j, "a line break, an indentation or a space with meaning changed at %s", c.after.describe(j))

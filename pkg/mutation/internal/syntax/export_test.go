@@ -25,8 +25,16 @@ func Unknown(ctx context.Context) (all []string) {
 		}
 		_, unknown := newRules(t, tree.Grammar)
 		for _, u := range unknown {
+			if t.like != "" && strings.Contains(tableText(t.like), u) {
+				continue // of the other grammar
+			}
 			all = append(all, fmt.Sprintf("%s: %s", e.Name(), u))
 		}
 	}
 	return all
+}
+
+func tableText(name string) string {
+	text, _ := files.ReadFile("tables/" + name + ".lang")
+	return string(text)
 }

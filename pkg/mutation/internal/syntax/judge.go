@@ -46,41 +46,51 @@ func rulesOf(t *table, g *treesitter.Grammar) *rules {
 // Judge compares the files of one family together.
 func Judge(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
 	v := verdict.Verdict{Evidence: verdict.Proven}
+	var together []*comparison
 	for _, f := range files {
 		if unpaired, is := f.Unpaired("what refers to"); is {
 			return unpaired
 		}
-		if err := judgeFile(ctx, f, limits, &v); err != nil {
-			var at *fault
-			if errors.As(err, &at) {
-				return verdict.Unprovenf(f.Path, at.line, "%s", at.why)
-			}
-			return verdict.Unprovenf(f.Path, 0, "%v", err)
+		c, err := judgeFile(ctx, f, limits)
+		if err != nil {
+			return unproven(f.Path, err)
 		}
+		v.Moves = append(v.Moves, c.moves...)
+		together = append(together, c)
+	}
+	if path, err := renames(together, &v); err != nil {
+		return unproven(path, err)
 	}
 	return v
 }
 
-func judgeFile(ctx context.Context, f verdict.File, limits verdict.Limits, v *verdict.Verdict) error {
+func unproven(path string, err error) verdict.Verdict {
+	var at *fault
+	if errors.As(err, &at) {
+		return verdict.Unprovenf(path, at.line, "%s", at.why)
+	}
+	return verdict.Unprovenf(path, 0, "%v", err)
+}
+
+func judgeFile(ctx context.Context, f verdict.File, limits verdict.Limits) (*comparison, error) {
 	t := tables()[Of(f.Path)]
 	if t == nil {
-		return fmt.Errorf("there is no table for its language")
+		return nil, fmt.Errorf("there is no table for its language")
 	}
 	for _, text := range [][]byte{f.After, f.Before} {
 		if err := t.readable(text); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	before, after, err := t.sides(ctx, f, limits)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c := compare(ctx, before, after)
 	if c.why != "" {
-		return &fault{c.line, c.why}
+		return nil, &fault{c.line, c.why}
 	}
-	v.Moves = append(v.Moves, c.moves...)
-	return c.renames(v)
+	return c, nil
 }
 
 // sides parses both versions at once.

@@ -15,7 +15,7 @@ func (s *side) digest(it item, names bool) string {
 	for i := it.first; i < it.next; i++ {
 		t := &s.tokens[i]
 		flags := t.flags & compared
-		word = [8]byte{byte(t.symbol), byte(t.symbol >> 8), byte(t.field), byte(t.field >> 8), byte(flags), byte(flags >> 8), byte(t.depth)}
+		word = [8]byte{byte(t.symbol), byte(t.symbol >> 8), byte(flags), byte(flags >> 8), byte(t.depth)}
 		h.Write(word[:])
 		if t.flags&(opens|closes) == 0 && (names || t.flags&(named|member) == 0) {
 			h.Write([]byte(s.text(t)))
@@ -59,6 +59,8 @@ type placed struct {
 	label          string
 	line           int
 	defines, reads map[string]bool
+	// early: it is known wherever it stands.
+	early bool
 }
 
 func (s *side) placed(it item) *placed {
@@ -90,9 +92,21 @@ func (s *side) placed(it item) *placed {
 	if p.order != effect && s.noise(it) {
 		p.order = effect
 	}
+	if i := it.first; s.kind(s.tokens[i].symbol)&isComment != 0 {
+		p.order = fence // what it says may be about what follows
+	}
+	if p.order > effect && p.label == "" && s.kind(s.tree.Nodes[n].Symbol)&isNameless == 0 {
+		p.order = fence
+	}
+	for c := range s.tree.Children(n) {
+		if child := s.tree.Nodes[c]; s.at(s.tree.Nodes[n].Symbol, child.Field, child.Symbol)&isFence != 0 {
+			p.order = fence
+		}
+	}
+	p.early = p.order == free && !s.mentions
 	outer := s.tokens[it.first].scope
 	for _, d := range s.defs {
-		if d.token >= it.first && d.token < it.next && (d.scope <= outer || d.name == p.label) {
+		if d.token >= it.first && d.token < it.next && (s.within(outer, d.scope) || d.name == p.label) {
 			p.defines[d.name] = true
 		}
 	}
@@ -153,7 +167,7 @@ func (x *placed) opposes(y *placed) string {
 		return "passed something that may have an effect when it is loaded"
 	case meet(x.defines, y.defines):
 		return "changed places with one of the same name"
-	case meet(x.defines, y.reads), meet(x.reads, y.defines):
+	case !x.early && meet(x.defines, y.reads), !y.early && meet(x.reads, y.defines):
 		return "passed something that uses it, or that it uses"
 	}
 	return ""

@@ -15,33 +15,58 @@ type naming struct {
 	old, new string
 	changed  map[int]int // tokens before, to those after
 	back     map[int]bool
+	// shared is the declaration that other files can use, and foreign are the
+	// changed tokens that no declaration of this file covers.
+	shared  *def
+	foreign []int
 }
 
-// renames judges the names that differ between two sides that are otherwise the
-// same. A name may change where it is declared in a region of the file, all of
+// renames judges the names that differ between sides that are otherwise the
+// same. A name may change where it is declared in a region of a file, all of
 // the region changed with it, and nothing in it had the new name: then it is
 // the same program whatever the rules of scope are within the region.
-func (c *comparison) renames(v *verdict.Verdict) error {
-	var order []*naming
+func renames(files []*comparison, v *verdict.Verdict) (path string, err error) {
+	var all []*naming
+	for _, c := range files {
+		for _, n := range c.namings() {
+			if err := n.judge(v); err != nil {
+				return c.after.path, err
+			}
+			all = append(all, n)
+		}
+	}
+	for _, n := range all {
+		if len(n.foreign) > 0 {
+			if err := n.imported(all); err != nil {
+				return n.after.path, err
+			}
+		}
+	}
+	for _, n := range all {
+		if n.shared != nil {
+			if path, err := n.forgotten(files, all, v); err != nil {
+				return path, err
+			}
+		}
+	}
+	slices.SortStableFunc(v.Renames, func(x, y verdict.Rename) int { return cmp.Compare(x.Line, y.Line) })
+	return "", nil
+}
+
+// namings are the names that changed in a file.
+func (c *comparison) namings() (list []*naming) {
 	byName := map[[2]string]*naming{}
 	for _, ch := range c.changes {
-		b, a := &c.before.tokens[ch.before], &c.after.tokens[ch.after]
-		key := [2]string{c.before.text(b), c.after.text(a)}
+		key := [2]string{c.before.text(&c.before.tokens[ch.before]), c.after.text(&c.after.tokens[ch.after])}
 		n := byName[key]
 		if n == nil {
 			n = &naming{comparison: c, old: key[0], new: key[1], changed: map[int]int{}, back: map[int]bool{}}
 			byName[key] = n
-			order = append(order, n)
+			list = append(list, n)
 		}
 		n.changed[ch.before], n.back[ch.after] = ch.after, true
 	}
-	for _, n := range order {
-		if err := n.judge(v); err != nil {
-			return err
-		}
-	}
-	slices.SortStableFunc(v.Renames, func(x, y verdict.Rename) int { return cmp.Compare(x.Line, y.Line) })
-	return nil
+	return list
 }
 
 func (n *naming) fail(at int, format string, args ...any) error {
@@ -65,11 +90,12 @@ func (n *naming) judge(v *verdict.Verdict) error {
 			regions = append(regions, &n.before.defs[i])
 		}
 	}
-	for i, j := range n.changed {
+	for i := range n.changed {
 		if !slices.ContainsFunc(regions, func(d *def) bool { return n.before.covers(d, i) }) {
-			return n.fail(j, "what it means here is not known")
+			n.foreign = append(n.foreign, i)
 		}
 	}
+	slices.Sort(n.foreign)
 	for _, d := range regions {
 		if err := n.region(d); err != nil {
 			return err
@@ -244,6 +270,9 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 			return n.fail(at, "%s", why)
 		}
 	}
+	if kind == fileScope || kind == classScope || d.named {
+		n.shared = d
+	}
 	switch {
 	case kind == classScope:
 		v.Widen("members can be found by their names", n.old, n.new)
@@ -264,7 +293,8 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 func (s *side) reads(string, *def) string {
 	for i := range s.tokens {
 		t := &s.tokens[i]
-		if t.flags&(opens|closes) == 0 && t.end-t.start < quoted && s.readers[string(s.src[t.start:t.end])] {
+		declared := func(d def) bool { return d.token == i }
+		if t.flags&(opens|closes) == 0 && t.end-t.start < quoted && s.readers[string(s.src[t.start:t.end])] && !slices.ContainsFunc(s.defs, declared) {
 			return fmt.Sprintf("%q in line %d can find what it is called", clip(s.text(t)), s.lineAt(t.start))
 		}
 	}

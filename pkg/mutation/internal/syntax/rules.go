@@ -44,6 +44,9 @@ const (
 	isComma
 	isAfter // a definition begins behind it
 	isGuard
+	isNameless
+	isImport
+	isTrail
 )
 
 // placeBits say what a table has on a place.
@@ -59,6 +62,9 @@ const (
 	isEscape
 	isKeyword
 	isShow
+	isUnwrapped
+	isTag
+	isFence
 )
 
 // rules are a table in the numbers of its grammar.
@@ -162,7 +168,7 @@ func (c *compiler) kinds() {
 	}{
 		{t.comments, isComment}, {t.joinAfter, isJoinAfter}, {t.joinBefore, isJoinBefore}, {t.breakAfter, isBreakAfter}, {t.breakBefore, isBreakBefore},
 		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
-		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.lists, isList},
+		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.nameless, isNameless}, {t.imports, isImport}, {t.trails, isTrail}, {t.lists, isList},
 		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
 	} {
 		c.mark(one.kinds, one.bit)
@@ -179,7 +185,8 @@ func (c *compiler) placed() {
 	for _, one := range []struct {
 		at  places
 		bit placeBits
-	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow}} {
+	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow},
+		{t.unwrap, isUnwrapped}, {t.tags, isTag}, {t.fences, isFence}} {
 		for spelled := range one.at {
 			if one.bit == isNeutral && !strings.Contains(spelled, ".") {
 				c.mark(setOf(spelled), isNeutralKind)

@@ -68,6 +68,26 @@ type item struct {
 	first, next int // its tokens
 }
 
+// next is the first token that is in no part yet.
+func (l *list) next(open int) int {
+	if len(l.items) == 0 {
+		return open + 1
+	}
+	return l.items[len(l.items)-1].next
+}
+
+// add makes a part of a node and of all tokens since the last one. What leads
+// the next one waits, and what trails belongs to the last.
+func (l *list) add(node, open, next int, bits kindBits) {
+	switch {
+	case bits&(isLead|isComment) != 0:
+	case bits&isTrail != 0 && len(l.items) > 0:
+		l.items[len(l.items)-1].next = next
+	default:
+		l.items = append(l.items, item{node, l.next(open), next})
+	}
+}
+
 // side is one version of a file.
 type side struct {
 	*rules
@@ -163,7 +183,7 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	case bits&isComment != 0:
 		b.comment(node)
 		return
-	case at&isDropped != 0, bits&isComma != 0 && b.isLast(n, under):
+	case at&isDropped != 0 && b.ends(node), bits&isComma != 0 && b.isLast(n, under):
 		b.pos = node.End
 		return
 	}
@@ -180,11 +200,41 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		b.leaf(n, field, at, pattern)
 		return
 	}
+	if at&isUnwrapped != 0 && int(b.tree.Nodes[n+1].Next) == int(node.Next) {
+		b.node(n+1, n, b.tree.Nodes[n+1].Field, pattern)
+		return
+	}
 	if at&isGroup != 0 {
 		b.group(n, field, pattern)
 		return
 	}
 	b.inner(n, field, pattern)
+}
+
+// ends tells whether what stands around a token that is dropped would be two
+// statements without it as well, if a line break or a bracket is there.
+func (b *builder) ends(node treesitter.Node) bool {
+	if b.breakAfter[b.lastText()] {
+		return false
+	}
+	rest := bytes.TrimLeft(b.src[node.End:], " \t\r\n")
+	for bytes.HasPrefix(rest, []byte("//")) || bytes.HasPrefix(rest, []byte("/*")) {
+		until := []byte("\n")
+		if rest[1] == '*' {
+			until = []byte("*/")
+		}
+		_, rest, _ = bytes.Cut(rest, until)
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+	}
+	return len(rest) == 0 || !bytes.ContainsRune([]byte("([<*+-/.?,=&|^%`"), rune(rest[0])) && !bytes.HasPrefix(rest, []byte("in"))
+}
+
+// lastText is the text of the last leaf.
+func (b *builder) lastText() string {
+	if b.leaves == 0 {
+		return ""
+	}
+	return b.text(&b.tokens[b.lastLeaf()])
 }
 
 // isLast tells whether a comma is the last part of a list but for its bracket.
@@ -266,7 +316,7 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 	if n == 0 {
 		b.pos = 0
 	}
-	exact, lead := bits&isExact != 0, -1
+	exact := bits&isExact != 0
 	for c := range b.tree.Children(n) {
 		child := b.tree.Nodes[c]
 		b.gap(child.Start, exact)
@@ -277,15 +327,8 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 			b.setAside(c, first)
 		}
 		b.gap(child.End, false)
-		if l == nil || len(b.tokens) == first {
-			continue
-		}
-		if lead < 0 {
-			lead = first
-		}
-		if b.kind(child.Symbol)&isLead == 0 {
-			l.items = append(l.items, item{c, lead, len(b.tokens)})
-			lead = -1
+		if l != nil && len(b.tokens) > l.next(open) {
+			l.add(c, open, len(b.tokens), b.kind(child.Symbol))
 		}
 	}
 	end := node.End
@@ -295,6 +338,9 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 	b.gap(end, exact)
 	if l != nil {
 		l.close = len(b.tokens)
+		if l.close > l.next(open) {
+			l.items = append(l.items, item{n, l.next(open), l.close})
+		}
 		b.lists[open] = l
 	}
 	return shows
@@ -411,7 +457,7 @@ func (b *builder) emit(t token) {
 	if b.newline && !first && b.groups == 0 {
 		switch b.lines {
 		case linesFree:
-			if before&isBreakAfter != 0 || bits&isBreakBefore != 0 {
+			if b.breakAfter[b.lastText()] || bits&isBreakBefore != 0 {
 				t.flags |= broken
 			}
 		case linesEnd:
@@ -462,7 +508,7 @@ func (b *builder) lastLeaf() int {
 // leaf adds a node that is compared by its text.
 func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	node := b.tree.Nodes[n]
-	if s, ok := b.shorts[node.Symbol]; ok {
+	if s, ok := b.shorts[node.Symbol]; ok && !b.reserved[string(b.src[node.Start:node.End])] {
 		b.short(node, field, s, pattern)
 		return
 	}
@@ -471,6 +517,8 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	switch {
 	case at&isKeyword != 0:
 		t.flags |= neutral | keyword
+	case at&isTag != 0 && bits&isName != 0 && (b.src[node.Start] < 'A' || b.src[node.Start] > 'Z'):
+		t.flags |= neutral
 	case bits&isNeutralKind != 0, bits&isName != 0 && at&isNeutral != 0:
 		t.flags |= neutral
 	case bits&isName != 0 && at&isMember != 0:
@@ -478,13 +526,16 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	case bits&isName != 0 && node.Flags&treesitter.Named != 0:
 		t.flags |= named
 	}
-	t.text = b.spelled(node, bits)
-	b.emit(t)
-	b.pos = node.End
-	if t.flags&(named|member) == 0 {
+	if t.text = b.spelled(node, bits); bits&isFolded != 0 && t.text == "=" {
+		b.pos = node.End
 		return
 	}
-	if pattern != nil {
+	b.emit(t)
+	b.pos = node.End
+	if t.flags&(named|member|neutral) == 0 {
+		return
+	}
+	if pattern != nil && (t.flags&neutral == 0 || pattern.pinned) {
 		b.define(pattern, len(b.tokens)-1)
 	}
 	if at&isEscape != 0 {
@@ -540,8 +591,8 @@ func (b *builder) spelled(node treesitter.Node, bits kindBits) string {
 	switch {
 	case bits&isQuoted != 0:
 		return unquoted(string(text))
-	case bits&isFolded != 0:
-		return "=" + fold(string(text))
+	case bits&isFolded != 0 && (node.Start == 0 || b.src[node.Start-1] != ';') && (int(node.End) == len(b.src) || b.src[node.End] != '&'):
+		return "=" + fold(string(text)) // beside an entity it is one text with it
 	case b.crlf && bytes.Contains(text, []byte("\r\n")):
 		return strings.ReplaceAll(string(text), "\r\n", "\n")
 	}

@@ -15,6 +15,7 @@ import (
 // tables/README.md says; what it does not mention is compared as it is written.
 type table struct {
 	name, grammar, family string
+	like                  string // the table that this one goes on from
 	extensions            []string
 
 	comments set            // kinds of nodes that are layout
@@ -42,10 +43,12 @@ type table struct {
 	drop     places // tokens without meaning
 	trailing set    // kinds of nodes in which a comma before the end is layout
 	group    places // parentheses that only group
+	unwrap   places // nodes of one part that stand for it
 
 	names    set    // kinds of leaves that can name a variable
 	neutral  places // where such a leaf names something else
 	members  places // where it names a member of this or self
+	tags     places // where it does if it begins with a capital, and else names no variable
 	keywords places // where it names a parameter of what is called
 	shows    places // tokens that have a node print its own text
 	shorts   []shorthand
@@ -58,13 +61,16 @@ type table struct {
 	opaque   set    // kinds of nodes whose names are not resolved
 	guards   set    // kinds of nodes around a declaration that may look at its name and parameters
 
-	lists    set  // kinds of nodes whose parts may change places
-	free     set  // parts that may stand anywhere among them
-	still    set  // parts that only declare, when they are reached
-	wraps    set  // kinds of nodes around a part that leave it what it is
-	leads    set  // parts that belong to the next one
-	noisy    set  // what makes a part more than a declaration
-	mentions bool // parts must not pass what mentions them
+	lists    set    // kinds of nodes whose parts may change places
+	free     set    // parts that may stand anywhere among them
+	still    set    // parts that only declare, when they are reached
+	wraps    set    // kinds of nodes around a part that leave it what it is
+	leads    set    // parts that belong to the next one
+	nameless set    // those of them that declare no name
+	fences   places // what nothing may pass that has it
+	trails   set    // parts that belong to the one before
+	noisy    set    // what makes a part more than a declaration
+	mentions bool   // parts must not pass what mentions them
 
 	reserved set
 	pinned   *regexp.Regexp // names that have a meaning by their spelling
@@ -73,6 +79,7 @@ type table struct {
 	private  bool           // what is not exported is known to the file alone
 	exports  set            // kinds of nodes around what is
 	static   string         // the word that keeps a name to its file
+	imports  set            // kinds of nodes that import names from the file that they name
 	modules  set            // kinds of nodes that make a file a module
 	bound    string         // why other files can use a name without spelling it
 	include  bool           // another file can include this one
@@ -170,6 +177,13 @@ func Family(language string) string {
 // lines if those that follow are indented. # begins a line of comment.
 func readTable(name, text string) (*table, error) {
 	t := &table{name: name, grammar: name, family: name, scopes: map[string]scopeKind{}}
+	if err := t.readAll(text); err != nil {
+		return nil, fmt.Errorf("tables/%s.lang: %w", name, err)
+	}
+	return t, nil
+}
+
+func (t *table) readAll(text string) error {
 	var entries []string
 	for line := range strings.Lines(text) {
 		switch line = strings.TrimRight(line, " \t\r\n"); {
@@ -183,10 +197,10 @@ func readTable(name, text string) (*table, error) {
 	for _, entry := range entries {
 		key, value, _ := strings.Cut(entry, " ")
 		if err := t.read(key, strings.TrimSpace(value)); err != nil {
-			return nil, fmt.Errorf("tables/%s.lang: %s: %w", name, key, err)
+			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	return t, nil
+	return nil
 }
 
 func (t *table) read(key, value string) (err error) {
@@ -219,6 +233,13 @@ func (t *table) read(key, value string) (err error) {
 		t.grammar = value
 	case "family":
 		t.family = value
+	case "like":
+		t.like = value
+		text, err := files.ReadFile("tables/" + value + ".lang")
+		if err != nil {
+			return err
+		}
+		return t.readAll(string(text))
 	case "bound":
 		t.bound = value
 	case "static":
@@ -289,13 +310,14 @@ func (t *table) sets() map[string]*set {
 		"comment": &t.comments, "join-after": &t.joinAfter, "join-before": &t.joinBefore, "break-after": &t.breakAfter, "break-before": &t.breakBefore,
 		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
 		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
-		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
+		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "nameless": &t.nameless, "import": &t.imports, "trail": &t.trails, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
 		"export": &t.exports, "module": &t.modules,
 	}
 }
 
 func (t *table) places() map[string]*places {
-	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows}
+	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows,
+		"unwrap": &t.unwrap, "tag": &t.tags, "fence": &t.fences}
 }
 
 func (t *table) regexps() map[string]**regexp.Regexp {

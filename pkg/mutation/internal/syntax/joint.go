@@ -1,0 +1,119 @@
+package syntax
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
+)
+
+// imported holds the uses of a name of another file to an import of it: the
+// changed name stands in an import of a file of the call that declares it, and
+// nothing else in this file has the old or the new name.
+func (n *naming) imported(all []*naming) error {
+	linked := false
+	for _, i := range n.foreign {
+		from, ok := n.before.importAround(i)
+		if !ok {
+			continue
+		}
+		declares := func(m *naming) bool {
+			return m.comparison != n.comparison && m.old == n.old && m.new == n.new && m.shared != nil &&
+				m.before.scopes[m.shared.scope].kind == fileScope && n.before.leadsTo(from, m.before.path)
+		}
+		for _, m := range all {
+			linked = linked || declares(m)
+		}
+		if !linked {
+			break
+		}
+	}
+	if !linked {
+		return n.fail(n.changed[n.foreign[0]], "what it means here is not known")
+	}
+	return n.region(&def{definition: &definition{}, token: n.foreign[0]})
+}
+
+// forgotten looks for the names in the other files of the call.
+func (n *naming) forgotten(files []*comparison, all []*naming, v *verdict.Verdict) (string, error) {
+	for _, c := range files {
+		if c == n.comparison {
+			continue
+		}
+		with := false // the name changed there as well, and was held to its import
+		for _, m := range all {
+			with = with || m.comparison == c && m.old == n.old && m.new == n.new
+		}
+		if with {
+			continue
+		}
+		for _, side := range []*side{c.before, c.after} {
+			if !hasWord(side.src, n.old) && !hasWord(side.src, n.new) {
+				continue
+			}
+			for i := range side.tokens {
+				if from, ok := side.importAround(i); ok && side.leadsTo(from, n.before.path) {
+					return side.path, &fault{side.lineAt(side.tokens[i].start), fmt.Sprintf("%q became %q, and this file imports it", clip(n.old), clip(n.new))}
+				}
+			}
+			v.Widen(fmt.Sprintf("%s has the name, too", side.path), n.old, n.new)
+		}
+	}
+	return "", nil
+}
+
+// importAround is what the import around a token says that it imports from.
+func (s *side) importAround(i int) (from string, ok bool) {
+	open := i
+	for open > 0 && !(s.tokens[open].flags&opens != 0 && s.kind(s.tokens[open].symbol)&isImport != 0) {
+		if s.tokens[open].flags&closes != 0 && s.kind(s.tokens[open].symbol)&isImport != 0 || i-open > 200 {
+			return "", false
+		}
+		open--
+	}
+	if s.tokens[open].flags&opens == 0 || s.kind(s.tokens[open].symbol)&isImport == 0 {
+		return "", false
+	}
+	end := open
+	for end < len(s.tokens) && (s.tokens[end].flags&closes == 0 || s.tokens[end].symbol != s.tokens[open].symbol) {
+		end++
+	}
+	if end >= len(s.tokens) {
+		return "", false
+	}
+	return string(s.src[s.tokens[open].start:s.tokens[end].start]), true
+}
+
+// leadsTo tells whether an import names a file, by the path or the dotted name
+// in it.
+func (s *side) leadsTo(statement, to string) bool {
+	stem := strings.TrimSuffix(to, path.Ext(to))
+	for _, index := range []string{"/index", "/__init__"} {
+		stem = strings.TrimSuffix(stem, index)
+	}
+	if at := strings.IndexAny(statement, "'\""); at >= 0 {
+		quote := statement[at : at+1]
+		text, _, _ := strings.Cut(statement[at+1:], quote)
+		if !strings.HasPrefix(text, ".") {
+			return false
+		}
+		named := path.Join(path.Dir(s.path), text)
+		return named == stem || named == to
+	}
+	fields := strings.Fields(statement)
+	if len(fields) < 2 {
+		return false
+	}
+	name := strings.TrimLeft(fields[1], ".")
+	dots := len(fields[1]) - len(name)
+	named := strings.ReplaceAll(name, ".", "/")
+	if dots > 0 {
+		dir := path.Dir(s.path)
+		for range dots - 1 {
+			dir = path.Dir(dir)
+		}
+		return path.Join(dir, named) == stem
+	}
+	return named == stem || named == strings.TrimPrefix(stem, "src/")
+}
