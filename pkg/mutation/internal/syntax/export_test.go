@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
 // Unknown are the kinds and fields of the tables that their grammars lack.
@@ -18,7 +16,7 @@ func Unknown(ctx context.Context) (all []string) {
 			all = append(all, err.Error())
 			continue
 		}
-		tree, err := parsers.Parse(ctx, treesitter.Language(t.grammar), nil)
+		tree, err := t.parse(ctx, []byte(map[bool]string{true: "package p"}[t.grammar == "go"]))
 		if err != nil {
 			all = append(all, err.Error())
 			continue

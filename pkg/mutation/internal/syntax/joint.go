@@ -3,6 +3,7 @@ package syntax
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
@@ -15,12 +16,12 @@ func (n *naming) imported(all []*naming) error {
 	linked := false
 	for _, i := range n.foreign {
 		from, ok := n.before.importAround(i)
-		if !ok {
+		if !ok && !n.before.pkg {
 			continue
 		}
 		declares := func(m *naming) bool {
 			return m.comparison != n.comparison && m.old == n.old && m.new == n.new && m.shared != nil &&
-				m.before.scopes[m.shared.scope].kind == fileScope && n.before.leadsTo(from, m.before.path)
+				m.before.scopes[m.shared.scope].kind == fileScope && (n.before.pkg && path.Dir(n.before.path) == path.Dir(m.before.path) || n.before.leadsTo(from, m.before.path))
 		}
 		for _, m := range all {
 			linked = linked || declares(m)
@@ -49,7 +50,16 @@ func (n *naming) forgotten(files []*comparison, all []*naming, v *verdict.Verdic
 			continue
 		}
 		for _, side := range []*side{c.before, c.after} {
+			if side.pkg && slices.ContainsFunc(side.tokens, func(t token) bool { return t.flags&neutral != 0 && (side.text(&t) == n.old || side.text(&t) == n.new) }) {
+				return side.path, &fault{0, fmt.Sprintf("%q became %q, and this file has the name", clip(n.old), clip(n.new))}
+			}
 			if !hasWord(side.src, n.old) && !hasWord(side.src, n.new) {
+				continue
+			}
+			if side.pkg && path.Dir(side.path) == path.Dir(n.before.path) {
+				if at := side.uses(n.old, n.new); at > 0 {
+					return side.path, &fault{at, fmt.Sprintf("%q became %q, and this file of the package has the name", clip(n.old), clip(n.new))}
+				}
 				continue
 			}
 			for i := range side.tokens {
@@ -61,6 +71,21 @@ func (n *naming) forgotten(files []*comparison, all []*naming, v *verdict.Verdic
 		}
 	}
 	return "", nil
+}
+
+// uses is a line in which a name is that of no declaration of the file's own; 0 if
+// there is none.
+func (s *side) uses(names ...string) int {
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if t.flags&named == 0 || !slices.Contains(names, s.text(t)) {
+			continue
+		}
+		if !slices.ContainsFunc(s.defs, func(d def) bool { return d.name == s.text(t) && d.scope != 0 && s.covers(&d, i) }) {
+			return s.lineAt(t.start)
+		}
+	}
+	return 0
 }
 
 // importAround is what the import around a token says that it imports from.

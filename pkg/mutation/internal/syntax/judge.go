@@ -26,7 +26,7 @@ var parsers treesitter.Parsers
 
 // Prepare loads the parser of a language, which takes longer than most texts do.
 func Prepare(ctx context.Context, language string) {
-	if t := tables()[language]; t != nil {
+	if t := tables()[language]; t != nil && t.grammar != "go" {
 		_ = parsers.Prepare(ctx, treesitter.Language(t.grammar)) // who parses is told
 	}
 }
@@ -103,8 +103,15 @@ func (t *table) sides(ctx context.Context, f verdict.File, limits verdict.Limits
 	return before, after, errors.Join(err, failed)
 }
 
+func (t *table) parse(ctx context.Context, text []byte) (*treesitter.Tree, error) {
+	if t.grammar == "go" {
+		return goTree(text)
+	}
+	return parsers.Parse(ctx, treesitter.Language(t.grammar), text)
+}
+
 func (t *table) side(ctx context.Context, path string, text []byte, limits verdict.Limits) (*side, error) {
-	tree, err := parsers.Parse(ctx, treesitter.Language(t.grammar), text)
+	tree, err := t.parse(ctx, text)
 	if err != nil {
 		return nil, err
 	}

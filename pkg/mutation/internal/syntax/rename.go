@@ -110,7 +110,7 @@ func (n *naming) judge(v *verdict.Verdict) error {
 // covers tells whether a name at a token is what was declared.
 func (s *side) covers(d *def, i int) bool {
 	t := &s.tokens[i]
-	return (d.token == i || d.from >= 0 && d.from <= i) && s.within(t.scope, d.scope) && (t.flags&member == 0 || s.scopes[d.scope].kind == classScope)
+	return (d.token == i || d.from >= 0 && d.from <= i || s.hoists && d.scope == 0) && s.within(t.scope, d.scope) && (t.flags&member == 0 || s.scopes[d.scope].kind == classScope)
 }
 
 func (s *side) within(sc, region int32) bool {
@@ -280,6 +280,9 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 		v.Widen(n.before.bound, n.old, n.new)
 	case d.named:
 		v.Widen("", n.old, n.new)
+	}
+	if d.shown {
+		v.Widen("programs can print the name", n.old, n.new)
 	}
 	r := verdict.Rename{From: n.old, To: n.new, Kind: d.kind, Line: n.after.lineAt(n.after.tokens[at].start)}
 	if !slices.ContainsFunc(v.Renames, func(o verdict.Rename) bool { return o.From == r.From && o.To == r.To && o.Kind == r.Kind }) {

@@ -83,6 +83,8 @@ type table struct {
 	modules  set            // kinds of nodes that make a file a module
 	bound    string         // why other files can use a name without spelling it
 	include  bool           // another file can include this one
+	hoists   bool           // names of a file are known in all of it
+	pkg      bool           // the files of a directory share their names
 }
 
 type set map[string]bool
@@ -133,6 +135,7 @@ type definition struct {
 	after  string // the kind of node behind which the name is known; "" for everywhere
 	named  bool   // who calls it can name it
 	pinned bool   // it must not change
+	shown  bool   // programs print it
 }
 
 // shorthand is a leaf that is short for a pair of two names: {x}.
@@ -268,7 +271,7 @@ func (t *table) read(key, value string) (err error) {
 	return nil
 }
 
-// readDefinition reads KIND REGION [after NODE] [named] [pinned] at PLACE…
+// readDefinition reads KIND REGION [after NODE] [named] [pinned] [shown] at PLACE…
 func (t *table) readDefinition(fields []string) error {
 	at := slices.Index(fields, "at")
 	if at < 2 {
@@ -284,6 +287,8 @@ func (t *table) readDefinition(fields []string) error {
 			d.named = true
 		case "pinned":
 			d.pinned = true
+		case "shown":
+			d.shown = true
 		case "after":
 			i++
 			d.after = fields[min(i, at-1)]
@@ -325,7 +330,7 @@ func (t *table) regexps() map[string]**regexp.Regexp {
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include}
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "package": &t.pkg}
 }
 
 // limit of names that a reason quotes, in bytes.
