@@ -127,18 +127,13 @@ func (s *side) leadsTo(statement, to string) bool {
 		return named == stem || named == to
 	}
 	fields := strings.Fields(statement)
-	if len(fields) < 2 {
-		return false
+	if len(fields) < 2 || !strings.HasPrefix(fields[1], ".") {
+		return false // by its full name another directory could have it
 	}
 	name := strings.TrimLeft(fields[1], ".")
-	dots := len(fields[1]) - len(name)
-	named := strings.ReplaceAll(name, ".", "/")
-	if dots > 0 {
-		dir := path.Dir(s.path)
-		for range dots - 1 {
-			dir = path.Dir(dir)
-		}
-		return path.Join(dir, named) == stem
+	dir := path.Dir(s.path)
+	for range len(fields[1]) - len(name) - 1 {
+		dir = path.Dir(dir)
 	}
-	return named == stem || named == strings.TrimPrefix(stem, "src/")
+	return path.Join(dir, strings.ReplaceAll(name, ".", "/")) == stem
 }

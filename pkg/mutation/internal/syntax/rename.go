@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
@@ -19,6 +20,8 @@ type naming struct {
 	// changed tokens that no declaration of this file covers.
 	shared  *def
 	foreign []int
+	// text says where a text has a name that other files can use.
+	text string
 }
 
 // renames judges the names that differ between sides that are otherwise the
@@ -161,12 +164,26 @@ func (n *naming) region(d *def) error {
 			if side.changed(i) {
 				continue
 			}
-			if why := side.disturbs(t, side.gone, side.fresh, inRegion, side.when); why != "" {
+			why := side.disturbs(t, side.gone, side.fresh, inRegion, side.when)
+			if why != "" && side.scopes[side.region].kind != functionScope && side.scopes[side.region].kind != blockScope && side.isText(t) {
+				n.text = why // who looks for names by their spelling may stand elsewhere
+				continue
+			}
+			if why != "" {
 				return n.fail(n.changed[d.token], "%s", why)
 			}
 		}
 	}
 	return nil
+}
+
+// isText tells literals from other tokens that are not taken apart.
+func (s *side) isText(t *token) bool {
+	if !s.texts || int(t.symbol) >= len(s.tree.Grammar.Symbols) {
+		return false
+	}
+	kind := s.tree.Grammar.Symbols[t.symbol]
+	return strings.Contains(kind, "string") || strings.Contains(kind, "literal") || kind == "jsx_text"
 }
 
 // disturbs says why a token could mean one of two names; gone only counts in
@@ -269,6 +286,9 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 		if why := cmp.Or(n.before.reads(n.old, d), n.after.reads(n.new, d)); why != "" {
 			return n.fail(at, "%s", why)
 		}
+	}
+	if n.text != "" {
+		v.Widen(n.text, n.old, n.new)
 	}
 	if kind == fileScope || kind == classScope || d.named {
 		n.shared = d

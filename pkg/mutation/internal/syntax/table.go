@@ -83,6 +83,7 @@ type table struct {
 	modules  set            // kinds of nodes that make a file a module
 	bound    string         // why other files can use a name without spelling it
 	include  bool           // another file can include this one
+	texts    bool           // a text that has a name of the file does not find it within the file
 	hoists   bool           // names of a file are known in all of it
 	pkg      bool           // the files of a directory share their names
 }
@@ -330,7 +331,7 @@ func (t *table) regexps() map[string]**regexp.Regexp {
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "package": &t.pkg}
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "texts": &t.texts, "package": &t.pkg}
 }
 
 // limit of names that a reason quotes, in bytes.
