@@ -66,6 +66,7 @@ func (w *world) serve(words ...string) {
 		w.t.Fatal(err)
 	}
 	w.client = c
+	w.t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // if it has not ended by itself
 	go func() {
 		defer close(c.lines)
 		for r := bufio.NewReader(out); ; {

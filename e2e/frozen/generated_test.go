@@ -109,7 +109,7 @@ func (w *world) arguments() {
 var subcommand = regexp.MustCompile(`^  ([a-z-]+) +\S`)
 
 // subcommands are the commands below one, as its help lists them.
-func (w *world) subcommands(help string) (names []string) {
+func subcommands(help string) (names []string) {
 	listing := false
 	for line := range strings.Lines(help) {
 		line = strings.TrimSuffix(line, "\n")
@@ -134,7 +134,7 @@ func (w *world) helps(path string) {
 	help := show("orchestra-mcp" + path + " --help")
 	show("orchestra-mcp" + path + " --no-such-flag")
 	show("orchestra-mcp" + path + " no such words < /dev/null")
-	for _, name := range w.subcommands(help) {
+	for _, name := range subcommands(help) {
 		w.helps(path + " " + name)
 	}
 }

@@ -36,7 +36,7 @@ var forms = []form{
 	{"pid", false, regexp.MustCompile(`"pid": ?([0-9]+)`)},
 	{"byte", false, regexp.MustCompile(`at byte ([0-9]+)`)}, // durations have more or fewer digits
 	{"time", false, regexp.MustCompile(`20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9:]{8}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})`)},
-	{"time", false, regexp.MustCompile(`20[0-9]{6}[T-][0-9]{6}\.[0-9]{3}Z?-[0-9a-f]{8,16}\b`)},
+	{"time", false, regexp.MustCompile(`20[0-9]{6}[T-][0-9]{6}\.[0-9]{3,9}Z?(?:-[0-9a-f]{8,16})?\b`)},
 	{"time", false, regexp.MustCompile(`20[0-9]{2}-[01][0-9]-[0-3][0-9] [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]+ \+0000)?\b`)},
 	{"date", false, regexp.MustCompile(`20[0-9]{2}-[01][0-9]-[0-3][0-9]\b`)},
 	{"age", false, regexp.MustCompile(`(?:apr|grt)_[a-z2-7]{6} +([0-9]+s) `)},
@@ -55,7 +55,7 @@ var (
 )
 
 // normal is a transcript without what is different in each run.
-func (w *world) normal(text, version string) string {
+func (w *world) normal(text string, versions []string) string {
 	records := map[string]string{} // the ids of the records by the hashes of their lines, as the chain has them
 	for _, m := range recordLine.FindAllStringSubmatch(text, -1) {
 		sum := sha256.Sum256([]byte(m[0]))
@@ -65,7 +65,9 @@ func (w *world) normal(text, version string) string {
 	for _, dir := range w.programs {
 		text = strings.ReplaceAll(text, dir, "<bin>")
 	}
-	text = regexp.MustCompile(`("version": ?"|orchestra-mcp )`+regexp.QuoteMeta(version)+`\b`).ReplaceAllString(text, "$1<version>")
+	for _, version := range versions {
+		text = regexp.MustCompile(`("version": ?"|orchestra-mcp )`+regexp.QuoteMeta(version)+`\b`).ReplaceAllString(text, "$1<version>")
+	}
 
 	objects := w.objects()
 	known, count := map[string]string{}, map[string]int{} // the placeholders of values, and how many there are of a kind

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
+	"time"
 )
 
 // script is a case: its name, and its steps in their order.
@@ -19,9 +21,9 @@ type script struct {
 }
 
 //go:embed testdata/*.txt
-var scripts embed.FS
+var testdata embed.FS
 
-// written are the cases of testdata/GROUP.txt. A case begins with a line "=== NAME", a step is a line, with the lines
+// scripts are the cases of testdata/GROUP.txt. A case begins with a line "=== NAME", a step is a line, with the lines
 // below it that begin with a tab. "=== NAME-%x% x=a,b" is a case for each value.
 //
 //	$ LINE              a line of the shell, in the workspace
@@ -35,15 +37,17 @@ var scripts embed.FS
 //	line TEXT           a line that is no request, and the answer to it
 //	answer {...}        what the client's user does with the next form
 //	keep NAME REGEXP    the group of the expression, in what the step before printed
+//	await REGEXP        the moment from which the newest record matches: a server writes some a little later
 //	arguments           calls that no schema takes
 //	helps               the help of every command
 //	end                 the end of the server's input
 //	kill                the end of the server, at whatever it does
 //	old, tested         whose program it is from here on
-func written(group string) (cases []script) {
-	text, err := scripts.ReadFile("testdata/" + group + ".txt")
+func scripts(t *testing.T, group string) (cases []script) {
+	t.Helper()
+	text, err := testdata.ReadFile("testdata/" + group + ".txt")
 	if err != nil {
-		return nil
+		t.Fatal(err)
 	}
 	for _, part := range strings.Split("\n"+string(text), "\n=== ")[1:] {
 		head, body, _ := strings.Cut(part, "\n")
@@ -61,13 +65,14 @@ func written(group string) (cases []script) {
 		}
 		for _, text := range all {
 			name, body, _ := strings.Cut(text, "\n")
-			cases = append(cases, script{name, steps(body)})
+			cases = append(cases, script{name, steps(t, body)})
 		}
 	}
 	return cases
 }
 
-func steps(body string) (all []string) {
+func steps(t *testing.T, body string) (all []string) {
+	t.Helper()
 	for line := range strings.Lines(body) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
@@ -78,7 +83,7 @@ func steps(body string) (all []string) {
 			n, _ := strconv.Atoi(times)
 			all = append(all, slices.Repeat([]string{step}, n)...)
 		case strings.HasPrefix(line, "do "):
-			for _, s := range written("common") {
+			for _, s := range scripts(t, "common") {
 				if s.name == line[len("do "):] {
 					all = append(all, s.steps...)
 				}
@@ -95,7 +100,7 @@ func (w *world) play(s script) string {
 	w.t.Helper()
 	for _, step := range s.steps {
 		word, rest, _ := strings.Cut(step, " ")
-		if !slices.Contains([]string{"keep", "answer", "old", "tested"}, word) {
+		if !slices.Contains([]string{"keep", "answer", "await", "old", "tested"}, word) {
 			w.say("\n%s\n", step)
 		}
 		switch word {
@@ -122,6 +127,8 @@ func (w *world) play(s script) string {
 			w.client.reply = append(w.client.reply, json.RawMessage(rest))
 		case "keep":
 			w.keep(rest)
+		case "await":
+			w.await(regexp.MustCompile(rest))
 		case "arguments":
 			w.arguments()
 		case "helps":
@@ -165,6 +172,20 @@ func (w *world) call(method, params string) {
 	}
 	w.last = w.client.request(method, line.String())
 	w.say("%s", w.last)
+}
+
+func (w *world) await(newest *regexp.Regexp) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		text, _ := w.sh("orchestra-mcp log --json -n 1")
+		switch {
+		case newest.MatchString(text):
+			return
+		case time.Now().After(deadline):
+			w.t.Errorf("no record matches %s, and the newest is %s", newest, text)
+			return
+		}
+	}
 }
 
 // keep is what a later step can use; what is not there is said, so that the two transcripts tell it.

@@ -76,7 +76,7 @@ printf 'one\ntwo\nthree\n' > src/a.txt
 printf 'alpha\nbeta\n\tgamma\nbeta\n' > src/b.txt
 printf '# Other\n' > docs/other.md
 printf 'past\n' > old/past.txt
-git init -q -b main
+git init -q --template= -b main
 git config user.name tester
 git config user.email tester@example.org
 git add .
@@ -90,7 +90,7 @@ func (w *world) env() []string {
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "XDG_CACHE_HOME=" + filepath.Join(home, ".cache"),
 		"XDG_STATE_HOME=" + filepath.Join(home, ".local/state"), "XDG_DATA_HOME=" + filepath.Join(home, ".local/share"),
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_DATE=2026-03-01T12:00:00Z", "GIT_COMMITTER_DATE=2026-03-01T12:00:00Z",
-		"TZ=UTC", "LC_ALL=C.UTF-8", "ORCHESTRA_APPROVALS_WAIT=0s", "ORCHESTRA_DURABILITY=os",
+		"TZ=UTC", "LC_ALL=C.UTF-8", "ORCHESTRA_APPROVALS_WAIT=0s",
 	}
 	for name, value := range w.vars {
 		env = append(env, name+"="+value)
