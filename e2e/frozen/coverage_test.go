@@ -44,7 +44,8 @@ func TestCoverage(t *testing.T) {
 
 	var told strings.Builder
 	for _, s := range scripts(t, "refusals") {
-		told.WriteString(p.play(t, s, "refusals-"+s.name)["old"])
+		w := newWorld(t, filepath.Join(p.base, s.name), p.dirs["old"], p.dirs["old"])
+		told.WriteString(w.play(s))
 	}
 	for _, entry := range refusal.Catalogue() {
 		unprovoked := entry.Code == refusal.Cancelled || entry.Code == refusal.InternalError

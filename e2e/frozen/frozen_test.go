@@ -47,6 +47,7 @@ func TestFrozen(t *testing.T) {
 	meant := meantDifferences(t)
 	for _, group := range groups() {
 		t.Run(group, func(t *testing.T) {
+			t.Parallel()
 			for i, s := range scripts(t, group) {
 				t.Run(s.name, func(t *testing.T) {
 					t.Parallel()

@@ -25,6 +25,8 @@ var forms = []form{
 	{"uuid", true, regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)},
 	{"id", true, regexp.MustCompile(`(?:ses|apr|grt|out|cmd|bg)_[a-z2-7]{20,}`)},
 	{"hash", true, regexp.MustCompile(`(?:^|[^:0-9a-f])([0-9a-f]{64})\b`)},
+	{"edit", true, regexp.MustCompile(`"edit":\{"after":"sha256:([0-9a-f]{64})"`)}, // of the intents, which say when they were started
+	{"edit", true, regexp.MustCompile(`"before":"sha256:([0-9a-f]{64})","path":"\.orchestration/active_intents`)},
 	{"object", true, regexp.MustCompile(`\b[0-9a-f]{40}\b`)}, // commits, trees, seals
 	{"place", true, regexp.MustCompile(`/build/([0-9a-f]{16})\b`)},
 	{"state", true, regexp.MustCompile(`"requestState": "([^"]+)"`)},
