@@ -40,6 +40,7 @@ var forms = []form{
 	{"time", false, regexp.MustCompile(`20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9:]{8}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})`)},
 	{"time", false, regexp.MustCompile(`20[0-9]{6}[T-][0-9]{6}\.[0-9]{3,9}Z?(?:-[0-9a-f]{8,16})?\b`)},
 	{"time", false, regexp.MustCompile(`20[0-9]{2}-[01][0-9]-[0-3][0-9] [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]+ \+0000)?\b`)},
+	{"time", false, regexp.MustCompile(`\buntil ([0-2][0-9]:[0-5][0-9])\b`)},
 	{"date", false, regexp.MustCompile(`20[0-9]{2}-[01][0-9]-[0-3][0-9]\b`)},
 	{"age", false, regexp.MustCompile(`(?:apr|grt)_[a-z2-7]{6} +([0-9]+s) `)},
 	{"age", false, regexp.MustCompile(`\b([0-9]+s) ago`)},
@@ -52,9 +53,24 @@ var forms = []form{
 var short = regexp.MustCompile(`\b(?:[0-9a-f]{7,12}|(?:apr|grt|ses|out)_[a-z2-7]{6})\b`)
 
 var (
+	shortID    = regexp.MustCompile(`(?:<time> |[Rr]ecord:?|undoes) [0-9a-f]{8}\b`)
 	recordLine = regexp.MustCompile(`(?m)^\{"prev":.*,"id":"([0-9a-f-]{36})".*$`)
 	heads      = regexp.MustCompile(`(?m)(?:^ *"<(?:line of|hash-).*>",?\n)+`)
 )
+
+// placeholders are what stands for the values of a transcript, and how many there are of a kind.
+type placeholders struct {
+	known map[string]string
+	count map[string]int
+}
+
+func (p placeholders) number(kind, value string) string {
+	if p.known[value] == "" {
+		p.count[kind]++
+		p.known[value] = fmt.Sprintf("<%s-%d>", kind, p.count[kind])
+	}
+	return p.known[value]
+}
 
 // normal is a transcript without what is different in each run.
 func (w *world) normal(text string, versions []string) string {
@@ -70,16 +86,7 @@ func (w *world) normal(text string, versions []string) string {
 	for _, version := range versions {
 		text = regexp.MustCompile(`("version": ?"|orchestra-mcp )`+regexp.QuoteMeta(version)+`\b`).ReplaceAllString(text, "$1<version>")
 	}
-
-	objects := w.objects()
-	known, count := map[string]string{}, map[string]int{} // the placeholders of values, and how many there are of a kind
-	number := func(kind, value string) string {
-		if known[value] == "" {
-			count[kind]++
-			known[value] = fmt.Sprintf("<%s-%d>", kind, count[kind])
-		}
-		return known[value]
-	}
+	objects, p := w.objects(), placeholders{map[string]string{}, map[string]int{}}
 	for _, f := range forms {
 		text = replace(f.pattern, text, func(value string) string {
 			switch {
@@ -88,31 +95,35 @@ func (w *world) normal(text string, versions []string) string {
 			case f.kind == "object" && !strings.Contains(objects, value):
 				return value
 			case f.kind == "hash" && records[value] != "":
-				known[value] = "<line of " + strings.Trim(known[records[value]], "<>") + ">"
+				p.known[value] = "<line of " + strings.Trim(p.known[records[value]], "<>") + ">"
 			}
-			return number(f.kind, value)
+			return p.number(f.kind, value)
 		})
 	}
-	text = replace(short, text, func(value string) string {
-		for whole, placeholder := range known {
-			if strings.HasPrefix(whole, value) {
-				return strings.TrimSuffix(placeholder, ">") + "…>"
-			}
-		}
-		switch {
-		case strings.Contains(objects, "\n"+value):
-			return number("object", value)
-		case len(value) == 8: // of a record that is shown nowhere else
-			return number("short", value)
-		}
-		return value
-	})
+	ids := strings.Join(shortID.FindAllString(text, -1), "\n")
+	text = replace(short, text, func(value string) string { return p.shortened(value, objects, ids) })
 	// The heads of a ledger are sorted by their hashes.
 	return heads.ReplaceAllStringFunc(text, func(lines string) string {
 		sorted := strings.Split(strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), ",", ""), "\n")
 		slices.Sort(sorted)
 		return strings.Join(sorted, "\n") + "\n"
 	})
+}
+
+// shortened is what stands for the beginning of a value. ids are those of records that are shown nowhere else.
+func (p placeholders) shortened(value, objects, ids string) string {
+	for whole, placeholder := range p.known {
+		if strings.HasPrefix(whole, value) {
+			return strings.TrimSuffix(placeholder, ">") + "…>"
+		}
+	}
+	switch {
+	case strings.Contains(objects, "\n"+value):
+		return p.number("object", value)
+	case strings.Contains(ids, " "+value):
+		return p.number("short", value)
+	}
+	return value
 }
 
 // objects are the names of git's objects whose contents have times, a line each.

@@ -83,11 +83,12 @@ func steps(t *testing.T, body string) (all []string) {
 			n, _ := strconv.Atoi(times)
 			all = append(all, slices.Repeat([]string{step}, n)...)
 		case strings.HasPrefix(line, "do "):
-			for _, s := range scripts(t, "common") {
-				if s.name == line[len("do "):] {
-					all = append(all, s.steps...)
-				}
+			common := scripts(t, "common")
+			i := slices.IndexFunc(common, func(s script) bool { return s.name == line[len("do "):] })
+			if i < 0 {
+				t.Fatalf("testdata/common.txt has no %s", line[len("do "):])
 			}
+			all = append(all, common[i].steps...)
 		case line != "" && !strings.HasPrefix(line, "#"):
 			all = append(all, line)
 		}
