@@ -253,6 +253,16 @@ func (s *side) spelling(names ...string) string {
 
 // anyFinds says why no name of a file may change, or "".
 func (s *side) anyFinds() string {
+	if s.whole != nil {
+		for name := range s.dynamic {
+			if hasWord(s.whole, name) {
+				return fmt.Sprintf("%q in the file can find names by their spelling", name)
+			}
+		}
+		if s.table.fixed != nil && s.table.fixed.Match(s.whole) {
+			return "the file could find it by its spelling"
+		}
+	}
 	if s.table.fixed != nil {
 		if at := s.table.fixed.FindIndex(s.src); at != nil {
 			return fmt.Sprintf("line %d could find it by its spelling", s.lineAt(uint32(at[0])))

@@ -99,6 +99,9 @@ type side struct {
 	defs   []def
 	lists  map[int]*list
 	module bool
+	// whole is the file of which src is a stretch, behind base lines; nil if it is all.
+	whole []byte
+	base  int
 }
 
 // builder makes the tokens of a side.
@@ -163,7 +166,7 @@ func (s *side) text(t *token) string {
 }
 
 func (s *side) lineAt(offset uint32) int {
-	return 1 + bytes.Count(s.src[:min(int(offset), len(s.src))], []byte("\n"))
+	return 1 + s.base + bytes.Count(s.src[:min(int(offset), len(s.src))], []byte("\n"))
 }
 
 // node adds a node with all its parts. under is its parent; pattern is what its
