@@ -199,6 +199,9 @@ func (s *side) inFile(text []byte, start uint32) {
 // the region.
 func (c *comparison) isLocal() bool {
 	for _, n := range c.namings() {
+		if c.before.source && (quotes(c.before.whole, n.old, n.new) || quotes(c.after.whole, n.old, n.new)) {
+			return false
+		}
 		for i := range n.changed {
 			if !c.before.isLocal(i, n.old) {
 				return false
@@ -206,6 +209,28 @@ func (c *comparison) isLocal() bool {
 		}
 	}
 	return true
+}
+
+// quotes tells whether a line of a text could have one of the names in a literal.
+func quotes(text []byte, names ...string) bool {
+	for _, name := range names {
+		for from := 0; ; {
+			i := bytes.Index(text[from:], []byte(name))
+			if i < 0 {
+				break
+			}
+			start := bytes.LastIndexByte(text[:from+i], '\n') + 1
+			end := bytes.IndexByte(text[from+i:], '\n')
+			if end < 0 {
+				end = len(text) - from - i
+			}
+			if line := text[start : from+i+end]; bytes.ContainsAny(line, "'\"`/") && hasWord(line, name) {
+				return true
+			}
+			from += i + max(end, 1)
+		}
+	}
+	return false
 }
 
 func (s *side) isLocal(i int, name string) bool {
