@@ -155,7 +155,6 @@ type fault struct {
 
 func (f *fault) Error() string { return f.why }
 
-
 // text of a token as it is compared.
 func (s *side) text(t *token) string {
 	if t.text != "" {
