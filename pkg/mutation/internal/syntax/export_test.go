@@ -36,3 +36,10 @@ func tableText(name string) string {
 	text, _ := files.ReadFile("tables/" + name + ".lang")
 	return string(text)
 }
+
+// Forget lets go of what is kept of texts: they are judged as wholes.
+func Forget() {
+	kept.Lock()
+	defer kept.Unlock()
+	kept.byText, kept.order = nil, nil
+}

@@ -82,11 +82,14 @@ func judgeFile(ctx context.Context, f verdict.File, limits verdict.Limits) (*com
 			return nil, err
 		}
 	}
-	before, after, err := t.sides(ctx, f, limits)
-	if err != nil {
-		return nil, err
+	c, ok := t.near(ctx, f, limits)
+	if !ok {
+		before, after, err := t.sides(ctx, f, limits)
+		if err != nil {
+			return nil, err
+		}
+		c = compare(ctx, before, after)
 	}
-	c := compare(ctx, before, after)
 	if c.why != "" {
 		return nil, &fault{c.line, c.why}
 	}
@@ -115,6 +118,9 @@ func (t *table) side(ctx context.Context, path string, text []byte, limits verdi
 	if err != nil {
 		return nil, err
 	}
+	if parts := outline(tree); parts != nil {
+		kept.put(text, parts)
+	}
 	return newSide(rulesOf(t, tree.Grammar), path, tree, limits.Depth)
 }
 
@@ -124,6 +130,10 @@ func (t *table) side(ctx context.Context, path string, text []byte, limits verdi
 func (t *table) readable(text []byte) error {
 	line := 1
 	for i := 0; i < len(text); {
+		if c := text[i]; c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == '\n':

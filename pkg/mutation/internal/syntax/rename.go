@@ -159,6 +159,9 @@ func (n *naming) region(d *def) error {
 			// A member may be meant wherever its name stands.
 			inRegion := isMember || t.flags&keyword != 0 || side.within(t.scope, side.region)
 			if !inRegion && !side.within(t.scope, side.room) {
+				if text := side.src[t.start:t.end]; side.source && side.isLiteral(t) && (hasWord(text, n.old) || hasWord(text, n.new)) {
+					return n.fail(n.changed[d.token], "the text in line %d could look for it in the text of the function", side.lineAt(t.start))
+				}
 				continue
 			}
 			if side.changed(i) {
@@ -178,12 +181,14 @@ func (n *naming) region(d *def) error {
 }
 
 // isText tells literals from other tokens that are not taken apart.
-func (s *side) isText(t *token) bool {
-	if !s.texts || int(t.symbol) >= len(s.tree.Grammar.Symbols) {
+func (s *side) isText(t *token) bool { return s.texts && s.isLiteral(t) }
+
+func (s *side) isLiteral(t *token) bool {
+	if int(t.symbol) >= len(s.tree.Grammar.Symbols) {
 		return false
 	}
 	kind := s.tree.Grammar.Symbols[t.symbol]
-	return strings.Contains(kind, "string") || strings.Contains(kind, "literal") || kind == "jsx_text"
+	return strings.Contains(kind, "string") || strings.Contains(kind, "literal") || strings.Contains(kind, "regex") || kind == "jsx_text"
 }
 
 // disturbs says why a token could mean one of two names; gone only counts in
@@ -253,6 +258,19 @@ func (s *side) spelling(names ...string) string {
 
 // anyFinds says why no name of a file may change, or "".
 func (s *side) anyFinds() string {
+	if s.source && (hasWord(s.src, "toString") || hasWord(s.whole, "toString")) {
+		return "a program can read the text of its functions, and the file asks for one"
+	}
+	if s.whole != nil {
+		for name := range s.dynamic {
+			if hasWord(s.whole, name) {
+				return fmt.Sprintf("%q in the file can find names by their spelling", name)
+			}
+		}
+		if s.table.fixed != nil && s.table.fixed.Match(s.whole) {
+			return "the file could find it by its spelling"
+		}
+	}
 	if s.table.fixed != nil {
 		if at := s.table.fixed.FindIndex(s.src); at != nil {
 			return fmt.Sprintf("line %d could find it by its spelling", s.lineAt(uint32(at[0])))

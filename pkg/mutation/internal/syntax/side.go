@@ -99,6 +99,9 @@ type side struct {
 	defs   []def
 	lists  map[int]*list
 	module bool
+	// whole is the file of which src is a stretch, behind base lines; nil if it is all.
+	whole []byte
+	base  int
 }
 
 // builder makes the tokens of a side.
@@ -114,6 +117,7 @@ type builder struct {
 	export   int // how many exporting nodes are open
 	fault    int // the first node that the parser did not understand, or -1
 	deep     int
+	exacts   int // how many nodes with meaning in their white space are open
 	groups   int // how many parentheses that were left out are open
 	limit    int
 	waiting  []int // defs whose from is not known
@@ -125,9 +129,8 @@ type builder struct {
 func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error) {
 	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
 	b.tokens = make([]token, 0, len(t.Nodes))
-	if t.Nodes[0].Flags&(treesitter.Error|treesitter.Missing) != 0 {
-		b.fault = 0
-	} else {
+	if b.fault = b.faultIn(0); b.fault < 0 || r.apart && b.fault > 0 {
+		b.fault = -1
 		b.node(0, 0, t.Nodes[0].Field, nil)
 	}
 	switch {
@@ -152,8 +155,6 @@ type fault struct {
 
 func (f *fault) Error() string { return f.why }
 
-func (s *side) source(n int) string { return s.tree.Source(n) }
-
 // text of a token as it is compared.
 func (s *side) text(t *token) string {
 	if t.text != "" {
@@ -163,7 +164,7 @@ func (s *side) text(t *token) string {
 }
 
 func (s *side) lineAt(offset uint32) int {
-	return 1 + bytes.Count(s.src[:min(int(offset), len(s.src))], []byte("\n"))
+	return 1 + s.base + bytes.Count(s.src[:min(int(offset), len(s.src))], []byte("\n"))
 }
 
 // node adds a node with all its parts. under is its parent; pattern is what its
@@ -171,12 +172,6 @@ func (s *side) lineAt(offset uint32) int {
 func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	node := b.tree.Nodes[n]
 	bits := b.kind(node.Symbol)
-	if node.Flags&(treesitter.Error|treesitter.Missing) != 0 {
-		if b.fault < 0 {
-			b.fault = n
-		}
-		return
-	}
 	parent := b.tree.Nodes[under].Symbol
 	at := b.at(parent, field, node.Symbol)
 	switch {
@@ -316,15 +311,19 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 	if n == 0 {
 		b.pos = 0
 	}
-	exact := bits&isExact != 0
+	if bits&isExact != 0 {
+		b.exacts++
+		defer func() { b.exacts-- }()
+	}
+	exact := b.exacts > 0
 	for c := range b.tree.Children(n) {
 		child := b.tree.Nodes[c]
 		b.gap(child.Start, exact)
-		first := len(b.tokens)
 		shows = shows || b.at(node.Symbol, child.Field, child.Symbol)&isShow != 0
-		b.node(c, n, child.Field, pattern)
-		if n == 0 && b.fault >= 0 && b.apart {
-			b.setAside(c, first)
+		if n == 0 && b.apart && b.faultIn(c) >= 0 {
+			b.setAside(c)
+		} else {
+			b.node(c, n, child.Field, pattern)
 		}
 		b.gap(child.End, false)
 		if l != nil && len(b.tokens) > l.next(open) {
@@ -356,17 +355,21 @@ func (b *builder) conceal(open int) {
 }
 
 // setAside makes one text of a declaration that the parser did not understand.
-func (b *builder) setAside(n, first int) {
+func (b *builder) setAside(n int) {
 	node := b.tree.Nodes[n]
-	b.tokens = append(b.tokens[:first], token{symbol: node.Symbol, start: node.Start, end: node.End})
-	b.defs = slices.DeleteFunc(b.defs, func(d def) bool { return d.token >= first })
-	b.waiting = slices.DeleteFunc(b.waiting, func(i int) bool { return i >= len(b.defs) })
-	for open := range b.lists {
-		if open >= first {
-			delete(b.lists, open)
+	b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End})
+	b.pos = node.End
+}
+
+// faultIn is the first node in one that the parser did not understand, or made
+// up; -1 if there is none.
+func (b *builder) faultIn(n int) int {
+	for i := n; i < int(b.tree.Nodes[n].Next); i++ {
+		if b.tree.Nodes[i].Flags&(treesitter.Error|treesitter.Missing) != 0 {
+			return i
 		}
 	}
-	b.pos, b.fault, b.previous = node.End, -1, node.Symbol
+	return -1
 }
 
 // group adds what is in parentheses without them.
@@ -439,7 +442,7 @@ func spliced(text []byte) int {
 func (b *builder) comment(node treesitter.Node) {
 	text := b.src[node.Start:node.End]
 	long := bytes.IndexByte(text, '\n') >= 0
-	read := b.all || b.keep != nil && b.keep.Match(text)
+	read := b.all || b.exacts > 0 || b.keep != nil && b.keep.Match(text)
 	if read || long && b.lines == linesEnd && !b.newline {
 		b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End, scope: b.scope, text: strings.TrimRight(string(text), " \t\r\n")})
 	}

@@ -83,6 +83,7 @@ type table struct {
 	modules  set            // kinds of nodes that make a file a module
 	bound    string         // why other files can use a name without spelling it
 	include  bool           // another file can include this one
+	source   bool           // programs can read the text of functions
 	texts    bool           // a text that has a name of the file does not find it within the file
 	hoists   bool           // names of a file are known in all of it
 	pkg      bool           // the files of a directory share their names
@@ -331,7 +332,7 @@ func (t *table) regexps() map[string]**regexp.Regexp {
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "texts": &t.texts, "package": &t.pkg}
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "texts": &t.texts, "source": &t.source, "package": &t.pkg}
 }
 
 // limit of names that a reason quotes, in bytes.
