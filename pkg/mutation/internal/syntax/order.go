@@ -25,12 +25,18 @@ func (s *side) digest(it item, names bool) string {
 	return string(h.Sum(nil))
 }
 
+// outer is the scope in which a part stands.
+func (s *side) outer(it item) int32 {
+	t := &s.tokens[it.first]
+	if t.flags&opens != 0 && s.scopeOf(t.symbol) != 0 {
+		return s.scopes[t.scope].parent
+	}
+	return t.scope
+}
+
 // label is the name that a part declares in the scope around it, or "".
 func (s *side) label(it item) string {
-	outer := s.tokens[it.first].scope
-	if s.tokens[it.first].flags&opens != 0 && s.scopeOf(s.tokens[it.first].symbol) != 0 {
-		outer = s.scopes[outer].parent
-	}
+	outer := s.outer(it)
 	for _, d := range s.defs {
 		if d.token >= it.first && d.token < it.next && d.scope == outer {
 			return d.name
@@ -90,7 +96,7 @@ func (s *side) placed(it item) *placed {
 	if p.order != effect && s.noise(it) {
 		p.order = effect
 	}
-	outer := s.tokens[it.first].scope
+	outer := s.outer(it)
 	for _, d := range s.defs {
 		if d.token >= it.first && d.token < it.next && (d.scope <= outer || d.name == p.label) {
 			p.defines[d.name] = true
@@ -102,7 +108,7 @@ func (s *side) placed(it item) *placed {
 
 // noise tells whether something in a part happens when it is reached.
 func (s *side) noise(it item) bool {
-	inside := 0
+	inside, outer := 0, s.outer(it)
 	for i := it.first; i < it.next; i++ {
 		t := &s.tokens[i]
 		if s.scopeOf(t.symbol) == functionScope && t.flags&opens != 0 {
@@ -111,7 +117,11 @@ func (s *side) noise(it item) bool {
 		if s.scopeOf(t.symbol) == functionScope && t.flags&closes != 0 {
 			inside--
 		}
-		if k := s.kind(t.symbol); k&isNoisy != 0 && (inside == 0 || k&isLead != 0) || t.symbol == gapSymbol || k&isComment != 0 {
+		k := s.kind(t.symbol)
+		if k&isNoisy != 0 && (t.flags&opens == 0 || s.calm != nil && s.calm.Match(s.src[t.start:])) {
+			k &^= isNoisy
+		}
+		if k&isNoisy != 0 && (inside == 0 || k&isLead != 0 || t.scope == outer) || t.symbol == gapSymbol || k&isComment != 0 {
 			return true
 		}
 	}

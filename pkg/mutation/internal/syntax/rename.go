@@ -69,6 +69,9 @@ func (n *naming) judge(v *verdict.Verdict) error {
 		if !slices.ContainsFunc(regions, func(d *def) bool { return n.before.covers(d, i) }) {
 			return n.fail(j, "what it means here is not known")
 		}
+		if n.before.inherits && slices.ContainsFunc(regions, func(d *def) bool { return n.before.covers(d, i) && n.before.inClass(n.before.tokens[i].scope, d.scope) }) {
+			return n.fail(j, "in a class it could be a member of its base")
+		}
 	}
 	for _, d := range regions {
 		if err := n.region(d); err != nil {
@@ -90,6 +93,16 @@ func (s *side) covers(d *def, i int) bool {
 func (s *side) within(sc, region int32) bool {
 	for ; sc >= 0; sc = s.scopes[sc].parent {
 		if sc == region {
+			return true
+		}
+	}
+	return false
+}
+
+// inClass tells whether a scope is in a class that is in a region.
+func (s *side) inClass(sc, region int32) bool {
+	for ; sc >= 0 && sc != region; sc = s.scopes[sc].parent {
+		if s.scopes[sc].kind == classScope {
 			return true
 		}
 	}
@@ -135,7 +148,7 @@ func (n *naming) region(d *def) error {
 			if side.changed(i) {
 				continue
 			}
-			if why := side.disturbs(t, side.gone, side.fresh, inRegion, side.when); why != "" {
+			if why := side.disturbs(t, side.gone, side.fresh, inRegion || d.lone, side.when); why != "" {
 				return n.fail(n.changed[d.token], "%s", why)
 			}
 		}
@@ -148,6 +161,9 @@ func (n *naming) region(d *def) error {
 func (s *side) disturbs(t *token, gone, fresh string, inRegion bool, when string) string {
 	text := s.src[t.start:t.end]
 	isName := t.flags&(named|neutral|member) != 0
+	if isName {
+		text = bytes.Trim(bytes.TrimPrefix(text, []byte("r#")), "`")
+	}
 	if isName {
 		if string(text) == fresh || inRegion && string(text) == gone {
 			return fmt.Sprintf("%q in line %d %s may be another one", clip(string(text)), s.lineAt(t.start), when)

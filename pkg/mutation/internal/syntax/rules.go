@@ -44,6 +44,7 @@ const (
 	isComma
 	isAfter // a definition begins behind it
 	isGuard
+	isStaying
 )
 
 // placeBits say what a table has on a place.
@@ -59,6 +60,7 @@ const (
 	isEscape
 	isKeyword
 	isShow
+	isUnsure
 )
 
 // rules are a table in the numbers of its grammar.
@@ -74,13 +76,21 @@ type rules struct {
 // place is where a node stands; child is 0 where any kind is meant.
 type place struct{ parent, field, child uint16 }
 
+// These stand for the field of a part that has none in the grammar: that it is
+// the only part of its parent, the first of several, or not the first.
+const (
+	onlyPart = 0xfffc + iota
+	firstPart
+	laterPart
+)
+
 type shorts struct{ pair, key, value, colon uint16 }
 
 // newRules also tells which kinds and fields the grammar does not have.
 func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 	r = &rules{table: t, kinds: make([]kindBits, len(g.Symbols)), scopeKinds: make([]scopeKind, len(g.Symbols)),
 		places: map[place]placeBits{}, definitions: map[place][]*definition{}, shorts: map[uint16]shorts{}}
-	c := &compiler{r: r, symbols: map[string][]uint16{}, fields: map[string]uint16{"": 0}, grammar: g}
+	c := &compiler{r: r, symbols: map[string][]uint16{}, fields: map[string]uint16{"": 0, "only": onlyPart, "first": firstPart, "later": laterPart}, grammar: g}
 	for i, name := range g.Symbols {
 		c.symbols[name] = append(c.symbols[name], uint16(i))
 		r.kinds[i] |= bitsOf(name)
@@ -162,7 +172,7 @@ func (c *compiler) kinds() {
 	}{
 		{t.comments, isComment}, {t.joinAfter, isJoinAfter}, {t.joinBefore, isJoinBefore}, {t.breakAfter, isBreakAfter}, {t.breakBefore, isBreakBefore},
 		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
-		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.lists, isList},
+		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.stays, isStaying}, {t.lists, isList},
 		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
 	} {
 		c.mark(one.kinds, one.bit)
@@ -179,7 +189,7 @@ func (c *compiler) placed() {
 	for _, one := range []struct {
 		at  places
 		bit placeBits
-	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow}} {
+	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow}, {t.unsure, isUnsure}} {
 		for spelled := range one.at {
 			if one.bit == isNeutral && !strings.Contains(spelled, ".") {
 				c.mark(setOf(spelled), isNeutralKind)
@@ -230,13 +240,14 @@ func (r *rules) scopeOf(symbol uint16) scopeKind {
 	return 0
 }
 
-func (r *rules) at(parent, field, child uint16) placeBits {
-	return r.places[place{parent, field, 0}] | r.places[place{parent, field, child}]
+// at is what the table says of a place; nth is onlyPart, firstPart or laterPart.
+func (r *rules) at(parent, field, child, nth uint16) placeBits {
+	return r.places[place{parent, field, 0}] | r.places[place{parent, field, child}] | r.places[place{parent, nth, 0}] | r.places[place{parent, nth, child}]
 }
 
 // declares gives what is declared at a place, or nil.
-func (r *rules) declares(parent, field, child uint16) *definition {
-	for _, p := range []place{{parent, field, child}, {parent, field, 0}} {
+func (r *rules) declares(parent, field, child, nth uint16) *definition {
+	for _, p := range []place{{parent, field, child}, {parent, field, 0}, {parent, nth, child}, {parent, nth, 0}} {
 		if list := r.definitions[p]; len(list) > 0 {
 			return list[0]
 		}

@@ -158,7 +158,8 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		return
 	}
 	parent := b.tree.Nodes[under].Symbol
-	at := b.at(parent, field, node.Symbol)
+	nth := b.nth(n, under, field)
+	at := b.at(parent, field, node.Symbol, nth)
 	switch {
 	case bits&isComment != 0:
 		b.comment(node)
@@ -167,7 +168,7 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		b.pos = node.End
 		return
 	}
-	if d := b.declares(parent, field, node.Symbol); d != nil {
+	if d := b.declares(parent, field, node.Symbol, nth); d != nil {
 		pattern = d
 	} else if at&isValue != 0 || b.kind(parent)&isPattern == 0 {
 		pattern = nil
@@ -184,7 +185,24 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		b.group(n, field, pattern)
 		return
 	}
+	open := len(b.tokens)
 	b.inner(n, field, pattern)
+	if at&isUnsure != 0 {
+		b.conceal(open)
+	}
+}
+
+// nth is which part of its parent a node without a field is.
+func (b *builder) nth(n, under int, field uint16) uint16 {
+	switch {
+	case field != 0:
+		return field
+	case n != under+1:
+		return laterPart
+	case b.tree.Nodes[n].Next == b.tree.Nodes[under].Next:
+		return onlyPart
+	}
+	return firstPart
 }
 
 // isLast tells whether a comma is the last part of a list but for its bracket.
@@ -271,7 +289,7 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		child := b.tree.Nodes[c]
 		b.gap(child.Start, exact)
 		first := len(b.tokens)
-		shows = shows || b.at(node.Symbol, child.Field, child.Symbol)&isShow != 0
+		shows = shows || b.at(node.Symbol, child.Field, child.Symbol, child.Field)&isShow != 0
 		b.node(c, n, child.Field, pattern)
 		if n == 0 && b.fault >= 0 && b.apart {
 			b.setAside(c, first)
@@ -335,7 +353,7 @@ func (b *builder) group(n int, field uint16, pattern *definition) {
 			inner = c
 		}
 	}
-	if inner < 0 {
+	if inner < 0 || b.contains(inner, isStaying) {
 		b.inner(n, field, pattern)
 		return
 	}
@@ -347,6 +365,16 @@ func (b *builder) group(n int, field uint16, pattern *definition) {
 	b.gap(node.End-1, false)
 	b.groups--
 	b.pos = node.End
+}
+
+// contains tells whether a node is, or has in it, one of some kinds.
+func (b *builder) contains(n int, bits kindBits) bool {
+	for i := n; i < int(b.tree.Nodes[n].Next); i++ {
+		if b.kind(b.tree.Nodes[i].Symbol)&bits != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // gap looks at what stands between two parts of a node.
@@ -394,6 +422,11 @@ func (b *builder) comment(node treesitter.Node) {
 	text := b.src[node.Start:node.End]
 	long := bytes.IndexByte(text, '\n') >= 0
 	read := b.all || b.keep != nil && b.keep.Match(text)
+	if b.note != nil && !read {
+		if m := b.note.FindSubmatch(text); m != nil {
+			text, read = m[1], true
+		}
+	}
 	if read || long && b.lines == linesEnd && !b.newline {
 		b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End, scope: b.scope, text: strings.TrimRight(string(text), " \t\r\n")})
 	}
@@ -469,6 +502,7 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	t := token{symbol: node.Symbol, field: field, start: node.Start, end: node.End, scope: b.scope}
 	bits := b.kind(node.Symbol)
 	switch {
+	case at&isUnsure != 0:
 	case at&isKeyword != 0:
 		t.flags |= neutral | keyword
 	case bits&isNeutralKind != 0, bits&isName != 0 && at&isNeutral != 0:

@@ -19,6 +19,7 @@ type table struct {
 
 	comments set            // kinds of nodes that are layout
 	keep     *regexp.Regexp // comments that a compiler, an interpreter or a tool reads
+	note     *regexp.Regexp // what is read of a comment: its first group
 	keepAll  *regexp.Regexp // text with which a file has all its comments read
 	never    *regexp.Regexp // text with which a file is not compared
 	fixed    *regexp.Regexp // text with which a file has no renamed names
@@ -42,6 +43,7 @@ type table struct {
 	drop     places // tokens without meaning
 	trailing set    // kinds of nodes in which a comma before the end is layout
 	group    places // parentheses that only group
+	stays    set    // kinds of nodes around which parentheses stay
 
 	names    set    // kinds of leaves that can name a variable
 	neutral  places // where such a leaf names something else
@@ -55,16 +57,19 @@ type table struct {
 	patterns set    // kinds of nodes between a definition and its names
 	values   places // parts of patterns that are none
 	escapes  places // names that say that a variable belongs to the file
+	unsure   places // what is not resolved, and its names neither
 	opaque   set    // kinds of nodes whose names are not resolved
 	guards   set    // kinds of nodes around a declaration that may look at its name and parameters
 
-	lists    set  // kinds of nodes whose parts may change places
-	free     set  // parts that may stand anywhere among them
-	still    set  // parts that only declare, when they are reached
-	wraps    set  // kinds of nodes around a part that leave it what it is
-	leads    set  // parts that belong to the next one
-	noisy    set  // what makes a part more than a declaration
-	mentions bool // parts must not pass what mentions them
+	lists    set            // kinds of nodes whose parts may change places
+	free     set            // parts that may stand anywhere among them
+	still    set            // parts that only declare, when they are reached
+	wraps    set            // kinds of nodes around a part that leave it what it is
+	leads    set            // parts that belong to the next one
+	noisy    set            // what makes a part more than a declaration
+	calm     *regexp.Regexp // text of what is noisy otherwise, and is not
+	ordered  *regexp.Regexp // text with which all parts of a file keep their places
+	mentions bool           // parts must not pass what mentions them
 
 	reserved set
 	pinned   *regexp.Regexp // names that have a meaning by their spelling
@@ -76,6 +81,7 @@ type table struct {
 	modules  set            // kinds of nodes that make a file a module
 	bound    string         // why other files can use a name without spelling it
 	include  bool           // another file can include this one
+	inherits bool           // a name in a class may be that of a member of its base
 }
 
 type set map[string]bool
@@ -125,6 +131,7 @@ type definition struct {
 	region string // block, function, outer or file
 	after  string // the kind of node behind which the name is known; "" for everywhere
 	named  bool   // who calls it can name it
+	lone   bool   // the old name stands nowhere else in the function
 	pinned bool   // it must not change
 }
 
@@ -247,11 +254,11 @@ func (t *table) read(key, value string) (err error) {
 	return nil
 }
 
-// readDefinition reads KIND REGION [after NODE] [named] [pinned] at PLACE…
+// readDefinition reads KIND REGION [after NODE] [named] [lone] [pinned] at PLACE…
 func (t *table) readDefinition(fields []string) error {
 	at := slices.Index(fields, "at")
 	if at < 2 {
-		return fmt.Errorf("want KIND REGION [after NODE] [named] [pinned] at PLACE…")
+		return fmt.Errorf("want KIND REGION [after NODE] [named] [lone] [pinned] at PLACE…")
 	}
 	d := definition{kind: strings.ReplaceAll(fields[0], "-", " "), region: fields[1]}
 	if !slices.Contains([]string{"block", "function", "outer", "file", "class"}, d.region) {
@@ -261,6 +268,8 @@ func (t *table) readDefinition(fields []string) error {
 		switch fields[i] {
 		case "named":
 			d.named = true
+		case "lone":
+			d.lone = true
 		case "pinned":
 			d.pinned = true
 		case "after":
@@ -290,20 +299,20 @@ func (t *table) sets() map[string]*set {
 		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
 		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
 		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
-		"export": &t.exports, "module": &t.modules,
+		"export": &t.exports, "module": &t.modules, "stays": &t.stays,
 	}
 }
 
 func (t *table) places() map[string]*places {
-	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows}
+	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows, "unsure": &t.unsure}
 }
 
 func (t *table) regexps() map[string]**regexp.Regexp {
-	return map[string]**regexp.Regexp{"keep": &t.keep, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned}
+	return map[string]**regexp.Regexp{"keep": &t.keep, "note": &t.note, "calm": &t.calm, "ordered": &t.ordered, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned}
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include}
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "inherits": &t.inherits}
 }
 
 // limit of names that a reason quotes, in bytes.
