@@ -45,6 +45,7 @@ const (
 	isAfter // a definition begins behind it
 	isGuard
 	isStaying
+	isText
 )
 
 // placeBits say what a table has on a place.
@@ -77,10 +78,12 @@ type rules struct {
 type place struct{ parent, field, child uint16 }
 
 // These stand for the field of a part that has none in the grammar: that it is
-// the only part of its parent, the first of several, or not the first.
+// the only part of its parent, the first of several, the second, or one behind.
+// A table says later for the last two.
 const (
-	onlyPart = 0xfffc + iota
+	onlyPart = 0xfffb + iota
 	firstPart
+	secondPart
 	laterPart
 )
 
@@ -90,7 +93,7 @@ type shorts struct{ pair, key, value, colon uint16 }
 func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 	r = &rules{table: t, kinds: make([]kindBits, len(g.Symbols)), scopeKinds: make([]scopeKind, len(g.Symbols)),
 		places: map[place]placeBits{}, definitions: map[place][]*definition{}, shorts: map[uint16]shorts{}}
-	c := &compiler{r: r, symbols: map[string][]uint16{}, fields: map[string]uint16{"": 0, "only": onlyPart, "first": firstPart, "later": laterPart}, grammar: g}
+	c := &compiler{r: r, symbols: map[string][]uint16{}, fields: map[string]uint16{"": 0, "only": onlyPart, "first": firstPart, "second": secondPart, "later": laterPart}, grammar: g}
 	for i, name := range g.Symbols {
 		c.symbols[name] = append(c.symbols[name], uint16(i))
 		r.kinds[i] |= bitsOf(name)
@@ -172,7 +175,7 @@ func (c *compiler) kinds() {
 	}{
 		{t.comments, isComment}, {t.joinAfter, isJoinAfter}, {t.joinBefore, isJoinBefore}, {t.breakAfter, isBreakAfter}, {t.breakBefore, isBreakBefore},
 		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
-		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.stays, isStaying}, {t.lists, isList},
+		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.stays, isStaying}, {t.texts, isText}, {t.lists, isList},
 		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
 	} {
 		c.mark(one.kinds, one.bit)
@@ -221,6 +224,9 @@ func (c *compiler) each(at places, yield func(place)) {
 		for _, parent := range c.symbol(spelled[:dot]) {
 			for _, kind := range children {
 				yield(place{parent, field, kind})
+				if field == laterPart {
+					yield(place{parent, secondPart, kind})
+				}
 			}
 		}
 	}
@@ -240,7 +246,7 @@ func (r *rules) scopeOf(symbol uint16) scopeKind {
 	return 0
 }
 
-// at is what the table says of a place; nth is onlyPart, firstPart or laterPart.
+// at is what the table says of a place; nth is the field, or which part it is.
 func (r *rules) at(parent, field, child, nth uint16) placeBits {
 	return r.places[place{parent, field, 0}] | r.places[place{parent, field, child}] | r.places[place{parent, nth, 0}] | r.places[place{parent, nth, child}]
 }

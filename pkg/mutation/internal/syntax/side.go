@@ -177,6 +177,15 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		defer func(sc int32) { b.scope = sc }(b.scope)
 		b.scope = max(b.scopes[b.scope].parent, 0)
 	}
+	if bits&isText != 0 {
+		if end := b.inText(n, under); end > node.Start {
+			b.emit(token{symbol: node.Symbol, start: node.Start, end: end, scope: b.scope, flags: named})
+			b.pos = end
+			b.emit(token{symbol: node.Symbol, start: end, end: node.End, scope: b.scope})
+			b.pos = node.End
+			return
+		}
+	}
 	if int(node.Next) == n+1 || bits&isWhole != 0 || bits&isQuoted != 0 && b.spelled(node, bits) != "" {
 		b.leaf(n, field, at, pattern)
 		return
@@ -197,6 +206,8 @@ func (b *builder) nth(n, under int, field uint16) uint16 {
 	switch {
 	case field != 0:
 		return field
+	case n == int(b.tree.Nodes[under+1].Next):
+		return secondPart
 	case n != under+1:
 		return laterPart
 	case b.tree.Nodes[n].Next == b.tree.Nodes[under].Next:
@@ -301,6 +312,9 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		if lead < 0 {
 			lead = first
 		}
+		if b.lines == linesEnd && len(l.items) == 0 {
+			b.begin(lead) // as the others do, with which it can change places
+		}
 		if b.kind(child.Symbol)&isLead == 0 {
 			l.items = append(l.items, item{c, lead, len(b.tokens)})
 			lead = -1
@@ -316,6 +330,16 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		b.lists[open] = l
 	}
 	return shows
+}
+
+// begin has a line begin at the first leaf of a part.
+func (b *builder) begin(first int) {
+	for i := first; i < len(b.tokens); i++ {
+		if t := &b.tokens[i]; t.flags&(opens|closes) == 0 {
+			t.flags |= broken
+			return
+		}
+	}
 }
 
 // conceal has no name of a node be resolved.
@@ -524,6 +548,23 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	if at&isEscape != 0 {
 		b.defs = append(b.defs, def{definition: &definition{kind: "variable"}, name: string(b.src[node.Start:node.End]), token: len(b.tokens) - 1, escaped: true})
 	}
+}
+
+// inText is where the name ends that a text begins with, if a $ before it makes
+// it one. In $$"text" it takes more than one.
+func (b *builder) inText(n, under int) uint32 {
+	node, literal := b.tree.Nodes[n], b.tree.Nodes[under].Start
+	if n-1 <= under || b.tree.Source(n-1) != "$" || b.src[literal] != '"' || literal > 0 && b.src[literal-1] == '$' {
+		return node.Start
+	}
+	end := node.Start
+	for end < node.End && b.src[end] < 128 && b.src[end] != '$' && inWord(rune(b.src[end])) {
+		end++
+	}
+	if end < node.End && b.src[end] > 127 || b.src[node.Start] <= '9' || string(b.src[node.Start:end]) == "this" {
+		return node.Start
+	}
+	return end
 }
 
 // short adds {x} as {x: x}.

@@ -51,6 +51,7 @@ type table struct {
 	keywords places // where it names a parameter of what is called
 	shows    places // tokens that have a node print its own text
 	shorts   []shorthand
+	texts    set // kinds of leaves that begin with a name if one that is $ stands before them
 	scopes   map[string]scopeKind
 	outside  places // parts of a scope that belong to the one around it
 	defines  []definition
@@ -299,7 +300,7 @@ func (t *table) sets() map[string]*set {
 		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
 		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
 		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
-		"export": &t.exports, "module": &t.modules, "stays": &t.stays,
+		"export": &t.exports, "module": &t.modules, "stays": &t.stays, "text": &t.texts,
 	}
 }
 
