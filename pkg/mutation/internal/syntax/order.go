@@ -84,6 +84,8 @@ func (s *side) placed(it item) *placed {
 		n = last
 	}
 	switch bits := s.kind(s.tree.Nodes[n].Symbol); {
+	case bits&isFence != 0:
+		return p
 	case bits&isFree != 0:
 		p.order = free
 	case bits&isStill != 0:
@@ -93,8 +95,9 @@ func (s *side) placed(it item) *placed {
 	default:
 		p.order = effect
 	}
-	if p.order != effect && s.noise(it) {
-		p.order = effect
+	p.order = min(p.order, s.noise(it))
+	if p.order == fence {
+		return p
 	}
 	outer := s.outer(it)
 	for _, d := range s.defs {
@@ -106,8 +109,9 @@ func (s *side) placed(it item) *placed {
 	return p
 }
 
-// noise tells whether something in a part happens when it is reached.
-func (s *side) noise(it item) bool {
+// noise is what happens when a part is reached: an effect, something that nothing
+// may pass, or nothing.
+func (s *side) noise(it item) order {
 	inside, outer := 0, s.outer(it)
 	for i := it.first; i < it.next; i++ {
 		t := &s.tokens[i]
@@ -118,14 +122,17 @@ func (s *side) noise(it item) bool {
 			inside--
 		}
 		k := s.kind(t.symbol)
-		if k&isNoisy != 0 && (t.flags&opens == 0 || s.calm != nil && s.calm.Match(s.src[t.start:])) {
-			k &^= isNoisy
+		if t.flags&closes != 0 || s.calm != nil && s.calm.Match(s.src[t.start:]) {
+			k &^= isNoisy | isComment
 		}
 		if k&isNoisy != 0 && (inside == 0 || k&isLead != 0 || t.scope == outer) || t.symbol == gapSymbol || k&isComment != 0 {
-			return true
+			if k&isFence != 0 {
+				return fence
+			}
+			return effect
 		}
 	}
-	return false
+	return free
 }
 
 // readsOf notes the names that a part looks at when it is reached: all but

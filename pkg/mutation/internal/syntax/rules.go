@@ -46,6 +46,8 @@ const (
 	isGuard
 	isStaying
 	isText
+	isFence
+	isHiding
 )
 
 // placeBits say what a table has on a place.
@@ -87,7 +89,7 @@ const (
 	laterPart
 )
 
-type shorts struct{ pair, key, value, colon uint16 }
+type shorts struct{ pair, key, value, colon, keyField, valueField uint16 }
 
 // newRules also tells which kinds and fields the grammar does not have.
 func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
@@ -114,7 +116,13 @@ func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 	}
 	for _, s := range t.shorts {
 		for _, leaf := range c.symbol(s.leaf) {
-			r.shorts[leaf] = shorts{c.symbol(s.pair)[0], c.symbol(s.key)[0], c.symbol(s.value)[0], c.symbol(":")[0]}
+			var made shorts
+			made.keyField, made.key = c.fielded(s.key)
+			made.valueField, made.value = c.fielded(s.value)
+			if made.colon = c.symbol(":")[0]; s.pair != "-" {
+				made.pair = c.symbol(s.pair)[0]
+			}
+			r.shorts[leaf] = made
 		}
 	}
 	slices.Sort(c.unknown)
@@ -159,6 +167,18 @@ func (c *compiler) symbol(name string) []uint16 {
 	return []uint16{0}
 }
 
+// fielded reads FIELD.KIND or KIND.
+func (c *compiler) fielded(spelled string) (field, symbol uint16) {
+	before, kind, found := strings.Cut(spelled, ".")
+	if !found {
+		return 0, c.symbol(spelled)[0]
+	}
+	if _, ok := c.fields[before]; !ok {
+		c.unknown = append(c.unknown, spelled)
+	}
+	return c.fields[before], c.symbol(kind)[0]
+}
+
 func (c *compiler) mark(kinds set, bit kindBits) {
 	for name := range kinds {
 		for _, s := range c.symbol(name) {
@@ -175,7 +195,7 @@ func (c *compiler) kinds() {
 	}{
 		{t.comments, isComment}, {t.joinAfter, isJoinAfter}, {t.joinBefore, isJoinBefore}, {t.breakAfter, isBreakAfter}, {t.breakBefore, isBreakBefore},
 		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
-		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.stays, isStaying}, {t.texts, isText}, {t.lists, isList},
+		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.stays, isStaying}, {t.texts, isText}, {t.fences, isFence}, {t.hides, isHiding}, {t.lists, isList},
 		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
 	} {
 		c.mark(one.kinds, one.bit)

@@ -96,9 +96,10 @@ type builder struct {
 	deep     int
 	groups   int // how many parentheses that were left out are open
 	limit    int
-	waiting  []int // defs whose from is not known
-	guard    int32 // the scope of what an open node may look at, or -1
-	all      bool  // all comments are read
+	waiting  []int  // defs whose from is not known
+	guard    int32  // the scope of what an open node may look at, or -1
+	others   []byte // what could give a macro its name
+	all      bool   // all comments are read
 }
 
 // newSide flattens a tree. The error says where a file cannot be compared.
@@ -196,6 +197,9 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	}
 	open := len(b.tokens)
 	b.inner(n, field, pattern)
+	if bits&isMacro != 0 && b.kind(parent)&isMacro == 0 {
+		b.macro(n, under, open)
+	}
 	if at&isUnsure != 0 {
 		b.conceal(open)
 	}
@@ -218,7 +222,7 @@ func (b *builder) nth(n, under int, field uint16) uint16 {
 
 // isLast tells whether a comma is the last part of a list but for its bracket.
 func (b *builder) isLast(n, under int) bool {
-	if b.kind(b.tree.Nodes[under].Symbol)&isTrailing == 0 {
+	if k := b.kind(b.tree.Nodes[under].Symbol); k&isTrailing == 0 && (k&isMacro == 0 || !b.plainMacro(under)) {
 		return false
 	}
 	parts := 0
@@ -295,13 +299,22 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 	if n == 0 {
 		b.pos = 0
 	}
-	exact, lead := bits&isExact != 0, -1
+	exact, lead, hidden := bits&isExact != 0, -1, false
 	for c := range b.tree.Children(n) {
 		child := b.tree.Nodes[c]
 		b.gap(child.Start, exact)
 		first := len(b.tokens)
 		shows = shows || b.at(node.Symbol, child.Field, child.Symbol, child.Field)&isShow != 0
 		b.node(c, n, child.Field, pattern)
+		switch k := b.kind(child.Symbol); {
+		case k&isHiding != 0:
+			hidden = hidden || b.calm == nil || !b.calm.Match(b.src[child.Start:child.End])
+		case k&isComment == 0:
+			if hidden {
+				b.conceal(first)
+			}
+			hidden = false
+		}
 		if n == 0 && b.fault >= 0 && b.apart {
 			b.setAside(c, first)
 		}
@@ -478,6 +491,9 @@ func (b *builder) emit(t token) {
 			}
 		}
 	}
+	if b.space {
+		t.flags |= apart
+	}
 	if b.space && !first && (before|bits)&isTight != 0 {
 		t.flags |= spaced
 	}
@@ -506,6 +522,7 @@ func (b *builder) emit(t token) {
 const (
 	prefixMaybe tokenFlags = 1 << 15 // it could be prefixed
 	grouped     tokenFlags = 1 << 14 // in parentheses that were left out
+	apart       tokenFlags = 1 << 13 // behind white space
 )
 
 func (b *builder) lastLeaf() int {
@@ -569,15 +586,18 @@ func (b *builder) inText(n, under int) uint32 {
 
 // short adds {x} as {x: x}.
 func (b *builder) short(node treesitter.Node, field uint16, s shorts, pattern *definition) {
-	b.tokens = append(b.tokens, token{symbol: s.pair, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
-	key := token{symbol: s.key, start: node.Start, end: node.End, scope: b.scope, flags: neutral}
-	b.emit(key)
+	if s.pair != 0 {
+		b.tokens = append(b.tokens, token{symbol: s.pair, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
+	}
+	b.emit(token{symbol: s.key, field: s.keyField, start: node.Start, end: node.End, scope: b.scope, flags: neutral})
 	b.emit(token{symbol: s.colon, start: node.Start, end: node.Start, text: ":", scope: b.scope})
-	b.emit(token{symbol: s.value, start: node.Start, end: node.End, scope: b.scope, flags: named})
+	b.emit(token{symbol: s.value, field: s.valueField, start: node.Start, end: node.End, scope: b.scope, flags: named})
 	if pattern != nil {
 		b.define(pattern, len(b.tokens)-1)
 	}
-	b.tokens = append(b.tokens, token{symbol: s.pair, flags: closes, scope: b.scope, start: node.End, end: node.End})
+	if s.pair != 0 {
+		b.tokens = append(b.tokens, token{symbol: s.pair, flags: closes, scope: b.scope, start: node.End, end: node.End})
+	}
 	b.pos = node.End
 }
 

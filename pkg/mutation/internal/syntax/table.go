@@ -64,6 +64,9 @@ type table struct {
 
 	lists    set            // kinds of nodes whose parts may change places
 	free     set            // parts that may stand anywhere among them
+	fences   set            // parts that nothing may pass
+	hides    set            // parts behind which the next one is not resolved, unless they are calm
+	plain    set            // macros that read expressions
 	still    set            // parts that only declare, when they are reached
 	wraps    set            // kinds of nodes around a part that leave it what it is
 	leads    set            // parts that belong to the next one
@@ -137,6 +140,8 @@ type definition struct {
 }
 
 // shorthand is a leaf that is short for a pair of two names: {x}.
+// Key and value may have the field in front of them: field.kind. The pair is - where
+// the leaf stands in it already.
 type shorthand struct{ leaf, pair, key, value string }
 
 //go:embed tables/*.lang
@@ -300,7 +305,7 @@ func (t *table) sets() map[string]*set {
 		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
 		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
 		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
-		"export": &t.exports, "module": &t.modules, "stays": &t.stays, "text": &t.texts,
+		"export": &t.exports, "module": &t.modules, "stays": &t.stays, "fence": &t.fences, "hides": &t.hides, "plain": &t.plain, "text": &t.texts,
 	}
 }
 
