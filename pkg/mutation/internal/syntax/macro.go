@@ -21,15 +21,37 @@ func (b *builder) macro(n, under, first int) {
 			leaves = append(leaves, i)
 		}
 	}
+	unknown, depth := -1, 0 // one that a plain one is given, and how deep it goes
 	for x, i := range leaves {
 		t := &b.tokens[i]
-		if x > 0 && t.flags&apart != 0 && (!plain && !attribute || b.sign(t) && b.sign(&b.tokens[leaves[x-1]])) {
+		switch k := b.kind(t.symbol); {
+		case k&(isOpening|isBrace) != 0:
+			if depth++; unknown < 0 && plain && b.calls(leaves, x) {
+				unknown = depth
+			}
+		case k&isClosing != 0:
+			if depth--; depth < unknown {
+				unknown = -1
+			}
+		}
+		if unknown >= 0 {
+			t.flags &^= named
+		}
+		if x > 0 && t.flags&apart != 0 && (!plain && !attribute || unknown >= 0 || b.sign(t) && b.sign(&b.tokens[leaves[x-1]])) {
 			t.flags |= spaced
 		}
 		if t.flags&named != 0 {
 			b.inMacro(leaves, x)
 		}
 	}
+}
+
+// calls tells whether a bracket opens what another macro is given, that is not
+// plain.
+func (b *builder) calls(leaves []int, x int) bool {
+	text := func(x int) string { return b.text(&b.tokens[leaves[x]]) }
+	return x > 1 && text(x-1) == "!" && b.kind(b.tokens[leaves[x-2]].symbol)&isName != 0 &&
+		(!b.plain[text(x-2)] || hasWord(b.declared(), text(x-2)) || x > 2 && text(x-3) == "::")
 }
 
 // sign tells whether a token could be one with the next.
