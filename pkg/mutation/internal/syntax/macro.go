@@ -3,6 +3,7 @@ package syntax
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // macro looks at what a macro is given, from a token on. One that reads
@@ -56,7 +57,7 @@ func (b *builder) calls(leaves []int, x int) bool {
 
 // sign tells whether a token could be one with the next.
 func (b *builder) sign(t *token) bool {
-	return b.kind(t.symbol)&(isPunctuation|isOpening|isBrace|isClosing) == isPunctuation
+	return b.kind(t.symbol)&(isPunctuation|isOpening|isBrace|isClosing|isComma) == isPunctuation && !strings.Contains("\"';", b.text(t))
 }
 
 // inMacro has a name be none of a variable where it could be that of a field, a
