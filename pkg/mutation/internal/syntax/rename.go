@@ -93,9 +93,12 @@ func (n *naming) judge(v *verdict.Verdict) error {
 			regions = append(regions, &n.before.defs[i])
 		}
 	}
-	for i := range n.changed {
+	for i, j := range n.changed {
 		if !slices.ContainsFunc(regions, func(d *def) bool { return n.before.covers(d, i) }) {
 			n.foreign = append(n.foreign, i)
+		}
+		if n.before.inherits && slices.ContainsFunc(regions, func(d *def) bool { return n.before.covers(d, i) && n.before.inClass(n.before.tokens[i].scope, d.scope) }) {
+			return n.fail(j, "in a class it could be a member of its base")
 		}
 	}
 	slices.Sort(n.foreign)
@@ -119,6 +122,16 @@ func (s *side) covers(d *def, i int) bool {
 func (s *side) within(sc, region int32) bool {
 	for ; sc >= 0; sc = s.scopes[sc].parent {
 		if sc == region {
+			return true
+		}
+	}
+	return false
+}
+
+// inClass tells whether a scope is in a class that is in a region.
+func (s *side) inClass(sc, region int32) bool {
+	for ; sc >= 0 && sc != region; sc = s.scopes[sc].parent {
+		if s.scopes[sc].kind == classScope {
 			return true
 		}
 	}
@@ -167,7 +180,7 @@ func (n *naming) region(d *def) error {
 			if side.changed(i) {
 				continue
 			}
-			why := side.disturbs(t, side.gone, side.fresh, inRegion, side.when)
+			why := side.disturbs(t, side.gone, side.fresh, inRegion || d.lone, side.when)
 			if why != "" && side.scopes[side.region].kind != functionScope && side.scopes[side.region].kind != blockScope && side.isText(t) {
 				n.text = why // who looks for names by their spelling may stand elsewhere
 				continue
@@ -196,6 +209,9 @@ func (s *side) isLiteral(t *token) bool {
 func (s *side) disturbs(t *token, gone, fresh string, inRegion bool, when string) string {
 	text := s.src[t.start:t.end]
 	isName := t.flags&(named|neutral|member) != 0
+	if isName {
+		text = bytes.Trim(bytes.TrimPrefix(text, []byte("r#")), "`")
+	}
 	if isName {
 		if string(text) == fresh || inRegion && string(text) == gone {
 			return fmt.Sprintf("%q in line %d %s may be another one", clip(string(text)), s.lineAt(t.start), when)

@@ -120,9 +120,10 @@ type builder struct {
 	exacts   int // how many nodes with meaning in their white space are open
 	groups   int // how many parentheses that were left out are open
 	limit    int
-	waiting  []int // defs whose from is not known
-	guard    int32 // the scope of what an open node may look at, or -1
-	all      bool  // all comments are read
+	waiting  []int  // defs whose from is not known
+	guard    int32  // the scope of what an open node may look at, or -1
+	others   []byte // what could give a macro its name
+	all      bool   // all comments are read
 }
 
 // newSide flattens a tree. The error says where a file cannot be compared.
@@ -173,7 +174,8 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	node := b.tree.Nodes[n]
 	bits := b.kind(node.Symbol)
 	parent := b.tree.Nodes[under].Symbol
-	at := b.at(parent, field, node.Symbol)
+	nth := b.nth(n, under, field)
+	at := b.at(parent, field, node.Symbol, nth)
 	switch {
 	case bits&isComment != 0:
 		b.comment(node)
@@ -182,7 +184,7 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		b.pos = node.End
 		return
 	}
-	if d := b.declares(parent, field, node.Symbol); d != nil {
+	if d := b.declares(parent, field, node.Symbol, nth); d != nil {
 		pattern = d
 	} else if at&isValue != 0 || b.kind(parent)&isPattern == 0 {
 		pattern = nil
@@ -190,6 +192,15 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	if at&isOutside != 0 {
 		defer func(sc int32) { b.scope = sc }(b.scope)
 		b.scope = max(b.scopes[b.scope].parent, 0)
+	}
+	if bits&isText != 0 {
+		if end := b.inText(n, under); end > node.Start {
+			b.emit(token{symbol: node.Symbol, start: node.Start, end: end, scope: b.scope, flags: named})
+			b.pos = end
+			b.emit(token{symbol: node.Symbol, start: end, end: node.End, scope: b.scope})
+			b.pos = node.End
+			return
+		}
 	}
 	if int(node.Next) == n+1 || bits&isWhole != 0 || bits&isQuoted != 0 && b.spelled(node, bits) != "" {
 		b.leaf(n, field, at, pattern)
@@ -203,7 +214,29 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		b.group(n, field, pattern)
 		return
 	}
+	open := len(b.tokens)
 	b.inner(n, field, pattern)
+	if bits&isMacro != 0 && b.kind(parent)&isMacro == 0 {
+		b.macro(n, under, open)
+	}
+	if at&isUnsure != 0 {
+		b.conceal(open)
+	}
+}
+
+// nth is which part of its parent a node without a field is.
+func (b *builder) nth(n, under int, field uint16) uint16 {
+	switch {
+	case field != 0:
+		return field
+	case n == int(b.tree.Nodes[under+1].Next):
+		return secondPart
+	case n != under+1:
+		return laterPart
+	case b.tree.Nodes[n].Next == b.tree.Nodes[under].Next:
+		return onlyPart
+	}
+	return firstPart
 }
 
 // ends tells whether what stands around a token that is dropped would be two
@@ -234,7 +267,7 @@ func (b *builder) lastText() string {
 
 // isLast tells whether a comma is the last part of a list but for its bracket.
 func (b *builder) isLast(n, under int) bool {
-	if b.kind(b.tree.Nodes[under].Symbol)&isTrailing == 0 {
+	if k := b.kind(b.tree.Nodes[under].Symbol); k&isTrailing == 0 && (k&isMacro == 0 || !b.plainMacro(under)) {
 		return false
 	}
 	parts := 0
@@ -315,18 +348,31 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		b.exacts++
 		defer func() { b.exacts-- }()
 	}
-	exact := b.exacts > 0
+	exact, hidden := b.exacts > 0, false
 	for c := range b.tree.Children(n) {
 		child := b.tree.Nodes[c]
 		b.gap(child.Start, exact)
-		shows = shows || b.at(node.Symbol, child.Field, child.Symbol)&isShow != 0
+		first := len(b.tokens)
+		shows = shows || b.at(node.Symbol, child.Field, child.Symbol, child.Field)&isShow != 0
 		if n == 0 && b.apart && b.faultIn(c) >= 0 {
 			b.setAside(c)
 		} else {
 			b.node(c, n, child.Field, pattern)
 		}
+		switch k := b.kind(child.Symbol); {
+		case k&isHiding != 0:
+			hidden = hidden || b.calm == nil || !b.calm.Match(b.src[child.Start:child.End])
+		case k&isComment == 0:
+			if hidden {
+				b.conceal(first)
+			}
+			hidden = false
+		}
 		b.gap(child.End, false)
 		if l != nil && len(b.tokens) > l.next(open) {
+			if b.lines == linesEnd && len(l.items) == 0 {
+				b.begin(l.next(open)) // as the others do, with which it can change places
+			}
 			l.add(c, open, len(b.tokens), b.kind(child.Symbol))
 		}
 	}
@@ -343,6 +389,16 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		b.lists[open] = l
 	}
 	return shows
+}
+
+// begin has a line begin at the first leaf of a part.
+func (b *builder) begin(first int) {
+	for i := first; i < len(b.tokens); i++ {
+		if t := &b.tokens[i]; t.flags&(opens|closes) == 0 {
+			t.flags |= broken
+			return
+		}
+	}
 }
 
 // conceal has no name of a node be resolved.
@@ -384,7 +440,7 @@ func (b *builder) group(n int, field uint16, pattern *definition) {
 			inner = c
 		}
 	}
-	if inner < 0 {
+	if inner < 0 || b.contains(inner, isStaying) {
 		b.inner(n, field, pattern)
 		return
 	}
@@ -396,6 +452,16 @@ func (b *builder) group(n int, field uint16, pattern *definition) {
 	b.gap(node.End-1, false)
 	b.groups--
 	b.pos = node.End
+}
+
+// contains tells whether a node is, or has in it, one of some kinds.
+func (b *builder) contains(n int, bits kindBits) bool {
+	for i := n; i < int(b.tree.Nodes[n].Next); i++ {
+		if b.kind(b.tree.Nodes[i].Symbol)&bits != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // gap looks at what stands between two parts of a node.
@@ -443,6 +509,11 @@ func (b *builder) comment(node treesitter.Node) {
 	text := b.src[node.Start:node.End]
 	long := bytes.IndexByte(text, '\n') >= 0
 	read := b.all || b.exacts > 0 || b.keep != nil && b.keep.Match(text)
+	if b.note != nil && !read {
+		if m := b.note.FindSubmatch(text); m != nil {
+			text, read = m[1], true
+		}
+	}
 	if read || long && b.lines == linesEnd && !b.newline {
 		b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End, scope: b.scope, text: strings.TrimRight(string(text), " \t\r\n")})
 	}
@@ -469,6 +540,9 @@ func (b *builder) emit(t token) {
 				t.flags |= broken
 			}
 		}
+	}
+	if b.space {
+		t.flags |= apart
 	}
 	if b.space && !first && (before|bits)&isTight != 0 {
 		t.flags |= spaced
@@ -498,6 +572,7 @@ func (b *builder) emit(t token) {
 const (
 	prefixMaybe tokenFlags = 1 << 15 // it could be prefixed
 	grouped     tokenFlags = 1 << 14 // in parentheses that were left out
+	apart       tokenFlags = 1 << 13 // behind white space
 )
 
 func (b *builder) lastLeaf() int {
@@ -518,6 +593,7 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	t := token{symbol: node.Symbol, field: field, start: node.Start, end: node.End, scope: b.scope}
 	bits := b.kind(node.Symbol)
 	switch {
+	case at&isUnsure != 0:
 	case at&isKeyword != 0:
 		t.flags |= neutral | keyword
 	case at&isTag != 0 && bits&isName != 0 && (b.src[node.Start] < 'A' || b.src[node.Start] > 'Z'):
@@ -546,17 +622,37 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	}
 }
 
+// inText is where the name ends that a text begins with, if a $ before it makes
+// it one. In $$"text" it takes more than one.
+func (b *builder) inText(n, under int) uint32 {
+	node, literal := b.tree.Nodes[n], b.tree.Nodes[under].Start
+	if n-1 <= under || b.tree.Source(n-1) != "$" || b.src[literal] != '"' || literal > 0 && b.src[literal-1] == '$' {
+		return node.Start
+	}
+	end := node.Start
+	for end < node.End && b.src[end] < 128 && b.src[end] != '$' && inWord(rune(b.src[end])) {
+		end++
+	}
+	if end < node.End && b.src[end] > 127 || b.src[node.Start] <= '9' || string(b.src[node.Start:end]) == "this" {
+		return node.Start
+	}
+	return end
+}
+
 // short adds {x} as {x: x}.
 func (b *builder) short(node treesitter.Node, field uint16, s shorts, pattern *definition) {
-	b.tokens = append(b.tokens, token{symbol: s.pair, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
-	key := token{symbol: s.key, start: node.Start, end: node.End, scope: b.scope, flags: neutral}
-	b.emit(key)
+	if s.pair != 0 {
+		b.tokens = append(b.tokens, token{symbol: s.pair, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
+	}
+	b.emit(token{symbol: s.key, field: s.keyField, start: node.Start, end: node.End, scope: b.scope, flags: neutral})
 	b.emit(token{symbol: s.colon, start: node.Start, end: node.Start, text: ":", scope: b.scope})
-	b.emit(token{symbol: s.value, start: node.Start, end: node.End, scope: b.scope, flags: named})
+	b.emit(token{symbol: s.value, field: s.valueField, start: node.Start, end: node.End, scope: b.scope, flags: named})
 	if pattern != nil {
 		b.define(pattern, len(b.tokens)-1)
 	}
-	b.tokens = append(b.tokens, token{symbol: s.pair, flags: closes, scope: b.scope, start: node.End, end: node.End})
+	if s.pair != 0 {
+		b.tokens = append(b.tokens, token{symbol: s.pair, flags: closes, scope: b.scope, start: node.End, end: node.End})
+	}
 	b.pos = node.End
 }
 
