@@ -27,16 +27,22 @@ func (s *side) digest(it item, names bool) string {
 
 // label is the name that a part declares in the scope around it, or "".
 func (s *side) label(it item) string {
-	outer := s.tokens[it.first].scope
-	if s.tokens[it.first].flags&opens != 0 && s.scopeOf(s.tokens[it.first].symbol) != 0 {
-		outer = s.scopes[outer].parent
-	}
+	outer := s.around(it)
 	for _, d := range s.defs {
 		if d.token >= it.first && d.token < it.next && d.scope == outer {
 			return d.name
 		}
 	}
 	return ""
+}
+
+// around is the scope that a part stands in.
+func (s *side) around(it item) int32 {
+	first := &s.tokens[it.first]
+	if first.flags&opens != 0 && s.scopeOf(first.symbol) != 0 {
+		return s.scopes[first.scope].parent
+	}
+	return first.scope
 }
 
 // order is what it means that a part stands before another.
@@ -90,7 +96,7 @@ func (s *side) placed(it item) *placed {
 	if p.order != effect && s.noise(it) {
 		p.order = effect
 	}
-	outer := s.tokens[it.first].scope
+	outer := s.around(it)
 	for _, d := range s.defs {
 		if d.token >= it.first && d.token < it.next && (d.scope <= outer || d.name == p.label) {
 			p.defines[d.name] = true
@@ -111,7 +117,7 @@ func (s *side) noise(it item) bool {
 		if s.scopeOf(t.symbol) == functionScope && t.flags&closes != 0 {
 			inside--
 		}
-		if k := s.kind(t.symbol); k&isNoisy != 0 && (inside == 0 || k&isLead != 0) || t.symbol == gapSymbol || k&isComment != 0 {
+		if k := s.kind(t.symbol); k&isLoud != 0 || t.flags&wild != 0 && t.scope == s.tokens[it.first].scope || k&isNoisy != 0 && (inside == 0 || k&isLead != 0) || t.symbol == gapSymbol || k&isComment != 0 {
 			return true
 		}
 	}

@@ -53,7 +53,7 @@ func (n *naming) judge(v *verdict.Verdict) error {
 	for _, j := range n.changed {
 		first = min(first, j)
 	}
-	if why := n.before.spelling(n.old, n.new); why != "" {
+	if why := cmp.Or(n.before.spelling(n.old, n.new), n.after.spelling(n.old, n.new)); why != "" {
 		return n.fail(first, "%s", why)
 	}
 	if why := cmp.Or(n.before.anyFinds(), n.after.anyFinds()); why != "" {
@@ -100,6 +100,9 @@ func (s *side) within(sc, region int32) bool {
 // around a local one.
 func (s *side) room(d *def) int32 {
 	room := d.scope
+	if s.lexical {
+		return room
+	}
 	for sc := d.scope; sc > 0; sc = s.scopes[sc].parent {
 		if s.scopes[sc].kind == functionScope || s.scopes[sc].kind == classScope && d.scope == sc {
 			room = sc
@@ -124,6 +127,9 @@ func (n *naming) region(d *def) error {
 		isMember := side.scopes[side.region].kind == classScope
 		for i := range side.tokens {
 			t := &side.tokens[i]
+			if t.flags&wild != 0 && (isMember || side.within(t.scope, side.region)) {
+				return n.fail(n.changed[d.token], "%s in line %d can use any name", side.describe(i), side.lineAt(t.start))
+			}
 			if t.flags&(opens|closes) != 0 || t.flags&neutral != 0 && !isMember && !(d.named && t.flags&keyword != 0) {
 				continue
 			}
@@ -196,6 +202,8 @@ func (s *side) spelling(names ...string) string {
 		switch {
 		case s.reserved[name]:
 			return fmt.Sprintf("%q has a meaning of its own", clip(name))
+		case s.macros[name]:
+			return fmt.Sprintf("a macro has %q in it", clip(name))
 		case s.pinned != nil && s.pinned.MatchString(name):
 			return fmt.Sprintf("%q has a meaning by its spelling", clip(name))
 		}
@@ -231,11 +239,17 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 	if d.guarded && (d.named || n.before.scopes[d.scope].kind != functionScope || d.kind == "parameter") {
 		return n.fail(at, "what stands around it may look at the name")
 	}
+	if d.chosen {
+		return n.fail(at, "it may not be declared")
+	}
+	if (kind == fileScope || kind == classScope) && (n.before.found[n.old] || n.before.found[n.new]) {
+		return n.fail(at, "it can be found without being declared here")
+	}
 	if d.pinned {
 		return n.fail(at, "a %s keeps its name", d.kind)
 	}
 	for _, e := range n.before.defs {
-		if e.escaped && e.name == n.old && d.scope != 0 {
+		if e.escaped && e.name == n.old && kind != fileScope && kind != classScope {
 			return n.fail(at, "it may be a variable of the file")
 		}
 	}
@@ -251,6 +265,8 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 		v.Widen(n.before.bound, n.old, n.new)
 	case d.named:
 		v.Widen("", n.old, n.new)
+	case n.before.reached != nil && (n.before.reached.Match(n.before.src) || n.after.reached.Match(n.after.src)):
+		v.Widen(n.before.bound, n.old, n.new)
 	}
 	r := verdict.Rename{From: n.old, To: n.new, Kind: d.kind, Line: n.after.lineAt(n.after.tokens[at].start)}
 	if !slices.ContainsFunc(v.Renames, func(o verdict.Rename) bool { return o.From == r.From && o.To == r.To && o.Kind == r.Kind }) {

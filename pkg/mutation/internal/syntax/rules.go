@@ -44,6 +44,10 @@ const (
 	isComma
 	isAfter // a definition begins behind it
 	isGuard
+	isWildKind
+	isLoud
+	isChoice
+	isDirective
 )
 
 // placeBits say what a table has on a place.
@@ -59,6 +63,7 @@ const (
 	isEscape
 	isKeyword
 	isShow
+	isWild
 )
 
 // rules are a table in the numbers of its grammar.
@@ -95,7 +100,7 @@ func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 	for i := range t.defines {
 		d := &t.defines[i]
 		c.each(d.at, func(p place) { r.definitions[p] = append(r.definitions[p], d) })
-		if d.after != "" {
+		if d.after != "" && d.after != "." {
 			c.mark(setOf(d.after), isAfter)
 		}
 	}
@@ -164,6 +169,7 @@ func (c *compiler) kinds() {
 		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
 		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.lists, isList},
 		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
+		{t.loud, isLoud}, {t.choices, isChoice}, {t.directives, isDirective},
 	} {
 		c.mark(one.kinds, one.bit)
 	}
@@ -179,10 +185,10 @@ func (c *compiler) placed() {
 	for _, one := range []struct {
 		at  places
 		bit placeBits
-	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow}} {
+	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow}, {t.wild, isWild}} {
 		for spelled := range one.at {
-			if one.bit == isNeutral && !strings.Contains(spelled, ".") {
-				c.mark(setOf(spelled), isNeutralKind)
+			if bit := map[placeBits]kindBits{isNeutral: isNeutralKind, isWild: isWildKind}[one.bit]; bit != 0 && !strings.Contains(spelled, ".") {
+				c.mark(setOf(spelled), bit)
 				delete(one.at, spelled)
 			}
 		}

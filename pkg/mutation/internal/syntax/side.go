@@ -54,7 +54,7 @@ type def struct {
 	scope int32
 	from  int // the first token that it is known to; -1 while its node is open
 	// exported names are known outside of the file.
-	exported, escaped, guarded bool
+	exported, escaped, guarded, chosen bool
 }
 
 // list is a node whose parts may change places.
@@ -79,6 +79,7 @@ type side struct {
 	defs   []def
 	lists  map[int]*list
 	module bool
+	macros set // names that a macro of the file has, or uses
 }
 
 // builder makes the tokens of a side.
@@ -99,11 +100,13 @@ type builder struct {
 	waiting  []int // defs whose from is not known
 	guard    int32 // the scope of what an open node may look at, or -1
 	all      bool  // all comments are read
+	choice   int32 // the scope that an open choice is in, or -1
+	escaping int32 // the last scope in which a word says that its names belong to the file
 }
 
 // newSide flattens a tree. The error says where a file cannot be compared.
 func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error) {
-	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
+	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, choice: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
 	b.tokens = make([]token, 0, len(t.Nodes))
 	if t.Nodes[0].Flags&(treesitter.Error|treesitter.Missing) != 0 {
 		b.fault = 0
@@ -115,6 +118,9 @@ func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error
 		return nil, &fault{b.lineAt(t.Nodes[b.fault].Start), "the parser does not understand this line"}
 	case b.deep > b.limit:
 		return nil, &fault{0, fmt.Sprintf("it is nested more than %d deep", b.limit)}
+	}
+	if r.macroCalls != nil {
+		b.preprocess()
 	}
 	if r.lines == linesIndent {
 		if err := b.indent(); err != nil {
@@ -169,12 +175,22 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	}
 	if d := b.declares(parent, field, node.Symbol); d != nil {
 		pattern = d
+		if d.after == "." {
+			defer b.known(len(b.tokens), ".")
+		}
 	} else if at&isValue != 0 || b.kind(parent)&isPattern == 0 {
 		pattern = nil
 	}
 	if at&isOutside != 0 {
 		defer func(sc int32) { b.scope = sc }(b.scope)
 		b.scope = max(b.scopes[b.scope].parent, 0)
+	}
+	if first := len(b.tokens); at&isWild != 0 || bits&isWildKind != 0 {
+		defer func() {
+			if first < len(b.tokens) {
+				b.tokens[first].flags |= wild
+			}
+		}()
 	}
 	if int(node.Next) == n+1 || bits&isWhole != 0 || bits&isQuoted != 0 && b.spelled(node, bits) != "" {
 		b.leaf(n, field, at, pattern)
@@ -224,6 +240,10 @@ func (b *builder) inner(n int, field uint16, pattern *definition) {
 	if bits&isGuard != 0 {
 		b.guard = b.scope
 	}
+	if bits&isChoice != 0 && !b.alone(n) {
+		defer func(sc int32) { b.choice = sc }(b.choice)
+		b.choice = b.scope
+	}
 	open := len(b.tokens)
 	b.tokens = append(b.tokens, token{symbol: node.Symbol, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
 	if b.parts(n, open, pattern) || bits&isOpaque != 0 {
@@ -240,6 +260,16 @@ func (b *builder) inner(n int, field uint16, pattern *definition) {
 	if b.deep <= b.limit {
 		b.deep--
 	}
+}
+
+// alone tells whether a node is all that a file has: the guard of a header.
+func (b *builder) alone(n int) bool {
+	for c := range b.tree.Children(0) {
+		if c != n && b.kind(b.tree.Nodes[c].Symbol)&isComment == 0 {
+			return false
+		}
+	}
+	return n > 0 && b.deep == 2
 }
 
 // known ends the wait of names that are known behind a node.
@@ -449,6 +479,7 @@ func (b *builder) emit(t token) {
 const (
 	prefixMaybe tokenFlags = 1 << 15 // it could be prefixed
 	grouped     tokenFlags = 1 << 14 // in parentheses that were left out
+	wild        tokenFlags = 1 << 13 // it can use any name around it
 )
 
 func (b *builder) lastLeaf() int {
@@ -482,12 +513,15 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	b.emit(t)
 	b.pos = node.End
 	if t.flags&(named|member) == 0 {
+		if at&isEscape != 0 {
+			b.escaping = b.scope
+		}
 		return
 	}
 	if pattern != nil {
 		b.define(pattern, len(b.tokens)-1)
 	}
-	if at&isEscape != 0 {
+	if at&isEscape != 0 || pattern != nil && b.escaping == b.scope && b.scope > 0 {
 		b.defs = append(b.defs, def{definition: &definition{kind: "variable"}, name: string(b.src[node.Start:node.End]), token: len(b.tokens) - 1, escaped: true})
 	}
 }
@@ -524,7 +558,7 @@ func (b *builder) define(d *definition, at int) {
 			sc = b.scopes[sc].parent
 		}
 	}
-	made := def{definition: d, name: b.text(t), token: at, scope: sc, exported: b.export > 0}
+	made := def{definition: d, name: b.text(t), token: at, scope: sc, exported: b.export > 0, chosen: b.choice == sc}
 	made.guarded = b.guard >= 0 && (sc == b.guard || b.scopes[sc].parent == b.guard)
 	if d.after != "" {
 		made.from = -1
@@ -540,6 +574,8 @@ func (b *builder) spelled(node treesitter.Node, bits kindBits) string {
 	switch {
 	case bits&isQuoted != 0:
 		return unquoted(string(text))
+	case bits&isDirective != 0:
+		return b.directive(node)
 	case bits&isFolded != 0:
 		return "=" + fold(string(text))
 	case b.crlf && bytes.Contains(text, []byte("\r\n")):

@@ -56,6 +56,7 @@ type table struct {
 	values   places // parts of patterns that are none
 	escapes  places // names that say that a variable belongs to the file
 	opaque   set    // kinds of nodes whose names are not resolved
+	choices  set    // kinds of nodes of which not all may be there: nor may what they declare
 	guards   set    // kinds of nodes around a declaration that may look at its name and parameters
 
 	lists    set  // kinds of nodes whose parts may change places
@@ -64,18 +65,27 @@ type table struct {
 	wraps    set  // kinds of nodes around a part that leave it what it is
 	leads    set  // parts that belong to the next one
 	noisy    set  // what makes a part more than a declaration
+	loud     set  // what does so also in the body of a function
 	mentions bool // parts must not pass what mentions them
 
 	reserved set
 	pinned   *regexp.Regexp // names that have a meaning by their spelling
 	dynamic  set            // names that can find any variable by its spelling
 	readers  set            // names that can find what a function or a class is called
+	found    set            // functions that are found without being declared here
 	private  bool           // what is not exported is known to the file alone
 	exports  set            // kinds of nodes around what is
 	static   string         // the word that keeps a name to its file
 	modules  set            // kinds of nodes that make a file a module
 	bound    string         // why other files can use a name without spelling it
 	include  bool           // another file can include this one
+	reached  *regexp.Regexp // text with which other files could use any name of a file
+	wild     places         // what can use any name around it
+	lexical  bool           // a name means the innermost declaration around it: new ones may stand elsewhere in the function
+
+	directives set            // kinds of leaves that the C preprocessor reads
+	macroCalls *regexp.Regexp // names that, called, may be macros: of their arguments nothing is known
+	macroKnown *regexp.Regexp // those of them that use no more than they are given
 }
 
 type set map[string]bool
@@ -123,7 +133,7 @@ type definition struct {
 	kind   string // for people: "function", "variable"
 	at     places
 	region string // block, function, outer or file
-	after  string // the kind of node behind which the name is known; "" for everywhere
+	after  string // the kind of node behind which the name is known, or "." for its place; "" for everywhere
 	named  bool   // who calls it can name it
 	pinned bool   // it must not change
 }
@@ -290,20 +300,20 @@ func (t *table) sets() map[string]*set {
 		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
 		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
 		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
-		"export": &t.exports, "module": &t.modules,
+		"export": &t.exports, "module": &t.modules, "loud": &t.loud, "choice": &t.choices, "found": &t.found, "directive": &t.directives,
 	}
 }
 
 func (t *table) places() map[string]*places {
-	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows}
+	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows, "wild": &t.wild}
 }
 
 func (t *table) regexps() map[string]**regexp.Regexp {
-	return map[string]**regexp.Regexp{"keep": &t.keep, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned}
+	return map[string]**regexp.Regexp{"keep": &t.keep, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned, "reached": &t.reached, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown}
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include}
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "lexical": &t.lexical}
 }
 
 // limit of names that a reason quotes, in bytes.
