@@ -93,7 +93,7 @@ func (s *side) placed(it item) *placed {
 	default:
 		p.order = effect
 	}
-	if p.order != effect && s.noise(it) {
+	if p.order != effect && (s.noise(it) || s.ordered != nil && s.ordered.MatchString(s.source(it.node))) {
 		p.order = effect
 	}
 	outer := s.around(it)

@@ -84,6 +84,13 @@ func (n *naming) judge(v *verdict.Verdict) error {
 // covers tells whether a name at a token is what was declared.
 func (s *side) covers(d *def, i int) bool {
 	t := &s.tokens[i]
+	if s.closed && d.region != "class" {
+		for sc := t.scope; sc > 0 && sc != d.scope; sc = s.scopes[sc].parent {
+			if s.scopes[sc].kind != blockScope {
+				return false
+			}
+		}
+	}
 	return (d.token == i || d.from >= 0 && d.from <= i) && s.within(t.scope, d.scope) && (t.flags&member == 0 || s.scopes[d.scope].kind == classScope)
 }
 
@@ -153,6 +160,9 @@ func (n *naming) region(d *def) error {
 // the region of the declaration.
 func (s *side) disturbs(t *token, gone, fresh string, inRegion bool, when string) string {
 	text := s.src[t.start:t.end]
+	if t.flags&keyword != 0 {
+		text = append([]byte(s.sigil), text...)
+	}
 	isName := t.flags&(named|neutral|member) != 0
 	if isName {
 		if string(text) == fresh || inRegion && string(text) == gone {

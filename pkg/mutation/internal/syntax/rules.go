@@ -46,6 +46,8 @@ const (
 	isGuard
 	isWildKind
 	isLoud
+	isLower
+	isBehind
 	isChoice
 	isDirective
 )
@@ -64,6 +66,8 @@ const (
 	isKeyword
 	isShow
 	isWild
+	isPaired
+	isEmpty
 )
 
 // rules are a table in the numbers of its grammar.
@@ -116,7 +120,7 @@ func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 // bitsOf is what the text of a token says.
 func bitsOf(name string) (bits kindBits) {
 	switch name {
-	case "(", "[":
+	case "(", "[", "%w(", "%i(":
 		bits = isOpening
 	case "{", "#{", "${":
 		bits = isBrace
@@ -169,7 +173,7 @@ func (c *compiler) kinds() {
 		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
 		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.lists, isList},
 		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
-		{t.loud, isLoud}, {t.choices, isChoice}, {t.directives, isDirective},
+		{t.loud, isLoud}, {t.lower, isLower}, {t.behind, isBehind}, {t.choices, isChoice}, {t.directives, isDirective},
 	} {
 		c.mark(one.kinds, one.bit)
 	}
@@ -185,14 +189,16 @@ func (c *compiler) placed() {
 	for _, one := range []struct {
 		at  places
 		bit placeBits
-	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow}, {t.wild, isWild}} {
+	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow}, {t.wild, isWild}, {t.paired, isPaired}, {t.empty, isEmpty}} {
+		at := places{}
 		for spelled := range one.at {
 			if bit := map[placeBits]kindBits{isNeutral: isNeutralKind, isWild: isWildKind}[one.bit]; bit != 0 && !strings.Contains(spelled, ".") {
 				c.mark(setOf(spelled), bit)
-				delete(one.at, spelled)
+			} else {
+				at[spelled] = true
 			}
 		}
-		c.each(one.at, func(p place) { c.r.places[p] |= one.bit })
+		c.each(at, func(p place) { c.r.places[p] |= one.bit })
 	}
 }
 

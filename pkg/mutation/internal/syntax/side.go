@@ -169,9 +169,12 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	case bits&isComment != 0:
 		b.comment(node)
 		return
-	case at&isDropped != 0, bits&isComma != 0 && b.isLast(n, under):
+	case at&isDropped != 0, at&isEmpty != 0 && !b.hasParts(n), bits&isComma != 0 && b.isLast(n, under):
 		b.pos = node.End
 		return
+	}
+	if at&isPaired != 0 && b.tree.Nodes[under].Next > b.tree.Nodes[node.Next].Next {
+		at |= isNeutral
 	}
 	if d := b.declares(parent, field, node.Symbol); d != nil {
 		pattern = d
@@ -201,6 +204,16 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		return
 	}
 	b.inner(n, field, pattern)
+}
+
+// hasParts tells whether a node has named children.
+func (b *builder) hasParts(n int) bool {
+	for c := range b.tree.Children(n) {
+		if b.tree.Nodes[c].Flags&treesitter.Named != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // isLast tells whether a comma is the last part of a list but for its bracket.
@@ -240,7 +253,7 @@ func (b *builder) inner(n int, field uint16, pattern *definition) {
 	if bits&isGuard != 0 {
 		b.guard = b.scope
 	}
-	if bits&isChoice != 0 && !b.alone(n) {
+	if bits&isChoice != 0 && !b.wholeFile(n) {
 		defer func(sc int32) { b.choice = sc }(b.choice)
 		b.choice = b.scope
 	}
@@ -262,8 +275,8 @@ func (b *builder) inner(n int, field uint16, pattern *definition) {
 	}
 }
 
-// alone tells whether a node is all that a file has: the guard of a header.
-func (b *builder) alone(n int) bool {
+// wholeFile tells whether a node is all that a file has: the guard of a header.
+func (b *builder) wholeFile(n int) bool {
 	for c := range b.tree.Children(0) {
 		if c != n && b.kind(b.tree.Nodes[c].Symbol)&isComment == 0 {
 			return false
@@ -296,11 +309,11 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 	if n == 0 {
 		b.pos = 0
 	}
-	exact, lead := bits&isExact != 0, -1
+	exact, lead, last := bits&isExact != 0, -1, n
 	for c := range b.tree.Children(n) {
 		child := b.tree.Nodes[c]
-		b.gap(child.Start, exact)
 		first := len(b.tokens)
+		b.gap(child.Start, exact)
 		shows = shows || b.at(node.Symbol, child.Field, child.Symbol)&isShow != 0
 		b.node(c, n, child.Field, pattern)
 		if n == 0 && b.fault >= 0 && b.apart {
@@ -313,21 +326,37 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		if lead < 0 {
 			lead = first
 		}
-		if b.kind(child.Symbol)&isLead == 0 {
+		if b.kind(child.Symbol)&isLead == 0 || b.alone[b.firstWord(first)] {
 			l.items = append(l.items, item{c, lead, len(b.tokens)})
 			lead = -1
 		}
+		last = c
 	}
 	end := node.End
 	if n == 0 {
 		end = uint32(len(b.src))
 	}
+	first := len(b.tokens)
 	b.gap(end, exact)
 	if l != nil {
+		if lead < 0 {
+			lead = first
+		}
+		if lead < len(b.tokens) {
+			l.items = append(l.items, item{last, lead, len(b.tokens)})
+		}
 		l.close = len(b.tokens)
 		b.lists[open] = l
 	}
 	return shows
+}
+
+// firstWord is the text of the first leaf from a token on.
+func (b *builder) firstWord(i int) string {
+	for i < len(b.tokens)-1 && b.tokens[i].flags&opens != 0 {
+		i++
+	}
+	return b.text(&b.tokens[i])
 }
 
 // conceal has no name of a node be resolved.
@@ -502,7 +531,7 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	switch {
 	case at&isKeyword != 0:
 		t.flags |= neutral | keyword
-	case bits&isNeutralKind != 0, bits&isName != 0 && at&isNeutral != 0:
+	case bits&isNeutralKind != 0, bits&isName != 0 && (at&isNeutral != 0 || b.kind(b.previous)&isBehind != 0):
 		t.flags |= neutral
 	case bits&isName != 0 && at&isMember != 0:
 		t.flags |= member
@@ -572,6 +601,8 @@ func (b *builder) define(d *definition, at int) {
 func (b *builder) spelled(node treesitter.Node, bits kindBits) string {
 	text := b.src[node.Start:node.End]
 	switch {
+	case bits&isLower != 0:
+		return strings.ToLower(string(text))
 	case bits&isQuoted != 0:
 		return unquoted(string(text))
 	case bits&isDirective != 0:
@@ -596,7 +627,7 @@ func unquoted(text string) string {
 		if strings.Trim(quote, quote[:1]) != "" || len(text) < 2*len(quote) || !strings.HasSuffix(text, quote) {
 			continue
 		}
-		if body := text[len(quote) : len(text)-len(quote)]; !strings.ContainsAny(body, "'\"\\{\r") && (len(quote) == 3 || !strings.Contains(body, "\n")) {
+		if body := text[len(quote) : len(text)-len(quote)]; !strings.ContainsAny(body, "'\"\\{\r") && !strings.Contains(body, "#@") && !strings.Contains(body, "#$") && (len(quote) == 3 || !strings.Contains(body, "\n")) {
 			return prefix + strings.ReplaceAll(quote, "'", "\"") + body
 		}
 		return ""

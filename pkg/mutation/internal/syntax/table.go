@@ -37,9 +37,11 @@ type table struct {
 	exact    set    // kinds of nodes with meaning in their white space
 	whole    set    // kinds of nodes that are compared as one text
 	quotes   set    // those of them in which ' and " are the same
+	lower    set    // kinds of leaves that may be written in capitals
 	folds    set    // those in which line breaks and indentation are one space
 	crlf     bool   // CR LF in a text is LF
 	drop     places // tokens without meaning
+	empty    places // nodes without meaning where they have no named parts
 	trailing set    // kinds of nodes in which a comma before the end is layout
 	group    places // parentheses that only group
 
@@ -47,9 +49,13 @@ type table struct {
 	neutral  places // where such a leaf names something else
 	members  places // where it names a member of this or self
 	keywords places // where it names a parameter of what is called
+	sigil    string // what such a name lacks
+	behind   set    // tokens behind which it names something else
+	paired   places // where it does, unless nothing follows the sign behind it
 	shows    places // tokens that have a node print its own text
 	shorts   []shorthand
 	scopes   map[string]scopeKind
+	closed   bool   // a function sees no variables of what is around it
 	outside  places // parts of a scope that belong to the one around it
 	defines  []definition
 	patterns set    // kinds of nodes between a definition and its names
@@ -59,14 +65,16 @@ type table struct {
 	choices  set    // kinds of nodes of which not all may be there: nor may what they declare
 	guards   set    // kinds of nodes around a declaration that may look at its name and parameters
 
-	lists    set  // kinds of nodes whose parts may change places
-	free     set  // parts that may stand anywhere among them
-	still    set  // parts that only declare, when they are reached
-	wraps    set  // kinds of nodes around a part that leave it what it is
-	leads    set  // parts that belong to the next one
-	noisy    set  // what makes a part more than a declaration
-	loud     set  // what does so also in the body of a function
-	mentions bool // parts must not pass what mentions them
+	lists    set            // kinds of nodes whose parts may change places
+	free     set            // parts that may stand anywhere among them
+	still    set            // parts that only declare, when they are reached
+	wraps    set            // kinds of nodes around a part that leave it what it is
+	leads    set            // parts that belong to the next one
+	alone    set            // words with which they do not
+	ordered  *regexp.Regexp // text with which a part is more than a declaration
+	noisy    set            // what makes a part more than a declaration
+	loud     set            // what does so also in the body of a function
+	mentions bool           // parts must not pass what mentions them
 
 	reserved set
 	pinned   *regexp.Regexp // names that have a meaning by their spelling
@@ -233,6 +241,8 @@ func (t *table) read(key, value string) (err error) {
 		t.bound = value
 	case "static":
 		t.static = value
+	case "sigil":
+		t.sigil = value
 	case "lines":
 		rule, ok := map[string]lineRule{"end": linesEnd, "indent": linesIndent}[value]
 		if !ok {
@@ -300,20 +310,20 @@ func (t *table) sets() map[string]*set {
 		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
 		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
 		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
-		"export": &t.exports, "module": &t.modules, "loud": &t.loud, "choice": &t.choices, "found": &t.found, "directive": &t.directives,
+		"export": &t.exports, "module": &t.modules, "loud": &t.loud, "alone": &t.alone, "lower": &t.lower, "behind": &t.behind, "choice": &t.choices, "found": &t.found, "directive": &t.directives,
 	}
 }
 
 func (t *table) places() map[string]*places {
-	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows, "wild": &t.wild}
+	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows, "wild": &t.wild, "paired": &t.paired, "empty": &t.empty}
 }
 
 func (t *table) regexps() map[string]**regexp.Regexp {
-	return map[string]**regexp.Regexp{"keep": &t.keep, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned, "reached": &t.reached, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown}
+	return map[string]**regexp.Regexp{"keep": &t.keep, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned, "reached": &t.reached, "ordered": &t.ordered, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown}
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "lexical": &t.lexical}
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "lexical": &t.lexical, "closed": &t.closed}
 }
 
 // limit of names that a reason quotes, in bytes.
