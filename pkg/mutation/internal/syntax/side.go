@@ -173,8 +173,8 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		b.pos = node.End
 		return
 	}
-	if at&isPaired != 0 && b.tree.Nodes[under].Next > b.tree.Nodes[node.Next].Next {
-		at |= isNeutral
+	if at&isPaired != 0 && b.tree.Nodes[under].Next == b.tree.Nodes[node.Next].Next {
+		at &^= isPaired
 	}
 	if d := b.declares(parent, field, node.Symbol); d != nil {
 		pattern = d
@@ -531,7 +531,7 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	switch {
 	case at&isKeyword != 0:
 		t.flags |= neutral | keyword
-	case bits&isNeutralKind != 0, bits&isName != 0 && (at&isNeutral != 0 || b.kind(b.previous)&isBehind != 0):
+	case bits&isNeutralKind != 0, at&isPaired != 0, bits&isName != 0 && (at&isNeutral != 0 || b.kind(b.previous)&isBehind != 0):
 		t.flags |= neutral
 	case bits&isName != 0 && at&isMember != 0:
 		t.flags |= member
