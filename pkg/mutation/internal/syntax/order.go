@@ -98,6 +98,9 @@ func (s *side) placed(it item) *placed {
 		p.order = effect
 	}
 	p.order = min(p.order, s.noise(it))
+	if s.acts != nil && s.acts.Match(s.src[s.tree.Nodes[it.node].Start:s.tree.Nodes[it.node].End]) {
+		p.order = min(p.order, effect)
+	}
 	if p.order == fence {
 		return p
 	}
@@ -139,7 +142,7 @@ func (s *side) noise(it item) order {
 		if t.flags&closes != 0 || s.calm != nil && s.calm.Match(s.src[t.start:]) {
 			k &^= isNoisy | isComment
 		}
-		if k&isNoisy != 0 && (inside == 0 || k&isLead != 0 || t.scope == outer) || t.symbol == gapSymbol || k&isComment != 0 {
+		if k&isLoud != 0 || t.flags&wild != 0 && t.scope == s.tokens[it.first].scope || k&isNoisy != 0 && (inside == 0 || k&isLead != 0 || t.scope == outer) || t.symbol == gapSymbol || k&isComment != 0 {
 			if k&isFenceKind != 0 {
 				return fence
 			}

@@ -51,6 +51,12 @@ const (
 	isText
 	isFenceKind
 	isHiding
+	isWildKind
+	isLoud
+	isLower
+	isBehind
+	isChoice
+	isDirective
 )
 
 // placeBits say what a table has on a place.
@@ -70,6 +76,9 @@ const (
 	isTag
 	isFence
 	isUnsure
+	isWild
+	isPaired
+	isEmpty
 )
 
 // rules are a table in the numbers of its grammar.
@@ -116,7 +125,7 @@ func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 	for i := range t.defines {
 		d := &t.defines[i]
 		c.each(d.at, func(p place) { r.definitions[p] = append(r.definitions[p], d) })
-		if d.after != "" {
+		if d.after != "" && d.after != "." {
 			c.mark(setOf(d.after), isAfter)
 		}
 	}
@@ -138,7 +147,7 @@ func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 // bitsOf is what the text of a token says.
 func bitsOf(name string) (bits kindBits) {
 	switch name {
-	case "(", "[":
+	case "(", "[", "%w(", "%i(":
 		bits = isOpening
 	case "{", "#{", "${":
 		bits = isBrace
@@ -203,6 +212,7 @@ func (c *compiler) kinds() {
 		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
 		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.nameless, isNameless}, {t.imports, isImport}, {t.trails, isTrail}, {t.stays, isStaying}, {t.interpolated, isText}, {t.hides, isHiding}, {t.lists, isList},
 		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
+		{t.loud, isLoud}, {t.lower, isLower}, {t.behind, isBehind}, {t.choices, isChoice}, {t.directives, isDirective},
 	} {
 		c.mark(one.kinds, one.bit)
 	}
@@ -219,14 +229,16 @@ func (c *compiler) placed() {
 		at  places
 		bit placeBits
 	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow},
-		{t.unwrap, isUnwrapped}, {t.tags, isTag}, {t.fences, isFence}, {t.unsure, isUnsure}} {
+		{t.unwrap, isUnwrapped}, {t.tags, isTag}, {t.fences, isFence}, {t.unsure, isUnsure}, {t.wild, isWild}, {t.paired, isPaired}, {t.empty, isEmpty}} {
+		at := places{}
 		for spelled := range one.at {
-			if kind := map[placeBits]kindBits{isNeutral: isNeutralKind, isFence: isFenceKind}[one.bit]; kind != 0 && !strings.Contains(spelled, ".") {
-				c.mark(setOf(spelled), kind)
-				delete(one.at, spelled)
+			if bit := map[placeBits]kindBits{isNeutral: isNeutralKind, isFence: isFenceKind, isWild: isWildKind}[one.bit]; bit != 0 && !strings.Contains(spelled, ".") {
+				c.mark(setOf(spelled), bit)
+			} else {
+				at[spelled] = true
 			}
 		}
-		c.each(one.at, func(p place) { c.r.places[p] |= one.bit })
+		c.each(at, func(p place) { c.r.places[p] |= one.bit })
 	}
 }
 

@@ -54,7 +54,7 @@ type def struct {
 	scope int32
 	from  int // the first token that it is known to; -1 while its node is open
 	// exported names are known outside of the file.
-	exported, escaped, guarded bool
+	exported, escaped, guarded, chosen bool
 }
 
 // list is a node whose parts may change places.
@@ -100,8 +100,9 @@ type side struct {
 	lists  map[int]*list
 	module bool
 	// whole is the file of which src is a stretch, behind base lines; nil if it is all.
-	whole []byte
-	base  int
+	whole  []byte
+	base   int
+	macros set // names that a macro of the file has, or uses
 }
 
 // builder makes the tokens of a side.
@@ -124,11 +125,13 @@ type builder struct {
 	guard    int32  // the scope of what an open node may look at, or -1
 	others   []byte // what could give a macro its name
 	all      bool   // all comments are read
+	choice   int32  // the scope that an open choice is in, or -1
+	escaping int32  // the last scope in which a word says that its names belong to the file
 }
 
 // newSide flattens a tree. The error says where a file cannot be compared.
 func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error) {
-	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
+	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, choice: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
 	b.tokens = make([]token, 0, len(t.Nodes))
 	if b.fault = b.faultIn(0); b.fault < 0 || r.apart && b.fault > 0 {
 		b.fault = -1
@@ -139,6 +142,9 @@ func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error
 		return nil, &fault{b.lineAt(t.Nodes[b.fault].Start), "the parser does not understand this line"}
 	case b.deep > b.limit:
 		return nil, &fault{0, fmt.Sprintf("it is nested more than %d deep", b.limit)}
+	}
+	if r.macroCalls != nil {
+		b.preprocess()
 	}
 	if r.lines == linesIndent {
 		if err := b.indent(); err != nil {
@@ -180,12 +186,18 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	case bits&isComment != 0:
 		b.comment(node)
 		return
-	case at&isDropped != 0 && b.ends(node), bits&isComma != 0 && b.isLast(n, under):
+	case at&isDropped != 0 && b.ends(node), at&isEmpty != 0 && !b.hasParts(n), bits&isComma != 0 && b.isLast(n, under):
 		b.pos = node.End
 		return
 	}
+	if at&isPaired != 0 && b.tree.Nodes[under].Next == b.tree.Nodes[node.Next].Next {
+		at &^= isPaired
+	}
 	if d := b.declares(parent, field, node.Symbol, nth); d != nil {
 		pattern = d
+		if d.after == "." {
+			defer b.known(len(b.tokens), ".")
+		}
 	} else if at&isValue != 0 || b.kind(parent)&isPattern == 0 {
 		pattern = nil
 	}
@@ -201,6 +213,13 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 			b.pos = node.End
 			return
 		}
+	}
+	if first := len(b.tokens); at&isWild != 0 || bits&isWildKind != 0 {
+		defer func() {
+			if first < len(b.tokens) {
+				b.tokens[first].flags |= wild
+			}
+		}()
 	}
 	if int(node.Next) == n+1 || bits&isWhole != 0 || bits&isQuoted != 0 && b.spelled(node, bits) != "" {
 		b.leaf(n, field, at, pattern)
@@ -265,6 +284,16 @@ func (b *builder) lastText() string {
 	return b.text(&b.tokens[b.lastLeaf()])
 }
 
+// hasParts tells whether a node has named children.
+func (b *builder) hasParts(n int) bool {
+	for c := range b.tree.Children(n) {
+		if b.tree.Nodes[c].Flags&treesitter.Named != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // isLast tells whether a comma is the last part of a list but for its bracket.
 func (b *builder) isLast(n, under int) bool {
 	if k := b.kind(b.tree.Nodes[under].Symbol); k&isTrailing == 0 && (k&isMacro == 0 || !b.plainMacro(under)) {
@@ -302,6 +331,10 @@ func (b *builder) inner(n int, field uint16, pattern *definition) {
 	if bits&isGuard != 0 {
 		b.guard = b.scope
 	}
+	if bits&isChoice != 0 && !b.wholeFile(n) {
+		defer func(sc int32) { b.choice = sc }(b.choice)
+		b.choice = b.scope
+	}
 	open := len(b.tokens)
 	b.tokens = append(b.tokens, token{symbol: node.Symbol, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
 	if b.parts(n, open, pattern) || bits&isOpaque != 0 {
@@ -318,6 +351,16 @@ func (b *builder) inner(n int, field uint16, pattern *definition) {
 	if b.deep <= b.limit {
 		b.deep--
 	}
+}
+
+// wholeFile tells whether a node is all that a file has: the guard of a header.
+func (b *builder) wholeFile(n int) bool {
+	for c := range b.tree.Children(0) {
+		if c != n && b.kind(b.tree.Nodes[c].Symbol)&isComment == 0 {
+			return false
+		}
+	}
+	return n > 0 && b.deep == 2
 }
 
 // known ends the wait of names that are known behind a node.
@@ -351,8 +394,8 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 	exact, hidden := b.exacts > 0, false
 	for c := range b.tree.Children(n) {
 		child := b.tree.Nodes[c]
-		b.gap(child.Start, exact)
 		first := len(b.tokens)
+		b.gap(child.Start, exact)
 		shows = shows || b.at(node.Symbol, child.Field, child.Symbol, child.Field)&isShow != 0
 		if n == 0 && b.apart && b.faultIn(c) >= 0 {
 			b.setAside(c)
@@ -373,7 +416,11 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 			if b.lines == linesEnd && len(l.items) == 0 {
 				b.begin(l.next(open)) // as the others do, with which it can change places
 			}
-			l.add(c, open, len(b.tokens), b.kind(child.Symbol))
+			k := b.kind(child.Symbol)
+			if b.alone[b.firstWord(first)] {
+				k &^= isLead
+			}
+			l.add(c, open, len(b.tokens), k)
 		}
 	}
 	end := node.End
@@ -399,6 +446,14 @@ func (b *builder) begin(first int) {
 			return
 		}
 	}
+}
+
+// firstWord is the text of the first leaf from a token on.
+func (b *builder) firstWord(i int) string {
+	for i < len(b.tokens)-1 && b.tokens[i].flags&opens != 0 {
+		i++
+	}
+	return b.text(&b.tokens[i])
 }
 
 // conceal has no name of a node be resolved.
@@ -531,7 +586,7 @@ func (b *builder) emit(t token) {
 	if b.newline && !first && b.groups == 0 {
 		switch b.lines {
 		case linesFree:
-			if b.breakAfter[b.lastText()] || bits&isBreakBefore != 0 {
+			if before&isBreakAfter != 0 || b.breakAfter[b.lastText()] || bits&isBreakBefore != 0 {
 				t.flags |= broken
 			}
 		case linesEnd:
@@ -573,6 +628,7 @@ const (
 	prefixMaybe tokenFlags = 1 << 15 // it could be prefixed
 	grouped     tokenFlags = 1 << 14 // in parentheses that were left out
 	apart       tokenFlags = 1 << 13 // behind white space
+	wild        tokenFlags = 1 << 12 // it can use any name around it
 )
 
 func (b *builder) lastLeaf() int {
@@ -598,7 +654,7 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 		t.flags |= neutral | keyword
 	case at&isTag != 0 && bits&isName != 0 && (b.src[node.Start] < 'A' || b.src[node.Start] > 'Z'):
 		t.flags |= neutral
-	case bits&isNeutralKind != 0, bits&isName != 0 && at&isNeutral != 0:
+	case bits&isNeutralKind != 0, at&isPaired != 0, bits&isName != 0 && (at&isNeutral != 0 || b.kind(b.previous)&isBehind != 0):
 		t.flags |= neutral
 	case bits&isName != 0 && at&isMember != 0:
 		t.flags |= member
@@ -612,12 +668,15 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	b.emit(t)
 	b.pos = node.End
 	if t.flags&(named|member|neutral) == 0 {
+		if at&isEscape != 0 {
+			b.escaping = b.scope
+		}
 		return
 	}
 	if pattern != nil && (t.flags&neutral == 0 || pattern.pinned) {
 		b.define(pattern, len(b.tokens)-1)
 	}
-	if at&isEscape != 0 {
+	if at&isEscape != 0 || pattern != nil && b.escaping == b.scope && b.scope > 0 {
 		b.defs = append(b.defs, def{definition: &definition{kind: "variable"}, name: string(b.src[node.Start:node.End]), token: len(b.tokens) - 1, escaped: true})
 	}
 }
@@ -674,7 +733,7 @@ func (b *builder) define(d *definition, at int) {
 			sc = b.scopes[sc].parent
 		}
 	}
-	made := def{definition: d, name: b.text(t), token: at, scope: sc, exported: b.export > 0}
+	made := def{definition: d, name: b.text(t), token: at, scope: sc, exported: b.export > 0, chosen: b.choice == sc}
 	made.guarded = b.guard >= 0 && (sc == b.guard || b.scopes[sc].parent == b.guard)
 	if d.after != "" {
 		made.from = -1
@@ -688,10 +747,14 @@ func (b *builder) define(d *definition, at int) {
 func (b *builder) spelled(node treesitter.Node, bits kindBits) string {
 	text := b.src[node.Start:node.End]
 	switch {
+	case bits&isLower != 0:
+		return strings.ToLower(string(text))
 	case bits&isQuoted != 0:
 		return unquoted(string(text))
 	case bits&isFolded != 0 && (node.Start == 0 || b.src[node.Start-1] != ';') && (int(node.End) == len(b.src) || b.src[node.End] != '&'):
 		return "=" + fold(string(text)) // beside an entity it is one text with it
+	case bits&isDirective != 0:
+		return b.directive(node)
 	case b.crlf && bytes.Contains(text, []byte("\r\n")):
 		return strings.ReplaceAll(string(text), "\r\n", "\n")
 	}
@@ -710,7 +773,7 @@ func unquoted(text string) string {
 		if strings.Trim(quote, quote[:1]) != "" || len(text) < 2*len(quote) || !strings.HasSuffix(text, quote) {
 			continue
 		}
-		if body := text[len(quote) : len(text)-len(quote)]; !strings.ContainsAny(body, "'\"\\{\r") && (len(quote) == 3 || !strings.Contains(body, "\n")) {
+		if body := text[len(quote) : len(text)-len(quote)]; !strings.ContainsAny(body, "'\"\\{\r") && !strings.Contains(body, "#@") && !strings.Contains(body, "#$") && (len(quote) == 3 || !strings.Contains(body, "\n")) {
 			return prefix + strings.ReplaceAll(quote, "'", "\"") + body
 		}
 		return ""

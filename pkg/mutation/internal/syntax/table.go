@@ -39,9 +39,11 @@ type table struct {
 	exact    set    // kinds of nodes with meaning in their white space
 	whole    set    // kinds of nodes that are compared as one text
 	quotes   set    // those of them in which ' and " are the same
+	lower    set    // kinds of leaves that may be written in capitals
 	folds    set    // those in which line breaks and indentation are one space
 	crlf     bool   // CR LF in a text is LF
 	drop     places // tokens without meaning
+	empty    places // nodes without meaning where they have no named parts
 	trailing set    // kinds of nodes in which a comma before the end is layout
 	group    places // parentheses that only group
 	unwrap   places // nodes of one part that stand for it
@@ -64,6 +66,11 @@ type table struct {
 	unsure       places // what is not resolved, and its names neither
 	opaque       set    // kinds of nodes whose names are not resolved
 	guards       set    // kinds of nodes around a declaration that may look at its name and parameters
+	sigil        string // what such a name lacks
+	behind       set    // tokens behind which it names something else
+	paired       places // where it does, unless nothing follows the sign behind it
+	closed       bool   // a function sees no variables of what is around it
+	choices      set    // kinds of nodes of which not all may be there: nor may what they declare
 
 	lists    set            // kinds of nodes whose parts may change places
 	free     set            // parts that may stand anywhere among them
@@ -79,11 +86,15 @@ type table struct {
 	plain    set            // macros that read expressions
 	calm     *regexp.Regexp // text of what is noisy otherwise, and is not
 	ordered  *regexp.Regexp // text with which all parts of a file keep their places
+	alone    set            // words with which they do not
+	loud     set            // what does so also in the body of a function
+	acts     *regexp.Regexp // text with which a part is more than a declaration
 
 	reserved set
 	pinned   *regexp.Regexp // names that have a meaning by their spelling
 	dynamic  set            // names that can find any variable by its spelling
 	readers  set            // names that can find what a function or a class is called
+	found    set            // functions that are found without being declared here
 	private  bool           // what is not exported is known to the file alone
 	exports  set            // kinds of nodes around what is
 	static   string         // the word that keeps a name to its file
@@ -96,6 +107,13 @@ type table struct {
 	hoists   bool           // names of a file are known in all of it
 	pkg      bool           // the files of a directory share their names
 	inherits bool           // a name in a class may be that of a member of its base
+	reached  *regexp.Regexp // text with which other files could use any name of a file
+	wild     places         // what can use any name around it
+	lexical  bool           // a name means the innermost declaration around it: new ones may stand elsewhere in the function
+
+	directives set            // kinds of leaves that the C preprocessor reads
+	macroCalls *regexp.Regexp // names that, called, may be macros: of their arguments nothing is known
+	macroKnown *regexp.Regexp // those of them that use no more than they are given
 }
 
 type set map[string]bool
@@ -143,7 +161,7 @@ type definition struct {
 	kind   string // for people: "function", "variable"
 	at     places
 	region string // block, function, outer or file
-	after  string // the kind of node behind which the name is known; "" for everywhere
+	after  string // the kind of node behind which the name is known, or "." for its place; "" for everywhere
 	named  bool   // who calls it can name it
 	lone   bool   // the old name stands nowhere else in the function
 	pinned bool   // it must not change
@@ -261,6 +279,8 @@ func (t *table) read(key, value string) (err error) {
 		t.bound = value
 	case "static":
 		t.static = value
+	case "sigil":
+		t.sigil = value
 	case "lines":
 		rule, ok := map[string]lineRule{"end": linesEnd, "indent": linesIndent}[value]
 		if !ok {
@@ -332,21 +352,23 @@ func (t *table) sets() map[string]*set {
 		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
 		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
 		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "nameless": &t.nameless, "import": &t.imports, "trail": &t.trails, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
-		"export": &t.exports, "module": &t.modules, "stays": &t.stays, "hides": &t.hides, "plain": &t.plain, "text": &t.interpolated,
+		"export": &t.exports, "module": &t.modules, "stays": &t.stays, "hides": &t.hides, "plain": &t.plain, "text": &t.interpolated, "loud": &t.loud, "alone": &t.alone, "lower": &t.lower, "behind": &t.behind, "choice": &t.choices, "found": &t.found, "directive": &t.directives,
 	}
 }
 
 func (t *table) places() map[string]*places {
 	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows, "unsure": &t.unsure,
-		"unwrap": &t.unwrap, "tag": &t.tags, "fence": &t.fences}
+		"unwrap": &t.unwrap, "tag": &t.tags, "fence": &t.fences, "wild": &t.wild, "paired": &t.paired, "empty": &t.empty}
 }
 
 func (t *table) regexps() map[string]**regexp.Regexp {
-	return map[string]**regexp.Regexp{"keep": &t.keep, "note": &t.note, "calm": &t.calm, "ordered": &t.ordered, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned}
+	return map[string]**regexp.Regexp{"keep": &t.keep, "note": &t.note, "calm": &t.calm, "ordered": &t.ordered, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned,
+		"reached": &t.reached, "acts": &t.acts, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown}
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "texts": &t.texts, "source": &t.source, "package": &t.pkg, "inherits": &t.inherits}
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "texts": &t.texts, "source": &t.source, "package": &t.pkg, "inherits": &t.inherits,
+		"lexical": &t.lexical, "closed": &t.closed}
 }
 
 // limit of names that a reason quotes, in bytes.
