@@ -116,6 +116,8 @@ var known = map[string]string{
 	"joint-cpp/a-use-is-left-where-a-local-changed":   together,
 	"joint-cpp/friend":                                together,
 	"joint-cpp/of-a-namespace-within":                 together,
+	"joint-cpp/two-new-names-in-a-header-called-h":    together,
+	"joint-python/a-use-forgotten":                    "an import by its full name is not followed: proven-local",
 	"joint-cpp/two-new-names":                         together,
 }
 

@@ -417,7 +417,7 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 				b.begin(l.next(open)) // as the others do, with which it can change places
 			}
 			k := b.kind(child.Symbol)
-			if b.alone[b.firstWord(first)] {
+			if first < len(b.tokens) && b.alone[b.firstWord(first)] {
 				k &^= isLead
 			}
 			l.add(c, open, len(b.tokens), k)
