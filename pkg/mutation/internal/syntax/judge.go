@@ -96,6 +96,9 @@ func judgeFile(ctx context.Context, f verdict.File, limits verdict.Limits) (*com
 	return c, nil
 }
 
+// faulty begins the reason where a text could not be read for a fault of ours.
+const faulty = "the analyser failed"
+
 // sides parses both versions at once.
 func (t *table) sides(ctx context.Context, f verdict.File, limits verdict.Limits) (before, after *side, err error) {
 	var both sync.WaitGroup
@@ -113,7 +116,14 @@ func (t *table) parse(ctx context.Context, text []byte) (*treesitter.Tree, error
 	return parsers.Parse(ctx, treesitter.Language(t.grammar), text)
 }
 
-func (t *table) side(ctx context.Context, path string, text []byte, limits verdict.Limits) (*side, error) {
+// side reads one version. A fault of this program is a fault of one call: the
+// text is somebody else's.
+func (t *table) side(ctx context.Context, path string, text []byte, limits verdict.Limits) (s *side, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s, err = nil, fmt.Errorf("%s: %v", faulty, fault)
+		}
+	}()
 	tree, err := t.parse(ctx, text)
 	if err != nil {
 		return nil, err

@@ -25,12 +25,18 @@ func (s *side) digest(it item, names bool) string {
 	return string(h.Sum(nil))
 }
 
+// outer is the scope in which a part stands.
+func (s *side) outer(it item) int32 {
+	t := &s.tokens[it.first]
+	if t.flags&opens != 0 && s.scopeOf(t.symbol) != 0 {
+		return s.scopes[t.scope].parent
+	}
+	return t.scope
+}
+
 // label is the name that a part declares in the scope around it, or "".
 func (s *side) label(it item) string {
-	outer := s.tokens[it.first].scope
-	if s.tokens[it.first].flags&opens != 0 && s.scopeOf(s.tokens[it.first].symbol) != 0 {
-		outer = s.scopes[outer].parent
-	}
+	outer := s.outer(it)
 	for _, d := range s.defs {
 		if d.token >= it.first && d.token < it.next && d.scope == outer {
 			return d.name
@@ -80,6 +86,8 @@ func (s *side) placed(it item) *placed {
 		n = last
 	}
 	switch bits := s.kind(s.tree.Nodes[n].Symbol); {
+	case bits&isFenceKind != 0:
+		return p
 	case bits&isFree != 0:
 		p.order = free
 	case bits&isStill != 0:
@@ -89,8 +97,12 @@ func (s *side) placed(it item) *placed {
 	default:
 		p.order = effect
 	}
-	if p.order != effect && s.noise(it) {
-		p.order = effect
+	p.order = min(p.order, s.noise(it))
+	if s.acts != nil && s.acts.Match(s.src[s.tree.Nodes[it.node].Start:s.tree.Nodes[it.node].End]) {
+		p.order = min(p.order, effect)
+	}
+	if p.order == fence {
+		return p
 	}
 	if i := it.first; s.kind(s.tokens[i].symbol)&isComment != 0 {
 		p.order = fence // what it says may be about what follows
@@ -99,12 +111,12 @@ func (s *side) placed(it item) *placed {
 		p.order = fence
 	}
 	for c := range s.tree.Children(n) {
-		if child := s.tree.Nodes[c]; s.at(s.tree.Nodes[n].Symbol, child.Field, child.Symbol)&isFence != 0 {
+		if child := s.tree.Nodes[c]; s.at(s.tree.Nodes[n].Symbol, child.Field, child.Symbol, child.Field)&isFence != 0 {
 			p.order = fence
 		}
 	}
 	p.early = p.order == free && !s.mentions
-	outer := s.tokens[it.first].scope
+	outer := s.outer(it)
 	for _, d := range s.defs {
 		if d.token >= it.first && d.token < it.next && (s.within(outer, d.scope) || d.name == p.label) {
 			p.defines[d.name] = true
@@ -114,9 +126,10 @@ func (s *side) placed(it item) *placed {
 	return p
 }
 
-// noise tells whether something in a part happens when it is reached.
-func (s *side) noise(it item) bool {
-	inside := 0
+// noise is what happens when a part is reached: an effect, something that nothing
+// may pass, or nothing.
+func (s *side) noise(it item) order {
+	inside, outer := 0, s.outer(it)
 	for i := it.first; i < it.next; i++ {
 		t := &s.tokens[i]
 		if s.scopeOf(t.symbol) == functionScope && t.flags&opens != 0 {
@@ -125,11 +138,18 @@ func (s *side) noise(it item) bool {
 		if s.scopeOf(t.symbol) == functionScope && t.flags&closes != 0 {
 			inside--
 		}
-		if k := s.kind(t.symbol); k&isNoisy != 0 && (inside == 0 || k&isLead != 0) || t.symbol == gapSymbol || k&isComment != 0 {
-			return true
+		k := s.kind(t.symbol)
+		if t.flags&closes != 0 || s.calm != nil && s.calm.Match(s.src[t.start:]) {
+			k &^= isNoisy | isComment
+		}
+		if k&isLoud != 0 || t.flags&wild != 0 && t.scope == s.tokens[it.first].scope || k&isNoisy != 0 && (inside == 0 || k&isLead != 0 || t.scope == outer) || t.symbol == gapSymbol || k&isComment != 0 {
+			if k&isFenceKind != 0 {
+				return fence
+			}
+			return effect
 		}
 	}
-	return false
+	return free
 }
 
 // readsOf notes the names that a part looks at when it is reached: all but

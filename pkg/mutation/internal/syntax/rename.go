@@ -81,7 +81,7 @@ func (n *naming) judge(v *verdict.Verdict) error {
 	for _, j := range n.changed {
 		first = min(first, j)
 	}
-	if why := n.before.spelling(n.old, n.new); why != "" {
+	if why := cmp.Or(n.before.spelling(n.old, n.new), n.after.spelling(n.old, n.new)); why != "" {
 		return n.fail(first, "%s", why)
 	}
 	if why := cmp.Or(n.before.anyFinds(), n.after.anyFinds()); why != "" {
@@ -93,9 +93,12 @@ func (n *naming) judge(v *verdict.Verdict) error {
 			regions = append(regions, &n.before.defs[i])
 		}
 	}
-	for i := range n.changed {
+	for i, j := range n.changed {
 		if !slices.ContainsFunc(regions, func(d *def) bool { return n.before.covers(d, i) }) {
 			n.foreign = append(n.foreign, i)
+		}
+		if n.before.inherits && slices.ContainsFunc(regions, func(d *def) bool { return n.before.covers(d, i) && n.before.inClass(n.before.tokens[i].scope, d.scope) }) {
+			return n.fail(j, "in a class it could be a member of its base")
 		}
 	}
 	slices.Sort(n.foreign)
@@ -113,6 +116,13 @@ func (n *naming) judge(v *verdict.Verdict) error {
 // covers tells whether a name at a token is what was declared.
 func (s *side) covers(d *def, i int) bool {
 	t := &s.tokens[i]
+	if s.closed && d.region != "class" {
+		for sc := t.scope; sc > 0 && sc != d.scope; sc = s.scopes[sc].parent {
+			if s.scopes[sc].kind != blockScope {
+				return false
+			}
+		}
+	}
 	return (d.token == i || d.from >= 0 && d.from <= i || s.hoists && d.scope == 0) && s.within(t.scope, d.scope) && (t.flags&member == 0 || s.scopes[d.scope].kind == classScope)
 }
 
@@ -125,10 +135,23 @@ func (s *side) within(sc, region int32) bool {
 	return false
 }
 
+// inClass tells whether a scope is in a class that is in a region.
+func (s *side) inClass(sc, region int32) bool {
+	for ; sc >= 0 && sc != region; sc = s.scopes[sc].parent {
+		if s.scopes[sc].kind == classScope {
+			return true
+		}
+	}
+	return false
+}
+
 // room is the scope in which a new name must be new: the outermost function
 // around a local one.
 func (s *side) room(d *def) int32 {
 	room := d.scope
+	if s.lexical {
+		return room
+	}
 	for sc := d.scope; sc > 0; sc = s.scopes[sc].parent {
 		if s.scopes[sc].kind == functionScope || s.scopes[sc].kind == classScope && d.scope == sc {
 			room = sc
@@ -153,6 +176,9 @@ func (n *naming) region(d *def) error {
 		isMember := side.scopes[side.region].kind == classScope
 		for i := range side.tokens {
 			t := &side.tokens[i]
+			if t.flags&wild != 0 && (isMember || side.within(t.scope, side.region)) {
+				return n.fail(n.changed[d.token], "%s in line %d can use any name", side.describe(i), side.lineAt(t.start))
+			}
 			if t.flags&(opens|closes) != 0 || t.flags&neutral != 0 && !isMember && !(d.named && t.flags&keyword != 0) {
 				continue
 			}
@@ -167,7 +193,7 @@ func (n *naming) region(d *def) error {
 			if side.changed(i) {
 				continue
 			}
-			why := side.disturbs(t, side.gone, side.fresh, inRegion, side.when)
+			why := side.disturbs(t, side.gone, side.fresh, inRegion || d.lone, side.when)
 			if why != "" && side.scopes[side.region].kind != functionScope && side.scopes[side.region].kind != blockScope && side.isText(t) {
 				n.text = why // who looks for names by their spelling may stand elsewhere
 				continue
@@ -195,7 +221,13 @@ func (s *side) isLiteral(t *token) bool {
 // the region of the declaration.
 func (s *side) disturbs(t *token, gone, fresh string, inRegion bool, when string) string {
 	text := s.src[t.start:t.end]
+	if t.flags&keyword != 0 {
+		text = append([]byte(s.sigil), text...)
+	}
 	isName := t.flags&(named|neutral|member) != 0
+	if isName {
+		text = bytes.Trim(bytes.TrimPrefix(text, []byte("r#")), "`")
+	}
 	if isName {
 		if string(text) == fresh || inRegion && string(text) == gone {
 			return fmt.Sprintf("%q in line %d %s may be another one", clip(string(text)), s.lineAt(t.start), when)
@@ -244,6 +276,8 @@ func (s *side) spelling(names ...string) string {
 		switch {
 		case s.reserved[name]:
 			return fmt.Sprintf("%q has a meaning of its own", clip(name))
+		case s.macros[name]:
+			return fmt.Sprintf("a macro has %q in it", clip(name))
 		case s.pinned != nil && s.pinned.MatchString(name):
 			return fmt.Sprintf("%q has a meaning by its spelling", clip(name))
 		}
@@ -292,11 +326,17 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 	if d.guarded && (d.named || n.before.scopes[d.scope].kind != functionScope || d.kind == "parameter") {
 		return n.fail(at, "what stands around it may look at the name")
 	}
+	if d.chosen {
+		return n.fail(at, "it may not be declared")
+	}
+	if (kind == fileScope || kind == classScope) && (n.before.found[n.old] || n.before.found[n.new]) {
+		return n.fail(at, "it can be found without being declared here")
+	}
 	if d.pinned {
 		return n.fail(at, "a %s keeps its name", d.kind)
 	}
 	for _, e := range n.before.defs {
-		if e.escaped && e.name == n.old && d.scope != 0 {
+		if e.escaped && e.name == n.old && kind != fileScope && kind != classScope {
 			return n.fail(at, "it may be a variable of the file")
 		}
 	}
@@ -318,6 +358,8 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 		v.Widen(n.before.bound, n.old, n.new)
 	case d.named:
 		v.Widen("", n.old, n.new)
+	case n.before.reached != nil && (n.before.reached.Match(n.before.src) || n.after.reached.Match(n.after.src)):
+		v.Widen(n.before.bound, n.old, n.new)
 	}
 	if d.shown {
 		v.Widen("programs can print the name", n.old, n.new)

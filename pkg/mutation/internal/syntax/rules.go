@@ -47,6 +47,16 @@ const (
 	isNameless
 	isImport
 	isTrail
+	isStaying
+	isText
+	isFenceKind
+	isHiding
+	isWildKind
+	isLoud
+	isLower
+	isBehind
+	isChoice
+	isDirective
 )
 
 // placeBits say what a table has on a place.
@@ -65,6 +75,10 @@ const (
 	isUnwrapped
 	isTag
 	isFence
+	isUnsure
+	isWild
+	isPaired
+	isEmpty
 )
 
 // rules are a table in the numbers of its grammar.
@@ -80,13 +94,23 @@ type rules struct {
 // place is where a node stands; child is 0 where any kind is meant.
 type place struct{ parent, field, child uint16 }
 
-type shorts struct{ pair, key, value, colon uint16 }
+// These stand for the field of a part that has none in the grammar: that it is
+// the only part of its parent, the first of several, the second, or one behind.
+// A table says later for the last two.
+const (
+	onlyPart = 0xfffb + iota
+	firstPart
+	secondPart
+	laterPart
+)
+
+type shorts struct{ pair, key, value, colon, keyField, valueField uint16 }
 
 // newRules also tells which kinds and fields the grammar does not have.
 func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 	r = &rules{table: t, kinds: make([]kindBits, len(g.Symbols)), scopeKinds: make([]scopeKind, len(g.Symbols)),
 		places: map[place]placeBits{}, definitions: map[place][]*definition{}, shorts: map[uint16]shorts{}}
-	c := &compiler{r: r, symbols: map[string][]uint16{}, fields: map[string]uint16{"": 0}, grammar: g}
+	c := &compiler{r: r, symbols: map[string][]uint16{}, fields: map[string]uint16{"": 0, "only": onlyPart, "first": firstPart, "second": secondPart, "later": laterPart}, grammar: g}
 	for i, name := range g.Symbols {
 		c.symbols[name] = append(c.symbols[name], uint16(i))
 		r.kinds[i] |= bitsOf(name)
@@ -101,13 +125,19 @@ func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 	for i := range t.defines {
 		d := &t.defines[i]
 		c.each(d.at, func(p place) { r.definitions[p] = append(r.definitions[p], d) })
-		if d.after != "" {
+		if d.after != "" && d.after != "." {
 			c.mark(setOf(d.after), isAfter)
 		}
 	}
 	for _, s := range t.shorts {
 		for _, leaf := range c.symbol(s.leaf) {
-			r.shorts[leaf] = shorts{c.symbol(s.pair)[0], c.symbol(s.key)[0], c.symbol(s.value)[0], c.symbol(":")[0]}
+			var made shorts
+			made.keyField, made.key = c.fielded(s.key)
+			made.valueField, made.value = c.fielded(s.value)
+			if made.colon = c.symbol(":")[0]; s.pair != "-" {
+				made.pair = c.symbol(s.pair)[0]
+			}
+			r.shorts[leaf] = made
 		}
 	}
 	slices.Sort(c.unknown)
@@ -117,7 +147,7 @@ func newRules(t *table, g *treesitter.Grammar) (r *rules, unknown []string) {
 // bitsOf is what the text of a token says.
 func bitsOf(name string) (bits kindBits) {
 	switch name {
-	case "(", "[":
+	case "(", "[", "%w(", "%i(":
 		bits = isOpening
 	case "{", "#{", "${":
 		bits = isBrace
@@ -152,6 +182,18 @@ func (c *compiler) symbol(name string) []uint16 {
 	return []uint16{0}
 }
 
+// fielded reads FIELD.KIND or KIND.
+func (c *compiler) fielded(spelled string) (field, symbol uint16) {
+	before, kind, found := strings.Cut(spelled, ".")
+	if !found {
+		return 0, c.symbol(spelled)[0]
+	}
+	if _, ok := c.fields[before]; !ok {
+		c.unknown = append(c.unknown, spelled)
+	}
+	return c.fields[before], c.symbol(kind)[0]
+}
+
 func (c *compiler) mark(kinds set, bit kindBits) {
 	for name := range kinds {
 		for _, s := range c.symbol(name) {
@@ -168,8 +210,9 @@ func (c *compiler) kinds() {
 	}{
 		{t.comments, isComment}, {t.joinAfter, isJoinAfter}, {t.joinBefore, isJoinBefore}, {t.breakAfter, isBreakAfter}, {t.breakBefore, isBreakBefore},
 		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
-		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.nameless, isNameless}, {t.imports, isImport}, {t.trails, isTrail}, {t.lists, isList},
+		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.nameless, isNameless}, {t.imports, isImport}, {t.trails, isTrail}, {t.stays, isStaying}, {t.interpolated, isText}, {t.hides, isHiding}, {t.lists, isList},
 		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
+		{t.loud, isLoud}, {t.lower, isLower}, {t.behind, isBehind}, {t.choices, isChoice}, {t.directives, isDirective},
 	} {
 		c.mark(one.kinds, one.bit)
 	}
@@ -186,14 +229,16 @@ func (c *compiler) placed() {
 		at  places
 		bit placeBits
 	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow},
-		{t.unwrap, isUnwrapped}, {t.tags, isTag}, {t.fences, isFence}} {
+		{t.unwrap, isUnwrapped}, {t.tags, isTag}, {t.fences, isFence}, {t.unsure, isUnsure}, {t.wild, isWild}, {t.paired, isPaired}, {t.empty, isEmpty}} {
+		at := places{}
 		for spelled := range one.at {
-			if one.bit == isNeutral && !strings.Contains(spelled, ".") {
-				c.mark(setOf(spelled), isNeutralKind)
-				delete(one.at, spelled)
+			if bit := map[placeBits]kindBits{isNeutral: isNeutralKind, isFence: isFenceKind, isWild: isWildKind}[one.bit]; bit != 0 && !strings.Contains(spelled, ".") {
+				c.mark(setOf(spelled), bit)
+			} else {
+				at[spelled] = true
 			}
 		}
-		c.each(one.at, func(p place) { c.r.places[p] |= one.bit })
+		c.each(at, func(p place) { c.r.places[p] |= one.bit })
 	}
 }
 
@@ -218,6 +263,9 @@ func (c *compiler) each(at places, yield func(place)) {
 		for _, parent := range c.symbol(spelled[:dot]) {
 			for _, kind := range children {
 				yield(place{parent, field, kind})
+				if field == laterPart {
+					yield(place{parent, secondPart, kind})
+				}
 			}
 		}
 	}
@@ -237,13 +285,14 @@ func (r *rules) scopeOf(symbol uint16) scopeKind {
 	return 0
 }
 
-func (r *rules) at(parent, field, child uint16) placeBits {
-	return r.places[place{parent, field, 0}] | r.places[place{parent, field, child}]
+// at is what the table says of a place; nth is the field, or which part it is.
+func (r *rules) at(parent, field, child, nth uint16) placeBits {
+	return r.places[place{parent, field, 0}] | r.places[place{parent, field, child}] | r.places[place{parent, nth, 0}] | r.places[place{parent, nth, child}]
 }
 
 // declares gives what is declared at a place, or nil.
-func (r *rules) declares(parent, field, child uint16) *definition {
-	for _, p := range []place{{parent, field, child}, {parent, field, 0}} {
+func (r *rules) declares(parent, field, child, nth uint16) *definition {
+	for _, p := range []place{{parent, field, child}, {parent, field, 0}, {parent, nth, child}, {parent, nth, 0}} {
 		if list := r.definitions[p]; len(list) > 0 {
 			return list[0]
 		}

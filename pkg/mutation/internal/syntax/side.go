@@ -54,7 +54,7 @@ type def struct {
 	scope int32
 	from  int // the first token that it is known to; -1 while its node is open
 	// exported names are known outside of the file.
-	exported, escaped, guarded bool
+	exported, escaped, guarded, chosen bool
 }
 
 // list is a node whose parts may change places.
@@ -100,8 +100,9 @@ type side struct {
 	lists  map[int]*list
 	module bool
 	// whole is the file of which src is a stretch, behind base lines; nil if it is all.
-	whole []byte
-	base  int
+	whole  []byte
+	base   int
+	macros set // names that a macro of the file has, or uses
 }
 
 // builder makes the tokens of a side.
@@ -120,14 +121,17 @@ type builder struct {
 	exacts   int // how many nodes with meaning in their white space are open
 	groups   int // how many parentheses that were left out are open
 	limit    int
-	waiting  []int // defs whose from is not known
-	guard    int32 // the scope of what an open node may look at, or -1
-	all      bool  // all comments are read
+	waiting  []int  // defs whose from is not known
+	guard    int32  // the scope of what an open node may look at, or -1
+	others   []byte // what could give a macro its name
+	all      bool   // all comments are read
+	choice   int32  // the scope that an open choice is in, or -1
+	escaping int32  // the last scope in which a word says that its names belong to the file
 }
 
 // newSide flattens a tree. The error says where a file cannot be compared.
 func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error) {
-	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
+	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, choice: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
 	b.tokens = make([]token, 0, len(t.Nodes))
 	if b.fault = b.faultIn(0); b.fault < 0 || r.apart && b.fault > 0 {
 		b.fault = -1
@@ -138,6 +142,9 @@ func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error
 		return nil, &fault{b.lineAt(t.Nodes[b.fault].Start), "the parser does not understand this line"}
 	case b.deep > b.limit:
 		return nil, &fault{0, fmt.Sprintf("it is nested more than %d deep", b.limit)}
+	}
+	if r.macroCalls != nil {
+		b.preprocess()
 	}
 	if r.lines == linesIndent {
 		if err := b.indent(); err != nil {
@@ -173,23 +180,46 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	node := b.tree.Nodes[n]
 	bits := b.kind(node.Symbol)
 	parent := b.tree.Nodes[under].Symbol
-	at := b.at(parent, field, node.Symbol)
+	nth := b.nth(n, under, field)
+	at := b.at(parent, field, node.Symbol, nth)
 	switch {
 	case bits&isComment != 0:
 		b.comment(node)
 		return
-	case at&isDropped != 0 && b.ends(node), bits&isComma != 0 && b.isLast(n, under):
+	case at&isDropped != 0 && b.ends(node), at&isEmpty != 0 && !b.hasParts(n), bits&isComma != 0 && b.isLast(n, under):
 		b.pos = node.End
 		return
 	}
-	if d := b.declares(parent, field, node.Symbol); d != nil {
+	if at&isPaired != 0 && b.tree.Nodes[under].Next == b.tree.Nodes[node.Next].Next {
+		at &^= isPaired
+	}
+	if d := b.declares(parent, field, node.Symbol, nth); d != nil {
 		pattern = d
+		if d.after == "." {
+			defer b.known(len(b.tokens), ".")
+		}
 	} else if at&isValue != 0 || b.kind(parent)&isPattern == 0 {
 		pattern = nil
 	}
 	if at&isOutside != 0 {
 		defer func(sc int32) { b.scope = sc }(b.scope)
 		b.scope = max(b.scopes[b.scope].parent, 0)
+	}
+	if bits&isText != 0 {
+		if end := b.inText(n, under); end > node.Start {
+			b.emit(token{symbol: node.Symbol, start: node.Start, end: end, scope: b.scope, flags: named})
+			b.pos = end
+			b.emit(token{symbol: node.Symbol, start: end, end: node.End, scope: b.scope})
+			b.pos = node.End
+			return
+		}
+	}
+	if first := len(b.tokens); at&isWild != 0 || bits&isWildKind != 0 {
+		defer func() {
+			if first < len(b.tokens) {
+				b.tokens[first].flags |= wild
+			}
+		}()
 	}
 	if int(node.Next) == n+1 || bits&isWhole != 0 || bits&isQuoted != 0 && b.spelled(node, bits) != "" {
 		b.leaf(n, field, at, pattern)
@@ -203,7 +233,29 @@ func (b *builder) node(n, under int, field uint16, pattern *definition) {
 		b.group(n, field, pattern)
 		return
 	}
+	open := len(b.tokens)
 	b.inner(n, field, pattern)
+	if bits&isMacro != 0 && b.kind(parent)&isMacro == 0 {
+		b.macro(n, under, open)
+	}
+	if at&isUnsure != 0 {
+		b.conceal(open)
+	}
+}
+
+// nth is which part of its parent a node without a field is.
+func (b *builder) nth(n, under int, field uint16) uint16 {
+	switch {
+	case field != 0:
+		return field
+	case n == int(b.tree.Nodes[under+1].Next):
+		return secondPart
+	case n != under+1:
+		return laterPart
+	case b.tree.Nodes[n].Next == b.tree.Nodes[under].Next:
+		return onlyPart
+	}
+	return firstPart
 }
 
 // ends tells whether what stands around a token that is dropped would be two
@@ -232,9 +284,19 @@ func (b *builder) lastText() string {
 	return b.text(&b.tokens[b.lastLeaf()])
 }
 
+// hasParts tells whether a node has named children.
+func (b *builder) hasParts(n int) bool {
+	for c := range b.tree.Children(n) {
+		if b.tree.Nodes[c].Flags&treesitter.Named != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // isLast tells whether a comma is the last part of a list but for its bracket.
 func (b *builder) isLast(n, under int) bool {
-	if b.kind(b.tree.Nodes[under].Symbol)&isTrailing == 0 {
+	if k := b.kind(b.tree.Nodes[under].Symbol); k&isTrailing == 0 && (k&isMacro == 0 || !b.plainMacro(under)) {
 		return false
 	}
 	parts := 0
@@ -269,6 +331,10 @@ func (b *builder) inner(n int, field uint16, pattern *definition) {
 	if bits&isGuard != 0 {
 		b.guard = b.scope
 	}
+	if bits&isChoice != 0 && !b.wholeFile(n) {
+		defer func(sc int32) { b.choice = sc }(b.choice)
+		b.choice = b.scope
+	}
 	open := len(b.tokens)
 	b.tokens = append(b.tokens, token{symbol: node.Symbol, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
 	if b.parts(n, open, pattern) || bits&isOpaque != 0 {
@@ -285,6 +351,16 @@ func (b *builder) inner(n int, field uint16, pattern *definition) {
 	if b.deep <= b.limit {
 		b.deep--
 	}
+}
+
+// wholeFile tells whether a node is all that a file has: the guard of a header.
+func (b *builder) wholeFile(n int) bool {
+	for c := range b.tree.Children(0) {
+		if c != n && b.kind(b.tree.Nodes[c].Symbol)&isComment == 0 {
+			return false
+		}
+	}
+	return n > 0 && b.deep == 2
 }
 
 // known ends the wait of names that are known behind a node.
@@ -315,19 +391,36 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		b.exacts++
 		defer func() { b.exacts-- }()
 	}
-	exact := b.exacts > 0
+	exact, hidden := b.exacts > 0, false
 	for c := range b.tree.Children(n) {
 		child := b.tree.Nodes[c]
+		first := len(b.tokens)
 		b.gap(child.Start, exact)
-		shows = shows || b.at(node.Symbol, child.Field, child.Symbol)&isShow != 0
+		shows = shows || b.at(node.Symbol, child.Field, child.Symbol, child.Field)&isShow != 0
 		if n == 0 && b.apart && b.faultIn(c) >= 0 {
 			b.setAside(c)
 		} else {
 			b.node(c, n, child.Field, pattern)
 		}
+		switch k := b.kind(child.Symbol); {
+		case k&isHiding != 0:
+			hidden = hidden || b.calm == nil || !b.calm.Match(b.src[child.Start:child.End])
+		case k&isComment == 0:
+			if hidden {
+				b.conceal(first)
+			}
+			hidden = false
+		}
 		b.gap(child.End, false)
 		if l != nil && len(b.tokens) > l.next(open) {
-			l.add(c, open, len(b.tokens), b.kind(child.Symbol))
+			if b.lines == linesEnd && len(l.items) == 0 {
+				b.begin(l.next(open)) // as the others do, with which it can change places
+			}
+			k := b.kind(child.Symbol)
+			if first < len(b.tokens) && b.alone[b.firstWord(first)] {
+				k &^= isLead
+			}
+			l.add(c, open, len(b.tokens), k)
 		}
 	}
 	end := node.End
@@ -343,6 +436,24 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		b.lists[open] = l
 	}
 	return shows
+}
+
+// begin has a line begin at the first leaf of a part.
+func (b *builder) begin(first int) {
+	for i := first; i < len(b.tokens); i++ {
+		if t := &b.tokens[i]; t.flags&(opens|closes) == 0 {
+			t.flags |= broken
+			return
+		}
+	}
+}
+
+// firstWord is the text of the first leaf from a token on.
+func (b *builder) firstWord(i int) string {
+	for i < len(b.tokens)-1 && b.tokens[i].flags&opens != 0 {
+		i++
+	}
+	return b.text(&b.tokens[i])
 }
 
 // conceal has no name of a node be resolved.
@@ -384,7 +495,7 @@ func (b *builder) group(n int, field uint16, pattern *definition) {
 			inner = c
 		}
 	}
-	if inner < 0 {
+	if inner < 0 || b.contains(inner, isStaying) {
 		b.inner(n, field, pattern)
 		return
 	}
@@ -396,6 +507,16 @@ func (b *builder) group(n int, field uint16, pattern *definition) {
 	b.gap(node.End-1, false)
 	b.groups--
 	b.pos = node.End
+}
+
+// contains tells whether a node is, or has in it, one of some kinds.
+func (b *builder) contains(n int, bits kindBits) bool {
+	for i := n; i < int(b.tree.Nodes[n].Next); i++ {
+		if b.kind(b.tree.Nodes[i].Symbol)&bits != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // gap looks at what stands between two parts of a node.
@@ -443,6 +564,11 @@ func (b *builder) comment(node treesitter.Node) {
 	text := b.src[node.Start:node.End]
 	long := bytes.IndexByte(text, '\n') >= 0
 	read := b.all || b.exacts > 0 || b.keep != nil && b.keep.Match(text)
+	if b.note != nil && !read {
+		if m := b.note.FindSubmatch(text); m != nil {
+			text, read = m[1], true
+		}
+	}
 	if read || long && b.lines == linesEnd && !b.newline {
 		b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End, scope: b.scope, text: strings.TrimRight(string(text), " \t\r\n")})
 	}
@@ -460,7 +586,7 @@ func (b *builder) emit(t token) {
 	if b.newline && !first && b.groups == 0 {
 		switch b.lines {
 		case linesFree:
-			if b.breakAfter[b.lastText()] || bits&isBreakBefore != 0 {
+			if before&isBreakAfter != 0 || b.breakAfter[b.lastText()] || bits&isBreakBefore != 0 {
 				t.flags |= broken
 			}
 		case linesEnd:
@@ -469,6 +595,9 @@ func (b *builder) emit(t token) {
 				t.flags |= broken
 			}
 		}
+	}
+	if b.space {
+		t.flags |= apart
 	}
 	if b.space && !first && (before|bits)&isTight != 0 {
 		t.flags |= spaced
@@ -498,6 +627,8 @@ func (b *builder) emit(t token) {
 const (
 	prefixMaybe tokenFlags = 1 << 15 // it could be prefixed
 	grouped     tokenFlags = 1 << 14 // in parentheses that were left out
+	apart       tokenFlags = 1 << 13 // behind white space
+	wild        tokenFlags = 1 << 12 // it can use any name around it
 )
 
 func (b *builder) lastLeaf() int {
@@ -518,11 +649,12 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	t := token{symbol: node.Symbol, field: field, start: node.Start, end: node.End, scope: b.scope}
 	bits := b.kind(node.Symbol)
 	switch {
+	case at&isUnsure != 0:
 	case at&isKeyword != 0:
 		t.flags |= neutral | keyword
 	case at&isTag != 0 && bits&isName != 0 && (b.src[node.Start] < 'A' || b.src[node.Start] > 'Z'):
 		t.flags |= neutral
-	case bits&isNeutralKind != 0, bits&isName != 0 && at&isNeutral != 0:
+	case bits&isNeutralKind != 0, at&isPaired != 0, bits&isName != 0 && (at&isNeutral != 0 || b.kind(b.previous)&isBehind != 0):
 		t.flags |= neutral
 	case bits&isName != 0 && at&isMember != 0:
 		t.flags |= member
@@ -536,27 +668,50 @@ func (b *builder) leaf(n int, field uint16, at placeBits, pattern *definition) {
 	b.emit(t)
 	b.pos = node.End
 	if t.flags&(named|member|neutral) == 0 {
+		if at&isEscape != 0 {
+			b.escaping = b.scope
+		}
 		return
 	}
 	if pattern != nil && (t.flags&neutral == 0 || pattern.pinned) {
 		b.define(pattern, len(b.tokens)-1)
 	}
-	if at&isEscape != 0 {
+	if at&isEscape != 0 || pattern != nil && b.escaping == b.scope && b.scope > 0 {
 		b.defs = append(b.defs, def{definition: &definition{kind: "variable"}, name: string(b.src[node.Start:node.End]), token: len(b.tokens) - 1, escaped: true})
 	}
 }
 
+// inText is where the name ends that a text begins with, if a $ before it makes
+// it one. In $$"text" it takes more than one.
+func (b *builder) inText(n, under int) uint32 {
+	node, literal := b.tree.Nodes[n], b.tree.Nodes[under].Start
+	if n-1 <= under || b.tree.Source(n-1) != "$" || b.src[literal] != '"' || literal > 0 && b.src[literal-1] == '$' {
+		return node.Start
+	}
+	end := node.Start
+	for end < node.End && b.src[end] < 128 && b.src[end] != '$' && inWord(rune(b.src[end])) {
+		end++
+	}
+	if end < node.End && b.src[end] > 127 || b.src[node.Start] <= '9' || string(b.src[node.Start:end]) == "this" {
+		return node.Start
+	}
+	return end
+}
+
 // short adds {x} as {x: x}.
 func (b *builder) short(node treesitter.Node, field uint16, s shorts, pattern *definition) {
-	b.tokens = append(b.tokens, token{symbol: s.pair, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
-	key := token{symbol: s.key, start: node.Start, end: node.End, scope: b.scope, flags: neutral}
-	b.emit(key)
+	if s.pair != 0 {
+		b.tokens = append(b.tokens, token{symbol: s.pair, field: field, flags: opens, scope: b.scope, start: node.Start, end: node.Start})
+	}
+	b.emit(token{symbol: s.key, field: s.keyField, start: node.Start, end: node.End, scope: b.scope, flags: neutral})
 	b.emit(token{symbol: s.colon, start: node.Start, end: node.Start, text: ":", scope: b.scope})
-	b.emit(token{symbol: s.value, start: node.Start, end: node.End, scope: b.scope, flags: named})
+	b.emit(token{symbol: s.value, field: s.valueField, start: node.Start, end: node.End, scope: b.scope, flags: named})
 	if pattern != nil {
 		b.define(pattern, len(b.tokens)-1)
 	}
-	b.tokens = append(b.tokens, token{symbol: s.pair, flags: closes, scope: b.scope, start: node.End, end: node.End})
+	if s.pair != 0 {
+		b.tokens = append(b.tokens, token{symbol: s.pair, flags: closes, scope: b.scope, start: node.End, end: node.End})
+	}
 	b.pos = node.End
 }
 
@@ -578,7 +733,7 @@ func (b *builder) define(d *definition, at int) {
 			sc = b.scopes[sc].parent
 		}
 	}
-	made := def{definition: d, name: b.text(t), token: at, scope: sc, exported: b.export > 0}
+	made := def{definition: d, name: b.text(t), token: at, scope: sc, exported: b.export > 0, chosen: b.choice == sc}
 	made.guarded = b.guard >= 0 && (sc == b.guard || b.scopes[sc].parent == b.guard)
 	if d.after != "" {
 		made.from = -1
@@ -592,10 +747,14 @@ func (b *builder) define(d *definition, at int) {
 func (b *builder) spelled(node treesitter.Node, bits kindBits) string {
 	text := b.src[node.Start:node.End]
 	switch {
+	case bits&isLower != 0:
+		return strings.ToLower(string(text))
 	case bits&isQuoted != 0:
 		return unquoted(string(text))
 	case bits&isFolded != 0 && (node.Start == 0 || b.src[node.Start-1] != ';') && (int(node.End) == len(b.src) || b.src[node.End] != '&'):
 		return "=" + fold(string(text)) // beside an entity it is one text with it
+	case bits&isDirective != 0:
+		return b.directive(node)
 	case b.crlf && bytes.Contains(text, []byte("\r\n")):
 		return strings.ReplaceAll(string(text), "\r\n", "\n")
 	}
@@ -614,7 +773,7 @@ func unquoted(text string) string {
 		if strings.Trim(quote, quote[:1]) != "" || len(text) < 2*len(quote) || !strings.HasSuffix(text, quote) {
 			continue
 		}
-		if body := text[len(quote) : len(text)-len(quote)]; !strings.ContainsAny(body, "'\"\\{\r") && (len(quote) == 3 || !strings.Contains(body, "\n")) {
+		if body := text[len(quote) : len(text)-len(quote)]; !strings.ContainsAny(body, "'\"\\{\r") && !strings.Contains(body, "#@") && !strings.Contains(body, "#$") && (len(quote) == 3 || !strings.Contains(body, "\n")) {
 			return prefix + strings.ReplaceAll(quote, "'", "\"") + body
 		}
 		return ""

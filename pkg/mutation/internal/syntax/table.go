@@ -20,6 +20,7 @@ type table struct {
 
 	comments set            // kinds of nodes that are layout
 	keep     *regexp.Regexp // comments that a compiler, an interpreter or a tool reads
+	note     *regexp.Regexp // what is read of a comment: its first group
 	keepAll  *regexp.Regexp // text with which a file has all its comments read
 	never    *regexp.Regexp // text with which a file is not compared
 	fixed    *regexp.Regexp // text with which a file has no renamed names
@@ -38,44 +39,62 @@ type table struct {
 	exact    set    // kinds of nodes with meaning in their white space
 	whole    set    // kinds of nodes that are compared as one text
 	quotes   set    // those of them in which ' and " are the same
+	lower    set    // kinds of leaves that may be written in capitals
 	folds    set    // those in which line breaks and indentation are one space
 	crlf     bool   // CR LF in a text is LF
 	drop     places // tokens without meaning
+	empty    places // nodes without meaning where they have no named parts
 	trailing set    // kinds of nodes in which a comma before the end is layout
 	group    places // parentheses that only group
 	unwrap   places // nodes of one part that stand for it
+	stays    set    // kinds of nodes around which parentheses stay
 
-	names    set    // kinds of leaves that can name a variable
-	neutral  places // where such a leaf names something else
-	members  places // where it names a member of this or self
-	tags     places // where it does if it begins with a capital, and else names no variable
-	keywords places // where it names a parameter of what is called
-	shows    places // tokens that have a node print its own text
-	shorts   []shorthand
-	scopes   map[string]scopeKind
-	outside  places // parts of a scope that belong to the one around it
-	defines  []definition
-	patterns set    // kinds of nodes between a definition and its names
-	values   places // parts of patterns that are none
-	escapes  places // names that say that a variable belongs to the file
-	opaque   set    // kinds of nodes whose names are not resolved
-	guards   set    // kinds of nodes around a declaration that may look at its name and parameters
+	names        set    // kinds of leaves that can name a variable
+	neutral      places // where such a leaf names something else
+	members      places // where it names a member of this or self
+	tags         places // where it does if it begins with a capital, and else names no variable
+	keywords     places // where it names a parameter of what is called
+	shows        places // tokens that have a node print its own text
+	shorts       []shorthand
+	interpolated set // kinds of leaves that begin with a name if one that is $ stands before them
+	scopes       map[string]scopeKind
+	outside      places // parts of a scope that belong to the one around it
+	defines      []definition
+	patterns     set    // kinds of nodes between a definition and its names
+	values       places // parts of patterns that are none
+	escapes      places // names that say that a variable belongs to the file
+	unsure       places // what is not resolved, and its names neither
+	opaque       set    // kinds of nodes whose names are not resolved
+	guards       set    // kinds of nodes around a declaration that may look at its name and parameters
+	sigil        string // what such a name lacks
+	behind       set    // tokens behind which it names something else
+	paired       places // where it does, unless nothing follows the sign behind it
+	closed       bool   // a function sees no variables of what is around it
+	choices      set    // kinds of nodes of which not all may be there: nor may what they declare
 
-	lists    set    // kinds of nodes whose parts may change places
-	free     set    // parts that may stand anywhere among them
-	still    set    // parts that only declare, when they are reached
-	wraps    set    // kinds of nodes around a part that leave it what it is
-	leads    set    // parts that belong to the next one
-	nameless set    // those of them that declare no name
-	fences   places // what nothing may pass that has it
-	trails   set    // parts that belong to the one before
-	noisy    set    // what makes a part more than a declaration
-	mentions bool   // parts must not pass what mentions them
+	lists    set            // kinds of nodes whose parts may change places
+	free     set            // parts that may stand anywhere among them
+	still    set            // parts that only declare, when they are reached
+	wraps    set            // kinds of nodes around a part that leave it what it is
+	leads    set            // parts that belong to the next one
+	nameless set            // those of them that declare no name
+	fences   places         // what nothing may pass that has it
+	trails   set            // parts that belong to the one before
+	noisy    set            // what makes a part more than a declaration
+	mentions bool           // parts must not pass what mentions them
+	hides    set            // parts behind which the next one is not resolved, unless they are calm
+	plain    set            // macros that read expressions
+	calm     *regexp.Regexp // text of what is noisy otherwise, and is not
+	ordered  *regexp.Regexp // text with which all parts of a file keep their places
+	alone    set            // words with which they do not
+	loud     set            // what does so also in the body of a function
+	acts     *regexp.Regexp // text with which a part is more than a declaration
 
 	reserved set
 	pinned   *regexp.Regexp // names that have a meaning by their spelling
 	dynamic  set            // names that can find any variable by its spelling
 	readers  set            // names that can find what a function or a class is called
+	found    set            // functions that are found without being declared here
 	private  bool           // what is not exported is known to the file alone
 	exports  set            // kinds of nodes around what is
 	static   string         // the word that keeps a name to its file
@@ -87,6 +106,14 @@ type table struct {
 	texts    bool           // a text that has a name of the file does not find it within the file
 	hoists   bool           // names of a file are known in all of it
 	pkg      bool           // the files of a directory share their names
+	inherits bool           // a name in a class may be that of a member of its base
+	reached  *regexp.Regexp // text with which other files could use any name of a file
+	wild     places         // what can use any name around it
+	lexical  bool           // a name means the innermost declaration around it: new ones may stand elsewhere in the function
+
+	directives set            // kinds of leaves that the C preprocessor reads
+	macroCalls *regexp.Regexp // names that, called, may be macros: of their arguments nothing is known
+	macroKnown *regexp.Regexp // those of them that use no more than they are given
 }
 
 type set map[string]bool
@@ -134,13 +161,16 @@ type definition struct {
 	kind   string // for people: "function", "variable"
 	at     places
 	region string // block, function, outer or file
-	after  string // the kind of node behind which the name is known; "" for everywhere
+	after  string // the kind of node behind which the name is known, or "." for its place; "" for everywhere
 	named  bool   // who calls it can name it
+	lone   bool   // the old name stands nowhere else in the function
 	pinned bool   // it must not change
 	shown  bool   // programs print it
 }
 
 // shorthand is a leaf that is short for a pair of two names: {x}.
+// Key and value may have the field in front of them: field.kind. The pair is - where
+// the leaf stands in it already.
 type shorthand struct{ leaf, pair, key, value string }
 
 //go:embed tables/*.lang
@@ -249,6 +279,8 @@ func (t *table) read(key, value string) (err error) {
 		t.bound = value
 	case "static":
 		t.static = value
+	case "sigil":
+		t.sigil = value
 	case "lines":
 		rule, ok := map[string]lineRule{"end": linesEnd, "indent": linesIndent}[value]
 		if !ok {
@@ -273,11 +305,11 @@ func (t *table) read(key, value string) (err error) {
 	return nil
 }
 
-// readDefinition reads KIND REGION [after NODE] [named] [pinned] [shown] at PLACE…
+// readDefinition reads KIND REGION [after NODE] [named] [lone] [pinned] [shown] at PLACE…
 func (t *table) readDefinition(fields []string) error {
 	at := slices.Index(fields, "at")
 	if at < 2 {
-		return fmt.Errorf("want KIND REGION [after NODE] [named] [pinned] at PLACE…")
+		return fmt.Errorf("want KIND REGION [after NODE] [named] [lone] [pinned] at PLACE…")
 	}
 	d := definition{kind: strings.ReplaceAll(fields[0], "-", " "), region: fields[1]}
 	if !slices.Contains([]string{"block", "function", "outer", "file", "class"}, d.region) {
@@ -287,6 +319,8 @@ func (t *table) readDefinition(fields []string) error {
 		switch fields[i] {
 		case "named":
 			d.named = true
+		case "lone":
+			d.lone = true
 		case "pinned":
 			d.pinned = true
 		case "shown":
@@ -318,21 +352,23 @@ func (t *table) sets() map[string]*set {
 		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
 		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
 		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "nameless": &t.nameless, "import": &t.imports, "trail": &t.trails, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
-		"export": &t.exports, "module": &t.modules,
+		"export": &t.exports, "module": &t.modules, "stays": &t.stays, "hides": &t.hides, "plain": &t.plain, "text": &t.interpolated, "loud": &t.loud, "alone": &t.alone, "lower": &t.lower, "behind": &t.behind, "choice": &t.choices, "found": &t.found, "directive": &t.directives,
 	}
 }
 
 func (t *table) places() map[string]*places {
-	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows,
-		"unwrap": &t.unwrap, "tag": &t.tags, "fence": &t.fences}
+	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows, "unsure": &t.unsure,
+		"unwrap": &t.unwrap, "tag": &t.tags, "fence": &t.fences, "wild": &t.wild, "paired": &t.paired, "empty": &t.empty}
 }
 
 func (t *table) regexps() map[string]**regexp.Regexp {
-	return map[string]**regexp.Regexp{"keep": &t.keep, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned}
+	return map[string]**regexp.Regexp{"keep": &t.keep, "note": &t.note, "calm": &t.calm, "ordered": &t.ordered, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned,
+		"reached": &t.reached, "acts": &t.acts, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown}
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "texts": &t.texts, "source": &t.source, "package": &t.pkg}
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "texts": &t.texts, "source": &t.source, "package": &t.pkg, "inherits": &t.inherits,
+		"lexical": &t.lexical, "closed": &t.closed}
 }
 
 // limit of names that a reason quotes, in bytes.
