@@ -94,26 +94,35 @@ type probeTool struct {
 func (t probeTool) Spec() hooks.Spec {
 	return hooks.Spec{
 		Name: t.name, Class: t.class, Description: "Measure the way of a call.",
-		InputSchema: json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"},"session":{"type":"string"}}}`),
+		InputSchema: hooks.SchemaText(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"},"session":{"type":"string"}}}`),
 	}
 }
 
-func (t probeTool) Targets(_ context.Context, _ *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
-	var a struct{ Path string }
-	if err := json.Unmarshal(raw, &a); err != nil {
+func (t probeTool) Decode(args hooks.Arguments) (hooks.Decoded, error) {
+	call := probeCall{probeTool: t}
+	if err := json.Unmarshal(args.Raw(), &call); err != nil {
 		return nil, refusal.Newf(refusal.InvalidArguments, "%v.", err)
 	}
-	call := &probing{path: a.Path}
+	return call, nil
+}
+
+type probeCall struct {
+	probeTool
+	Path string
+}
+
+func (t probeCall) Targets(context.Context, *hooks.Call) (hooks.Targeted, error) {
+	call := &probing{path: t.Path}
 	if t.files == nil {
 		return call, nil
 	}
-	target, err := t.files.Resolve(a.Path)
+	target, err := t.files.Resolve(t.Path)
 	if err != nil {
 		return nil, err
 	}
 	call.target = target
 	call.effects.Files = []*hooks.FileEffect{{
-		Kind: hooks.Modify, Path: target.Path(), Requested: a.Path, Protection: target.Protection(), Knowledge: hooks.KnowsBySearch,
+		Kind: hooks.Modify, Path: target.Path(), Requested: t.Path, Protection: target.Protection(), Knowledge: hooks.KnowsBySearch,
 	}}
 	return call, nil
 }

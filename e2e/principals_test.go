@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"strings"
 	"testing"
@@ -124,12 +123,14 @@ type brokenTool struct{}
 func (brokenTool) Spec() hooks.Spec {
 	return hooks.Spec{
 		Name: "broken_tool", Title: "Broken", Description: "Always fails.",
-		InputSchema:  json.RawMessage(`{"type":"object","properties":{"session":{"type":"string"}}}`),
-		OutputSchema: json.RawMessage(`{"type":"object"}`),
+		InputSchema:  hooks.SchemaText(`{"type":"object","properties":{"session":{"type":"string"}}}`),
+		OutputSchema: hooks.SchemaText(`{"type":"object"}`),
 	}
 }
 
-func (brokenTool) Targets(context.Context, *hooks.Call, json.RawMessage) (hooks.Targeted, error) {
+func (b brokenTool) Decode(hooks.Arguments) (hooks.Decoded, error) { return b, nil }
+
+func (brokenTool) Targets(context.Context, *hooks.Call) (hooks.Targeted, error) {
 	panic("a secret of the server")
 }
 

@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -56,14 +55,11 @@ func addTools(srv *server.Server) error {
 }
 
 type stamp struct {
-	Stamp string `json:"stamp"`
+	Stamp string `json:"stamp" max:"200" doc:"The line to append."`
 }
 
 func addStamp(srv *server.Server) error {
-	spec := hooks.Spec{
-		Name: "stamp_file", Title: "Stamp a file", Description: "Append a line to an existing file.",
-		InputSchema: json.RawMessage(`{"required":["stamp"],"properties":{"stamp":{"type":"string","maxLength":200}}}`),
-	}
+	spec := hooks.Spec{Name: "stamp_file", Title: "Stamp a file", Description: "Append a line to an existing file."}
 	return server.AddFileTool(srv, spec, func(before string, a stamp) (string, error) {
 		if a.Stamp == "" {
 			return "", errors.New("the stamp is empty")

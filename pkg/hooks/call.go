@@ -3,8 +3,6 @@ package hooks
 import (
 	"encoding/json"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -13,9 +11,8 @@ import (
 
 // Request is a tool call as a transport hands it over.
 type Request struct {
-	Tool string
-	// Arguments is the JSON object exactly as the client sent it.
-	Arguments json.RawMessage
+	Tool      string
+	Arguments Arguments
 	Caller    session.Caller
 	// Progress reports to the client; nil means that nobody listens.
 	Progress func(message string, done, total float64)
@@ -99,7 +96,7 @@ func (c *Call) Model() (id string, source session.ModelSource) {
 
 // Inner is the request of another call that this one makes on its way: the
 // same caller makes it, and it is judged and recorded like any other.
-func (c *Call) Inner(tool string, arguments json.RawMessage) Request {
+func (c *Call) Inner(tool string, arguments Arguments) Request {
 	r := c.request
 	r.Tool, r.Arguments = tool, arguments
 	// This call waits for its end.
@@ -157,22 +154,4 @@ func (c *Call) Progress(message string, done, total float64) {
 	if c.progress != nil {
 		c.progress(message, done, total)
 	}
-}
-
-// Common are the arguments that every tool takes beside its own.
-type Common struct {
-	Session       string `json:"session,omitempty"`
-	IntentID      string `json:"intent_id,omitempty"`
-	MutationClass string `json:"mutation_class,omitempty"`
-}
-
-// CommonOf reads the common arguments as the tools do: names are matched
-// exactly, and an object that names one twice has none. Whatever else is wrong
-// with the arguments is the tool's to report, with its schema.
-func CommonOf(args json.RawMessage) Common {
-	var c Common
-	if jsonv2.Unmarshal(args, &c) != nil {
-		return Common{}
-	}
-	return c
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
@@ -152,20 +153,41 @@ func (e *Engine) Do(ctx context.Context, req Request) Result {
 // itself goes the way of every call.
 func (e *Engine) Run(ctx context.Context, tool Tool, req Request) Result {
 	call := e.newCall(tool.Spec(), req)
-	if standIn, ok := tool.(StandIn); ok {
-		stand, err := standIn.Stands(ctx, call, req.Arguments)
+	result, err := e.run(ctx, tool, call, req)
+	if err != nil {
+		return e.refused(ctx, call, err)
+	}
+	return result
+}
+
+func (e *Engine) run(ctx context.Context, tool Tool, call *Call, req Request) (Result, error) {
+	decoded, err := e.decode(tool, call, req.Arguments)
+	if err != nil {
+		return Result{}, err
+	}
+	if standIn, ok := decoded.(StandIn); ok {
+		stand, err := standIn.Stands(ctx, call)
 		if err != nil {
-			return e.refused(ctx, call, err)
+			return Result{}, err
 		}
 		if stand != nil {
 			return e.standFor(ctx, call, req, stand)
 		}
 	}
-	result, err := e.judge(ctx, tool, call, req)
-	if err != nil {
-		return e.refused(ctx, call, err)
+	return e.judge(ctx, tool, decoded, call, req)
+}
+
+func (e *Engine) decode(tool Tool, call *Call, args Arguments) (_ Decoded, err error) {
+	defer e.survive(call, &err)
+	return tool.Decode(args)
+}
+
+// survive turns a panic of a tool into a refusal. It is to be deferred.
+func (e *Engine) survive(call *Call, err *error) {
+	if p := recover(); p != nil {
+		e.log.Error().Str("tool", call.Tool).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("tool panicked")
+		*err = refusal.Newf(refusal.InternalError, "The tool %s failed inside the server; see its log.", call.Tool)
 	}
-	return result
 }
 
 func (e *Engine) after(ctx context.Context, call *Call, outcome *Outcome) {
@@ -225,11 +247,11 @@ func (e *Engine) observer(call *Call) observer {
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
-	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator, Arguments: req.Arguments, Ways: req.Ways, workspace: e.workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req}
+	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator, Arguments: req.Arguments.Raw(), Ways: req.Ways, workspace: e.workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req}
 	if call.Class == "" {
 		call.Class = Destructive
 	}
-	common := CommonOf(req.Arguments)
+	common := req.Arguments.Common()
 	call.Handle, call.IntentID = common.Session, common.IntentID
 	// An intent_id names the selection that is meant only where a call works
 	// under one; governance tools name the intent that they are about.

@@ -35,7 +35,9 @@ func (s *stage) note(step string) { *s.log = append(*s.log, step) }
 
 func (s *stage) Spec() hooks.Spec { return hooks.Spec{Name: "probe", Class: s.class} }
 
-func (s *stage) Targets(context.Context, *hooks.Call, json.RawMessage) (hooks.Targeted, error) {
+func (s *stage) Decode(hooks.Arguments) (hooks.Decoded, error) { return s, nil }
+
+func (s *stage) Targets(context.Context, *hooks.Call) (hooks.Targeted, error) {
 	s.note("targets")
 	return s, nil
 }
@@ -229,7 +231,7 @@ func (r *rig) gate(stage hooks.Stage, name string, d hooks.Decision) {
 }
 
 func (r *rig) do() hooks.Result {
-	return r.engine.Do(r.t.Context(), hooks.Request{Tool: "probe", Arguments: json.RawMessage(`{}`)})
+	return r.engine.Do(r.t.Context(), hooks.Request{Tool: "probe", Arguments: hooks.NoArguments()})
 }
 
 func (r *rig) code() string {
@@ -537,7 +539,7 @@ func TestCancelledCallDoesNotRun(t *testing.T) {
 		cancel()
 		return hooks.Allow(), nil
 	}))
-	result := r.engine.Do(ctx, hooks.Request{Tool: "probe", Arguments: json.RawMessage(`{}`)})
+	result := r.engine.Do(ctx, hooks.Request{Tool: "probe", Arguments: hooks.NoArguments()})
 	if !strings.Contains(result.Text, "CANCELLED") || slices.Contains(r.log, "prepare") {
 		t.Errorf("%s %v", result.Text, r.log)
 	}

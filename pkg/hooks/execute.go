@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -67,18 +66,17 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 // such as a command in the background. It is journaled, recorded and observed
 // like the call, and under the same intent; it is not judged again. The call
 // must be a Detached one.
-func (e *Engine) Continue(ctx context.Context, call *Call, planned Planned) (result Result) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.log.Error().Str("tool", call.Tool).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("tool panicked")
-			result = refuse(call.Class, refusal.Newf(refusal.InternalError, "The tool %s failed inside the server; see its log.", call.Tool))
-		}
-	}()
-	result, err := e.execute(ctx, call, planned)
+func (e *Engine) Continue(ctx context.Context, call *Call, planned Planned) Result {
+	result, err := e.carryOn(ctx, call, planned)
 	if err != nil {
 		return e.refused(ctx, call, err)
 	}
 	return result
+}
+
+func (e *Engine) carryOn(ctx context.Context, call *Call, planned Planned) (_ Result, err error) {
+	defer e.survive(call, &err)
+	return e.execute(ctx, call, planned)
 }
 
 // begin prepares a call and puts it into the journal. The entry is nil for a

@@ -2,29 +2,27 @@ package hooks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"runtime/debug"
 
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
 // standFor makes the call that another stands for.
-func (e *Engine) standFor(ctx context.Context, call *Call, req Request, stand *Stand) Result {
+func (e *Engine) standFor(ctx context.Context, call *Call, req Request, stand *Stand) (Result, error) {
 	req.Tool, req.Arguments = stand.Tool, stand.Arguments
-	if tool, ok := e.tools[req.Tool].(StandIn); ok {
-		return e.refused(ctx, call, refusal.Newf(refusal.InvalidArguments, "%s cannot stand for itself.", tool.Spec().Name))
+	if req.Tool == call.Tool {
+		return Result{}, refusal.Newf(refusal.InvalidArguments, "%s cannot stand for itself.", call.Tool)
 	}
 	result := e.Do(ctx, req)
 	if result.IsError || result.InLine != nil {
-		return result
+		return result, nil
 	}
 	made, err := stand.Result(result)
 	if err != nil {
 		e.log.Error().Err(err).Str("tool", call.Tool).Msg("a result could not be rendered")
-		return result
+		return result, nil
 	}
-	return made
+	return made, nil
 }
 
 // maxAsked bounds how often one call is put to the operator because what it
@@ -34,15 +32,15 @@ const maxAsked = 3
 // judge runs a call, and puts it to the operator where that is needed. An
 // answer is about what was shown: with one the call is judged anew from its
 // beginning, since everything may have changed while it was waited for.
-func (e *Engine) judge(ctx context.Context, tool Tool, call *Call, req Request) (Result, error) {
+func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Call, req Request) (Result, error) {
 	answered := ""
 	for range maxAsked {
-		result, asking, err := e.do(ctx, tool, call, req.Arguments, answered)
+		result, asking, err := e.do(ctx, decoded, call, answered)
 		if answered != "" && (isBusy(err) || err == nil && len(asking) > 0) {
 			// The operator's own command may be carrying the same answer out, or have done so since the call was planned
 			// (ask.ForNobody): then nothing is left to ask.
 			e.renew(tool, call, req)
-			result, asking, err = e.do(ctx, tool, call, req.Arguments, answered)
+			result, asking, err = e.do(ctx, decoded, call, answered)
 		}
 		if answered != "" && err == nil {
 			e.asker.Lapse(answered) // of no effect on one that was used
@@ -89,14 +87,9 @@ func (h *hookRefusal) Unwrap() error { return h.Refusal }
 
 // do judges a call, and runs it unless the operator has to be asked first.
 // answered is the answer that it comes back with.
-func (e *Engine) do(ctx context.Context, tool Tool, call *Call, args json.RawMessage, answered string) (result Result, asking []Question, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.log.Error().Str("tool", call.Tool).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("tool panicked")
-			err = refusal.Newf(refusal.InternalError, "The tool %s failed inside the server; see its log.", call.Tool)
-		}
-	}()
-	targeted, err := tool.Targets(ctx, call, args)
+func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered string) (result Result, asking []Question, err error) {
+	defer e.survive(call, &err)
+	targeted, err := decoded.Targets(ctx, call)
 	if err != nil {
 		return Result{}, nil, err
 	}

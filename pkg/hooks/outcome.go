@@ -215,29 +215,38 @@ type Result struct {
 	InLine *InLine
 }
 
-// Tool is one tool. The three steps are three types, so that what has not
-// been judged cannot be executed: only Targets makes a Targeted, only that
-// makes a Planned, and only the engine calls them, with the gate between.
+// Tool is one tool. Its steps are types of their own, so that what has not
+// been judged cannot be executed: only Decode makes a Decoded, only Targets a
+// Targeted, only that a Planned, and only the engine calls them, with the gate
+// between.
 type Tool interface {
 	Spec() Spec
-	// Targets resolves what the arguments name. It reads no content. Faults of
-	// the arguments are refusals; faults of a path are its effect's Problem.
-	Targets(ctx context.Context, call *Call, args json.RawMessage) (Targeted, error)
+	// Decode reads the arguments, once a call. What is wrong with them is a
+	// refusal.
+	Decode(args Arguments) (Decoded, error)
 }
 
-// StandIn is a tool whose call can stand for another that was made before.
+// Decoded is a call whose arguments have been read.
+type Decoded interface {
+	// Targets resolves what the arguments name. It reads no content. Faults of
+	// a path are its effect's Problem. It is called again where the call is
+	// judged anew, after an operator's answer.
+	Targets(ctx context.Context, call *Call) (Targeted, error)
+}
+
+// StandIn is a call that can stand for another that was made before.
 type StandIn interface {
-	Tool
+	Decoded
 	// Stands finds the call that this one stands for; nil where it stands for
 	// none, and is carried out itself. That call is judged as if it were made
 	// now, by this caller.
-	Stands(ctx context.Context, call *Call, args json.RawMessage) (*Stand, error)
+	Stands(ctx context.Context, call *Call) (*Stand, error)
 }
 
 // Stand is the call that another stands for.
 type Stand struct {
 	Tool      string
-	Arguments json.RawMessage
+	Arguments Arguments
 	// Result makes the stand-in's result of the call's; refusals are passed on
 	// as they are.
 	Result func(Result) (Result, error)
@@ -306,13 +315,32 @@ func (immediate) Pending() *Pending                                { return nil 
 func (run immediate) Commit(ctx context.Context) (*Outcome, error) { return run(ctx) }
 func (immediate) Discard() error                                   { return nil }
 
-// Spec is what tools/list says of a tool. InputSchema and OutputSchema are
-// JSON Schema 2020-12 objects with root type object.
+// Schema gives a JSON Schema 2020-12 with root type object. It is asked for
+// when somebody wants to see it, and may be made then.
+type Schema func() json.RawMessage
+
+// SchemaText is a schema that is there; nil for "".
+func SchemaText(text string) Schema {
+	if text == "" {
+		return nil
+	}
+	return func() json.RawMessage { return json.RawMessage(text) }
+}
+
+// JSON is the schema, nil for none.
+func (s Schema) JSON() json.RawMessage {
+	if s == nil {
+		return nil
+	}
+	return s()
+}
+
+// Spec is what tools/list says of a tool. OutputSchema may be nil.
 type Spec struct {
 	Name, Title, Description string
 	Class                    Class
-	InputSchema              json.RawMessage
-	OutputSchema             json.RawMessage
+	InputSchema              Schema
+	OutputSchema             Schema
 	ReadOnly                 bool
 	Idempotent               bool
 	OpenWorld                bool

@@ -42,7 +42,7 @@ func benchEngine(b *testing.B, files map[string]string) func(b *testing.B, tool 
 		if err != nil {
 			b.Fatal(err)
 		}
-		result := srv.Do(b.Context(), hooks.Request{Tool: tool, Arguments: raw, Caller: session.Caller{Connection: "bench"}})
+		result := srv.Do(b.Context(), hooks.Request{Tool: tool, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "bench"}})
 		if result.IsError {
 			b.Fatalf("%s: %s", tool, result.Text)
 		}

@@ -36,9 +36,10 @@ func OperatorOptions(dir string) (Options, error) {
 func (s *Server) Do(ctx context.Context, r hooks.Request) hooks.Result { return s.engine.Do(ctx, r) }
 
 // AddFileTool adds a tool that changes one existing text file, governed, journaled and recorded as edit_file is: change
-// computes the new content from the present one. The input schema of spec is that of the tool's own arguments.
+// computes the new content from the present one. The tool's own arguments are a struct, of which the input schema is made:
+// see tools.NewFileTool.
 func AddFileTool[A any](s *Server, spec hooks.Spec, change func(before string, args A) (after string, err error)) error {
-	tool, err := tools.NewFileTool(s.deps, spec, change)
+	tool, err := tools.NewFileTool(s.tools.Files, spec, change)
 	if err != nil {
 		return err
 	}
@@ -65,10 +66,10 @@ func (s *Server) AddHandler(h Handler) error {
 	if err != nil {
 		return err
 	}
-	tool, err := tools.NewHandlerTool(s.deps, tools.Handler{
+	tool, err := tools.NewHandlerTool(s.tools.Files, tools.Handler{
 		Spec: hooks.Spec{
 			Name: definition.Name, Title: definition.Title, Description: definition.Description, Class: h.Class,
-			InputSchema: definition.InputSchema, OutputSchema: definition.OutputSchema,
+			InputSchema: hooks.SchemaText(string(definition.InputSchema)), OutputSchema: hooks.SchemaText(string(definition.OutputSchema)),
 			ReadOnly: h.Class == hooks.Safe && definition.ReadOnly, Idempotent: definition.Idempotent, OpenWorld: definition.OpenWorld,
 		},
 		Touches: h.Touches,

@@ -119,8 +119,10 @@ func TestEmbedderCallsAndFileTools(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir)
-	spec := hooks.Spec{Name: "upper", InputSchema: json.RawMessage(`{"required":["word"],"properties":{"word":{"type":"string"}}}`)}
-	err := server.AddFileTool(b.server, spec, func(before string, a struct{ Word string }) (string, error) {
+	type upper struct {
+		Word string `json:"word"`
+	}
+	err := server.AddFileTool(b.server, hooks.Spec{Name: "upper"}, func(before string, a upper) (string, error) {
 		if !strings.Contains(before, a.Word) {
 			return "", errors.New("the file does not have the word")
 		}
@@ -133,7 +135,7 @@ func TestEmbedderCallsAndFileTools(t *testing.T) {
 	do := func(tool string, a args) (object map[string]any, code string) {
 		t.Helper()
 		raw, _ := json.Marshal(a)
-		r := b.server.Do(t.Context(), hooks.Request{Tool: tool, Arguments: raw})
+		r := b.server.Do(t.Context(), hooks.Request{Tool: tool, Arguments: hooks.ReadArguments(raw)})
 		if err := json.Unmarshal(r.Structured, &object); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -21,12 +20,12 @@ func (s *Server) TakeTime() {
 // SelectWith selects an intent with a recorder around the server's.
 func (s *Server) SelectWith(ctx context.Context, intentID string, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
 	engine := hooks.NewEngine(s.sessions, around(s.recorder), nil, s.log)
-	for _, tool := range tools.All(s.deps) {
+	for _, tool := range tools.All(s.tools, engine) {
 		if err := engine.AddTool(tool); err != nil {
 			panic(err)
 		}
 	}
-	arguments, err := json.Marshal(map[string]string{"intent_id": intentID})
+	arguments, err := hooks.MakeArguments(map[string]string{"intent_id": intentID})
 	if err != nil {
 		panic(err)
 	}
@@ -37,12 +36,12 @@ func (s *Server) SelectWith(ctx context.Context, intentID string, around func(ho
 func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
 	engine := hooks.NewEngine(s.sessions, around(s.recorder), nil, s.log)
 	gate.RegisterOperator(engine, s.intents, s.ledger, s.policy)
-	for _, tool := range tools.Operator(s.deps, step.SkipVerify) {
+	for _, tool := range tools.Operator(s.tools, engine, step.SkipVerify) {
 		if err := engine.AddTool(tool); err != nil {
 			panic(err)
 		}
 	}
-	arguments, err := json.Marshal(map[string]string{"intent_id": step.IntentID, "status": string(step.Status)})
+	arguments, err := hooks.MakeArguments(map[string]string{"intent_id": step.IntentID, "status": string(step.Status)})
 	if err != nil {
 		panic(err)
 	}
@@ -50,4 +49,4 @@ func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hook
 }
 
 // HandOverAfter replaces tools.HandOverTime.
-func (s *Server) HandOverAfter(d time.Duration) { s.deps.HandOver = d }
+func (o *Options) HandOverAfter(d time.Duration) { o.handOver = d }

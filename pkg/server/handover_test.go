@@ -75,8 +75,7 @@ const waitsForGo = "echo begun; while [ ! -e src/go ]; do sleep 0.02; done; echo
 // becomes of the connection.
 func TestLongCommandsAreHandedOver(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t))
-	b.server.HandOverAfter(time.Millisecond)
+	b := start(t, newWorkspace(t), func(o *server.Options) { o.HandOverAfter(time.Millisecond) })
 	connect := b.overHTTP()
 	first := connect(modern)
 	s := first.selects("INT-001")
@@ -170,8 +169,7 @@ func TestWhatIsWaitedForIsNotHandedOver(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, `    constraints: ["Use TypeScript"]`, `    verify: ["sleep 0.05; test -e src/a.txt"]`, 1))
-	b := start(t, dir)
-	b.server.HandOverAfter(time.Nanosecond)
+	b := start(t, dir, func(o *server.Options) { o.HandOverAfter(time.Nanosecond) })
 	connect := b.overHTTP()
 	old := connect(legacy)
 	s := old.selects("INT-001")

@@ -365,10 +365,10 @@ func (b *bench) fits(tool string, structured []byte) {
 	if b.outputs == nil {
 		b.outputs, b.tools = map[string]*jsonschema.Schema{}, advicetest.Tools{}
 		for _, spec := range b.server.Specs() {
-			if len(spec.OutputSchema) > 0 {
-				b.outputs[spec.Name] = compileSchema(b.t, spec.OutputSchema)
+			if spec.OutputSchema != nil {
+				b.outputs[spec.Name] = compileSchema(b.t, spec.OutputSchema())
 			}
-			if err := b.tools.Add(spec.Name, spec.InputSchema); err != nil {
+			if err := b.tools.Add(spec.Name, spec.InputSchema()); err != nil {
 				b.t.Fatal(err)
 			}
 		}

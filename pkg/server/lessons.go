@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
-	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
 
 const (
@@ -58,8 +56,8 @@ func (o *observer) note(ctx context.Context, call *hooks.Call, category, path, t
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lessonTime)
 	defer cancel()
-	tool := tools.Note(o.server.deps, brain.Entry{Category: category, Path: path, Text: printable.Clip(text, 2_000)})
-	if result := o.server.engine.Run(ctx, tool, call.Inner(tool.Spec().Name, json.RawMessage("{}"))); result.IsError {
+	tool := o.server.tools.Brain.Note(brain.Entry{Category: category, Path: path, Text: printable.Clip(text, 2_000)})
+	if result := o.server.engine.Run(ctx, tool, call.Inner(tool.Spec().Name, hooks.NoArguments())); result.IsError {
 		o.server.log.Warn().Str("category", category).Str("refusal", result.Text).Msg("a lesson was not noted")
 	}
 }

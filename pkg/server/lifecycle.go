@@ -41,9 +41,7 @@ type StepTaken struct {
 // the command that did not pass.
 func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepTaken, err error) {
 	engine := s.intentsEngine()
-	deps := *s.deps
-	deps.Do = engine.Do
-	for _, tool := range tools.Operator(&deps, step.SkipVerify) {
+	for _, tool := range tools.Operator(s.tools, engine, step.SkipVerify) {
 		if err := engine.AddTool(tool); err != nil {
 			return taken, err
 		}
@@ -52,11 +50,10 @@ func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepT
 	if step.Note != "" {
 		arguments["note"] = step.Note
 	}
-	raw, err := json.Marshal(arguments)
-	if err != nil {
+	request := hooks.Request{Tool: "update_intent", Operator: true}
+	if request.Arguments, err = hooks.MakeArguments(arguments); err != nil {
 		return taken, err
 	}
-	request := hooks.Request{Tool: "update_intent", Arguments: raw, Operator: true}
 	if step.Progress != nil {
 		request.Progress = func(message string, _, _ float64) { step.Progress(message) }
 	}
@@ -71,17 +68,17 @@ func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepT
 // intent's own, or the next free one. An error is a *refusal.Refusal where it
 // was refused.
 func (s *Server) AddIntent(ctx context.Context, in intent.Intent) (id string, err error) {
-	return s.editIntents(ctx, tools.AddIntent(s.deps, in))
+	return s.editIntents(ctx, tools.AddIntent(s.intents, in))
 }
 
 // AddScope adds globs to the scope of an intent, as AddIntent adds one.
 func (s *Server) AddScope(ctx context.Context, id string, globs []string) error {
-	_, err := s.editIntents(ctx, tools.AddScope(s.deps, id, globs))
+	_, err := s.editIntents(ctx, tools.AddScope(s.intents, id, globs))
 	return err
 }
 
 func (s *Server) editIntents(ctx context.Context, tool hooks.Tool) (id string, err error) {
-	result := s.intentsEngine().Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: json.RawMessage("{}"), Operator: true})
+	result := s.intentsEngine().Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: hooks.NoArguments(), Operator: true})
 	if result.Refusal != nil {
 		return "", result.Refusal
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/user"
@@ -8,14 +9,12 @@ import (
 	"sync"
 
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
-	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
@@ -105,20 +104,29 @@ func (s *Server) hidden() []string {
 	return hidden
 }
 
-func (s *Server) toolDeps(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts, approvals *approval.Store, asks *ask.Service) *tools.Deps {
+// families are what the tools work on.
+func (s *Server) families(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts) tools.Families {
 	o := s.options.Settings
-	return &tools.Deps{
-		Confine: tools.Confine{
-			Want: s.policy.Sandbox, Reach: s.reach, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
-			Hidden: s.hidden(), Policy: s.policy,
-		},
-		Workspace: s.workspace, Intents: s.intents, Sessions: s.sessions, Fresh: fresh, Trace: s.recorder,
-		Runner: runner, Artifacts: artifacts, Approvals: approvals, Ask: asks, Snapshots: s.snapshots, RevertViolations: o.Commands.RevertViolations, Clock: s.options.Clock,
-		Lifetime: s.sessions.Lifetime(), Match: edit.Options{Threshold: o.Diff.Threshold}, Brain: o.Brain.File,
-		FileLimit: int64(o.Limits.FileSize), ContextLimit: int(o.Limits.ContextSize), KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
-		HandOver: tools.HandOverTime, CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, Aliases: o.Tools.RooAliases,
+	files := &tools.Files{
+		Workspace: s.workspace, Fresh: fresh, Limit: int64(o.Limits.FileSize), Match: edit.Options{Threshold: o.Diff.Threshold},
 		RecordReads: o.Ledger.RecordReads, ShortText: o.Results.Text == settings.Short,
-		Outside: sync.OnceValue(s.watchedPlaces),
+	}
+	brain := &tools.Brain{Files: files, Intents: s.intents, File: o.Brain.File, Clock: s.options.Clock}
+	return tools.Families{
+		Files: files, Brain: brain, Asks: s.asks, Aliases: o.Tools.RooAliases,
+		Intents: &tools.Intents{
+			Store: s.intents, Sessions: s.sessions, Ledger: s.recorder, Brain: brain, Clock: s.options.Clock, ContextLimit: int(o.Limits.ContextSize),
+		},
+		Commands: &tools.Commands{
+			Files: files, Intents: s.intents, Trace: s.recorder, Runner: runner, Artifacts: artifacts, Jobs: s.jobs,
+			Snapshots: s.snapshots, RevertViolations: o.Commands.RevertViolations, Outside: sync.OnceValue(s.watchedPlaces),
+			Confine: tools.Confine{
+				Want: s.policy.Sandbox, Reach: s.reach, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
+				Hidden: s.hidden(), Policy: s.policy,
+			},
+			Clock: s.options.Clock, HandOver: cmp.Or(s.options.handOver, tools.HandOverTime),
+			CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
+		},
 	}
 }
 

@@ -216,7 +216,7 @@ func (r *cutRun) restart(when, dir string) {
 		{"select_active_intent", `{"intent_id":"W-0"}`},
 		{"write_to_file", `{"path":"begin/after.txt","content":"after\n"}`},
 	} {
-		if result := srv.Do(context.Background(), hooks.Request{Tool: c.tool, Caller: caller, Arguments: []byte(c.arguments)}); result.IsError {
+		if result := srv.Do(context.Background(), hooks.Request{Tool: c.tool, Caller: caller, Arguments: hooks.ReadArguments([]byte(c.arguments))}); result.IsError {
 			r.t.Fatalf("%s: %s: %s", when, c.tool, result.Text)
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Server) newBridge() (*mcpbridge.Server, error) {
 		Complete:          s.complete,
 		Disconnected:      s.sessions.Disconnect,
 		Busy:              s.jobs.Holds,
-		Agent:             func(arguments json.RawMessage) string { return hooks.CommonOf(arguments).Session },
+		Agent:             func(arguments json.RawMessage) string { return hooks.ReadArguments(arguments).Common().Session },
 		Logger:            s.log,
 	}
 	for _, spec := range s.engine.Specs() {
@@ -48,7 +48,7 @@ func (s *Server) newBridge() (*mcpbridge.Server, error) {
 func definition(spec hooks.Spec) mcpbridge.Tool {
 	return mcpbridge.Tool{
 		Name: spec.Name, Title: spec.Title, Description: spec.Description,
-		InputSchema: spec.InputSchema, OutputSchema: spec.OutputSchema,
+		InputSchema: spec.InputSchema.JSON(), OutputSchema: spec.OutputSchema.JSON(),
 		ReadOnly: spec.ReadOnly, Destructive: spec.Class == hooks.Destructive || spec.Class == "",
 		Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld,
 	}
@@ -61,7 +61,8 @@ type arrivals Server
 func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbridge.Result {
 	s := (*Server)(a)
 	spec, _ := s.engine.Spec(call.Tool)
-	common := hooks.CommonOf(call.Arguments)
+	arguments := hooks.ReadArguments(call.Arguments)
+	common := arguments.Common()
 	turn := s.sessions.Arrive(s.callerOf(call), session.Call{
 		Handle: common.Session, IntentID: common.IntentID, Reads: spec.ReadOnly, Selects: spec.Selects,
 	})
@@ -75,7 +76,7 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 			return s.resultOf(hooks.Cancelled(spec.Class))
 		}
 		return s.resultOf(s.engine.Do(ctx, hooks.Request{
-			Tool: call.Tool, Arguments: call.Arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),
+			Tool: call.Tool, Arguments: arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),
 		}))
 	}
 }

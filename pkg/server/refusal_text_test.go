@@ -37,7 +37,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 		"blocks":   {"DIFF_NOT_APPLIED", "apply_diff", args{"path": "src/long.txt", "diff": blocks.String(), "session": s}, "2000 of 2000 blocks"},
 		"files":    {"DIFF_NOT_APPLIED", "apply_patch", args{"patch": patched.String(), "session": s}, "300 files of the patch"},
 		"old text": {"DIFF_NOT_APPLIED", "edit_file", args{"path": "src/long.txt", "old_string": strings.Repeat("no such line\n", 50_000), "new_string": "", "session": s}, "old_string is not in the file"},
-		"values":   {"INVALID_ARGUMENTS", "request_scope_expansion", args{"paths": paths, "reason": "x", "session": s}, "paths/0"},
+		"values":   {"INVALID_ARGUMENTS", "request_scope_expansion", args{"paths": paths[:100], "reason": "x", "session": s}, "paths/0"},
+		"many":     {"INVALID_ARGUMENTS", "request_scope_expansion", args{"paths": paths, "reason": "x", "session": s}, "paths: got 20000 items"},
 		"a regex":  {"INVALID_ARGUMENTS", "search_files", args{"regex": strings.Repeat("(", 500_000)}, "regex:"},
 	} {
 		r := b.refused(c.code, c.tool, c.args)

@@ -85,5 +85,5 @@ func (s *Server) readRecent(ctx context.Context, _ mcpbridge.Caller) (string, er
 func (s *Server) readBrain(context.Context, mcpbridge.Caller) (string, error) {
 	// Rules that are clear hold, whatever is wrong with the rest.
 	ignore, _ := s.intents.Ignore()
-	return s.deps.ReadBrain(ignore)
+	return s.tools.Brain.Read(ignore)
 }

@@ -72,6 +72,9 @@ type Options struct {
 	// Ability is what the sandbox can do here; nil finds it out when the first
 	// command comes. It is for tests of levels below the machine's.
 	Ability func() sandbox.Ability
+
+	// handOver is tools.HandOverTime for tests.
+	handOver time.Duration
 }
 
 // Server governs one workspace.
@@ -93,7 +96,7 @@ type Server struct {
 	presence   presenceOf
 	engine     *hooks.Engine
 	judges     []hooks.PreHook // the operator's programs
-	deps       *tools.Deps
+	tools      tools.Families
 	policy     gate.Policy
 	reach      *reach.Maker
 	log        zerolog.Logger
@@ -222,25 +225,23 @@ func (s *Server) assemble() error {
 	approvals := approval.Open(root, approval.Options{
 		UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock, Expired: s.requestExpired,
 	})
-	asks := ask.New(ask.Options{
+	s.asks = ask.New(ask.Options{
 		Store: approvals, Recorder: s.recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Logger: s.log,
 	})
-	s.engine = hooks.NewEngine(s.sessions, s.recorder, asks, s.log)
+	s.jobs = command.NewJobs(o.Clock)
+	s.tools = s.families(fresh, runner, artifacts)
+	s.engine = hooks.NewEngine(s.sessions, s.recorder, s.asks, s.log)
 	s.engine.SetWorkspace(s.workspace)
 	gate.Register(s.engine, &keptFromSecrets{Store: s.intents, images: s.images, snapshots: s.snapshots, root: root, log: s.log}, fresh, s.recorder, s.policy)
 	s.engine.SetAddToRefusal(s.firstRefusal())
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
 	s.engine.AddPostHook(trace.Seen(fresh))
 	s.engine.AddPostHook(s.maps)
-	s.engine.AddPostHook(asks)
-	s.asks = asks
+	s.engine.AddPostHook(s.asks)
 	if err := s.addPrograms(runner); err != nil {
 		return err
 	}
-	s.deps = s.toolDeps(fresh, runner, artifacts, approvals, asks)
-	s.jobs = command.NewJobs(o.Clock)
-	s.deps.Jobs, s.deps.Do, s.deps.Continue = s.jobs, s.engine.Do, s.engine.Continue
-	for _, t := range tools.All(s.deps) {
+	for _, t := range tools.All(s.tools, s.engine) {
 		if err := s.engine.AddTool(t); err != nil {
 			return err
 		}

@@ -26,12 +26,14 @@ type interrupted struct {
 func (interrupted) Spec() hooks.Spec {
 	return hooks.Spec{
 		Name: "interrupted", Title: "Change two files", Class: hooks.Destructive, Description: "Append a line to two files.",
-		InputSchema:  json.RawMessage(`{"type":"object","properties":{"session":{"type":"string"}}}`),
-		OutputSchema: json.RawMessage(`{"type":"object"}`),
+		InputSchema:  hooks.SchemaText(`{"type":"object","properties":{"session":{"type":"string"}}}`),
+		OutputSchema: hooks.SchemaText(`{"type":"object"}`),
 	}
 }
 
-func (i interrupted) Targets(context.Context, *hooks.Call, json.RawMessage) (hooks.Targeted, error) {
+func (i interrupted) Decode(hooks.Arguments) (hooks.Decoded, error) { return i, nil }
+
+func (i interrupted) Targets(context.Context, *hooks.Call) (hooks.Targeted, error) {
 	c := &interruptedCall{interrupted: i}
 	for _, path := range []string{"src/a.txt", "src/b.txt"} {
 		target, err := i.files.Resolve(path)

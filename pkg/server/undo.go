@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -74,7 +73,7 @@ func (s *Server) Undo(ctx context.Context, p *undo.Plan) (recordID string, warni
 	if err := engine.AddTool(tool); err != nil {
 		return "", nil, err
 	}
-	arguments, err := json.Marshal(hooks.Common{IntentID: p.IntentID})
+	arguments, err := hooks.MakeArguments(hooks.Common{IntentID: p.IntentID})
 	if err != nil {
 		return "", nil, err
 	}

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -17,64 +16,37 @@ import (
 const maxPatchSections = 500
 
 type patchArgs struct {
-	hooks.Common
-	Patch string `json:"patch"`
+	changeArgs
+	Patch string `json:"patch" doc:"The whole patch."`
 }
 
-type patchTool struct {
-	deps *Deps
-	spec hooks.Spec
-	args *arguments
-}
-
-func applyPatch(d *Deps) hooks.Tool {
-	file := open([]string{"path", "operation", "content_hash"}, schema{
-		"path":         text("Workspace-relative; the new path of a moved file."),
-		"from":         text("Where a moved file was."),
-		"operation":    oneOf("What became of the file.", "created", "modified", "deleted", "moved", "unchanged"),
-		"content_hash": text("sha256 of the raw bytes now on disk, empty for a deleted file."),
-	})
+func applyPatch(files *Files) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "apply_patch", Title: "Apply a patch to several files", Class: hooks.Destructive,
 		Description: "Add, update, move and delete several files at once: all of them or none. Format:\n*** Begin Patch\n*** Add File: path\n+line\n" +
 			"*** Update File: path\n*** Move to: new/path\n@@ optional line of context\n context\n-old line\n+new line\n*** Delete File: path\n*** End Patch\n" +
 			"Every path must be in the scope of the selected intent. A file can be deleted only after read_file delivered it.",
-		InputSchema: mutatingInput([]string{"patch"}, schema{"patch": text("The whole patch.")}),
-		OutputSchema: output(open([]string{"files", "record_id", "mutation_class", "warnings"}, schema{
-			"files":          list("Every file of the patch.", file),
-			"record_id":      text("The ledger record, empty if nothing changed."),
-			"mutation_class": text("As recorded."),
-			"warnings":       list("What was matched loosely, or failed behind the change.", schema{"type": "string"}),
-		})),
 	}
-	return &patchTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}}
-}
-
-func (t *patchTool) Spec() hooks.Spec { return t.spec }
-
-func (t *patchTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
-	var args patchArgs
-	if err := t.args.decode(raw, &args); err != nil {
-		return nil, err
-	}
-	patch, err := edit.ParsePatch(args.Patch)
-	if err != nil {
-		return nil, refusal.Newf(refusal.InvalidArguments, "The patch cannot be read, and nothing was changed: %v", err).
-			Suggest("%s", patchAdvice.form)
-	}
-	if n := len(patch.Sections); n > maxPatchSections {
-		return nil, refusal.Newf(refusal.TooLarge, "The patch has %d sections; at most %d are taken at once. Nothing was changed.", n, maxPatchSections).
-			Suggest("Send several patches of at most %d sections each.", maxPatchSections)
-	}
-	c := &patchCall{tool: t, call: call, byPath: make(map[string]*patchFile), notes: patch.Notes}
-	for i := range patch.Sections {
-		c.addSection(&patch.Sections[i])
-	}
-	return c, nil
+	return define[patchArgs, patchResult](spec, func(_ context.Context, call *hooks.Call, args patchArgs) (hooks.Targeted, error) {
+		patch, err := edit.ParsePatch(args.Patch)
+		if err != nil {
+			return nil, refusal.Newf(refusal.InvalidArguments, "The patch cannot be read, and nothing was changed: %v", err).
+				Suggest("%s", patchAdvice.form)
+		}
+		if n := len(patch.Sections); n > maxPatchSections {
+			return nil, refusal.Newf(refusal.TooLarge, "The patch has %d sections; at most %d are taken at once. Nothing was changed.", n, maxPatchSections).
+				Suggest("Send several patches of at most %d sections each.", maxPatchSections)
+		}
+		c := &patchCall{in: files, call: call, byPath: make(map[string]*patchFile), notes: patch.Notes}
+		for i := range patch.Sections {
+			c.addSection(&patch.Sections[i])
+		}
+		return c, nil
+	}, nil)
 }
 
 type patchCall struct {
-	tool   *patchTool
+	in     *Files
 	call   *hooks.Call
 	files  []*patchFile
 	byPath map[string]*patchFile
@@ -84,7 +56,7 @@ type patchCall struct {
 // addSection finds the file that a section goes on with: a section after a
 // move may name the file by its new path.
 func (c *patchCall) addSection(s *edit.Section) {
-	target, effect := c.tool.deps.target(s.Path)
+	target, effect := c.in.target(s.Path)
 	f, ok := c.byPath[effect.Path]
 	if ok && effect.Problem == nil {
 		target.Close()
@@ -110,7 +82,7 @@ func (c *patchCall) addSection(s *edit.Section) {
 }
 
 func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
-	to, effect := c.tool.deps.target(s.To)
+	to, effect := c.in.target(s.To)
 	if f.to != nil {
 		f.to.Close()
 	}
@@ -152,10 +124,10 @@ func (c *patchCall) Close() error {
 }
 
 func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
-	planned := &changes{deps: c.tool.deps, call: c.call, notes: c.notes, render: renderPatch}
+	planned := &changes{Files: c.in, call: c.call, notes: c.notes, render: renderPatch}
 	var failed patchFailures
 	for _, f := range c.files {
-		change, notes, err := f.plan(c.tool.deps)
+		change, notes, err := f.plan(c.in)
 		if err != nil {
 			r, ok := refusal.As(err)
 			if !ok {
@@ -227,19 +199,21 @@ func (p *patchFailures) refuse() *refusal.Refusal {
 }
 
 type patchedFile struct {
-	Path        string   `json:"path"`
-	From        string   `json:"from,omitempty"`
-	Operation   hooks.Op `json:"operation"`
-	ContentHash string   `json:"content_hash"`
+	Path        string   `json:"path" doc:"Workspace-relative; the new path of a moved file."`
+	From        string   `json:"from,omitempty" doc:"Where a moved file was."`
+	Operation   hooks.Op `json:"operation" enum:"created,modified,deleted,moved,unchanged" doc:"What became of the file."`
+	ContentHash string   `json:"content_hash" doc:"sha256 of the raw bytes now on disk, empty for a deleted file."`
+}
+
+type patchResult struct {
+	Files         []patchedFile `json:"files" doc:"Every file of the patch."`
+	RecordID      string        `json:"record_id" doc:"The ledger record, empty if nothing changed."`
+	MutationClass string        `json:"mutation_class" doc:"As recorded."`
+	Warnings      []string      `json:"warnings" doc:"What was matched loosely, or failed behind the change."`
 }
 
 func renderPatch(o *hooks.Outcome) (hooks.Result, error) {
-	result := struct {
-		Files         []patchedFile `json:"files"`
-		RecordID      string        `json:"record_id"`
-		MutationClass string        `json:"mutation_class"`
-		Warnings      []string      `json:"warnings"`
-	}{RecordID: o.RecordID, MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...)}
+	result := patchResult{RecordID: o.RecordID, MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...)}
 	var b strings.Builder
 	for _, f := range o.Files {
 		result.Files = append(result.Files, patchedFile{f.Path, f.From, f.Op, f.AfterHash})

@@ -150,7 +150,7 @@ type behindCall struct{ commandCall }
 var _ hooks.Planned = (*behindCall)(nil)
 
 func (b *behindCall) run(ctx context.Context, ended chan<- hooks.Result) {
-	result := b.tool.deps.Continue(ctx, b.call, b)
+	result := b.tool.engine.Continue(ctx, b.call, b)
 	if b.parting != nil {
 		b.job = b.parting.end() // also of one that never ran
 	}

@@ -14,28 +14,28 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// brainTarget resolves the file of the shared brain. It is written without a
+// resolve resolves the file of the shared brain. It is written without a
 // scope, so a link must not lead the writing to a file that does more than be
 // read.
-func (d *Deps) brainTarget() (*workspace.Target, *hooks.FileEffect) {
-	t, effect := d.target(d.Brain)
+func (b *Brain) resolve() (*workspace.Target, *hooks.FileEffect) {
+	t, effect := b.target(b.File)
 	effect.Knowledge = hooks.KnowsBySearch
-	if effect.Problem != nil || effect.Path == d.Brain {
+	if effect.Problem != nil || effect.Path == b.File {
 		return t, effect
 	}
 	if effect.Protection != workspace.ProtectNone || !strings.EqualFold(path.Ext(effect.Path), ".md") {
-		effect.Problem = refusal.Newf(refusal.ProtectedPath, "%s is a link to %s, where no notes belong.", d.Brain, effect.Path).
+		effect.Problem = refusal.Newf(refusal.ProtectedPath, "%s is a link to %s, where no notes belong.", b.File, effect.Path).
 			With("path", effect.Path).WithHint(refusal.HintAskUser).
 			Suggest("Ask the user to put a file in the place of the link, or to name another one in the setting brain.file.")
 	}
 	return t, effect
 }
 
-// ReadBrain returns the shared brain's text, "" where there is none. A setting
+// Read returns the shared brain's text, "" where there is none. A setting
 // names the file, so the rule that keeps secret paths from every tool holds
 // here as well: ignore is what the call is judged by.
-func (d *Deps) ReadBrain(ignore *intent.Ignore) (string, error) {
-	t, effect := d.target(d.Brain)
+func (b *Brain) Read(ignore *intent.Ignore) (string, error) {
+	t, effect := b.target(b.File)
 	if t != nil {
 		defer t.Close()
 	}
@@ -59,8 +59,8 @@ func (d *Deps) ReadBrain(ignore *intent.Ignore) (string, error) {
 	return decoded.String, nil
 }
 
-func (d *Deps) entries(ignore *intent.Ignore) ([]brain.Entry, error) {
-	text, err := d.ReadBrain(ignore)
+func (b *Brain) entries(ignore *intent.Ignore) ([]brain.Entry, error) {
+	text, err := b.Read(ignore)
 	return brain.Parse(text), err
 }
 

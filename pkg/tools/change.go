@@ -16,9 +16,9 @@ import (
 
 // target resolves a path. A path that cannot be used becomes the effect's
 // problem, to be reported at its own step of the gate.
-func (d *Deps) target(requested string) (*workspace.Target, *hooks.FileEffect) {
+func (f *Files) target(requested string) (*workspace.Target, *hooks.FileEffect) {
 	effect := &hooks.FileEffect{Kind: hooks.Create, Path: requested, Requested: requested}
-	t, err := d.Workspace.Resolve(requested)
+	t, err := f.Workspace.Resolve(requested)
 	if err != nil {
 		effect.Problem = pathProblem(requested, err)
 		return nil, effect
@@ -58,8 +58,8 @@ func clip(s string, n int) string {
 }
 
 // load reads a target's content into its effect.
-func (d *Deps) load(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
-	content, err := t.Read(d.FileLimit)
+func (f *Files) load(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
+	content, err := t.Read(f.Limit)
 	effect.Exists = !errors.Is(err, workspace.ErrNotExist)
 	if err != nil {
 		return workspace.Text{}, readProblem(effect.Path, err)
@@ -88,8 +88,8 @@ func readProblem(path string, err error) error {
 }
 
 // loadText is load for tools that edit text.
-func (d *Deps) loadText(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
-	text, err := d.load(t, effect)
+func (f *Files) loadText(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
+	text, err := f.load(t, effect)
 	if err != nil {
 		if errors.Is(err, workspace.ErrBinary) {
 			return text, refusal.Newf(refusal.DiffNotApplied, "%s is binary; it can only be written whole.", effect.Path).With("path", effect.Path).
@@ -110,7 +110,7 @@ func setAfter(effect *hooks.FileEffect, before workspace.Text, text string, enco
 // changes is a planned set of file changes that take effect together. It is
 // the Planned of every tool that changes files.
 type changes struct {
-	deps    *Deps
+	*Files
 	call    *hooks.Call
 	effects []*hooks.FileEffect
 	files   []workspace.Change
@@ -150,7 +150,7 @@ func (c *changes) attempt(ctx context.Context) (hooks.Prepared, error) {
 	if len(c.files) == 0 {
 		return hooks.Immediate(func(context.Context) (*hooks.Outcome, error) { return outcome, nil }), nil
 	}
-	files, err := c.deps.Workspace.Prepare(ctx, c.files)
+	files, err := c.Workspace.Prepare(ctx, c.files)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (c *changes) becameRepository() error {
 			if len(effect.GitParts) == 0 {
 				continue
 			}
-			if t, err := c.deps.Workspace.Resolve(path); err == nil {
+			if t, err := c.Workspace.Resolve(path); err == nil {
 				now = append(now, t.GitParts()...)
 				t.Close()
 			}
@@ -244,7 +244,7 @@ func (c *changes) refuse(err error) error {
 		return errors.Join(refusal.Newf(refusal.InternalError, "The change failed, and what was done of it could not be taken back: %v.", err).
 			With("changed", true).With("paths", half.Paths), half)
 	case errors.As(err, &stale):
-		return c.deps.Fresh.Refuse(c.call, stale.Path, string(stale.Want), string(stale.Have), stale.Content)
+		return c.Fresh.Refuse(c.call, stale.Path, string(stale.Want), string(stale.Have), stale.Content)
 	case errors.Is(err, workspace.ErrExists):
 		return c.appeared(err)
 	case errors.Is(err, workspace.ErrNotExist):
@@ -272,39 +272,27 @@ func (c *changes) appeared(err error) error {
 	if !errors.As(err, &at) {
 		return r
 	}
-	t, resolveErr := c.deps.Workspace.Resolve(at.Path)
+	t, resolveErr := c.Workspace.Resolve(at.Path)
 	if resolveErr != nil {
 		return r
 	}
 	defer t.Close()
-	content, readErr := t.Read(c.deps.FileLimit)
+	content, readErr := t.Read(c.Limit)
 	if readErr != nil {
 		return r
 	}
-	return c.deps.Fresh.Refuse(c.call, t.Path(), "", string(content.Hash), content.Bytes)
+	return c.Fresh.Refuse(c.call, t.Path(), "", string(content.Hash), content.Bytes)
 }
 
 // written is the structured result of the tools that change one file.
 type written struct {
-	Path          string   `json:"path"`
-	Operation     hooks.Op `json:"operation"`
-	ContentHash   string   `json:"content_hash"`
-	RecordID      string   `json:"record_id"`
-	MutationClass string   `json:"mutation_class"`
-	Warnings      []string `json:"warnings"`
-	Diff          string   `json:"diff,omitempty"`
-}
-
-func writtenSchema() schema {
-	return open([]string{"path", "operation", "content_hash", "record_id", "mutation_class", "warnings"}, schema{
-		"path":           text("Workspace-relative."),
-		"operation":      oneOf("What became of the file.", "created", "modified", "deleted", "moved", "unchanged"),
-		"content_hash":   text("sha256 of the raw bytes now on disk; it counts as seen."),
-		"record_id":      text("The ledger record, empty if nothing changed."),
-		"mutation_class": text("As recorded."),
-		"warnings":       list("What was repaired, matched loosely, or failed behind the change.", schema{"type": "string"}),
-		"diff":           text("The change as a unified diff, where it is short."),
-	})
+	Path          string   `json:"path" doc:"Workspace-relative."`
+	Operation     hooks.Op `json:"operation" enum:"created,modified,deleted,moved,unchanged" doc:"What became of the file."`
+	ContentHash   string   `json:"content_hash" doc:"sha256 of the raw bytes now on disk; it counts as seen."`
+	RecordID      string   `json:"record_id" doc:"The ledger record, empty if nothing changed."`
+	MutationClass string   `json:"mutation_class" doc:"As recorded."`
+	Warnings      []string `json:"warnings" doc:"What was repaired, matched loosely, or failed behind the change."`
+	Diff          string   `json:"diff,omitempty" doc:"The change as a unified diff, where it is short."`
 }
 
 // renderOne renders the outcome of a change of one file.

@@ -20,7 +20,7 @@ const governanceDir = ".orchestration"
 // around is what a command could reach beside the files of the workspace where
 // the kernel does not keep it from that, as it was before.
 type around struct {
-	deps *Deps
+	deps *Commands
 	// governance is held open: so its number is not given to another.
 	governance *os.File
 	top        fs.FileMode // of the workspace

@@ -18,7 +18,7 @@ import (
 // watch finds what one command changes, and holds it against the scope. A nil
 // one finds nothing.
 type watch struct {
-	deps   *Deps
+	deps   *Commands
 	call   *hooks.Call
 	window *snapshot.Window
 	level  sandbox.Level

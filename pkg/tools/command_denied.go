@@ -22,13 +22,13 @@ import (
 type denial struct {
 	// Path is workspace-relative, or absolute outside of it; "" where the output
 	// does not say it.
-	Path      string `json:"path,omitempty"`
-	Operation string `json:"operation"`
-	Error     string `json:"error"`
-	Reason    string `json:"reason"`
-	IntentID  string `json:"intent_id,omitempty"`
-	Hint      string `json:"action_hint"`
-	Next      string `json:"suggestion"`
+	Path      string `json:"path,omitempty" doc:"Workspace-relative, or absolute; missing where the output does not name it."`
+	Operation string `json:"operation" enum:"write,read,move,connect,root" doc:"What the command was kept from."`
+	Error     string `json:"error" doc:"What the system said to the program."`
+	Reason    string `json:"reason" doc:"Why."`
+	IntentID  string `json:"intent_id,omitempty" doc:"The intent that the command ran under."`
+	Hint      string `json:"action_hint" doc:"As in a refusal."`
+	Next      string `json:"suggestion" doc:"What to do."`
 }
 
 // What a denial keeps a command from.
@@ -42,18 +42,6 @@ const (
 
 // maxDenials bounds those of one command.
 const maxDenials = 10
-
-func deniedSchema() schema {
-	return open([]string{"operation", "error", "reason", "action_hint", "suggestion"}, schema{
-		"path":        text("Workspace-relative, or absolute; missing where the output does not name it."),
-		"operation":   oneOf("What the command was kept from.", deniedWrite, deniedRead, deniedMove, deniedConnect, deniedRights),
-		"error":       text("What the system said to the program."),
-		"reason":      text("Why."),
-		"intent_id":   text("The intent that the command ran under."),
-		"action_hint": text("As in a refusal."),
-		"suggestion":  text("What to do."),
-	})
-}
 
 // listDenied shows them in the text of a result.
 func listDenied(b *strings.Builder, denied []denial) {

@@ -130,14 +130,6 @@ func orNothing(s string) string {
 	return fmt.Sprintf("%.80q", s)
 }
 
-func gitSchema() schema {
-	return open([]string{"path"}, schema{
-		"path":   text("Of .git, workspace-relative."),
-		"before": text("What it said, or its hash; missing where there was nothing."),
-		"after":  text("What it says now, likewise."),
-	})
-}
-
 // notAlone says how git is not stopped midway: a line that runs other programs
 // too is not rehearsed.
 func (c *commandCall) notAlone() []string {

@@ -68,14 +68,3 @@ func listPackages(b *strings.Builder, counts map[string]*trace.Packaged) {
 		note(b, "[packages in %s: %d files created, %d modified, %d deleted]", inNote(place), n.Created, n.Modified, n.Deleted)
 	}
 }
-
-func packagesSchema() schema {
-	count := func(what string) schema { return number("How many files were "+what+".", 0) }
-	return schema{
-		"type": "object", "description": "What changed in package directories of an install command, by directory: counted, in no list.",
-		"additionalProperties": open(nil, schema{
-			"created": count("created"), "modified": count("modified"), "deleted": count("deleted"),
-			"program_config": number("How many of them make other programs run code where the directory is opened by itself.", 0),
-		}),
-	}
-}

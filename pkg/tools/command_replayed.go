@@ -17,7 +17,7 @@ import (
 // gitWatch follows what a command with git does to refs, at the level full. A nil
 // one follows nothing.
 type gitWatch struct {
-	deps    *Deps
+	deps    *Commands
 	line    replay.Line
 	where   reach.Rehearsed
 	running *replay.Running
@@ -259,7 +259,7 @@ func (a *account) byGit(dir string) bool {
 const maxCommits = 100
 
 // between are the commits that came under HEAD.
-func (d *Deps) between(ctx context.Context, before, after string) []string {
+func (d *Commands) between(ctx context.Context, before, after string) []string {
 	if after == "" || before == after {
 		return nil
 	}

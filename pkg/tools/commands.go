@@ -15,20 +15,20 @@ import (
 
 // jobView is a command in the background as its session sees it.
 type jobView struct {
-	CommandID  string `json:"command_id"`
-	Command    string `json:"command"`
-	Cwd        string `json:"cwd"`
-	IntentID   string `json:"intent_id"`
-	Running    bool   `json:"running"`
-	StartedAt  string `json:"started_at"`
-	DurationMS int64  `json:"duration_ms"`
-	ExitCode   *int   `json:"exit_code"`
-	TimedOut   bool   `json:"timed_out"`
-	EndedBy    string `json:"ended_by"`
-	ArtifactID string `json:"artifact_id"`
-	RecordID   string `json:"record_id"`
-	// ChangedFiles are known at the end.
-	ChangedFiles []changedFile `json:"changed_files"`
+	CommandID  string `json:"command_id" doc:"For stop_command."`
+	Command    string `json:"command" doc:"The line."`
+	Cwd        string `json:"cwd" doc:"Where it runs, relative to the workspace root."`
+	IntentID   string `json:"intent_id" doc:"The intent that it runs under."`
+	Running    bool   `json:"running" doc:"Whether it runs now."`
+	StartedAt  string `json:"started_at" doc:"UTC."`
+	DurationMS int64  `json:"duration_ms" min:"0" doc:"Until now, or until its end."`
+	ExitCode   *int   `json:"exit_code" doc:"null while it runs, and where it could not be started."`
+	TimedOut   bool   `json:"timed_out" doc:"Whether its timeout ended it."`
+	EndedBy    string `json:"ended_by" doc:"Why it was ended before it ended by itself; empty if it was not."`
+	ArtifactID string `json:"artifact_id" doc:"For read_command_output, also while it runs."`
+	RecordID   string `json:"record_id" doc:"The ledger record of its end."`
+
+	ChangedFiles []changedFile `json:"changed_files" doc:"What it changed in the workspace; known at its end."`
 }
 
 // lineLimit bounds a command line in a list, in bytes.
@@ -68,55 +68,33 @@ func changedOf(s command.JobState) []changedFile {
 	return append([]changedFile{}, changed...)
 }
 
-func jobSchema() schema {
-	return open([]string{"command_id", "command", "cwd", "intent_id", "running", "started_at", "duration_ms", "exit_code", "timed_out", "ended_by", "artifact_id", "record_id", "changed_files"}, schema{
-		"command_id":    text("For stop_command."),
-		"command":       text("The line."),
-		"cwd":           text("Where it runs, relative to the workspace root."),
-		"intent_id":     text("The intent that it runs under."),
-		"running":       flag("Whether it runs now."),
-		"started_at":    text("UTC."),
-		"duration_ms":   number("Until now, or until its end.", 0),
-		"exit_code":     schema{"type": []string{"integer", "null"}, "description": "null while it runs, and where it could not be started."},
-		"timed_out":     flag("Whether its timeout ended it."),
-		"ended_by":      text("Why it was ended before it ended by itself; empty if it was not."),
-		"artifact_id":   text("For read_command_output, also while it runs."),
-		"record_id":     text("The ledger record of its end."),
-		"changed_files": list("What it changed in the workspace; known at its end.", changedSchema()),
-	})
-}
-
 // jobOwner is the caller's; without one there is nothing that could be its own.
-func (d *Deps) jobOwner(call *hooks.Call) (string, error) {
+func (d *Commands) jobOwner(call *hooks.Call) (string, error) {
 	if own := owner(call); own != "" {
 		return own, nil
 	}
-	set, err := d.intents()
+	set, err := declared(d.Intents)
 	if err != nil {
 		return "", err
 	}
 	return "", gate.NoSelection(call.SessionErr, set)
 }
 
-type listCommandsArgs struct {
-	Session string `json:"session"`
+type jobList struct {
+	Commands []jobView `json:"commands" doc:"In the order of their start."`
 }
 
-func listCommands(d *Deps) hooks.Tool {
+func listCommands(d *Commands) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "list_commands", Title: "List background commands", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description:  "List the commands of this session in the background: those that run, and the last that ended.",
-		InputSchema:  input(nil, schema{}),
-		OutputSchema: output(open([]string{"commands"}, schema{"commands": list("In the order of their start.", jobSchema())})),
+		Description: "List the commands of this session in the background: those that run, and the last that ended.",
 	}
-	return newSimple(spec, func(_ context.Context, call *hooks.Call, _ listCommandsArgs) (*reply, error) {
+	return respond[sessionArg, jobList](spec, func(_ context.Context, call *hooks.Call, _ sessionArg) (*reply, error) {
 		own, err := d.jobOwner(call)
 		if err != nil {
 			return nil, err
 		}
-		result := struct {
-			Commands []jobView `json:"commands"`
-		}{[]jobView{}}
+		result := jobList{[]jobView{}}
 		var lines []string
 		for _, state := range d.Jobs.List(own) {
 			v := viewOf(state)
@@ -131,23 +109,19 @@ func listCommands(d *Deps) hooks.Tool {
 }
 
 type stopCommandArgs struct {
-	Session   string `json:"session"`
-	CommandID string `json:"command_id"`
+	sessionArg
+	CommandID string `json:"command_id" is:"name" doc:"As execute_command or list_commands gave it."`
 }
 
 // stopCommand needs no intent, as the other tools of class governance: what
 // was started can be ended whatever has become of its intent. Its record is
 // that of the command's end.
-func stopCommand(d *Deps) hooks.Tool {
+func stopCommand(d *Commands) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "stop_command", Title: "End a background command", Class: hooks.Governance, Idempotent: true,
 		Description: "End a command of this session in the background, with every process that it left: asked with SIGTERM, then killed. Answers when nothing is left of it.",
-		InputSchema: input([]string{"command_id"}, schema{
-			"command_id": given("As execute_command or list_commands gave it."),
-		}),
-		OutputSchema: output(jobSchema()),
 	}
-	return newSimple(spec, func(ctx context.Context, call *hooks.Call, a stopCommandArgs) (*reply, error) {
+	return respond[stopCommandArgs, jobView](spec, func(ctx context.Context, call *hooks.Call, a stopCommandArgs) (*reply, error) {
 		own, err := d.jobOwner(call)
 		if err != nil {
 			return nil, err

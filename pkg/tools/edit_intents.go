@@ -18,8 +18,8 @@ import (
 // the journal, and made only where the file still is that: what was looked at
 // is what happens, and a crash between the edit and its record is found.
 type intentsEdit struct {
-	deps *Deps
-	plan *intent.Plan
+	intents *intent.Store
+	plan    *intent.Plan
 	// note is the lifecycle record; nil where there is nothing to record.
 	note   *hooks.Note
 	render func(o *hooks.Outcome) (hooks.Result, error)
@@ -72,10 +72,10 @@ func (p *preparedEdit) Pending() *hooks.Pending { return &hooks.Pending{Outcome:
 func (p *preparedEdit) Discard() error { return nil }
 
 func (p *preparedEdit) Commit(ctx context.Context) (*hooks.Outcome, error) {
-	if _, err := p.edit.deps.Intents.Apply(ctx, p.edit.plan); err != nil {
+	if _, err := p.edit.intents.Apply(ctx, p.edit.plan); err != nil {
 		return nil, lifecycleProblem(err)
 	}
-	p.outcome.Settlement = &editSettlement{p.edit.deps.Intents, p.edit.plan}
+	p.outcome.Settlement = &editSettlement{p.edit.intents, p.edit.plan}
 	return p.outcome, nil
 }
 

@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/schema"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/install"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
@@ -23,22 +23,26 @@ import (
 )
 
 type commandArgs struct {
-	hooks.Common
-	Command    string `json:"command"`
-	Cwd        string `json:"cwd"`
-	Timeout    int    `json:"timeout"`
-	Background bool   `json:"background"`
+	changeArgs
+	Command    string `json:"command" min:"1" max:"{line}" doc:"The line for the shell."`
+	Cwd        string `json:"cwd,omitempty" is:"path" doc:"The directory to run in, relative to the workspace root."`
+	Timeout    int    `json:"timeout,omitempty" min:"1" doc:"Seconds until it is ended, at most {timeout}; in the background a day."`
+	Background bool   `json:"background,omitempty" doc:"For servers and watchers: answer as soon as it runs, and leave it running."`
 }
 
+const (
+	commandLimit = 100_000     // of a line, in characters
+	commandBytes = 128<<10 - 1 // in bytes, what the kernel takes for one argument
+)
+
 type commandTool struct {
-	deps    *Deps
-	spec    hooks.Spec
-	args    *arguments
+	deps    *Commands
+	engine  *hooks.Engine
 	gits    gitTimes
 	tracked trackedPlaces
 }
 
-func executeCommand(d *Deps) hooks.Tool {
+func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "execute_command", Title: "Run a shell command", Class: hooks.Destructive, OpenWorld: true,
 		Description: "Run a command line in a shell, in the workspace root or in cwd. Needs a selected intent. Standard input is empty. " +
@@ -46,58 +50,30 @@ func executeCommand(d *Deps) hooks.Tool {
 			"No process of the command outlives the call, unless background is true: then the answer comes when it has started, list_commands and stop_command manage it, " +
 			"and it ends with the server, with its intent, or after a day. Where a lost connection would end it, a command that takes longer than " +
 			fmt.Sprint(int(HandOverTime.Seconds())) + " seconds goes on in the background by itself: the answer then says running, and has its command_id.",
-		InputSchema: mutatingInput([]string{"command"}, schema{
-			"command":    schema{"type": "string", "minLength": 1, "maxLength": commandLimit, "description": "The line for the shell."},
-			"cwd":        place("The directory to run in, relative to the workspace root."),
-			"timeout":    number(fmt.Sprintf("Seconds until it is ended, at most %d; in the background a day.", int(d.MaxCommandTimeout.Seconds())), 1),
-			"background": flag("For servers and watchers: answer as soon as it runs, and leave it running."),
-		}),
-		OutputSchema: output(open([]string{"exit_code", "timed_out", "duration_ms", "output", "artifact_id", "truncated", "changed_files", "sandbox", "record_id"}, schema{
-			"exit_code":      schema{"type": []string{"integer", "null"}, "description": "128 plus the signal's number where one ended it; null while it runs in the background."},
-			"timed_out":      flag("Whether the timeout ended it."),
-			"duration_ms":    number("Wall time.", 0),
-			"output":         text("Standard output and error, head and tail if long."),
-			"artifact_id":    text("For read_command_output; empty if nothing was kept."),
-			"truncated":      flag("Whether output is not the whole."),
-			"changed_files":  list("What the command changed in the workspace, as far as it was attributed.", changedSchema()),
-			"git_changes":    list("What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may.", gitSchema()),
-			"packages":       packagesSchema(),
-			"sandbox_denied": list("What failed because the sandbox kept the command from it, as far as its output tells.", deniedSchema()),
-			"sandbox":        text("What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."),
-			"record_id":      text("The ledger record."),
-			"warnings":       list("What to know beside it.", schema{"type": "string"}),
-			"process_limit":  limitSchema(),
-			"command_id":     text("Of a command in the background, for stop_command."),
-			"running":        flag("Whether it runs in the background now."),
-		})),
 	}
-	return &commandTool{deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}}
+	t := &commandTool{deps: commands, engine: engine}
+	return define[commandArgs, commandResult](spec, t.targets, schema.Numbers{"line": commandLimit, "timeout": int(commands.MaxCommandTimeout.Seconds())})
 }
 
-func (t *commandTool) Spec() hooks.Spec { return t.spec }
-
-func (t *commandTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
-	c := &commandCall{tool: t, call: call}
-	if err := t.args.decode(raw, &c.args); err != nil {
-		return nil, err
-	}
-	if c.args.Background && (t.deps.Jobs == nil || owner(call) == "") {
+func (t *commandTool) targets(_ context.Context, call *hooks.Call, args commandArgs) (hooks.Targeted, error) {
+	c := &commandCall{tool: t, call: call, args: args}
+	if args.Background && owner(call) == "" {
 		return nil, refusal.New(refusal.InvalidArguments, "background: this call has no session that a command in the background could belong to; select an intent, or run it in the foreground.")
 	}
-	if limit := c.limit(); time.Duration(c.args.Timeout)*time.Second > limit || c.args.Timeout > int(limit.Seconds()) {
+	if limit := c.limit(); args.Timeout > int(limit.Seconds()) {
 		return nil, refusal.Newf(refusal.InvalidArguments, "timeout: at most %d seconds.", int(limit.Seconds()))
 	}
-	if len(c.args.Command) > commandBytes {
-		return nil, refusal.Newf(refusal.InvalidArguments, "command: it has %d bytes, and a shell takes %d at most. Write what is long into a file, and have the command read it.", len(c.args.Command), commandBytes)
+	if len(args.Command) > commandBytes {
+		return nil, refusal.Newf(refusal.InvalidArguments, "command: it has %d bytes, and a shell takes %d at most. Write what is long into a file, and have the command read it.", len(args.Command), commandBytes)
 	}
-	if strings.Contains(c.args.Command, "\x00") {
+	if strings.Contains(args.Command, "\x00") {
 		return nil, refusal.New(refusal.InvalidArguments, "command: it has a NUL byte, which no command line can have.")
 	}
-	if meant, escaped := shell.Escaped(c.args.Command); escaped {
+	if meant, escaped := shell.Escaped(args.Command); escaped {
 		return nil, refusal.New(refusal.InvalidArguments, "command: it has HTML entities where the shell has characters of its own, so the shell would run another line than was meant. Nothing was run.").
-			Suggest("Send the line as the shell is to read it: %s", clip(meant, 4000)).With("command", clip(c.args.Command, 4000))
+			Suggest("Send the line as the shell is to read it: %s", clip(meant, 4000)).With("command", clip(args.Command, 4000))
 	}
-	c.dir, c.cwd = t.deps.directory(c.args.Cwd)
+	c.dir, c.cwd = t.deps.directory(args.Cwd)
 	c.read()
 	return c, nil
 }
@@ -288,41 +264,31 @@ func commandProblem(err error) error {
 }
 
 type commandResult struct {
-	ExitCode     *int          `json:"exit_code"`
-	TimedOut     bool          `json:"timed_out"`
-	DurationMS   int64         `json:"duration_ms"`
-	Output       string        `json:"output"`
-	ArtifactID   string        `json:"artifact_id"`
-	Truncated    bool          `json:"truncated"`
-	ChangedFiles []changedFile `json:"changed_files"`
-	Sandbox      string        `json:"sandbox"`
-	RecordID     string        `json:"record_id"`
-	Warnings     []string      `json:"warnings"`
-	CommandID    string        `json:"command_id,omitempty"`
+	ExitCode     *int          `json:"exit_code" doc:"128 plus the signal's number where one ended it; null while it runs in the background."`
+	TimedOut     bool          `json:"timed_out" doc:"Whether the timeout ended it."`
+	DurationMS   int64         `json:"duration_ms" min:"0" doc:"Wall time."`
+	Output       string        `json:"output" doc:"Standard output and error, head and tail if long."`
+	ArtifactID   string        `json:"artifact_id" doc:"For read_command_output; empty if nothing was kept."`
+	Truncated    bool          `json:"truncated" doc:"Whether output is not the whole."`
+	ChangedFiles []changedFile `json:"changed_files" doc:"What the command changed in the workspace, as far as it was attributed."`
+	Sandbox      string        `json:"sandbox" doc:"What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."`
+	RecordID     string        `json:"record_id" doc:"The ledger record."`
+	Warnings     []string      `json:"warnings" optional:"true" doc:"What to know beside it."`
+	CommandID    string        `json:"command_id,omitempty" doc:"Of a command in the background, for stop_command."`
 	ProcessLimit *processLimit `json:"process_limit,omitempty"`
-	Running      bool          `json:"running,omitempty"`
+	Running      bool          `json:"running,omitempty" doc:"Whether it runs in the background now."`
 
-	GitChanges []trace.GitChange          `json:"git_changes,omitempty"`
-	Packages   map[string]*trace.Packaged `json:"packages,omitempty"`
-	Denied     []denial                   `json:"sandbox_denied,omitempty"`
+	GitChanges []trace.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
+	Packages   map[string]*trace.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
+	Denied     []denial                   `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`
 }
 
 type changedFile struct {
-	Path      string   `json:"path"`
-	Operation hooks.Op `json:"operation"`
-	InScope   bool     `json:"in_scope"`
-	From      string   `json:"from,omitempty"`
-	Build     bool     `json:"build,omitempty"`
-}
-
-func changedSchema() schema {
-	return open([]string{"path", "operation", "in_scope"}, schema{
-		"path":      text("Workspace-relative."),
-		"operation": oneOf("What became of the file.", "created", "modified", "deleted", "moved"),
-		"in_scope":  flag("Whether the command may change it under the selected intent."),
-		"from":      text("Of a moved file: where it was."),
-		"build":     flag("Build output, in a place that is meant for it."),
-	})
+	Path      string   `json:"path" doc:"Workspace-relative."`
+	Operation hooks.Op `json:"operation" enum:"created,modified,deleted,moved" doc:"What became of the file."`
+	InScope   bool     `json:"in_scope" doc:"Whether the command may change it under the selected intent."`
+	From      string   `json:"from,omitempty" doc:"Of a moved file: where it was."`
+	Build     bool     `json:"build,omitempty" doc:"Build output, in a place that is meant for it."`
 }
 
 func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {

@@ -230,7 +230,7 @@ func content(n layer.Node) func() (string, error) {
 const maxWords = 20
 
 // commits are those that some words name.
-func (d *Deps) commits(ctx context.Context, words []string) (ids []string) {
+func (d *Commands) commits(ctx context.Context, words []string) (ids []string) {
 	for _, word := range words[:min(len(words), maxWords)] {
 		id, err := d.repository().Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", word+"^{commit}")
 		if err == nil {

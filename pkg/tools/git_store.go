@@ -21,11 +21,11 @@ import (
 // trustDir, below state/, has what package replay remembers.
 const trustDir = "git"
 
-func (d *Deps) trust() *replay.Trust {
+func (d *Commands) trust() *replay.Trust {
 	return &replay.Trust{Open: func() (*durable.Dir, error) { return d.Workspace.OpenOwn(stateDir, trustDir) }}
 }
 
-func (d *Deps) repository() gitread.Repository { return gitread.Repository{Dir: d.Workspace.Dir()} }
+func (d *Commands) repository() gitread.Repository { return gitread.Repository{Dir: d.Workspace.Dir()} }
 
 // gitRefs are what the refs of a repository say.
 type gitRefs struct {
@@ -36,7 +36,7 @@ type gitRefs struct {
 }
 
 // refs asks git for them.
-func (d *Deps) refs(ctx context.Context) (gitRefs, error) {
+func (d *Commands) refs(ctx context.Context) (gitRefs, error) {
 	refs := gitRefs{remotes: map[string]string{}, ledger: map[string]string{}}
 	repo := d.repository()
 	out, err := repo.Ask(ctx, "show-ref", "--head", "--dereference")
@@ -69,7 +69,7 @@ func (d *Deps) refs(ctx context.Context) (gitRefs, error) {
 
 // fetched are what a line that can only fetch has moved of the remote-tracking
 // branches of remotes that the operator configured elsewhere than in the workspace.
-func (d *Deps) fetched(ctx context.Context, line replay.Line, before, after map[string]string) (ids []string) {
+func (d *Commands) fetched(ctx context.Context, line replay.Line, before, after map[string]string) (ids []string) {
 	if !line.Remotes {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (d *Deps) fetched(ctx context.Context, line replay.Line, before, after map[
 }
 
 // remotes are the configured ones, by what a fetch from them may explain.
-func (d *Deps) remotes(ctx context.Context) map[string]bool {
+func (d *Commands) remotes(ctx context.Context) map[string]bool {
 	out, err := d.repository().Ask(ctx, "config", "--null", "--get-regexp", `^remote\..*\.url$`)
 	if err != nil {
 		return nil
@@ -111,7 +111,7 @@ func (d *Deps) remotes(ctx context.Context) map[string]bool {
 }
 
 // elsewhere reports whether a URL of git's leads to where no command writes.
-func (d *Deps) elsewhere(url string) bool {
+func (d *Commands) elsewhere(url string) bool {
 	if scheme, rest, is := strings.Cut(url, "://"); is {
 		if scheme != "file" {
 			return true
@@ -137,7 +137,7 @@ func (d *Deps) elsewhere(url string) bool {
 }
 
 // judge is one of a store, whose objects are read there and in a layer over it.
-func (d *Deps) judge(scratch string, store replay.Store, trusted []string, allowed func(path string) bool) (*replay.Judge, error) {
+func (d *Commands) judge(scratch string, store replay.Store, trusted []string, allowed func(path string) bool) (*replay.Judge, error) {
 	o := replay.Options{Scratch: scratch, Trusted: trusted, Allowed: allowed, SHA256: ledger.NewGit(d.Workspace.Dir()).NewBlobHash(0).Size() != 20}
 	if layered := filepath.Join(store.Common.Upper, "objects"); store.Common.Upper != "" && store.Common.Find("objects").At == layered {
 		o.Objects = append(o.Objects, layered)

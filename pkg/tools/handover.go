@@ -18,7 +18,7 @@ const HandOverTime = 50 * time.Second
 // handsOver tells whether a command can go on without its call.
 func (c *commandCall) handsOver() bool {
 	d := c.tool.deps
-	return c.call.Fragile && !c.args.Background && d.HandOver > 0 && d.Jobs != nil && d.Continue != nil && owner(c.call) != ""
+	return c.call.Fragile && !c.args.Background && d.HandOver > 0 && owner(c.call) != ""
 }
 
 // waitedCommand is a command in the foreground that may come to be one in the

@@ -107,10 +107,10 @@ func escapeXML(s string) string {
 
 // intentContext renders what an agent needs to know about an intent. The id
 // stands twice: prompts written for earlier tools look for intent_id.
-func (d *Deps) intentContext(ctx context.Context, ignore *intent.Ignore, in *intent.Intent, class string) string {
+func (n *Intents) intentContext(ctx context.Context, ignore *intent.Ignore, in *intent.Intent, class string) string {
 	const begin, end = "<intent_context", "</intent_context>"
 	truncated := fmt.Sprintf(` context_truncated="true" more="orchestra://intent/%s"`, attribute(in.ID))
-	w := &contextWriter{budget: d.ContextLimit - len(begin) - len(truncated) - len(">\n") - len(end)}
+	w := &contextWriter{budget: n.ContextLimit - len(begin) - len(truncated) - len(">\n") - len(end)}
 	w.element("  ", "intent_id", "", in.ID)
 	w.element("  ", "id", "", in.ID)
 	w.element("  ", "name", "", in.Name)
@@ -120,8 +120,8 @@ func (d *Deps) intentContext(ctx context.Context, ignore *intent.Ignore, in *int
 	w.list("owned_scope", "glob", in.OwnedScope)
 	w.list("constraints", "constraint", in.Constraints)
 	w.list("acceptance_criteria", "criterion", in.AcceptanceCriteria)
-	d.writeTrace(ctx, w, in.ID)
-	d.writeLessons(w, ignore, in)
+	n.writeTrace(ctx, w, in.ID)
+	n.writeLessons(w, ignore, in)
 	if !w.cut {
 		truncated = ""
 	}
@@ -135,8 +135,8 @@ func attribute(s string) string {
 	return b.String()
 }
 
-func (d *Deps) writeTrace(ctx context.Context, w *contextWriter, id string) {
-	found, err := d.Trace.Query(ctx, ledger.Filter{IntentID: id, Kinds: changeKinds(), Limit: recentTrace, Newest: true})
+func (n *Intents) writeTrace(ctx context.Context, w *contextWriter, id string) {
+	found, err := n.Ledger.Query(ctx, ledger.Filter{IntentID: id, Kinds: changeKinds(), Limit: recentTrace, Newest: true})
 	if err != nil {
 		return
 	}
@@ -147,8 +147,8 @@ func (d *Deps) writeTrace(ctx context.Context, w *contextWriter, id string) {
 	})
 }
 
-func (d *Deps) writeLessons(w *contextWriter, ignore *intent.Ignore, in *intent.Intent) {
-	all, err := d.entries(ignore)
+func (n *Intents) writeLessons(w *contextWriter, ignore *intent.Ignore, in *intent.Intent) {
+	all, err := n.Brain.entries(ignore)
 	if err != nil {
 		return
 	}

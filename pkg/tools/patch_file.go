@@ -27,8 +27,8 @@ type patchState struct {
 }
 
 // plan composes the sections of one file.
-func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
-	original, exists, err := f.load(d)
+func (f *patchFile) plan(files *Files) (workspace.Change, []string, error) {
+	original, exists, err := f.load(files)
 	if err != nil {
 		return workspace.Change{}, nil, err
 	}
@@ -37,24 +37,24 @@ func (f *patchFile) plan(d *Deps) (workspace.Change, []string, error) {
 	}
 	now := patchState{text: workspace.Shown(original.String), exists: exists}
 	for _, s := range f.sections {
-		if now, err = f.apply(s, now, d.Match); err != nil {
+		if now, err = f.apply(s, now, files.Match); err != nil {
 			return workspace.Change{}, nil, err
 		}
 	}
-	change, err := f.settle(d, original, exists, now)
+	change, err := f.settle(files, original, exists, now)
 	return change, now.notes, err
 }
 
-func (f *patchFile) load(d *Deps) (text workspace.Text, exists bool, err error) {
+func (f *patchFile) load(files *Files) (text workspace.Text, exists bool, err error) {
 	if f.keepsContent() {
-		text, err = d.load(f.target, f.effect)
+		text, err = files.load(f.target, f.effect)
 		if f.effect.BeforeHash != "" {
 			// What is only deleted or moved need not be text.
 			return text, true, nil
 		}
 		return text, false, err
 	}
-	text, err = d.loadText(f.target, f.effect)
+	text, err = files.loadText(f.target, f.effect)
 	if !f.effect.Exists && f.sections[0].Op == edit.OpAdd {
 		return text, false, nil
 	}
@@ -99,7 +99,7 @@ func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (pa
 }
 
 // settle decides what the sections together come to.
-func (f *patchFile) settle(d *Deps, original workspace.Text, existed bool, now patchState) (workspace.Change, error) {
+func (f *patchFile) settle(files *Files, original workspace.Text, existed bool, now patchState) (workspace.Change, error) {
 	effect, change := f.effect, workspace.Change{Target: f.target}
 	moves := f.to != nil && effect.To != effect.Path
 	switch {
@@ -115,7 +115,7 @@ func (f *patchFile) settle(d *Deps, original workspace.Text, existed bool, now p
 		return change, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there. Nothing was changed.", effect.Path, effect.To).
 			With("path", effect.To).Suggest("Delete or move away %s in a patch of its own first, or choose another name.", effect.To)
 	}
-	if err := f.encode(d, original, existed, now, &change); err != nil {
+	if err := f.encode(files, original, existed, now, &change); err != nil {
 		return change, err
 	}
 	switch {
@@ -134,13 +134,13 @@ func (f *patchFile) settle(d *Deps, original workspace.Text, existed bool, now p
 }
 
 // encode gives the change its content. One that is only moved keeps its bytes.
-func (f *patchFile) encode(d *Deps, original workspace.Text, existed bool, now patchState, change *workspace.Change) error {
+func (f *patchFile) encode(files *Files, original workspace.Text, existed bool, now patchState, change *workspace.Change) error {
 	effect := f.effect
 	if existed && now.text == workspace.Shown(original.String) {
 		effect.After, effect.AfterHash = effect.Before, effect.BeforeHash
 		return nil
 	}
-	text, encoded, err := d.encode(effect, original, now.text)
+	text, encoded, err := files.encode(effect, original, now.text)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,57 +24,45 @@ type proposal struct {
 	intentID, done string
 }
 
-// proposing is a tool that changes active_intents.yaml once the operator has
+type proposalResult struct {
+	IntentID   string   `json:"intent_id" doc:"The intent that the file has now."`
+	Name       string   `json:"name"`
+	Status     string   `json:"status" enum:"TODO,IN_PROGRESS,BLOCKED,DONE" doc:"Of the intent."`
+	OwnedScope []string `json:"owned_scope" doc:"Globs of the paths that it owns now; empty means every path."`
+	RecordID   string   `json:"record_id" doc:"The ledger record, empty if nothing had to be changed."`
+}
+
+// proposing makes a tool that changes active_intents.yaml once the operator has
 // said yes to the very difference.
-type proposing[A any] struct {
-	deps *Deps
-	spec hooks.Spec
-	args *arguments
-	plan func(call *hooks.Call, args A) (*proposal, error)
+func proposing[A any](intents *intent.Store, spec hooks.Spec, plan func(*hooks.Call, A) (*proposal, error)) hooks.Tool {
+	spec.Class = hooks.Governance
+	return define[A, proposalResult](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {
+		return &proposed{
+			intents: intents, call: call, effects: hooks.Effects{Files: []*hooks.FileEffect{intentsFile()}},
+			plan: func() (*proposal, error) { return plan(call, args) },
+		}, nil
+	}, nil)
 }
 
-func newProposing[A any](d *Deps, spec hooks.Spec, plan func(*hooks.Call, A) (*proposal, error)) hooks.Tool {
-	spec.OutputSchema = output(open([]string{"intent_id", "name", "status", "owned_scope", "record_id"}, schema{
-		"intent_id":   text("The intent that the file has now."),
-		"name":        schema{"type": "string"},
-		"status":      oneOf("Of the intent.", "TODO", "IN_PROGRESS", "BLOCKED", "DONE"),
-		"owned_scope": list("Globs of the paths that it owns now; empty means every path.", schema{"type": "string"}),
-		"record_id":   text("The ledger record, empty if nothing had to be changed."),
-	}))
-	return &proposing[A]{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}, plan}
-}
-
-func (t *proposing[A]) Spec() hooks.Spec { return t.spec }
-
-func (t *proposing[A]) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
-	p := &proposed[A]{tool: t, call: call}
-	if err := t.args.decode(raw, &p.args); err != nil {
-		return nil, err
-	}
-	p.effects.Files = []*hooks.FileEffect{intentsFile()}
-	return p, nil
-}
-
-type proposed[A any] struct {
-	tool    *proposing[A]
+type proposed struct {
+	intents *intent.Store
 	call    *hooks.Call
-	args    A
+	plan    func() (*proposal, error)
 	effects hooks.Effects
 }
 
-func (p *proposed[A]) Effects() hooks.Effects { return p.effects }
-func (p *proposed[A]) Close() error           { return nil }
+func (p *proposed) Effects() hooks.Effects { return p.effects }
+func (p *proposed) Close() error           { return nil }
 
 // Plan works the edit out on the file as it is. The yes is to this edit: where
 // the file has changed since, the operator is asked anew.
-func (p *proposed[A]) Plan(context.Context) (hooks.Planned, error) {
-	d := p.tool.deps
-	found, err := p.tool.plan(p.call, p.args)
+func (p *proposed) Plan(context.Context) (hooks.Planned, error) {
+	found, err := p.plan()
 	if err != nil {
 		return nil, err
 	}
-	edit := &intentsEdit{deps: d, plan: found.plan}
-	edit.render = func(o *hooks.Outcome) (hooks.Result, error) { return d.renderProposal(found, o) }
+	edit := &intentsEdit{intents: p.intents, plan: found.plan}
+	edit.render = func(o *hooks.Outcome) (hooks.Result, error) { return found.render(p.intents, o) }
 	if found.plan.Changes() {
 		edit.note = found.note
 		p.effects.Files = []*hooks.FileEffect{edit.effect()}
@@ -89,8 +76,8 @@ func (p *proposed[A]) Plan(context.Context) (hooks.Planned, error) {
 	return edit, nil
 }
 
-func (d *Deps) renderProposal(p *proposal, o *hooks.Outcome) (hooks.Result, error) {
-	set, err := d.intents()
+func (p *proposal) render(intents *intent.Store, o *hooks.Outcome) (hooks.Result, error) {
+	set, err := declared(intents)
 	if err != nil {
 		return hooks.Result{}, err
 	}
@@ -98,13 +85,7 @@ func (d *Deps) renderProposal(p *proposal, o *hooks.Outcome) (hooks.Result, erro
 	if !ok {
 		return hooks.Result{}, refusal.Newf(refusal.Busy, "%s was changed in active_intents.yaml and has been taken out of it since.", p.intentID)
 	}
-	result := struct {
-		IntentID   string   `json:"intent_id"`
-		Name       string   `json:"name"`
-		Status     string   `json:"status"`
-		OwnedScope []string `json:"owned_scope"`
-		RecordID   string   `json:"record_id"`
-	}{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), o.RecordID}
+	result := proposalResult{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), o.RecordID}
 	text := p.done
 	if o.RecordID != "" {
 		text += fmt.Sprintf("\n[record: %s]", o.RecordID)
@@ -116,31 +97,24 @@ func (d *Deps) renderProposal(p *proposal, o *hooks.Outcome) (hooks.Result, erro
 }
 
 type proposeArgs struct {
-	hooks.Common
-	Name        string   `json:"name"`
-	OwnedScope  []string `json:"owned_scope"`
-	Description string   `json:"description"`
-	Constraints []string `json:"constraints"`
-	Criteria    []string `json:"acceptance_criteria"`
+	sessionArg
+	unusedClass
+	IntentID    string   `json:"intent_id,omitempty" is:"word" doc:"Not used: the next free id is given."`
+	Name        string   `json:"name" is:"name" doc:"A short title."`
+	OwnedScope  []string `json:"owned_scope" is:"sentence" min:"1" max:"100" doc:"Globs of the paths that the work needs."`
+	Description string   `json:"description" is:"sentence" doc:"What is to be done and why."`
+	Constraints []string `json:"constraints,omitempty" is:"sentence" max:"50" doc:"What must hold."`
+	Criteria    []string `json:"acceptance_criteria,omitempty" is:"sentence" max:"50" doc:"How it is known to be done."`
 }
 
-func proposeIntent(d *Deps) hooks.Tool {
+func proposeIntent(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "propose_intent", Title: "Propose a new intent", Class: hooks.Governance,
+		Name: "propose_intent", Title: "Propose a new intent",
 		Description: "Propose an intent where none fits the work. The operator is shown what would be added to the intents and decides; " +
 			"after a yes it stands there, and select_active_intent takes it.",
-		InputSchema: input([]string{"name", "owned_scope", "description"}, schema{
-			"name":                schema{"type": "string", "minLength": 1, "maxLength": 200, "description": "A short title."},
-			"owned_scope":         schema{"type": "array", "minItems": 1, "maxItems": 100, "items": sentenceSchema(""), "description": "Globs of the paths that the work needs."},
-			"description":         sentenceSchema("What is to be done and why."),
-			"constraints":         schema{"type": "array", "maxItems": 50, "items": sentenceSchema(""), "description": "What must hold."},
-			"acceptance_criteria": schema{"type": "array", "maxItems": 50, "items": sentenceSchema(""), "description": "How it is known to be done."},
-			"intent_id":           word("Not used: the next free id is given."),
-			"mutation_class":      word("Not used."),
-		}),
 	}
-	return newProposing(d, spec, func(_ *hooks.Call, a proposeArgs) (*proposal, error) {
-		set, err := d.intents()
+	return proposing(n.Store, spec, func(_ *hooks.Call, a proposeArgs) (*proposal, error) {
+		set, err := declared(n.Store)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +124,7 @@ func proposeIntent(d *Deps) hooks.Tool {
 		if in := standing(set, a); in != nil {
 			return &proposal{plan: &intent.Plan{}, intentID: in.ID, done: fmt.Sprintf("%s says that already: select it with select_active_intent.", in.ID)}, nil
 		}
-		plan, id, err := d.Intents.PlanAdd(intent.Intent{
+		plan, id, err := n.Store.PlanAdd(intent.Intent{
 			Name: a.Name, Status: intent.Todo, Description: a.Description, OwnedScope: a.OwnedScope, Constraints: a.Constraints, AcceptanceCriteria: a.Criteria,
 		})
 		if err != nil {
@@ -178,28 +152,24 @@ func standing(set *intent.Set, a proposeArgs) *intent.Intent {
 }
 
 type expandArgs struct {
-	hooks.Common
-	Paths  []string `json:"paths"`
-	Reason string   `json:"reason"`
+	sessionArg
+	unusedClass
+	IntentID string   `json:"intent_id,omitempty" is:"word" doc:"The intent, if none is selected."`
+	Paths    []string `json:"paths" is:"sentence" min:"1" max:"100" doc:"Globs of the paths that the work needs; a path is one, with \\ before characters that globs use."`
+	Reason   string   `json:"reason" is:"sentence" doc:"Why, for the operator."`
 }
 
-func requestScopeExpansion(d *Deps) hooks.Tool {
+func requestScopeExpansion(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "request_scope_expansion", Title: "Ask for a wider scope", Class: hooks.Governance,
+		Name: "request_scope_expansion", Title: "Ask for a wider scope",
 		Description: "Ask the operator to add paths to an intent's owned_scope. The operator is shown the change and decides; after a yes the scope has them.",
-		InputSchema: input([]string{"paths", "reason"}, schema{
-			"paths":          schema{"type": "array", "minItems": 1, "maxItems": 100, "items": sentenceSchema(""), "description": "Globs of the paths that the work needs; a path is one, with \\ before characters that globs use."},
-			"reason":         sentenceSchema("Why, for the operator."),
-			"intent_id":      word("The intent, if none is selected."),
-			"mutation_class": word("Not used."),
-		}),
 	}
-	return newProposing(d, spec, func(call *hooks.Call, a expandArgs) (*proposal, error) {
-		in, err := d.toExpand(call, a)
+	return proposing(n.Store, spec, func(call *hooks.Call, a expandArgs) (*proposal, error) {
+		in, err := toExpand(n.Store, call, a)
 		if err != nil {
 			return nil, err
 		}
-		plan, err := d.Intents.PlanScope(in.ID, a.Paths)
+		plan, err := n.Store.PlanScope(in.ID, a.Paths)
 		if err != nil {
 			return nil, lifecycleProblem(err)
 		}
@@ -215,8 +185,8 @@ func requestScopeExpansion(d *Deps) hooks.Tool {
 
 // toExpand finds the intent whose scope is meant: the selected one, else the
 // one that the call names.
-func (d *Deps) toExpand(call *hooks.Call, a expandArgs) (*intent.Intent, error) {
-	set, err := d.intents()
+func toExpand(intents *intent.Store, call *hooks.Call, a expandArgs) (*intent.Intent, error) {
+	set, err := declared(intents)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (c *commandCall) redirected(name string) *hooks.FileEffect {
 
 // climbed is a name below a directory, without "..": the kernel goes up from
 // where a link led to, not from where the link stands.
-func (d *Deps) climbed(dir, name string) (at string, problem *hooks.FileEffect) {
+func (f *Files) climbed(dir, name string) (at string, problem *hooks.FileEffect) {
 	if !strings.Contains("/"+name+"/", "/../") {
 		if path.IsAbs(name) {
 			return name, nil
@@ -70,7 +70,7 @@ func (d *Deps) climbed(dir, name string) (at string, problem *hooks.FileEffect) 
 			at = path.Join(at, element)
 			continue
 		}
-		t, effect := d.directory(at)
+		t, effect := f.directory(at)
 		if effect.Problem != nil {
 			return "", effect
 		}

@@ -12,13 +12,13 @@ import (
 )
 
 type outputArgs struct {
-	Session    string `json:"session"`
-	ArtifactID string `json:"artifact_id"`
-	Search     string `json:"search"`
-	Offset     int    `json:"offset"`
-	Limit      int    `json:"limit"`
-	Tail       int    `json:"tail"`
-	ByteOffset *int64 `json:"byte_offset"`
+	sessionArg
+	ArtifactID string `json:"artifact_id" is:"name" doc:"As execute_command returned it."`
+	Search     string `json:"search,omitempty" is:"pattern" doc:"Only lines that match this (RE2, letter case ignored)."`
+	Offset     int    `json:"offset,omitempty" min:"1" doc:"First line, 1-based."`
+	Limit      int    `json:"limit,omitempty" min:"1" doc:"How many lines; with byte_offset how many bytes."`
+	Tail       int    `json:"tail,omitempty" min:"1" doc:"Only the last so many lines."`
+	ByteOffset *int64 `json:"byte_offset,omitempty" min:"0" doc:"Read bytes instead of lines, from this one on, 0-based."`
 }
 
 // check refuses what cannot be meant together.
@@ -30,50 +30,32 @@ func (a *outputArgs) check() error {
 }
 
 type outputResult struct {
-	ArtifactID string `json:"artifact_id"`
-	Content    string `json:"content"`
-	TotalLines int    `json:"total_lines"`
-	TotalBytes int64  `json:"total_bytes"`
-	Matches    int    `json:"matches"`
-	Next       int    `json:"next"`
-	NextByte   int64  `json:"next_byte"`
-	Running    bool   `json:"running"`
+	ArtifactID string `json:"artifact_id" doc:"As given."`
+	Content    string `json:"content" doc:"Numbered lines; with byte_offset the text itself."`
+	TotalLines int    `json:"total_lines" min:"0" doc:"Lines of the whole output, as far as it was read."`
+	TotalBytes int64  `json:"total_bytes" min:"0" doc:"Bytes of the whole output."`
+	Matches    int    `json:"matches" min:"0" doc:"Lines that match the search."`
+	Next       int    `json:"next" min:"0" doc:"The offset to go on with, 0 at the end."`
+	NextByte   int64  `json:"next_byte" min:"0" doc:"With byte_offset, the one to go on with, 0 at the end."`
+	Running    bool   `json:"running" doc:"Whether the command runs in the background now, so that more may come."`
 }
 
-func readCommandOutput(d *Deps) hooks.Tool {
+func readCommandOutput(commands *Commands) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "read_command_output", Title: "Read a command's output", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
 		Description: "Read the kept output of an earlier execute_command, or of one that runs in the background: by lines, its last lines (tail), " +
 			"the lines that match a regular expression, or by bytes where lines are too long.",
-		InputSchema: input([]string{"artifact_id"}, schema{
-			"artifact_id": given("As execute_command returned it."),
-			"search":      pattern("Only lines that match this (RE2, letter case ignored)."),
-			"offset":      number("First line, 1-based.", 1),
-			"limit":       number("How many lines; with byte_offset how many bytes.", 1),
-			"tail":        number("Only the last so many lines.", 1),
-			"byte_offset": number("Read bytes instead of lines, from this one on, 0-based.", 0),
-		}),
-		OutputSchema: output(open([]string{"artifact_id", "content", "total_lines", "total_bytes", "matches", "next", "next_byte", "running"}, schema{
-			"artifact_id": text("As given."),
-			"content":     text("Numbered lines; with byte_offset the text itself."),
-			"total_lines": number("Lines of the whole output, as far as it was read.", 0),
-			"total_bytes": number("Bytes of the whole output.", 0),
-			"matches":     number("Lines that match the search.", 0),
-			"next":        number("The offset to go on with, 0 at the end.", 0),
-			"next_byte":   number("With byte_offset, the one to go on with, 0 at the end.", 0),
-			"running":     flag("Whether the command runs in the background now, so that more may come."),
-		})),
 	}
-	return newSimple(spec, func(_ context.Context, call *hooks.Call, a outputArgs) (*reply, error) {
+	return respond[outputArgs, outputResult](spec, func(_ context.Context, call *hooks.Call, a outputArgs) (*reply, error) {
 		if err := a.check(); err != nil {
 			return nil, err
 		}
-		running := d.Jobs != nil && d.Jobs.Writes(a.ArtifactID) // before it is read: what ends meanwhile is read to its end
+		running := commands.Jobs.Writes(a.ArtifactID) // before it is read: what ends meanwhile is read to its end
 		read := outputLines
 		if a.ByteOffset != nil {
 			read = outputBytes
 		}
-		text, result, err := read(d.Artifacts.For(call.Caller.Principal), a)
+		text, result, err := read(commands.Artifacts.For(call.Caller.Principal), a)
 		if errors.Is(err, command.ErrNoArtifact) {
 			return nil, refusal.Newf(refusal.FileNotFound, "There is no kept output %q; it may have been pruned.", clip(a.ArtifactID, 100)).
 				WithHint(refusal.HintFixArguments).Suggest("Use the artifact_id of a recent execute_command, or run the command again.")

@@ -2,12 +2,12 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/schema"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	defaultReadLines = 2000
 	// readBudget bounds the content of one read_file result, in bytes.
 	readBudget = 256 << 10
 	// imageLimit bounds an image that is handed over as such, in bytes.
@@ -27,89 +26,54 @@ const (
 )
 
 type readArgs struct {
-	located
-	Session string `json:"session"`
-	Offset  int    `json:"offset"`
-	Limit   int    `json:"limit"`
+	sessionArg
+	filePath
+	Offset int `json:"offset,omitempty" min:"1" doc:"First line to read, 1-based."`
+	Limit  int `json:"limit,omitempty" min:"1" default:"2000" doc:"How many lines."`
 }
 
-type readTool struct {
-	deps *Deps
-	spec hooks.Spec
-	args *arguments
-}
-
-func readFile(d *Deps) hooks.Tool {
+func readFile(files *Files) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "read_file", Title: "Read a file", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
 		Description: "Read a file of the workspace with line numbers and its content hash. What was read counts as seen: " +
 			"write_to_file can replace a file only after all of its lines were read. Long files come in pieces: go on with offset.",
-		InputSchema: input(nil, schema{
-			"path": place(pathHelp), "file_path": place("Another name for path."),
-			"offset": number("First line to read, 1-based.", 1),
-			"limit":  schema{"type": "integer", "minimum": 1, "default": defaultReadLines, "description": "How many lines."},
-		}),
-		OutputSchema: output(open([]string{"path", "content_hash", "total_lines", "start_line", "end_line", "truncated", "encoding", "line_ending"}, schema{
-			"path":         text("Workspace-relative."),
-			"content":      text(fmt.Sprintf("The lines from start_line to end_line as they stand in the file, without numbers; left out where they are more than %d bytes.", plainLimit)),
-			"numbered":     text("The same lines, with `N | ` in front of each."),
-			"content_hash": text("sha256 of the raw bytes of the whole file."),
-			"total_lines":  number("Lines of the whole file.", 0),
-			"start_line":   number("First line of content, 0 if there is none.", 0),
-			"end_line":     number("Last line of content, 0 if there is none.", 0),
-			"truncated":    flag("Whether lines are missing before or behind."),
-			"encoding":     text("utf-8, utf-16le, utf-16be, latin-1, windows-1252, or binary."),
-			"line_ending":  text("lf, crlf, cr, mixed or none."),
-			"broken_bytes": number("Bytes of the file that are not of its encoding, shown as \uFFFD; an edit keeps them.", 1),
-			"mime_type":    text("Of an image or other binary file."),
-			"image":        schema{"type": "object", "description": "An image as the protocol's content has it: type, data (base64), mimeType."},
-			"size":         number("Bytes of a binary file.", 0),
-		})),
 	}
-	return &readTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}}
-}
-
-func (t *readTool) Spec() hooks.Spec { return t.spec }
-
-func (t *readTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
-	c := &readCall{tool: t}
-	if err := t.args.decode(raw, &c.args); err != nil {
-		return nil, err
-	}
-	requested, err := c.args.path()
-	if err != nil {
-		return nil, err
-	}
-	c.target, c.effect = t.deps.target(requested)
-	c.effect.Kind = hooks.Read
-	return c, nil
+	return define[readArgs, readView](spec, func(_ context.Context, _ *hooks.Call, args readArgs) (hooks.Targeted, error) {
+		requested, err := args.path()
+		if err != nil {
+			return nil, err
+		}
+		c := &readCall{files: files, args: args}
+		c.target, c.effect = files.target(requested)
+		c.effect.Kind = hooks.Read
+		return c, nil
+	}, schema.Numbers{"plain": plainLimit})
 }
 
 type readCall struct {
-	tool   *readTool
-	args   readArgs
-	target *workspace.Target
-	effect *hooks.FileEffect
-	view   readView
-	image  []byte
+	onTarget
+	files *Files
+	args  readArgs
+	view  readView
+	image []byte
 }
 
 // readView is the structured result.
 type readView struct {
-	Path        string     `json:"path"`
-	Content     *string    `json:"content,omitempty"`
-	Numbered    string     `json:"numbered,omitempty"`
-	ContentHash string     `json:"content_hash"`
-	TotalLines  int        `json:"total_lines"`
-	StartLine   int        `json:"start_line"`
-	EndLine     int        `json:"end_line"`
-	Truncated   bool       `json:"truncated"`
-	Encoding    string     `json:"encoding"`
-	LineEnding  string     `json:"line_ending"`
-	BrokenBytes int        `json:"broken_bytes,omitempty"`
-	MIMEType    string     `json:"mime_type,omitempty"`
-	Size        int        `json:"size,omitempty"`
-	Image       *imageView `json:"image,omitempty"`
+	Path        string     `json:"path" doc:"Workspace-relative."`
+	Content     *string    `json:"content,omitempty" doc:"The lines from start_line to end_line as they stand in the file, without numbers; left out where they are more than {plain} bytes."`
+	Numbered    string     `json:"numbered,omitempty" doc:"The same lines, with \x60N | \x60 in front of each."`
+	ContentHash string     `json:"content_hash" doc:"sha256 of the raw bytes of the whole file."`
+	TotalLines  int        `json:"total_lines" min:"0" doc:"Lines of the whole file."`
+	StartLine   int        `json:"start_line" min:"0" doc:"First line of content, 0 if there is none."`
+	EndLine     int        `json:"end_line" min:"0" doc:"Last line of content, 0 if there is none."`
+	Truncated   bool       `json:"truncated" doc:"Whether lines are missing before or behind."`
+	Encoding    string     `json:"encoding" doc:"utf-8, utf-16le, utf-16be, latin-1, windows-1252, or binary."`
+	LineEnding  string     `json:"line_ending" doc:"lf, crlf, cr, mixed or none."`
+	BrokenBytes int        `json:"broken_bytes,omitempty" min:"1" doc:"Bytes of the file that are not of its encoding, shown as \uFFFD; an edit keeps them."`
+	MIMEType    string     `json:"mime_type,omitempty" doc:"Of an image or other binary file."`
+	Size        int        `json:"size,omitempty" min:"0" doc:"Bytes of a binary file."`
+	Image       *imageView `json:"image,omitempty" form:"object" doc:"An image as the protocol's content has it: type, data (base64), mimeType."`
 
 	lines []string
 	cut   bool
@@ -122,19 +86,8 @@ type imageView struct {
 	MIMEType string `json:"mimeType"`
 }
 
-func (c *readCall) Effects() hooks.Effects {
-	return hooks.Effects{Files: []*hooks.FileEffect{c.effect}}
-}
-
-func (c *readCall) Close() error {
-	if c.target == nil {
-		return nil
-	}
-	return c.target.Close()
-}
-
 func (c *readCall) Plan(context.Context) (hooks.Planned, error) {
-	content, err := c.target.Read(c.tool.deps.FileLimit)
+	content, err := c.target.Read(c.files.Limit)
 	if err != nil {
 		return nil, c.unread(err)
 	}
@@ -147,7 +100,7 @@ func (c *readCall) Plan(context.Context) (hooks.Planned, error) {
 	case err != nil:
 		return nil, err
 	}
-	c.tool.deps.Fresh.Remember(string(content.Hash), content.Bytes)
+	c.files.Fresh.Remember(string(content.Hash), content.Bytes)
 	c.view.BrokenBytes = decoded.Broken
 	c.view.Encoding, c.view.LineEnding = string(decoded.Encoding), string(decoded.LineEnding)
 	return c, c.slice(workspace.Shown(decoded.String))
@@ -176,9 +129,6 @@ func (c *readCall) slice(s string) error {
 	v := &c.view
 	v.TotalLines, v.Content = len(all), new(string)
 	start, limit := max(c.args.Offset, 1), c.args.Limit
-	if limit == 0 {
-		limit = defaultReadLines
-	}
 	if start > len(all) {
 		if start > 1 {
 			return refusal.Newf(refusal.InvalidArguments, "offset %d is behind the last line: %s has %d lines.", start, v.Path, len(all)).
@@ -214,7 +164,7 @@ func (c *readCall) Prepare(context.Context) (hooks.Prepared, error) {
 }
 
 func (c *readCall) run(context.Context) (*hooks.Outcome, error) {
-	o := &hooks.Outcome{Record: c.tool.deps.readNote(c.effect.Path)}
+	o := &hooks.Outcome{Record: c.files.readNote(c.effect.Path)}
 	v := c.view
 	switch {
 	case v.Encoding == "binary":
@@ -227,8 +177,8 @@ func (c *readCall) run(context.Context) (*hooks.Outcome, error) {
 }
 
 // readNote asks for a record of a read where the settings do.
-func (d *Deps) readNote(path string) *hooks.Note {
-	if !d.RecordReads {
+func (f *Files) readNote(path string) *hooks.Note {
+	if !f.RecordReads {
 		return nil
 	}
 	return &hooks.Note{Kind: string(ledger.KindRead), Detail: map[string]any{"path": path}}
@@ -268,7 +218,7 @@ func bare(lines []string) []string {
 func (c *readCall) binaryResult() (hooks.Result, error) {
 	v := c.view
 	v.Content = new(string)
-	if c.image != nil && !c.tool.deps.ShortText {
+	if c.image != nil && !c.files.ShortText {
 		v.Image = &imageView{"image", c.image, v.MIMEType}
 	}
 	result, err := encodeResult(fmt.Sprintf("%s\n[content_hash: %s]\n[%s, %d bytes]", v.Path, v.ContentHash, v.MIMEType, v.Size), v)

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -17,104 +16,73 @@ import (
 )
 
 type recordArgs struct {
-	hooks.Common
-	located
-	Lesson   string `json:"lesson"`
-	Kind     string `json:"kind"`
-	Category string `json:"category"`
+	sessionArg
+	unusedClass
+	IntentID string `json:"intent_id,omitempty" is:"word" doc:"The intent that it came from, if none is selected."`
+	Path     string `json:"path,omitempty" is:"path" doc:"The file that it is about."`
+	pathAlias
+	Lesson   string `json:"lesson" is:"sentence" doc:"What others should know, in a few sentences."`
+	Kind     string `json:"kind,omitempty" enum:"lesson,decision,constraint" doc:"What it is; lesson if left out."`
+	Category string `json:"category,omitempty" match:"^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$" doc:"One or two words, such as testing."`
 }
 
-// lessonTool appends to the shared brain. It changes a file as the file tools
-// do, journal and all, but needs no intent and no scope: the file is the
-// setting's, and nothing that stands there can be changed.
-type lessonTool struct {
-	deps *Deps
-	spec hooks.Spec
-	args *arguments
-	// given is what the server itself has to say; nil for agents.
-	given *brain.Entry
+type recordedLesson struct {
+	Kind     brain.Kind `json:"kind" enum:"lesson,decision,constraint" doc:"What it is."`
+	Date     string     `json:"date" doc:"YYYY-MM-DD."`
+	Intent   string     `json:"intent_id,omitempty"`
+	Path     string     `json:"path,omitempty"`
+	Category string     `json:"category,omitempty"`
+	Text     string     `json:"text" doc:"As written."`
+	File     string     `json:"file" doc:"The shared brain."`
+	Recorded bool       `json:"recorded" doc:"Whether it was written; false if it was known."`
+	RecordID string     `json:"record_id" doc:"The ledger record, empty if nothing was written."`
 }
 
-// Note is record_lesson for what the server notes by itself. The date is
-// today, and the intent the call's.
-func Note(d *Deps, e brain.Entry) hooks.Tool {
-	return &lessonTool{deps: d, spec: hooks.Spec{Name: "record_lesson", Class: hooks.Governance}, given: &e}
-}
-
-func recordLesson(d *Deps) hooks.Tool {
+// recordLesson makes the tool that appends to the shared brain. It changes a
+// file as the file tools do, journal and all, but needs no intent and no scope:
+// the file is the setting's, and nothing that stands there can be changed.
+func recordLesson(b *Brain) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "record_lesson", Title: "Leave a lesson for others", Class: hooks.Governance, Idempotent: true,
 		Description: "Leave a lesson, a decision or a constraint in the shared brain, where agents of every intent find it (query_lessons) and the operator reads it. " +
 			"Record what would have saved you work: why something failed, what was decided and why, what must not be done. What is known already is not written again.",
-		InputSchema: input([]string{"lesson"}, schema{
-			"lesson":         sentenceSchema("What others should know, in a few sentences."),
-			"kind":           oneOf("What it is; lesson if left out.", brain.Kinds()...),
-			"path":           place("The file that it is about."),
-			"file_path":      place("Another name for path."),
-			"category":       schema{"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$", "description": "One or two words, such as testing."},
-			"intent_id":      word("The intent that it came from, if none is selected."),
-			"mutation_class": word("Not used."),
-		}),
-		OutputSchema: output(open([]string{"kind", "date", "text", "file", "recorded", "record_id"}, schema{
-			"kind": oneOf("What it is.", brain.Kinds()...), "date": text("YYYY-MM-DD."), "text": text("As written."),
-			"intent_id": schema{"type": "string"}, "path": schema{"type": "string"}, "category": schema{"type": "string"},
-			"file":      text("The shared brain."),
-			"recorded":  flag("Whether it was written; false if it was known."),
-			"record_id": text("The ledger record, empty if nothing was written."),
-		})),
 	}
-	return &lessonTool{deps: d, spec: spec, args: &arguments{name: spec.Name, source: spec.InputSchema}}
+	return define[recordArgs, recordedLesson](spec, func(_ context.Context, call *hooks.Call, a recordArgs) (hooks.Targeted, error) {
+		if brain.Automatic(a.Category) {
+			return nil, refusal.Newf(refusal.InvalidArguments, "category: %q is what the server notes by itself; take another word.", a.Category)
+		}
+		about, err := b.pathFilter(a.Path, a.pathAlias)
+		if err != nil {
+			return nil, err
+		}
+		return b.noting(call, brain.Entry{Kind: brain.Kind(a.Kind), Intent: a.IntentID, Path: about, Category: a.Category, Text: a.Lesson}), nil
+	}, nil)
 }
 
-func (t *lessonTool) Spec() hooks.Spec { return t.spec }
+// Note is record_lesson for what the server notes by itself. The date is
+// today, and the intent the call's.
+func (b *Brain) Note(e brain.Entry) hooks.Tool {
+	spec := hooks.Spec{Name: "record_lesson", Class: hooks.Governance}
+	return define[struct{}, recordedLesson](spec, func(_ context.Context, call *hooks.Call, _ struct{}) (hooks.Targeted, error) {
+		return b.noting(call, e), nil
+	}, nil)
+}
 
-func (t *lessonTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
-	c := &lessonCall{deps: t.deps, call: call}
-	if t.given != nil {
-		c.entry = *t.given
-		c.entry.Date = t.deps.Clock().UTC().Format(time.DateOnly)
-		c.entry = c.entry.Normal()
-		c.target, c.effect = t.deps.brainTarget()
-		return c, nil
-	}
-	var a recordArgs
-	if err := t.args.decode(raw, &a); err != nil {
-		return nil, err
-	}
-	if brain.Automatic(a.Category) {
-		return nil, refusal.Newf(refusal.InvalidArguments, "category: %q is what the server notes by itself; take another word.", a.Category)
-	}
-	about, err := t.deps.pathFilter(a.located)
-	if err != nil {
-		return nil, err
-	}
-	c.entry = brain.Entry{
-		Kind: brain.Kind(a.Kind), Date: t.deps.Clock().UTC().Format(time.DateOnly), Intent: a.IntentID,
-		Path: about, Category: a.Category, Text: a.Lesson,
-	}.Normal()
-	c.target, c.effect = t.deps.brainTarget()
-	return c, nil
+// noting is a call that writes an entry of today.
+func (b *Brain) noting(call *hooks.Call, e brain.Entry) *lessonCall {
+	e.Date = b.Clock().UTC().Format(time.DateOnly)
+	c := &lessonCall{brain: b, call: call, entry: e.Normal()}
+	c.target, c.effect = b.resolve()
+	return c
 }
 
 type lessonCall struct {
-	deps   *Deps
-	call   *hooks.Call
-	entry  brain.Entry
-	target *workspace.Target
-	effect *hooks.FileEffect
+	onTarget
+	brain *Brain
+	call  *hooks.Call
+	entry brain.Entry
 	// known is the earlier entry, where there is one.
 	known *brain.Entry
-}
-
-func (c *lessonCall) Effects() hooks.Effects {
-	return hooks.Effects{Files: []*hooks.FileEffect{c.effect}}
-}
-
-func (c *lessonCall) Close() error {
-	if c.target == nil {
-		return nil
-	}
-	return c.target.Close()
 }
 
 func (c *lessonCall) Plan(context.Context) (hooks.Planned, error) {
@@ -133,7 +101,7 @@ func (c *lessonCall) from() error {
 	if c.entry.Intent == "" {
 		return nil
 	}
-	set, err := c.deps.intents()
+	set, err := declared(c.brain.Intents)
 	if err != nil {
 		return err
 	}
@@ -146,7 +114,7 @@ func (c *lessonCall) from() error {
 
 // plan computes the brain with the lesson at its end.
 func (c *lessonCall) plan() error {
-	text, err := c.deps.load(c.target, c.effect)
+	text, err := c.brain.load(c.target, c.effect)
 	c.effect.Kind = hooks.Modify
 	if r, ok := refusal.As(err); ok && r.Code() == refusal.FileNotFound {
 		text, err = workspace.Text{}, nil
@@ -201,7 +169,7 @@ func (c *lessonCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 }
 
 func (c *lessonCall) changes() *changes {
-	planned := &changes{deps: c.deps, call: c.call, class: mutation.Resolved{Class: mutation.Evolution}}
+	planned := &changes{Files: c.brain.Files, call: c.call, class: mutation.Resolved{Class: mutation.Evolution}}
 	if c.known != nil {
 		return planned
 	}
@@ -220,22 +188,13 @@ func (c *lessonCall) changes() *changes {
 	return planned
 }
 
-type lessonResult struct {
-	brain.Entry
-	File     string `json:"file"`
-	Recorded bool   `json:"recorded"`
-	RecordID string `json:"record_id"`
-}
-
 func (c *lessonCall) Result(o *hooks.Outcome) (hooks.Result, error) {
-	r := lessonResult{Entry: c.entry, File: c.effect.Path, Recorded: c.known == nil, RecordID: o.RecordID}
-	text := fmt.Sprintf("Recorded in %s.", r.File)
+	e, text := c.entry, fmt.Sprintf("Recorded in %s.", c.effect.Path)
 	if c.known != nil {
-		r.Entry = *c.known
-		text = fmt.Sprintf("Nothing was written: %s has it already (%s).", r.File, c.known.Date)
+		e, text = *c.known, fmt.Sprintf("Nothing was written: %s has it already (%s).", c.effect.Path, c.known.Date)
 	}
 	for _, warning := range o.Warnings {
 		text += "\nNote: " + printable.Text(warning)
 	}
-	return encodeResult(text, r)
+	return encodeResult(text, recordedLesson{e.Kind, e.Date, e.Intent, e.Path, e.Category, e.Text, c.effect.Path, c.known == nil, o.RecordID})
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/schema"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -25,52 +26,42 @@ const (
 )
 
 type searchArgs struct {
-	located
-	Session     string `json:"session"`
-	Regex       string `json:"regex"`
-	FilePattern string `json:"file_pattern"`
+	sessionArg
+	Path string `json:"path,omitempty" is:"path" doc:"The directory, relative to the workspace root; the root if left out."`
+	pathAlias
+	Regex       string `json:"regex" is:"pattern" doc:"RE2; start with (?i) to ignore case."`
+	FilePattern string `json:"file_pattern,omitempty" is:"pattern" doc:"A glob for the files, such as *.ts (any depth) or src/**/*.go."`
 }
 
-func searchFiles(d *Deps) hooks.Tool {
-	match := open([]string{"path", "line", "text"}, schema{
-		"path":   text("Workspace-relative."),
-		"line":   number("1-based.", 1),
-		"text":   text("The line."),
-		"before": list("The line before, if there is one and no other match has it.", schema{"type": "string"}),
-		"after":  list("The line behind, if there is one and it is no match itself.", schema{"type": "string"}),
-	})
+type searchMatch struct {
+	Path   string   `json:"path" doc:"Workspace-relative."`
+	Line   int      `json:"line" min:"1" doc:"1-based."`
+	Text   string   `json:"text" doc:"The line."`
+	Before []string `json:"before,omitempty" doc:"The line before, if there is one and no other match has it."`
+	After  []string `json:"after,omitempty" doc:"The line behind, if there is one and it is no match itself."`
+}
+
+type searchResult struct {
+	Path      string        `json:"path" doc:"The directory."`
+	Matches   []searchMatch `json:"matches" doc:"In the order of paths and lines."`
+	Truncated bool          `json:"truncated" doc:"Whether there are more than {cap} matches."`
+	Skipped   int           `json:"skipped" min:"0" optional:"true" doc:"Files that were too large or binary."`
+}
+
+func searchFiles(files *Files) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "search_files", Title: "Search in files", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
 		Description: "Search the files below a directory for a regular expression (RE2 syntax), line by line, without what .gitignore hides. " +
 			"Finding a line here does not count as having read the file.",
-		InputSchema: input([]string{"regex"}, schema{
-			"path": place("The directory, relative to the workspace root; the root if left out."), "file_path": place("Another name for path."),
-			"regex":        pattern("RE2; start with (?i) to ignore case."),
-			"file_pattern": pattern("A glob for the files, such as *.ts (any depth) or src/**/*.go."),
-		}),
-		OutputSchema: output(open([]string{"path", "matches", "truncated"}, schema{
-			"path":      text("The directory."),
-			"matches":   list("In the order of paths and lines.", match),
-			"truncated": flag(fmt.Sprintf("Whether there are more than %d matches.", matchCap)),
-			"skipped":   number("Files that were too large or binary.", 0),
-		})),
 	}
-	return &treeTool[searchArgs]{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}, runSearch}
-}
-
-type searchMatch struct {
-	Path   string   `json:"path"`
-	Line   int      `json:"line"`
-	Text   string   `json:"text"`
-	Before []string `json:"before,omitempty"`
-	After  []string `json:"after,omitempty"`
-}
-
-type searchResult struct {
-	Path      string        `json:"path"`
-	Matches   []searchMatch `json:"matches"`
-	Truncated bool          `json:"truncated"`
-	Skipped   int           `json:"skipped"`
+	return define[searchArgs, searchResult](spec, func(_ context.Context, call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
+		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
+			// Search is held to the rule that step 4 of the gate applies to a path
+			// that is named.
+			s := &search{secret: func(path string) bool { _, is := call.Ignore.Secret(path); return is }}
+			return s.run(ctx, files, dir, args)
+		})
+	}, schema.Numbers{"cap": matchCap})
 }
 
 // search is one run of search_files.
@@ -81,26 +72,19 @@ type search struct {
 	result  searchResult
 }
 
-func runSearch(ctx context.Context, c *treeCall[searchArgs]) (string, any, error) {
-	s := &search{secret: c.secret, result: searchResult{Path: c.effect.Path, Matches: []searchMatch{}}}
+func (s *search) run(ctx context.Context, files *Files, dir onTarget, args searchArgs) (string, any, error) {
+	s.result = searchResult{Path: dir.effect.Path, Matches: []searchMatch{}}
 	var err error
-	if s.regex, err = regexp.Compile(c.args.Regex); err != nil {
+	if s.regex, err = regexp.Compile(args.Regex); err != nil {
 		return "", nil, refusal.Newf(refusal.InvalidArguments, "regex: %s (RE2 syntax).", clip(err.Error(), 500))
 	}
-	if s.pattern, err = filePattern(c.args.FilePattern); err != nil {
+	if s.pattern, err = filePattern(args.FilePattern); err != nil {
 		return "", nil, refusal.Newf(refusal.InvalidArguments, "file_pattern: %s.", clip(err.Error(), 500))
 	}
-	if err := c.tool.deps.walk(ctx, c.target, true, s.visit); err != nil {
-		return "", nil, readProblem(c.effect.Path, err)
+	if err := files.walk(ctx, dir.target, true, s.visit); err != nil {
+		return "", nil, readProblem(dir.effect.Path, err)
 	}
 	return s.text(), s.result, nil
-}
-
-// secret holds search to the rule that step 4 of the gate applies to a path
-// that is named.
-func (c *treeCall[A]) secret(name string) bool {
-	_, ok := c.call.Ignore.Secret(name)
-	return ok
 }
 
 // filePattern: a pattern without a slash matches at any depth.

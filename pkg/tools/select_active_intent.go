@@ -16,60 +16,45 @@ import (
 )
 
 type selectArgs struct {
-	Session       string `json:"session"`
-	IntentID      string `json:"intent_id"`
-	MutationClass string `json:"mutation_class"`
-	Model         string `json:"model"`
+	sessionArg
+	IntentID      string `json:"intent_id" is:"name" doc:"As list_intents shows it, such as INT-001."`
+	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"What the calls of this session are unless they say otherwise."`
+	Model         string `json:"model,omitempty" is:"word" doc:"The model that you are, if you know it, such as anthropic/claude-opus-4-5. It is recorded with your changes."`
 }
 
 // sessionView is the structured result of select_active_intent and
 // get_active_intent.
 type sessionView struct {
-	Session          string   `json:"session"`
-	IntentID         string   `json:"intent_id"`
+	Session          string   `json:"session" doc:"The handle to pass on each call."`
+	IntentID         string   `json:"intent_id" doc:"The selected intent."`
 	Name             string   `json:"name"`
-	Status           string   `json:"status"`
-	MutationClass    string   `json:"mutation_class"`
-	OwnedScope       []string `json:"owned_scope"`
-	ExpiresInSeconds int      `json:"expires_in_seconds"`
-	Context          string   `json:"context"`
+	Status           string   `json:"status" enum:"TODO,IN_PROGRESS,BLOCKED,DONE" doc:"Of the intent."`
+	MutationClass    string   `json:"mutation_class" doc:"The class that calls of this session have unless they declare one; may be empty."`
+	OwnedScope       []string `json:"owned_scope" doc:"Globs of the paths that may be changed; empty means every path."`
+	ExpiresInSeconds int      `json:"expires_in_seconds" min:"0" doc:"How long the handle lives unused."`
+	Context          string   `json:"context" doc:"<intent_context> XML: what to do, within which limits, and what was done before."`
 }
 
-func sessionSchema() schema {
-	return open([]string{"session", "intent_id", "name", "status", "mutation_class", "owned_scope", "expires_in_seconds", "context"}, schema{
-		"session":            text("The handle to pass on each call."),
-		"intent_id":          text("The selected intent."),
-		"name":               schema{"type": "string"},
-		"status":             oneOf("Of the intent.", "TODO", "IN_PROGRESS", "BLOCKED", "DONE"),
-		"mutation_class":     text("The class that calls of this session have unless they declare one; may be empty."),
-		"owned_scope":        list("Globs of the paths that may be changed; empty means every path.", schema{"type": "string"}),
-		"expires_in_seconds": number("How long the handle lives unused.", 0),
-		"context":            text("<intent_context> XML: what to do, within which limits, and what was done before."),
-	})
-}
-
-func selectActiveIntent(d *Deps) hooks.Tool {
+func selectActiveIntent(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "select_active_intent", Title: "Select the intent to work under", Class: hooks.Safe, Idempotent: true, Selects: true,
 		Description: "Call this first. Nothing can be changed before an intent is selected: it decides which paths may be changed, " +
 			"and every change is recorded under it. Returns the intent's context and a `session` to pass on each further call. " +
 			"list_intents shows the ids.",
-		InputSchema: input([]string{"intent_id"}, schema{
-			"intent_id":      given("As list_intents shows it, such as INT-001."),
-			"mutation_class": oneOf("What the calls of this session are unless they say otherwise.", "AST_REFACTOR", "INTENT_EVOLUTION"),
-			"model":          schema{"type": "string", "maxLength": 200, "description": "The model that you are, if you know it, such as anthropic/claude-opus-4-5. It is recorded with your changes."},
-		}),
-		OutputSchema: output(sessionSchema()),
 	}
-	tool := newSimple(spec, func(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
-		return d.selectIntent(ctx, call, a)
-	}).selecting(func(a selectArgs) string { return a.IntentID })
-	tool.prepare = d.start
-	return tool
+	return define[selectArgs, sessionView](spec, func(_ context.Context, call *hooks.Call, args selectArgs) (hooks.Targeted, error) {
+		return &answer{
+			selects: args.IntentID,
+			run:     func(ctx context.Context) (*reply, error) { return n.selectIntent(ctx, call, args) },
+			prepare: func(run func(context.Context) (*hooks.Outcome, error)) (hooks.Prepared, error) {
+				return n.start(args, run)
+			},
+		}, nil
+	}, nil)
 }
 
-func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
-	set, err := d.intents()
+func (n *Intents) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
+	set, err := declared(n.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +66,17 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 	if r := gate.Usable(in, set); r != nil {
 		return nil, r
 	}
-	if _, err := d.Sessions.Resolve(call.Caller, a.Session, ""); a.Session != "" && errors.Is(err, session.ErrExpired) {
+	if _, err := n.Sessions.Resolve(call.Caller, a.Session, ""); a.Session != "" && errors.Is(err, session.ErrExpired) {
 		return nil, expired()
 	}
-	if err := d.Trace.Writable(ctx); err != nil {
+	if err := n.Ledger.Writable(ctx); err != nil {
 		// A selection that could not be recorded must not be made either.
 		return nil, refusal.Newf(refusal.LedgerUnavailable, "The ledger cannot take a record: %v. Nothing was selected.", err)
 	}
 	if a.Model != "" && call.Caller.ModelSource != session.ModelOfMeta {
 		call.Caller.ModelID, call.Caller.ModelSource = a.Model, session.ModelOfArgument
 	}
-	s, handle, err := d.Sessions.Select(ctx, call.Caller, a.Session, in.ID, a.MutationClass)
+	s, handle, err := n.Sessions.Select(ctx, call.Caller, a.Session, in.ID, a.MutationClass)
 	if errors.Is(err, session.ErrExpired) {
 		return nil, expired()
 	}
@@ -99,7 +84,7 @@ func (d *Deps) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs)
 		return nil, err
 	}
 	call.Session = s
-	return d.selected(ctx, set, in, s, handle), nil
+	return n.selected(ctx, set, in, s, handle), nil
 }
 
 func expired() *refusal.Refusal {
@@ -107,10 +92,10 @@ func expired() *refusal.Refusal {
 		Suggest("Call select_active_intent without `session` to get a new one.")
 }
 
-func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) *reply {
-	view := d.view(ctx, set, in, s, handle)
+func (n *Intents) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) *reply {
+	view := n.view(ctx, set, in, s, handle)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, printable.Clip(in.Name, 200), handle, d.Lifetime, view.Context)
+	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, printable.Clip(in.Name, 200), handle, n.Sessions.Lifetime(), view.Context)
 	detail := map[string]any{"mutation_class": view.MutationClass, "owned_scope": in.OwnedScope}
 	return &reply{
 		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(ledger.KindSelection), IntentID: in.ID, Detail: detail}},
@@ -118,17 +103,17 @@ func (d *Deps) selected(ctx context.Context, set *intent.Set, in *intent.Intent,
 	}
 }
 
-func (d *Deps) view(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) sessionView {
+func (n *Intents) view(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) sessionView {
 	return sessionView{
 		Session: handle, IntentID: in.ID, Name: in.Name, Status: string(in.Status), MutationClass: s.MutationClass(),
 		OwnedScope: append([]string{}, in.OwnedScope...), ExpiresInSeconds: int(s.ExpiresIn().Seconds()),
-		Context: d.intentContext(ctx, set.Ignore(), in, s.MutationClass()),
+		Context: n.intentContext(ctx, set.Ignore(), in, s.MutationClass()),
 	}
 }
 
-// intents loads the snapshot for tools that are about intents themselves.
-func (d *Deps) intents() (*intent.Set, error) {
-	set, err := d.Intents.Load()
+// declared loads the snapshot for tools that are about intents themselves.
+func declared(store *intent.Store) (*intent.Set, error) {
+	set, err := store.Load()
 	switch {
 	case err == nil:
 		return set, nil

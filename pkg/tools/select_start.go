@@ -12,7 +12,7 @@ import (
 // selectionStart is the way of a selection that puts its intent in progress: an
 // edit of the intents like any other, in the journal before it is made.
 type selectionStart struct {
-	deps    *Deps
+	intents *intent.Store
 	plan    *intent.Plan
 	pending *hooks.Outcome
 	run     func(context.Context) (*hooks.Outcome, error)
@@ -20,8 +20,8 @@ type selectionStart struct {
 
 // start plans the edit for a selection of an intent that is TODO; nil for any
 // other, which run judges.
-func (d *Deps) start(a selectArgs, run func(context.Context) (*hooks.Outcome, error)) (hooks.Prepared, error) {
-	set, err := d.intents()
+func (n *Intents) start(a selectArgs, run func(context.Context) (*hooks.Outcome, error)) (hooks.Prepared, error) {
+	set, err := declared(n.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -29,11 +29,11 @@ func (d *Deps) start(a selectArgs, run func(context.Context) (*hooks.Outcome, er
 	if !ok || in.Status != intent.Todo || !set.Selectable(in) {
 		return nil, nil
 	}
-	plan, err := d.Intents.PlanStatus(in.ID, intent.InProgress, d.Clock())
+	plan, err := n.Store.PlanStatus(in.ID, intent.InProgress, n.Clock())
 	if err != nil {
 		return nil, startProblem(in.ID, err)
 	}
-	s := &selectionStart{deps: d, plan: plan, run: run}
+	s := &selectionStart{intents: n.Store, plan: plan, run: run}
 	s.pending = &hooks.Outcome{Record: s.noted(&hooks.Note{
 		Kind: string(ledger.KindSelection), IntentID: in.ID, Detail: map[string]any{"mutation_class": a.MutationClass, "owned_scope": in.OwnedScope},
 	})}
@@ -59,10 +59,10 @@ func (s *selectionStart) Discard() error { return nil }
 // Commit makes the edit and then selects; the edit does not stand without the
 // selection.
 func (s *selectionStart) Commit(ctx context.Context) (*hooks.Outcome, error) {
-	if _, err := s.deps.Intents.Apply(ctx, s.plan); err != nil {
+	if _, err := s.intents.Apply(ctx, s.plan); err != nil {
 		return nil, startProblem(s.pending.Record.IntentID, err)
 	}
-	settlement := &editSettlement{s.deps.Intents, s.plan}
+	settlement := &editSettlement{s.intents, s.plan}
 	outcome, err := s.run(ctx)
 	if err != nil {
 		// Where that fails, somebody has edited the file since: it is theirs.

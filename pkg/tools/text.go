@@ -13,7 +13,7 @@ import (
 
 // encode gives what was made of a file's text as it is shown to agents, written
 // as the file is: its encoding, its byte order mark, its broken bytes.
-func (d *Deps) encode(effect *hooks.FileEffect, before workspace.Text, written string) (text string, encoded []byte, err error) {
+func (f *Files) encode(effect *hooks.FileEffect, before workspace.Text, written string) (text string, encoded []byte, err error) {
 	text = unmarked(effect, before, written)
 	if text, err = withBroken(before, text); err != nil {
 		return "", nil, refusal.Newf(refusal.InvalidArguments, "%s has bytes that are not UTF-8, which are shown as %q, and %v. Nothing was changed.", effect.Path, "\uFFFD", err).
@@ -24,8 +24,8 @@ func (d *Deps) encode(effect *hooks.FileEffect, before workspace.Text, written s
 			With("path", effect.Path).With("encoding", string(before.Encoding)).
 			Suggest("Write the character in another way; or convert the file to UTF-8 (with execute_command), read it again, and make the change then.")
 	}
-	if int64(len(encoded)) > d.FileLimit {
-		return "", nil, refusal.Newf(refusal.TooLarge, "The new content of %s is larger than the limit for files (limits.file_size, %d bytes).", effect.Path, d.FileLimit).
+	if int64(len(encoded)) > f.Limit {
+		return "", nil, refusal.Newf(refusal.TooLarge, "The new content of %s is larger than the limit for files (limits.file_size, %d bytes).", effect.Path, f.Limit).
 			With("path", effect.Path).Suggest("Split it into several files, or ask the user to raise limits.file_size.")
 	}
 	return text, encoded, nil

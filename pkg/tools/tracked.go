@@ -22,7 +22,7 @@ type trackedPlaces struct {
 // of gives those of some places of which git tracks something, in its index
 // or in the last commit: an index alone forgets with one git command. Where git
 // gives no answer, it may track all.
-func (t *trackedPlaces) of(ctx context.Context, d *Deps, places []string) []string {
+func (t *trackedPlaces) of(ctx context.Context, d *Commands, places []string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	index := ""
@@ -49,12 +49,12 @@ func (t *trackedPlaces) of(ctx context.Context, d *Deps, places []string) []stri
 }
 
 // without gives the other ones.
-func (t *trackedPlaces) without(ctx context.Context, d *Deps, places []string) []string {
+func (t *trackedPlaces) without(ctx context.Context, d *Commands, places []string) []string {
 	tracked := t.of(ctx, d, places)
 	return slices.DeleteFunc(slices.Clone(places), func(place string) bool { return slices.Contains(tracked, place) })
 }
 
-func (d *Deps) filesInGit(ctx context.Context, places []string) (files []string, sure bool) {
+func (d *Commands) filesInGit(ctx context.Context, places []string) (files []string, sure bool) {
 	git := gitread.Repository{Dir: d.Workspace.Dir()}
 	index, err := git.Ask(ctx, append([]string{"ls-files", "-z", "--cached", "--"}, places...)...)
 	if errors.Is(err, exec.ErrNotFound) || err != nil && strings.Contains(err.Error(), "not a git repository") {

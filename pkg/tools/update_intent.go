@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,68 +12,52 @@ import (
 )
 
 type updateArgs struct {
-	hooks.Common
-	Status string `json:"status"`
-	Note   string `json:"note"`
+	sessionArg
+	unusedClass
+	IntentID string `json:"intent_id" is:"name" doc:"The intent, as list_intents shows it."`
+	Status   string `json:"status,omitempty" enum:"IN_PROGRESS,BLOCKED,DONE,COMPLETED" doc:"What it is from now on. Without it, only the note is recorded."`
+	Note     string `json:"note,omitempty" is:"sentence" doc:"For the people who read the history: what was done, or what is in the way."`
 }
 
-// updateTool steers an intent through its life. For the operator it takes
-// every step, for an agent those that do not undo the operator's word.
-type updateTool struct {
-	deps *Deps
-	spec hooks.Spec
-	args *arguments
-	// skipVerify is the operator's alone: done without the verify commands.
-	skipVerify bool
+type updateResult struct {
+	IntentID string     `json:"intent_id" doc:"The intent."`
+	Name     string     `json:"name"`
+	Status   string     `json:"status" doc:"What it is now."`
+	From     string     `json:"from" doc:"What it was before."`
+	Verified []verified `json:"verified" doc:"The verify commands that passed."`
+	RecordID string     `json:"record_id" doc:"The ledger record, empty if nothing changed."`
 }
 
-func updateIntent(d *Deps, skipVerify bool) hooks.Tool {
+// updateIntent makes the tool that steers an intent through its life. For the
+// operator it takes every step, for an agent those that do not undo the
+// operator's word. skipVerify is the operator's alone: done without the verify
+// commands, which else the engine runs.
+func updateIntent(n *Intents, engine *hooks.Engine, skipVerify bool) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "update_intent", Title: "Start, block or finish an intent", Class: hooks.Governance,
 		Description: "Say where the work on an intent stands: IN_PROGRESS, BLOCKED (with a note saying on what) or DONE; a note alone is " +
 			"recorded too. DONE first runs the intent's verify commands, and needs the intent selected if it has any; one that fails " +
 			"refuses it. An intent that is DONE or BLOCKED can be selected no more; only the operator reopens it.",
-		InputSchema: input([]string{"intent_id"}, schema{
-			"intent_id":      given("The intent, as list_intents shows it."),
-			"status":         oneOf("What it is from now on. Without it, only the note is recorded.", "IN_PROGRESS", "BLOCKED", "DONE", "COMPLETED"),
-			"note":           sentenceSchema("For the people who read the history: what was done, or what is in the way."),
-			"mutation_class": word("Not used."),
-		}),
-		OutputSchema: output(open([]string{"intent_id", "name", "status", "from", "verified", "record_id"}, schema{
-			"intent_id": text("The intent."),
-			"name":      schema{"type": "string"},
-			"status":    text("What it is now."),
-			"from":      text("What it was before."),
-			"verified": list("The verify commands that passed.", open([]string{"command", "record_id"}, schema{
-				"command": text("As the intent names it."), "record_id": text("Its ledger record."),
-			})),
-			"record_id": text("The ledger record, empty if nothing changed."),
-		})),
 	}
-	return &updateTool{d, spec, &arguments{name: spec.Name, source: spec.InputSchema}, skipVerify}
-}
-
-func (t *updateTool) Spec() hooks.Spec { return t.spec }
-
-func (t *updateTool) Targets(_ context.Context, call *hooks.Call, raw json.RawMessage) (hooks.Targeted, error) {
-	u := &update{tool: t, call: call, file: intentsFile()}
-	if err := t.args.decode(raw, &u.args); err != nil {
-		return nil, err
-	}
-	u.status, _ = intent.ParseStatus(u.args.Status)
-	if u.args.Status == "" && strings.TrimSpace(u.args.Note) == "" {
-		return nil, refusal.New(refusal.InvalidArguments, "Neither status nor note is given: there is nothing to update.")
-	}
-	return u, nil
+	return define[updateArgs, updateResult](spec, func(_ context.Context, call *hooks.Call, args updateArgs) (hooks.Targeted, error) {
+		u := &update{Intents: n, engine: engine, skipVerify: skipVerify, call: call, args: args, file: intentsFile()}
+		u.status, _ = intent.ParseStatus(args.Status)
+		if args.Status == "" && strings.TrimSpace(args.Note) == "" {
+			return nil, refusal.New(refusal.InvalidArguments, "Neither status nor note is given: there is nothing to update.")
+		}
+		return u, nil
+	}, nil)
 }
 
 // update is one call of the tool.
 type update struct {
-	tool   *updateTool
-	call   *hooks.Call
-	args   updateArgs
-	status intent.Status // "" for a note alone
-	file   *hooks.FileEffect
+	*Intents
+	engine     *hooks.Engine
+	skipVerify bool
+	call       *hooks.Call
+	args       updateArgs
+	status     intent.Status // "" for a note alone
+	file       *hooks.FileEffect
 
 	was      *intent.Intent
 	asks     *refusal.Refusal
@@ -111,7 +94,7 @@ func (u *update) Plan(context.Context) (hooks.Planned, error) {
 
 // find loads the intent and judges whether the caller may make the step.
 func (u *update) find() (*intent.Intent, error) {
-	set, err := u.tool.deps.intents()
+	set, err := declared(u.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +121,6 @@ func (u *update) find() (*intent.Intent, error) {
 
 // work works the edit out.
 func (u *update) work() error {
-	d := u.tool.deps
 	status := u.status
 	if status == "" {
 		status = u.was.Status
@@ -147,10 +129,10 @@ func (u *update) work() error {
 	var err error
 	if u.status == "" {
 		plan = &intent.Plan{}
-	} else if plan, err = d.Intents.PlanStatus(u.was.ID, status, d.Clock()); err != nil {
+	} else if plan, err = u.Store.PlanStatus(u.was.ID, status, u.Clock()); err != nil {
 		return lifecycleProblem(err)
 	}
-	u.edit = &intentsEdit{deps: d, plan: plan}
+	u.edit = &intentsEdit{intents: u.Store, plan: plan}
 	if u.status != "" {
 		*u.file = *u.edit.effect()
 	}
@@ -172,7 +154,7 @@ func (u *update) note(status intent.Status) *hooks.Note {
 	if len(u.verified) > 0 {
 		detail["verified"] = u.verified
 	}
-	if u.ends() && u.tool.skipVerify && len(u.was.Verify) > 0 {
+	if u.ends() && u.skipVerify && len(u.was.Verify) > 0 {
 		detail["verify_skipped"] = u.was.Verify
 	}
 	return lifecycle(u.was.ID, detail)
@@ -184,8 +166,8 @@ func (u *update) ends() bool { return u.status == intent.Done && u.was.Status !=
 // Prepare runs the verify commands once, before anything is held: they are
 // calls of their own. What they proved holds for the intent that named them.
 func (u *update) Prepare(ctx context.Context) (hooks.Prepared, error) {
-	if u.ends() && u.verified == nil && !u.tool.skipVerify && len(u.was.Verify) > 0 {
-		passed, err := u.tool.deps.verify(ctx, u.call, u.was)
+	if u.ends() && u.verified == nil && !u.skipVerify && len(u.was.Verify) > 0 {
+		passed, err := verify(ctx, u.engine, u.call, u.was)
 		if err != nil {
 			return nil, err
 		}
@@ -207,14 +189,7 @@ func (u *update) Prepare(ctx context.Context) (hooks.Prepared, error) {
 func (u *update) Result(o *hooks.Outcome) (hooks.Result, error) { return u.edit.Result(o) }
 
 func (u *update) render(status intent.Status, o *hooks.Outcome) (hooks.Result, error) {
-	result := struct {
-		IntentID string     `json:"intent_id"`
-		Name     string     `json:"name"`
-		Status   string     `json:"status"`
-		From     string     `json:"from"`
-		Verified []verified `json:"verified"`
-		RecordID string     `json:"record_id"`
-	}{u.was.ID, u.was.Name, string(status), string(u.was.Status), append([]verified{}, u.verified...), o.RecordID}
+	result := updateResult{u.was.ID, u.was.Name, string(status), string(u.was.Status), append([]verified{}, u.verified...), o.RecordID}
 	var b strings.Builder
 	switch {
 	case u.status == "":

@@ -12,29 +12,28 @@ import (
 
 // verified is a verify command that passed.
 type verified struct {
-	Command  string `json:"command"`
-	RecordID string `json:"record_id"`
+	Command  string `json:"command" doc:"As the intent names it."`
+	RecordID string `json:"record_id" doc:"Its ledger record."`
 }
 
 // verify runs the intent's verify commands in their order, each as a call of
 // execute_command by the same caller: it passes the gate, runs as confined as
 // any command, and has its own record. The first that does not pass ends it.
-func (d *Deps) verify(ctx context.Context, call *hooks.Call, in *intent.Intent) ([]verified, error) {
+func verify(ctx context.Context, engine *hooks.Engine, call *hooks.Call, in *intent.Intent) ([]verified, error) {
 	var passed []verified
 	told := 0.0 // clients want progress to rise over all commands together
 	tell := func(message string, _, _ float64) { told++; call.Progress(message, told, 0) }
 	for i, line := range in.Verify {
 		tell(fmt.Sprintf("verify %d of %d: %s\n", i+1, len(in.Verify), line), 0, 0)
-		arguments, err := json.Marshal(struct {
-			hooks.Common
-			Command string `json:"command"`
-		}{hooks.Common{Session: call.Handle, IntentID: in.ID}, line})
+		arguments, err := hooks.MakeArguments(commandArgs{
+			changeArgs: changeArgs{sessionArg: sessionArg{call.Handle}, IntentID: in.ID}, Command: line,
+		})
 		if err != nil {
 			return nil, err
 		}
 		inner := call.Inner("execute_command", arguments)
 		inner.Progress = tell
-		result := d.Do(ctx, inner)
+		result := engine.Do(ctx, inner)
 		if result.Refusal != nil {
 			return nil, cannotVerify(in, line, result.Refusal)
 		}

@@ -16,8 +16,8 @@ import (
 type tree struct{ hidden *workspace.Hidden }
 
 // walk visits entries sorted by path; visit may return fs.SkipAll to end it.
-func (d *Deps) walk(ctx context.Context, dir *workspace.Target, recursive bool, visit func(workspace.Entry) error) error {
-	t := &tree{d.Workspace.Hidden()}
+func (f *Files) walk(ctx context.Context, dir *workspace.Target, recursive bool, visit func(workspace.Entry) error) error {
+	t := &tree{f.Workspace.Hidden()}
 	if !recursive {
 		return t.list(dir, visit)
 	}
@@ -61,12 +61,12 @@ func (t *tree) hides(e workspace.Entry) bool {
 func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 // directory resolves a directory argument; "" is the workspace root.
-func (d *Deps) directory(requested string) (*workspace.Target, *hooks.FileEffect) {
+func (f *Files) directory(requested string) (*workspace.Target, *hooks.FileEffect) {
 	if requested == "" {
 		requested = "."
 	}
 	effect := &hooks.FileEffect{Kind: hooks.Read, Directory: true, Path: requested, Requested: requested}
-	t, err := d.Workspace.ResolveDir(requested)
+	t, err := f.Workspace.ResolveDir(requested)
 	if err != nil {
 		effect.Problem = pathProblem(requested, err)
 		if errors.Is(err, workspace.ErrNotExist) {

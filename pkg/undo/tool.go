@@ -2,7 +2,6 @@ package undo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,11 +35,14 @@ func (t *Tool) Outcome() *hooks.Outcome { return t.outcome }
 
 // Spec implements hooks.Tool.
 func (t *Tool) Spec() hooks.Spec {
-	return hooks.Spec{Name: ToolName, Title: "Take recorded changes back", Class: hooks.Destructive, InputSchema: json.RawMessage(`{"type":"object"}`)}
+	return hooks.Spec{Name: ToolName, Title: "Take recorded changes back", Class: hooks.Destructive, InputSchema: hooks.SchemaText(`{"type":"object"}`)}
 }
 
-// Targets implements hooks.Tool.
-func (t *Tool) Targets(_ context.Context, _ *hooks.Call, _ json.RawMessage) (hooks.Targeted, error) {
+// Decode implements hooks.Tool.
+func (t *Tool) Decode(hooks.Arguments) (hooks.Decoded, error) { return t, nil }
+
+// Targets implements hooks.Decoded.
+func (t *Tool) Targets(context.Context, *hooks.Call) (hooks.Targeted, error) {
 	if !t.plan.Ready() {
 		return nil, refusal.New(refusal.InvalidArguments, "The plan has conflicts, or nothing to do.")
 	}

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -17,19 +16,11 @@ func ForNobody(r approval.Request) bool {
 
 // ArgumentsForNobody are the stored arguments of such a request, for a call that has no session: the intent that the
 // session of the first call had is named.
-func ArgumentsForNobody(r approval.Request) (json.RawMessage, error) {
-	object := map[string]json.RawMessage{}
-	if err := json.Unmarshal(r.Arguments, &object); err != nil {
-		return nil, err
+func ArgumentsForNobody(r approval.Request) (hooks.Arguments, error) {
+	if r.Tool != "request_scope_expansion" {
+		return hooks.ReadArguments(r.Arguments), nil
 	}
-	if r.Tool == "request_scope_expansion" {
-		id, err := json.Marshal(r.IntentID)
-		if err != nil {
-			return nil, err
-		}
-		object["intent_id"] = id
-	}
-	return json.Marshal(object)
+	return storedWith(r, "intent_id", r.IntentID)
 }
 
 // Approved lets pass the very call of a request that the operator has approved, and no other. It asks nobody.

@@ -150,19 +150,24 @@ func arguments(raw json.RawMessage) json.RawMessage {
 
 // Arguments are the stored arguments of a request for a caller that goes on
 // with it, under the session that it names.
-func Arguments(r approval.Request, session string) (json.RawMessage, error) {
+func Arguments(r approval.Request, session string) (hooks.Arguments, error) {
+	if session == "" {
+		return hooks.ReadArguments(r.Arguments), nil
+	}
+	return storedWith(r, "session", session)
+}
+
+// storedWith are the stored arguments of a request with another member.
+func storedWith(r approval.Request, name, value string) (hooks.Arguments, error) {
 	object := map[string]json.RawMessage{}
 	if err := json.Unmarshal(r.Arguments, &object); err != nil {
-		return nil, err
+		return hooks.Arguments{}, err
 	}
-	if session != "" {
-		quoted, err := json.Marshal(session)
-		if err != nil {
-			return nil, err
-		}
-		object["session"] = quoted
+	var err error
+	if object[name], err = json.Marshal(value); err != nil {
+		return hooks.Arguments{}, err
 	}
-	return json.Marshal(object)
+	return hooks.MakeArguments(object)
 }
 
 // diffsOf computes what the call would change, from the bytes that it planned.

@@ -123,12 +123,12 @@ func (a *Account) Describe(c *snapshot.Change, f *hooks.FileOutcome) {
 // Packaged counts the files that changed in a package directory. The fields are
 // in the order that a record's detail has.
 type Packaged struct {
-	Created  int `json:"created,omitempty"`
-	Deleted  int `json:"deleted,omitempty"`
-	Modified int `json:"modified,omitempty"`
+	Created  int `json:"created,omitempty" min:"0" doc:"How many files were created."`
+	Deleted  int `json:"deleted,omitempty" min:"0" doc:"How many files were deleted."`
+	Modified int `json:"modified,omitempty" min:"0" doc:"How many files were modified."`
 	// ProgramConfig counts those under names that make other programs run code,
 	// as in .vscode: an approval of each would make installing impossible.
-	ProgramConfig int `json:"program_config,omitempty"`
+	ProgramConfig int `json:"program_config,omitempty" min:"0" doc:"How many of them make other programs run code where the directory is opened by itself."`
 }
 
 // Packaged counts a change of a package directory, and reports whether it is
@@ -166,9 +166,9 @@ func (a *Account) Packaged(l *Law, c *snapshot.Change) bool {
 // before and says now, "" where it is not there. What is long is named by its
 // hash. The fields are in the order that a record's detail has.
 type GitChange struct {
-	After  string `json:"after,omitempty"`
-	Before string `json:"before,omitempty"`
-	Path   string `json:"path"`
+	After  string `json:"after,omitempty" doc:"What it says now, likewise."`
+	Before string `json:"before,omitempty" doc:"What it said, or its hash; missing where there was nothing."`
+	Path   string `json:"path" doc:"Of .git, workspace-relative."`
 }
 
 // maxRef bounds what is quoted of a file of git's, in bytes.

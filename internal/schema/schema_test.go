@@ -1,0 +1,172 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/internal/schema"
+)
+
+type shared struct {
+	Session string `json:"session,omitempty" is:"word" doc:"The \x60handle\x60."`
+}
+
+type own struct {
+	Stamp string `json:"stamp" max:"3"`
+}
+
+type everything struct {
+	shared
+	Own    own      `json:",inline"`
+	Name   string   `json:"name" is:"name"`
+	Class  string   `json:"class,omitempty" enum:"A,B"`
+	Word   string   `json:"word,omitempty" match:"^[a-z]+$"`
+	Limit  int      `json:"limit,omitempty" min:"1" max:"{most}" default:"20" doc:"At most {most}."`
+	From   *int64   `json:"from,omitempty" min:"0"`
+	All    bool     `json:"all,omitempty"`
+	Share  float64  `json:"share,omitempty"`
+	Globs  []string `json:"globs,omitempty" is:"sentence" min:"1" max:"2"`
+	Hidden string   `json:"-"`
+	secret string
+}
+
+func object(t *testing.T) *schema.Object {
+	t.Helper()
+	o, err := schema.Of(reflect.TypeFor[everything](), schema.Numbers{"most": 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestReading(t *testing.T) {
+	from := int64(math.MaxInt64)
+	for name, c := range map[string]struct {
+		json string
+		want everything
+	}{
+		"the least": {`{"stamp":"","name":"n"}`, everything{Name: "n", Limit: 20}},
+		"all": {
+			`{"stamp":"ééé","name":"n","session":"s","class":"B","word":"w","limit":200,"from":9223372036854775807,"all":true,"share":0.5,"globs":["a","b"]}`,
+			everything{shared: shared{"s"}, Own: own{"ééé"}, Name: "n", Class: "B", Word: "w", Limit: 200, From: &from, All: true, Share: 0.5, Globs: []string{"a", "b"}},
+		},
+		"null is left out": {`{"stamp":"x","name":"n","limit":null,"from":null,"globs":null,"unknown":null}`, everything{Own: own{"x"}, Name: "n", Limit: 20}},
+		"escapes":          {`{"stamp":"\u0041\n","name":"n\/"}`, everything{Own: own{"A\n"}, Name: "n/", Limit: 20}},
+	} {
+		var got everything
+		if problems := object(t).Read(members(t, c.json), &got); problems != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %q, %+v", name, problems, got)
+		}
+	}
+}
+
+// A problem says where, what is wrong, and what would be right.
+func TestProblems(t *testing.T) {
+	for json, want := range map[string]string{
+		`{}`:                                  "stamp: it is missing; name: it is missing",
+		`{"name":null}`:                       "stamp: it is missing; name: it is missing",
+		`{"name":""}`:                         "name: got 0 characters, want at least 1",
+		`{"stamp":"éééé"}`:                    "stamp: got 4 characters, want at most 3",
+		`{"name":1}`:                          "name: got number, want string",
+		`{"class":"C"}`:                       `class: got "C", want one of A, B`,
+		`{"word":"W"}`:                        `word: "W" does not match ^[a-z]+$`,
+		`{"limit":0}`:                         "limit: got 0, want at least 1",
+		`{"limit":201}`:                       "limit: got 201, want at most 200",
+		`{"limit":1.5}`:                       "limit: got 1.5, want a whole number of at most 64 bits",
+		`{"limit":1e400}`:                     "limit: got 1e400, want a whole number of at most 64 bits",
+		`{"limit":"1"}`:                       "limit: got string, want integer",
+		`{"from":-1}`:                         "from: got -1, want at least 0",
+		`{"all":0}`:                           "all: got number, want boolean",
+		`{"share":"x"}`:                       "share: got string, want number",
+		`{"globs":"a"}`:                       "globs: got string, want array",
+		`{"globs":[]}`:                        "globs: got 0 items, want at least 1",
+		`{"globs":[1,2,3]}`:                   "globs: got 3 items, want at most 2",
+		`{"globs":["",null]}`:                 "globs/0: got 0 characters, want at least 1; globs/1: got null, want string",
+		`{"Name":"n"}`:                        "Name: there is no such argument; there is name",
+		`{"sesion":1}`:                        "sesion: there is no such argument; there is session",
+		`{"Hidden":"","secret":"","quite":1}`: "Hidden: there is no such argument; quite: there is no such argument; secret: there is no such argument",
+	} {
+		problems := strings.Join(object(t).Read(members(t, json), &everything{}), "; ")
+		if !strings.Contains(problems, want) {
+			t.Errorf("%s: %s", json, problems)
+		}
+	}
+}
+
+func members(t *testing.T, text string) map[string]jsontext.Value {
+	t.Helper()
+	var m map[string]jsontext.Value
+	if err := jsonv2.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+type result struct {
+	Code    *int             `json:"code" doc:"Null while it runs."`
+	Content *string          `json:"content,omitempty"`
+	Counted map[string]count `json:"counted,omitempty"`
+	Kinds   []string         `json:"kinds"`
+	Image   json.RawMessage  `json:"image" form:"object" optional:"true"`
+}
+
+type count struct {
+	N int `json:"n" min:"0"`
+}
+
+func TestSchemas(t *testing.T) {
+	for _, c := range []struct {
+		of   reflect.Type
+		want string
+	}{
+		{reflect.TypeFor[everything](), `{"type":"object","properties":{` +
+			`"all":{"type":"boolean"},"class":{"type":"string","enum":["A","B"]},"from":{"type":"integer","minimum":0},` +
+			`"globs":{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","minLength":1,"maxLength":4000}},` +
+			`"limit":{"type":"integer","description":"At most 200.","minimum":1,"maximum":200,"default":20},` +
+			`"name":{"type":"string","minLength":1,"maxLength":200},"session":{"type":"string","description":"The ` + "`handle`" + `.","maxLength":200},` +
+			`"share":{"type":"number"},"stamp":{"type":"string","maxLength":3},"word":{"type":"string","pattern":"^[a-z]+$"}},"required":["stamp","name"]}`},
+		{reflect.TypeFor[result](), `{"type":"object","properties":{` +
+			`"code":{"type":["integer","null"],"description":"Null while it runs."},"content":{"type":"string"},` +
+			`"counted":{"type":"object","additionalProperties":{"type":"object","properties":{"n":{"type":"integer","minimum":0}},"required":["n"]}},` +
+			`"image":{"type":"object"},"kinds":{"type":"array","items":{"type":"string"}}},"required":["code","kinds"]}`},
+	} {
+		o, err := schema.Of(c.of, schema.Numbers{"most": 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(schema.JSON(o.Schema())); got != c.want {
+			t.Errorf("%v\n got %s\nwant %s", c.of, got, c.want)
+		}
+		if closed := string(schema.JSON(o.Closed())); !strings.Contains(closed, `"additionalProperties":false`) {
+			t.Error(closed)
+		}
+	}
+}
+
+// What no schema can be made of is an error of the program.
+func TestTypesWithoutSchema(t *testing.T) {
+	for name, of := range map[string]reflect.Type{
+		"no struct": reflect.TypeFor[int](),
+		"a channel": reflect.TypeFor[struct{ C chan int }](),
+		"no number": reflect.TypeFor[struct {
+			N int `min:"x"`
+		}](),
+		"no kind": reflect.TypeFor[struct {
+			S string `is:"poem"`
+		}](),
+		"no regexp": reflect.TypeFor[struct {
+			S string `match:"("`
+		}](),
+		"deep, no tag": reflect.TypeFor[struct{ D struct{ M []complex64 } }](),
+	} {
+		if _, err := schema.Of(of, nil); err == nil {
+			t.Errorf("%s has one", name)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Arguments are a call's, taken apart once. Names are matched exactly, and an object that names a member twice, or is no
+// valid UTF-8, has none: two readers of one call must never disagree on it.
+type Arguments struct {
+	raw     json.RawMessage
+	members map[string]jsontext.Value
+	err     error
+}
+
+// ReadArguments takes a JSON object apart. What is wrong with it Members says.
+func ReadArguments(raw json.RawMessage) Arguments {
+	a := Arguments{raw: raw}
+	a.members, a.err = readMembers(raw)
+	return a
+}
+
+// MakeArguments encodes an object.
+func MakeArguments(object any) (Arguments, error) {
+	raw, err := json.Marshal(object)
+	return ReadArguments(raw), err
+}
+
+// NoArguments are an empty object.
+func NoArguments() Arguments { return ReadArguments(json.RawMessage("{}")) }
+
+// readMembers gives slices of raw.
+func readMembers(raw json.RawMessage) (map[string]jsontext.Value, error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	begin, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	if begin.Kind() != jsontext.KindBeginObject {
+		return nil, errors.New("they are no JSON object")
+	}
+	members := map[string]jsontext.Value{}
+	for d.PeekKind() != jsontext.KindEndObject {
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name := token.String() // before the token is overwritten
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		end := int(d.InputOffset())
+		members[name] = jsontext.Value(raw[end-len(value) : end : end])
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return nil, errors.New("something follows the object")
+	}
+	return members, nil
+}
+
+// Raw is the object exactly as it was sent.
+func (a Arguments) Raw() json.RawMessage { return a.raw }
+
+// Members are the object's, to be read only.
+func (a Arguments) Members() (map[string]jsontext.Value, error) { return a.members, a.err }
+
+// Common are the arguments that every tool takes beside its own.
+type Common struct {
+	Session       string `json:"session,omitempty"`
+	IntentID      string `json:"intent_id,omitempty"`
+	MutationClass string `json:"mutation_class,omitempty"`
+}
+
+// Common reads the common arguments: none where one of them is no text. That is the tool's to report, as is whatever else
+// is wrong.
+func (a Arguments) Common() Common {
+	var c Common
+	for name, to := range map[string]*string{"session": &c.Session, "intent_id": &c.IntentID, "mutation_class": &c.MutationClass} {
+		value := a.members[name]
+		if value == nil || value.Kind() == jsontext.KindNull {
+			continue
+		}
+		text, err := jsontext.AppendUnquote(nil, value)
+		if err != nil {
+			return Common{}
+		}
+		*to = string(text)
+	}
+	return c
+}

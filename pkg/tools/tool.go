@@ -1,0 +1,147 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/intentgov/orchestra-mcp/internal/schema"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// tool is a tool whose arguments are an A. They are read once, and what the
+// call does is made of the value.
+type tool[A any] struct {
+	spec    hooks.Spec
+	object  func() *schema.Object // of A
+	targets func(ctx context.Context, call *hooks.Call, args A) (hooks.Targeted, error)
+}
+
+// define makes a tool of what its arguments are, an A, what its structured
+// result is, an R, and of what it does. Its schemas are those of the two types
+// (package schema), whose tags may name the numbers.
+func define[A, R any](spec hooks.Spec, targets func(context.Context, *hooks.Call, A) (hooks.Targeted, error), numbers schema.Numbers) *tool[A] {
+	t := &tool[A]{spec, schema.Lazy(reflect.TypeFor[A](), numbers), targets}
+	t.spec.InputSchema = sync.OnceValue(func() json.RawMessage { return schema.JSON(t.object().Closed()) })
+	t.spec.OutputSchema = sync.OnceValue(func() json.RawMessage {
+		result, _ := schema.Of(reflect.TypeFor[R](), numbers)
+		return output(result.Schema())
+	})
+	return t
+}
+
+// respond makes a tool that touches no file of the workspace: run is all that
+// a call does.
+func respond[A, R any](spec hooks.Spec, run func(ctx context.Context, call *hooks.Call, args A) (*reply, error)) *tool[A] {
+	return define[A, R](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {
+		return &answer{run: func(ctx context.Context) (*reply, error) { return run(ctx, call, args) }}, nil
+	}, nil)
+}
+
+func (t *tool[A]) Spec() hooks.Spec { return t.spec }
+
+func (t *tool[A]) Decode(args hooks.Arguments) (hooks.Decoded, error) { return t.decode(args) }
+
+func (t *tool[A]) decode(args hooks.Arguments) (*decoded[A], error) {
+	call := &decoded[A]{tool: t}
+	members, err := args.Members()
+	if err != nil {
+		return nil, invalid(t.spec.Name, []string{err.Error()})
+	}
+	if problems := t.object().Read(members, &call.args); len(problems) > 0 {
+		return nil, invalid(t.spec.Name, problems)
+	}
+	return call, nil
+}
+
+// decoded is a call with its arguments.
+type decoded[A any] struct {
+	tool *tool[A]
+	args A
+}
+
+func (d *decoded[A]) Targets(ctx context.Context, call *hooks.Call) (hooks.Targeted, error) {
+	return d.tool.targets(ctx, call, d.args)
+}
+
+// maxProblems bounds what is said of one call's arguments.
+const maxProblems = 20
+
+func invalid(tool string, problems []string) error {
+	if n := len(problems); n > maxProblems {
+		problems = append(problems[:maxProblems:maxProblems], fmt.Sprintf("and %d more", n-maxProblems))
+	}
+	for i, p := range problems {
+		problems[i] = clip(p, 500)
+	}
+	return refusal.Newf(refusal.InvalidArguments, "The arguments of %s do not fit: %s.", tool, strings.Join(problems, "; ")).
+		With("problems", problems)
+}
+
+// sessionArg is the argument of every tool.
+type sessionArg struct {
+	Session string `json:"session,omitempty" is:"word" doc:"The \x60session\x60 that select_active_intent returned. Optional for clients that hold one connection with one selection."`
+}
+
+// changeArgs are those of every tool that changes something.
+type changeArgs struct {
+	sessionArg
+	IntentID      string `json:"intent_id,omitempty" is:"word" doc:"The selected intent, as a cross-check. It never selects."`
+	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"AST_REFACTOR if the change keeps what the code does, else INTENT_EVOLUTION."`
+}
+
+// unusedClass is taken from callers that send it with every call.
+type unusedClass struct {
+	MutationClass string `json:"mutation_class,omitempty" is:"word" doc:"Not used."`
+}
+
+// pathAlias is the other name of a path argument.
+type pathAlias struct {
+	FilePath string `json:"file_path,omitempty" is:"path" doc:"Another name for path."`
+}
+
+// or returns the path given, under whichever name; "" if there is none.
+func (a pathAlias) or(path string) (string, error) {
+	if path != "" && a.FilePath != "" && path != a.FilePath {
+		return "", refusal.New(refusal.InvalidArguments, "path and file_path name different files; give one of them.")
+	}
+	return cmp.Or(path, a.FilePath), nil
+}
+
+// filePath is the argument of tools that need a file.
+type filePath struct {
+	Path string `json:"path,omitempty" is:"path" doc:"The file, relative to the workspace root (an absolute path inside the workspace is accepted)."`
+	pathAlias
+}
+
+func (p filePath) path() (string, error) {
+	path, err := p.or(p.Path)
+	if err == nil && path == "" {
+		return "", refusal.New(refusal.InvalidArguments, "path is missing or empty.")
+	}
+	return path, err
+}
+
+// output is what a result's structuredContent can be: success or refusal. The
+// root has a type because protocol revision 2025-11-25 requires one, and both
+// cases stand in it because clients validate errors too.
+func output(success any) json.RawMessage {
+	refused, _ := schema.Of(reflect.TypeFor[refusal.Object](), nil)
+	object := refused.Schema()
+	object.Properties["status"] = &schema.Schema{Const: "error"}
+	return schema.JSON(&schema.Schema{Type: "object", AnyOf: []any{success, object}})
+}
+
+// encodeResult makes a result of a text and an object.
+func encodeResult(text string, structured any) (hooks.Result, error) {
+	object, err := hooks.EncodeJSON(structured)
+	if err != nil {
+		return hooks.Result{}, err
+	}
+	return hooks.Result{Text: text, Structured: object}, nil
+}
