@@ -127,7 +127,7 @@ var (
 
 func (s sources) forms() []named {
 	flags, keys := flagNames(), settingValues()
-	groups, fields, variables := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	groups, members, fields, variables := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, key := range settings.Keys() {
 		variables[key.Variable] = true
 	}
@@ -135,8 +135,8 @@ func (s sources) forms() []named {
 		fields[f.Name] = true
 	}
 	for key := range keys {
-		if group, _, ok := strings.Cut(key, "."); ok {
-			groups[group] = true
+		if group, member, ok := strings.Cut(key, "."); ok {
+			groups[group], members[member] = true, true
 		}
 	}
 	subcommands := map[string]bool{}
@@ -175,7 +175,7 @@ func (s sources) forms() []named {
 			return known(ok, "there is no such setting")
 		}},
 		{regexp.MustCompile(`^[A-Za-z]+(?:_[A-Za-z]+)+$`), func(m []string) error {
-			return known(s.program[m[0]] || variables[m[0]] || s.all[m[0]] && strings.HasPrefix(m[0], "ORCHESTRA_"), "nothing in the program has that name; one of somebody else goes into foreign()")
+			return known(s.program[m[0]] || variables[m[0]] || members[m[0]] || s.all[m[0]] && strings.HasPrefix(m[0], "ORCHESTRA_"), "nothing in the program has that name; one of somebody else goes into foreign()")
 		}},
 	}
 }

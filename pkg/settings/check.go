@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,54 +15,65 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 )
 
-// limits refuse a value of the right type that is out of them; text tells people which they are.
-type limits struct {
-	text  string
-	check func(value any) error
+// limits are what a number, size or duration may be, as files say it; the zero value allows all.
+type limits struct{ low, high string }
+
+func limitsOf(f reflect.StructField) limits {
+	low, high, _ := strings.Cut(f.Tag.Get("range"), "..")
+	return limits{low, high}
 }
 
-func fromTo(low, high any) string { return fmt.Sprintf("from %v to %v", low, high) }
-
-func between(low, high float64) limits {
-	return limits{fromTo(low, high), func(value any) error {
-		if v := value.(float64); !(v >= low && v <= high) {
-			return fmt.Errorf("%v is not between %v and %v", v, low, high)
-		}
-		return nil
-	}}
+// String tells people.
+func (l limits) String() string {
+	if l.high == "" && l.low != "" {
+		return "at least " + l.low
+	}
+	return "from " + l.low + " to " + l.high
 }
 
-// durationBetween takes its limits as text, as the messages show them.
-func durationBetween(low, high string) limits {
-	return limits{fromTo(low, high), func(value any) error {
-		shortest, err := time.ParseDuration(low)
-		longest, err2 := time.ParseDuration(high)
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-		if v := value.(time.Duration); v < shortest || v > longest {
-			return fmt.Errorf("%s is not between %s and %s", formatDuration(v), low, high)
-		}
+func (l limits) check(value any) error {
+	if l.low == "" {
 		return nil
-	}}
+	}
+	bound := func(text string) float64 {
+		v := reflect.New(reflect.TypeOf(value))
+		if err := parse(text, v.Interface()); err != nil {
+			panic("settings: the range " + l.String() + ": " + err.Error())
+		}
+		return number(v.Elem().Interface())
+	}
+	switch v := number(value); {
+	case l.high == "" && v < bound(l.low):
+		return errors.New("must be " + l.String())
+	case l.high != "" && !(v >= bound(l.low) && v <= bound(l.high)): // not a number is in no range
+		return fmt.Errorf("%s is not between %s and %s", encode(value), l.low, l.high)
+	}
+	return nil
 }
 
-func sizeBetween(low, high Size) limits {
-	return limits{fromTo(low, high), func(value any) error {
-		if v := value.(Size); v < low || v > high {
-			return fmt.Errorf("%v is not between %v and %v", v, low, high)
-		}
+// checkOf is what the tag check names, nil for nothing.
+func checkOf(name string) func(value any) error {
+	switch name {
+	case "":
 		return nil
-	}}
-}
-
-func atLeastOne() limits {
-	return limits{"at least 1", func(value any) error {
-		if value.(int) < 1 {
-			return errors.New("must be at least 1")
-		}
-		return nil
-	}}
+	case "token":
+		return validToken
+	case "listen":
+		return validListen
+	case "brain":
+		return validBrainFile
+	case "withheld":
+		return validWithheld
+	case "commands":
+		return validCommandRules
+	case "rules":
+		return validRules
+	case "checks":
+		return validChecks
+	case "hooks":
+		return validHooks
+	}
+	panic("settings: there is no check " + name)
 }
 
 func validToken(value any) error {

@@ -10,60 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 var update = flag.Bool("update", false, "write docs/settings.md")
-
-// keyOf writes a field's name as its key: RooAliases is roo_aliases, OnFailure on_failure, TLSCert tls_cert.
-func keyOf(name string) string {
-	var out strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		startsWord := i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || (i+1 < len(runes) && unicode.IsLower(runes[i+1])))
-		if startsWord {
-			out.WriteByte('_')
-		}
-		out.WriteRune(unicode.ToLower(r))
-	}
-	return out.String()
-}
-
-// leaves are the fields of the struct by the keys that they must have.
-func leaves(prefix string, value reflect.Value, out map[string]any) {
-	for i := range value.NumField() {
-		field, key := value.Field(i), prefix+keyOf(value.Type().Field(i).Name)
-		if field.Kind() == reflect.Struct {
-			leaves(key+".", field, out)
-		} else {
-			out[key] = field.Addr().Interface()
-		}
-	}
-}
-
-func TestEveryFieldHasItsKey(t *testing.T) {
-	var s settings.Settings
-	want := map[string]any{}
-	leaves("", reflect.ValueOf(&s).Elem(), want)
-	seen := map[string]bool{}
-	for _, field := range settings.Fields(&s) {
-		if seen[field.Name] {
-			t.Errorf("%s is there twice", field.Name)
-		}
-		seen[field.Name] = true
-		if want[field.Name] != field.Field {
-			t.Errorf("%s is not kept in the field of that name", field.Name)
-		}
-	}
-	for key := range want {
-		if !seen[key] {
-			t.Errorf("the field of %s has no key", key)
-		}
-	}
-}
 
 func TestEveryKeyIsDescribed(t *testing.T) {
 	variables := map[string]bool{}

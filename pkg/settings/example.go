@@ -23,12 +23,12 @@ func Keys() []KeyInfo {
 	defaults := Defaults()
 	var infos []KeyInfo
 	for _, k := range catalogue() {
-		values := k.allowed()
+		values := strings.Join(k.choices, ", ")
 		if values == "" {
 			values = typeName(k.empty())
 		}
-		if k.limits.text != "" {
-			values += ", " + k.limits.text
+		if k.limits.low != "" {
+			values += ", " + k.limits.String()
 		}
 		infos = append(infos, KeyInfo{
 			Name:      k.name,

@@ -3,6 +3,7 @@ package settings
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,54 +28,38 @@ const (
 	whyAddsRight = "it allows more than what holds without this file"
 )
 
-// neutral is for keys that change nothing of what an agent may do.
-func neutral() order {
-	return order{func(any, any) bool { return false }, noteNeutral, ""}
+// orderOf reads the tag of a key with these choices.
+func orderOf(tag string, choices []string) order {
+	weaker := func(than func(candidate, base any) bool) order { return order{than, noteTighten, whyWeaker} }
+	gives := func(candidate, _ any) bool { return reflect.ValueOf(candidate).Len() > 0 }
+	switch tag {
+	case "free":
+		return order{never, noteNeutral, ""}
+	case "restricts":
+		return order{never, noteAdd, ""}
+	case "fixed":
+		return order{func(candidate, base any) bool { return !reflect.DeepEqual(candidate, base) }, noteTrust, whyTrust}
+	case "grants":
+		return order{gives, noteTrust, whyAddsRight}
+	case "programs": // they run outside the sandbox
+		return order{gives, noteTrust, whyProgram}
+	case "true", "false":
+		return weaker(func(candidate, base any) bool { return candidate != base && candidate != (tag == "true") })
+	case "less":
+		return weaker(func(candidate, base any) bool { return number(candidate) > number(base) })
+	case "more":
+		return weaker(func(candidate, base any) bool { return number(candidate) < number(base) })
+	}
+	ranks := strings.Split(tag, "<")
+	if len(ranks) != len(choices) || slices.ContainsFunc(ranks, func(rank string) bool { return !slices.Contains(choices, rank) }) {
+		panic("settings: there is no order " + tag)
+	}
+	return weaker(func(candidate, base any) bool {
+		return slices.Index(ranks, string(candidate.(Choice))) < slices.Index(ranks, string(base.(Choice)))
+	})
 }
 
-// fixed is for keys of which any change is the operator's.
-func fixed() order {
-	return order{func(candidate, base any) bool { return !reflect.DeepEqual(candidate, base) }, noteTrust, whyTrust}
-}
-
-// rising ranks choices from the loosest to the strictest.
-func rising(choices ...Choice) order {
-	return order{func(candidate, base any) bool {
-		return slices.Index(choices, candidate.(Choice)) < slices.Index(choices, base.(Choice))
-	}, noteTighten, whyWeaker}
-}
-
-func trueIsStricter() order {
-	return order{func(candidate, base any) bool { return !candidate.(bool) && base.(bool) }, noteTighten, whyWeaker}
-}
-
-func falseIsStricter() order {
-	return order{func(candidate, base any) bool { return candidate.(bool) && !base.(bool) }, noteTighten, whyWeaker}
-}
-
-// lessIsStricter is for limits.
-func lessIsStricter() order {
-	return order{func(candidate, base any) bool { return number(candidate) > number(base) }, noteTighten, whyWeaker}
-}
-
-func moreIsStricter() order {
-	return order{func(candidate, base any) bool { return number(candidate) < number(base) }, noteTighten, whyWeaker}
-}
-
-// grants is for lists of which each entry gives an agent something.
-func grants() order {
-	return order{func(candidate, _ any) bool { return reflect.ValueOf(candidate).Len() > 0 }, noteTrust, whyAddsRight}
-}
-
-// programs is for lists of programs that run outside the sandbox.
-func programs() order {
-	return order{func(candidate, _ any) bool { return reflect.ValueOf(candidate).Len() > 0 }, noteTrust, whyProgram}
-}
-
-// restricts is for lists of which each entry takes something from an agent.
-func restricts() order {
-	return order{func(any, any) bool { return false }, noteAdd, ""}
-}
+func never(any, any) bool { return false }
 
 func number(value any) float64 {
 	switch v := value.(type) {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -30,10 +31,7 @@ func Schema() ([]byte, error) {
 }
 
 func (k *key) schema() schema {
-	s := schemaOf(k.empty())
-	if len(k.choices) > 0 {
-		s = schema{"enum": k.choices}
-	}
+	s := schemaOf(k.typ, k.choices)
 	s["description"] = k.doc
 	defaults := Defaults()
 	if !k.isList() {
@@ -43,34 +41,42 @@ func (k *key) schema() schema {
 }
 
 // schemaOf is what decode takes for a field.
-func schemaOf(target any) schema {
-	text := schema{"type": "string"}
-	list := func(items schema) schema { return schema{"type": "array", "items": items} }
-	object := func(properties schema, required ...string) schema {
-		return schema{"type": "object", "additionalProperties": false, "properties": properties, "required": required}
-	}
-	switch target.(type) {
-	case *bool:
-		return schema{"type": "boolean"}
-	case *int:
-		return schema{"type": "integer"}
-	case *float64:
-		return schema{"type": "number"}
-	case *time.Duration:
+func schemaOf(t reflect.Type, choices []string) schema {
+	switch reflect.Zero(t).Interface().(type) {
+	case Choice:
+		return schema{"enum": choices}
+	case time.Duration:
 		return schema{"type": []string{"string", "integer"}, "examples": []string{"30s", "5m", "24h"}}
-	case *Size:
+	case Size:
 		return schema{"type": []string{"string", "integer"}, "examples": []string{"512KiB", "64MiB", "1GiB"}}
-	case *[]string:
-		return list(text)
-	case *[]CommandRule:
-		return list(schema{"anyOf": []schema{text, object(schema{"prefix": text, "match": list(text), "not_match": list(text)}, "prefix")}})
-	case *[]Rule:
-		return list(object(schema{"name": text, "when": text, "action": schema{"enum": []Choice{Refuse, Ask}}, "message": text}, "name", "when"))
-	case *[]Check:
-		return list(object(schema{"paths": text, "command": text}, "paths", "command"))
-	case *[]Hook:
-		return list(object(schema{"event": schema{"enum": []Choice{EventPre, EventPost}}, "command": text, "tools": list(text),
-			"timeout": schemaOf(new(time.Duration))}, "event", "command"))
+	case []CommandRule:
+		item := reflect.TypeFor[CommandRule]()
+		return schema{"type": "array", "items": schema{"anyOf": []schema{{"type": "string"}, objectSchema(item)}}}
 	}
-	return text
+	switch t.Kind() {
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Int:
+		return schema{"type": "integer"}
+	case reflect.Float64:
+		return schema{"type": "number"}
+	case reflect.Slice:
+		return schema{"type": "array", "items": schemaOf(t.Elem(), nil)}
+	case reflect.Struct:
+		return objectSchema(t)
+	}
+	return schema{"type": "string"}
+}
+
+func objectSchema(t reflect.Type) schema {
+	properties, required := schema{}, []string{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := keyOf(f.Name)
+		properties[name] = schemaOf(f.Type, choicesOf(f))
+		if f.Tag.Get("required") != "" {
+			required = append(required, name)
+		}
+	}
+	return schema{"type": "object", "additionalProperties": false, "properties": properties, "required": required}
 }

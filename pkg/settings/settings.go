@@ -8,36 +8,126 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
-// Settings is everything that an operator can set. Defaults has the values of a machine without any file. The key of a
-// field is its path in lower case with underscores, so Approvals.ScopeViolation is approvals.scope_violation; Keys
-// describes each.
+// Settings is everything that an operator can set, and the one table of it: what reads files, what describes the settings
+// and docs/settings.md are made of its tags. The key of a field is its path in lower case with underscores, so
+// Approvals.ScopeViolation is approvals.scope_violation; the keys are documented in the order of the fields.
+//
+//	default  as a file would say it; the zero value where it is missing
+//	choices  what a Choice can be
+//	range    "low..high", or "1.."
+//	check    which further check a value has to pass (checks)
+//	order    what a workspace that is not trusted may do: free; fixed, nothing; true, false, more, less: only what is
+//	         stricter; grants, programs: entries give something; restricts: they take something; or the choices from the
+//	         loosest to the strictest
+//	secret   it is not shown
+//	before   it is documented before that key
+//	doc, example
 type Settings struct {
-	Uninitialized Choice // Refuse, Allow: destructive calls in a workspace without active_intents.yaml
-	Transport     Choice // TransportStdio, TransportHTTP, TransportSSE
-	Sandbox       Choice // Off, Best, RequireLandlock, Require
-	MutationClass Choice // Record, Warn, Enforce: a declared refactor that is not proven
-	Durability    Choice // OS, Full
-
-	Scope     Scope
-	Tools     Tools
-	Results   Results
-	Write     Write
-	Diff      Diff
-	Approvals Approvals
-	Commands  Commands
-	Ledger    Ledger
-	Undo      Undo
-	Session   Session
-	Auth      Auth
-	HTTP      HTTP
-	Brain     Brain
+	Uninitialized Choice `default:"refuse" choices:"refuse, allow" order:"allow<refuse" doc:"What happens to calls that change something in a workspace without active_intents.yaml. allow records them as UNTRACKED once there is a .orchestration directory; before, they have no record."`
+	Scope         struct {
+		Required bool `order:"true" doc:"An intent without owned_scope allows no change at all. Otherwise it has no scope restriction, with a warning."`
+	}
+	Write struct {
+		Blind Choice `default:"refuse" choices:"refuse, allow" order:"allow<refuse" doc:"What happens to a write_to_file over a file of which the session has not seen all lines and gives no hash."`
+	}
+	Diff struct {
+		Threshold float64 `default:"1" order:"more" range:"0.5..1" doc:"How similar the text must be that a diff finds when it does not match exactly. 1 is exact matching only."`
+	}
+	MutationClass Choice `default:"warn" choices:"record, warn, enforce" order:"record<warn<enforce" doc:"What happens to a change that is declared a refactor and cannot be proven one. It is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."`
+	Tools         struct {
+		RooAliases bool `order:"free" doc:"Also offer edit and search_replace, other names of edit_file in Roo Code."`
+	}
+	Results struct {
+		Text Choice `default:"full" choices:"full, short" order:"free" doc:"How much of a large result stands in its text. structuredContent has all of it; short keeps a client that shows its model both from paying twice."`
+	}
+	Rules     []Rule `order:"restricts" check:"rules" doc:"Conditions over every call, in CEL; action is refuse or ask. They add to those of the intents." example:"{name: no-eval, when: 'effect.after.contains(\"eval(\")', action: refuse, message: \"Do not use eval.\"}"`
+	Approvals struct {
+		ScopeViolation Choice        `default:"elicit" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change outside the intent's scope. elicit asks if the client can ask in line, ask asks in whichever way there is."`
+		MissingIntent  Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change without a selected intent. What is approved so is recorded as UNTRACKED."`
+		IgnoredPath    Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a path that .intentignore excludes."`
+		ProgramConfig  Choice        `default:"ask" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a file that makes other programs run code or grants rights (.mcp.json, .vscode/, .envrc and their like)."`
+		SelectIntent   Choice        `default:"never" choices:"never, ask" order:"never<ask" doc:"Whether the operator is asked when an agent selects an intent."`
+		Wait           time.Duration `default:"30s" order:"free" range:"0s..1h" doc:"How long a call waits for the operator's answer before it returns APPROVAL_REQUIRED."`
+		Lifetime       time.Duration `default:"15m" order:"less" range:"1s..168h" doc:"How long an approval for one call can be used after it was given."`
+	}
+	Sandbox    Choice `before:"commands.network" default:"best" choices:"off, best, require-landlock, require" order:"off<best<require-landlock<require" doc:"How commands are confined: best takes the highest level that works here, require refuses commands below the full level, require-landlock below Landlock."`
+	Commands   Commands
+	Durability Choice `default:"full" choices:"os, full" order:"os<full" doc:"full flushes a change and its record to disk before the call returns, os leaves that to the system: a power cut can lose the last ones."`
+	Ledger     struct {
+		Layout      Choice   `default:"single" choices:"single, sessions" order:"free" doc:"One ledger file, or one a session, which never conflict in git."`
+		Git         Choice   `default:"ref" choices:"ref, tree, off" order:"free" doc:"How the ledger of a new workspace travels with git: ref keeps it beside the tree and carries it in refs/orchestra/ledger, tree commits it as a file, off keeps it beside the tree and carries it nowhere. A ledger that is in the tree stays there until orchestra-mcp ledger move."`
+		Withhold    []string `order:"restricts" check:"withheld" doc:"What of the ledger stays on this machine when the rest is sent: reads, decisions, lessons, marks. In the place of such a record goes what the chain needs, and verify counts it elsewhere. With marks, new records have no marks of lines, and one that has some stays here." example:"\"decisions\""`
+		SegmentSize Size     `default:"16MiB" order:"free" range:"1MiB..256MiB" doc:"The length from which on the lines of a ledger file, but for the last eighth of it, are moved into compressed files in .orchestration/archive/."`
+		RecordReads bool     `order:"true" doc:"Also record which files an agent has read."`
+		Marks       Choice   `default:"on" choices:"on, off" order:"off<on" doc:"A short hash of each line that a change wrote, by which blame and gate know it again when somebody has edited the lines around it or indented it. Who has the ledger can find out by trying whether a certain line was written; files that a secret: rule covers have none."`
+		OnFailure   Choice   `default:"refuse" choices:"refuse, degraded" order:"degraded<refuse" doc:"What happens to changes when the ledger cannot be written. degraded lets them through, with a warning and a counted gap, which verify finds until a seal of yours covers it."`
+	}
+	Undo  Undo
+	Brain struct {
+		File string `default:".orchestration/AGENT.md" order:"fixed" check:"brain" doc:"The Markdown file of the workspace that keeps lessons, decisions and constraints, such as CLAUDE.md."`
+	}
 	Lessons   Lessons
-	Limits    Limits
-	Log       Log
+	Transport Choice `default:"stdio" choices:"stdio, http, sse" order:"fixed" doc:"How clients connect. sse is for older clients."`
+	Auth      struct {
+		Token string `order:"fixed" check:"token" secret:"true" doc:"The bearer token of the HTTP transports, at least 16 characters. If it is empty one is made, kept in the file token beside your own settings, and shown on standard error at each start."`
+	}
+	HTTP    HTTP
+	Session struct {
+		Idle time.Duration `default:"24h" order:"less" range:"1m..8760h" doc:"How long a session handle lives without a call."`
+	}
+	Limits struct {
+		FileSize    Size `default:"32MiB" order:"less" range:"1KiB..1GiB" doc:"The largest file that the file tools read or write."`
+		RequestSize Size `default:"16MiB" order:"less" range:"64KiB..1GiB" doc:"The largest message that a client may send."`
+		ContextSize Size `default:"24KiB" order:"free" range:"1KiB..1MiB" doc:"The largest context that select_active_intent returns."`
+		Rate        int  `default:"100" order:"less" range:"1.." doc:"How many requests a second one client may send over HTTP."`
+	}
+	Log struct {
+		Level Choice `default:"info" choices:"debug, info, warn, error" order:"free" doc:"What is logged on standard error."`
+	}
+	Checks []Check `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches; an exit code other than 0 means problems, and the output goes back to the agent. Each runs once a call, for commands.timeout at most." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
+	Hooks  []Hook  `order:"programs" check:"hooks" doc:"Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/hooks.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them it is all that change something. A call waits for a hook as long as its timeout says, 10m at most, and 1m without one." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
+}
 
-	Rules  []Rule
-	Checks []Check
-	Hooks  []Hook
+// Commands is what execute_command may do.
+type Commands struct {
+	Default          Choice        `default:"allow" choices:"allow, ask, deny" order:"allow<ask<deny" doc:"What happens to a command that no rule names."`
+	Unjudged         Choice        `default:"auto" choices:"auto, allow, ask, deny" order:"allow<auto<ask<deny" doc:"What happens to a command of which cannot be known what it runs or writes. auto allows it at an enforced sandbox level where no rule asks or denies and commands.default is allow, and asks otherwise. allow runs it whatever the rules say."`
+	Allow            []CommandRule `order:"grants" check:"commands" doc:"Commands that pass, by program and first arguments. With match and not_match, lines that the rule must and must not match are checked when it is loaded." example:"{prefix: \"go test\", match: [\"go test ./...\"], not_match: [\"go run .\"]}"`
+	Ask              []CommandRule `order:"restricts" check:"commands" doc:"Commands that the operator is asked about. The strictest of all matching rules holds." example:"\"npm install\""`
+	Deny             []CommandRule `order:"restricts" check:"commands" doc:"Commands that are refused." example:"\"git push\""`
+	Timeout          time.Duration `default:"2m" order:"less" range:"1s..24h" doc:"When a command ends for which the agent gives no timeout."`
+	MaxTimeout       time.Duration `default:"30m" order:"less" range:"1s..24h" doc:"The longest timeout that an agent can ask for."`
+	OutputCap        Size          `default:"64MiB" order:"less" range:"64KiB..16GiB" doc:"How much of one command's output is kept for read_command_output."`
+	OutputTotal      Size          `default:"512MiB" order:"less" range:"1MiB..1024GiB" doc:"How much output is kept in all; the oldest goes first."`
+	MaxProcesses     int           `default:"2048" order:"less" range:"1.." doc:"How many processes one command can have at a time. Where the kernel counts them, threads count too."`
+	Network          Choice        `default:"allow" choices:"allow, deny" order:"allow<deny" doc:"Whether commands may connect. An intent can deny it for itself."`
+	Git              Choice        `default:"allow" choices:"allow, trust, deny" order:"trust<allow<deny" doc:"Whether a line with a git command may write .git, without its hooks, configuration and links to other repositories. trust allows it also where the sandbox cannot tell these apart."`
+	Writable         []string      `order:"grants" doc:"More places that commands may write although no scope names them, such as caches and build output. Those of known toolchains are found without this." example:"\"build/\""`
+	RevertViolations bool          `order:"true" doc:"Undo what a command changed out of scope. It is recorded in either case."`
+	Env              []string      `order:"grants" doc:"Names or globs of environment variables that commands get although they look like secrets." example:"\"NPM_TOKEN\""`
+}
+
+// HTTP is how the HTTP transports listen.
+type HTTP struct {
+	Listen         string   `default:"127.0.0.1:7428" order:"fixed" check:"listen" doc:"Address and port of the HTTP transports. An address that is not loopback needs TLS or http.insecure."`
+	AllowedHosts   []string `order:"grants" doc:"Host headers that are accepted beside the loopback, the address that the client reached, and the names in http.listen and in the TLS certificate. A name without a port stands for every port." example:"\"mcp.example.com\""`
+	AllowedOrigins []string `order:"grants" doc:"Origins of web pages that may connect, beside those of the server itself." example:"\"https://app.example.com\""`
+	TLSCert        string   `order:"fixed" doc:"File with the certificate chain in PEM form; with http.tls_key it turns on TLS."`
+	TLSKey         string   `order:"fixed" doc:"File with the private key in PEM form."`
+	Insecure       bool     `order:"false" doc:"Listen without TLS on an address that is not loopback."`
+}
+
+// Lessons is what is noted without an agent's asking.
+type Lessons struct {
+	FailedChecks   bool `default:"true" order:"free" doc:"Note what a check finds as a lesson on the file (docs/brain.md says how such notes are bounded)."`
+	FailedCommands bool `order:"free" doc:"Note a command that fails as a lesson."`
+	RefusedCalls   bool `order:"free" doc:"Note a call that the rules of the workspace refused as a lesson."`
+}
+
+// Undo is how long contents are kept to take changes back.
+type Undo struct {
+	KeepSize Size          `default:"256MiB" order:"fixed" range:"0..1024GiB" doc:"How much disk the contents before and after changes take, from which undo restores and blame reads; the oldest go first. With 0 none are kept, and both have only what git has."`
+	KeepAge  time.Duration `default:"720h" order:"fixed" range:"1h..87600h" doc:"How long these contents are kept."`
 }
 
 // Confinement is what the settings want of the sandbox, of a machine with the ability; nil is this one.
@@ -95,129 +185,12 @@ const (
 	EventPost Choice = "post"
 )
 
-// Scope is how intents without owned_scope are taken.
-type Scope struct {
-	Required bool // an intent without owned_scope allows nothing
-}
-
-// Tools is what is offered to agents.
-type Tools struct {
-	RooAliases bool // also offer edit and search_replace
-}
-
-// Results is how results are written.
-type Results struct {
-	Text Choice // Full, Short: what stands in the text as well as in structuredContent
-}
-
-// Write is how write_to_file treats existing files.
-type Write struct {
-	Blind Choice // Refuse, Allow: overwriting a file that the session has not read
-}
-
-// Diff is how edits are matched.
-type Diff struct {
-	Threshold float64 // similarity that a fuzzy match needs; 1 is off
-}
-
-// Approvals is what the operator is asked, and how long is waited.
-type Approvals struct {
-	ScopeViolation Choice // Refuse, Elicit, Ask
-	MissingIntent  Choice // Refuse, Elicit, Ask
-	IgnoredPath    Choice // Refuse, Elicit, Ask
-	ProgramConfig  Choice // Refuse, Elicit, Ask
-	SelectIntent   Choice // Never, Ask
-	Wait           time.Duration
-	Lifetime       time.Duration // of an approve_once that was not used
-}
-
-// Commands is what execute_command may do.
-type Commands struct {
-	Default          Choice // Allow, Ask, Deny: what no rule names
-	Unjudged         Choice // Auto, Allow, Ask, Deny: what cannot be read
-	Allow            []CommandRule
-	Ask              []CommandRule
-	Deny             []CommandRule
-	Network          Choice // Allow, Deny
-	Git              Choice // Allow, Trust, Deny: whether git commands may write .git
-	Writable         []string
-	RevertViolations bool
-	Timeout          time.Duration
-	MaxTimeout       time.Duration
-	Env              []string // names or globs of variables that pass although they look like secrets
-	OutputCap        Size
-	OutputTotal      Size
-	MaxProcesses     int // of one command at a time
-}
-
-// Ledger is how the record is kept.
-type Ledger struct {
-	Layout      Choice // Single, Sessions
-	Git         Choice // Ref, Tree, Off
-	Withhold    []string
-	SegmentSize Size
-	RecordReads bool
-	Marks       Choice // On, Off
-	OnFailure   Choice // Refuse, Degraded
-}
-
-// Undo is how long contents are kept to take changes back.
-type Undo struct {
-	KeepSize Size // of all of them on disk; 0 keeps none
-	KeepAge  time.Duration
-}
-
-// Session is the life of what an agent has selected and seen.
-type Session struct {
-	Idle time.Duration
-}
-
-// Auth is who may use the HTTP transports.
-type Auth struct {
-	Token string // empty: one is generated at start
-}
-
-// HTTP is how the HTTP transports listen.
-type HTTP struct {
-	Listen         string
-	AllowedHosts   []string
-	AllowedOrigins []string
-	TLSCert        string
-	TLSKey         string
-	Insecure       bool
-}
-
-// Brain is the shared notes of agents.
-type Brain struct {
-	File string // workspace-relative
-}
-
-// Lessons is what is noted without an agent's asking.
-type Lessons struct {
-	FailedChecks   bool
-	FailedCommands bool
-	RefusedCalls   bool
-}
-
-// Limits bounds what one call may take.
-type Limits struct {
-	FileSize    Size
-	RequestSize Size
-	ContextSize Size
-	Rate        int // requests a second of one client over HTTP
-}
-
-// Log is what goes to standard error.
-type Log struct {
-	Level Choice // LevelDebug, LevelInfo, LevelWarn, LevelError
-}
-
 // Size is a number of bytes. Files may write it with KiB, MiB or GiB.
 type Size int64
 
 // CommandRule names commands by program and first arguments.
 type CommandRule struct {
-	Prefix   string   // "git push"
+	Prefix   string   `required:"true"` // "git push"
 	Match    []string // command lines that the rule must match, checked when it is loaded
 	NotMatch []string // command lines that it must not match
 }
@@ -233,9 +206,9 @@ func (r CommandRule) Compile() (policy.Rule, error) {
 
 // Rule is a condition that refuses or asks.
 type Rule struct {
-	Name    string
-	When    string // a CEL expression
-	Action  Choice // Refuse, Ask
+	Name    string `required:"true"`
+	When    string `required:"true"` // a CEL expression
+	Action  Choice `choices:"refuse, ask"`
 	Message string
 }
 
@@ -246,14 +219,14 @@ func (r Rule) Compile() (*rule.Rule, error) {
 
 // Check is a program that looks at files after they were written.
 type Check struct {
-	Paths   string // a scope glob
-	Command string // a shell line
+	Paths   string `required:"true"` // a scope glob
+	Command string `required:"true"` // a shell line
 }
 
 // Hook is a program that is asked before, or told after, a call.
 type Hook struct {
-	Event   Choice   // EventPre, EventPost
-	Command string   // a shell line
+	Event   Choice   `choices:"pre, post" required:"true"`
+	Command string   `required:"true"` // a shell line
 	Tools   []string // patterns over names, as Write|Edit; empty: all destructive ones
 	Timeout time.Duration
 }

@@ -3,6 +3,8 @@ package settings
 import (
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,24 +28,27 @@ func wrong(node *yaml.Node, format string, args ...any) error {
 
 // decode reads a node into the field that target points to, with its type and no other.
 func decode(node *yaml.Node, target any) error {
+	value := reflect.ValueOf(target).Elem()
 	switch t := target.(type) {
-	case *[]string:
-		return decodeList(node, t, decode1[string])
-	case *[]CommandRule:
-		return decodeList(node, t, decodeCommandRule)
+	case *CommandRule:
+		if node.Kind == yaml.ScalarNode {
+			return decode(node, &t.Prefix)
+		}
+	case *Rule:
+		if err := decodeObject(node, value); err != nil {
+			return err
+		}
+		return t.complete(node)
 	case *[]Rule:
 		if len(node.Content) > rule.MaxRules { // before each is compiled
 			return wrong(node, "more than %d rules", rule.MaxRules)
 		}
-		return decodeList(node, t, decodeRule)
-	case *[]Check:
-		return decodeList(node, t, func(n *yaml.Node, c *Check) error {
-			return decodeObject(n, member{"paths", &c.Paths}, member{"command", &c.Command})
-		})
-	case *[]Hook:
-		return decodeList(node, t, func(n *yaml.Node, h *Hook) error {
-			return decodeObject(n, member{"event", &h.Event}, member{"command", &h.Command}, member{"tools", &h.Tools}, member{"timeout", &h.Timeout})
-		})
+	}
+	switch value.Kind() {
+	case reflect.Slice:
+		return decodeList(node, value)
+	case reflect.Struct:
+		return decodeObject(node, value)
 	}
 	if node.Kind != yaml.ScalarNode || !accepts(target, node.ShortTag()) {
 		return wrong(node, "want %s, not %s", typeName(target), describe(node))
@@ -54,35 +59,22 @@ func decode(node *yaml.Node, target any) error {
 	return nil
 }
 
-func decode1[T any](node *yaml.Node, target *T) error { return decode(node, target) }
-
-func decodeList[T any](node *yaml.Node, target *[]T, element func(*yaml.Node, *T) error) error {
+func decodeList(node *yaml.Node, target reflect.Value) error {
 	if node.Kind != yaml.SequenceNode {
 		return wrong(node, "want a list, not %s", describe(node))
 	}
-	list := make([]T, len(node.Content))
+	list := reflect.MakeSlice(target.Type(), len(node.Content), len(node.Content))
 	for i, item := range node.Content {
-		if err := element(item, &list[i]); err != nil {
+		if err := decode(item, list.Index(i).Addr().Interface()); err != nil {
 			return err
 		}
 	}
-	*target = list
+	target.Set(list)
 	return nil
 }
 
-func decodeCommandRule(node *yaml.Node, rule *CommandRule) error {
-	if node.Kind == yaml.ScalarNode {
-		return decode(node, &rule.Prefix)
-	}
-	return decodeObject(node, member{"prefix", &rule.Prefix}, member{"match", &rule.Match}, member{"not_match", &rule.NotMatch})
-}
-
-// decodeRule also compiles the condition, so that a mistake in it has its line.
-func decodeRule(node *yaml.Node, r *Rule) error {
-	err := decodeObject(node, member{"name", &r.Name}, member{"when", &r.When}, member{"action", &r.Action}, member{"message", &r.Message})
-	if err != nil {
-		return err
-	}
+// complete also compiles the condition, so that a mistake in it has its line.
+func (r *Rule) complete(node *yaml.Node) error {
 	if r.Action == "" {
 		r.Action = Refuse
 	}
@@ -105,15 +97,14 @@ func valueOf(mapping *yaml.Node, key string) *yaml.Node {
 	return mapping
 }
 
-// member is a key of a small mapping and where its value goes.
-type member struct {
-	name   string
-	target any
-}
-
-func decodeObject(node *yaml.Node, members ...member) error {
+// decodeObject reads a mapping into a struct.
+func decodeObject(node *yaml.Node, target reflect.Value) error {
 	if node.Kind != yaml.MappingNode {
 		return wrong(node, "want a mapping, not %s", describe(node))
+	}
+	var names []string
+	for i := range target.NumField() {
+		names = append(names, keyOf(target.Type().Field(i).Name))
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(node.Content); i += 2 {
@@ -122,25 +113,15 @@ func decodeObject(node *yaml.Node, members ...member) error {
 			return wrong(name, "%q stands here twice", name.Value)
 		}
 		seen[name.Value] = true
-		target, names := find(members, name.Value)
-		if target == nil {
+		at := slices.Index(names, name.Value)
+		if at < 0 {
 			return wrong(name, "unknown key %q%s", name.Value, didYouMean(name.Value, names))
 		}
-		if err := decode(value, target); err != nil {
+		if err := decode(value, target.Field(at).Addr().Interface()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func find(members []member, name string) (target any, names []string) {
-	for _, m := range members {
-		if m.name == name {
-			return m.target, nil
-		}
-		names = append(names, m.name)
-	}
-	return nil, names
 }
 
 // accepts keeps YAML from taking one type for another: a number is no text, and a text no boolean.
