@@ -61,7 +61,7 @@ func told(answer mcpbridge.Answer, err error) mcpbridge.Result {
 }
 
 func newExample() (*mcpbridge.Server, error) {
-	schema := json.RawMessage(`{"type":"object"}`)
+	schema := func() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
 	return mcpbridge.New(mcpbridge.Config{
 		Name: "example", Version: "1", Handler: example{}, Logger: zerolog.Nop(),
 		Tools: []mcpbridge.Tool{{Name: "ask", InputSchema: schema}, {Name: "echo", InputSchema: schema}},

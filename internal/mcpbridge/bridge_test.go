@@ -118,8 +118,12 @@ func newHandler(t testing.TB) *handler {
 
 const objectSchema = `{"type":"object"}`
 
+func schema(text string) func() json.RawMessage {
+	return func() json.RawMessage { return json.RawMessage(text) }
+}
+
 func tool(name string) mcpbridge.Tool {
-	return mcpbridge.Tool{Name: name, Title: "Title of " + name, Description: "Does " + name + ".", InputSchema: json.RawMessage(objectSchema)}
+	return mcpbridge.Tool{Name: name, Title: "Title of " + name, Description: "Does " + name + ".", InputSchema: schema(objectSchema)}
 }
 
 func newServer(t testing.TB, h mcpbridge.ToolHandler) *mcpbridge.Server {
@@ -134,7 +138,7 @@ func newServer(t testing.TB, h mcpbridge.ToolHandler) *mcpbridge.Server {
 func bridgeConfig(h mcpbridge.ToolHandler) mcpbridge.Config {
 	echoTool := tool("echo")
 	echoTool.ReadOnly, echoTool.Idempotent = true, true
-	echoTool.OutputSchema = json.RawMessage(`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`)
+	echoTool.OutputSchema = schema(`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`)
 	return mcpbridge.Config{
 		Name: "bridge-test", Title: "Bridge", Version: "1.2.3",
 		Instructions: func() string { return "Select an intent first." },

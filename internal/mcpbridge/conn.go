@@ -119,9 +119,9 @@ func (c *conn) begin(r *request, size int) *rpcError {
 	}
 	p := c.reads
 	switch {
-	case r.call != nil && c.server.onlyReads(r.call.call.Tool):
+	case r.call != nil && c.server.tools[r.call.call.Tool].ReadOnly:
 		p = c.looks
-	case r.call != nil && c.server.reachesOut(r.call.call.Tool):
+	case r.call != nil && c.server.tools[r.call.call.Tool].OpenWorld:
 		p = c.outside
 	case r.call != nil:
 		p = c.calls

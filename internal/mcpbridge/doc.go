@@ -1,6 +1,6 @@
 // Package mcpbridge speaks the Model Context Protocol, so that nothing else in
-// this program has to. It is the only importer of mcp-go, which it hides
-// behind plain types of its own.
+// this program has to. It is the only importer of mcp-go, whose types of the
+// protocol it hides behind plain types of its own; what mcp-go runs is not used.
 //
 // # Promise
 //
@@ -12,7 +12,7 @@
 //
 //   - a message is read once, by a strict reader (UTF-8, one JSON object, no
 //     duplicate or miscased names in the envelope, bounded size and depth);
-//     what mcp-go sees is rebuilt from what was checked, never the raw message;
+//     what a method gets is made of what was checked, never the raw message;
 //   - the arguments of a tool call reach the [ToolHandler] as the exact bytes
 //     that were sent;
 //   - [ToolHandler.Arrive] is called in the order in which the calls came in,

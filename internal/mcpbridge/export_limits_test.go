@@ -31,7 +31,7 @@ func LimitsAsDocumented() []string {
 		fmt.Sprintf("| HTTP connections | %s; %d of one client address, %d on which", grouped(connections), connections/clientShare, connections/anonymousShare),
 		fmt.Sprintf("nesting over %d levels", maxDepth),
 		fmt.Sprintf("over %s bytes; an id that is in flight", grouped(maxIDLength)),
-		fmt.Sprintf("over %d KiB of what a method takes", maxForwarded/kib),
+		fmt.Sprintf("over %d KiB of what a method takes", maxParams/kib),
 		fmt.Sprintf("No event stream is silent for longer than %v s", keepAlive.Seconds()),
 		fmt.Sprintf("for **%v minutes** after each loss", resumeTime.Minutes()),
 		fmt.Sprintf("what is in flight has %v s, then its context is cancelled,\n  and after at most %v s more", o.Drain.Seconds(), drainGrace.Seconds()),

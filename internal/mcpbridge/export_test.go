@@ -7,10 +7,10 @@ import (
 	"net/http"
 )
 
-// Forwarded reads a message as a transport does and returns what mcp-go would
-// get of it, what the tool handler would get, and whether it was refused.
-func Forwarded(raw []byte) (forward, arguments json.RawMessage, method string, ok bool) {
-	s := &Server{toolOrder: map[string]int{"echo": 0}}
+// Admitted reads a message as a transport does and returns what its method
+// would get of it, what the tool handler would get, and whether it was refused.
+func Admitted(raw []byte) (params, arguments json.RawMessage, method string, ok bool) {
+	s := &Server{tools: map[string]Tool{"echo": {}}}
 	p := newPeer()
 	p.initialize(Client{}, false, "2025-11-25")
 	m, failure := parseMessage(raw)
@@ -28,7 +28,7 @@ func Forwarded(raw []byte) (forward, arguments json.RawMessage, method string, o
 	if r.call != nil {
 		arguments = r.call.call.Arguments
 	}
-	return r.forward, arguments, m.method, true
+	return r.params, arguments, m.method, true
 }
 
 // ConnTable is the table of connections of a server that may have max.

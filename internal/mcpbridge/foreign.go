@@ -35,10 +35,14 @@ func DefinitionOf(t ForeignTool) (Tool, error) {
 	if title == "" {
 		title = t.Annotations.Title
 	}
-	return Tool{
-		Name: t.Name, Title: title, Description: t.Description, InputSchema: read.InputSchema, OutputSchema: read.OutputSchema,
+	d := Tool{
+		Name: t.Name, Title: title, Description: t.Description, InputSchema: func() json.RawMessage { return read.InputSchema },
 		ReadOnly: is(t.Annotations.ReadOnlyHint), Idempotent: is(t.Annotations.IdempotentHint), OpenWorld: is(t.Annotations.OpenWorldHint),
-	}, nil
+	}
+	if len(read.OutputSchema) > 0 {
+		d.OutputSchema = func() json.RawMessage { return read.OutputSchema }
+	}
+	return d, nil
 }
 
 // CallForeign runs a handler. Images of its answer become content; blocks of other kinds are left out, and said.

@@ -116,8 +116,7 @@ func checkModernHeaders(header http.Header, m message, declared meta) *rpcError 
 		return failure
 	}
 	names, _ := servedParams(m.method)
-	params := forwardParams(m, names)
-	if err := mcp.ValidateStandardHeaders(header.Get, declared.version, mcp.MCPMethod(m.method), params); err != nil {
+	if err := mcp.ValidateStandardHeaders(header.Get, declared.version, mcp.MCPMethod(m.method), m.params.only(names)); err != nil {
 		return errorf(codeHeaderMismatch, "%v", err)
 	}
 	return nil

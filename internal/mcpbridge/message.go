@@ -67,10 +67,23 @@ func (m members) object() json.RawMessage {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		writeMember(&b, each.name, each.value)
+		b.Write(encode(each.name))
+		b.WriteByte(':')
+		b.Write(each.value)
 	}
 	b.WriteByte('}')
 	return b.Bytes()
+}
+
+// only writes those of some names as one JSON object.
+func (m members) only(names []string) json.RawMessage {
+	var kept members
+	for _, name := range names {
+		if value := m.get(name); value != nil {
+			kept = append(kept, member{name, value})
+		}
+	}
+	return kept.object()
 }
 
 // text returns the value of that name if it is a string.
@@ -80,8 +93,8 @@ func (m members) text(name string) (string, bool) {
 
 // parseMessage reads one JSON-RPC message. It is stricter than encoding/json,
 // which matches names in any case, lets the last of two equal names win and
-// turns invalid UTF-8 into U+FFFD: with those, what we check and what mcp-go
-// runs could differ. After an error the message still holds the id, if the id
+// turns invalid UTF-8 into U+FFFD: with those, two readers of one message could
+// differ. After an error the message still holds the id, if the id
 // could be read.
 func parseMessage(raw []byte) (message, *rpcError) {
 	if depth := nesting(raw); depth > maxDepth {

@@ -20,7 +20,7 @@ type meta struct {
 	progressToken json.RawMessage
 }
 
-// metaNames are the members of _meta that are read, here or by mcp-go.
+// metaNames are the members of _meta that the protocol has.
 func metaNames() []string {
 	return []string{
 		"progressToken",
@@ -82,7 +82,7 @@ func (m *meta) readVersion() *rpcError {
 func (m *meta) readClient() *rpcError {
 	capabilities := m.raw.get(mcp.MetaKeyClientCapabilities)
 	var ok bool
-	if m.canElicit, ok = declaresElicitation(capabilities); !ok {
+	if m.canElicit, ok = declaresElicitation(capabilities); !ok || json.Unmarshal(capabilities, new(mcp.ClientCapabilities)) != nil {
 		return errorf(codeInvalidParams, "missing or invalid _meta field %s", mcp.MetaKeyClientCapabilities)
 	}
 	m.client = readClientInfo(m.raw.get(mcp.MetaKeyClientInfo))

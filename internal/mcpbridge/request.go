@@ -1,7 +1,6 @@
 package mcpbridge
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 )
@@ -13,26 +12,18 @@ type request struct {
 	method  string
 	caller  Caller
 	token   json.RawMessage // progress token, nil if none
-	forward []byte          // the message as mcp-go gets it
-	uri     string          // of resources/read
+	asked   members         // the params as they came
+	params  json.RawMessage // what the method takes of them
 	call    *pendingCall    // for tools/call
 }
 
-// maxForwarded bounds what a request hands to mcp-go, in bytes. The arguments
-// of tool calls are not among it, and nothing else is large.
-const maxForwarded = 64 << 10
+// maxParams bounds what a request says, in bytes. The arguments of tool calls
+// are not among it, and nothing else is large.
+const maxParams = 64 << 10
 
-// servedParams returns the members of params that mcp-go gets to see for a
-// method, beside _meta; it is not ok for a method that is not served. What is
-// missing is missing on purpose:
-//
-//   - the task methods, since mcp-go's task tools bypass what its other tools
-//     go through, and "task" in a tool call;
-//   - "subscriptions/listen": mcp-go acknowledges whatever is asked for, and
-//     nothing here would ever be sent;
-//   - "arguments" of a tool call, and the "inputResponses" and "requestState"
-//     of 2026-07-28, which travel past mcp-go to the tool handler: mcp-go would
-//     judge arguments, and pass forged answers on in both eras.
+// servedParams returns the members of params that a method takes, beside
+// _meta; it is not ok for a method that is not served. What a tool call says
+// is read by itself.
 func servedParams(method string) (names []string, ok bool) {
 	switch method {
 	case "initialize":
@@ -54,8 +45,8 @@ func servedParams(method string) (names []string, ok bool) {
 }
 
 // worksUninitialized tells which methods an initialize-era peer may use before
-// initialize. Discovery is among them because clients probe with it: mcp-go
-// then says that it needs a revision.
+// initialize. Discovery is among them because clients probe with it: they are
+// told that it needs a revision.
 func worksUninitialized(method string) bool {
 	return method == "initialize" || method == "ping" || method == "server/discover"
 }
@@ -67,7 +58,7 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 	if !served {
 		return nil, errorf(codeMethodNotFound, "method %.100q is not served here", m.method)
 	}
-	r := &request{id: m.id, method: m.method, token: declared.progressToken}
+	r := &request{id: m.id, method: m.method, token: declared.progressToken, asked: m.params, params: m.params.only(names)}
 	if declared.modern {
 		r.caller = Caller{Modern: true, Client: declared.client, CanElicit: declared.canElicit, ProtocolVersion: declared.version}
 	} else {
@@ -83,11 +74,8 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 	if cursor := m.params.get("cursor"); cursor != nil && string(cursor) != `""` {
 		return nil, errorf(codeInvalidParams, "unknown cursor: lists here have one page")
 	}
-	if r.forward = forward(m, names, declared.raw); len(r.forward) > maxForwarded {
-		return nil, errorf(codeInvalidParams, "params of %s, without a tool's arguments, are longer than %d bytes", m.method, maxForwarded)
-	}
-	if m.method == "resources/read" {
-		r.uri, _ = m.params.text("uri")
+	if len(r.params)+len(declared.raw.only(metaNames())) > maxParams {
+		return nil, errorf(codeInvalidParams, "params of %s, without a tool's arguments, are longer than %d bytes", m.method, maxParams)
 	}
 	if m.method == "tools/call" {
 		return r, s.readCall(r, m.params, declared.model)
@@ -101,7 +89,7 @@ func (s *Server) readCall(r *request, params members, model string) *rpcError {
 	if !ok {
 		return errorf(codeInvalidParams, `tools/call needs "name", a string`)
 	}
-	if !s.knowsTool(name) {
+	if _, known := s.tools[name]; !known {
 		return errorf(codeInvalidParams, "unknown tool %.100q; tools/list names those that exist", name)
 	}
 	arguments := params.get("arguments")
@@ -117,50 +105,4 @@ func (s *Server) readCall(r *request, params members, model string) *rpcError {
 	}
 	r.call = &pendingCall{call: Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: model, Resumed: resumed}}
 	return nil
-}
-
-// forward rebuilds the message from the named members of its params and the
-// known ones of _meta. What mcp-go then reads is what was checked.
-func forward(m message, names []string, declared members) []byte {
-	var b bytes.Buffer
-	b.WriteString(`{"jsonrpc":"2.0","id":`)
-	b.Write(m.id)
-	b.WriteString(`,"method":`)
-	b.Write(encode(m.method))
-	b.WriteString(`,"params":{"_meta":`)
-	writeObject(&b, declared, metaNames())
-	for _, name := range names {
-		if value := m.params.get(name); value != nil {
-			b.WriteByte(',')
-			writeMember(&b, name, value)
-		}
-	}
-	b.WriteString("}}")
-	return b.Bytes()
-}
-
-// forwardParams are the named params alone.
-func forwardParams(m message, names []string) []byte {
-	var b bytes.Buffer
-	writeObject(&b, m.params, names)
-	return b.Bytes()
-}
-
-func writeObject(b *bytes.Buffer, from members, names []string) {
-	b.WriteByte('{')
-	separator := ""
-	for _, name := range names {
-		if value := from.get(name); value != nil {
-			b.WriteString(separator)
-			writeMember(b, name, value)
-			separator = ","
-		}
-	}
-	b.WriteByte('}')
-}
-
-func writeMember(b *bytes.Buffer, name string, value json.RawMessage) {
-	b.Write(encode(name))
-	b.WriteByte(':')
-	b.Write(value)
 }

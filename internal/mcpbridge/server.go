@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/mark3labs/mcp-go/server"
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/rs/zerolog"
 )
 
@@ -50,17 +50,12 @@ type Config struct {
 }
 
 // Server serves one set of tools, prompts and resources over any number of
-// connections. Its methods are safe for concurrent use, except that AddTool
-// must not follow the start of serving.
+// connections. Its methods are safe for concurrent use.
 type Server struct {
 	config Config
-	engine *server.MCPServer
 	log    zerolog.Logger
-
-	mu        sync.RWMutex
-	toolOrder map[string]int
-	readers   map[string]bool // tools that only read
-	outside   map[string]bool // tools that reach out of the server
+	tools  map[string]Tool
+	offer  offer
 }
 
 // New makes a server, or says what is wrong with its configuration.
@@ -68,74 +63,69 @@ func New(config Config) (*Server, error) {
 	if config.Name == "" || config.Version == "" {
 		return nil, errors.New("mcpbridge: the server needs a name and a version")
 	}
-	s := &Server{config: config, log: config.Logger, toolOrder: make(map[string]int), readers: make(map[string]bool), outside: make(map[string]bool)}
-	s.engine = s.newEngine()
+	s := &Server{config: config, log: config.Logger, tools: make(map[string]Tool)}
 	for _, tool := range config.Tools {
-		if err := s.AddTool(tool); err != nil {
+		if _, taken := s.tools[tool.Name]; taken {
+			return nil, fmt.Errorf("mcpbridge: tool %q is there already; tool names must be unique", tool.Name)
+		}
+		if err := s.checkTool(tool); err != nil {
 			return nil, err
 		}
+		s.tools[tool.Name] = tool
 	}
-	if err := s.addPrompts(config.Prompts); err != nil {
-		return nil, err
-	}
-	if err := s.addResources(config.Resources); err != nil {
-		return nil, err
-	}
-	if err := s.addResourceTemplates(config.ResourceTemplates); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *Server) onlyReads(tool string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.readers[tool]
-}
-
-func (s *Server) reachesOut(tool string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.outside[tool]
-}
-
-// AddTool adds a tool behind those that are there. It is for embedders, before
-// serving starts: clients are promised a list that does not change.
-func (s *Server) AddTool(tool Tool) error {
-	if err := s.checkTool(tool); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, taken := s.toolOrder[tool.Name]; taken {
-		return fmt.Errorf("mcpbridge: tool %q is there already; tool names must be unique", tool.Name)
-	}
-	s.readers[tool.Name] = tool.ReadOnly
-	s.outside[tool.Name] = tool.OpenWorld
-	s.toolOrder[tool.Name] = len(s.toolOrder)
-	s.engine.AddTool(engineTool(tool), s.callTool)
-	return nil
+	var err error
+	s.offer, err = offering(config)
+	return s, err
 }
 
 func (s *Server) checkTool(tool Tool) error {
-	if tool.Name == "" {
+	switch {
+	case tool.Name == "":
 		return errors.New("mcpbridge: a tool needs a name")
-	}
-	if s.config.Handler == nil {
+	case s.config.Handler == nil:
 		return fmt.Errorf("mcpbridge: tool %q has no handler; set Config.Handler", tool.Name)
-	}
-	if err := checkObjectSchema(tool.InputSchema); err != nil {
-		return fmt.Errorf("mcpbridge: input schema of tool %q: %w", tool.Name, err)
-	}
-	if bytes.Contains(tool.InputSchema, []byte(`"x-mcp-header"`)) {
-		return fmt.Errorf("mcpbridge: tool %q asks for arguments in headers (x-mcp-header), which the bridge does not check; leave it out", tool.Name)
-	}
-	if tool.OutputSchema != nil {
-		if err := checkObjectSchema(tool.OutputSchema); err != nil {
-			return fmt.Errorf("mcpbridge: output schema of tool %q: %w", tool.Name, err)
-		}
+	case tool.InputSchema == nil:
+		return fmt.Errorf("mcpbridge: tool %q has no input schema", tool.Name)
 	}
 	return nil
+}
+
+// listed makes the list of tools at the first call: their schemas are many.
+func listed(tools []Tool) func() ([]mcp.Tool, error) {
+	return sync.OnceValues(func() ([]mcp.Tool, error) {
+		list := []mcp.Tool{}
+		for _, tool := range tools {
+			definition, err := tool.definition()
+			if err != nil {
+				return nil, fmt.Errorf("tool %q: %w", tool.Name, err)
+			}
+			list = append(list, definition)
+		}
+		return list, nil
+	})
+}
+
+func (t Tool) definition() (mcp.Tool, error) {
+	d := mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, RawInputSchema: t.InputSchema(),
+		Annotations: mcp.ToolAnnotation{
+			Title: t.Title, ReadOnlyHint: &t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: &t.Idempotent, OpenWorldHint: &t.OpenWorld,
+		},
+	}
+	if err := checkObjectSchema(d.RawInputSchema); err != nil {
+		return d, fmt.Errorf("input schema: %w", err)
+	}
+	if bytes.Contains(d.RawInputSchema, []byte(`"x-mcp-header"`)) {
+		return d, errors.New("it asks for arguments in headers (x-mcp-header), which the bridge does not check; leave it out")
+	}
+	if t.OutputSchema == nil {
+		return d, nil
+	}
+	d.RawOutputSchema = t.OutputSchema()
+	if err := checkObjectSchema(d.RawOutputSchema); err != nil {
+		return d, fmt.Errorf("output schema: %w", err)
+	}
+	return d, nil
 }
 
 // checkObjectSchema holds a schema to what 2025-11-25 requires of its root;
@@ -151,12 +141,4 @@ func checkObjectSchema(schema json.RawMessage) error {
 		return fmt.Errorf(`its root must have "type": "object", not %q`, root.Type)
 	}
 	return nil
-}
-
-// knowsTool tells whether a call of that name can be run.
-func (s *Server) knowsTool(name string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, ok := s.toolOrder[name]
-	return ok
 }

@@ -23,10 +23,6 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"must be unique":     func(c *mcpbridge.Config) { c.Tools = append(c.Tools, tool("a")) },
 		"needs a name":       func(c *mcpbridge.Config) { c.Tools[0].Name = "" },
 		"input schema":       func(c *mcpbridge.Config) { c.Tools[0].InputSchema = nil },
-		`"type": "object"`:   func(c *mcpbridge.Config) { c.Tools[0].OutputSchema = json.RawMessage(`{"anyOf":[]}`) },
-		"x-mcp-header": func(c *mcpbridge.Config) {
-			c.Tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"p":{"type":"string","x-mcp-header":"P"}}}`)
-		},
 		"name and a Get":    func(c *mcpbridge.Config) { c.Prompts = []mcpbridge.Prompt{{Name: "p"}} },
 		"a name and a Read": func(c *mcpbridge.Config) { c.Resources = []mcpbridge.Resource{{URI: "x://y", Name: "y"}} },
 		"URI template, a name": func(c *mcpbridge.Config) {
@@ -42,14 +38,11 @@ func TestConfigurationIsChecked(t *testing.T) {
 }
 
 // A server without prompts, resources and completion does not claim to have
-// them, and an embedder's tools come last.
+// them, and tools are listed in the order given.
 func TestOnlyWhatIsThereIsOffered(t *testing.T) {
 	h := newHandler(t)
-	s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: h, Tools: []mcpbridge.Tool{tool("refuse")}})
+	s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: h, Tools: []mcpbridge.Tool{tool("refuse"), tool("echo")}})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AddTool(tool("echo")); err != nil {
 		t.Fatal(err)
 	}
 	c := startStdio(t, s, mcpbridge.StdioOptions{})
@@ -74,6 +67,29 @@ func TestOnlyWhatIsThereIsOffered(t *testing.T) {
 	}
 }
 
+// A schema that clients drop a tool, or the whole list, for is said where the
+// tools are listed.
+func TestBadSchemasAreNotListed(t *testing.T) {
+	for want, spoil := range map[string]func(*mcpbridge.Tool){
+		`output schema: its root must have`: func(t *mcpbridge.Tool) { t.OutputSchema = schema(`{"anyOf":[]}`) },
+		"input schema: not a JSON object":   func(t *mcpbridge.Tool) { t.InputSchema = schema(`[]`) },
+		"x-mcp-header": func(t *mcpbridge.Tool) {
+			t.InputSchema = schema(`{"type":"object","properties":{"p":{"type":"string","x-mcp-header":"P"}}}`)
+		},
+	} {
+		bad := tool("a")
+		spoil(&bad)
+		s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: newHandler(t), Tools: []mcpbridge.Tool{bad}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := startStdio(t, s, mcpbridge.StdioOptions{})
+		c.initialize()
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		c.read().wantError(t, "1", -32603, want)
+	}
+}
+
 // A result that cannot be sent is an error, not a broken message.
 func TestBadStructuredResult(t *testing.T) {
 	h := newHandler(t)
@@ -92,7 +108,7 @@ func bad(structured string) toolFunc {
 	}
 }
 
-// What mcp-go reads and quotes is small, whatever is sent.
+// What methods read and quote is small, whatever is sent.
 func TestParamsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 70_000)
 	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})

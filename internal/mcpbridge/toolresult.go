@@ -3,72 +3,81 @@ package mcpbridge
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// toolResult encodes a tool's result with the members, and in the order, that
-// mcp-go gives it. mcp-go's own encoder goes over the result three times
-// more, which is a third of what a read costs. It is not ok for a result that
-// we do not make; that is left to mcp-go.
-func toolResult(r *mcp.CallToolResult) (encoded json.RawMessage, ok bool) {
-	if r.NeedsInput() {
-		return questionResult(r)
+// toolResult encodes what became of a call. mcp-go's own encoder goes over the
+// structured content three times more, which is a third of what a read costs.
+func (s *Server) toolResult(r Result, caller Caller) (json.RawMessage, error) {
+	var base mcp.Result
+	if caller.Modern {
+		s.identify(&base, "")
 	}
-	if r.StructuredContent != nil {
-		return nil, false
+	if r.InputRequired != nil {
+		return question(r.InputRequired, base, caller)
 	}
-	b := bytes.NewBuffer(make([]byte, 0, 256+len(r.RawStructuredContent)))
+	b := bytes.NewBuffer(make([]byte, 0, 256+len(r.Text)+len(r.Structured)))
 	b.WriteByte('{')
-	if r.Meta != nil && !writeEncoded(b, `"_meta":`, r.Meta, ",") {
-		return nil, false
+	if base.Meta != nil {
+		b.WriteString(`"_meta":`)
+		b.Write(encode(base.Meta))
+		b.WriteByte(',')
 	}
 	b.WriteString(`"content":[`)
-	for i, content := range r.Content {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if !writeEncoded(b, "", content, "") {
-			return nil, false
-		}
+	b.Write(encode(mcp.NewTextContent(r.Text)))
+	for _, content := range r.Content {
+		b.WriteByte(',')
+		b.Write(encode(content.block()))
 	}
 	b.WriteByte(']')
 	if r.IsError {
 		b.WriteString(`,"isError":true`)
 	}
-	if r.ResultType != "" && !writeEncoded(b, `,"resultType":`, r.ResultType, "") {
-		return nil, false
+	if base.ResultType != "" {
+		b.WriteString(`,"resultType":`)
+		b.Write(encode(base.ResultType))
 	}
-	if len(r.RawStructuredContent) > 0 {
-		b.WriteString(`,"structuredContent":`)
-		// A line break would end the message. engineResult has checked the rest.
-		if err := writeOneLine(b, r.RawStructuredContent); err != nil {
-			return nil, false
+	if r.Structured != nil {
+		if !json.Valid(r.Structured) || bytes.TrimLeft(r.Structured, " \t\r\n")[0] != '{' {
+			return nil, errors.New("internal error: the tool's structured result is not a JSON object")
 		}
+		b.WriteString(`,"structuredContent":`)
+		writeOneLine(b, r.Structured)
 	}
 	b.WriteByte('}')
-	return b.Bytes(), true
+	return b.Bytes(), nil
 }
 
-// questionResult encodes an InputRequiredResult, which has no content; mcp-go
-// would write an empty one.
-func questionResult(r *mcp.CallToolResult) (encoded json.RawMessage, ok bool) {
-	encoded, err := json.Marshal(mcp.InputRequiredResult{Result: r.Result, MultiRoundTripResult: r.MultiRoundTripResult})
-	return encoded, err == nil
+// question is a result that asks.
+func question(asked *InputRequired, base mcp.Result, caller Caller) (json.RawMessage, error) {
+	if err := asked.check(caller); err != nil {
+		return nil, fmt.Errorf("internal error: %w", err)
+	}
+	base.ResultType = mcp.ResultTypeInputRequired
+	params := mcp.ElicitationParams{Message: asked.Form.Message, RequestedSchema: asked.Form.schema(caller.ProtocolVersion)}
+	return json.Marshal(mcp.InputRequiredResult{Result: base, MultiRoundTripResult: mcp.MultiRoundTripResult{
+		InputRequests: mcp.InputRequests{questionKey: mcp.NewElicitationInputRequest(params)}, RequestState: asked.State,
+	}})
 }
 
-func writeEncoded(b *bytes.Buffer, before string, value any, after string) bool {
-	encoded, err := json.Marshal(value)
-	b.WriteString(before)
-	b.Write(encoded)
-	b.WriteString(after)
-	return err == nil
+func (c Content) block() mcp.Content {
+	switch c.kind {
+	case contentImage:
+		return mcp.NewImageContent(c.data, c.mimeType)
+	case contentResource:
+		return mcp.NewEmbeddedResource(mcp.TextResourceContents{URI: c.uri, MIMEType: c.mimeType, Text: c.text})
+	}
+	return mcp.NewTextContent(c.text)
 }
 
-func writeOneLine(b *bytes.Buffer, object json.RawMessage) error {
+// writeOneLine writes JSON that is valid: a line break would end the message.
+func writeOneLine(b *bytes.Buffer, object json.RawMessage) {
 	if bytes.ContainsAny(object, "\r\n") {
-		return json.Compact(b, object)
+		_ = json.Compact(b, object)
+		return
 	}
 	b.Write(object)
-	return nil
 }

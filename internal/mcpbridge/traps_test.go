@@ -31,7 +31,7 @@ import (
 func TestTrapSchemaViolationsReachTheHandler(t *testing.T) {
 	h := newHandler(t)
 	strict := tool("echo")
-	strict.InputSchema = json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`)
+	strict.InputSchema = schema(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`)
 	s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{strict}, Handler: h})
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +47,8 @@ func TestTrapSchemaViolationsReachTheHandler(t *testing.T) {
 // mcp-go's typed schemas cannot say anyOf.
 func TestTrapSchemasAreSentAsGiven(t *testing.T) {
 	given := tool("echo")
-	given.InputSchema = json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"additionalProperties":false}`)
-	given.OutputSchema = json.RawMessage(`{"type":"object","anyOf":[{"required":["ok"]},{"required":["error"]}]}`)
+	given.InputSchema = schema(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"additionalProperties":false}`)
+	given.OutputSchema = schema(`{"type":"object","anyOf":[{"required":["ok"]},{"required":["error"]}]}`)
 	s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{given}, Handler: newHandler(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestTrapSchemasAreSentAsGiven(t *testing.T) {
 	c.initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	got := c.read().Raw
-	for _, want := range []json.RawMessage{given.InputSchema, given.OutputSchema} {
+	for _, want := range []json.RawMessage{given.InputSchema(), given.OutputSchema()} {
 		if !strings.Contains(got, string(want)) {
 			t.Errorf("the list is %s, without %s", got, want)
 		}
@@ -150,12 +150,12 @@ func TestTrapForgedInputResponses(t *testing.T) {
 		`"name":"echo","arguments":{"a":1},` + forged + `,` + modernMeta,
 	} {
 		line := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`
-		forward, arguments, _, ok := mcpbridge.Forwarded([]byte(line))
+		params, arguments, _, ok := mcpbridge.Admitted([]byte(line))
 		if !ok || string(arguments) != `{"a":1}` {
 			t.Errorf("the handler gets %s", arguments)
 		}
-		if strings.Contains(string(forward), "approve") || strings.Contains(string(forward), "forged") {
-			t.Errorf("mcp-go gets %s", forward)
+		if strings.Contains(string(params), "approve") || strings.Contains(string(params), "forged") {
+			t.Errorf("the method gets %s", params)
 		}
 	}
 }
@@ -229,23 +229,20 @@ func FuzzStrictReader(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		forward, arguments, method, ok := mcpbridge.Forwarded(raw)
+		params, arguments, method, ok := mcpbridge.Admitted(raw)
 		if !ok {
 			return
 		}
+		var taken struct{ Name, Arguments json.RawMessage }
+		if err := json.Unmarshal(params, &taken); err != nil {
+			t.Fatalf("the method would get %q: %v", params, err)
+		}
+		if taken.Arguments != nil && method == "tools/call" {
+			t.Errorf("the method would read %+v of %q", taken, raw)
+		}
 		var lax struct {
-			ID     json.RawMessage
 			Method string
-			Params struct {
-				Name      string
-				Arguments json.RawMessage
-			}
-		}
-		if err := json.Unmarshal(forward, &lax); err != nil {
-			t.Fatalf("mcp-go would get %q: %v", forward, err)
-		}
-		if lax.Method != method || lax.Params.Arguments != nil && method == "tools/call" {
-			t.Errorf("mcp-go would read %+v of %q", lax, raw)
+			Params struct{ Name string }
 		}
 		if err := json.Unmarshal(raw, &lax); err != nil {
 			t.Fatalf("accepted, but not JSON: %q", raw)

@@ -17,11 +17,12 @@ type Tool struct {
 	Name string
 	// Title is shown to people, Description to the model.
 	Title, Description string
-	// InputSchema is the JSON Schema of the arguments. It is required, and its
-	// root has "type": "object".
-	InputSchema json.RawMessage
-	// OutputSchema is the JSON Schema of [Result.Structured], nil for none.
-	OutputSchema json.RawMessage
+	// InputSchema makes the JSON Schema of the arguments, when the tools are
+	// first listed. It is required, and the schema's root has "type": "object".
+	InputSchema func() json.RawMessage
+	// OutputSchema makes the JSON Schema of [Result.Structured], likewise; nil
+	// for none.
+	OutputSchema func() json.RawMessage
 	// ReadOnly, Destructive, Idempotent and OpenWorld are the annotations of
 	// the same names. All four are always sent: the protocol's defaults for
 	// absent ones are not false.

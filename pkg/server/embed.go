@@ -69,7 +69,7 @@ func (s *Server) AddHandler(h Handler) error {
 	tool, err := tools.NewHandlerTool(s.tools.Files, tools.Handler{
 		Spec: hooks.Spec{
 			Name: definition.Name, Title: definition.Title, Description: definition.Description, Class: h.Class,
-			InputSchema: hooks.SchemaText(string(definition.InputSchema)), OutputSchema: hooks.SchemaText(string(definition.OutputSchema)),
+			InputSchema: definition.InputSchema, OutputSchema: definition.OutputSchema,
 			ReadOnly: h.Class == hooks.Safe && definition.ReadOnly, Idempotent: definition.Idempotent, OpenWorld: definition.OpenWorld,
 		},
 		Touches: h.Touches,

@@ -48,7 +48,7 @@ func (s *Server) newBridge() (*mcpbridge.Server, error) {
 func definition(spec hooks.Spec) mcpbridge.Tool {
 	return mcpbridge.Tool{
 		Name: spec.Name, Title: spec.Title, Description: spec.Description,
-		InputSchema: spec.InputSchema.JSON(), OutputSchema: spec.OutputSchema.JSON(),
+		InputSchema: spec.InputSchema, OutputSchema: spec.OutputSchema,
 		ReadOnly: spec.ReadOnly, Destructive: spec.Class == hooks.Destructive || spec.Class == "",
 		Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld,
 	}
