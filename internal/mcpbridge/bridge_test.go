@@ -107,11 +107,7 @@ func newHandler(t testing.TB) *handler {
 			return mcpbridge.Result{Text: string(who), Structured: who}
 		},
 		"rich": func(context.Context, mcpbridge.Call) mcpbridge.Result {
-			return mcpbridge.Result{Text: "text", Content: []mcpbridge.Content{
-				mcpbridge.TextContent("more"),
-				mcpbridge.ImageContent("iVBORw0KGgo=", "image/png"),
-				mcpbridge.ResourceContent("orchestra://x", "text/plain", "inside"),
-			}}
+			return mcpbridge.Result{Text: "text", Images: []mcpbridge.Image{{MIMEType: "image/png", Data: "iVBORw0KGgo="}}}
 		},
 	}}
 }

@@ -45,7 +45,7 @@ func DefinitionOf(t ForeignTool) (Tool, error) {
 	return d, nil
 }
 
-// CallForeign runs a handler. Images of its answer become content; blocks of other kinds are left out, and said.
+// CallForeign runs a handler. Images of its answer are kept; blocks of other kinds are left out, and said.
 func CallForeign(ctx context.Context, handle ForeignHandler, name string, arguments json.RawMessage) (Result, error) {
 	var request mcp.CallToolRequest
 	request.Method = "tools/call"
@@ -69,7 +69,7 @@ func CallForeign(ctx context.Context, handle ForeignHandler, name string, argume
 		case mcp.TextContent:
 			texts = append(texts, block.Text)
 		case mcp.ImageContent:
-			result.Content = append(result.Content, ImageContent(block.Data, block.MIMEType))
+			result.Images = append(result.Images, Image{block.MIMEType, block.Data})
 		default:
 			texts = append(texts, fmt.Sprintf("[a block of kind %T is not passed on]", block))
 		}
@@ -79,17 +79,4 @@ func CallForeign(ctx context.Context, handle ForeignHandler, name string, argume
 		result.Structured, err = json.Marshal(answer.StructuredContent)
 	}
 	return result, err
-}
-
-// Image is an image block.
-type Image struct{ MIMEType, Data string }
-
-// Images are the image blocks of a result; Data is base64.
-func (r Result) Images() (images []Image) {
-	for _, c := range r.Content {
-		if c.kind == contentImage {
-			images = append(images, Image{c.mimeType, c.data})
-		}
-	}
-	return images
 }

@@ -1,6 +1,7 @@
 package mcpbridge
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -83,34 +84,25 @@ const (
 )
 
 func (o HTTPOptions) withDefaults() HTTPOptions {
-	if o.ReadTimeout <= 0 {
-		o.ReadTimeout = defaultReadTimeout
-	}
-	if o.MaxConnections <= 0 {
-		o.MaxConnections = defaultConnections
-	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = defaultMaxMessage
-	}
-	if o.RequestsPerSecond <= 0 {
-		o.RequestsPerSecond = defaultRate
-	}
-	if o.Burst <= 0 {
-		o.Burst = defaultBurst
-	}
-	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = defaultMaxInFlight
-	}
-	if o.MaxSessions <= 0 {
-		o.MaxSessions = defaultMaxSessions
-	}
-	if o.SessionIdle <= 0 {
-		o.SessionIdle = defaultSessionIdle
-	}
-	if o.Drain <= 0 {
-		o.Drain = defaultDrain
-	}
+	o.ReadTimeout = orDefault(o.ReadTimeout, defaultReadTimeout)
+	o.MaxConnections = orDefault(o.MaxConnections, defaultConnections)
+	o.MaxBody = orDefault(o.MaxBody, defaultMaxMessage)
+	o.RequestsPerSecond = orDefault(o.RequestsPerSecond, defaultRate)
+	o.Burst = orDefault(o.Burst, defaultBurst)
+	o.MaxInFlight = orDefault(o.MaxInFlight, defaultMaxInFlight)
+	o.MaxSessions = orDefault(o.MaxSessions, defaultMaxSessions)
+	o.SessionIdle = orDefault(o.SessionIdle, defaultSessionIdle)
+	o.Drain = orDefault(o.Drain, defaultDrain)
 	return o
+}
+
+// orDefault is what holds where a limit may be left out.
+func orDefault[T cmp.Ordered](given, otherwise T) T {
+	var zero T
+	if given > zero {
+		return given
+	}
+	return otherwise
 }
 
 // StaticToken accepts one token, for one principal. The comparison takes the

@@ -73,12 +73,3 @@ func (h *HTTPHandler) allEnded(patience context.Context) bool {
 		return false
 	}
 }
-
-// ListenAndServe is Serve on a TCP address.
-func (h *HTTPHandler) ListenAndServe(ctx context.Context, address string) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return fmt.Errorf("http: listen on %s: %w", address, err)
-	}
-	return h.Serve(ctx, listener)
-}

@@ -8,13 +8,13 @@ import (
 // request is a request that may be run: of a served method, of a known era,
 // from a peer that may send it.
 type request struct {
-	id      json.RawMessage
-	method  string
-	caller  Caller
-	token   json.RawMessage // progress token, nil if none
-	asked   members         // the params as they came
-	params  json.RawMessage // what the method takes of them
-	call    *pendingCall    // for tools/call
+	id     json.RawMessage
+	method string
+	caller Caller
+	token  json.RawMessage // progress token, nil if none
+	asked  members         // the params as they came
+	params json.RawMessage // what the method takes of them
+	call   *pendingCall    // for tools/call
 }
 
 // maxParams bounds what a request says, in bytes. The arguments of tool calls

@@ -23,8 +23,8 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"must be unique":     func(c *mcpbridge.Config) { c.Tools = append(c.Tools, tool("a")) },
 		"needs a name":       func(c *mcpbridge.Config) { c.Tools[0].Name = "" },
 		"input schema":       func(c *mcpbridge.Config) { c.Tools[0].InputSchema = nil },
-		"name and a Get":    func(c *mcpbridge.Config) { c.Prompts = []mcpbridge.Prompt{{Name: "p"}} },
-		"a name and a Read": func(c *mcpbridge.Config) { c.Resources = []mcpbridge.Resource{{URI: "x://y", Name: "y"}} },
+		"name and a Get":     func(c *mcpbridge.Config) { c.Prompts = []mcpbridge.Prompt{{Name: "p"}} },
+		"a name and a Read":  func(c *mcpbridge.Config) { c.Resources = []mcpbridge.Resource{{URI: "x://y", Name: "y"}} },
 		"URI template, a name": func(c *mcpbridge.Config) {
 			c.ResourceTemplates = []mcpbridge.ResourceTemplate{{URITemplate: "x://{y}"}}
 		},

@@ -29,23 +29,13 @@ const (
 	drainGrace   = 600 * time.Millisecond
 )
 
-func (o StdioOptions) withDefaults() StdioOptions {
-	if o.MaxLine <= 0 {
-		o.MaxLine = defaultMaxMessage
-	}
-	if o.Drain <= 0 {
-		o.Drain = defaultDrain
-	}
-	return o
-}
-
 // ServeStdio serves one client, which sends a message a line on in and reads
 // the answers from out. It returns nil after the end of input, or once ctx is
 // done, when what was in flight has ended or its time is over; and an error if
 // in cannot be read or out cannot be written. If ctx ends it, a pending Read
 // on in is left behind.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, options StdioOptions) error {
-	options = options.withDefaults()
+	options = StdioOptions{MaxLine: orDefault(options.MaxLine, defaultMaxMessage), Drain: orDefault(options.Drain, defaultDrain)}
 	// Calls outlive ctx by the drain time.
 	c := s.newConn(context.WithoutCancel(ctx), "", heldMessages*options.MaxLine, lineWriter(out))
 	defer c.cancel()

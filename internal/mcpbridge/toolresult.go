@@ -28,9 +28,9 @@ func (s *Server) toolResult(r Result, caller Caller) (json.RawMessage, error) {
 	}
 	b.WriteString(`"content":[`)
 	b.Write(encode(mcp.NewTextContent(r.Text)))
-	for _, content := range r.Content {
+	for _, image := range r.Images {
 		b.WriteByte(',')
-		b.Write(encode(content.block()))
+		b.Write(encode(mcp.NewImageContent(image.Data, image.MIMEType)))
 	}
 	b.WriteByte(']')
 	if r.IsError {
@@ -61,16 +61,6 @@ func question(asked *InputRequired, base mcp.Result, caller Caller) (json.RawMes
 	return json.Marshal(mcp.InputRequiredResult{Result: base, MultiRoundTripResult: mcp.MultiRoundTripResult{
 		InputRequests: mcp.InputRequests{questionKey: mcp.NewElicitationInputRequest(params)}, RequestState: asked.State,
 	}})
-}
-
-func (c Content) block() mcp.Content {
-	switch c.kind {
-	case contentImage:
-		return mcp.NewImageContent(c.data, c.mimeType)
-	case contentResource:
-		return mcp.NewEmbeddedResource(mcp.TextResourceContents{URI: c.uri, MIMEType: c.mimeType, Text: c.text})
-	}
-	return mcp.NewTextContent(c.text)
 }
 
 // writeOneLine writes JSON that is valid: a line break would end the message.

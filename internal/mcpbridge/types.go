@@ -134,8 +134,8 @@ type ToolHandler interface {
 type Result struct {
 	// Text is sent as the first content block.
 	Text string
-	// Content are further blocks.
-	Content []Content
+	// Images are sent behind it.
+	Images []Image
 	// Structured is the structuredContent, a JSON object, or nil.
 	Structured json.RawMessage
 	// IsError marks a refusal or a failure.
@@ -146,38 +146,8 @@ type Result struct {
 	InputRequired *InputRequired
 }
 
-// Content is a content block beside a result's text. Make one with
-// [TextContent], [ImageContent] or [ResourceContent].
-type Content struct {
-	kind     contentKind
-	text     string
-	data     string
-	mimeType string
-	uri      string
-}
-
-type contentKind int
-
-const (
-	contentText contentKind = iota
-	contentImage
-	contentResource
-)
-
-// TextContent is a block of text.
-func TextContent(text string) Content {
-	return Content{kind: contentText, text: text}
-}
-
-// ImageContent is an image; data is in base64.
-func ImageContent(data, mimeType string) Content {
-	return Content{kind: contentImage, data: data, mimeType: mimeType}
-}
-
-// ResourceContent embeds the text of a resource.
-func ResourceContent(uri, mimeType, text string) Content {
-	return Content{kind: contentResource, uri: uri, mimeType: mimeType, text: text}
-}
+// Image is an image, in base64.
+type Image struct{ MIMEType, Data string }
 
 // Prompt is a prompt that the server offers.
 type Prompt struct {

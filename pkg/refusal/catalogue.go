@@ -5,92 +5,49 @@ package refusal
 // turns any other value into InternalError, so a refusal always has an entry.
 type Code string
 
-// The catalogue. Every constant says when it occurs; the order is the order of
-// the gate, then what tools and the server add.
+// The codes, in the order of the gate, then what tools and the server add. Catalogue says when each occurs.
 const (
-	// MissingOrInvalidIntent: a destructive call came without a live
-	// selection, or named an intent that does not exist.
 	MissingOrInvalidIntent Code = "MISSING_OR_INVALID_INTENT"
-	// IntentNotActive: the intent is BLOCKED or DONE.
-	IntentNotActive Code = "INTENT_NOT_ACTIVE"
-	// IntentIgnored: an `intent:` line of .intentignore forbids every call
-	// under the intent.
-	IntentIgnored Code = "INTENT_IGNORED"
-	// IntentMismatch: the call's intent_id is not the selected intent, or
-	// several selections are live on the connection and the call names none.
-	IntentMismatch Code = "INTENT_MISMATCH"
-	// SessionExpired: the session handle is unknown, expired, or belongs to
-	// another principal.
-	SessionExpired Code = "SESSION_EXPIRED"
+	IntentNotActive        Code = "INTENT_NOT_ACTIVE"
+	IntentIgnored          Code = "INTENT_IGNORED"
+	IntentMismatch         Code = "INTENT_MISMATCH"
+	SessionExpired         Code = "SESSION_EXPIRED"
 
-	// ScopeViolation: a path lies outside the intent's owned_scope.
-	ScopeViolation Code = "SCOPE_VIOLATION"
-	// CommandOutOfScope: a command ran and changed paths outside the scope.
+	ScopeViolation    Code = "SCOPE_VIOLATION"
 	CommandOutOfScope Code = "COMMAND_OUT_OF_SCOPE"
 
-	// IntentignorePathBlocked: a path rule of .intentignore covers the path.
 	IntentignorePathBlocked Code = "INTENTIGNORE_PATH_BLOCKED"
-	// ProtectedPath: the path belongs to the governance files, to git, or to what this program keeps of the user.
-	ProtectedPath Code = "PROTECTED_PATH"
-	// PathOutsideWorkspace: the path, after symlinks are resolved, leaves the
-	// workspace, or cannot name a file at all.
-	PathOutsideWorkspace Code = "PATH_OUTSIDE_WORKSPACE"
-	// NotARegularFile: the path is a directory, device, socket or FIFO.
-	NotARegularFile Code = "NOT_A_REGULAR_FILE"
+	ProtectedPath           Code = "PROTECTED_PATH"
+	PathOutsideWorkspace    Code = "PATH_OUTSIDE_WORKSPACE"
+	NotARegularFile         Code = "NOT_A_REGULAR_FILE"
 
-	// StaleFile: the file is not what the agent last saw, at the check or at
-	// the moment of the swap.
-	StaleFile Code = "STALE_FILE"
-	// ReadRequired: an existing file would be overwritten by an agent that has
-	// not seen all of its lines as they are now.
+	StaleFile    Code = "STALE_FILE"
 	ReadRequired Code = "READ_REQUIRED"
 
-	// CommandBlocked: a command rule denies the command, or it cannot be judged.
 	CommandBlocked Code = "COMMAND_BLOCKED"
-	// RuleViolation: a rule of the intent or of the settings refuses the change.
-	RuleViolation Code = "RULE_VIOLATION"
-	// VerifyFailed: a verify command failed when the intent was to be marked done.
-	VerifyFailed Code = "VERIFY_FAILED"
+	RuleViolation  Code = "RULE_VIOLATION"
+	VerifyFailed   Code = "VERIFY_FAILED"
 
-	// MutationClassMismatch: the declared class is contradicted by the change
-	// and the settings enforce classes.
 	MutationClassMismatch Code = "MUTATION_CLASS_MISMATCH"
 
-	// ApprovalRequired: an operator has to answer first; the request is recorded.
 	ApprovalRequired Code = "APPROVAL_REQUIRED"
-	// ApprovalRejected: the operator said no.
 	ApprovalRejected Code = "APPROVAL_REJECTED"
 
-	// IntentsUnreadable: active_intents.yaml or .intentignore does not parse.
-	IntentsUnreadable Code = "INTENTS_UNREADABLE"
-	// WorkspaceNotInitialized: there is no active_intents.yaml.
+	IntentsUnreadable       Code = "INTENTS_UNREADABLE"
 	WorkspaceNotInitialized Code = "WORKSPACE_NOT_INITIALIZED"
-	// LedgerUnavailable: the ledger cannot be written, so nothing may change.
-	LedgerUnavailable Code = "LEDGER_UNAVAILABLE"
-	// SandboxUnavailable: the settings require a sandbox level that this
-	// machine or version cannot give.
-	SandboxUnavailable Code = "SANDBOX_UNAVAILABLE"
-	// HookBlocked: a hook said no, failed, panicked, timed out, or decided nothing.
-	HookBlocked Code = "HOOK_BLOCKED"
-	// InternalError: a fault of the server; nothing is known to have changed
-	// unless the details say so.
-	InternalError Code = "INTERNAL_ERROR"
+	LedgerUnavailable       Code = "LEDGER_UNAVAILABLE"
+	SandboxUnavailable      Code = "SANDBOX_UNAVAILABLE"
+	HookBlocked             Code = "HOOK_BLOCKED"
+	InternalError           Code = "INTERNAL_ERROR" // nothing is known to have changed unless the details say so
 
-	// Busy: a lock could not be had in time.
-	Busy Code = "BUSY"
-	// Cancelled: the call was cancelled before it took effect.
+	Busy      Code = "BUSY"
 	Cancelled Code = "CANCELLED"
 
-	// InvalidArguments: the arguments do not fit the tool's input schema.
 	InvalidArguments Code = "INVALID_ARGUMENTS"
-	// FileNotFound: a file, artifact or request that the call names is not there.
-	FileNotFound Code = "FILE_NOT_FOUND"
-	// DiffNotApplied: a diff, edit or patch does not match the file.
-	DiffNotApplied Code = "DIFF_NOT_APPLIED"
-	// AmbiguousMatch: a search text stands in several places.
-	AmbiguousMatch Code = "AMBIGUOUS_MATCH"
-	// TooLarge: a file, argument or result is over a limit.
-	TooLarge Code = "TOO_LARGE"
+	FileNotFound     Code = "FILE_NOT_FOUND"
+	DiffNotApplied   Code = "DIFF_NOT_APPLIED"
+	AmbiguousMatch   Code = "AMBIGUOUS_MATCH"
+	TooLarge         Code = "TOO_LARGE"
 )
 
 // Action hints. Those that name a tool name one that the server offers; a test

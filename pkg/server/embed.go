@@ -79,7 +79,7 @@ func (s *Server) AddHandler(h Handler) error {
 				return hooks.Result{}, err
 			}
 			result := hooks.Result{Text: answer.Text, Structured: answer.Structured, IsError: answer.IsError}
-			for _, image := range answer.Images() {
+			for _, image := range answer.Images {
 				data, err := base64.StdEncoding.DecodeString(image.Data)
 				if err != nil {
 					return result, err

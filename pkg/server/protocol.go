@@ -90,7 +90,7 @@ func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 	}
 	result := mcpbridge.Result{Text: r.Text, Structured: r.Structured, IsError: r.IsError}
 	for _, c := range r.Content {
-		result.Content = append(result.Content, mcpbridge.ImageContent(base64.StdEncoding.EncodeToString(c.Data), c.MIMEType))
+		result.Images = append(result.Images, mcpbridge.Image{MIMEType: c.MIMEType, Data: base64.StdEncoding.EncodeToString(c.Data)})
 	}
 	return result
 }

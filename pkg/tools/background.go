@@ -199,8 +199,6 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 		fmt.Fprintf(&b, "The command runs in the background as %s. list_commands and stop_command manage it, read_command_output with artifact_id: %q reads what it prints.\n", state.ID, state.ArtifactID)
 	}
 	fmt.Fprintf(&b, "[sandbox: %s, record: %s]\n%s", result.Sandbox, o.RecordID, result.Output)
-	for _, w := range result.Warnings {
-		note(&b, "Note: %s", w)
-	}
+	b.WriteString(warned(result.Warnings))
 	return encodeResult(b.String(), result)
 }

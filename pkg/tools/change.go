@@ -308,13 +308,21 @@ func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 	if o.RecordID != "" {
 		fmt.Fprintf(&b, "\n[record: %s, %s]", o.RecordID, w.MutationClass)
 	}
-	for _, warning := range w.Warnings {
-		note(&b, "Note: %s", warning)
-	}
+	b.WriteString(warned(w.Warnings))
 	if w.Diff != "" {
 		b.WriteString("\n\n" + w.Diff)
 	}
 	return encodeResult(b.String(), w)
+}
+
+// hunksOf compares two contents; what is no text has no hunks.
+func hunksOf(before, after []byte) [][4]int {
+	old, errOld := workspace.Decode(before)
+	now, errNow := workspace.Decode(after)
+	if errOld != nil || errNow != nil {
+		return nil
+	}
+	return edit.Hunks(old.String, now.String)
 }
 
 // shortDiff shows an edit back to the agent when it is worth its tokens; a

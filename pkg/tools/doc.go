@@ -1,5 +1,5 @@
-// Package tools has the tools that agents call, one file a tool: its schema,
-// its targets, its plan and its run.
+// Package tools has the tools that agents call, one file a tool: its
+// arguments and its result as Go types, its targets, its plan and its run.
 //
 // Names and main parameters follow Roo Code's native tools, so that prompts
 // written for them work. A tool decides nothing about permission: it says what

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // intentsEdit is the Planned of a governance call that edits
@@ -33,11 +31,7 @@ func (e *intentsEdit) effect() *hooks.FileEffect {
 	f := intentsFile()
 	f.Before, f.After = e.plan.Before, e.plan.After
 	f.BeforeHash, f.AfterHash = e.plan.Hashes()
-	before, errBefore := workspace.Decode(f.Before)
-	after, errAfter := workspace.Decode(f.After)
-	if errBefore == nil && errAfter == nil {
-		f.Hunks = edit.Hunks(before.String, after.String)
-	}
+	f.Hunks = hunksOf(f.Before, f.After)
 	return f
 }
 
@@ -52,17 +46,26 @@ func (e *intentsEdit) Prepare(context.Context) (hooks.Prepared, error) {
 	if !e.plan.Changes() {
 		return hooks.Immediate(func(context.Context) (*hooks.Outcome, error) { return outcome, nil }), nil
 	}
-	before, after := e.plan.Hashes()
-	e.note.Edit = &hooks.Edit{Path: intent.FilePath, Before: before, After: after}
-	return &preparedEdit{e, outcome}, nil
+	e.note.Edit = editOf(e.plan)
+	return &preparedEdit{intents: e.intents, plan: e.plan, outcome: outcome}, nil
 }
 
 // Result implements hooks.Planned.
 func (e *intentsEdit) Result(o *hooks.Outcome) (hooks.Result, error) { return e.render(o) }
 
+func editOf(plan *intent.Plan) *hooks.Edit {
+	before, after := plan.Hashes()
+	return &hooks.Edit{Path: intent.FilePath, Before: before, After: after}
+}
+
+// preparedEdit is an edit that is about to be made.
 type preparedEdit struct {
-	edit    *intentsEdit
+	intents *intent.Store
+	plan    *intent.Plan
 	outcome *hooks.Outcome
+	// start is the selection that the edit puts an intent in progress for, and
+	// does not stand without; nil for none.
+	start func(context.Context) (*hooks.Outcome, error)
 }
 
 // Pending names no files: what became of the edit is told by the hashes in
@@ -72,11 +75,23 @@ func (p *preparedEdit) Pending() *hooks.Pending { return &hooks.Pending{Outcome:
 func (p *preparedEdit) Discard() error { return nil }
 
 func (p *preparedEdit) Commit(ctx context.Context) (*hooks.Outcome, error) {
-	if _, err := p.edit.intents.Apply(ctx, p.edit.plan); err != nil {
+	outcome, settlement := p.outcome, &editSettlement{p.intents, p.plan}
+	_, err := p.intents.Apply(ctx, p.plan)
+	switch {
+	case err != nil && p.start != nil:
+		return nil, startProblem(outcome.Record.IntentID, err)
+	case err != nil:
 		return nil, lifecycleProblem(err)
+	case p.start != nil:
+		if outcome, err = p.start(ctx); err != nil {
+			// Where that fails, somebody has edited the file since: it is theirs.
+			_ = settlement.Rollback(context.WithoutCancel(ctx))
+			return nil, err
+		}
+		started(outcome.Record, p.plan)
 	}
-	p.outcome.Settlement = &editSettlement{p.edit.intents, p.edit.plan}
-	return p.outcome, nil
+	outcome.Settlement = settlement
+	return outcome, nil
 }
 
 // editSettlement takes an edit back that the ledger did not record.

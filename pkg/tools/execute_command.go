@@ -323,9 +323,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	listGit(&b, result.GitChanges)
 	listPackages(&b, result.Packages)
 	listDenied(&b, result.Denied)
-	for _, w := range result.Warnings {
-		note(&b, "Note: %s", w)
-	}
+	b.WriteString(warned(result.Warnings))
 	if len(o.Violations) > 0 {
 		return c.outOfScope(o, result)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/intentgov/orchestra-mcp/internal/schema"
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -220,10 +219,6 @@ func became(effect *hooks.FileEffect, after *workspace.Content) hooks.FileOutcom
 	case f.AfterHash == "":
 		f.Op = hooks.Deleted
 	}
-	before, errBefore := workspace.Decode(f.Before)
-	text, errAfter := workspace.Decode(f.After)
-	if errBefore == nil && errAfter == nil {
-		f.Hunks = edit.Hunks(before.String, text.String)
-	}
+	f.Hunks = hunksOf(f.Before, f.After)
 	return f
 }

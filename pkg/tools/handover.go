@@ -42,26 +42,26 @@ func (w *waitedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	behind.call, behind.listener = c.call.Detached(), c.call
 	began, ended := c.tool.deps.Clock(), make(chan hooks.Result, 1)
 	go behind.run(c.parting.ctx, ended)
+	whole := func(result hooks.Result) (*hooks.Outcome, error) {
+		c.answer = &result
+		return &hooks.Outcome{Continued: true}, nil
+	}
 	patience := time.NewTimer(c.tool.deps.HandOver)
 	defer patience.Stop()
 	select {
 	case result := <-ended:
-		c.answer = &result
-		return &hooks.Outcome{Continued: true}, nil
+		return whole(result)
 	case <-patience.C:
 	}
 	// Until it runs, the command uses what ends with this call.
 	select {
 	case result := <-ended:
-		c.answer = &result
-		return &hooks.Outcome{Continued: true}, nil
+		return whole(result)
 	case <-c.parting.begun:
 	}
 	c.job = c.parting.leave(func() (*command.Job, error) { return c.openJob(began) })
 	if c.job == nil {
-		result := <-ended
-		c.answer = &result
-		return &hooks.Outcome{Continued: true}, nil
+		return whole(<-ended)
 	}
 	o := c.outcome(-1)
 	o.Started = true

@@ -14,6 +14,15 @@ func note(b *strings.Builder, format string, args ...any) {
 	b.WriteString("\n" + printable.Text(fmt.Sprintf(format, args...)))
 }
 
+// warned is what warnings add to the text of a result.
+func warned(warnings []string) string {
+	var b strings.Builder
+	for _, w := range warnings {
+		note(&b, "Note: %s", w)
+	}
+	return b.String()
+}
+
 // inNote is a name as notes have it: as it is where nothing in it can be taken
 // for a part of the note, else quoted.
 func inNote(name string) string {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -90,10 +89,7 @@ func (p *proposal) render(intents *intent.Store, o *hooks.Outcome) (hooks.Result
 	if o.RecordID != "" {
 		text += fmt.Sprintf("\n[record: %s]", o.RecordID)
 	}
-	for _, w := range o.Warnings {
-		text += "\nNote: " + printable.Text(w)
-	}
-	return encodeResult(text, result)
+	return encodeResult(text+warned(o.Warnings), result)
 }
 
 type proposeArgs struct {

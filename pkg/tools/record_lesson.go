@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -193,8 +192,5 @@ func (c *lessonCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if c.known != nil {
 		e, text = *c.known, fmt.Sprintf("Nothing was written: %s has it already (%s).", c.effect.Path, c.known.Date)
 	}
-	for _, warning := range o.Warnings {
-		text += "\nNote: " + printable.Text(warning)
-	}
-	return encodeResult(text, recordedLesson{e.Kind, e.Date, e.Intent, e.Path, e.Category, e.Text, c.effect.Path, c.known == nil, o.RecordID})
+	return encodeResult(text+warned(o.Warnings), recordedLesson{e.Kind, e.Date, e.Intent, e.Path, e.Category, e.Text, c.effect.Path, c.known == nil, o.RecordID})
 }

@@ -53,6 +53,38 @@ func selectActiveIntent(n *Intents) hooks.Tool {
 	}, nil)
 }
 
+// start plans the edit for a selection of an intent that is TODO; nil for any
+// other, which run judges.
+func (n *Intents) start(a selectArgs, run func(context.Context) (*hooks.Outcome, error)) (hooks.Prepared, error) {
+	set, err := declared(n.Store)
+	if err != nil {
+		return nil, err
+	}
+	in, ok := set.Get(a.IntentID)
+	if !ok || in.Status != intent.Todo || !set.Selectable(in) {
+		return nil, nil
+	}
+	plan, err := n.Store.PlanStatus(in.ID, intent.InProgress, n.Clock())
+	if err != nil {
+		return nil, startProblem(in.ID, err)
+	}
+	note := &hooks.Note{
+		Kind: string(ledger.KindSelection), IntentID: in.ID, Detail: map[string]any{"mutation_class": a.MutationClass, "owned_scope": in.OwnedScope},
+	}
+	return &preparedEdit{intents: n.Store, plan: plan, outcome: &hooks.Outcome{Record: started(note, plan)}, start: run}, nil
+}
+
+func startProblem(id string, err error) error {
+	return lifecycleProblem(fmt.Errorf("setting %s in progress: %w", id, err))
+}
+
+// started adds the edit to the record of a selection.
+func started(note *hooks.Note, plan *intent.Plan) *hooks.Note {
+	note.Edit = editOf(plan)
+	note.Detail["started"] = true
+	return note
+}
+
 func (n *Intents) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
 	set, err := declared(n.Store)
 	if err != nil {

@@ -29,8 +29,7 @@ func define[A, R any](spec hooks.Spec, targets func(context.Context, *hooks.Call
 	t := &tool[A]{spec, schema.Lazy(reflect.TypeFor[A](), numbers), targets}
 	t.spec.InputSchema = sync.OnceValue(func() json.RawMessage { return schema.JSON(t.object().Closed()) })
 	t.spec.OutputSchema = sync.OnceValue(func() json.RawMessage {
-		result, _ := schema.Of(reflect.TypeFor[R](), numbers)
-		return output(result.Schema())
+		return output(schema.Lazy(reflect.TypeFor[R](), numbers)().Schema())
 	})
 	return t
 }
@@ -131,11 +130,14 @@ func (p filePath) path() (string, error) {
 // root has a type because protocol revision 2025-11-25 requires one, and both
 // cases stand in it because clients validate errors too.
 func output(success any) json.RawMessage {
-	refused, _ := schema.Of(reflect.TypeFor[refusal.Object](), nil)
-	object := refused.Schema()
-	object.Properties["status"] = &schema.Schema{Const: "error"}
-	return schema.JSON(&schema.Schema{Type: "object", AnyOf: []any{success, object}})
+	return schema.JSON(&schema.Schema{Type: "object", AnyOf: []any{success, refused()}})
 }
+
+var refused = sync.OnceValue(func() *schema.Schema {
+	object := schema.Lazy(reflect.TypeFor[refusal.Object](), nil)().Schema()
+	object.Properties["status"] = &schema.Schema{Const: "error"}
+	return object
+})
 
 // encodeResult makes a result of a text and an object.
 func encodeResult(text string, structured any) (hooks.Result, error) {

@@ -208,8 +208,6 @@ func (u *update) render(status intent.Status, o *hooks.Outcome) (hooks.Result, e
 	if o.RecordID != "" {
 		fmt.Fprintf(&b, "\n[record: %s]", o.RecordID)
 	}
-	for _, w := range o.Warnings {
-		note(&b, "Note: %s", w)
-	}
+	b.WriteString(warned(o.Warnings))
 	return encodeResult(b.String(), result)
 }
