@@ -27,26 +27,26 @@ import (
 	"sync"
 )
 
-// Schema is what of JSON Schema the types here need.
+// Schema is what of JSON Schema the types here need. Its keywords are written in their alphabetical order.
 type Schema struct {
-	Type        any                `json:"type,omitempty"` // a name, or a list of them
-	Description string             `json:"description,omitempty"`
+	// Additional is what members have that are not among the properties: a *Schema, or false for none.
+	Additional  any                `json:"additionalProperties,omitempty"`
+	AnyOf       []any              `json:"anyOf,omitempty"`
 	Const       string             `json:"const,omitempty"`
-	Enum        []string           `json:"enum,omitempty"`
-	Pattern     string             `json:"pattern,omitempty"`
-	MinLength   *int               `json:"minLength,omitempty"`
-	MaxLength   *int               `json:"maxLength,omitempty"`
-	Minimum     *int               `json:"minimum,omitempty"`
-	Maximum     *int               `json:"maximum,omitempty"`
 	Default     *int               `json:"default,omitempty"`
-	MinItems    *int               `json:"minItems,omitempty"`
-	MaxItems    *int               `json:"maxItems,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Enum        []string           `json:"enum,omitempty"`
 	Items       *Schema            `json:"items,omitempty"`
+	MaxItems    *int               `json:"maxItems,omitempty"`
+	MaxLength   *int               `json:"maxLength,omitempty"`
+	Maximum     *int               `json:"maximum,omitempty"`
+	MinItems    *int               `json:"minItems,omitempty"`
+	MinLength   *int               `json:"minLength,omitempty"`
+	Minimum     *int               `json:"minimum,omitempty"`
+	Pattern     string             `json:"pattern,omitempty"`
 	Properties  map[string]*Schema `json:"properties,omitempty"`
 	Required    []string           `json:"required,omitempty"`
-	// Additional is what members have that are not among the properties: a *Schema, or false for none.
-	Additional any   `json:"additionalProperties,omitempty"`
-	AnyOf      []any `json:"anyOf,omitempty"`
+	Type        any                `json:"type,omitempty"` // a name, or a list of them
 
 	pattern *regexp.Regexp
 }

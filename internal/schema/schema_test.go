@@ -125,16 +125,16 @@ func TestSchemas(t *testing.T) {
 		of   reflect.Type
 		want string
 	}{
-		{reflect.TypeFor[everything](), `{"type":"object","properties":{` +
-			`"all":{"type":"boolean"},"class":{"type":"string","enum":["A","B"]},"from":{"type":"integer","minimum":0},` +
-			`"globs":{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","minLength":1,"maxLength":4000}},` +
-			`"limit":{"type":"integer","description":"At most 200.","minimum":1,"maximum":200,"default":20},` +
-			`"name":{"type":"string","minLength":1,"maxLength":200},"session":{"type":"string","description":"The ` + "`handle`" + `.","maxLength":200},` +
-			`"share":{"type":"number"},"stamp":{"type":"string","maxLength":3},"word":{"type":"string","pattern":"^[a-z]+$"}},"required":["stamp","name"]}`},
-		{reflect.TypeFor[result](), `{"type":"object","properties":{` +
-			`"code":{"type":["integer","null"],"description":"Null while it runs."},"content":{"type":"string"},` +
-			`"counted":{"type":"object","additionalProperties":{"type":"object","properties":{"n":{"type":"integer","minimum":0}},"required":["n"]}},` +
-			`"image":{"type":"object"},"kinds":{"type":"array","items":{"type":"string"}}},"required":["code","kinds"]}`},
+		{reflect.TypeFor[everything](), `{"properties":{` +
+			`"all":{"type":"boolean"},"class":{"enum":["A","B"],"type":"string"},"from":{"minimum":0,"type":"integer"},` +
+			`"globs":{"items":{"maxLength":4000,"minLength":1,"type":"string"},"maxItems":2,"minItems":1,"type":"array"},` +
+			`"limit":{"default":20,"description":"At most 200.","maximum":200,"minimum":1,"type":"integer"},` +
+			`"name":{"maxLength":200,"minLength":1,"type":"string"},"session":{"description":"The ` + "`handle`" + `.","maxLength":200,"type":"string"},` +
+			`"share":{"type":"number"},"stamp":{"maxLength":3,"type":"string"},"word":{"pattern":"^[a-z]+$","type":"string"}},"required":["stamp","name"],"type":"object"}`},
+		{reflect.TypeFor[result](), `{"properties":{` +
+			`"code":{"description":"Null while it runs.","type":["integer","null"]},"content":{"type":"string"},` +
+			`"counted":{"additionalProperties":{"properties":{"n":{"minimum":0,"type":"integer"}},"required":["n"],"type":"object"},"type":"object"},` +
+			`"image":{"type":"object"},"kinds":{"items":{"type":"string"},"type":"array"}},"required":["code","kinds"],"type":"object"}`},
 	} {
 		o, err := schema.Of(c.of, schema.Numbers{"most": 200})
 		if err != nil {

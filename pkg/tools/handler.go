@@ -69,12 +69,12 @@ func (t *handlerTool) read(own json.RawMessage) error {
 		all[name] = property
 	}
 	encoded := schema.JSON(struct {
-		Type       string         `json:"type"`
-		Properties map[string]any `json:"properties"`
-		Additional bool           `json:"additionalProperties"`
-		Required   []string       `json:"required,omitempty"`
 		Defs       any            `json:"$defs,omitempty"`
-	}{"object", all, false, s.Required, s.Defs})
+		Additional bool           `json:"additionalProperties"`
+		Properties map[string]any `json:"properties"`
+		Required   []string       `json:"required,omitempty"`
+		Type       string         `json:"type"`
+	}{s.Defs, false, all, s.Required, "object"})
 	t.handler.Spec.InputSchema = func() json.RawMessage { return encoded }
 	var whole jsonschema.Schema
 	if err := json.Unmarshal(encoded, &whole); err != nil {
