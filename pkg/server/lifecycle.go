@@ -24,17 +24,7 @@ type IntentStep struct {
 }
 
 // StepTaken is what became of an IntentStep.
-type StepTaken struct {
-	IntentID string `json:"intent_id"`
-	Name     string `json:"name"`
-	Status   string `json:"status"`
-	From     string `json:"from"`
-	Verified []struct {
-		Command  string `json:"command"`
-		RecordID string `json:"record_id"`
-	} `json:"verified"`
-	RecordID string `json:"record_id"`
-}
+type StepTaken = tools.StepTaken
 
 // UpdateIntent takes a step as a call of the operator. An error is a
 // *refusal.Refusal where the step was refused: VERIFY_FAILED has the output of

@@ -19,12 +19,13 @@ type updateArgs struct {
 	Note     string `json:"note,omitempty" is:"sentence" doc:"For the people who read the history: what was done, or what is in the way."`
 }
 
-type updateResult struct {
+// StepTaken is what became of a step in an intent's life.
+type StepTaken struct {
 	IntentID string     `json:"intent_id" doc:"The intent."`
 	Name     string     `json:"name"`
 	Status   string     `json:"status" doc:"What it is now."`
 	From     string     `json:"from" doc:"What it was before."`
-	Verified []verified `json:"verified" doc:"The verify commands that passed."`
+	Verified []Verified `json:"verified" doc:"The verify commands that passed."`
 	RecordID string     `json:"record_id" doc:"The ledger record, empty if nothing changed."`
 }
 
@@ -39,7 +40,7 @@ func updateIntent(n *Intents, engine *hooks.Engine, skipVerify bool) hooks.Tool 
 			"recorded too. DONE first runs the intent's verify commands, and needs the intent selected if it has any; one that fails " +
 			"refuses it. An intent that is DONE or BLOCKED can be selected no more; only the operator reopens it.",
 	}
-	return define[updateArgs, updateResult](spec, func(_ context.Context, call *hooks.Call, args updateArgs) (hooks.Targeted, error) {
+	return define[updateArgs, StepTaken](spec, func(_ context.Context, call *hooks.Call, args updateArgs) (hooks.Targeted, error) {
 		u := &update{Intents: n, engine: engine, skipVerify: skipVerify, call: call, args: args, file: intentsFile()}
 		u.status, _ = intent.ParseStatus(args.Status)
 		if args.Status == "" && strings.TrimSpace(args.Note) == "" {
@@ -61,7 +62,7 @@ type update struct {
 
 	was      *intent.Intent
 	asks     *refusal.Refusal
-	verified []verified
+	verified []Verified
 	edit     *intentsEdit
 }
 
@@ -189,7 +190,7 @@ func (u *update) Prepare(ctx context.Context) (hooks.Prepared, error) {
 func (u *update) Result(o *hooks.Outcome) (hooks.Result, error) { return u.edit.Result(o) }
 
 func (u *update) render(status intent.Status, o *hooks.Outcome) (hooks.Result, error) {
-	result := updateResult{u.was.ID, u.was.Name, string(status), string(u.was.Status), append([]verified{}, u.verified...), o.RecordID}
+	result := StepTaken{u.was.ID, u.was.Name, string(status), string(u.was.Status), append([]Verified{}, u.verified...), o.RecordID}
 	var b strings.Builder
 	switch {
 	case u.status == "":

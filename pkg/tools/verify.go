@@ -10,8 +10,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// verified is a verify command that passed.
-type verified struct {
+// Verified is a verify command that passed.
+type Verified struct {
 	Command  string `json:"command" doc:"As the intent names it."`
 	RecordID string `json:"record_id" doc:"Its ledger record."`
 }
@@ -19,8 +19,8 @@ type verified struct {
 // verify runs the intent's verify commands in their order, each as a call of
 // execute_command by the same caller: it passes the gate, runs as confined as
 // any command, and has its own record. The first that does not pass ends it.
-func verify(ctx context.Context, engine *hooks.Engine, call *hooks.Call, in *intent.Intent) ([]verified, error) {
-	var passed []verified
+func verify(ctx context.Context, engine *hooks.Engine, call *hooks.Call, in *intent.Intent) ([]Verified, error) {
+	var passed []Verified
 	told := 0.0 // clients want progress to rise over all commands together
 	tell := func(message string, _, _ float64) { told++; call.Progress(message, told, 0) }
 	for i, line := range in.Verify {
@@ -47,7 +47,7 @@ func verify(ctx context.Context, engine *hooks.Engine, call *hooks.Call, in *int
 		if *ran.ExitCode != 0 || ran.TimedOut {
 			return nil, verifyFailed(in, line, ran, passed)
 		}
-		passed = append(passed, verified{line, ran.RecordID})
+		passed = append(passed, Verified{line, ran.RecordID})
 	}
 	return passed, nil
 }
@@ -72,7 +72,7 @@ func cannotVerify(in *intent.Intent, line string, r *refusal.Refusal) error {
 	return because
 }
 
-func verifyFailed(in *intent.Intent, line string, ran commandResult, passed []verified) error {
+func verifyFailed(in *intent.Intent, line string, ran commandResult, passed []Verified) error {
 	how := fmt.Sprintf("ended with exit code %d", *ran.ExitCode)
 	if ran.TimedOut {
 		how = "did not end in time"
@@ -80,5 +80,5 @@ func verifyFailed(in *intent.Intent, line string, ran commandResult, passed []ve
 	return refusal.Newf(refusal.VerifyFailed, "%s is not done: its verify command %q %s.", in.ID, clip(line, 300), how).
 		With("intent_id", in.ID).With("command", line).With("exit_code", *ran.ExitCode).With("timed_out", ran.TimedOut).
 		With("output", ran.Output).With("truncated", ran.Truncated).With("artifact_id", ran.ArtifactID).
-		With("record_id", ran.RecordID).With("passed", append([]verified{}, passed...))
+		With("record_id", ran.RecordID).With("passed", append([]Verified{}, passed...))
 }
