@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,9 +66,8 @@ func compare(t *testing.T, meant []difference, name, old, tested string) {
 	for _, hunk := range strings.Split(all, "\n@@ ")[1:] {
 		lines := strings.Split(strings.TrimSuffix(hunk, "\n"), "\n")[1:]
 		before := unexpected
-		for _, line := range lines {
+		for _, line := range changed(lines) {
 			switch {
-			case !strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "+"):
 			case is(line):
 				expected++
 			default:
@@ -84,6 +84,38 @@ func compare(t *testing.T, meant []difference, name, old, tested string) {
 	if expected > 0 {
 		t.Logf("%d lines differ as differences.txt says", expected)
 	}
+}
+
+// changed are the lines of a hunk that were taken away or added. Where as many came as went, a line that is the same as the
+// one in its place is neither: the differ shows it if it stands more than once in the transcript.
+func changed(hunk []string) (lines []string) {
+	for len(hunk) > 0 {
+		gone := leading(hunk, "-")
+		come := leading(hunk[len(gone):], "+")
+		hunk = hunk[len(gone)+len(come):]
+		switch {
+		case len(gone)+len(come) == 0:
+			hunk = hunk[1:]
+		case len(gone) != len(come):
+			lines = append(append(lines, gone...), come...)
+		default:
+			for i := range gone {
+				if gone[i][1:] != come[i][1:] {
+					lines = append(lines, gone[i], come[i])
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// leading are the lines at the beginning that have the sign.
+func leading(lines []string, sign string) []string {
+	end := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, sign) })
+	if end < 0 {
+		end = len(lines)
+	}
+	return lines[:end]
 }
 
 // step is the step of a transcript that a hunk is in.
@@ -111,14 +143,10 @@ const wide = 200
 // shortened are the lines of a hunk, of long ones the place where they begin to differ.
 func shortened(lines []string) string {
 	var b strings.Builder
-	for i := 0; i < len(lines); {
-		var gone, come []string
-		for ; i < len(lines) && strings.HasPrefix(lines[i], "-"); i++ {
-			gone = append(gone, lines[i])
-		}
-		for ; i < len(lines) && strings.HasPrefix(lines[i], "+"); i++ {
-			come = append(come, lines[i])
-		}
+	for len(lines) > 0 {
+		gone := leading(lines, "-")
+		come := leading(lines[len(gone):], "+")
+		lines = lines[len(gone)+len(come):]
 		for side, these := range [][]string{gone, come} {
 			others := [][]string{come, gone}[side]
 			for k, line := range these {
@@ -130,8 +158,8 @@ func shortened(lines []string) string {
 			}
 		}
 		if len(gone)+len(come) == 0 {
-			b.WriteString(part(lines[i], 0) + "\n")
-			i++
+			b.WriteString(part(lines[0], 0) + "\n")
+			lines = lines[1:]
 		}
 	}
 	return b.String()
