@@ -9,7 +9,7 @@
 // so that the machine's other load weighs on both; the row is the ratio of
 // their medians. A bound that does not hold is a row that says so, never a
 // failure of the program: that ends with 1 only when something could not be
-// measured at all. docs/benchmarks.md explains each row.
+// measured at all. README.md explains each row.
 package main
 
 import (

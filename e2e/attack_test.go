@@ -8,7 +8,7 @@ import (
 )
 
 // attack is one way to have a call pass that the operator did not let through, or to have the operator let through what
-// they did not see. docs/threat-model.md has the same table.
+// they did not see. README.md has the same table.
 type attack struct {
 	name string
 	// does it, and tells what came of it: what became says of the last answer, or what shown says.
@@ -63,16 +63,16 @@ func (a attack) make(s *siege) {
 	}
 }
 
-// The threat model has each attack with its result, and no other.
-func TestTheThreatModelNamesEveryAttackOnApprovals(t *testing.T) {
-	text, err := os.ReadFile("../docs/threat-model.md")
+// The table has each attack with its result, and no other.
+func TestTheTableNamesEveryAttackOnApprovals(t *testing.T) {
+	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, begun := strings.Cut(string(text), "<!-- attacks on approvals: begin -->")
 	table, _, ended := strings.Cut(table, "<!-- attacks on approvals: end -->")
 	if !begun || !ended {
-		t.Fatal("docs/threat-model.md has no table of attacks on approvals")
+		t.Fatal("README.md has no table of attacks on approvals")
 	}
 	rows := map[string]string{}
 	for line := range strings.Lines(table) {

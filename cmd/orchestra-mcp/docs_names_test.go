@@ -357,7 +357,7 @@ func TestTrustOfVerifyIsToldAlike(t *testing.T) {
 		}
 		told[name] = string(content)
 	}
-	rule := regexp.MustCompile(`verify commands of (its )?intents (need no trust|run without)[:,] (they run )?under the same law as (an|the) agent's commands`)
+	rule := regexp.MustCompile(`verify commands of (its )?intents (need no trust|run without)[:,] (they run )?under the same rules as (an|the) agent's commands`)
 	for name, text := range told {
 		if !rule.MatchString(strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")) {
 			t.Errorf("%s does not say what trust means for the verify commands", name)
@@ -371,5 +371,9 @@ func pages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(found, filepath.Join(repository, "README.md"))
+	beside, err := filepath.Glob(filepath.Join(repository, "pkg", "*", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(found, beside, []string{filepath.Join(repository, "README.md"), filepath.Join(repository, "CONTRIBUTING.md"), filepath.Join(repository, "SECURITY.md")})
 }

@@ -21,7 +21,7 @@ func (a *app) newTrustCommand() *cobra.Command {
 			"starts a program waits until you have run this: settings in config.yaml, unscoped: rules in .intentignore, and\n" +
 			"commands.allow and network: allow of intents. It shows what would take effect, and keeps the hash of exactly\n" +
 			"this content in your own directory: any change asks again. It is about the files, not about the programs that\n" +
-			"they name: look at those too. The verify commands of intents need no trust: they run under the same law as an\n" +
+			"they name: look at those too. The verify commands of intents need no trust: they run under the same rules as an\n" +
 			"agent's commands.",
 		Args: cobra.NoArgs,
 		RunE: a.operator(func(*cobra.Command, []string) error { return a.trustWorkspace(yes, *asJSON) }),

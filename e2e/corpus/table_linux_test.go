@@ -23,12 +23,12 @@ type row map[sandbox.Level][2]string
 // table reads the document.
 func table(t *testing.T) map[string]row {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/threat-model.md")
+	text, err := os.ReadFile("README.md")
 	check(t, err)
 	_, body, begun := strings.Cut(string(text), "<!-- attacks by commands: begin -->")
 	body, _, ended := strings.Cut(body, "<!-- attacks by commands: end -->")
 	if !begun || !ended {
-		t.Fatal("docs/threat-model.md has no table of attacks by commands")
+		t.Fatal("README.md has no table of attacks by commands")
 	}
 	rows := map[string]row{}
 	for line := range strings.Lines(body) {
@@ -49,9 +49,9 @@ func table(t *testing.T) map[string]row {
 	return rows
 }
 
-// TestTheThreatModelNamesEveryAttackByCommands: the document has each attack,
+// TestTheTableNamesEveryAttackByCommands: the document has each attack,
 // no other, and no result that its level must not have.
-func TestTheThreatModelNamesEveryAttackByCommands(t *testing.T) {
+func TestTheTableNamesEveryAttackByCommands(t *testing.T) {
 	rows := table(t)
 	for _, a := range corpus() {
 		r, there := rows[a.name]

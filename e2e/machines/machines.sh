@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Boots real kernels in qemu and holds the boundary of commands to what docs/threat-model.md says of such machines.
+# Boots real kernels in qemu and holds the boundary of commands to what corpus/README.md says of such machines.
 #
 #   make machines                       # all of them, short
 #   e2e/machines/machines.sh [--long] [--list] [NAME…]
@@ -47,14 +47,13 @@ sources() {
 tests_image() { # ARCHITECTURE
   local arch=$1 tree package
   tree=$work/tests-$arch
-  mkdir -p "$tree/docs"
   for package in "${packages[@]}"; do
     mkdir -p "$tree/$package"
     (cd "$module" && CGO_ENABLED=0 GOOS=linux GOARCH=$arch go test -c -o "$tree/$package/" "./$package") || return
     [ ! -d "$module/$package/testdata" ] || cp -r "$module/$package/testdata" "$tree/$package/"
+    [ ! -f "$module/$package/README.md" ] || cp "$module/$package/README.md" "$tree/$package/"
   done
   (cd "$module" && CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -o "$tree/orchestra-mcp" ./cmd/orchestra-mcp) || return
-  cp "$module/docs/threat-model.md" "$tree/docs/"
   cp "$here/guest/run" "$tree/run"
   chmod -R a+rX "$tree"
   mke2fs -q -t ext4 -d "$tree" -E root_owner=0:0 "$work/tests.new" 400M

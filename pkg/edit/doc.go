@@ -26,5 +26,5 @@
 // CR is part of its line, and a final newline does not begin another line.
 //
 // The formats, the order of matching and the differences from the tools that
-// they come from are described in docs/apply-diff.md.
+// they come from are described in README.md beside this file.
 package edit

@@ -35,7 +35,7 @@ type exception struct {
 	err    error
 }
 
-// exceptions by the last part of the case's name. docs/apply-diff.md lists the
+// exceptions by the last part of the case's name. README.md lists the
 // same ones.
 var exceptions = map[string]exception{
 	"should find matches from middle out": {
@@ -139,13 +139,13 @@ func checkException(t *testing.T, c recordedCase, e exception, got edit.Result, 
 
 // The documentation lists the same exceptions, with the same reasons.
 func TestExceptionsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/apply-diff.md")
+	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, e := range exceptions {
 		if !strings.Contains(string(page), "| "+name+" |") || !strings.Contains(string(page), "| "+e.reason+" |") {
-			t.Errorf("docs/apply-diff.md does not list %q with its reason", name)
+			t.Errorf("README.md does not list %q with its reason", name)
 		}
 	}
 }

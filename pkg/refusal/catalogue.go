@@ -73,7 +73,7 @@ type Entry struct {
 	Hint string
 	// Recoverable says that the agent itself can go on, without a person.
 	Recoverable bool
-	// Occurs says when, in one sentence; the README's table is made of it.
+	// Occurs says when, in one sentence; docs/refusals.md is made of it.
 	Occurs string
 	// Next is the default suggestion.
 	Next string
@@ -84,7 +84,7 @@ type Entry struct {
 func Catalogue() []Entry {
 	selectNext := "Call list_intents, then select_active_intent with the id of the intent that covers this work, and pass the returned `session` on each call."
 	return []Entry{
-		{MissingOrInvalidIntent, HintSelectIntent, true, "no live selection, or an unknown intent", selectNext},
+		{MissingOrInvalidIntent, HintSelectIntent, true, "no intent is selected, or the intent is unknown", selectNext},
 		{IntentNotActive, HintSelectIntent, true, "the intent is BLOCKED or DONE", "Select an intent that is TODO or IN_PROGRESS (list_intents shows them)."},
 		{IntentIgnored, HintSelectIntent, true, "an `intent:` line of .intentignore forbids the intent", "Select another intent (list_intents shows them)."},
 		{IntentMismatch, HintSelectIntent, true, "`intent_id` is not the selected intent, or several are live and none is named", "Pass the `session` or `intent_id` that the message names."},
@@ -96,7 +96,7 @@ func Catalogue() []Entry {
 		{PathOutsideWorkspace, HintChooseFile, true, "the path leaves the workspace or cannot name a file", "Use a path inside the workspace, relative to its root."},
 		{NotARegularFile, HintChooseFile, true, "the path is a directory, device, socket or FIFO", "Name a regular file."},
 		{StaleFile, HintReadFile, true, "the file is not what the agent last saw", "Look at the present content, then make the change again on top of it."},
-		{ReadRequired, HintReadFile, true, "an existing file would be overwritten unseen", "Call read_file on the path (all of its lines), then write."},
+		{ReadRequired, HintReadFile, true, "an existing file would be overwritten without having been read", "Call read_file on the path (all of its lines), then write."},
 		{CommandBlocked, HintFollowConstraints, true, "a command rule denies the command, or it cannot be judged", "Do the work without this command, or ask the operator."},
 		{RuleViolation, HintFollowConstraints, true, "a rule refuses the change", "Change the content so that it keeps to the rule."},
 		{VerifyFailed, HintFollowConstraints, true, "a verify command failed when the intent was to be done", "Mend what the output names, then try again."},
@@ -106,15 +106,15 @@ func Catalogue() []Entry {
 		{IntentsUnreadable, HintAskUser, false, "active_intents.yaml or .intentignore does not parse", "Ask the user to mend the file; `orchestra-mcp intents validate` shows every problem."},
 		{WorkspaceNotInitialized, HintAskUser, false, "there is no active_intents.yaml", "Ask the user to run `orchestra-mcp init` in the workspace."},
 		{LedgerUnavailable, HintAskUser, false, "the ledger cannot be written", "Ask the user to run `orchestra-mcp doctor` in the workspace, and to look at the server's log."},
-		{SandboxUnavailable, HintAskUser, false, "the required sandbox level is not to be had", "Ask the user to change the `sandbox` setting or the machine; `orchestra-mcp doctor` says what it can do."},
+		{SandboxUnavailable, HintAskUser, false, "the required sandbox level is not available", "Ask the user to change the `sandbox` setting or the machine; `orchestra-mcp doctor` says what it can do."},
 		{HookBlocked, HintAskUser, false, "a hook said no, failed, panicked, timed out or decided nothing", "Ask the user to look at the hook that the message names."},
 		{InternalError, HintAskUser, false, "a fault of the server", "Ask the user to look at the server's log."},
-		{Busy, HintRetry, true, "a lock could not be had in time", "Try the same call again."},
+		{Busy, HintRetry, true, "a lock was not free in time", "Try the same call again."},
 		{Cancelled, HintRetry, true, "the call was cancelled before it took effect", "Nothing was changed; try again if it is still wanted."},
 		{InvalidArguments, HintFixArguments, true, "the arguments do not fit the input schema", "Mend the arguments that the message names."},
 		{FileNotFound, HintListFiles, true, "a file, artifact or request is not there", "Call list_files or search_files to find the right path."},
 		{DiffNotApplied, HintReadFile, true, "a diff, edit or patch does not match the file", "Call read_file on the path and make the change from its present lines."},
-		{AmbiguousMatch, HintFixArguments, true, "a search text stands in several places", "Give more of the lines around the place, so that only one is meant."},
+		{AmbiguousMatch, HintFixArguments, true, "a search text fits several places", "Give more of the lines around the place, so that only one place fits."},
 		{TooLarge, HintFixArguments, true, "a file, argument or result is over a limit", "Ask for less at once."},
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-var update = flag.Bool("update", false, "rewrite the generated part of the README")
+var update = flag.Bool("update", false, "rewrite the generated part of docs/refusals.md")
 
 // A hint that reads like a tool names a tool that the server has.
 func TestHintsNameRealTools(t *testing.T) {
@@ -38,11 +38,11 @@ func TestHintsNameRealTools(t *testing.T) {
 	}
 }
 
-// The README's table is made from the catalogue.
-func TestReadmeTable(t *testing.T) {
+// The table of docs/refusals.md is made from the catalogue.
+func TestRefusalsTable(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- refusals: begin", "<!-- refusals: end -->"
-	path := "../../README.md"
+	path := "../../docs/refusals.md"
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestReadmeTable(t *testing.T) {
 	text := string(content)
 	i, j := strings.Index(text, begin), strings.Index(text, end)
 	if i < 0 || j < i {
-		t.Fatal("the README has no markers for the table")
+		t.Fatal("docs/refusals.md has no markers for the table")
 	}
 	i += strings.Index(text[i:], "\n") + 1
 	var table strings.Builder
@@ -62,7 +62,7 @@ func TestReadmeTable(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("the README's table of refusals is out of step: go test ./pkg/server -run Readme -update")
+		t.Fatal("docs/refusals.md is out of step with pkg/refusal: go test ./pkg/server -run TestRefusalsTable -update")
 	}
 	if err := os.WriteFile(path, []byte(text[:i]+table.String()+text[j:]), 0o644); err != nil {
 		t.Fatal(err)

@@ -170,7 +170,7 @@ what comes after; a lock of the user's file binds the workspace only.
 file, it can set what changes nothing of what an agent may do (free), tighten, and add to lists that restrict; the rest is
 withheld and reported. ` + "`orchestra-mcp trust`" + ` shows it and keeps its hash in the file ` + "`trusted`" + ` beside the user's
 settings; any change asks again. The ` + "`verify`" + ` commands of intents need no trust: they run
-under the same law as the agent's commands.
+under the same rules as the agent's commands.
 
 ## Keys
 `

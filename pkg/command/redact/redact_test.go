@@ -51,20 +51,20 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Each rule is named on the page about commands, and each variable that is filtered.
+// Each rule is named in README.md, and each variable that is filtered.
 func TestRulesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/commands.md")
+	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range redact.Rules() {
 		if !strings.Contains(string(page), "\n- "+r.Name+"\n") {
-			t.Errorf("docs/commands.md does not have the rule %q", r.Name)
+			t.Errorf("README.md does not have the rule %q", r.Name)
 		}
 	}
 	for _, pattern := range command.SecretPatterns() {
 		if !strings.Contains(string(page), "`"+pattern+"`") {
-			t.Errorf("docs/commands.md does not have the variables %s", pattern)
+			t.Errorf("README.md does not have the variables %s", pattern)
 		}
 	}
 }

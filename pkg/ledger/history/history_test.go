@@ -317,7 +317,7 @@ func TestABoundOnHeldLinesChangesNothing(t *testing.T) {
 	}
 }
 
-// What no commit of the history has cannot be missed: docs/threat-model.md names this.
+// What no commit of the history has cannot be missed: pkg/ledger/seal/README.md names this.
 func TestNotDetectedARebaseThatDropsTheLastCommit(t *testing.T) {
 	r := newRepository(t, ledger.LayoutSingle, "")
 	r.record("a", "b")

@@ -31,7 +31,7 @@ func sealed(t *testing.T) *workspace {
 	return w
 }
 
-// attacks says for each attack which strength is the first to detect it. docs/threat-model.md has the same table.
+// attacks says for each attack which strength is the first to detect it. README.md has the same table.
 var attacks = map[string]struct {
 	does  func(w *workspace)
 	first strength
@@ -201,8 +201,8 @@ func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
 	}
 }
 
-func TestTheThreatModelNamesEveryAttack(t *testing.T) {
-	text, err := os.ReadFile(filepath.FromSlash("../../../docs/threat-model.md"))
+func TestTheTableNamesEveryAttack(t *testing.T) {
+	text, err := os.ReadFile("README.md")
 	must(t, err)
 	words := map[strength]string{keyless: "keyless", trusting: "trusting", requiring: "requiring"}
 	for name, attack := range attacks {
