@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -81,7 +81,7 @@ func TestTimeOut(t *testing.T) {
 		client string
 		forms  bool
 	}{{"typescript1/stdio", true}, {"typescript1/http", true}, {"typescript1/stdio", false}, {"typescript2/http/modern", false}} {
-		if testing.Short() && c.client == "typescript1/stdio" {
+		if check.Short() && c.client == "typescript1/stdio" {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s/forms %v", c.client, c.forms), func(t *testing.T) {
@@ -128,12 +128,12 @@ func TestTimeOut(t *testing.T) {
 // changed, also by a later yes, which lets the same call pass another time.
 func TestClientGoesWhileAsked(t *testing.T) {
 	for _, client := range []string{"typescript1/stdio", "typescript1/http", "typescript2/stdio/modern", "typescript2/http/modern"} {
-		if testing.Short() && strings.HasSuffix(client, "/http") {
+		if check.Short() && strings.HasSuffix(client, "/http") {
 			continue
 		}
 		for name, goes := range map[string]func(*typescript){"leaves": (*typescript).leave, "killed": (*typescript).kill} {
 			t.Run(client+"/"+name, func(t *testing.T) {
-				if name == "leaves" && client != "typescript1/stdio" && os.Getenv("ORCHESTRA_LONG") != "1" {
+				if name == "leaves" && client != "typescript1/stdio" && !check.Long() {
 					t.Log("left to ORCHESTRA_LONG=1")
 					return
 				}

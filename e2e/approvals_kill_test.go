@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // dialedKillable connects a client to a server that can be killed: what it
@@ -22,14 +24,8 @@ func (w *workspace) dialedKillable(u user, sdk int, pin string, env ...string) (
 		Args: []string{"-c", `echo $$ > "$1"; exec "$2" serve --workspace "$3"`, "sh", file, program, w.dir},
 	})}
 	return a, func() {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		content := check.Value(os.ReadFile(file))(w.t)
+		pid := check.Value(strconv.Atoi(strings.TrimSpace(string(content))))(w.t)
 		server, err := os.FindProcess(pid)
 		if err == nil {
 			err = server.Kill()
@@ -86,18 +82,13 @@ func TestFormOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.asksForCommands()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := listener.Addr().String()
 	listener.Close()
 	serve := func() *exec.Cmd {
 		cmd := exec.Command(program, "serve", "--workspace", w.dir, "--transport", "http", "--listen", address)
 		cmd.Env = w.env(waitsForOperator, "ORCHESTRA_AUTH_TOKEN=one-and-the-same-token-0123456789")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 		eventually(t, "the server listens", func() bool {
 			conn, err := net.Dial("tcp", address)
@@ -115,9 +106,7 @@ func TestFormOutlivesTheServer(t *testing.T) {
 	session := a.selects("INT-002")
 	end := a.begin("execute_command", noting(session, "moved"))
 	<-shown
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, first.Process.Kill())
 	_ = first.Wait()
 	serve()
 	told <- accepts(args{"decision": decisionOnce})
@@ -138,10 +127,7 @@ func TestFormOutlivesTheServer(t *testing.T) {
 // not, and the approval lets no second one pass.
 func TestServerKilledAfterTheAnswer(t *testing.T) {
 	t.Parallel()
-	rounds := 3
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		rounds = 100
-	}
+	rounds := check.Rounds(3, 100)
 	w := newWorkspace(t)
 	for round := range rounds {
 		name := fmt.Sprint("round", round)

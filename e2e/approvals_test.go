@@ -2,10 +2,11 @@ package e2e_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // operator answers for a workspace in one way, beside an agent at a client.
@@ -25,10 +26,10 @@ func subjects() []string {
 // TestEveryAskableRefusalIsAnsweredInEachWay is the table of SPEC 9: each row is
 // a refusal that the operator can lift, each column a client and the way in
 // which its operator is asked, and each field has all answers. With
-// ORCHESTRA_LONG=1 every column is tried and has every row, with -short three
+// ORCHESTRA_LONG=1 every column is tried and has every row, under the race detector three
 // are, and have one of each kind.
 func TestEveryAskableRefusalIsAnsweredInEachWay(t *testing.T) {
-	long := os.Getenv("ORCHESTRA_LONG") == "1"
+	long := check.Long()
 	for _, column := range []struct {
 		client string
 		way    way
@@ -53,7 +54,7 @@ func TestEveryAskableRefusalIsAnsweredInEachWay(t *testing.T) {
 		{"typescript1/stdio", inInboxMeanwhile{}, longOnly},
 		{"typescript2/http/modern", inInboxMeanwhile{}, briefRows},
 	} {
-		if !long && (column.rows == longOnly || column.rows == briefRows && testing.Short()) {
+		if !long && (column.rows == longOnly || column.rows == briefRows && check.Short()) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s/%s", column.client, column.way.name()), func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestEveryAskableRefusalIsAnsweredInEachWay(t *testing.T) {
 			w.askAboutEverything()
 			o := w.operator(column.client, column.way)
 			for _, row := range askables() {
-				if long || column.rows == everyRow && !testing.Short() || row.brief {
+				if long || column.rows == everyRow && !check.Short() || row.brief {
 					t.Run(row.name, func(t *testing.T) { o.on(t).answersAll(row) })
 				}
 			}

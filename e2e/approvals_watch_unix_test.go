@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // terminal is a terminal with the program in it.
@@ -27,10 +29,7 @@ func (w *workspace) terminal(arguments ...string) *terminal {
 	w.t.Helper()
 	cmd := exec.Command(program, append(arguments, "--workspace", w.dir)...)
 	cmd.Env = w.env("TERM=xterm-256color", "NO_COLOR=1")
-	file, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	file := check.Value(pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120}))(w.t)
 	screen := &terminal{t: w.t, File: file, rows: 40}
 	go screen.read()
 	w.t.Cleanup(func() {

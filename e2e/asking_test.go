@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // driveExample connects a client to the example server in each way that the
@@ -22,7 +24,7 @@ func driveExample(t *testing.T, test func(t *testing.T, connect func(u user, eli
 		{"2/stdio", "stdio", "", 2, "", false}, {"2/http", "http", "/mcp", 2, "", false}, {"2/sse", "sse", "/sse", 2, "", true},
 		{"2/stdio/modern", "stdio", "", 2, modern, true}, {"2/http/modern", "http", "/mcp", 2, modern, true},
 	} {
-		if testing.Short() && !way.short {
+		if check.Short() && !way.short {
 			continue
 		}
 		t.Run(way.name, func(t *testing.T) {
@@ -162,9 +164,7 @@ func TestLeavingAnOpenForm(t *testing.T) {
 		c := connect(never(shown), nil)
 		aborted, abort := c.beginAbortable(asking(1))
 		<-shown
-		if err := abort(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, abort())
 		if raw, err := aborted(); err == nil {
 			t.Errorf("the call was not given up: %s", raw)
 		}

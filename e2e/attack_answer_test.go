@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // question waits for the next form that the server has its client show.
@@ -18,9 +20,7 @@ func (s *siege) question() (id, text string) {
 			continue
 		}
 		var form struct{ Message string }
-		if err := json.Unmarshal(m.Params, &form); err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, json.Unmarshal(m.Params, &form))
 		return fmt.Sprint(m.ID), form.Message
 	}
 }
@@ -28,10 +28,7 @@ func (s *siege) question() (id, text string) {
 // answers sends a response of the client.
 func (s *siege) answers(id, result any) {
 	s.t.Helper()
-	line, err := json.Marshal(args{"jsonrpc": "2.0", "id": id, "result": result})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	line := check.Value(json.Marshal(args{"jsonrpc": "2.0", "id": id, "result": result}))(s.t)
 	s.line.send(string(line))
 }
 
@@ -57,9 +54,7 @@ func (s *siege) ends(call int) string { return s.read(s.line.await(call)).became
 func (s *siege) inTheInbox() []string {
 	s.t.Helper()
 	var found []struct{ ID string }
-	if err := json.Unmarshal([]byte(s.operator(0, "approvals", "list", "--json")), &found); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, json.Unmarshal([]byte(s.operator(0, "approvals", "list", "--json")), &found))
 	var ids []string
 	for _, r := range found {
 		ids = append(ids, r.ID)
@@ -117,10 +112,7 @@ var answerAttacks = []attack{
 		s.ids++
 		params := yes(state)
 		params["name"], params["arguments"] = "write_to_file", args{"path": target, "content": content}
-		line, err := json.Marshal(args{"jsonrpc": "2.0", "id": s.ids, "method": "tools/call", "params": params})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		line := check.Value(json.Marshal(args{"jsonrpc": "2.0", "id": s.ids, "method": "tools/call", "params": params}))(s.t)
 		s.line.send(string(line))
 		return s.ends(s.ids)
 	}},

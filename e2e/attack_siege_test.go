@@ -19,6 +19,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -99,14 +100,8 @@ func (s *siege) principals() string {
 		Clock:  func() time.Time { return time.Now().Add(time.Duration(s.late.Load())) },
 	}
 	o.Settings.Approvals.ScopeViolation, o.Settings.Approvals.Wait = settings.Ask, 0
-	srv, err := server.New(o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	srv := check.Value(server.New(o))(s.t)
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(s.t)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -128,29 +123,20 @@ func (s *siege) overHTTP(url string) func(string, int, string, []byte) message {
 	var send func(string, int, string, []byte) message
 	send = func(who string, n int, tool string, line []byte) message {
 		s.t.Helper()
-		request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, url, bytes.NewReader(line))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		request := check.Value(http.NewRequestWithContext(s.t.Context(), http.MethodPost, url, bytes.NewReader(line)))(s.t)
 		for name, value := range map[string]string{
 			"Authorization": "Bearer " + who, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 			"Mcp-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": tool,
 		} {
 			request.Header.Set(name, value)
 		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		response := check.Value(http.DefaultClient.Do(request))(s.t)
 		defer response.Body.Close()
 		if response.StatusCode == http.StatusTooManyRequests { // what the server asks of a caller as busy as the long form
 			time.Sleep(time.Second)
 			return send(who, n, tool, line)
 		}
-		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		body := check.Value(io.ReadAll(response.Body))(s.t)
 		if _, event, ok := bytes.Cut(body, []byte("data: ")); ok {
 			body = event
 		}
@@ -231,10 +217,7 @@ func (s *siege) modern(who, tool string, arguments, more args) answerOf {
 	s.ids++
 	params := args{"name": tool, "arguments": arguments, "_meta": meta(args{"elicitation": args{}})}
 	maps.Copy(params, more)
-	line, err := json.Marshal(args{"jsonrpc": "2.0", "id": s.ids, "method": "tools/call", "params": params})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	line := check.Value(json.Marshal(args{"jsonrpc": "2.0", "id": s.ids, "method": "tools/call", "params": params}))(s.t)
 	return s.read(s.send(who, s.ids, tool, line))
 }
 
@@ -300,8 +283,6 @@ func (s *siege) runs(session, line string) string {
 // unwrites takes the target away, and has alice see that it is gone.
 func (s *siege) unwrites(session string) {
 	s.t.Helper()
-	if err := os.Remove(s.path(target)); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, os.Remove(s.path(target)))
 	s.modern("alice", "read_file", args{"session": session, "path": target}, nil).must("FILE_NOT_FOUND")
 }

@@ -3,10 +3,10 @@ package e2e_test
 import (
 	"encoding/base64"
 	"fmt"
-	"os"
 	"strings"
-	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // back is what a client of 2026-07-28 sends back with a call: a state, and what its user is said to have done.
@@ -42,18 +42,15 @@ func none(attempts []string, try func(string) string) string {
 	return asked
 }
 
-// flipped are a state's texts with one bit altered: of each byte the lowest, or all, or with -short of every eighth.
+// flipped are a state's texts with one bit altered: of each byte the lowest, or all, or under the race detector of every eighth.
 func flipped(state string) (all []string) {
-	bits := 1
-	if os.Getenv("ORCHESTRA_LONG") != "" {
-		bits = 8
-	}
+	bits := check.Rounds(1, 8)
 	raw, err := base64.RawURLEncoding.DecodeString(state)
 	if err != nil {
 		panic(err) // a state of ours is base64
 	}
 	step := 1
-	if testing.Short() {
+	if check.Short() {
 		step = 8
 	}
 	for i := 0; i < len(raw); i += step {

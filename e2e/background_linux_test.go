@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // behind starts a command in the background and returns its id and that of its
@@ -140,7 +142,7 @@ func TestBackgroundOutput(t *testing.T) {
 			if left := w.left(p); len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}
-			if grown := peakMemory(t, p) - before; grown > 24<<20*slowness {
+			if grown := peakMemory(t, p) - before; grown > 24<<20*slowness() {
 				t.Errorf("it cost %d MiB", grown>>20)
 			}
 			w.wantRecord(`"kind":"command"`, id, `"ended_by":"stopped by its session"`)
@@ -165,7 +167,7 @@ func TestBackgroundEnds(t *testing.T) {
 	}
 	for _, m := range machines(t) {
 		for name, end := range ends {
-			if m.level != "full" && name != "SIGKILL" && os.Getenv("ORCHESTRA_LONG") == "" {
+			if m.level != "full" && name != "SIGKILL" && !check.Long() {
 				continue
 			}
 			t.Run(m.name+", "+name, func(t *testing.T) {

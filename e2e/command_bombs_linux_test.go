@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/cgroup"
 )
 
@@ -44,14 +45,14 @@ while True:
 func TestForkBombs(t *testing.T) {
 	pids := readFile(t, "/proc/sys/kernel/pid_max")
 	for i, m := range machines(t) {
-		if testing.Short() && i > 0 {
+		if check.Short() && i > 0 {
 			continue
 		}
 		for _, m := range []machine{m, m.ungrouped()} {
 			t.Run(m.name, func(t *testing.T) {
 				tried := bombs()
 				switch {
-				case os.Getenv("ORCHESTRA_LONG") != "":
+				case check.Long():
 				case m.limit == "":
 					tried = tried[:1]
 				default:
@@ -68,10 +69,7 @@ func TestForkBombs(t *testing.T) {
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
-	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(name))(t)
 	return strings.TrimSpace(string(content))
 }
 
@@ -138,9 +136,7 @@ func (w *workspace) bounded(m machine, env ...string) *process {
 		}
 	}
 	p := w.startAs(cmd, append(m.env, env...)...)
-	if err := leave(); err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, leave())
 	return p.initialized()
 }
 
@@ -190,10 +186,7 @@ func (p *process) meanwhile(id any, w *workspace, session string) (r answer, ser
 // one of the states.
 func children(t *testing.T, p *process, states string) (pids []string) {
 	t.Helper()
-	names, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := check.Value(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	for _, name := range names {
 		stat, _ := os.ReadFile(name)
 		_, rest, _ := strings.Cut(string(stat), ") ")

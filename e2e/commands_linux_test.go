@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // daemons leaves processes behind in every way that a command has; each writes
@@ -153,10 +155,7 @@ func TestClosedStreamEndsTheCommand(t *testing.T) {
 	session := a.selects("INT-001")
 	ctx, hangUp := context.WithCancel(t.Context())
 	body := modernLine(t, 1, "execute_command", args{"session": session, "timeout": 600, "command": daemons + "sleep 600"})
-	request, err := http.NewRequestWithContext(ctx, "POST", e.url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := check.Value(http.NewRequestWithContext(ctx, "POST", e.url, bytes.NewReader(body)))(t)
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + e.token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 		"MCP-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "execute_command",
@@ -184,13 +183,10 @@ func TestClosedStreamEndsTheCommand(t *testing.T) {
 func modernLine(t *testing.T, id any, tool string, arguments args) []byte {
 	t.Helper()
 	const prefix = "io.modelcontextprotocol/"
-	line, err := json.Marshal(args{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": args{
+	line := check.Value(json.Marshal(args{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": args{
 		"name": tool, "arguments": arguments,
 		"_meta": args{prefix + "protocolVersion": modern, prefix + "clientInfo": args{"name": "raw", "version": "1"}, prefix + "clientCapabilities": args{}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	return line
 }
 
@@ -203,10 +199,7 @@ func TestDescriptorsOfCommands(t *testing.T) {
 	e := w.serveHTTP("http")
 	own := map[string]bool{}
 	for _, fd := range []string{"0", "1"} {
-		target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", p.cmd.Process.Pid, fd))
-		if err != nil {
-			t.Fatal(err)
-		}
+		target := check.Value(os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", p.cmd.Process.Pid, fd)))(t)
 		own[target] = true
 	}
 	for name, a := range map[string]agent{"stdio": p.agent(), "http": {t, w.dialGo(e, modern)}} {

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/mod/module"
 	modzip "golang.org/x/mod/zip"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // project is what somebody has before the first agent comes: a small tree, and a dependency that it lacks.
@@ -82,7 +84,7 @@ func projects() []project {
 // in a second work tree, rebase, review, look, and take back. It needs the sandbox level full, at which agents commit without a setting.
 func TestAnOrdinaryDay(t *testing.T) {
 	all := projects()
-	if testing.Short() {
+	if check.Short() {
 		all = all[:1]
 	}
 	for _, p := range all {
@@ -214,9 +216,7 @@ func (d *day) opens() {
 			Args    []string
 		} `json:"mcpServers"`
 	}
-	if err := json.Unmarshal([]byte(d.read(".mcp.json")), &client); err != nil {
-		d.t.Fatal(err)
-	}
+	check.OK(d.t, json.Unmarshal([]byte(d.read(".mcp.json")), &client))
 	server := client.Servers["orchestra"]
 	cmd := exec.Command(filepath.Join(filepath.Dir(program), server.Command), server.Args...)
 	cmd.Dir = d.dir
@@ -305,17 +305,12 @@ func pythonPackages(t *testing.T, dir string) []string {
 		"money-1.2.dist-info/WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
 		"money-1.2.dist-info/RECORD":   "money.py,,\nmoney-1.2.dist-info/METADATA,,\nmoney-1.2.dist-info/WHEEL,,\nmoney-1.2.dist-info/RECORD,,\n",
 	} {
-		w, err := archive.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := check.Value(archive.Create(name))(t)
 		if _, err := w.Write([]byte(content)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, archive.Close())
 	(&workspace{t: t, dir: dir}).write("money-1.2-py3-none-any.whl", wheel.String())
 	const find = "import ensurepip, glob; print((glob.glob(ensurepip.__path__[0] + '/_bundled/pip-*.whl') + glob.glob('/usr/share/python-wheels/pip-*.whl'))[0])"
 	pip, err := exec.Command("python3", "-c", find).Output()
@@ -331,9 +326,7 @@ func goPackages(t *testing.T, dir string) []string {
 	source.write("go.mod", goMod)
 	source.write("money.go", "package money\n\nfunc Cents(n int) int { return 100 * n }\n")
 	var archive bytes.Buffer
-	if err := modzip.CreateFromDir(&archive, module.Version{Path: "example.com/money", Version: "v1.2.0"}, source.dir); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, modzip.CreateFromDir(&archive, module.Version{Path: "example.com/money", Version: "v1.2.0"}, source.dir))
 	proxy := &workspace{t: t, dir: filepath.Join(dir, "example.com/money/@v")}
 	proxy.write("list", "v1.2.0\n")
 	proxy.write("v1.2.0.info", `{"Version": "v1.2.0", "Time": "2020-01-01T00:00:00Z"}`)
@@ -345,10 +338,7 @@ func goPackages(t *testing.T, dir string) []string {
 // goCache fills the private cache of commands from the one of this test, by hard links: to compile the standard library costs 25 seconds.
 func goCache(w *workspace) {
 	w.t.Helper()
-	mine, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	mine := check.Value(exec.Command("go", "env", "GOCACHE").Output())(w.t)
 	private, err := filepath.Glob(filepath.Join(w.home, "cache/orchestra-mcp/build/*"))
 	if err != nil || len(private) != 1 {
 		w.t.Fatalf("the private caches: %q %v", private, err)

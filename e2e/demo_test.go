@@ -1,11 +1,15 @@
 package e2e_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // demo runs the program's demo in a home of its own.
@@ -47,5 +51,131 @@ func TestDemoNoticesWhatDiffers(t *testing.T) {
 	exit, ok := err.(*exec.ExitError)
 	if !ok || exit.ExitCode() != 1 || !strings.Contains(out, "did not go as it should") || !strings.Contains(out, "COMMAND_BLOCKED") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The module's path can be changed everywhere with one command, after which
+// every import resolves.
+func TestRenameModule(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		missing(t, "no make")
+	}
+	dir := t.TempDir()
+	copySources(t, "..", dir)
+	for _, command := range [][]string{{"make", "rename-module", "MODULE=example.org/you/governed"}, {"go", "list", "-deps", "./..."}} {
+		cmd := exec.Command(command[0], command[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", command, err, out)
+		}
+	}
+	old := strings.Join([]string{"github.com", "intentgov", "orchestra-mcp"}, "/")
+	eachSource(t, dir, func(name string, content []byte) {
+		if strings.Contains(string(content), old) || strings.HasSuffix(name, ".renamed") {
+			t.Errorf("%s is not done", name)
+		}
+	})
+}
+
+func copySources(t *testing.T, from, to string) {
+	eachSource(t, from, func(name string, content []byte) {
+		path := filepath.Join(to, name)
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, content, 0o644))
+	})
+}
+
+// eachSource gives the files of the repository, without what tools put beside
+// them.
+func eachSource(t *testing.T, dir string, visit func(name string, content []byte)) {
+	t.Helper()
+	check.OK(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && slices.Contains([]string{".git", "node_modules", "bin"}, entry.Name()) {
+			return filepath.SkipDir
+		}
+		if !entry.Type().IsRegular() {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		visit(name, content)
+		return err
+	}))
+}
+
+// largestAnswer is what clients still read: the TypeScript client gives up a
+// stdio connection at 10 MB. Characters that JSON has to escape take six bytes
+// each, in text and structured content.
+const largestAnswer = 4 << 20
+
+// Whatever is in the workspace, answers stay readable for a client and for a
+// model.
+func TestAnswersStaySmall(t *testing.T) {
+	t.Parallel()
+	much, many := 1<<20, 5000
+	if check.Short() {
+		much, many = 1<<16, 200
+	}
+	w := newWorkspace(t)
+	p := w.initialized()
+	session := p.agent().selects("INT-001")
+	w.write("src/long-line.txt", strings.Repeat("needle ", much))
+	w.write("src/many-lines.txt", strings.Repeat("needle\n", much))
+	w.write("src/control.txt", strings.Repeat("\x01\x02", much))
+	w.write("src/binary.bin", strings.Repeat("\x00\xff", 2*much))
+	for i := range many {
+		w.write(fmt.Sprintf("src/%s/%d.txt", strings.Repeat("d", 200), i), "needle\n")
+	}
+	for i, c := range []struct {
+		tool string
+		args args
+	}{
+		{"read_file", args{"path": "src/long-line.txt"}},
+		{"read_file", args{"path": "src/many-lines.txt"}},
+		{"read_file", args{"path": "src/many-lines.txt", "limit": 1 << 30}},
+		{"read_file", args{"path": "src/control.txt"}},
+		{"read_file", args{"path": "src/binary.bin"}},
+		{"search_files", args{"path": ".", "regex": "needle"}},
+		{"search_files", args{"path": "src", "regex": "."}},
+		{"list_files", args{"path": ".", "recursive": true}},
+		{"write_to_file", args{"path": "src/many-lines.txt", "content": "x"}},
+		{"write_to_file", args{"path": "src/control.txt", "content": "x"}},
+		{"write_to_file", args{"path": "src/" + strings.Repeat("y", much), "content": "x"}},
+		{"edit_file", args{"path": "src/many-lines.txt", "old_string": strings.Repeat("no", much), "new_string": "x"}},
+		{"edit_file", args{"path": "src/many-lines.txt", "old_string": "needle", "new_string": "pin"}},
+		{"edit_file", args{"path": "src/many-lines.txt", "old_string": "needle", "new_string": "pin", "replace_all": true}},
+		{"apply_diff", args{"path": "src/many-lines.txt", "diff": "<<<<<<< SEARCH\npin\n=======\nx\n>>>>>>> REPLACE"}},
+		{"apply_diff", args{"path": "src/long-line.txt", "diff": "<<<<<<< SEARCH\nneedle\n=======\nx\n>>>>>>> REPLACE"}},
+		{"apply_diff", args{"path": "src/a.txt", "diff": strings.Repeat("<<<<<<< SEARCH\nnone\n=======\nx\n>>>>>>> REPLACE\n", many)}},
+		{"apply_patch", args{"patch": "*** Begin Patch\n" + strings.Repeat("*** Update File: src/none.txt\n@@\n-a\n+b\n", many) + "*** End Patch"}},
+		{"execute_command", args{"command": "head -c 20000000 /dev/zero"}},
+		{"request_scope_expansion", args{"paths": []string{strings.Repeat("z", much)}, "reason": strings.Repeat("r", much)}},
+		{"propose_intent", args{"name": "n", "owned_scope": []string{strings.Repeat("z", much)}, "description": strings.Repeat("d", much)}},
+		{"select_active_intent", args{"intent_id": strings.Repeat("I", much)}},
+		{"query_trace", args{"path": "src/many-lines.txt", "limit": 200}},
+		{"query_lessons", args{}},
+	} {
+		c.args["session"] = session
+		p.send(callLine(i, c.tool, c.args))
+		m := p.await(i)
+		if m.Error != nil {
+			t.Errorf("%s: %+v", c.tool, m.Error)
+		}
+		if len(m.Result) > largestAnswer {
+			t.Errorf("%s answered with %d bytes: %.300s", c.tool, len(m.Result), m.Result)
+		}
+	}
+	for i, uri := range []string{"orchestra://intents", "orchestra://ledger/recent"} {
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"r%d","method":"resources/read","params":{"uri":%q}}`, i, uri))
+		if m := p.await(fmt.Sprintf("r%d", i)); len(m.Result) > largestAnswer {
+			t.Errorf("%s has %d bytes", uri, len(m.Result))
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/rs/zerolog"
 )
@@ -83,15 +84,9 @@ func serveExampleStdio() int {
 // serveExampleHTTP serves it to whoever has the token.
 func serveExampleHTTP(t *testing.T) endpoint {
 	t.Helper()
-	s, err := newExample()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(newExample())(t)
 	const token = "example-token"
-	handler, err := s.HTTPHandler(mcpbridge.HTTPOptions{Authenticate: mcpbridge.StaticToken(token, "example"), SSE: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := check.Value(s.HTTPHandler(mcpbridge.HTTPOptions{Authenticate: mcpbridge.StaticToken(token, "example"), SSE: true}))(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(func() { handler.Close(); server.Close() })
 	return endpoint{url: server.URL, token: token}

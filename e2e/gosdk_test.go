@@ -5,9 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // goClient is the official Go SDK's client.
@@ -37,10 +47,7 @@ func (w *workspace) dialGoFor(u user, e endpoint, version string) client {
 		options.ElicitationHandler = elicitationHandler(u)
 	}
 	c := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, options)
-	session, err := c.Connect(w.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	session := check.Value(c.Connect(w.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version}))(w.t)
 	w.t.Cleanup(func() { _ = session.Close() })
 	if got := session.InitializeResult().ProtocolVersion; got != version {
 		w.t.Fatalf("the client speaks %s, not %s", got, version)
@@ -115,3 +122,179 @@ func encoded(result any, err error) (json.RawMessage, error) {
 }
 
 var _ client = (*goClient)(nil)
+
+const (
+	// clients is where package.json is.
+	clients = "clients"
+	// oldestNode is what the oldest client that is driven here runs on.
+	oldestNode = 20
+	// inspectorNode is what version 2 of the inspector needs.
+	inspectorNode = 22
+)
+
+// node finds a Node of at least the given major version: the one that
+// clients/package.json brings along, or the machine's own.
+func node(t *testing.T, atLeast int) string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(clients, "node_modules", "@modelcontextprotocol", "sdk")); err != nil {
+		missing(t, "the Node clients are not installed: run `npm ci` in e2e/clients")
+	}
+	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	ours := check.Value(filepath.Abs(filepath.Join(clients, "node_modules", "node-"+runtime.GOOS+"-"+arch, "bin", "node")))(t)
+	for _, candidate := range []string{ours, "node"} {
+		if majorVersion(candidate) >= atLeast {
+			return candidate
+		}
+	}
+	missing(t, fmt.Sprintf("no Node %d or later", atLeast))
+	return ""
+}
+
+func majorVersion(node string) int {
+	out, err := exec.Command(node, "--version").Output()
+	if err != nil {
+		return 0
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(out), "v"), ".")
+	n, _ := strconv.Atoi(major)
+	return n
+}
+
+// missing skips a test on a developer's machine; continuous integration has
+// no excuse.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// driver is the argument of clients/drive.mjs.
+type driver struct {
+	SDK       int      `json:"sdk"`
+	Pin       string   `json:"pin,omitempty"` // of version 2: a revision of the modern era
+	Transport string   `json:"transport"`
+	Command   string   `json:"command,omitempty"`
+	Args      []string `json:"args,omitempty"`
+	Env       environ  `json:"env,omitempty"`
+	URL       string   `json:"url,omitempty"`
+	Token     string   `json:"token,omitempty"`
+	// Elicitation is the capability that the client declares; nil for none,
+	// or for forms if there is a user.
+	Elicitation any  `json:"elicitation,omitempty"`
+	User        user `json:"-"`
+}
+
+// environ is a list of NAME=value that is an object in JSON.
+type environ []string
+
+func (e environ) MarshalJSON() ([]byte, error) {
+	m := make(map[string]string)
+	for _, entry := range e {
+		name, value, _ := strings.Cut(entry, "=")
+		m[name] = value
+	}
+	return json.Marshal(m)
+}
+
+// clientError is what the client threw.
+type clientError struct {
+	Code    any    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *clientError) Error() string { return fmt.Sprintf("%s (%v)", e.Message, e.Code) }
+
+// testLog shows what a process says on standard error.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Logf("%s", p)
+	return len(p), nil
+}
+
+var _ io.Writer = testLog{}
+
+// The command line of the MCP inspector, on stdio and over HTTP.
+func TestInspector(t *testing.T) {
+	node(t, inspectorNode)
+	t.Run("stdio", func(t *testing.T) {
+		t.Parallel()
+		w := newWorkspace(t)
+		inspect(w, program, "serve", "--workspace", w.dir)
+	})
+	t.Run("http", func(t *testing.T) {
+		t.Parallel()
+		w := newWorkspace(t)
+		e := w.serveHTTP("http")
+		inspect(w, e.url, "--transport", "http", "--header", "Authorization: Bearer "+e.token)
+		if out, code := w.inspector(e.url, "--transport", "http", "--stored-auth-only", "--method", "tools/list"); code == 0 {
+			t.Errorf("the tools are listed without a token: %s", out)
+		}
+	})
+}
+
+func inspect(w *workspace, target ...string) {
+	w.t.Helper()
+	ask := func(want int, result any, request ...string) {
+		w.t.Helper()
+		out, code := w.inspector(append(target, request...)...)
+		if code != want {
+			w.t.Fatalf("%v: exit code %d, want %d:\n%s", request, code, want, out)
+		}
+		if err := json.Unmarshal([]byte(out), result); err != nil {
+			w.t.Fatalf("%v: %v\n%s", request, err, out)
+		}
+	}
+	var list struct{ Tools []struct{ Name string } }
+	// Strict: schemas that some client cannot read are errors.
+	ask(0, &list, "--method", "tools/list", "--strict")
+	if len(list.Tools) < 17 {
+		w.t.Errorf("%d tools", len(list.Tools))
+	}
+	var selected, read, refused struct {
+		IsError           bool
+		StructuredContent map[string]any
+	}
+	ask(0, &selected, "--method", "tools/call", "--tool-name", "select_active_intent", "--tool-arg", "intent_id=INT-001")
+	session, _ := selected.StructuredContent["session"].(string)
+	if !strings.HasPrefix(session, "ses_") {
+		w.t.Fatalf("select: %+v", selected)
+	}
+	ask(0, &read, "--method", "tools/call", "--tool-name", "read_file", "--tool-arg", "path=src/a.txt")
+	if read.StructuredContent["content"] != "one\ntwo\nthree\n" {
+		w.t.Errorf("read: %+v", read)
+	}
+	// Each run is a process, and on stdio a server, of its own: the handle holds.
+	ask(0, &read, "--method", "tools/call", "--tool-name", "write_to_file",
+		"--tool-args-json", `{"path": "src/inspected.txt", "content": "x\n", "session": "`+session+`"}`)
+	w.want("src/inspected.txt", "x\n")
+	const toolIsError = 5
+	ask(toolIsError, &refused, "--method", "tools/call", "--tool-name", "write_to_file",
+		"--tool-args-json", `{"path": "docs/x.md", "content": "x", "session": "`+session+`"}`)
+	if refused.StructuredContent["error_type"] != "SCOPE_VIOLATION" {
+		w.t.Errorf("refusal: %+v", refused)
+	}
+}
+
+// inspector runs the inspector once.
+func (w *workspace) inspector(arguments ...string) (stdout string, code int) {
+	w.t.Helper()
+	launcher := filepath.Join(clients, "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+	cmd := exec.Command(node(w.t, inspectorNode), append([]string{launcher, "--cli"}, arguments...)...)
+	cmd.Env = w.env("MCP_STORAGE_DIR="+w.home, "NO_COLOR=1")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil && cmd.ProcessState == nil {
+		w.t.Fatal(err)
+	}
+	if text := strings.TrimSpace(stderr.String()); text != "" {
+		w.t.Logf("inspector: %s", text)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}

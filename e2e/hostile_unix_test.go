@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -82,10 +83,7 @@ func (w *workspace) trust(arguments ...string) (output string, code int) {
 
 func marks(t *testing.T, mark string) []string {
 	t.Helper()
-	found, err := filepath.Glob(mark + "-*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Value(filepath.Glob(mark + "-*"))(t)
 	return found
 }
 
@@ -160,9 +158,7 @@ func TestHostileRepository(t *testing.T) {
 	a.refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "other.md", "content": "x"})
 	p.end()
 	for _, each := range marks(t, mark) {
-		if err := os.Remove(each); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Remove(each))
 	}
 	w.write(".orchestration/config.yaml", w.read(".orchestration/config.yaml")+"# theirs\n")
 	a = w.initialized().agent()

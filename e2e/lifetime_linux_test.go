@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // promptly is how soon a program ends that is told to. Tests allow ten times as
@@ -64,10 +66,7 @@ func TestCommandEndsWithKilledClient(t *testing.T) {
 // that they have outside of every sandbox.
 func running(t *testing.T, mark string) []string {
 	t.Helper()
-	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := check.Value(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	var pids []string
 	for _, name := range names {
 		if line, err := os.ReadFile(name); err == nil && strings.Contains(string(line), mark) {
@@ -80,7 +79,7 @@ func running(t *testing.T, mark string) []string {
 // A line of 64 MB is refused without being kept.
 func TestLongLineInBoundedMemory(t *testing.T) {
 	size, lines := 64<<20, 8
-	if testing.Short() {
+	if check.Short() {
 		size, lines = 24<<20, 2
 	}
 	w := newWorkspace(t)
@@ -95,7 +94,7 @@ func TestLongLineInBoundedMemory(t *testing.T) {
 	p.agent().ok("list_intents", args{})
 	grown := peakMemory(t, p) - before
 	t.Logf("peak memory: %d MiB, %d MiB more than before", (before+grown)>>20, grown>>20)
-	if grown > 96<<20*slowness {
+	if grown > 96<<20*slowness() {
 		t.Errorf("the line of %d MiB cost %d MiB", size>>20, grown>>20)
 	}
 	// Nor do many lines that are just within the limit pile up.
@@ -108,7 +107,7 @@ func TestLongLineInBoundedMemory(t *testing.T) {
 	}
 	grown = peakMemory(t, p) - before
 	t.Logf("after %d lines of 15 MiB: %d MiB more than before", lines, grown>>20)
-	if grown > 192<<20*slowness {
+	if grown > 192<<20*slowness() {
 		t.Errorf("%d lines of 15 MiB cost %d MiB", lines, grown>>20)
 	}
 }
@@ -116,19 +115,86 @@ func TestLongLineInBoundedMemory(t *testing.T) {
 // peakMemory is VmHWM in bytes.
 func peakMemory(t *testing.T, p *process) int {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := check.Value(os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)))(t)
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, err := strconv.Atoi(strings.Fields(value)[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			kib := check.Value(strconv.Atoi(strings.Fields(value)[0]))(t)
 			return kib << 10
 		}
 	}
 	t.Fatal("no VmHWM")
 	return 0
+}
+
+// A session that sends many commands, reads and writes at once waits for its
+// own: whatever of it waits or runs, other sessions on the same connection
+// read, write and list, and its calls take effect in the order sent.
+func TestBusySessionHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	p := w.initialized()
+	a := p.agent()
+	busy, other := a.selects("INT-001"), a.selects("INT-005")
+	const commands, reads = 64, 20
+	p.send(callLine("c0", "execute_command", args{"session": busy, "command": "until [ -e src/go ]; do sleep 0.05; done; echo 0 >> src/order.txt"}))
+	for i := range commands - 1 {
+		p.send(callLine(fmt.Sprintf("c%d", i+1), "execute_command", args{"session": busy, "command": fmt.Sprintf("echo %d >> src/order.txt", i+1)}))
+	}
+	for i := range reads {
+		p.send(callLine(fmt.Sprintf("r%d", i), "read_file", args{"session": busy, "path": "src/a.txt"}))
+	}
+	a.ok("read_file", args{"session": other, "path": "src/a.txt"})
+	a.ok("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
+	if r := a.ok("execute_command", args{"session": other, "command": "echo served too"}); r.str("output") != "served too\n" {
+		t.Errorf("%q", r.str("output"))
+	}
+	w.write("src/go", "")
+	for ended := 0; ended < commands+reads; {
+		m, ok := p.next()
+		if !ok {
+			t.Fatal("the program ended")
+		}
+		if m.Method == "" {
+			if r := m.result(t); r.IsError {
+				t.Errorf("%v: %s", m.ID, r.text())
+			}
+			ended++
+		}
+	}
+	for i, line := range strings.Fields(w.read("src/order.txt")) {
+		if line != fmt.Sprint(i) {
+			t.Fatalf("line %d is of command %s", i, line)
+		}
+	}
+}
+
+// As many commands as may run on one connection leave the places of file tools
+// free.
+func TestManyCommandsHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	p := w.initialized()
+	a := p.agent()
+	other := a.selects("INT-005")
+	const commands = 70
+	for i := range commands {
+		p.send(string(modernLine(t, fmt.Sprintf("s%d", i), "select_active_intent", args{"intent_id": "INT-001"})))
+		session := p.await(fmt.Sprintf("s%d", i)).result(t).str("session")
+		p.send(callLine(fmt.Sprintf("c%d", i), "execute_command", args{"session": session, "command": "until [ -e src/go ]; do sleep 0.2; done"}))
+	}
+	a.ok("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
+	a.ok("read_file", args{"session": other, "path": "src/a.txt"})
+	w.write("src/go", "")
+	for ended := 0; ended < commands; {
+		m, ok := p.next()
+		if !ok {
+			t.Fatal("the program ended")
+		}
+		if id, _ := m.ID.(string); strings.HasPrefix(id, "c") {
+			if r := m.result(t); r.IsError || r.Fields["exit_code"] != float64(0) {
+				t.Errorf("%v: %s", m.ID, r.text())
+			}
+			ended++
+		}
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // machine is what the program finds around it, which decides how it can hold
@@ -46,7 +48,7 @@ func machines(t *testing.T) []machine {
 		{name: "landlock", level: "landlock", before: noNamespaces},
 		{name: "none", level: "none", env: []string{unboxed, unjudged}},
 	}
-	if testing.Short() {
+	if check.Short() {
 		all = all[:2]
 	}
 	var found []machine
@@ -109,14 +111,10 @@ func (w *workspace) serves(m machine) *exec.Cmd {
 func (w *workspace) givenTo(user int) {
 	w.t.Helper()
 	for _, top := range []string{w.dir, w.home} {
-		if err := os.Chmod(filepath.Dir(top), 0o711); err != nil {
-			w.t.Fatal(err)
-		}
-		if err := filepath.WalkDir(top, func(path string, _ os.DirEntry, err error) error {
+		check.OK(w.t, os.Chmod(filepath.Dir(top), 0o711))
+		check.OK(w.t, filepath.WalkDir(top, func(path string, _ os.DirEntry, err error) error {
 			return errors.Join(err, os.Lchown(path, user, user))
-		}); err != nil {
-			w.t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -131,10 +129,7 @@ func (w *workspace) startedOn(m machine, env ...string) *process {
 // home or its directory.
 func (w *workspace) left(but ...*process) (left []string) {
 	w.t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	dirs := check.Value(filepath.Glob("/proc/[0-9]*"))(w.t)
 	servers := map[string]bool{fmt.Sprint(os.Getpid()): true}
 	for _, p := range but {
 		servers[fmt.Sprint(p.cmd.Process.Pid)] = true

@@ -9,15 +9,20 @@
 package e2e_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // program is the orchestra-mcp under test.
@@ -36,6 +41,14 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
+// slowness is how much more time and memory the program takes with the race detector, which it has where the tests have it.
+func slowness() int {
+	if check.Racing {
+		return 8
+	}
+	return 1
+}
+
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "orchestra-e2e-")
 	if err != nil {
@@ -48,10 +61,81 @@ func run(m *testing.M) int {
 		return 1
 	}
 	program = filepath.Join(dir, "orchestra-mcp")
-	build := exec.Command("go", slices.Concat([]string{"build", "-o", program}, buildFlags(), []string{"../cmd/orchestra-mcp"})...)
+	build := exec.Command("go", "build", "-race="+strconv.FormatBool(check.Racing), "-o", program, "../cmd/orchestra-mcp")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
 		return 1
 	}
 	return m.Run()
+}
+
+// endpoint is a program that serves HTTP.
+type endpoint struct{ url, token string }
+
+// serveHTTP starts the program and takes from its standard error where it
+// listens and for which token.
+func (w *workspace) serveHTTP(transport string, env ...string) endpoint {
+	w.t.Helper()
+	cmd := exec.Command(program, "serve", "--workspace", w.dir, "--transport", transport, "--listen", "127.0.0.1:0")
+	cmd.Env = w.env(env...)
+	said := &announcement{ready: make(chan endpoint, 1)}
+	cmd.Stderr = said
+	check.OK(w.t, cmd.Start())
+	w.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		w.ends(cmd)
+	})
+	select {
+	case e := <-said.ready:
+		if e.token == "" {
+			w.t.Fatal("the server did not say which token it wants")
+		}
+		return e
+	case <-time.After(patience):
+		w.t.Fatal("the server did not say where it listens")
+	}
+	return endpoint{}
+}
+
+// announcement is a server's standard error.
+type announcement struct {
+	ready chan endpoint
+	text  bytes.Buffer
+}
+
+func (a *announcement) Write(p []byte) (int, error) {
+	a.text.Write(p)
+	var e endpoint
+	for line := range strings.Lines(a.text.String()) {
+		if token, ok := strings.CutPrefix(line, "bearer token: "); ok {
+			e.token = strings.TrimSpace(token)
+		}
+		if url, ok := strings.CutPrefix(line, "listening on "); ok && strings.HasSuffix(url, "\n") {
+			e.url = strings.TrimSpace(url)
+		}
+	}
+	if e.url != "" {
+		select {
+		case a.ready <- e:
+		default:
+		}
+	}
+	return len(p), nil
+}
+
+// ends demands that a process which was told to ends with code 0.
+func (w *workspace) ends(cmd *exec.Cmd) {
+	w.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			w.t.Errorf("%v ended with %v", cmd.Args, err)
+		}
+	case <-time.After(patience):
+		w.t.Errorf("%v does not end", cmd.Args)
+		_ = cmd.Process.Kill()
+		<-done
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -49,22 +50,15 @@ func (w *workspace) content(name string) string {
 func (w *workspace) writeHome(name, content string) {
 	w.t.Helper()
 	name = filepath.Join(w.home, name)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, os.MkdirAll(filepath.Dir(name), 0o700))
+	check.OK(w.t, os.WriteFile(name, []byte(content), 0o600))
 }
 
 // inbox is the store of what is asked for, to look into without starting a
 // process; answers go through the program.
 func (w *workspace) inbox() *approval.Store {
 	w.t.Helper()
-	root, err := os.OpenRoot(w.dir)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(w.dir))(w.t)
 	w.t.Cleanup(func() { root.Close() })
 	return approval.Open(root, approval.Options{UserDir: filepath.Join(w.home, "config", "orchestra-mcp")})
 }
@@ -73,10 +67,7 @@ func (w *workspace) inbox() *approval.Store {
 func (w *workspace) pending(inbox *approval.Store, many int) []approval.Request {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		found, err := inbox.Pending()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		found := check.Value(inbox.Pending())(w.t)
 		if len(found) >= many {
 			return found
 		}
@@ -90,9 +81,7 @@ func (w *workspace) pending(inbox *approval.Store, many int) []approval.Request 
 func (w *workspace) grants(subject string) (ids []string) {
 	w.t.Helper()
 	var listed []struct{ ID, Path, Command string }
-	if err := json.Unmarshal([]byte(w.commands("approvals", "list", "--grants", "--json")), &listed); err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, json.Unmarshal([]byte(w.commands("approvals", "list", "--grants", "--json")), &listed))
 	for _, g := range listed {
 		if strings.Contains(g.Path+g.Command, subject) {
 			ids = append(ids, g.ID)
@@ -255,10 +244,7 @@ func (inInboxMeanwhile) settings() string { return waitsForOperator }
 func (i inInboxMeanwhile) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
 	o.t.Helper()
 	inbox := o.w.inbox()
-	before, err := inbox.Pending()
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	before := check.Value(inbox.Pending())(o.t)
 	wait := o.client.(*typescript).begin("callTool", args{"name": tool, "arguments": arguments})
 	waiting := o.w.pending(inbox, len(before)+1)
 	id := waiting[len(waiting)-1].ID
@@ -269,10 +255,7 @@ func (i inInboxMeanwhile) put(o *operator, tool string, arguments args, r reply)
 	}
 	q := o.w.looksAt(id)
 	o.w.answers(id, r)
-	raw, err := wait()
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	raw := check.Value(wait())(o.t)
 	result := answer{t: o.t}
 	if err := json.Unmarshal(raw, &result); err != nil || result.Fields == nil {
 		o.t.Fatalf("%v %s", err, raw)

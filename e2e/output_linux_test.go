@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // flood is a command that prints more than is kept.
@@ -40,9 +42,9 @@ const kept = 64 << 20
 func TestOutputInBoundedMemory(t *testing.T) {
 	size, tried, on := int64(100<<20), floods()[:2], machines(t)[:1]
 	switch {
-	case os.Getenv("ORCHESTRA_LONG") != "":
+	case check.Long():
 		size, tried, on = 1<<30, floods(), machines(t)
-	case testing.Short():
+	case check.Short():
 		size, tried = 66<<20, tried[:1]
 	}
 	for _, m := range on {
@@ -65,7 +67,7 @@ func TestOutputInBoundedMemory(t *testing.T) {
 				a.pages(session, r.str("artifact_id"), f)
 				t.Logf("%s of %d MiB: %v, %v of them the server's work, read %v, peak memory %d MiB", f.line, size>>20, took.Round(time.Millisecond), worked, time.Since(begun.Add(took)).Round(time.Millisecond), peakMemory(t, p)>>20)
 			}
-			if grown := peakMemory(t, p) - before; grown > 32<<20*slowness {
+			if grown := peakMemory(t, p) - before; grown > 32<<20*slowness() {
 				t.Errorf("the output of %d MiB cost %d MiB", size>>20, grown>>20)
 			}
 		})
@@ -75,10 +77,7 @@ func TestOutputInBoundedMemory(t *testing.T) {
 // wholeUpTo demands that a kept output has so many bytes, all of them right.
 func (w *workspace) wholeUpTo(size int64, artifact string, f flood) {
 	w.t.Helper()
-	file, err := os.Open(w.path(".orchestration/cache/output/" + artifact))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	file := check.Value(os.Open(w.path(".orchestration/cache/output/" + artifact)))(w.t)
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 1<<20)
 	for at := int64(0); ; at++ {
@@ -122,7 +121,7 @@ func (a agent) pages(session, artifact string, f flood) {
 	if got := by.str("content"); !strings.HasPrefix(got, fmt.Sprintf("%d | ", int(total))) || by.Fields["next"] != float64(0) {
 		a.t.Errorf("%s, line %v: %.100q, next %v", f.line, total, got, by.Fields["next"])
 	}
-	if os.Getenv("ORCHESTRA_LONG") != "" {
+	if check.Long() {
 		if found := read(args{"search": "no such text", "limit": 1}); found.Fields["matches"] != float64(0) {
 			a.t.Errorf("%s, a search: %v", f.line, found.Fields["matches"])
 		}
@@ -140,10 +139,7 @@ func busyTime(t *testing.T, p *process) time.Duration {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	var ticks int64
 	for _, field := range fields[11:13] { // user and system
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := check.Value(strconv.ParseInt(field, 10, 64))(t)
 		ticks += n
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond

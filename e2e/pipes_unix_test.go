@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // opened are the files and directories that the program opens by itself, by who may have put something else there. NAME in
@@ -53,7 +55,7 @@ func TestNothingWaitsOnAPipe(t *testing.T) {
 	t.Parallel()
 	for whose, places := range opened() {
 		for i, place := range places {
-			if os.Getenv("ORCHESTRA_LONG") != "1" && (i%4 != 0 || testing.Short() && i > 0) {
+			if !check.Long() && (i%4 != 0 || check.Short() && i > 0) {
 				continue
 			}
 			t.Run(whose+": "+place, func(t *testing.T) {
@@ -102,10 +104,7 @@ func (w *workspace) pipe(place string) {
 		}
 		at = filepath.Join(dir, entries[0].Name())
 	}
-	err := errors.Join(os.RemoveAll(at), os.MkdirAll(filepath.Dir(at), 0o700), mkfifo(at))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, errors.Join(os.RemoveAll(at), os.MkdirAll(filepath.Dir(at), 0o700), mkfifo(at)))
 }
 
 // ending runs the program, which has to end by itself.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 const initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}` +
@@ -56,13 +58,8 @@ func (w *workspace) startAs(cmd *exec.Cmd, env ...string) *process {
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		w.t.Fatal(err)
 	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	out := check.Value(p.cmd.StdoutPipe())(w.t)
+	check.OK(w.t, p.cmd.Start())
 	go p.read(out)
 	w.t.Cleanup(p.end)
 	return p
@@ -217,9 +214,7 @@ func (p *process) exits() time.Duration {
 func (p *process) kill() {
 	p.t.Helper()
 	p.ended = true
-	if err := p.cmd.Process.Kill(); err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, p.cmd.Process.Kill())
 	for range p.lines {
 	}
 	_ = p.cmd.Wait()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
@@ -211,9 +212,7 @@ func pathProvocations() []provocation {
 			a.refused("PATH_OUTSIDE_WORKSPACE", "write_to_file", args{"path": "src/out/x", "content": "x", "session": a.selects("INT-001")})
 		}},
 		{refusal.NotARegularFile, "directory and pipe", false, func(w *workspace, a agent) {
-			if err := mkfifo(w.path("src/fifo")); err != nil {
-				w.t.Fatal(err)
-			}
+			check.OK(w.t, mkfifo(w.path("src/fifo")))
 			defer w.remove("src/fifo")
 			session := a.selects("INT-001")
 			a.refused("NOT_A_REGULAR_FILE", "read_file", args{"path": "src/fifo"})
@@ -285,10 +284,7 @@ func stateProvocations() []provocation {
 	return []provocation{
 		{refusal.Busy, "another program writes", false, func(w *workspace, a agent) {
 			w.write("src/busy.txt", "text\n")
-			writer, err := os.OpenFile(w.path("src/busy.txt"), os.O_RDWR, 0)
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			writer := check.Value(os.OpenFile(w.path("src/busy.txt"), os.O_RDWR, 0))(w.t)
 			defer writer.Close()
 			a.refused("BUSY", "edit_file", args{"path": "src/busy.txt", "old_string": "text", "new_string": "x", "session": a.selects("INT-001")})
 			w.want("src/busy.txt", "text\n")
@@ -315,19 +311,11 @@ func stateProvocations() []provocation {
 		{refusal.LedgerUnavailable, "a directory in its place", false, func(w *workspace, a agent) {
 			session := a.selects("INT-001")
 			place := ledgertest.File(w.dir)
-			if err := os.Rename(place, w.path("aside")); err != nil {
-				w.t.Fatal(err)
-			}
-			if err := os.Mkdir(place, 0o755); err != nil {
-				w.t.Fatal(err)
-			}
+			check.OK(w.t, os.Rename(place, w.path("aside")))
+			check.OK(w.t, os.Mkdir(place, 0o755))
 			defer func() {
-				if err := os.RemoveAll(place); err != nil {
-					w.t.Fatal(err)
-				}
-				if err := os.Rename(w.path("aside"), place); err != nil {
-					w.t.Fatal(err)
-				}
+				check.OK(w.t, os.RemoveAll(place))
+				check.OK(w.t, os.Rename(w.path("aside"), place))
 				a.ok("write_to_file", write(a, session))
 			}()
 			a.refused("LEDGER_UNAVAILABLE", "write_to_file", write(a, session))

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -150,7 +151,7 @@ func (w *workspace) tree() map[string]string {
 	w.t.Helper()
 	found := map[string]string{}
 	for _, own := range []string{"alice", "bob"} {
-		err := filepath.WalkDir(w.path(own), func(path string, d fs.DirEntry, err error) error {
+		check.OK(w.t, filepath.WalkDir(w.path(own), func(path string, d fs.DirEntry, err error) error {
 			way, _ := filepath.Rel(w.dir, path)
 			switch {
 			case err != nil:
@@ -168,10 +169,7 @@ func (w *workspace) tree() map[string]string {
 				return err
 			}
 			return nil
-		})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		}))
 	}
 	return found
 }

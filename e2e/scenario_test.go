@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -24,7 +25,7 @@ type connection struct {
 // once in each of its revisions.
 func connections() []connection {
 	return slices.DeleteFunc(connectionsFor(nil, nil), func(c connection) bool {
-		return testing.Short() && !slices.Contains([]string{"typescript1/stdio", "typescript1/sse", "typescript2/stdio/modern", "typescript2/http/modern", "go/http"}, c.name)
+		return check.Short() && !slices.Contains([]string{"typescript1/stdio", "typescript1/sse", "typescript2/stdio/modern", "typescript2/http/modern", "go/http"}, c.name)
 	})
 }
 
@@ -287,9 +288,7 @@ func TestProgressAndAbort(t *testing.T) {
 			wait, abort := a.client.(*typescript).beginAbortable(args{"name": "execute_command", "arguments": args{
 				"command": "trap 'echo ended > src/ended' EXIT; trap 'exit 1' TERM; echo x > src/begun; sleep 600 & wait", "session": session, "timeout": 600}})
 			w.appears("src/begun")
-			if err := abort(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, abort())
 			if raw, err := wait(); err == nil {
 				t.Errorf("the call was not aborted: %s", raw)
 			}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // Whatever happens, standard output carries messages only: process.next holds
@@ -119,9 +121,7 @@ func TestHostilePaths(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	outside := filepath.Join(t.TempDir(), "victim")
-	if err := os.WriteFile(outside, []byte("untouched\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(outside, []byte("untouched\n"), 0o644))
 	w.link(filepath.Dir(outside), "src/up")
 	w.link("../docs/nowhere", "src/dangling")
 	w.link("../docs", "src/docs")

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // typescript is a connected TypeScript client. Its requests run side by side.
@@ -51,24 +53,13 @@ func (w *workspace) drive(d driver) *typescript {
 	if d.User != nil && d.Elicitation == nil {
 		d.Elicitation = args{}
 	}
-	config, err := json.Marshal(d)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	config := check.Value(json.Marshal(d))(w.t)
 	cmd := exec.Command(node(w.t, oldestNode), filepath.Join(clients, "drive.mjs"), string(config))
 	cmd.Env = w.env()
 	cmd.Stderr = testLog{w.t}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	stdin := check.Value(cmd.StdinPipe())(w.t)
+	stdout := check.Value(cmd.StdoutPipe())(w.t)
+	check.OK(w.t, cmd.Start())
 	c := &typescript{t: w.t, cmd: cmd, in: stdin, user: d.User, waiting: make(map[int]chan driverLine), forms: make(map[int]context.CancelFunc)}
 	greeting := c.expect(0) // the line about the connection has no id
 	read := make(chan struct{})

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // long is a text that git does not have and that takes a while to be kept.
@@ -20,10 +22,7 @@ func long(line string) string {
 
 func (w *workspace) wantMode(name string, mode os.FileMode) {
 	w.t.Helper()
-	info, err := os.Stat(w.path(name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	info := check.Value(os.Stat(w.path(name)))(w.t)
 	if info.Mode() != mode {
 		w.t.Errorf("%s has the mode %v, want %v", name, info.Mode(), mode)
 	}
@@ -50,9 +49,7 @@ func TestUndoAfterKill(t *testing.T) {
 			w := newWorkspace(t)
 			before := long("before")
 			w.write("src/run.sh", before)
-			if err := os.Chmod(w.path("src/run.sh"), 0o750); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chmod(w.path("src/run.sh"), 0o750))
 			p := w.initialized("ORCHESTRA_WRITE_BLIND=allow")
 			a := p.agent()
 			a.selects("INT-001")

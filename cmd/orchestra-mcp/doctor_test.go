@@ -16,6 +16,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -210,11 +211,11 @@ func TestDoctorFindsNothingInAHealthyWorkspace(t *testing.T) {
 	}
 }
 
-// TestDoctorAndItsRemedies breaks a workspace in each way, and mends it as doctor says; with -short in every fourth.
+// TestDoctorAndItsRemedies breaks a workspace in each way, and mends it as doctor says; under the race detector in every fourth.
 func TestDoctorAndItsRemedies(t *testing.T) {
 	all := breakages()
 	names := slices.Sorted(maps.Keys(all))
-	if testing.Short() {
+	if check.Short() {
 		names = everyNth(4, names)
 	}
 	for _, name := range names {

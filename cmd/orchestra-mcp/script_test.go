@@ -6,20 +6,22 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"orchestra-mcp": main, "leave-entry": leaveEntry})
 }
 
-// TestScripts runs the command line as a person would, each script in a directory and with a home of its own; with -short every
+// TestScripts runs the command line as a person would, each script in a directory and with a home of its own; under the race detector every
 // third.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(scripts) < 3 {
 		t.Fatalf("%d scripts: %v", len(scripts), err)
 	}
-	if testing.Short() {
+	if check.Short() {
 		scripts = everyNth(3, scripts)
 	}
 	testscript.Run(t, testscript.Params{

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
@@ -65,7 +66,7 @@ func governanceAttacks() []attack {
 func besideLedger(name string) func(w *world) {
 	return func(w *world) {
 		way, err := filepath.Rel(w.top, filepath.Join(ledgertest.Home(w.ws), name))
-		check(w.t, err)
+		check.OK(w.t, err)
 		w.put(way, secret+"\n")
 	}
 }
@@ -174,9 +175,9 @@ func hook(w *world) { w.put("ws/src/hooks/pre-commit", "#!/bin/sh\necho x | tee 
 func sharedPack(w *world) {
 	w.git("repack", "-q", "-a", "-d")
 	packs, err := filepath.Glob(filepath.Join(w.ws, ".git/objects/pack/*.pack"))
-	check(w.t, err)
+	check.OK(w.t, err)
 	for _, pack := range packs {
-		check(w.t, os.Link(pack, filepath.Join(w.home, "outside", filepath.Base(pack))))
+		check.OK(w.t, os.Link(pack, filepath.Join(w.home, "outside", filepath.Base(pack))))
 	}
 	w.own()
 }
@@ -188,11 +189,11 @@ func sharedObjects(w *world) { w.clone(w.ws, filepath.Join(w.home, "outside", "c
 func sharedOrigin(w *world) {
 	origin, cloned := filepath.Join(w.home, "outside", "origin"), filepath.Join(w.ws, "cloned")
 	w.clone(w.ws, origin, "--bare")
-	check(w.t, os.RemoveAll(filepath.Join(w.ws, ".git")))
+	check.OK(w.t, os.RemoveAll(filepath.Join(w.ws, ".git")))
 	w.clone(origin, cloned, "--no-checkout")
-	check(w.t, os.Rename(filepath.Join(cloned, ".git"), filepath.Join(w.ws, ".git")))
-	check(w.t, os.Remove(cloned))
-	check(w.t, os.RemoveAll(filepath.Join(w.ws, ".orchestration", "agent_trace.jsonl"))) // it led into the one that is gone
+	check.OK(w.t, os.Rename(filepath.Join(cloned, ".git"), filepath.Join(w.ws, ".git")))
+	check.OK(w.t, os.Remove(cloned))
+	check.OK(w.t, os.RemoveAll(filepath.Join(w.ws, ".orchestration", "agent_trace.jsonl"))) // it led into the one that is gone
 }
 
 // clone has the world's user clone a repository.

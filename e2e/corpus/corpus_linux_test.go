@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
@@ -314,9 +315,7 @@ func (w *world) recorded(id string) record {
 			ID       string
 			Metadata map[string]record
 		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			w.t.Fatal(err)
-		}
+		check.OK(w.t, json.Unmarshal([]byte(line), &r))
 		if r.ID == id {
 			return r.Metadata["orchestra-mcp"]
 		}
@@ -338,10 +337,10 @@ func (w *world) ledger() string {
 func (w *world) verify() []ledger.Problem {
 	w.t.Helper()
 	root, err := os.OpenRoot(w.ws)
-	check(w.t, err)
+	check.OK(w.t, err)
 	defer root.Close()
 	report, err := ledger.Verify(context.Background(), root)
-	check(w.t, err)
+	check.OK(w.t, err)
 	return report.Problems
 }
 

@@ -1,12 +1,16 @@
 package corpus_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // deepTrees are what a command makes in scope and no later command may suffer
@@ -40,13 +44,13 @@ func deepTrees() map[string]string {
 	return trees
 }
 
-// fewTrees are tried each time, with -short the first two.
+// fewTrees are tried each time, under the race detector the first two.
 func fewTrees() []string {
 	few := []string{
 		"one closed above a file that must be masked", "one that is so long that what is in it has no path",
 		"20 × 255 bytes, closed", "15 × 255 bytes, not passable", "2500 directories, secret",
 	}
-	if testing.Short() {
+	if check.Short() {
 		return few[:2]
 	}
 	return few
@@ -59,19 +63,19 @@ func TestDeepTreesHarmNoLaterCommand(t *testing.T) {
 	all := levels(t)
 	for _, level := range all {
 		for _, user := range []bool{false, true} {
-			if !user && os.Getuid() != 0 || os.Getenv("ORCHESTRA_LONG") == "" && !(user && level == all[len(all)-1]) {
+			if !user && os.Getuid() != 0 || !check.Long() && !(user && level == all[len(all)-1]) {
 				continue
 			}
 			t.Run(who(level, user), func(t *testing.T) {
 				t.Parallel()
 				w := emptyWorld(t, level, user, false)
 				w.reverts = true
-				check(t, os.MkdirAll(filepath.Join(w.ws, "src/masked"), 0o755))
+				check.OK(t, os.MkdirAll(filepath.Join(w.ws, "src/masked"), 0o755))
 				w.put("ws/src/masked/.envrc", "of the operator\n")
 				w.own()
 				w.begin(program)
 				for name, script := range deepTrees() {
-					if os.Getenv("ORCHESTRA_LONG") == "" && !slices.Contains(fewTrees(), name) {
+					if !check.Long() && !slices.Contains(fewTrees(), name) {
 						continue
 					}
 					w.put("ws/src/deep.py", script)
@@ -88,9 +92,9 @@ func TestDeepTreesHarmNoLaterCommand(t *testing.T) {
 					for _, again := range []string{"n" + strings.Repeat("n", 254), "d", "e" + strings.Repeat("e", 254)} {
 						_ = os.RemoveAll(filepath.Join(w.ws, "src", again))
 					}
-					check(t, os.Chmod(filepath.Join(w.ws, "src/masked"), 0o755))
+					check.OK(t, os.Chmod(filepath.Join(w.ws, "src/masked"), 0o755))
 				}
-				check(t, w.server.end())
+				check.OK(t, w.server.end())
 			})
 		}
 	}
@@ -101,7 +105,7 @@ func TestDeepTreesHarmNoLaterCommand(t *testing.T) {
 func (w *world) beyond(dir string) int {
 	w.t.Helper()
 	root, err := os.OpenRoot(w.ws)
-	check(w.t, err)
+	check.OK(w.t, err)
 	defer root.Close()
 	return beyond(root, dir)
 }
@@ -133,4 +137,74 @@ func beyond(root *os.Root, at string) int {
 		}
 	}
 	return 0
+}
+
+// TestAKilledCommandIsJudged: what a command changed out of scope before it
+// killed its server is a violation in the record that settles it, and stays as
+// it is.
+func TestAKilledCommandIsJudged(t *testing.T) {
+	w := newWorld(t, sandbox.None, false, false, testProgram(t))
+	if got := w.server.call("execute_command", args{"session": w.sessions["SRC"],
+		"command": w.fill("echo x | tee src/new docs/other.md; echo y | tee docs/made; git -C . rev-parse HEAD > /dev/null; kill -9 {PID}; sleep 5")}); !got.Gone {
+		t.Fatalf("the server answered: %v", got.Fields)
+	}
+	_ = w.server.end()
+	w.put("src/later", "of the user\n")
+	w.server = w.serves(w.server.cmd.Path)
+	if got := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "true"}); got.IsError {
+		t.Fatalf("the next command: %v", got.Fields)
+	}
+	settled := w.settled()
+	var paths []string
+	for _, v := range settled.Violations {
+		paths = append(paths, v.Path)
+		if !strings.Contains(v.Reason, "somebody else") || v.Reverted {
+			t.Errorf("%+v", v)
+		}
+	}
+	slices.Sort(paths)
+	if !slices.Equal(paths, []string{"docs/made", "docs/other.md"}) {
+		t.Errorf("violations %q", paths)
+	}
+	law, _ := settled.Detail["judged_by"].(map[string]any)
+	if scope, _ := law["scope"].([]any); len(scope) != 1 || scope[0] != "src/**" || law["git"] != true {
+		t.Errorf("judged by %v", settled.Detail["judged_by"])
+	}
+	if problems := w.verify(); len(problems) > 0 {
+		t.Errorf("verify: %+v", problems)
+	}
+	check.OK(t, w.server.end())
+}
+
+type settledRecord struct {
+	Kind       string
+	Violations []struct {
+		Path, Reason string
+		Reverted     bool
+	}
+	Detail map[string]any
+}
+
+// settled is the record of the command that a crash ended.
+func (w *world) settled() settledRecord {
+	w.t.Helper()
+	for line := range strings.Lines(w.ledger()) {
+		var r struct{ Metadata map[string]settledRecord }
+		check.OK(w.t, json.Unmarshal([]byte(line), &r))
+		if own := r.Metadata["orchestra-mcp"]; own.Kind == "recovered" {
+			return own
+		}
+	}
+	w.t.Fatal("nothing was settled")
+	return settledRecord{}
+}
+
+// testProgram is this test binary where every user can start it.
+func testProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(shared(t), "server")
+	content, err := os.ReadFile("/proc/self/exe")
+	check.OK(t, err)
+	check.OK(t, os.WriteFile(program, content, 0o755))
+	return program
 }

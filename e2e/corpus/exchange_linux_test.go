@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -21,13 +22,13 @@ func governedName(i int) string { return fmt.Sprintf("f%03d", i) }
 // made, somebody exchanges the directory with one of governance files that have
 // the same names. None of these is lost, and none is taken away.
 func TestExchangedDirectoriesLoseNothing(t *testing.T) {
-	long := os.Getenv("ORCHESTRA_LONG") != ""
+	long := check.Long()
 	program := testProgram(t)
 	all := levels(t)
 	for _, level := range all {
 		for _, user := range []bool{false, true} {
 			for _, foreign := range []bool{false, true} {
-				if !user && os.Getuid() != 0 || !long && (!user || foreign || (level != sandbox.None || testing.Short()) && level != all[len(all)-1]) {
+				if !user && os.Getuid() != 0 || !long && (!user || foreign || (level != sandbox.None || check.Short()) && level != all[len(all)-1]) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/other server %v", who(level, user), foreign), func(t *testing.T) {
@@ -39,7 +40,7 @@ func TestExchangedDirectoriesLoseNothing(t *testing.T) {
 						end := other.behind(other.call("select_active_intent", args{"intent_id": "ALL"}).text("session"), idles)
 						defer func() {
 							end()
-							check(t, other.end())
+							check.OK(t, other.end())
 						}()
 					}
 					for _, kind := range []struct{ name, makes string }{
@@ -50,7 +51,7 @@ func TestExchangedDirectoriesLoseNothing(t *testing.T) {
 							w.exchanged(kind.name, kind.makes)
 						}
 					}
-					check(t, w.server.end())
+					check.OK(t, w.server.end())
 				})
 			}
 		}
@@ -96,7 +97,7 @@ func (w *world) exchanged(kind, makes string) {
 	if len(lost) > 0 {
 		w.t.Errorf("%s, exchanged %d times: %d of %d are gone: %s", kind, times, len(lost), governed, strings.Join(lost[:min(5, len(lost))], " "))
 	}
-	check(w.t, os.Remove(filepath.Join(w.ws, "src/done")))
+	check.OK(w.t, os.Remove(filepath.Join(w.ws, "src/done")))
 	w.governance()
 }
 
@@ -132,9 +133,9 @@ func (w *world) exchange(when, one, other string, ended chan struct{}) (times in
 func (w *world) governance() {
 	w.t.Helper()
 	for _, dir := range []string{"src/.vscode", "docs/.orchestration"} {
-		check(w.t, os.RemoveAll(filepath.Join(w.ws, dir)))
+		check.OK(w.t, os.RemoveAll(filepath.Join(w.ws, dir)))
 	}
-	check(w.t, os.Mkdir(filepath.Join(w.ws, "docs/.orchestration"), 0o755))
+	check.OK(w.t, os.Mkdir(filepath.Join(w.ws, "docs/.orchestration"), 0o755))
 	w.mine(filepath.Join(w.ws, "docs/.orchestration"))
 	for i := range governed {
 		w.put("ws/docs/.orchestration/"+governedName(i), "governance "+governedName(i)+"\n")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -52,7 +53,7 @@ func machines() []machine {
 // TestOnMachinesThatWithholdSomething: the server finds the level that is
 // possible, says why it is no higher, and its commands work and are held
 // there. Nothing of the trial is left. Without ORCHESTRA_LONG each is tried as
-// one user, with -short every third.
+// one user, under the race detector every third.
 func TestOnMachinesThatWithholdSomething(t *testing.T) {
 	if os.Getuid() != 0 || sandbox.Probe().Level != sandbox.Full {
 		if os.Getenv("CI") != "" {
@@ -62,11 +63,11 @@ func TestOnMachinesThatWithholdSomething(t *testing.T) {
 	}
 	program := filepath.Join(shared(t), "server")
 	content, err := os.ReadFile("/proc/self/exe")
-	check(t, err)
-	check(t, os.WriteFile(program, content, 0o755))
+	check.OK(t, err)
+	check.OK(t, os.WriteFile(program, content, 0o755))
 	for i, m := range machines() {
 		for _, user := range []bool{false, true} {
-			if os.Getenv("ORCHESTRA_LONG") == "" && user != (i%2 == 0) || testing.Short() && i%3 != 0 {
+			if !check.Long() && user != (i%2 == 0) || check.Short() && i%3 != 0 {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s as %s", strings.Join(m.withholds, ", "), map[bool]string{false: "root", true: "user"}[user]), func(t *testing.T) {
@@ -82,9 +83,9 @@ func TestOnMachinesThatWithholdSomething(t *testing.T) {
 				for _, left := range w.children() {
 					t.Errorf("left of the trial: %s", left)
 				}
-				check(t, w.server.end())
+				check.OK(t, w.server.end())
 				w.explains(program, m.level, m.says)
-				check(t, w.server.end())
+				check.OK(t, w.server.end())
 			})
 		}
 	}
@@ -122,7 +123,7 @@ func (w *world) explains(program string, level sandbox.Level, why string) {
 func (w *world) children() (names []string) {
 	w.t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", w.server.cmd.Process.Pid))
-	check(w.t, err)
+	check.OK(w.t, err)
 	for _, thread := range threads {
 		ids, _ := os.ReadFile(thread)
 		for id := range strings.FieldsSeq(string(ids)) {

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -83,5 +87,79 @@ func limited(level sandbox.Level) func() sandbox.Ability {
 			a.Level, a.NoFull = sandbox.Landlock, errors.New("not on this machine")
 		}
 		return a
+	}
+}
+
+// Environment variables that say what the machine is that the test runs on, as
+// e2e/machines sets them: the level, what bounds the number of processes, and a
+// word of the reason why the level is not higher.
+const (
+	machineLevelEnv  = "MACHINE_LEVEL"
+	machineLimitEnv  = "MACHINE_LIMIT"
+	machineReasonEnv = "MACHINE_REASON"
+)
+
+// TestThisMachine holds what a server finds out of its machine to what is known
+// of it; without being told, to what the test's own process finds out.
+func TestThisMachine(t *testing.T) {
+	a := sandbox.Probe()
+	t.Logf("level %s, Landlock's interface %d, sockets held: %v\nnot full: %v\nnot landlock: %v", a.Level, a.ABI, a.Sockets, a.NoFull, a.NoLandlock)
+	level, limit := sandbox.Level(os.Getenv(machineLevelEnv)), os.Getenv(machineLimitEnv)
+	if level == "" {
+		level = a.Level
+	}
+	why := a.NoFull
+	if a.Level == sandbox.None {
+		why = a.NoLandlock
+	}
+	if reason := os.Getenv(machineReasonEnv); reason != "" && (why == nil || !strings.Contains(why.Error(), reason)) {
+		t.Errorf("the reason is %v, and does not say %q", why, reason)
+	}
+	program := filepath.Join(shared(t), "server")
+	content, err := os.ReadFile("/proc/self/exe")
+	check.OK(t, err)
+	check.OK(t, os.WriteFile(program, content, 0o755))
+	w := newWorld(t, sandbox.Full, false, false, program)
+	w.finds(level, limit)
+	check.OK(t, w.server.end())
+	w.processes = 40
+	w.begin(program)
+	w.bounds(limit)
+	check.OK(t, w.server.end())
+}
+
+// bounds has a command want more processes than it may have.
+func (w *world) bounds(limit string) {
+	w.t.Helper()
+	ran := w.server.call("execute_command", args{"session": w.sessions["SRC"], "timeout": 50,
+		"command": "sh -c 'for i in $(seq 80); do sleep 100 & done; sleep 20'"})
+	bound, _ := ran.Fields["process_limit"].(map[string]any)
+	if by := bound["by"]; bound["reached"] != true || limit != "" && by != limit {
+		w.t.Errorf("a command with too many processes: %v", ran.Fields)
+	}
+	for _, left := range w.running() {
+		w.t.Errorf("still there: %s", left)
+	}
+}
+
+// finds runs commands on the world's server, which is to hold them at a level
+// and bound their number by a limit, if that is known.
+func (w *world) finds(level sandbox.Level, limit string) {
+	w.t.Helper()
+	ran := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "echo x > src/new.txt && cat src/new.txt"})
+	if ran.IsError || !strings.Contains(ran.text("output"), "x") || ran.text("sandbox") != string(level) {
+		w.t.Errorf("at the level %s: %v", level, ran.Fields)
+	}
+	bound, _ := ran.Fields["process_limit"].(map[string]any)
+	if by := bound["by"]; limit != "" && by != limit {
+		w.t.Errorf("the number of processes is bounded by %v, want %s", by, limit)
+	}
+	out := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "cp src/a.txt docs/other.md"})
+	if out.IsError != (level == sandbox.None) {
+		w.t.Logf("%v", out.Fields)
+	}
+	changed := w.base.differs(w.look())
+	if touched := slices.Contains(changed, "ws/docs/other.md"); touched != (level == sandbox.None) {
+		w.t.Errorf("at the level %s, written out of scope: %v", level, touched)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -77,13 +78,8 @@ func (w *world) serves(program string) *served {
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		w.t.Fatal(err)
 	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	out := check.Value(s.cmd.StdoutPipe())(w.t)
+	check.OK(w.t, s.cmd.Start())
 	go s.listen(out)
 	s.request("initialize", args{"protocolVersion": "2025-11-25", "capabilities": args{}, "clientInfo": args{"name": "corpus", "version": "1"}})
 	s.send(args{"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -111,10 +107,7 @@ func (s *served) listen(out io.Reader) {
 
 func (s *served) send(message any) {
 	s.t.Helper()
-	line, err := json.Marshal(message)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	line := check.Value(json.Marshal(message))(s.t)
 	if _, err := s.in.Write(append(line, '\n')); err != nil {
 		s.t.Fatalf("%v\n%s", err, s.log)
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // entry is all that is compared of one name.
@@ -31,7 +33,7 @@ type state map[string]entry
 func look(t *testing.T, top string, skip func(path string) bool) state {
 	t.Helper()
 	found := state{}
-	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(top, path)
 		if name == "." || skip(name) {
 			return nil // the server may remove it at this moment
@@ -42,10 +44,7 @@ func look(t *testing.T, top string, skip func(path string) bool) state {
 		e, err := read(path)
 		found[name] = e
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -106,19 +105,19 @@ func (before state) restore(t *testing.T, top string, after state) {
 	changed := before.differs(after)
 	for _, path := range changed { // parents first
 		if is, there := after[path]; there && is.mode.IsDir() {
-			check(t, os.Chmod(filepath.Join(top, path), 0o700)) // nothing can be taken out of one that is closed
+			check.OK(t, os.Chmod(filepath.Join(top, path), 0o700)) // nothing can be taken out of one that is closed
 		}
 	}
 	for _, path := range slices.Backward(changed) {
 		was, wasThere := before[path]
 		is, isThere := after[path]
 		if isThere && !(wasThere && was.mode.IsDir() && is.mode.IsDir()) {
-			check(t, os.RemoveAll(filepath.Join(top, path)))
+			check.OK(t, os.RemoveAll(filepath.Join(top, path)))
 		}
 	}
 	for _, path := range changed {
 		if was, there := before[path]; there {
-			check(t, was.put(filepath.Join(top, path)))
+			check.OK(t, was.put(filepath.Join(top, path)))
 		}
 	}
 }
@@ -148,13 +147,6 @@ func (e entry) put(path string) error {
 		err = os.Chtimes(path, e.mtime, e.mtime)
 	}
 	return err
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (before state) without(skip func(path string) bool) state {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -24,7 +25,7 @@ type row map[sandbox.Level][2]string
 func table(t *testing.T) map[string]row {
 	t.Helper()
 	text, err := os.ReadFile("README.md")
-	check(t, err)
+	check.OK(t, err)
 	_, body, begun := strings.Cut(string(text), "<!-- attacks by commands: begin -->")
 	body, _, ended := strings.Cut(body, "<!-- attacks by commands: end -->")
 	if !begun || !ended {
@@ -75,13 +76,13 @@ func TestTheTableNamesEveryAttackByCommands(t *testing.T) {
 // TestCommandsUnderAttack makes the attacks at every level, as root and as an
 // ordinary user, and holds the results to those in the document. Without
 // ORCHESTRA_LONG each is made once at the level full and once below it, and
-// with -short a twelfth of these.
+// under the race detector a twelfth of these.
 func TestCommandsUnderAttack(t *testing.T) {
 	rows := table(t)
 	program := testProgram(t)
 	got := &results{of: map[string]map[string]string{}}
 	t.Cleanup(func() {
-		if t.Failed() && os.Getenv("ORCHESTRA_LONG") != "" {
+		if t.Failed() && check.Long() {
 			got.log(t)
 		}
 	})
@@ -113,7 +114,7 @@ func TestCommandsUnderAttack(t *testing.T) {
 						}
 					})
 				}
-				check(t, all.server.end())
+				check.OK(t, all.server.end())
 			})
 		}
 	}
@@ -122,9 +123,9 @@ func TestCommandsUnderAttack(t *testing.T) {
 // tried reports whether an attack is made now.
 func tried(i int, level sandbox.Level, user bool) bool {
 	switch {
-	case os.Getenv("ORCHESTRA_LONG") != "":
+	case check.Long():
 		return true
-	case testing.Short() && i%12 != 0:
+	case check.Short() && i%12 != 0:
 		return false
 	case os.Getuid() != 0: // there is one user only
 		return level == sandbox.Full || (level == sandbox.Landlock) == (i%2 == 0)
@@ -169,9 +170,9 @@ func (w *world) in(t *testing.T) *world {
 func shared(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "corpus")
-	check(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	check(t, os.Chmod(dir, 0o755))
+	check.OK(t, os.Chmod(dir, 0o755))
 	return dir
 }
 

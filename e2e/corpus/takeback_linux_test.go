@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -37,7 +38,7 @@ func plants() (all []plant) {
 		".roomodes", ".cursor/mcp.json", ".github/agents/a.md", ".claude/settings.json",
 	}
 	for i, kind := range plantKinds() {
-		if os.Getenv("ORCHESTRA_LONG") == "" {
+		if !check.Long() {
 			all = append(all, plant{names[i%len(names)], 0, kind}, plant{names[(i+3)%len(names)], 3, kind})
 			continue
 		}
@@ -109,7 +110,7 @@ os.chdir(top)
 func (w *world) sow(all []plant) {
 	w.t.Helper()
 	list, err := json.Marshal(all)
-	check(w.t, err)
+	check.OK(w.t, err)
 	w.put("ws/src/plants.json", string(list))
 	w.put("ws/src/plant.py", planter)
 	for i, p := range all {
@@ -217,12 +218,12 @@ func TestWhatNobodyMayMakeIsTakenBack(t *testing.T) {
 }
 
 // besideTried reports whether a scenario is tried now: without ORCHESTRA_LONG each once at the highest level of the machine
-// and once without one, with -short every fourth at the highest alone.
+// and once without one, under the race detector every fourth at the highest alone.
 func besideTried(i int, level, highest sandbox.Level, foreign, user bool) bool {
-	if os.Getenv("ORCHESTRA_LONG") != "" {
+	if check.Long() {
 		return true
 	}
-	if level != highest && (level != sandbox.None || testing.Short()) || testing.Short() && i%4 != 0 {
+	if level != highest && (level != sandbox.None || check.Short()) || check.Short() && i%4 != 0 {
 		return false
 	}
 	return foreign == (i%2 == 0) && (user == (level == sandbox.Full) || os.Getuid() != 0)
@@ -255,9 +256,9 @@ func (b beside) grow(t *testing.T, level sandbox.Level, user, foreign bool, prog
 		t.Errorf("when both have ended %d of %d stand: %q", len(left), len(all), left)
 	}
 	if foreign {
-		check(t, other.end())
+		check.OK(t, other.end())
 	}
-	check(t, w.server.end())
+	check.OK(t, w.server.end())
 	if problems := w.verify(); len(problems) > 0 {
 		t.Errorf("verify: %+v", problems)
 	}

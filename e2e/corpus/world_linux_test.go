@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
@@ -86,15 +87,15 @@ func newWorld(t *testing.T, level sandbox.Level, user, bare bool, program string
 func emptyWorld(t *testing.T, level sandbox.Level, user, bare bool) *world {
 	t.Helper()
 	top, err := os.MkdirTemp("", "corpus") // a short name: there will be sockets in it
-	check(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(top) })
 	w := &world{t: t, level: level, user: user, top: top, ws: filepath.Join(top, "ws"), home: filepath.Join(top, "home"), loose: top + ".loose", sessions: map[string]string{}}
 	for name, content := range files() {
 		path := filepath.Join(top, name)
-		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		check(t, os.WriteFile(path, []byte(content), 0o644))
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(content), 0o644))
 	}
-	check(t, os.MkdirAll(filepath.Join(w.home, "run"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(w.home, "run"), 0o755))
 	if !bare {
 		w.repository()
 	}
@@ -108,15 +109,15 @@ func (w *world) listen() {
 	run := filepath.Join(w.home, "run")
 	for _, name := range []string{"docker.sock", "agent.sock", "renamed.sock.tmp", "master.sock.tmp"} {
 		listener, err := net.Listen("unix", filepath.Join(run, name))
-		check(w.t, err)
+		check.OK(w.t, err)
 		w.t.Cleanup(func() { listener.Close() })
 		w.listeners = append(w.listeners, listener)
 	}
-	check(w.t, os.Rename(filepath.Join(run, "renamed.sock.tmp"), filepath.Join(run, "renamed.sock")))
-	check(w.t, os.Link(filepath.Join(run, "master.sock.tmp"), filepath.Join(run, "master.sock"))) // as OpenSSH does
-	check(w.t, os.Remove(filepath.Join(run, "master.sock.tmp")))
+	check.OK(w.t, os.Rename(filepath.Join(run, "renamed.sock.tmp"), filepath.Join(run, "renamed.sock")))
+	check.OK(w.t, os.Link(filepath.Join(run, "master.sock.tmp"), filepath.Join(run, "master.sock"))) // as OpenSSH does
+	check.OK(w.t, os.Remove(filepath.Join(run, "master.sock.tmp")))
 	datagrams, err := net.ListenPacket("unixgram", filepath.Join(run, "log.sock"))
-	check(w.t, err)
+	check.OK(w.t, err)
 	w.t.Cleanup(func() { datagrams.Close() })
 }
 
@@ -136,9 +137,9 @@ func (w *world) begin(program string) {
 // repository makes the workspace one of git with two commits.
 func (w *world) repository() {
 	w.git("init", "-q", "--template=", "-b", "main")
-	check(w.t, os.MkdirAll(filepath.Join(w.ws, ".git/hooks"), 0o755))
-	check(w.t, os.MkdirAll(filepath.Join(w.ws, ".git/info"), 0o755))
-	check(w.t, os.WriteFile(filepath.Join(w.ws, ".git/hooks/pre-push"), []byte("#!/bin/sh\n"), 0o755))
+	check.OK(w.t, os.MkdirAll(filepath.Join(w.ws, ".git/hooks"), 0o755))
+	check.OK(w.t, os.MkdirAll(filepath.Join(w.ws, ".git/info"), 0o755))
+	check.OK(w.t, os.WriteFile(filepath.Join(w.ws, ".git/hooks/pre-push"), []byte("#!/bin/sh\n"), 0o755))
 	w.git("add", ".")
 	w.git("commit", "-qm", "one")
 	w.put("ws/docs/other.md", "# Other\nmore\n")
@@ -159,16 +160,16 @@ func (w *world) git(arguments ...string) {
 func (w *world) put(name, content string) {
 	w.t.Helper()
 	path := filepath.Join(w.top, name)
-	check(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	check(w.t, os.WriteFile(path, []byte(content), 0o755))
+	check.OK(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check.OK(w.t, os.WriteFile(path, []byte(content), 0o755))
 	w.mine(filepath.Dir(path))
 	w.mine(path)
 }
 
 func (w *world) own() {
 	w.mine(w.top)
-	check(w.t, os.Chmod(w.top, 0o755))
-	check(w.t, filepath.WalkDir(w.top, func(path string, _ os.DirEntry, err error) error {
+	check.OK(w.t, os.Chmod(w.top, 0o755))
+	check.OK(w.t, filepath.WalkDir(w.top, func(path string, _ os.DirEntry, err error) error {
 		w.mine(path)
 		return err
 	}))
@@ -177,7 +178,7 @@ func (w *world) own() {
 func (w *world) mine(path string) {
 	w.t.Helper()
 	if w.user && os.Getuid() == 0 {
-		check(w.t, os.Lchown(path, nobody, nobody))
+		check.OK(w.t, os.Lchown(path, nobody, nobody))
 	}
 }
 

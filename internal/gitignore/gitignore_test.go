@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/gitignore"
 )
 
@@ -103,10 +104,7 @@ func TestParseRefuses(t *testing.T) {
 
 // TestAgreesWithGit compares random lists with what git says.
 func TestAgreesWithGit(t *testing.T) {
-	rounds := 40
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		rounds = 1000
-	}
+	rounds := check.Rounds(40, 1000)
 	dir := t.TempDir()
 	git(t, dir, nil, "init", "-q")
 	names := []string{"a", "b", "ab", "a.c", "b.c", ".a"}

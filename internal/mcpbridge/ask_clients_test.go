@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -35,10 +36,7 @@ func (a *answering) elicit(_ context.Context, request *sdk.ElicitRequest) (*sdk.
 func (a *answering) sdk(t *testing.T, over sdk.Transport, era string) agent {
 	t.Helper()
 	c := sdk.NewClient(&sdk.Implementation{Name: "go-sdk", Version: "1"}, &sdk.ClientOptions{ElicitationHandler: a.elicit})
-	s, err := c.Connect(t.Context(), over, &sdk.ClientSessionOptions{ProtocolVersion: era})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(c.Connect(t.Context(), over, &sdk.ClientSessionOptions{ProtocolVersion: era}))(t)
 	return gosdk{s}
 }
 
@@ -62,10 +60,7 @@ func TestForeignClientsAnswer(t *testing.T) {
 				return mcpgoConnect(t, client.NewClient(over, client.WithElicitationHandler(a)), era)
 			}, func(t *testing.T, h *handler, a *answering) agent {
 				w := startWeb(t, h, mcpbridge.HTTPOptions{})
-				over, err := transport.NewStreamableHTTP(w.url+"/mcp", transport.WithHTTPBasicClient(httpClient()))
-				if err != nil {
-					t.Fatal(err)
-				}
+				over := check.Value(transport.NewStreamableHTTP(w.url+"/mcp", transport.WithHTTPBasicClient(httpClient())))(t)
 				return mcpgoConnect(t, client.NewClient(over, client.WithElicitationHandler(a)), era)
 			}
 	}

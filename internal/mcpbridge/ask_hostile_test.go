@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -116,9 +117,7 @@ func TestUnreadableAnswers(t *testing.T) {
 	c.initialize()
 	c.send(callLine(1, "wait", "{}"))
 	var id string
-	if err := json.Unmarshal(c.read().ID, &id); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(c.read().ID, &id))
 	answer := func(member string) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,%s}`, id, member) }
 	for _, line := range []string{
 		answer(`"result":{"action":"accept","content":{"decision":"approve_once","reason":"` + strings.Repeat("x", 5000) + `"}}`),

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/rs/zerolog"
 )
@@ -124,10 +125,7 @@ func tool(name string) mcpbridge.Tool {
 
 func newServer(t testing.TB, h mcpbridge.ToolHandler) *mcpbridge.Server {
 	t.Helper()
-	s, err := mcpbridge.New(bridgeConfig(h))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(mcpbridge.New(bridgeConfig(h)))(t)
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -158,16 +159,11 @@ type mcpgo struct {
 
 func mcpgoConnect(t *testing.T, c *client.Client, era string) agent {
 	t.Helper()
-	if err := c.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Start(context.Background()))
 	request := mcp.InitializeRequest{}
 	request.Params.ProtocolVersion = era
 	request.Params.ClientInfo = mcp.Implementation{Name: "mcp-go", Version: "1"}
-	result, err := c.Initialize(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := check.Value(c.Initialize(t.Context(), request))(t)
 	_, overHTTP := c.GetTransport().(transport.HTTPConnection)
 	return mcpgo{c: c, on: result, silent: era == "2024-11-05" || overHTTP && era < "2026-07-28"}
 }
@@ -179,19 +175,13 @@ func mcpgoStdio(t *testing.T, h *handler, era string) agent {
 
 func mcpgoHTTP(t *testing.T, h *handler, era string) agent {
 	w := startWeb(t, h, mcpbridge.HTTPOptions{})
-	c, err := client.NewStreamableHttpClient(w.url+"/mcp", transport.WithHTTPBasicClient(httpClient()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Value(client.NewStreamableHttpClient(w.url+"/mcp", transport.WithHTTPBasicClient(httpClient())))(t)
 	return mcpgoConnect(t, c, era)
 }
 
 func mcpgoSSE(t *testing.T, h *handler) agent {
 	w := startWeb(t, h, mcpbridge.HTTPOptions{SSE: true})
-	c, err := client.NewSSEMCPClient(w.url+"/sse", client.WithHTTPClient(httpClient()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Value(client.NewSSEMCPClient(w.url+"/sse", client.WithHTTPClient(httpClient())))(t)
 	return mcpgoConnect(t, c, "2024-11-05")
 }
 
@@ -258,10 +248,7 @@ type gosdk struct{ s *sdk.ClientSession }
 func sdkConnect(t *testing.T, over sdk.Transport, era string) agent {
 	t.Helper()
 	c := sdk.NewClient(&sdk.Implementation{Name: "go-sdk", Version: "1"}, nil)
-	s, err := c.Connect(t.Context(), over, &sdk.ClientSessionOptions{ProtocolVersion: era})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(c.Connect(t.Context(), over, &sdk.ClientSessionOptions{ProtocolVersion: era}))(t)
 	return gosdk{s}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -279,10 +280,7 @@ func TestLegacyStream(t *testing.T) {
 	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{})
 	id := w.initialize()
 	stream := w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream"))
-	response, err := http.DefaultClient.Do(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Value(http.DefaultClient.Do(stream))(t)
 	defer response.Body.Close()
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("GET: %d %s", response.StatusCode, response.Header.Get("Content-Type"))

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -23,14 +24,9 @@ const soon = 500 * time.Millisecond
 // dial opens a connection and sends the beginning of what may never go on.
 func (w web) dial(begin string) net.Conn {
 	w.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	conn := check.Value(net.Dial("tcp", strings.TrimPrefix(w.url, "http://")))(w.t)
 	w.t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, conn.SetDeadline(time.Now().Add(patience)))
 	if _, err := io.WriteString(conn, begin); err != nil {
 		w.t.Fatal(err)
 	}
@@ -41,10 +37,7 @@ func (w web) dial(begin string) net.Conn {
 func (w web) isServed() {
 	w.t.Helper()
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo")))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	response := check.Value(client.Do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))))(w.t)
 	response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		w.t.Errorf("another request got %s", response.Status)

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -30,10 +31,7 @@ type block struct{ id, data, comment string }
 func (w web) stream(r *http.Request) *eventStream {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	response, err := http.DefaultClient.Do(r.WithContext(ctx))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	response := check.Value(http.DefaultClient.Do(r.WithContext(ctx)))(w.t)
 	leave := func() { cancel(); response.Body.Close() }
 	w.t.Cleanup(leave)
 	return &eventStream{response.StatusCode, bufio.NewReaderSize(response.Body, 1<<20), leave}

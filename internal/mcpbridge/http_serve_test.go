@@ -12,16 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
 // unserved is a handler without a listener. It ends with the test.
 func unserved(t *testing.T, h *handler) *mcpbridge.HTTPHandler {
 	t.Helper()
-	handler, err := newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := check.Value(newServer(t, h).HTTPHandler(mcpbridge.HTTPOptions{Authenticate: authenticate}))(t)
 	t.Cleanup(handler.Close)
 	return handler
 }
@@ -29,20 +27,14 @@ func unserved(t *testing.T, h *handler) *mcpbridge.HTTPHandler {
 // serve runs Serve on a loopback port.
 func serve(t *testing.T, h *handler, options mcpbridge.HTTPOptions) (w web, stop func() error) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	return serveOn(t, h, listener, options)
 }
 
 func serveOn(t *testing.T, h *handler, listener net.Listener, options mcpbridge.HTTPOptions) (w web, stop func() error) {
 	t.Helper()
 	options.Authenticate = authenticate
-	handler, err := newServer(t, h).HTTPHandler(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := check.Value(newServer(t, h).HTTPHandler(options))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- handler.Serve(ctx, listener) }()
@@ -70,10 +62,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	}
 	w, stop := serve(t, h, mcpbridge.HTTPOptions{Drain: 2 * time.Second, SSE: true})
 	id := w.initialize()
-	stream, err := http.DefaultClient.Do(w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := check.Value(http.DefaultClient.Do(w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream"))))(t)
 	defer stream.Body.Close()
 	sse := openSSE(t, w, aliceToken)
 	_, finishes := w.start(w.request(modernLine(1, "echo", `{}`), modern("tools/call", "echo")))
@@ -100,10 +89,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 
 func TestServeSaysWhyItEnded(t *testing.T) {
 	handler := unserved(t, newHandler(t))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	listener.Close()
 	if err := handler.Serve(t.Context(), listener); err == nil {
 		t.Error("serving on a closed listener succeeded")
@@ -112,10 +98,7 @@ func TestServeSaysWhyItEnded(t *testing.T) {
 
 func TestHeadersAreBounded(t *testing.T) {
 	w, stop := serve(t, newHandler(t), mcpbridge.HTTPOptions{})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := check.Value(net.Dial("tcp", strings.TrimPrefix(w.url, "http://")))(t)
 	defer conn.Close()
 	// Exactly what the server reads before it gives up: with more on the way
 	// it would reset the connection, and the answer would be lost.
@@ -136,16 +119,10 @@ func TestHeadersAreBounded(t *testing.T) {
 func TestServeTLS(t *testing.T) {
 	known := httptest.NewTLSServer(nil)
 	defer known.Close()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	w, stop := serveOn(t, newHandler(t), tls.NewListener(listener, known.TLS), mcpbridge.HTTPOptions{})
 	w.url = strings.Replace(w.url, "http://", "https://", 1)
-	response, err := known.Client().Do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Value(known.Client().Do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))))(t)
 	response.Body.Close()
 	if response.StatusCode != 200 || response.TLS == nil {
 		t.Errorf("got %s", response.Status)
@@ -158,10 +135,7 @@ func TestServeTLS(t *testing.T) {
 // A body that never ends keeps neither the server nor other requests.
 func TestSlowBodyBlocksNobody(t *testing.T) {
 	w, stop := serve(t, newHandler(t), mcpbridge.HTTPOptions{Drain: 50 * time.Millisecond})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := check.Value(net.Dial("tcp", strings.TrimPrefix(w.url, "http://")))(t)
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", aliceToken)
 	if got := w.do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))); got.status != 200 {
@@ -239,10 +213,7 @@ func TestClientLeavesDuringProgress(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"progress",` + strings.Replace(modernMeta, `{`, `{"progressToken":1,`, 1) + `}}`
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	response, err := http.DefaultClient.Do(w.request(call, modern("tools/call", "progress")).WithContext(ctx))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Value(http.DefaultClient.Do(w.request(call, modern("tools/call", "progress")).WithContext(ctx)))(t)
 	if _, err := io.ReadFull(response.Body, make([]byte, 10_000)); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -47,14 +48,8 @@ func startWebWith(t testing.TB, config mcpbridge.Config, options mcpbridge.HTTPO
 	if options.Authenticate == nil {
 		options.Authenticate = authenticate
 	}
-	s, err := mcpbridge.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler, err := s.HTTPHandler(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(mcpbridge.New(config))(t)
+	handler := check.Value(s.HTTPHandler(options))(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		handler.Close()
@@ -66,10 +61,7 @@ func startWebWith(t testing.TB, config mcpbridge.Config, options mcpbridge.HTTPO
 // request makes a POST to /mcp as alice; edits change it.
 func (w web) request(body string, edits ...func(*http.Request)) *http.Request {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, w.url+"/mcp", strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	r := check.Value(http.NewRequestWithContext(context.Background(), http.MethodPost, w.url+"/mcp", strings.NewReader(body)))(w.t)
 	r.Header.Set("Authorization", "Bearer "+aliceToken)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -113,15 +105,9 @@ type reply struct {
 func (w web) do(r *http.Request) reply {
 	w.t.Helper()
 	client := &http.Client{Timeout: patience}
-	response, err := client.Do(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	response := check.Value(client.Do(r))(w.t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	body := check.Value(io.ReadAll(response.Body))(w.t)
 	return reply{response.StatusCode, response.Header, string(body)}
 }
 
@@ -255,12 +241,9 @@ func TestOwnAddressIsServed(t *testing.T) {
 		{"127.0.0.1:7420", "localhost:7420", "null", 403},
 		{"127.0.0.1:7420", "evil.example:7420", "http://evil.example:7420", 403},
 	} {
-		handler, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{
+		handler := check.Value(newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{
 			Authenticate: authenticate, AllowedHosts: []string{"box.example"}, AllowedOrigins: []string{"https://app.example"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		w := web{t: t}
 		r := w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"), host(test.host), header("Origin", test.origin))
 		local := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(test.local))

@@ -1,12 +1,15 @@
 package mcpbridge_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -41,10 +44,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 // them, and tools are listed in the order given.
 func TestOnlyWhatIsThereIsOffered(t *testing.T) {
 	h := newHandler(t)
-	s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: h, Tools: []mcpbridge.Tool{tool("refuse"), tool("echo")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: h, Tools: []mcpbridge.Tool{tool("refuse"), tool("echo")}}))(t)
 	c := startStdio(t, s, mcpbridge.StdioOptions{})
 	c.send(initialize)
 	if a := c.read(); !strings.Contains(a.Raw, `"capabilities":{"tools":{}}`) || strings.Contains(a.Raw, "instructions") {
@@ -79,10 +79,7 @@ func TestBadSchemasAreNotListed(t *testing.T) {
 	} {
 		bad := tool("a")
 		spoil(&bad)
-		s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: newHandler(t), Tools: []mcpbridge.Tool{bad}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: newHandler(t), Tools: []mcpbridge.Tool{bad}}))(t)
 		c := startStdio(t, s, mcpbridge.StdioOptions{})
 		c.initialize()
 		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -125,5 +122,72 @@ func TestParamsAreBounded(t *testing.T) {
 	c.send(callLine(9, "echo", `{"a":"`+long+`"}`))
 	if got := c.read().text(t); len(got) < len(long) {
 		t.Errorf("the arguments of a tool came as %d bytes", len(got))
+	}
+}
+
+// A structured result with line breaks between its tokens is still one message.
+func TestResultOfSeveralLinesIsOneMessage(t *testing.T) {
+	h := newHandler(t)
+	want := mcpbridge.Result{Text: "a\nb <&> \u2028", Structured: json.RawMessage("{\n  \"a\": \"x\\ny\"\r\n}"), IsError: true}
+	h.tools["echo"] = func(context.Context, mcpbridge.Call) mcpbridge.Result { return want }
+	var out bytes.Buffer
+	in := strings.NewReader(initialize + "\n" + callLine(7, "echo", "{}") + "\n")
+	check.OK(t, newServer(t, h).ServeStdio(t.Context(), in, &out, mcpbridge.StdioOptions{}))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("want two answers, got %q", lines)
+	}
+	var answer struct {
+		Result struct {
+			Content           []struct{ Type, Text string }
+			StructuredContent struct{ A string }
+			IsError           bool
+		}
+	}
+	check.OK(t, json.Unmarshal([]byte(lines[1]), &answer))
+	r := answer.Result
+	if len(r.Content) != 1 || r.Content[0].Text != want.Text || r.Content[0].Type != "text" || r.StructuredContent.A != "x\ny" || !r.IsError {
+		t.Errorf("%s", lines[1])
+	}
+}
+
+// A call of a client that cannot say what it can does not arrive.
+func TestCapabilitiesAreRead(t *testing.T) {
+	h := newHandler(t)
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	c.send(strings.Replace(modernLine(1, "echo", "{}"), `clientCapabilities":{}`, `clientCapabilities":{"sampling":7}`, 1))
+	c.read().wantError(t, "1", -32602, "clientCapabilities")
+	if calls := h.calls(); len(calls) != 0 {
+		t.Errorf("%d calls arrived", len(calls))
+	}
+}
+
+func TestNoProgressAfterTheAnswer(t *testing.T) {
+	h := newHandler(t)
+	late := make(chan mcpbridge.Call, 1)
+	h.tools["progress"] = func(_ context.Context, call mcpbridge.Call) mcpbridge.Result {
+		late <- call
+		return mcpbridge.Result{Text: "done"}
+	}
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
+	c.initialize()
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`)
+	if got := c.read().text(t); got != "done" {
+		t.Errorf("got %q", got)
+	}
+	(<-late).Progress("late", 1, 1)
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	if a := c.read(); string(a.ID) != "2" {
+		t.Errorf("got %s", a.Raw)
+	}
+}
+
+// TestDocumentedLimits holds the limits in docs/transports.md to the constants.
+func TestDocumentedLimits(t *testing.T) {
+	page := check.Value(os.ReadFile("../../docs/transports.md"))(t)
+	for _, part := range mcpbridge.LimitsAsDocumented() {
+		if !strings.Contains(string(page), part) {
+			t.Errorf("docs/transports.md does not say %q", part)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -235,16 +236,13 @@ func TestTooMuchInFlight(t *testing.T) {
 func TestReadsThatHang(t *testing.T) {
 	block := make(chan struct{})
 	defer close(block)
-	s, err := mcpbridge.New(mcpbridge.Config{
+	s := check.Value(mcpbridge.New(mcpbridge.Config{
 		Name: "n", Version: "1", Handler: newHandler(t), Tools: []mcpbridge.Tool{tool("echo")},
 		Resources: []mcpbridge.Resource{{URI: "x://y", Name: "y", Read: func(context.Context, mcpbridge.Caller) (string, error) {
 			<-block
 			return "", nil
 		}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	c := startStdio(t, s, mcpbridge.StdioOptions{})
 	c.initialize()
 	for i := range 20 {
@@ -279,9 +277,7 @@ func TestEndOfInput(t *testing.T) {
 		}
 		var out bytes.Buffer
 		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n" + callLine(2, "wait", "{}")
-		if err := newServer(t, h).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: patience}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, newServer(t, h).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: patience}))
 		if got := strings.Count(out.String(), "finished"); got != 2 {
 			t.Errorf("%d answers, want 2 (the last line has no newline):\n%s", got, out.String())
 		}
@@ -416,18 +412,13 @@ func TestDeepNestingIsRefused(t *testing.T) {
 func TestConnectionIdentity(t *testing.T) {
 	var gone []string
 	h := newHandler(t)
-	s, err := mcpbridge.New(mcpbridge.Config{
+	s := check.Value(mcpbridge.New(mcpbridge.Config{
 		Name: "n", Version: "1", Tools: []mcpbridge.Tool{tool("echo")}, Handler: h,
 		Disconnected: func(connection string) { gone = append(gone, connection) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for range 2 {
 		in := initialize + "\n" + callLine(1, "echo", "{}") + "\n" + callLine(2, "echo", "{}") + "\n"
-		if err := s.ServeStdio(t.Context(), strings.NewReader(in), io.Discard, mcpbridge.StdioOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.ServeStdio(t.Context(), strings.NewReader(in), io.Discard, mcpbridge.StdioOptions{}))
 	}
 	calls := h.calls()
 	first, second := calls[0].Caller.Connection, calls[2].Caller.Connection

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -32,10 +33,7 @@ func TestTrapSchemaViolationsReachTheHandler(t *testing.T) {
 	h := newHandler(t)
 	strict := tool("echo")
 	strict.InputSchema = schema(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`)
-	s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{strict}, Handler: h})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{strict}, Handler: h}))(t)
 	c := startStdio(t, s, mcpbridge.StdioOptions{})
 	c.initialize()
 	c.send(callLine(1, "echo", `{"unknown":1}`))
@@ -49,10 +47,7 @@ func TestTrapSchemasAreSentAsGiven(t *testing.T) {
 	given := tool("echo")
 	given.InputSchema = schema(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"additionalProperties":false}`)
 	given.OutputSchema = schema(`{"type":"object","anyOf":[{"required":["ok"]},{"required":["error"]}]}`)
-	s, err := mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{given}, Handler: newHandler(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{given}, Handler: newHandler(t)}))(t)
 	c := startStdio(t, s, mcpbridge.StdioOptions{})
 	c.initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -273,10 +268,7 @@ func openSSE(t testing.TB, w web, token string) sseStream {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	request := w.request("", path("/sse"), method(http.MethodGet), as(token))
-	response, err := http.DefaultClient.Do(request.WithContext(ctx))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Value(http.DefaultClient.Do(request.WithContext(ctx)))(t)
 	s := sseStream{events: make(chan string, 100), leave: cancel}
 	go func() {
 		defer response.Body.Close()

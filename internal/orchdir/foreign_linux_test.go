@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
@@ -21,10 +22,7 @@ import (
 func TestForeignStress(t *testing.T) {
 	d := newDirectory(t)
 	d.write("a", "0 ")
-	saves := 100
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		saves = 3000
-	}
+	saves := check.Rounds(100, 3000)
 	stop := make(chan struct{})
 	var rewrites sync.WaitGroup
 	rewrites.Go(func() {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
@@ -247,10 +248,7 @@ func TestNothingToWriteIsFoundUnderTheLock(t *testing.T) {
 func TestStress(t *testing.T) {
 	d := newDirectory(t)
 	d.write("a", "")
-	rounds := 30
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		rounds = 1000
-	}
+	rounds := check.Rounds(30, 1000)
 	var writers sync.WaitGroup
 	for w := range 4 {
 		writers.Go(func() {

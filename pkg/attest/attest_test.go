@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
@@ -42,7 +43,7 @@ func TestAStrangerVerifies(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"sha1", "sha256"} {
 		for name, beside := range map[string]bool{"ref": true, "tree": false} {
-			if testing.Short() && (format == "sha1") != beside {
+			if check.Short() && (format == "sha1") != beside {
 				continue
 			}
 			t.Run(format+" "+name, func(t *testing.T) {

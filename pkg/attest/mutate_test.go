@@ -13,13 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // sweep says how many bytes to change of each kind: the ledger's cost a review each, the others a look.
 func sweep() (statement, ledger, objects int) {
-	if os.Getenv("ORCHESTRA_LONG") != "" {
+	if check.Long() {
 		return 5000, 1500, 4000
 	}
 	return 300, 10, 50

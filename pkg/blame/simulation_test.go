@@ -2,10 +2,10 @@ package blame_test
 
 import (
 	"context"
-	"os"
 	"slices"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
@@ -19,7 +19,7 @@ const (
 )
 
 func runs(short, full int) int {
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
+	if check.Long() {
 		return full
 	}
 	return short

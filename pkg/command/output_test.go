@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -109,10 +110,7 @@ func TestHarmlessOutputAndRawArtifact(t *testing.T) {
 
 // TestConstantMemory counts what is allocated in all, which bounds what is held at any moment.
 func TestConstantMemory(t *testing.T) {
-	size := 200 << 20
-	if os.Getenv("ORCHESTRA_LONG") != "" {
-		size = 2 << 30
-	}
+	size := check.Rounds(200<<20, 2<<30)
 	for name, test := range map[string]struct {
 		line string
 		size int

@@ -4,16 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
 // long reports whether the full form of a slow test is wanted.
-func long() bool { return os.Getenv("ORCHESTRA_LONG") == "1" }
+func long() bool { return check.Long() }
 
 // code makes a text that looks like a program: mostly distinct lines, some that
 // repeat.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -84,10 +85,7 @@ func TestMergeLooselyOfReformatted(t *testing.T) {
 	if err != nil || len(names) == 0 {
 		t.Fatal(err)
 	}
-	rounds := 20
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		rounds = 1000
-	}
+	rounds := check.Rounds(20, 1000)
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, way := range reformatted {
 		merged, all, bent := 0, 0, 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -565,7 +566,7 @@ func around(result string, s *sweep) string {
 
 func TestSweepOfDamagedIndentation(t *testing.T) {
 	edits := uint64(10_000)
-	if testing.Short() {
+	if check.Short() {
 		edits = 1_000
 	}
 	w := &swept{}

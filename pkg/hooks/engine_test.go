@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -217,9 +218,7 @@ func newRig(t *testing.T) *rig {
 	sessions := session.Open(nil, session.Options{})
 	t.Cleanup(func() { sessions.Close() })
 	r.engine = hooks.NewEngine(sessions, r.rec, r.ask, zerolog.Nop())
-	if err := r.engine.AddTool(r.tool); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, r.engine.AddTool(r.tool))
 	return r
 }
 

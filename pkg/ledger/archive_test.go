@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
@@ -87,10 +88,7 @@ func TestArchivesAreReadAsThePartsOfTheLedger(t *testing.T) {
 func TestEachChangedByteOfAnArchiveIsFound(t *testing.T) {
 	w, _, archives := archived(t, 200)
 	file := []byte(w.read(archives[0]))
-	step := 97
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		step = 1
-	}
+	step := check.Rounds(97, 1)
 	for at := rand.N(step); at < len(file); at += step {
 		broken := bytes.Clone(file)
 		broken[at] ^= 1 << rand.N(8)

@@ -14,15 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // TestKilledProcessLosesNoAcknowledgedRecord kills a process that appends from several goroutines at any moment.
 func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
-	kills := 5
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		kills = 100
-	}
+	kills := check.Rounds(5, 100)
 	w := newWorkspace(t)
 	acknowledged := map[string]bool{}
 	for i := range kills {
@@ -63,9 +61,9 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 func TestKilledRotationLosesNoAcknowledgedRecord(t *testing.T) {
 	rounds := 4
 	switch {
-	case os.Getenv("ORCHESTRA_LONG") == "1":
+	case check.Long():
 		rounds = 60
-	case testing.Short():
+	case check.Short():
 		rounds = 2
 	}
 	w := newWorkspace(t)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
@@ -32,9 +33,9 @@ type chaos struct {
 func TestQueriesThroughTheIndexAgreeWithAScan(t *testing.T) {
 	rounds, seeds := 14, 3
 	switch {
-	case os.Getenv("ORCHESTRA_LONG") == "1":
+	case check.Long():
 		rounds, seeds = 200, 20
-	case testing.Short():
+	case check.Short():
 		seeds = 1
 	}
 	for seed := range seeds {

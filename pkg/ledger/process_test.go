@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -72,7 +73,7 @@ func appendAsChild(job []string) error {
 
 func TestProcessesShareOneFile(t *testing.T) {
 	processes, goroutines, records := 3, 4, 20
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
+	if check.Long() {
 		processes, records = 6, 500
 	}
 	w := newWorkspace(t)

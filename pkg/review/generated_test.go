@@ -2,11 +2,11 @@ package review_test
 
 import (
 	"cmp"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -92,10 +92,7 @@ func isUnique(l told) bool { return strings.Contains(l.text, "value") }
 // TestGenerated holds the gate to the truth of each line after random work of agents, people and git.
 func TestGenerated(t *testing.T) {
 	ownHome(t)
-	runs := 10
-	if os.Getenv("ORCHESTRA_LONG") != "" {
-		runs = 400
-	}
+	runs := check.Rounds(10, 400)
 	sums := make([]tally, runs)
 	t.Cleanup(func() {
 		var all tally

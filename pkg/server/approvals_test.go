@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -30,10 +31,7 @@ func waits(o *server.Options) { o.Settings.Approvals.Wait = time.Minute }
 // inbox is the operator's side, as another process of the same user has it.
 func (b *bench) inbox() *approval.Store {
 	b.t.Helper()
-	root, err := os.OpenRoot(b.dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	b.t.Cleanup(func() { root.Close() })
 	return approval.Open(root, approval.Options{UserDir: settings.UserDir(os.Environ())})
 }
@@ -80,9 +78,7 @@ func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
 			if got := b.read("docs/n.md"); got != "new\n" {
 				t.Errorf("wrote %q", got)
 			}
-			if err := os.Remove(filepath.Join(b.dir, "docs/n.md")); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Remove(filepath.Join(b.dir, "docs/n.md")))
 			if again := b.call("write_to_file", call); !again.Error {
 				t.Error("approved once, and it passed twice")
 			}
@@ -106,9 +102,7 @@ func TestDeniedCallSaysTheOperatorsWords(t *testing.T) {
 			t.Errorf("%s", r.Text)
 		}
 	}
-	if err := b.inbox().Revoke(id); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, b.inbox().Revoke(id))
 	if b.required("write_to_file", call) == id {
 		t.Error("a request that was taken back is asked about again")
 	}
@@ -300,10 +294,7 @@ func TestFiftyWaitWhileReadsAreServed(t *testing.T) {
 	inbox := b.inbox()
 	for answered := 0; answered < many; {
 		b.ok("read_file", args{"session": s, "path": "src/a.txt"})
-		pending, err := inbox.Pending()
-		if err != nil {
-			t.Fatal(err)
-		}
+		pending := check.Value(inbox.Pending())(t)
 		if answered == 0 && len(pending) < many {
 			continue // all of them wait at once
 		}
@@ -343,10 +334,7 @@ func (b *bench) pending() string {
 	b.t.Helper()
 	inbox := b.inbox()
 	for {
-		found, err := inbox.Pending()
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		found := check.Value(inbox.Pending())(b.t)
 		if len(found) > 0 {
 			return found[0].ID
 		}
@@ -368,10 +356,7 @@ func (b *bench) dialUser(version string, user func(*mcp.ElicitRequest) *mcp.Elic
 	client := mcp.NewClient(&mcp.Implementation{Name: "asker", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return user(r), nil },
 	})
-	session, err := client.Connect(b.t.Context(), &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	session := check.Value(client.Connect(b.t.Context(), &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.ClientSessionOptions{ProtocolVersion: version}))(b.t)
 	b.client = session
 	b.t.Cleanup(func() { session.Close(); fromClient.Close(); <-done })
 	return b

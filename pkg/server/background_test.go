@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
@@ -115,9 +116,6 @@ func TestSecretsOfCommandsAreNotRecorded(t *testing.T) {
 
 func fileLines(t *testing.T, dir string) []string {
 	t.Helper()
-	content, err := os.ReadFile(ledgertest.File(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(ledgertest.File(dir)))(t)
 	return strings.Split(strings.TrimSpace(string(content)), "\n")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
@@ -18,7 +19,7 @@ import (
 func treeSum(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -43,10 +44,7 @@ func treeSum(t *testing.T, dir string) string {
 		}
 		b.WriteByte('\n')
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return b.String()
 }
 
@@ -70,10 +68,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 	mkfifo(t, filepath.Join(dir, "src/fifo"))
 	// A socket's path is short on some systems: bind it by a relative name.
 	t.Chdir(filepath.Join(dir, "src"))
-	socket, err := net.Listen("unix", "socket")
-	if err != nil {
-		t.Fatal(err)
-	}
+	socket := check.Value(net.Listen("unix", "socket"))(t)
 	defer socket.Close()
 	b := start(t, dir).connect()
 	b.selects("INT-005")
@@ -130,9 +125,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 func TestNoLedgerNoChange(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	if err := os.MkdirAll(filepath.Join(ledgertest.File(dir), "x"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Join(ledgertest.File(dir), "x"), 0o755))
 	b := start(t, dir)
 	b.closed = true // there is no ledger to verify
 	t.Cleanup(func() { _ = b.server.Close() })
@@ -156,12 +149,8 @@ func TestLedgerFailsLater(t *testing.T) {
 	b.selects("INT-005")
 	b.ok("write_to_file", args{"path": "src/n", "content": "x"})
 	ledger := ledgertest.File(b.dir)
-	if err := os.Remove(ledger); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(ledger, "x"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(ledger))
+	check.OK(t, os.MkdirAll(filepath.Join(ledger, "x"), 0o755))
 	for tool, arguments := range map[string]args{
 		"write_to_file": {"path": "src/m", "content": "x"}, "edit_file": {"path": "src/n", "old_string": "x", "new_string": "y"},
 		"apply_patch": {"patch": patch("*** Delete File: src/n")}, "execute_command": {"command": "touch made"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -23,25 +24,15 @@ func benchEngine(b *testing.B, files map[string]string) func(b *testing.B, tool 
 	dir := b.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(b, os.WriteFile(path, []byte(text), 0o644))
 	}
 	set := settings.Defaults()
 	set.Durability = settings.OS
-	srv, err := server.New(server.Options{Dir: dir, Settings: set, Logger: zerolog.Nop()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	srv := check.Value(server.New(server.Options{Dir: dir, Settings: set, Logger: zerolog.Nop()}))(b)
 	b.Cleanup(func() { srv.Close() })
 	return func(b *testing.B, tool string, arguments args) {
-		raw, err := json.Marshal(arguments)
-		if err != nil {
-			b.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(arguments))(b)
 		result := srv.Do(b.Context(), hooks.Request{Tool: tool, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "bench"}})
 		if result.IsError {
 			b.Fatalf("%s: %s", tool, result.Text)

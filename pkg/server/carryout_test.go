@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -131,10 +132,7 @@ func TestCarryOutBehindTheCallThatIsAtIt(t *testing.T) {
 	inbox := b.operator(user)
 	r := b.asks(inbox, "request_scope_expansion", args{"intent_id": "INT-001", "paths": []string{"lib/**"}, "reason": "r"})
 	answers(t, inbox, r, approval.Once, "")
-	a, err := inbox.AnswerOf(r.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Value(inbox.AnswerOf(r.ID))(t)
 	if used, err := inbox.Use(a); err != nil || !used {
 		t.Fatal(used, err)
 	}

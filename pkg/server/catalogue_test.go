@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -43,10 +44,7 @@ func TestRefusalsTable(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- refusals: begin", "<!-- refusals: end -->"
 	path := "../../docs/refusals.md"
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(path))(t)
 	text := string(content)
 	i, j := strings.Index(text, begin), strings.Index(text, end)
 	if i < 0 || j < i {
@@ -64,7 +62,91 @@ func TestRefusalsTable(t *testing.T) {
 	if !*update {
 		t.Fatal("docs/refusals.md is out of step with pkg/refusal: go test ./pkg/server -run TestRefusalsTable -update")
 	}
-	if err := os.WriteFile(path, []byte(text[:i]+table.String()+text[j:]), 0o644); err != nil {
-		t.Fatal(err)
+	check.OK(t, os.WriteFile(path, []byte(text[:i]+table.String()+text[j:]), 0o644))
+}
+
+// However much fails, an agent gets no more than it can use: how many, and the
+// first ones in full.
+func TestRefusalsAreBounded(t *testing.T) {
+	t.Parallel()
+	var file, blocks, patched strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&file, "line %d of the file, which is neither short nor long\n", i)
+		fmt.Fprintf(&blocks, "<<<<<<< SEARCH\nline %d of a file, which is neither short nor long\n=======\nx\n>>>>>>> REPLACE\n", i)
+	}
+	dir := newWorkspace(t)
+	write(t, dir, "src/long.txt", file.String())
+	patched.WriteString("*** Begin Patch\n")
+	for i := range 300 {
+		write(t, dir, fmt.Sprintf("src/many/%d.txt", i), file.String()[:2000])
+		fmt.Fprintf(&patched, "*** Update File: src/many/%d.txt\n@@\n-line 1 of no file\n+x\n", i)
+	}
+	patched.WriteString("*** End Patch\n")
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	paths := make([]any, 20_000)
+	for i := range paths {
+		paths[i] = i
+	}
+	for name, c := range map[string]struct {
+		code, tool string
+		args       args
+		says       string
+	}{
+		"blocks":   {"DIFF_NOT_APPLIED", "apply_diff", args{"path": "src/long.txt", "diff": blocks.String(), "session": s}, "2000 of 2000 blocks"},
+		"files":    {"DIFF_NOT_APPLIED", "apply_patch", args{"patch": patched.String(), "session": s}, "300 files of the patch"},
+		"old text": {"DIFF_NOT_APPLIED", "edit_file", args{"path": "src/long.txt", "old_string": strings.Repeat("no such line\n", 50_000), "new_string": "", "session": s}, "old_string is not in the file"},
+		"values":   {"INVALID_ARGUMENTS", "request_scope_expansion", args{"paths": paths[:100], "reason": "x", "session": s}, "paths/0"},
+		"many":     {"INVALID_ARGUMENTS", "request_scope_expansion", args{"paths": paths, "reason": "x", "session": s}, "paths: got 20000 items"},
+		"a regex":  {"INVALID_ARGUMENTS", "search_files", args{"regex": strings.Repeat("(", 500_000)}, "regex:"},
+	} {
+		r := b.refused(c.code, c.tool, c.args)
+		if len(r.Text) > 48<<10 || !strings.Contains(r.str("error"), c.says) {
+			t.Errorf("%s: %d bytes, %.300s", name, len(r.Text), r.Text)
+		}
+	}
+}
+
+// A refusal of an edit says that nothing was changed before it quotes anything, shows how texts that look alike
+// differ, and advises in words of the tool.
+func TestRefusalsOfEdits(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	write(t, dir, "src/bars.txt", "|a|b|\n|---|---|\n|c|d|\nx\u00a0= 1\nраth\nsame\nsame\n")
+	b := start(t, dir).connect()
+	s := b.selects("INT-001")
+	block := func(old, new string) string {
+		return "<<<<<<< SEARCH\n" + old + "\n=======\n" + new + "\n>>>>>>> REPLACE"
+	}
+	edit := func(old, new string) args { return args{"old_string": old, "new_string": new} }
+	hunk := func(lines string) args {
+		return args{"patch": "*** Begin Patch\n*** Update File: src/bars.txt\n@@\n" + lines + "\n*** End Patch"}
+	}
+	for name, c := range map[string]struct {
+		code, tool    string
+		args          args
+		says, advises string
+	}{
+		"numbers, edit_file":      {"DIFF_NOT_APPLIED", "edit_file", edit("1 | |a|b|\n2 | |---|---|", "x"), "leave them out", "old_string"},
+		"numbers, apply_diff":     {"DIFF_NOT_APPLIED", "apply_diff", args{"diff": block("1 | |a|b|\n|---|---|", "x")}, `line 1: the search has "1 | |a|b|", the file has "|a|b|". The 1 in front is a line number`, "read_file"},
+		"a no-break space":        {"DIFF_NOT_APPLIED", "edit_file", edit("x = 1", "x = 2"), `the file has "x\u00a0= 1"`, "old_string"},
+		"letters that look alike": {"DIFF_NOT_APPLIED", "apply_diff", args{"diff": block("path", "way")}, "U+0440 'р'", "read_file"},
+		"twice, edit_file":        {"AMBIGUOUS_MATCH", "edit_file", edit("same", "x"), "lines 6, 7", "replace_all"},
+		"twice, apply_diff":       {"AMBIGUOUS_MATCH", "apply_diff", args{"diff": block("same", "x")}, "lines 6, 7", ":start_line:N"},
+		"twice, apply_patch":      {"AMBIGUOUS_MATCH", "apply_patch", hunk("-same\n+x"), "lines 6, 7", "@@"},
+		"not there, apply_patch":  {"DIFF_NOT_APPLIED", "apply_patch", hunk("-nothing like it\n+x"), "not in the file", "whole patch"},
+		"malformed, apply_diff":   {"DIFF_NOT_APPLIED", "apply_diff", args{"diff": "<<<<<<< SEARCH\na\n"}, "nothing was changed", "Mend the diff"},
+		"malformed, apply_patch":  {"INVALID_ARGUMENTS", "apply_patch", args{"patch": "please"}, "nothing was changed", "Mend the patch"},
+		"no change":               {"DIFF_NOT_APPLIED", "edit_file", edit("same", "same"), "identical", "new_string"},
+		"a directory":             {"NOT_A_REGULAR_FILE", "edit_file", args{"path": "src", "old_string": "a", "new_string": "b"}, "directory", "list_files"},
+	} {
+		c.args["session"] = s
+		if c.tool != "apply_patch" && c.args["path"] == nil {
+			c.args["path"] = "src/bars.txt"
+		}
+		r := b.refused(c.code, c.tool, c.args)
+		if !strings.Contains(r.str("error"), c.says) || !strings.Contains(r.str("suggestion"), c.advises) {
+			t.Errorf("%s: %s", name, r.Text)
+		}
 	}
 }

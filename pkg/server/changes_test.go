@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
@@ -119,10 +120,7 @@ func TestCommandOutOfScope(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			dir := newWorkspace(t)
 			for _, name := range []string{".intentignore", "src/frozen", "keys/a", ".git/hooks/post-commit"} {
-				content, err := os.ReadFile(filepath.Join(b.dir, name))
-				if err != nil {
-					t.Fatal(err)
-				}
+				content := check.Value(os.ReadFile(filepath.Join(b.dir, name)))(t)
 				write(t, dir, name, string(content))
 			}
 			b := start(t, dir, withoutSandbox).connect()
@@ -165,9 +163,7 @@ func TestViolationsAreReverted(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			dir := newWorkspace(t)
-			if err := os.Symlink("other.md", filepath.Join(dir, "docs/link2")); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Symlink("other.md", filepath.Join(dir, "docs/link2")))
 			before := treeOf(t, dir)
 			b := start(t, dir, withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).connect()
 			s := b.selects("INT-001")
@@ -201,7 +197,7 @@ func TestViolationsAreReverted(t *testing.T) {
 func treeOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		name, _ := filepath.Rel(dir, path)
 		if err != nil || name == "." {
 			return err
@@ -224,10 +220,7 @@ func treeOf(t *testing.T, dir string) map[string]string {
 		}
 		found[filepath.ToSlash(name)] = what
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -287,9 +280,7 @@ func TestWritesWhileACommandRuns(t *testing.T) {
 	dir := newWorkspace(t)
 	write(t, dir, "src/ours", "0\n")
 	write(t, dir, "src/theirs", "0\n")
-	if err := syscall.Mkfifo(filepath.Join(dir, "src/go"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Mkfifo(filepath.Join(dir, "src/go"), 0o600))
 	b := start(t, dir, withoutSandbox).connect()
 	other := start(t, dir, withoutSandbox).connect()
 	first, second, third := b.selects("INT-001"), b.another(legacy), other.selects("INT-005")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -41,7 +42,7 @@ func newAudit(t *testing.T, dir string) *audit {
 func (a *audit) files() map[string]string {
 	a.t.Helper()
 	found := map[string]string{}
-	err := filepath.WalkDir(a.dir, func(path string, d fs.DirEntry, err error) error {
+	check.OK(a.t, filepath.WalkDir(a.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -59,10 +60,7 @@ func (a *audit) files() map[string]string {
 		}
 		found[rel] = string(workspace.HashOf(content)) + " " + string(ledger.ModeOf(info.Mode()))
 		return err
-	})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -71,10 +69,7 @@ func (a *audit) files() map[string]string {
 // is missing, and none is claimed that did not happen.
 func (a *audit) check(when string) {
 	a.t.Helper()
-	root, err := os.OpenRoot(a.dir)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(a.dir))(a.t)
 	defer root.Close()
 	report, err := ledger.Verify(context.Background(), root)
 	if err == nil && a.gapsMeant {
@@ -83,15 +78,9 @@ func (a *audit) check(when string) {
 	if err != nil || len(report.Problems) > 0 {
 		a.t.Fatalf("%s: the ledger does not verify: %v %+v", when, err, report.Problems)
 	}
-	l, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	l := check.Value(ledger.Open(root, ledger.Options{}))(a.t)
 	defer l.Close(context.Background())
-	all, err := l.Query(context.Background(), ledger.Filter{})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	all := check.Value(l.Query(context.Background(), ledger.Filter{}))(a.t)
 	state, seen := map[string]string{}, map[string]bool{}
 	for path, hash := range a.start {
 		state[path] = hash

@@ -12,11 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -104,13 +106,8 @@ func startChild(t *testing.T, dir string, under ...string) *child {
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := check.Value(c.cmd.StdoutPipe())(t)
+	check.OK(t, c.cmd.Start())
 	go c.listen(out)
 	c.kill = sync.OnceFunc(func() {
 		_ = c.cmd.Process.Kill()
@@ -222,4 +219,9 @@ func (c *child) end() error {
 func (c *child) said() string {
 	text, _ := os.ReadFile(c.err.Name())
 	return string(text)
+}
+
+func mkfifo(t *testing.T, path string) {
+	t.Helper()
+	check.OK(t, syscall.Mkfifo(path, 0o600))
 }

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -22,9 +22,6 @@ import (
 const (
 	crashCallers    = 8
 	killsPerLedger  = 30
-	shortKills      = 30
-	longKills       = 300
-	killsEnv        = "ORCHESTRA_KILLS"
 	longestLife     = 150 * time.Millisecond
 	killedAtStart   = 4 // one in so many is killed while it settles
 	startupLifetime = 25 * time.Millisecond
@@ -35,16 +32,10 @@ const (
 // several at once, and run commands that do the like. After each kill the next server settles, and the ledger
 // must tell exactly what the disk shows.
 //
-// ORCHESTRA_LONG=1 kills 300 times; ORCHESTRA_KILLS says another number.
+// In the long form it kills 300 times.
 func TestKilledServerLosesNothing(t *testing.T) {
 	t.Parallel()
-	kills := shortKills
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		kills = longKills
-	}
-	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
-		kills = n
-	}
+	kills := check.Rounds(30, 300)
 	var total crashTotals
 	t.Run("ledgers", func(t *testing.T) {
 		for done := 0; done < kills; done += killsPerLedger {
@@ -91,7 +82,7 @@ func crashWorkspace(t *testing.T) string {
 	}
 	write(t, dir, ".orchestration/active_intents.yaml", intents)
 	write(t, dir, "shared.txt", shared)
-	git(t, dir, "init", "-q")
+	git(t, dir, "init", "-q", "--template=")
 	return dir
 }
 
@@ -128,15 +119,10 @@ func killServers(t *testing.T, kills int) *audit {
 		a.work(c, kill)
 	}
 	c := startChild(t, dir)
-	settled, err := begin(c, kills)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settled := check.Value(begin(c, kills))(t)
 	a.acknowledged[settled] = true
 	a.check("at the end")
-	if err := c.end(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.end())
 	if named, kept := keptImages(t, dir, ledger.KindRecovered); kept != named {
 		t.Errorf("of %d contents of recovered mutations %d are kept", named, kept)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -20,29 +21,18 @@ func degraded(o *server.Options) { o.Settings.Ledger.OnFailure = settings.Degrad
 func block(t *testing.T, at string) (unblock func()) {
 	t.Helper()
 	aside := at + ".aside"
-	if err := os.Rename(at, aside); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(at, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Rename(at, aside))
+	check.OK(t, os.Mkdir(at, 0o755))
 	return func() {
-		if err := os.Remove(at); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(aside, at); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Remove(at))
+		check.OK(t, os.Rename(aside, at))
 	}
 }
 
 // gaps are the counts that records tell of calls without one.
 func (b *bench) gaps() []string {
 	b.t.Helper()
-	found, err := b.server.Ledger().Query(b.t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindRecovered}})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	found := check.Value(b.server.Ledger().Query(b.t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindRecovered}}))(b.t)
 	b.gapsMeant = true
 	var counts []string
 	for _, e := range found.Entries {
@@ -119,9 +109,7 @@ func TestDegradedWithoutState(t *testing.T) {
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	write(t, b.dir, ".orchestration/state/gaps", "in the way\n")
 	openJournal := block(t, filepath.Join(b.dir, ".orchestration/state/inflight"))
-	if err := os.Remove(filepath.Join(b.dir, ".orchestration/state/inflight")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(filepath.Join(b.dir, ".orchestration/state/inflight")))
 	write(t, b.dir, ".orchestration/state/inflight", "in the way\n")
 	unblock := block(t, ledgertest.File(b.dir))
 	b.unrecorded(session, "src/second.txt")
@@ -194,9 +182,7 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 		a["session"] = session
 		before := len(b.ledgerLines())
 		r := b.call(tool, a)
-		if err := b.server.Ledger().Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, b.server.Ledger().Flush(t.Context()))
 		if after := len(b.ledgerLines()); !r.Error || after != before+1 {
 			t.Errorf("%.60q: %d records: %.300s", what, after-before, r.Text)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -69,9 +70,7 @@ func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
 			write(t, dir, "docs/closed.md", "x")
 			write(t, dir, "docs/errors.md", "EROFS is\ndocs/other.md:Read-only file system\n")
 			for name, mode := range map[string]os.FileMode{"src/closed.txt": 0, "docs/closed.md": 0, "src/readonly.txt": 0o444} {
-				if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.Chmod(filepath.Join(dir, name), mode))
 			}
 			b := start(t, dir, able).connect()
 			s := b.selects("INT-001")

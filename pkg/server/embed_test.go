@@ -11,6 +11,7 @@ import (
 
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -28,7 +29,7 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 	dir := newWorkspace(t)
 	b := start(t, dir)
 	ran := 0
-	err := b.server.AddHandler(server.Handler{
+	check.OK(t, b.server.AddHandler(server.Handler{
 		Tool: foreign("touch", `{"file":{"type":"string"},"text":{"type":"string"},"fail":{"type":"boolean"}}`),
 		Handle: func(_ context.Context, r mcpbridge.ForeignRequest) (*mcpbridge.ForeignResult, error) {
 			ran++
@@ -45,10 +46,7 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 			return &mcpbridge.ForeignResult{StructuredContent: args{"touched": true}}, nil
 		},
 		Touches: func(arguments map[string]any) []string { return []string{arguments["file"].(string)} },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if err := b.server.AddHandler(server.Handler{Tool: foreign("touch", "{}")}); err == nil {
 		t.Error("a name was taken twice")
 	}
@@ -65,10 +63,7 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 	call := func(a args) string {
 		t.Helper()
 		a["session"] = s
-		r, err := b.client.CallTool(t.Context(), &gosdk.CallToolParams{Name: "touch", Arguments: a})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Value(b.client.CallTool(t.Context(), &gosdk.CallToolParams{Name: "touch", Arguments: a}))(t)
 		text, _ := json.Marshal([]any{r.Content, r.StructuredContent})
 		return string(text)
 	}
@@ -89,15 +84,12 @@ func TestToolWithoutFilesIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t))
 	for name, class := range map[string]hooks.Class{"deploy": "", "look": hooks.Safe} {
-		err := b.server.AddHandler(server.Handler{
+		check.OK(t, b.server.AddHandler(server.Handler{
 			Tool: foreign(name, "{}"), Class: class,
 			Handle: func(context.Context, mcpbridge.ForeignRequest) (*mcpbridge.ForeignResult, error) {
 				return &mcpbridge.ForeignResult{}, nil
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	b.connect()
 	s := b.selects("INT-001")
@@ -122,23 +114,18 @@ func TestEmbedderCallsAndFileTools(t *testing.T) {
 	type upper struct {
 		Word string `json:"word"`
 	}
-	err := server.AddFileTool(b.server, hooks.Spec{Name: "upper"}, func(before string, a upper) (string, error) {
+	check.OK(t, server.AddFileTool(b.server, hooks.Spec{Name: "upper"}, func(before string, a upper) (string, error) {
 		if !strings.Contains(before, a.Word) {
 			return "", errors.New("the file does not have the word")
 		}
 		return strings.ReplaceAll(before, a.Word, strings.ToUpper(a.Word)), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	b.connect()
 	do := func(tool string, a args) (object map[string]any, code string) {
 		t.Helper()
 		raw, _ := json.Marshal(a)
 		r := b.server.Do(t.Context(), hooks.Request{Tool: tool, Arguments: hooks.ReadArguments(raw)})
-		if err := json.Unmarshal(r.Structured, &object); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(r.Structured, &object))
 		code, _ = object["error_type"].(string)
 		return object, code
 	}

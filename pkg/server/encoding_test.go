@@ -10,24 +10,19 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 func utf16BOM(t *testing.T, s string) string {
 	t.Helper()
-	b, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := check.Value(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(s))(t)
 	return b
 }
 
 func latin1(t *testing.T, s string) string {
 	t.Helper()
-	b, err := charmap.ISO8859_1.NewEncoder().String(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := check.Value(charmap.ISO8859_1.NewEncoder().String(s))(t)
 	return b
 }
 
@@ -179,9 +174,7 @@ func TestMetadataStays(t *testing.T) {
 	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n"})
 	path := filepath.Join(b.dir, "a")
-	if err := os.Chmod(path, 0o751); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chmod(path, 0o751))
 	attributes := setAttribute(t, path)
 	b.ok("read_file", args{"path": "a"})
 	b.ok("write_to_file", args{"path": "a", "content": "two\n"})

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // faults are what each system call of a mutation is made to do, in strace's
@@ -37,24 +39,15 @@ var passing = []string{
 // and its number, and goes on until no thread makes so many. The short form
 // takes the first of each call; ORCHESTRA_LONG=1 takes all.
 func TestFailingDiskLosesNothing(t *testing.T) {
-	if _, err := exec.LookPath("strace"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("strace is not installed")
-		}
-		t.Log("strace is not installed: nothing was tested")
-		return
-	}
+	check.Needs(t, "strace")
 	f := &faultRun{t: t}
 	f.renew()
 	calls := f.discover()
-	deepest := 1
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		deepest = 1000
-	}
+	deepest := check.Rounds(1, 1000)
 	for i, call := range calls {
 		f.renew() // a short ledger is audited fast
 		for j, fault := range faults {
-			if testing.Short() && (i%2 != 0 || j != i/2%len(faults)) {
+			if check.Short() && (i%2 != 0 || j != i/2%len(faults)) {
 				continue
 			}
 			for n := 1; n <= deepest && f.inject(fmt.Sprintf("%s:%s:when=%d", call, fault, n)); n++ {
@@ -64,7 +57,7 @@ func TestFailingDiskLosesNothing(t *testing.T) {
 	f.total.add(f.audit)
 	t.Logf("%d faults in %v: %d calls acknowledged, %d refused with nothing changed, %d refused with something changed, %d unanswered; %d records, %d recovered (%d probable)",
 		f.injected, calls, f.acknowledged, f.refused, f.standing, f.unanswered, f.total.records, f.total.recovered, f.total.probable)
-	if f.injected < len(calls) && !testing.Short() || f.injected == 0 {
+	if f.injected < len(calls) && !check.Short() || f.injected == 0 {
 		t.Errorf("only %d faults were injected", f.injected)
 	}
 }
@@ -100,10 +93,7 @@ func (f *faultRun) server(when string) (*child, string) {
 	}
 	f.audit.acknowledged[id] = true
 	f.audit.check(when)
-	selected, err := c.call("select_active_intent", args{"intent_id": "W-1"})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	selected := check.Value(c.call("select_active_intent", args{"intent_id": "W-1"}))(f.t)
 	return c, selected.StructuredContent.Session
 }
 
@@ -236,13 +226,8 @@ func attach(t *testing.T, c *child, options ...string) *tracer {
 	t.Helper()
 	tr := &tracer{t: t, out: filepath.Join(t.TempDir(), "trace")}
 	tr.cmd = exec.Command("strace", append([]string{"-f", "-o", tr.out, "-p", strconv.Itoa(c.cmd.Process.Pid)}, options...)...)
-	said, err := tr.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	said := check.Value(tr.cmd.StderrPipe())(t)
+	check.OK(t, tr.cmd.Start())
 	lines := bufio.NewScanner(said)
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "attached") {
@@ -266,10 +251,7 @@ func (tr *tracer) detach() string {
 	late := time.AfterFunc(300*time.Millisecond, func() { _ = tr.cmd.Process.Kill() })
 	_ = tr.cmd.Wait()
 	late.Stop()
-	trace, err := os.ReadFile(tr.out)
-	if err != nil {
-		tr.t.Fatal(err)
-	}
+	trace := check.Value(os.ReadFile(tr.out))(tr.t)
 	return string(trace)
 }
 
@@ -277,4 +259,17 @@ func (tr *tracer) detach() string {
 // system would not.
 func allowTracing() {
 	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0) // PR_SET_PTRACER_ANY
+}
+
+// setAttribute reports whether the file system of the test takes one.
+func setAttribute(t *testing.T, path string) bool {
+	t.Helper()
+	return unix.Setxattr(path, "user.orchestra.test", []byte("kept"), 0) == nil
+}
+
+func hasAttribute(t *testing.T, path string) bool {
+	t.Helper()
+	value := make([]byte, 16)
+	n, err := unix.Getxattr(path, "user.orchestra.test", value)
+	return err == nil && string(value[:n]) == "kept"
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -70,9 +71,7 @@ func TestReadingShowsThatAFileIsGone(t *testing.T) {
 		maps.Copy(read, handle)
 		maps.Copy(write, handle)
 		b.ok("read_file", read)
-		if err := os.Remove(filepath.Join(b.dir, "a")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Remove(filepath.Join(b.dir, "a")))
 		b.refused("FILE_NOT_FOUND", "read_file", read)
 		b.ok("write_to_file", write)
 	}
@@ -91,9 +90,7 @@ func TestAFileThatIsGoneIsStale(t *testing.T) {
 	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": "one\n"})
 	b.ok("read_file", args{"path": "a"})
-	if err := os.Remove(filepath.Join(b.dir, "a")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(filepath.Join(b.dir, "a")))
 	r := b.refused("STALE_FILE", "write_to_file", args{"path": "a", "content": "x"})
 	if r.details()["content_hash"] != "" {
 		t.Errorf("%v", r.Object)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // generation is one server of a row on one workspace, and what it lives to do.
@@ -71,7 +73,7 @@ func TestGenerations(t *testing.T) {
 			{command: "echo 1 > w0/other.txt", beside: writing(file, "by a tool\n"), besideClock: 10 * time.Minute, then: "echo 2 >> " + file},
 		},
 	} {
-		if testing.Short() && len(row) > 2 {
+		if check.Short() && len(row) > 2 {
 			continue // the long stories are for runs without the race detector
 		}
 		t.Run(name, func(t *testing.T) {
@@ -116,9 +118,7 @@ func (a *audit) lives(number int, g generation) {
 			a.t.Fatal(err, other.said())
 		}
 	}
-	if err := os.WriteFile(filepath.Join(a.dir, done("go")), nil, 0o644); err != nil {
-		a.t.Fatal(err)
-	}
+	check.OK(a.t, os.WriteFile(filepath.Join(a.dir, done("go")), nil, 0o644))
 	a.waitFor(done("done"), c)
 	c.kill()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -194,7 +195,7 @@ func TestAgentsUseGit(t *testing.T) {
 		{name: "update-ref -d of the ledger's ref", before: "git update-ref refs/orchestra/ledger HEAD", lines: []string{"git update-ref -d refs/orchestra/ledger"}, exit: 1, kinds: "command"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if os.Getenv("ORCHESTRA_LONG") != "" || slices.Contains(quick, c.name) {
+			if check.Long() || slices.Contains(quick, c.name) {
 				table = append(table, c.run(t, world))
 			}
 		})
@@ -273,10 +274,7 @@ func (c gitCase) run(t *testing.T, world string) string {
 // entries are the ledger's, the oldest first.
 func (b *bench) entries() []ledger.Entry {
 	b.t.Helper()
-	found, err := b.server.Ledger().Query(b.t.Context(), ledger.Filter{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	found := check.Value(b.server.Ledger().Query(b.t.Context(), ledger.Filter{}))(b.t)
 	return found.Entries
 }
 
@@ -284,7 +282,7 @@ func (b *bench) entries() []ledger.Entry {
 func snapshotOf(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	err := filepath.WalkDir(dir, func(at string, e os.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(dir, func(at string, e os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -302,10 +300,7 @@ func snapshotOf(t *testing.T, dir string) string {
 		}
 		fmt.Fprintln(&b, name, e.Type(), text)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return b.String()
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/intentgov/orchestra-mcp/internal/advicetest"
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -124,12 +125,8 @@ func shell(t *testing.T, dir, line string) {
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check.OK(t, os.WriteFile(path, []byte(content), 0o644))
 }
 
 func (b *bench) exists(name string) bool {
@@ -167,10 +164,7 @@ func (b *bench) eventually(what string, is func() bool) {
 
 func (b *bench) read(name string) string {
 	b.t.Helper()
-	content, err := os.ReadFile(filepath.Join(b.dir, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(filepath.Join(b.dir, name)))(b.t)
 	return string(content)
 }
 
@@ -191,10 +185,7 @@ func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
 	for _, change := range changes {
 		change(&options)
 	}
-	srv, err := server.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	srv := check.Value(server.New(options))(t)
 	srv.TakeTime()
 	b := &bench{t: t, dir: dir, server: srv}
 	return b
@@ -242,10 +233,7 @@ func (b *bench) dial(version string) *bench {
 	done := make(chan error, 1)
 	go func() { done <- b.server.ServeStdio(context.Background(), toServer, fromServer) }()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(b.t.Context(), &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	session := check.Value(client.Connect(b.t.Context(), &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.ClientSessionOptions{ProtocolVersion: version}))(b.t)
 	if got := session.InitializeResult().ProtocolVersion; got != version {
 		b.t.Fatalf("the client speaks %s, not %s", got, version)
 	}
@@ -285,15 +273,9 @@ func (b *bench) verify() {
 
 func (b *bench) problems() []ledger.Problem {
 	b.t.Helper()
-	root, err := os.OpenRoot(b.dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	defer root.Close()
-	report, err := ledger.Verify(context.Background(), root)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	report := check.Value(ledger.Verify(context.Background(), root))(b.t)
 	return report.Problems
 }
 
@@ -337,10 +319,7 @@ func (b *bench) call(tool string, arguments args) reply {
 			r.Image = image.Data
 		}
 	}
-	raw, err := json.Marshal(result.StructuredContent)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	raw := check.Value(json.Marshal(result.StructuredContent))(b.t)
 	if err := json.Unmarshal(raw, &r.Object); err != nil {
 		b.t.Fatalf("%s: structuredContent is no object: %s", tool, raw)
 	}
@@ -368,15 +347,10 @@ func (b *bench) fits(tool string, structured []byte) {
 			if spec.OutputSchema != nil {
 				b.outputs[spec.Name] = compileSchema(b.t, spec.OutputSchema())
 			}
-			if err := b.tools.Add(spec.Name, spec.InputSchema()); err != nil {
-				b.t.Fatal(err)
-			}
+			check.OK(b.t, b.tools.Add(spec.Name, spec.InputSchema()))
 		}
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	value := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(structured)))(b.t)
 	if schema := b.outputs[tool]; schema == nil {
 		return
 	} else if err := schema.Validate(value); err != nil {
@@ -392,18 +366,10 @@ func compileSchema(t *testing.T, source json.RawMessage) *jsonschema.Schema {
 	if schema, ok := compiled.Load(string(source)); ok {
 		return schema.(*jsonschema.Schema)
 	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(source)))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("schema.json", document); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, compiler.AddResource("schema.json", document))
+	schema := check.Value(compiler.Compile("schema.json"))(t)
 	compiled.Store(string(source), schema)
 	return schema
 }
@@ -454,10 +420,7 @@ func (r reply) details() map[string]any {
 // ledgerLines are the records of the workspace's ledger.
 func (b *bench) ledgerLines() []string {
 	b.t.Helper()
-	found, err := b.server.Ledger().Query(b.t.Context(), ledger.Filter{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	found := check.Value(b.server.Ledger().Query(b.t.Context(), ledger.Filter{}))(b.t)
 	var lines []string
 	for _, e := range found.Entries {
 		lines = append(lines, string(e.Raw))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
@@ -41,12 +42,8 @@ func homeWays() []homeWay {
 	}
 	moved := func(from, to string) func(*testing.T, string, string) {
 		return func(t *testing.T, home, own string) {
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(home, to)), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(filepath.Join(home, from), filepath.Join(home, to)); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(home, to)), 0o755))
+			check.OK(t, os.Rename(filepath.Join(home, from), filepath.Join(home, to)))
 			link(t, filepath.Join(home, to), filepath.Join(home, from))
 		}
 	}
@@ -68,27 +65,19 @@ func homeWays() []homeWay {
 			moved(own+"/approval.key", "dotfiles/key")(t, home, dir)
 		}, files: []string{own + "/config.yaml", "dotfiles/om.yaml", "dotfiles/key"}},
 		{name: "a file that is a link to what is not there", make: func(t *testing.T, home, dir string) {
-			if err := os.Remove(filepath.Join(dir, "config.yaml")); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Remove(filepath.Join(dir, "config.yaml")))
 			link(t, "../../dotfiles/om.yaml", filepath.Join(dir, "config.yaml"))
 		}, files: []string{own + "/config.yaml", "dotfiles/om.yaml"}},
 		{name: "files with another name in the workspace", make: func(t *testing.T, home, dir string) {
 			for at, name := range map[string]string{"src/key": "approval.key", "src/settings": "config.yaml", "src/pub": "seal-keys/a.pub"} {
-				if err := os.Link(filepath.Join(dir, name), filepath.Join(home, at)); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.Link(filepath.Join(dir, name), filepath.Join(home, at)))
 			}
 		}, files: []string{"src/key", "src/settings", "src/pub"}},
 		{name: "a directory that is not there yet", make: func(t *testing.T, _, dir string) {
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.RemoveAll(dir))
 		}, dirs: []string{own}, files: append(below(own), own, "config/Orchestra-MCP/config.yaml", "config/orchestra-mcp./config.yaml")},
 		{name: "no directory for configuration yet", make: func(t *testing.T, home, dir string) {
-			if err := os.RemoveAll(filepath.Join(home, "config")); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.RemoveAll(filepath.Join(home, "config")))
 		}, dirs: []string{own}, files: append(below(own), "config", own, "CONFIG/orchestra-mcp/config.yaml")},
 	}
 }
@@ -97,7 +86,7 @@ func homeWays() []homeWay {
 func (w *homeWay) tries(dir string) map[string][]args {
 	tries := map[string][]args{}
 	add := func(tool string, a args) { tries[tool] = append(tries[tool], a) }
-	long := os.Getenv("ORCHESTRA_LONG") != ""
+	long := check.Long()
 	for i, file := range w.files {
 		spellings := []string{file, filepath.Join(dir, file), "./" + file}
 		if !long {
@@ -165,7 +154,7 @@ func TestTheUsersOwnDirectoryInTheWorkspace(t *testing.T) {
 			before := tree(t, own)
 			for tool, calls := range way.tries(b.dir) {
 				for i, call := range calls {
-					if testing.Short() && i%4 != 0 {
+					if check.Short() && i%4 != 0 {
 						continue
 					}
 					r := b.call(tool, call)
@@ -211,9 +200,7 @@ func inHome(t *testing.T, way *homeWay) (b *bench, own string) {
 // workspace is that home, and the rest of it is as free as its intent.
 func TestFilesOfAHomeThatRunCode(t *testing.T) {
 	way := homeWay{make: func(t *testing.T, home, own string) {
-		if err := os.RemoveAll(own); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.RemoveAll(own))
 		write(t, home, "dotfiles/zshrc", "# mine\n")
 		link(t, "dotfiles/zshrc", filepath.Join(home, ".zshrc"))
 		write(t, home, ".bashrc", "# mine\n")

@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -18,20 +21,11 @@ import (
 // of them are kept. What is kept must be what the record says.
 func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, kept int) {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
-	l, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(ledger.Open(root, ledger.Options{}))(t)
 	defer l.Close(context.Background())
-	found, err := l.Query(context.Background(), ledger.Filter{Kinds: kinds})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Value(l.Query(context.Background(), ledger.Filter{Kinds: kinds}))(t)
 	store := images.Open(root, images.Options{})
 	for _, e := range found.Entries {
 		if e.Detail["of"] == string(ledger.KindCommand) {
@@ -129,5 +123,125 @@ func TestAnswerSaysThatContentsCannotBeKept(t *testing.T) {
 		if r := b.ok(tool, with); !strings.Contains(fmt.Sprint(r.Object), "could not be kept") {
 			t.Errorf("%s: %v", tool, r.Object)
 		}
+	}
+}
+
+// intent_map.md names what any tool changed under INTENT_EVOLUTION, sorted
+// under its intent, and keeps what people wrote around it.
+func TestIntentMap(t *testing.T) {
+	t.Parallel()
+	b := start(t, newWorkspace(t)).connect()
+	one, five := b.selects("INT-001"), b.selects("INT-005")
+	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
+	b.ok("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"})
+	b.ok("apply_diff", args{"session": five, "path": "docs/other.md", "diff": "<<<<<<< SEARCH\n# Other\n=======\n# Its\n>>>>>>> REPLACE"})
+	b.ok("apply_patch", args{"session": five, "patch": patch("*** Add File: p.txt", "+x")})
+	b.ok("write_to_file", args{"session": five, "path": "refactored.zig", "content": "x", "mutation_class": "AST_REFACTOR"})
+	b.hangUp()
+	b.close() // writes what is pending
+	text := b.read(".orchestration/intent_map.md")
+	first, second := strings.Index(text, "## INT-001: Build Weather API"), strings.Index(text, "## INT-005: Everything")
+	a, z := strings.Index(text, "`src/a.txt`"), strings.Index(text, "`src/z.txt`")
+	if first < 0 || second < first || a < first || z < a || z > second {
+		t.Errorf("the map is not in order:\n%s", text)
+	}
+	for _, path := range []string{"docs/other.md", "p.txt"} {
+		if at := strings.Index(text, "- `"+path+"`"); at < second || !strings.Contains(text[at:], time.Now().UTC().Format("2006-01-02")) {
+			t.Errorf("%s is not in the map with its date:\n%s", path, text)
+		}
+	}
+	if strings.Contains(text, "refactored.zig") {
+		t.Errorf("a refactor is in the map:\n%s", text)
+	}
+
+	write(t, b.dir, ".orchestration/intent_map.md", "# Ours\nprose before\n\n"+text+"\nprose behind\n")
+	b = start(t, b.dir).connect()
+	b.selects("INT-005")
+	b.ok("write_to_file", args{"path": "q.txt", "content": "x"})
+	b.hangUp()
+	b.close()
+	text = b.read(".orchestration/intent_map.md")
+	for _, part := range []string{"prose before", "prose behind", "`q.txt`", "`p.txt`"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the map lost %s:\n%s", part, text)
+		}
+	}
+}
+
+// The class of a record is the declared one where there is no parser; a
+// session's declaration holds for calls that make none.
+func TestMutationClassOfRecords(t *testing.T) {
+	t.Parallel()
+	b := start(t, newWorkspace(t)).connect()
+	s := b.ok("select_active_intent", args{"intent_id": "INT-005", "mutation_class": "AST_REFACTOR"}).str("session")
+	for path, c := range map[string]struct{ declared, want string }{"a.zig": {"", "AST_REFACTOR"}, "b.zig": {"INTENT_EVOLUTION", "INTENT_EVOLUTION"}, "c.zig": {"AST_REFACTOR", "AST_REFACTOR"}, "new.txt": {"AST_REFACTOR", "INTENT_EVOLUTION"}} {
+		arguments := args{"session": s, "path": path, "content": "x"}
+		if c.declared != "" {
+			arguments["mutation_class"] = c.declared
+		}
+		r := b.ok("write_to_file", arguments)
+		if r.str("mutation_class") != c.want {
+			t.Errorf("%s: %s, want %s", path, r.str("mutation_class"), c.want)
+		}
+		b.wantRecord(`"path":"`+path+`"`, `"mutation_class":"`+c.want+`"`, `"evidence":"`)
+	}
+}
+
+// A change to the very same bytes changes nothing and makes no record.
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Durability = settings.OS }).connect()
+	b.selects("INT-001")
+	b.ok("read_file", args{"path": "src/a.txt"})
+	path := filepath.Join(b.dir, "src/a.txt")
+	before := check.Value(os.Stat(path))(t)
+	r := b.ok("write_to_file", args{"path": "src/a.txt", "content": "one\ntwo\nthree\n"})
+	after, err := os.Stat(path)
+	if err != nil || !os.SameFile(before, after) || !after.ModTime().Equal(before.ModTime()) {
+		t.Error("the file was replaced by itself")
+	}
+	if r.str("operation") != "unchanged" || r.str("record_id") != "" {
+		t.Errorf("%v", r.Object)
+	}
+	for _, line := range b.ledgerLines() {
+		if strings.Contains(line, `"kind":"mutation"`) {
+			t.Errorf("a record of nothing: %s", line)
+		}
+	}
+}
+
+// The map made anew from the ledger is the map that the server kept, with the
+// statuses of now; doing it again changes nothing, and prose stays.
+func TestIntentMapFromTheLedger(t *testing.T) {
+	t.Parallel()
+	b := start(t, newWorkspace(t)).connect()
+	one, five := b.selects("INT-001"), b.selects("INT-005")
+	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
+	b.ok("apply_patch", args{"session": five, "patch": patch("*** Add File: p`q.txt", "+x")})
+	b.ok("write_to_file", args{"session": five, "path": "refactored.zig", "content": "x", "mutation_class": "AST_REFACTOR"})
+	b.ok("update_intent", args{"session": five, "intent_id": "INT-005", "status": "DONE"})
+	b.hangUp()
+	b.close()
+	kept := b.read(".orchestration/intent_map.md")
+	for _, part := range []string{"## INT-005: Everything\n\nDONE, last change 20", "## INT-001: Build Weather API\n\nIN_PROGRESS, last change 20"} {
+		if !strings.Contains(kept, part) {
+			t.Errorf("the map lacks %q:\n%s", part, kept)
+		}
+	}
+	again := start(t, b.dir)
+	defer again.close()
+	for _, before := range []string{kept, "# Ours\n\n" + kept + "\ntail", strings.ReplaceAll(kept, "z.txt", "forged.txt")} {
+		write(t, b.dir, ".orchestration/intent_map.md", before)
+		entries, err := again.server.WriteIntentMap(t.Context())
+		if err != nil || len(entries) != 2 || entries[1].IntentID != "INT-005" || len(entries[1].Files) != 1 {
+			t.Fatalf("%+v %v", entries, err)
+		}
+		if got := again.read(".orchestration/intent_map.md"); got != strings.ReplaceAll(before, "forged.txt", "z.txt") {
+			t.Errorf("got:\n%s\nfrom:\n%s", got, before)
+		}
+	}
+	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
+	if _, err := again.server.WriteIntentMap(t.Context()); err == nil {
+		t.Error("a map of intents that cannot be read")
 	}
 }

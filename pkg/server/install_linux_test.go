@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/module"
 	modzip "golang.org/x/mod/zip"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -41,15 +42,9 @@ func project(t *testing.T, files map[string]string) string {
 	for name, content := range files {
 		write(t, dir, name, content)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
-	found, err := scaffold.Detect(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Value(scaffold.Detect(root))(t)
 	intents := "active_intents:\n  - id: INT-001\n    name: Work\n    status: IN_PROGRESS\n    owned_scope:\n"
 	for _, glob := range found.Scope {
 		intents += fmt.Sprintf("      - %q\n", glob)
@@ -65,10 +60,7 @@ func project(t *testing.T, files map[string]string) string {
 // records is how many the ledger has of commands and builds.
 func (b *bench) records() int {
 	b.t.Helper()
-	found, err := b.server.Ledger().Query(context.Background(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindCommand, ledger.KindBuild}})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	found := check.Value(b.server.Ledger().Query(context.Background(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindCommand, ledger.KindBuild}}))(b.t)
 	return len(found.Entries)
 }
 
@@ -124,9 +116,7 @@ func packageArchive(t *testing.T) string {
 	zipped := gzip.NewWriter(&buffer)
 	archive := tar.NewWriter(zipped)
 	add := func(name, content string) {
-		if err := archive.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o644, Size: int64(len(content))}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, archive.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o644, Size: int64(len(content))}))
 		if _, err := archive.Write([]byte(content)); err != nil {
 			t.Fatal(err)
 		}
@@ -136,12 +126,8 @@ func packageArchive(t *testing.T) string {
 	for i := range 400 {
 		add(fmt.Sprintf("lib/%d.js", i), fmt.Sprintf("module.exports = %d\n", i))
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, archive.Close())
+	check.OK(t, zipped.Close())
 	return buffer.String()
 }
 
@@ -181,9 +167,7 @@ func modules(t *testing.T) string {
 	write(t, source, "go.mod", "module example.com/money\n\ngo 1.21\n")
 	write(t, source, "money.go", "package money\n\nfunc Cents(n int) int { return 100 * n }\n")
 	var archive bytes.Buffer
-	if err := modzip.CreateFromDir(&archive, at, source); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, modzip.CreateFromDir(&archive, at, source))
 	for name, content := range map[string]string{
 		"list": "v1.2.0\n", "v1.2.0.info": `{"Version":"v1.2.0","Time":"2020-01-01T00:00:00Z"}`, "v1.2.0.mod": "module example.com/money\n\ngo 1.21\n", "v1.2.0.zip": archive.String(),
 	} {
@@ -222,10 +206,7 @@ func TestInstallInAFreshGoProject(t *testing.T) {
 // wheel is a package of Python, as pip has it.
 func wheel(t *testing.T, name string) {
 	t.Helper()
-	file, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Value(os.Create(name))(t)
 	defer file.Close()
 	archive := zip.NewWriter(file)
 	for _, part := range [][2]string{
@@ -234,17 +215,12 @@ func wheel(t *testing.T, name string) {
 		{"money-1.2.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
 		{"money-1.2.dist-info/RECORD", "money.py,,\nmoney-1.2.dist-info/METADATA,,\nmoney-1.2.dist-info/WHEEL,,\nmoney-1.2.dist-info/RECORD,,\n"},
 	} {
-		w, err := archive.Create(part[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := check.Value(archive.Create(part[0]))(t)
 		if _, err := w.Write([]byte(part[1])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, archive.Close())
 }
 
 // pipWheel is the pip that environments are given, as the system has it: to unpack it into each costs ten times as much.
@@ -294,9 +270,7 @@ func fake(t *testing.T, names ...string) {
 		write(t, bin, name, "#!/bin/sh\nset -e\n"+
 			"[ \"$1\" = ci ] || for f in package.json package-lock.json; do echo \"{}$*\" > $f.tmp1; mv $f.tmp1 $f; done\n"+
 			"rm -rf node_modules; mkdir -p node_modules/dep; echo x > node_modules/dep/index.js\n")
-		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Chmod(filepath.Join(bin, name), 0o755))
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
@@ -356,9 +330,7 @@ func TestInstallAtEveryLevel(t *testing.T) {
 			dir := project(t, map[string]string{"package.json": "{}\n", "package-lock.json": "{}\n", "src/a.js": ""})
 			bin := t.TempDir()
 			write(t, bin, "npm", "#!/bin/sh\necho '{\"a\":1}' > package-lock.json; mkdir -p node_modules/dep; echo x > node_modules/dep/index.js\n")
-			if err := os.Chmod(filepath.Join(bin, "npm"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chmod(filepath.Join(bin, "npm"), 0o755))
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 			b := start(t, dir, level).connect()
 			s := b.selects("INT-001")

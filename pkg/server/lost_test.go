@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
@@ -157,13 +158,8 @@ func (b *bench) restoreLedger() {
 	var lines []byte
 	trace := ledgertest.File(b.dir)
 	for _, name := range []string{filepath.Join(b.dir, "src/aside"), trace} {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		content := check.Value(os.ReadFile(name))(b.t)
 		lines = append(lines, content...)
 	}
-	if err := os.WriteFile(trace, lines, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	check.OK(b.t, os.WriteFile(trace, lines, 0o644))
 }

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -28,22 +28,13 @@ import (
 // the files against the ledger.
 //
 // Each cut has the two extremes of what is kept, and something between.
-// ORCHESTRA_LONG=1 tries many more disks for each cut, -short cuts after every
+// ORCHESTRA_LONG=1 tries many more disks for each cut, under the race detector it cuts after every
 // fortieth operation.
 func TestPowerCutLosesNothing(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("strace"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("strace is not installed")
-		}
-		t.Log("strace is not installed: nothing was tested")
-		return
-	}
-	perCut, every := 3, 1
-	switch {
-	case os.Getenv("ORCHESTRA_LONG") == "1":
-		perCut = 60
-	case testing.Short():
+	check.Needs(t, "strace")
+	perCut, every := check.Rounds(3, 60), 1
+	if check.Short() {
 		every = 40
 	}
 	dir := crashWorkspace(t)
@@ -90,17 +81,10 @@ func record(t *testing.T, dir string, disk *cutDisk) {
 		})
 	}
 	callers.Wait()
-	if err := c.end(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.end())
+	text := check.Value(os.ReadFile(trace))(t)
 	tr := &cutTrace{disk: disk, root: dir, fds: map[int]*cutFile{}, open: map[string]unfinished{}}
-	if err := tr.read(string(text)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tr.read(string(text)))
 	// What was recorded must lead to what is there.
 	all := disk.states(len(disk.ops), cutModel{}, 2, rand.New(rand.NewPCG(1, 1)))
 	have, want := disk.digest(all[len(all)-1]), [sha256.Size]byte{}
@@ -178,10 +162,7 @@ func (r *cutRun) check(n, k int, s cutState) {
 		return
 	}
 	r.seen[look] = true
-	dir, err := os.MkdirTemp(r.place, "disk")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	dir := check.Value(os.MkdirTemp(r.place, "disk"))(r.t)
 	defer os.RemoveAll(dir)
 	r.disk.build(r.t, s, dir)
 	when := fmt.Sprintf("power cut after operation %d, disk %d", n, k)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -26,10 +27,7 @@ func script(t *testing.T, name, interpreter string) string {
 		}
 		t.Skip(err)
 	}
-	path, err := filepath.Abs(filepath.Join("testdata", "hooks", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := check.Value(filepath.Abs(filepath.Join("testdata", "hooks", name)))(t)
 	return "'" + path + "'"
 }
 
@@ -196,10 +194,7 @@ func quietWorkspace(t *testing.T) string {
 // events has a hook write down what it reads, and returns that.
 func events(t *testing.T, b *bench, log string) []map[string]any {
 	t.Helper()
-	content, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(log))(t)
 	var all []map[string]any
 	for line := range strings.Lines(string(content)) {
 		var e map[string]any

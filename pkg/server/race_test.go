@@ -2,12 +2,20 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // between runs f when the next call has been checked and not yet executed:
@@ -43,9 +51,7 @@ func TestForeignWritersBetweenCheckAndSwap(t *testing.T) {
 			func() { write(t, b.dir, "src/a.txt", "foreign\n") }, map[string]string{"src/a.txt": "foreign\n"}, "STALE_FILE"},
 		"replaced": {"write_to_file", args{"path": "src/a.txt", "content": "mine\n"}, func() {
 			write(t, b.dir, "src/new", "foreign\n")
-			if err := os.Rename(filepath.Join(b.dir, "src/new"), path); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Rename(filepath.Join(b.dir, "src/new"), path))
 		}, map[string]string{"src/a.txt": "foreign\n"}, "STALE_FILE"},
 		"created": {"write_to_file", args{"path": "src/fresh.txt", "content": "mine\n"},
 			func() { write(t, b.dir, "src/fresh.txt", "foreign\n") }, map[string]string{"src/fresh.txt": "foreign\n"}, "STALE_FILE"},
@@ -84,9 +90,7 @@ func TestDirectorySwappedForALink(t *testing.T) {
 	write(t, outside, "a.txt", "outside\n")
 	for _, arguments := range []args{{"path": "src/a.txt", "old_string": "one", "new_string": "1"}, {"path": "src/n.txt", "content": "x"}} {
 		slip = func() {
-			if err := os.Rename(filepath.Join(b.dir, "src"), filepath.Join(b.dir, "was")); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Rename(filepath.Join(b.dir, "src"), filepath.Join(b.dir, "was")))
 			link(t, outside, filepath.Join(b.dir, "src"))
 		}
 		tool := "edit_file"
@@ -100,21 +104,178 @@ func TestDirectorySwappedForALink(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(outside, "n.txt")); err == nil {
 			t.Fatal("a file was made outside")
 		}
-		if err := os.Remove(filepath.Join(b.dir, "src")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(filepath.Join(b.dir, "was"), filepath.Join(b.dir, "src")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Remove(filepath.Join(b.dir, "src")))
+		check.OK(t, os.Rename(filepath.Join(b.dir, "was"), filepath.Join(b.dir, "src")))
 	}
 	slip = func() {
-		if err := os.Rename(filepath.Join(b.dir, "src"), filepath.Join(b.dir, "was")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Rename(filepath.Join(b.dir, "src"), filepath.Join(b.dir, "was")))
 		link(t, outside, filepath.Join(b.dir, "src"))
 	}
 	r := b.call("execute_command", args{"command": "pwd -P; touch made", "cwd": "src"})
 	if _, err := os.Stat(filepath.Join(outside, "made")); err == nil {
 		t.Errorf("a command ran outside: %s", r.Text)
+	}
+}
+
+// interrupted is a tool that changes two files, and lets something happen when
+// both changes are visible and not yet recorded.
+type interrupted struct {
+	files *workspace.Workspace
+	then  func()
+}
+
+func (interrupted) Spec() hooks.Spec {
+	return hooks.Spec{
+		Name: "interrupted", Title: "Change two files", Class: hooks.Destructive, Description: "Append a line to two files.",
+		InputSchema:  hooks.SchemaText(`{"type":"object","properties":{"session":{"type":"string"}}}`),
+		OutputSchema: hooks.SchemaText(`{"type":"object"}`),
+	}
+}
+
+func (i interrupted) Decode(hooks.Arguments) (hooks.Decoded, error) { return i, nil }
+
+func (i interrupted) Targets(context.Context, *hooks.Call) (hooks.Targeted, error) {
+	c := &interruptedCall{interrupted: i}
+	for _, path := range []string{"src/a.txt", "src/b.txt"} {
+		target, err := i.files.Resolve(path)
+		if err != nil {
+			return nil, refusal.Newf(refusal.PathOutsideWorkspace, "%v.", err)
+		}
+		c.targets = append(c.targets, target)
+		c.effects = append(c.effects, &hooks.FileEffect{
+			Kind: hooks.Modify, Path: path, Requested: path, Protection: target.Protection(), Knowledge: hooks.KnowsBySearch,
+		})
+	}
+	return c, nil
+}
+
+type interruptedCall struct {
+	interrupted
+	targets []*workspace.Target
+	effects []*hooks.FileEffect
+}
+
+func (c *interruptedCall) Effects() hooks.Effects { return hooks.Effects{Files: c.effects} }
+func (c *interruptedCall) Close() error {
+	for _, t := range c.targets {
+		t.Close()
+	}
+	return nil
+}
+
+func (c *interruptedCall) Plan(context.Context) (hooks.Planned, error) {
+	for i, e := range c.effects {
+		content, err := c.targets[i].Read(1 << 20)
+		if err != nil {
+			return nil, err
+		}
+		e.Before, e.BeforeHash = content.Bytes, string(content.Hash)
+		e.After = append(slices.Clone(content.Bytes), "appended\n"...)
+		e.AfterHash = string(workspace.HashOf(e.After))
+		e.Hunks = edit.Hunks(string(e.Before), string(e.After))
+	}
+	return c, nil
+}
+
+func (c *interruptedCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
+	var changes []workspace.Change
+	outcome := &hooks.Outcome{}
+	for i, e := range c.effects {
+		changes = append(changes, workspace.Change{Op: workspace.Modify, Target: c.targets[i], Before: workspace.Hash(e.BeforeHash), After: e.After})
+		outcome.Files = append(outcome.Files, hooks.FileOutcome{
+			Path: e.Path, Op: hooks.Modified, BeforeHash: e.BeforeHash, AfterHash: e.AfterHash, Before: e.Before, After: e.After, Hunks: e.Hunks, InScope: true,
+		})
+	}
+	prepared, err := c.files.Prepare(ctx, changes)
+	if err != nil {
+		return nil, err
+	}
+	return &interruptedChange{prepared, outcome, c.then}, nil
+}
+
+func (c *interruptedCall) Result(*hooks.Outcome) (hooks.Result, error) {
+	return hooks.Result{Text: "done", Structured: json.RawMessage(`{}`)}, nil
+}
+
+type interruptedChange struct {
+	*workspace.Prepared
+	outcome *hooks.Outcome
+	then    func()
+}
+
+func (c *interruptedChange) Pending() *hooks.Pending {
+	return &hooks.Pending{Outcome: c.outcome, Files: c.Plan()}
+}
+
+func (c *interruptedChange) Commit(ctx context.Context) (*hooks.Outcome, error) {
+	settlement, err := c.Prepared.Commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.outcome.Settlement = settlement
+	c.then()
+	return c.outcome, nil
+}
+
+// TestForeignWriterInTheWayOfARollback: the ledger does not take a record, and
+// one of the two files was changed by somebody else before the change could be
+// taken back. What stands of it is recorded as soon as the ledger can be
+// written, and nothing of the other's content is lost.
+//
+// A writer in place is made to wait by the kernel until it takes our lease away,
+// 45 s by default: ORCHESTRA_LONG=1 does that too.
+func TestForeignWriterInTheWayOfARollback(t *testing.T) {
+	t.Parallel()
+	t.Run("renamed into place", func(t *testing.T) {
+		foreignWriterInTheWay(t, func(t *testing.T, dir, name, content string) {
+			write(t, dir, name+".new", content)
+			check.OK(t, os.Rename(filepath.Join(dir, name+".new"), filepath.Join(dir, name)))
+		})
+	})
+	if check.Long() {
+		t.Run("written in place", func(t *testing.T) { foreignWriterInTheWay(t, write) })
+	}
+}
+
+func foreignWriterInTheWay(t *testing.T, overwrite func(t *testing.T, dir, name, content string)) {
+	dir := newWorkspace(t)
+	write(t, dir, "src/b.txt", "bee\n")
+	const theirs = "one\ntwo\nthree\nappended\nby somebody else\n"
+	unblock := func() {}
+	b := start(t, dir)
+	check.OK(t, b.server.AddTool(interrupted{b.server.Workspace(), func() {
+		overwrite(t, dir, "src/a.txt", theirs)
+		unblock = block(t, ledgertest.File(dir))
+	}}))
+	b.connect()
+	session := b.selects("INT-001")
+	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+
+	refused := b.refused("LEDGER_UNAVAILABLE", "interrupted", args{"session": session})
+	if changed := refused.details()["changed"]; changed != true {
+		t.Errorf("the agent is told changed: %v, although a part stands", changed)
+	}
+	if got := b.read("src/a.txt"); got != theirs {
+		t.Errorf("somebody else's content became %q", got)
+	}
+	if got := b.read("src/b.txt"); got != "bee\n" {
+		t.Errorf("the other file was not taken back: %q", got)
+	}
+	unblock()
+	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
+
+	found, err := b.server.Ledger().Query(t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindRecovered}})
+	if err != nil || len(found.Entries) != 1 {
+		t.Fatalf("%d records tell of what stands: %v", len(found.Entries), err)
+	}
+	standing := found.Entries[0]
+	if len(standing.Changes) != 1 || standing.Changes[0].Path != "src/a.txt" || standing.Detail["partial"] != true {
+		t.Errorf("what stands is recorded as %+v, %v", standing.Changes, standing.Detail)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/inflight/*.json")); len(left) > 0 {
+		t.Errorf("the journal still has %v", left)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "src/second.txt")); err != nil {
+		t.Error(err)
 	}
 }

@@ -4,15 +4,20 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // TestFailedFlushIsRetracted lets the ledger's flush fail after the line was
@@ -54,11 +59,7 @@ func TestFailedFlushIsRetracted(t *testing.T) {
 
 func newFaulty(t *testing.T) *faultRun {
 	t.Helper()
-	if _, err := exec.LookPath("strace"); err != nil && os.Getenv("CI") != "" {
-		t.Fatal("strace is not installed")
-	} else if err != nil {
-		t.Skip("strace is not installed")
-	}
+	check.Needs(t, "strace")
 	f := &faultRun{t: t}
 	f.renew()
 	return f
@@ -68,20 +69,11 @@ func newFaulty(t *testing.T) *faultRun {
 // gives the lines to the records that stand.
 func (f *faultRun) wantRetraction(path string, lines ...string) {
 	f.t.Helper()
-	root, err := os.OpenRoot(f.dir)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(f.dir))(f.t)
 	defer root.Close()
-	l, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	l := check.Value(ledger.Open(root, ledger.Options{}))(f.t)
 	defer l.Close(context.Background())
-	found, err := l.Query(context.Background(), ledger.Filter{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	found := check.Value(l.Query(context.Background(), ledger.Filter{}))(f.t)
 	ids, retracted := map[string]bool{}, ""
 	for _, e := range found.Entries {
 		ids[e.ID] = true
@@ -95,10 +87,7 @@ func (f *faultRun) wantRetraction(path string, lines ...string) {
 	if retracted == "" {
 		f.t.Error("no record retracts the line that was written before its flush failed")
 	}
-	blamed, err := blame.Workspace{Root: root, Ledger: l}.File(context.Background(), path)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	blamed := check.Value(blame.Workspace{Root: root, Ledger: l}.File(context.Background(), path))(f.t)
 	for i, line := range blamed.Lines {
 		if line.Record == nil || line.Record.ID != lines[i] {
 			f.t.Errorf("line %d is blamed on %+v, not on %s", i+1, line.Record, lines[i])
@@ -176,4 +165,78 @@ func running(mark string) string {
 		}
 	}
 	return ""
+}
+
+// It ends with its intent, however that ends, and with the server; both ends
+// are recorded.
+func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	b := start(t, dir, func(o *server.Options) { o.Settings.Sandbox = settings.Off }).connect() // process ids are those of the test
+	one, two := b.selects("INT-001"), b.selects("INT-005")
+	mark := filepath.Base(dir) + strconv.Itoa(os.Getpid())
+	gone := func(name string) func() bool {
+		return func() bool { return running(mark+name) == "" }
+	}
+	for name, session := range map[string]string{"one": one, "two": two} {
+		b.ok("execute_command", args{"session": session, "command": ": " + mark + name + "; sleep 100; :", "background": true})
+		b.eventually("the command runs", func() bool { return !gone(name)() })
+	}
+	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "IN_PROGRESS", "BLOCKED", 1))
+	b.eventually("the command of the blocked intent ends", gone("one"))
+	if gone("two")() {
+		t.Error("the other intent's command has ended too")
+	}
+	b.close()
+	if !gone("two")() {
+		t.Error("a command outlives the server")
+	}
+	records := strings.Join(fileLines(t, dir), "\n")
+	for _, want := range []string{`"ended_by":"its intent INT-001 is BLOCKED"`, `"ended_by":"ended with the server"`} {
+		if !strings.Contains(records, want) {
+			t.Errorf("no record has %s:\n%s", want, records)
+		}
+	}
+}
+
+// TestFewFiles gives a running server fewer and fewer files that it may have
+// open. Each call then succeeds or is told to try again, and when there are
+// enough again, all goes on.
+func TestFewFiles(t *testing.T) {
+	t.Parallel()
+	f := &faultRun{t: t}
+	f.renew()
+	c, session := f.server("at the start")
+	var usual unix.Rlimit
+	check.OK(t, unix.Prlimit(c.cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &usual))
+	codes := map[string]int{}
+	for limit := uint64(4); limit < 60; limit++ {
+		few := unix.Rlimit{Cur: limit, Max: usual.Max}
+		check.OK(t, unix.Prlimit(c.cmd.Process.Pid, unix.RLIMIT_NOFILE, &few, nil))
+		a, err := c.call("write_to_file", args{"session": session, "path": fmt.Sprintf("f/%d", limit), "content": "x\n"})
+		if err != nil {
+			t.Fatal(err, c.said())
+		}
+		switch s := a.StructuredContent; {
+		case !a.IsError:
+			f.audit.acknowledged[s.RecordID] = true
+			codes["done"]++
+		case s.ErrorType != "BUSY":
+			t.Errorf("with %d files: %s: %s", limit, s.ErrorType, s.Error)
+		default:
+			codes[s.ErrorType]++
+		}
+	}
+	if codes["BUSY"] == 0 || codes["done"] == 0 {
+		t.Errorf("%v: nothing was tried", codes)
+	}
+	check.OK(t, unix.Prlimit(c.cmd.Process.Pid, unix.RLIMIT_NOFILE, &usual, nil))
+	a, err := c.call("write_to_file", args{"session": session, "path": "f/after", "content": "x\n"})
+	if err != nil || a.IsError {
+		t.Fatal(err, a)
+	}
+	f.audit.acknowledged[a.StructuredContent.RecordID] = true
+	f.audit.gapsMeant = true
+	f.audit.check("with enough files again")
+	c.kill()
 }

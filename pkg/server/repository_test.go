@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // takesForRepository reports whether git, run in a directory of the workspace,
@@ -101,10 +103,7 @@ func (b *bench) makes(lists [][]args) {
 // repository without asking.
 func TestFileToolsMakeNoRepository(t *testing.T) {
 	t.Parallel()
-	many := 2
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		many = 60
-	}
+	many := check.Rounds(2, 60)
 	b := start(t, newWorkspace(t), unsandboxed, withoutSandbox).connect()
 	b.selects("INT-005")
 	made, through := 0, 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
@@ -41,10 +42,7 @@ func TestResources(t *testing.T) {
 		t.Run(era, func(t *testing.T) {
 			dir := newWorkspace(t)
 			b := start(t, dir).connectAs(era)
-			listed, err := b.client.ListResources(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			listed := check.Value(b.client.ListResources(t.Context(), nil))(t)
 			var uris []string
 			for _, r := range listed.Resources {
 				uris = append(uris, r.URI)
@@ -121,10 +119,7 @@ func TestPromptAndInstructions(t *testing.T) {
 			dir := newWorkspace(t)
 			write(t, dir, ".intentignore", "intent:INT-002\n")
 			b := start(t, dir).connectAs(era)
-			prompt, err := b.client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "intent_driven_protocol", Arguments: map[string]string{"intent_id": "INT-001"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			prompt := check.Value(b.client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "intent_driven_protocol", Arguments: map[string]string{"intent_id": "INT-001"}}))(t)
 			texts := map[string]string{"prompt": prompt.Messages[0].Content.(*mcp.TextContent).Text, "instructions": b.client.InitializeResult().Instructions}
 			for name, text := range texts {
 				for _, part := range []string{"select_active_intent", "`session`", "before an intent is selected", "INT-001", "Build Weather API", "INT-005"} {

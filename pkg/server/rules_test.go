@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -15,10 +16,7 @@ import (
 // tableOfRules reads the rules that docs/rules.md offers: the list as it stands there, to be pasted, and its names.
 func tableOfRules(t *testing.T) (list string, names []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/rules.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Value(os.ReadFile("../../docs/rules.md"))(t)
 	_, section, _ := strings.Cut(string(page), "## Ten rules")
 	_, section, _ = strings.Cut(section, "| --- |")
 	table, rest, _ := strings.Cut(section, "```yaml\n")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -137,9 +138,7 @@ func keepingWorkspace(t *testing.T, all []kept) string {
 			write(t, dir, path, k.content())
 			switch k.writer {
 			case "hardlink":
-				if err := os.Link(filepath.Join(dir, path), filepath.Join(dir, "src/a-"+k.plain())); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.Link(filepath.Join(dir, path), filepath.Join(dir, "src/a-"+k.plain())))
 			case "equal":
 				write(t, dir, "src/a-"+k.plain(), k.content())
 			}
@@ -165,13 +164,10 @@ func commandOn(t *testing.T, dir string, all []kept) string {
 // everyByte is what stands below a directory, and what it is unpacked.
 func everyByte(t *testing.T, dir string) []byte {
 	t.Helper()
-	decoder, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	decoder := check.Value(zstd.NewReader(nil))(t)
 	defer decoder.Close()
 	var all bytes.Buffer
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return nil // a closed directory of the corpus, where this is an ordinary user
 		}
@@ -181,10 +177,7 @@ func everyByte(t *testing.T, dir string) []byte {
 			all.Write(unpacked)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all.Bytes()
 }
 
@@ -216,9 +209,9 @@ func TestNoSecretIsStored(t *testing.T) {
 	t.Parallel()
 	corpus := secretCorpus()
 	for i, file := range []string{".intentignore", ".orchestration/.intentignore"} {
-		all := slices.DeleteFunc(slices.Clone(corpus), func(k kept) bool { // half of it for each file, with -short an eighth
+		all := slices.DeleteFunc(slices.Clone(corpus), func(k kept) bool { // half of it for each file, under the race detector an eighth
 			n := len(k.match + k.git + k.writer)
-			return os.Getenv("ORCHESTRA_LONG") != "1" && n%2 == i || testing.Short() && n/2%4 != 0
+			return !check.Long() && n%2 == i || check.Short() && n/2%4 != 0
 		})
 		for _, when := range []string{"from the beginning", "between calls", "during a command"} {
 			t.Run(file+" "+when, func(t *testing.T) {
@@ -262,9 +255,7 @@ func TestNoSecretIsStored(t *testing.T) {
 				leaked(t, dir, "after a call", all, first, found)
 				b.call("execute_command", args{"command": "tar -cf src/view.tar .orchestration"})
 				view := filepath.Join(dir, "../made/view")
-				if err := os.Mkdir(view, 0o700); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.Mkdir(view, 0o700))
 				untar(t, filepath.Join(dir, "src/view.tar"), view)
 				leaked(t, view, "in the next command", all, first, found)
 				closed, _ := filepath.Glob(filepath.Join(dir, "docs/d*"))
@@ -290,13 +281,8 @@ func untar(t *testing.T, archive, into string) {
 func fifo(t *testing.T, dir, name string) *os.File {
 	t.Helper()
 	path := filepath.Join(dir, "../made", name)
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Mkfifo(path, 0o600))
+	f := check.Value(os.OpenFile(path, os.O_RDWR, 0))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -304,10 +290,7 @@ func fifo(t *testing.T, dir, name string) *os.File {
 // wantImage holds whether a content is kept.
 func (b *bench) wantImage(content string, want bool) {
 	b.t.Helper()
-	root, err := os.OpenRoot(b.dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	defer root.Close()
 	if _, ok := images.Open(root, images.Options{}).Get(ledger.NewGit(b.dir).BlobID([]byte(content))); ok != want {
 		b.t.Errorf("%q is kept: %v", content, ok)

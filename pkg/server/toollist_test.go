@@ -9,16 +9,15 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // listTools is tools/list as a client of an era sees it.
 func listTools(t *testing.T, era string) []*mcp.Tool {
 	t.Helper()
 	b := start(t, newWorkspace(t)).connectAs(era)
-	listed, err := b.client.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := check.Value(b.client.ListTools(t.Context(), nil))(t)
 	return listed.Tools
 }
 
@@ -29,22 +28,15 @@ func TestToolListIsTheSnapshot(t *testing.T) {
 	const path = "testdata/tools.json"
 	var lists [][]byte
 	for _, era := range []string{legacy, modern} {
-		list, err := json.MarshalIndent(listTools(t, era), "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := check.Value(json.MarshalIndent(listTools(t, era), "", "  "))(t)
 		lists = append(lists, append(list, '\n'))
 	}
 	if !bytes.Equal(lists[0], lists[1]) {
 		t.Fatal("the two eras see different tools")
 	}
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, lists[0], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll("testdata", 0o755))
+		check.OK(t, os.WriteFile(path, lists[0], 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)

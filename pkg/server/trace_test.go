@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -103,9 +104,7 @@ func TestExternalBefore(t *testing.T) {
 		t.Error("an edit before a move is not noted by a server that starts later")
 	}
 	b.ok("read_file", args{"path": "src/z"})
-	if err := os.Remove(filepath.Join(dir, "src/z")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(filepath.Join(dir, "src/z")))
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/z", "content": "z"})
 	b.ok("write_to_file", args{"path": "src/z", "content": "z"})
 	if !noted(b, "src/z") {
@@ -278,21 +277,13 @@ func TestTraceSaysWhatARecordIs(t *testing.T) {
 // appendRecord adds to a workspace's ledger what another program would.
 func appendRecord(t *testing.T, dir string, r ledger.Record) {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
-	l, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(ledger.Open(root, ledger.Options{}))(t)
 	if _, err := l.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, l.Close(t.Context()))
 }
 
 // What an agent on another machine recorded is known as soon as git has fetched it.

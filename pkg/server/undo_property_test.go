@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 )
 
@@ -25,10 +26,7 @@ type agent struct {
 func (a *agent) files() map[string]string {
 	a.t.Helper()
 	files := map[string]string{}
-	entries, err := os.ReadDir(filepath.Join(a.dir, "work"))
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	entries := check.Value(os.ReadDir(filepath.Join(a.dir, "work")))(a.t)
 	for _, e := range entries {
 		files["work/"+e.Name()] = a.read("work/" + e.Name())
 	}
@@ -94,10 +92,7 @@ func firstOf(content string) string {
 // that undo what was after, and undoing the intent what was at the beginning.
 func TestUndoGoesBackInTime(t *testing.T) {
 	t.Parallel()
-	runs := 12
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		runs = 150
-	}
+	runs := check.Rounds(12, 150)
 	for run := range runs {
 		b := undoBench(t)
 		a := &agent{bench: b, r: rand.New(rand.NewPCG(uint64(run), 7))}

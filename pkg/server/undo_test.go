@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
@@ -36,10 +37,7 @@ func (b *bench) patches(lines ...string) string {
 
 func (b *bench) plan(records ...string) *undo.Plan {
 	b.t.Helper()
-	p, err := b.server.PlanUndo(b.t.Context(), undo.Request{Records: records})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	p := check.Value(b.server.PlanUndo(b.t.Context(), undo.Request{Records: records}))(b.t)
 	return p
 }
 
@@ -100,9 +98,7 @@ func TestUndoRestoresExactly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := undoBench(t)
 			write(t, b.dir, "src/x", content)
-			if err := os.Chmod(filepath.Join(b.dir, "src/x"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chmod(filepath.Join(b.dir, "src/x"), 0o755))
 			b.call("read_file", args{"path": "src/x"})
 			hash := b.hashOf("src/x")
 			id := b.ok("write_to_file", args{"path": "src/x", "content": "all new\n", "expected_content_hash": hash}).str("record_id")
@@ -278,9 +274,7 @@ func TestUndoConflictWithSomebodyOutside(t *testing.T) {
 			}
 		}
 	}
-	if err := os.Remove(filepath.Join(b.dir, "src/a.txt")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(filepath.Join(b.dir, "src/a.txt")))
 	if p := b.plan(id); len(p.Conflicts) != 1 || p.Conflicts[0].Reason != "the file is gone" {
 		t.Errorf("%+v", p.Conflicts)
 	}
@@ -385,10 +379,7 @@ func TestUndoRequests(t *testing.T) {
 	five := b.writes("src/a.txt", "5\n")
 	b.selects("INT-001")
 	one := b.ok("write_to_file", args{"path": "src/b.txt", "content": "1\n", "intent_id": "INT-001"}).str("record_id")
-	selection, err := b.server.Ledger().Query(t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindSelection}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	selection := check.Value(b.server.Ledger().Query(t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindSelection}}))(t)
 	for _, c := range []struct {
 		records []string
 		want    error
@@ -414,9 +405,7 @@ func TestUndoWithoutKeptContents(t *testing.T) {
 	nowhere := b.writes("src/b.txt", "second\n")
 	forged := b.writes("src/a.txt", "ONE\nTWO\nthree\n")
 	b.plan(forged) // waits for the images
-	if err := os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")))
 	p := b.plan(nowhere)
 	if len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "no longer kept, and git does not have it") {
 		t.Errorf("%+v", p.Conflicts)
@@ -449,16 +438,11 @@ func TestUndoMakesOtherSessionsStale(t *testing.T) {
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	b.plan(id) // waits until the contents are kept
 	other := start(t, b.dir)
-	p, err := other.server.PlanUndo(t.Context(), undo.Request{Records: []string{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check.Value(other.server.PlanUndo(t.Context(), undo.Request{Records: []string{id}}))(t)
 	if _, _, err := other.server.Undo(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.server.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, other.server.Close())
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "over it\n"})
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
@@ -18,17 +19,12 @@ import (
 
 func (b *bench) chmod(name string, mode os.FileMode) {
 	b.t.Helper()
-	if err := os.Chmod(filepath.Join(b.dir, name), mode); err != nil {
-		b.t.Fatal(err)
-	}
+	check.OK(b.t, os.Chmod(filepath.Join(b.dir, name), mode))
 }
 
 func (b *bench) hasMode(name string, want os.FileMode) {
 	b.t.Helper()
-	info, err := os.Stat(filepath.Join(b.dir, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	info := check.Value(os.Stat(filepath.Join(b.dir, name)))(b.t)
 	if info.Mode() != want {
 		b.t.Errorf("%s has the mode %v, want %v", name, info.Mode(), want)
 	}
@@ -96,13 +92,9 @@ func TestUndoOfPermissions(t *testing.T) {
 
 	both := b.runs("chmod 600 src/run.sh; echo more >> src/run.sh; mv src/run.sh src/moved.sh; chmod 640 src/a.txt")
 	later := filepath.Join(b.dir, "src/moved.sh")
-	if err := os.WriteFile(later, []byte("#!/bin/sh\nmore\nby hand\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(later, []byte("#!/bin/sh\nmore\nby hand\n"), 0))
 	b.conflict(b.plan(both), "src/moved.sh", "changed since")
-	if err := os.WriteFile(later, []byte("#!/bin/sh\nmore\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(later, []byte("#!/bin/sh\nmore\n"), 0))
 	b.chmod("src/a.txt", 0o604)
 	p := b.plan(both)
 	b.carriesOut(p)
@@ -278,9 +270,7 @@ func TestUndoSaysLinks(t *testing.T) {
 	t.Parallel()
 	b := committed(t)
 	id := b.runs("echo more >> src/b.txt; ln src/b.txt src/hard")
-	if err := os.Link(filepath.Join(b.dir, "src/b.txt"), filepath.Join(b.dir, "docs/outside")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Link(filepath.Join(b.dir, "src/b.txt"), filepath.Join(b.dir, "docs/outside")))
 	p := b.plan(id)
 	if len(p.Files) != 2 || !strings.Contains(strings.Join(p.Files[0].Notes, ""), "3 names (hard links)") {
 		t.Fatalf("%+v", p)
@@ -297,9 +287,7 @@ func TestUndoSaysLinks(t *testing.T) {
 			return b.patches("*** Delete File: docs/outside")
 		},
 	} {
-		if err := os.Link(filepath.Join(b.dir, "docs/outside"), filepath.Join(b.dir, "docs/other name")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Link(filepath.Join(b.dir, "docs/outside"), filepath.Join(b.dir, "docs/other name")))
 		id = change()
 		if got := fmt.Sprint(b.entry(id).Detail["hard_links"]); got != "[docs/outside]" {
 			t.Errorf("hard_links: %s", got)
@@ -309,9 +297,7 @@ func TestUndoSaysLinks(t *testing.T) {
 		}
 		b.carriesOut(p)
 		b.reads("docs/outside", "b\nmore\n")
-		if err := os.Remove(filepath.Join(b.dir, "docs/other name")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Remove(filepath.Join(b.dir, "docs/other name")))
 	}
 
 	id = b.runs("ln -s b.txt src/soft; echo x >> src/a.txt")
@@ -323,12 +309,8 @@ func TestUndoSaysLinks(t *testing.T) {
 		t.Error(err)
 	}
 	id = b.writes("src/c/deep.txt", "x\n")
-	if err := os.Rename(filepath.Join(b.dir, "src/c"), filepath.Join(b.dir, "src/d")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("d", filepath.Join(b.dir, "src/c")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Rename(filepath.Join(b.dir, "src/c"), filepath.Join(b.dir, "src/d")))
+	check.OK(t, os.Symlink("d", filepath.Join(b.dir, "src/c")))
 	b.conflict(b.plan(id), "src/c/deep.txt", "a symbolic link stands there or on the way, and the path leads to src/d/deep.txt now")
 }
 
@@ -350,9 +332,7 @@ func TestUndoTellsNotKeptFromNotYet(t *testing.T) {
 	if _, err := b.server.PlanUndo(t.Context(), undo.Request{Records: []string{p.UnderWay[0].Record[:12]}}); !errors.Is(err, undo.ErrNotYet) {
 		t.Errorf("%v, want %v", err, undo.ErrNotYet)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, ".orchestration/cache/images")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.RemoveAll(filepath.Join(dir, ".orchestration/cache/images")))
 	b.conflict(b.plan(id), "src/b.txt", "no longer kept, and git does not have it either (kept are at most 256MiB, for 30 days)")
 
 	none := start(t, dir, func(o *server.Options) { o.Settings.Undo.KeepSize = 0 })

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -125,10 +125,7 @@ func seers(sessions map[string]*session.Session, path string) string {
 // TestPipelinedCallsMeetWhatTheyWouldMeetOneByOne compares random transcripts, sent at once and served
 // with random pauses, with the same transcript served one call at a time.
 func TestPipelinedCallsMeetWhatTheyWouldMeetOneByOne(t *testing.T) {
-	rounds := 25
-	if os.Getenv("ORCHESTRA_LONG") != "" {
-		rounds = 3_000
-	}
+	rounds := check.Rounds(25, 3_000)
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		steps := randomSteps(r, 30)

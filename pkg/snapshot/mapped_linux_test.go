@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
@@ -135,7 +136,7 @@ func eachAttack(t *testing.T, run func(t *testing.T, b *bench, a attack)) {
 	t.Helper()
 	failed, tried := 0, 0
 	for i, a := range attacks() {
-		if i%5 != 0 && os.Getenv("ORCHESTRA_LONG") == "" {
+		if i%5 != 0 && !check.Long() {
 			continue // of any two of the ways each meets each
 		}
 		tried++

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
@@ -112,9 +113,7 @@ func TestTextsAreBounded(t *testing.T) {
 	seen := 0
 	for name, tool := range shipped() {
 		var schema struct{ Properties map[string]property }
-		if err := json.Unmarshal(tool.Spec().InputSchema(), &schema); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(tool.Spec().InputSchema(), &schema))
 		for argument, p := range schema.Properties {
 			isList := p.Items != nil
 			if isList {

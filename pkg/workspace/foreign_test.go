@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -71,7 +72,7 @@ type tally struct {
 	lost                        int
 }
 
-func long() bool { return os.Getenv("ORCHESTRA_LONG") == "1" }
+func long() bool { return check.Long() }
 
 // TestForeignWriter: while we replace a file, a process that knows nothing of us writes it. Whatever we answer, its
 // content must be at the path afterwards: either it wrote last, or we must have noticed.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -26,8 +27,8 @@ func cloned(t *testing.T, objects int) (top, clone string) {
 	top, clone = filepath.Join(base, "ws"), filepath.Join(base, "clone")
 	for i := range objects {
 		name := filepath.Join(top, "src", fmt.Sprint(i))
-		check(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		check(t, os.WriteFile(name, fmt.Appendf(nil, "content %d\n", i), 0o644))
+		check.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		check.OK(t, os.WriteFile(name, fmt.Appendf(nil, "content %d\n", i), 0o644))
 	}
 	git(t, top, "init", "-q", "-b", "main")
 	git(t, top, "config", "core.fsync", "none")
@@ -52,7 +53,7 @@ func git(t *testing.T, dir string, arguments ...string) string {
 func files(t *testing.T, dir string) map[string]fs.FileInfo {
 	t.Helper()
 	found := map[string]fs.FileInfo{}
-	check(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -88,8 +89,8 @@ func TestObjectsOfAnotherClone(t *testing.T) {
 			}
 			m := reach.New(top, []string{"HOME=" + t.TempDir()})
 			r, err := m.Make(reach.Request{Level: c.level, Git: c.git, Dir: "."})
-			check(t, err)
-			check(t, r.Close())
+			check.OK(t, err)
+			check.OK(t, r.Close())
 			after := files(t, objects)
 			for path, was := range before {
 				is := after[path]
@@ -111,29 +112,22 @@ func TestObjectsOfAnotherClone(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestCopyOfAWholeRepository: of `cp -al` all files of .git are shared, and
 // those that change get a content of their own too.
 func TestCopyOfAWholeRepository(t *testing.T) {
 	top, _ := cloned(t, 3)
 	copied, outside := filepath.Join(t.TempDir(), "copy"), t.TempDir()
-	check(t, os.WriteFile(filepath.Join(top, ".git", "large"), nil, 0o644))
-	check(t, os.Truncate(filepath.Join(top, ".git", "large"), 65<<20))
-	check(t, os.WriteFile(filepath.Join(top, ".git/objects/tmp_obj_left"), []byte("of a crash"), 0o444))
-	check(t, os.WriteFile(filepath.Join(outside, "mine"), []byte("mine"), 0o600))
-	check(t, os.Link(filepath.Join(outside, "mine"), filepath.Join(outside, "too")))
-	check(t, os.Symlink(outside, filepath.Join(top, ".git/objects/aa-link")))
+	check.OK(t, os.WriteFile(filepath.Join(top, ".git", "large"), nil, 0o644))
+	check.OK(t, os.Truncate(filepath.Join(top, ".git", "large"), 65<<20))
+	check.OK(t, os.WriteFile(filepath.Join(top, ".git/objects/tmp_obj_left"), []byte("of a crash"), 0o444))
+	check.OK(t, os.WriteFile(filepath.Join(outside, "mine"), []byte("mine"), 0o600))
+	check.OK(t, os.Link(filepath.Join(outside, "mine"), filepath.Join(outside, "too")))
+	check.OK(t, os.Symlink(outside, filepath.Join(top, ".git/objects/aa-link")))
 	if out, err := exec.Command("cp", "-al", top, copied).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	r, err := reach.New(top, []string{"HOME=" + t.TempDir()}).Make(reach.Request{Level: sandbox.Full, Git: reach.GitOpen, Dir: "."})
-	check(t, err)
+	check.OK(t, err)
 	defer r.Close()
 	for path, info := range files(t, filepath.Join(top, ".git")) {
 		if names(info) > 1 && r.CanWrite(path) {
@@ -163,12 +157,12 @@ func TestRepositoryThatTheOperatorNamed(t *testing.T) {
 	tree := filepath.Join(t.TempDir(), "tree")
 	git(t, top, "worktree", "add", "-q", tree)
 	git(t, top, "repack", "-q", "-a")
-	check(t, os.MkdirAll(filepath.Join(top, ".git/x"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(top, ".git/x"), 0o755))
 	packs, _ := filepath.Glob(filepath.Join(top, ".git/objects/pack/*.pack"))
-	check(t, os.Link(packs[0], filepath.Join(t.TempDir(), "pack")))
+	check.OK(t, os.Link(packs[0], filepath.Join(t.TempDir(), "pack")))
 	store := filepath.Join(top, ".git")
 	r, err := reach.New(tree, []string{"HOME=" + t.TempDir()}).Make(reach.Request{Level: sandbox.Full, Git: reach.GitOpen, Dir: ".", Writable: []string{store}})
-	check(t, err)
+	check.OK(t, err)
 	defer r.Close()
 	for path, info := range files(t, store) {
 		if names(info) > 1 && r.CanWrite(path) {
@@ -186,15 +180,15 @@ func TestNoStoreForCopies(t *testing.T) {
 	m := reach.New(top, []string{"HOME=" + t.TempDir()})
 	for _, shared := range []bool{false, true} {
 		if shared {
-			check(t, os.Link(filepath.Join(top, ".git/HEAD"), filepath.Join(t.TempDir(), "HEAD")))
+			check.OK(t, os.Link(filepath.Join(top, ".git/HEAD"), filepath.Join(t.TempDir(), "HEAD")))
 		}
 		r, err := m.Make(reach.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: reach.GitOpen, Dir: "."})
-		check(t, err)
+		check.OK(t, err)
 		told := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "hard links") })
 		if open := r.CanWrite(filepath.Join(top, ".git/index")); told != shared || open == shared {
 			t.Errorf("shared %v: open %v, %q", shared, open, r.Warnings)
 		}
-		check(t, r.Close())
+		check.OK(t, r.Close())
 	}
 }
 
@@ -243,8 +237,8 @@ const killedEnv = "REACH_PRIVATE_KILLED"
 func TestKilledWhileCopying(t *testing.T) {
 	if top := os.Getenv(killedEnv); top != "" {
 		r, err := reach.New(top, []string{"HOME=" + t.TempDir()}).Make(reach.Request{Level: sandbox.Full, Git: reach.GitOpen, Dir: "."})
-		check(t, err)
-		check(t, r.Close())
+		check.OK(t, err)
+		check.OK(t, r.Close())
 		return
 	}
 	top, clone := cloned(t, 200)
@@ -256,7 +250,7 @@ func TestKilledWhileCopying(t *testing.T) {
 		}
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestKilledWhileCopying$")
 		cmd.Env = append(os.Environ(), killedEnv+"="+top)
-		check(t, cmd.Start())
+		check.OK(t, cmd.Start())
 		time.AfterFunc(after*time.Millisecond, func() { _ = cmd.Process.Kill() })
 		ended := cmd.Wait()
 		private, left := 0, 0
@@ -273,8 +267,8 @@ func TestKilledWhileCopying(t *testing.T) {
 			git(t, dir, "fsck", "--strict", "--no-dangling")
 		}
 		r, err := reach.New(top, []string{"HOME=" + t.TempDir()}).Make(reach.Request{Level: sandbox.Full, Git: reach.GitOpen, Dir: "."})
-		check(t, err)
-		check(t, r.Close())
+		check.OK(t, err)
+		check.OK(t, r.Close())
 		for path, info := range files(t, store) {
 			if names(info) > 1 {
 				t.Errorf("%s has %d names", path, names(info))

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -131,7 +132,7 @@ func (p project) works(t *testing.T, level sandbox.Level, root, home string) {
 		s.passes(line)
 	}
 	for _, line := range p.long {
-		if !testing.Short() {
+		if !check.Short() {
 			s.passes(line)
 		}
 	}

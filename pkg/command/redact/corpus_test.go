@@ -2,10 +2,10 @@ package redact_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 )
 
@@ -70,7 +70,7 @@ func TestCorpusOfSecrets(t *testing.T) {
 	left, total := 0, 0
 	for n, line := range lines {
 		for i, wrap := range wraps() {
-			if i > 0 && (n+i)%7 != 0 && os.Getenv("ORCHESTRA_LONG") == "" {
+			if i > 0 && (n+i)%7 != 0 && !check.Long() {
 				continue
 			}
 			total++

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/external"
 )
@@ -82,10 +83,7 @@ func TestMatcher(t *testing.T) {
 		"*":          {"anything": true},
 		"mcp__.*":    {"mcp__orchestra__x": true, "Bash": false},
 	} {
-		matcher, err := external.Matcher(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		matcher := check.Value(external.Matcher(pattern))(t)
 		for name, want := range names {
 			if matcher.MatchString(name) != want {
 				t.Errorf("%q on %q", pattern, name)

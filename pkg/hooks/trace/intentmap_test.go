@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -29,9 +30,7 @@ func gathersABurst(t *testing.T) {
 		for _, path := range paths {
 			outcome.Files = append(outcome.Files, hooks.FileOutcome{Path: path, Op: hooks.Modified})
 		}
-		if err := keeper.After(t.Context(), &hooks.Call{Intent: &intent.Intent{ID: id}}, outcome); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, keeper.After(t.Context(), &hooks.Call{Intent: &intent.Intent{ID: id}}, outcome))
 	}
 	changed("INT-1", mutation.Evolution, "b", "a")
 	changed("INT-2", mutation.Evolution, "c")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
@@ -28,7 +29,7 @@ import (
 // as the loose objects that stand there until git packs them.
 func TestCostOfAChange(t *testing.T) {
 	changes, loose := 40, 100<<10
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
+	if check.Long() {
 		changes, loose = 1000, 2<<20
 	} else {
 		defer gitref.LimitLoose(4)()

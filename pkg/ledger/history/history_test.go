@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 )
@@ -277,7 +278,7 @@ var briefly = []string{"a merge of two branches", "a merge that takes one side o
 func TestDroppedLines(t *testing.T) {
 	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
 		for name, h := range histories {
-			if layout == ledger.LayoutSessions && os.Getenv("ORCHESTRA_LONG") == "" && !slices.Contains(briefly, name) {
+			if layout == ledger.LayoutSessions && !check.Long() && !slices.Contains(briefly, name) {
 				continue
 			}
 			t.Run(string(layout)+"/"+name, func(t *testing.T) {

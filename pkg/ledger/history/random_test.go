@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 )
@@ -25,9 +26,9 @@ import (
 func TestRandomGit(t *testing.T) {
 	seeds, steps := uint64(2), 22
 	switch {
-	case os.Getenv("ORCHESTRA_LONG") != "":
+	case check.Long():
 		seeds, steps = 20, 60
-	case testing.Short():
+	case check.Short():
 		seeds = 1
 	}
 	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
@@ -235,7 +236,7 @@ func TestWhatIsNotDetectedIsSaid(t *testing.T) {
 
 // bits are those to flip of each byte.
 func bits() []int {
-	if os.Getenv("ORCHESTRA_LONG") != "" {
+	if check.Long() {
 		return []int{0, 1, 2, 3, 4, 5, 6, 7}
 	}
 	return []int{0}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session/order"
 )
 
@@ -213,10 +213,7 @@ func (m *model) ready(turn *modelTurn) bool {
 }
 
 func TestTheQueueAgreesWithItsDefinition(t *testing.T) {
-	rounds := 300
-	if os.Getenv("ORCHESTRA_LONG") != "" {
-		rounds = 20_000
-	}
+	rounds := check.Rounds(300, 20_000)
 	for seed := range rounds {
 		agree(t, uint64(seed))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // hostile are texts that try to act on a terminal, or to look like something else.
@@ -59,7 +60,7 @@ func TestEveryScreenFitsAndNothingActs(t *testing.T) {
 	items = append(items, grant(90))
 	modes := [][]string{nil, {"a"}, {"i"}, {"d"}, {"/"}, {"?"}, {"G"}}
 	widths, heights := []int{1, 2, 7, 23, 24, 25, 40, 79, 99, 100, 101, 160}, []int{1, 2, 7, 8, 9, 12, 24, 60}
-	if testing.Short() {
+	if check.Short() {
 		widths, heights = []int{1, 24, 80, 101}, []int{1, 8, 24}
 	}
 	for _, width := range widths {

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
@@ -108,10 +108,7 @@ func TestReadAtAnyPlace(t *testing.T) {
 func TestDamageIsFoundAndGoneAround(t *testing.T) {
 	text := lines(1 << 20)
 	file := compress(t, text, 1<<30)
-	step := 19_937
-	if os.Getenv("ORCHESTRA_LONG") == "1" {
-		step = 499
-	}
+	step := check.Rounds(19_937, 499)
 	for at := 0; at < len(file); at += step {
 		broken := bytes.Clone(file)
 		broken[at] ^= byte(1 + mathrand.IntN(255))
@@ -193,7 +190,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 			t.Errorf("%s was opened", name)
 		}
 	}
-	if os.Getenv("ORCHESTRA_LONG") != "1" {
+	if !check.Long() {
 		return // what follows decompresses a GiB
 	}
 	s, err := framed.NewStream(bytes.NewReader(full))

@@ -3,18 +3,154 @@
 package server_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
+
+// killedInACommand is a workspace whose server was killed while a command went
+// on writing, without an end.
+func killedInACommand(t *testing.T) *audit {
+	t.Helper()
+	dir := crashWorkspace(t)
+	apart(t, dir)
+	a := newAudit(t, dir)
+	c := startChild(t, dir)
+	a.runs(c, "W-0", "setsid sh -c 'echo begun > w0/begun; while :; do echo more >> w0/first.txt; done' & wait")
+	a.waitFor("w0/begun", c)
+	c.kill()
+	return a
+}
+
+// greetedAndEnded is the life of a server whose client asks for nothing.
+func (a *audit) greetedAndEnded() {
+	c := startChild(a.t, a.dir)
+	if err := c.greet(); err != nil {
+		a.t.Errorf("%v: %s", err, c.said())
+	}
+	if err := c.end(); err != nil {
+		a.t.Errorf("%v: %s", err, c.said())
+	}
+}
+
+// TestSettledAtStart: two servers start when one was killed, and nobody asks
+// for a change. What its command did stands in the ledger once, to its end.
+func TestSettledAtStart(t *testing.T) {
+	for _, held := range []string{"as the machine can", "not held"} {
+		t.Run(held, func(t *testing.T) {
+			if held == "not held" {
+				t.Setenv(unboxedEnv, "1")
+			}
+			settledAtStart(t)
+		})
+	}
+}
+
+func settledAtStart(t *testing.T) {
+	a := killedInACommand(t)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(a.greetedAndEnded)
+	}
+	both.Wait()
+	a.greetedAndEnded() // of two, each may have left the rest to the other
+	a.check("after two servers started")
+	if a.recovered != 1 {
+		t.Errorf("%d records of what was settled", a.recovered)
+	}
+	if left, _ := filepath.Glob(filepath.Join(a.dir, ".orchestration/state/inflight/*.entry")); len(left) > 0 {
+		t.Errorf("left in the journal: %v", left)
+	}
+}
+
+// TestNothingIsMadeAtStart: where nobody left anything, a start changes nothing,
+// also where no workspace was ever made.
+func TestNothingIsMadeAtStart(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{newWorkspace(t), t.TempDir()} {
+		b := start(t, dir).connect()
+		b.hangUp()
+		if err := b.server.Close(); err != nil {
+			t.Error(err)
+		}
+		b.closed = true
+		if _, err := os.Lstat(filepath.Join(dir, ".orchestration/state")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("state/ was made: %v", err)
+		}
+	}
+}
+
+// logged is a log that is read when its server has ended.
+func logged(into *strings.Builder) func(*server.Options) {
+	return func(o *server.Options) {
+		o.Logger = zerolog.New(zerolog.SyncWriter(into)).Level(zerolog.WarnLevel)
+	}
+}
+
+// TestStartThatCannotSettle: the log says so, reads go on, and the first change
+// is refused until the cause is gone.
+func TestStartThatCannotSettle(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	stray := filepath.Join(dir, ".orchestration/state/inflight/stray.entry")
+	check.OK(t, os.MkdirAll(stray, 0o700))
+	var log strings.Builder
+	ended := start(t, dir, logged(&log)).connect()
+	ended.hangUp()
+	ended.close()
+	if !strings.Contains(log.String(), "the first change tries again") {
+		t.Errorf("logged: %s", log.String())
+	}
+	b := start(t, dir).connect()
+	b.ok("list_intents", args{})
+	s := b.selects("INT-001")
+	change := args{"session": s, "path": "src/new.txt", "content": "new\n"}
+	if r := b.call("write_to_file", change); r.Object["error_type"] != "LEDGER_UNAVAILABLE" || !strings.Contains(r.Text, "not a regular file") {
+		t.Errorf("the first change: %s", r.Text)
+	}
+	check.OK(t, os.Remove(stray))
+	b.ok("write_to_file", change)
+}
+
+// TestEndWhileAnotherSettles: a server that ends does not wait for another one
+// that settles.
+func TestEndWhileAnotherSettles(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	at := filepath.Join(dir, ".orchestration/state")
+	check.OK(t, os.MkdirAll(at, 0o700))
+	other := journal.Open(journal.Options{State: func() (*os.Root, error) { return os.OpenRoot(at) }})
+	defer other.Close()
+	dead := check.Value(other.Begin(journal.Entry{Began: time.Now()}))(t)
+	dead.Leave()
+	taken, err := other.Orphans()
+	if err != nil || len(taken) != 1 {
+		t.Fatal(taken, err)
+	}
+	var log strings.Builder
+	b := start(t, dir, logged(&log)).connect()
+	b.hangUp()
+	b.close()
+	if log.Len() > 0 {
+		t.Errorf("it waited as long as it does for a change: %s", log.String())
+	}
+	taken[0].Release()
+}
 
 // TestCommandsWaitForWhatCannotBeTaken: a server is killed while it runs a
 // command and has written a file without recording it, and the entry of the
@@ -51,13 +187,8 @@ func TestCommandsWaitForWhatCannotBeTaken(t *testing.T) {
 // lockFile takes a file's lock when it is free.
 func lockFile(t *testing.T, name string) (unlock func()) {
 	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	f := check.Value(os.Open(name))(t)
+	check.OK(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 	return func() { f.Close() }
 }
 
@@ -65,10 +196,7 @@ func lockFile(t *testing.T, name string) (unlock func()) {
 func slotOf(t *testing.T, dir, path string) string {
 	t.Helper()
 	at := filepath.Join(dir, ".orchestration/state")
-	state, err := os.OpenRoot(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := check.Value(os.OpenRoot(at))(t)
 	defer state.Close()
 	seen, err := journal.Look(state)
 	for _, s := range seen {
@@ -138,9 +266,7 @@ func TestCommandBesideADeadWrite(t *testing.T) {
 			lives, dies := startChild(t, dir), startChild(t, dir)
 			a.runs(lives, "W-0", "echo by the living > w0/living; sleep 600")
 			a.waitFor("w0/living", lives)
-			if err := dies.greet(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, dies.greet())
 			letRecord := a.writesUnrecorded(dies, "W-1", "w1/new.txt")
 			dies.kill()
 			letRecord()
@@ -159,9 +285,7 @@ func TestCommandBesideADeadWrite(t *testing.T) {
 // runs has a server begin a command.
 func (a *audit) runs(c *child, intent, line string) {
 	a.t.Helper()
-	if err := c.greet(); err != nil {
-		a.t.Fatal(err)
-	}
+	check.OK(a.t, c.greet())
 	go c.call("execute_command", args{"session": a.selects(c, intent), "command": line})
 }
 
@@ -179,20 +303,11 @@ func (a *audit) writesUnrecorded(c *child, intent, path string) (letRecord func(
 // kindsOf are the kinds of the records that tell of a path.
 func (a *audit) kindsOf(path string) (kinds []ledger.Kind) {
 	a.t.Helper()
-	root, err := os.OpenRoot(a.dir)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(a.dir))(a.t)
 	defer root.Close()
-	l, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	l := check.Value(ledger.Open(root, ledger.Options{}))(a.t)
 	defer l.Close(a.t.Context())
-	found, err := l.Query(a.t.Context(), ledger.Filter{Path: path})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	found := check.Value(l.Query(a.t.Context(), ledger.Filter{Path: path}))(a.t)
 	for _, e := range found.Entries {
 		kinds = append(kinds, e.Kind)
 	}

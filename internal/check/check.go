@@ -1,0 +1,94 @@
+// Package check is what the tests of all packages have in common: errors that end a test, files that it makes, programs
+// that it needs, and the form in which it runs.
+//
+// It imports nothing of this repository.
+package check
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// LongEnv is the one switch of the tests: set to anything, each test runs in its long form, for hours in all. Without it
+// a test takes a part of its tables and rounds that still finds what breaks, and under the race detector a smaller one.
+const LongEnv = "ORCHESTRA_LONG"
+
+// Long reports whether tests run in their long form.
+func Long() bool { return os.Getenv(LongEnv) != "" }
+
+// Short reports whether tests run in their smallest form, which is that under the race detector: what is computed was
+// judged without it, and each step costs ten times as much.
+func Short() bool { return Racing && !Long() }
+
+// Rounds is how many rounds a test makes: usually, and in the long form.
+func Rounds(usual, long int) int {
+	if Long() {
+		return long
+	}
+	return usual
+}
+
+// OK ends the test where err is not nil.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Value is for a call that gives a value and an error, which ends the test: content := check.Value(os.ReadFile(name))(t).
+func Value[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// Needs skips the test where a program is not installed. Where CI is set it fails instead.
+func Needs(t testing.TB, program string) {
+	t.Helper()
+	_, err := exec.LookPath(program)
+	switch {
+	case err == nil:
+	case os.Getenv("CI") != "":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+}
+
+// Write makes a file below dir, with the directories on its way.
+func Write(t testing.TB, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	OK(t, os.WriteFile(path, []byte(content), 0o644))
+}
+
+// Git runs git in a directory and gives what it printed.
+func Git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	return run(t, dir, "git", args...)
+}
+
+// Shell runs a line as a person would.
+func Shell(t testing.TB, dir, line string) string {
+	t.Helper()
+	return run(t, dir, "sh", "-ec", line)
+}
+
+func run(t testing.TB, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", program, args, err, out)
+	}
+	return string(out)
+}
