@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
@@ -141,13 +143,16 @@ func (b *blamed) record(i int) ([]byte, error) {
 	b.change(i*31, fmt.Sprintf("\trecord%d := change(of, a, line)", i))
 	after := b.content()
 	oid := ledger.NewGit(b.dir).BlobID
-	c := ledger.Change{Path: blamedPath, Op: ledger.OpModified, Before: string(workspace.HashOf(before)), After: string(workspace.HashOf(after)),
-		BeforeOID: oid(before), AfterOID: oid(after), Hunks: edit.Hunks(string(before), string(after))}
+	c := ledger.Change{
+		Change: change.Change{
+			Op: change.Modified, Path: blamedPath, Before: change.Version{Hash: string(workspace.HashOf(before)), OID: oid(before)}, After: change.Version{Hash: string(workspace.HashOf(after)), OID: oid(after)}, Hunks: edit.Hunks(string(before), string(after)),
+		},
+	}
 	for _, r := range edit.ChangedRanges(string(after), c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(r))
 	}
 	c.Mark(edit.Lines(string(after)))
-	b.images[c.BeforeOID], b.images[c.AfterOID] = before, after
+	b.images[c.Before.OID], b.images[c.After.OID] = before, after
 	at := time.Now().Add(time.Duration(i-blamedRecords) * time.Second)
 	return ledger.Encode(ledger.Entry{ID: uuid.NewString(), Time: at, ToolVersion: "bench", Record: ledger.Record{
 		Kind: ledger.KindMutation, IntentID: intentID(0), Call: "edit_file", Contributor: ledger.Contributor{Type: ledger.ContributorAI},

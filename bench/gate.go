@@ -7,6 +7,8 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -122,7 +124,8 @@ func (t probeCall) Targets(context.Context, *hooks.Call) (hooks.Targeted, error)
 	}
 	call.target = target
 	call.effects.Files = []*hooks.FileEffect{{
-		Kind: hooks.Modify, Path: target.Path(), Requested: t.Path, Protection: target.Protection(), Knowledge: hooks.KnowsBySearch,
+		Change:    change.Change{Op: change.Modified, Path: target.Path()},
+		Requested: t.Path, Protection: target.Protection(), Knowledge: hooks.KnowsBySearch,
 	}}
 	return call, nil
 }
@@ -151,8 +154,8 @@ func (p *probing) Plan(context.Context) (hooks.Planned, error) {
 		return nil, err
 	}
 	e := p.effects.Files[0]
-	e.Before, e.After = read.Bytes, read.Bytes
-	e.BeforeHash, e.AfterHash = string(read.Hash), string(read.Hash)
+	e.Before.Bytes, e.After.Bytes = read.Bytes, read.Bytes
+	e.Before.Hash, e.After.Hash = string(read.Hash), string(read.Hash)
 	return p, nil
 }
 
@@ -163,7 +166,12 @@ func (p *probing) Prepare(context.Context) (hooks.Prepared, error) {
 func (p *probing) run(context.Context) (*hooks.Outcome, error) {
 	outcome := &hooks.Outcome{}
 	for _, e := range p.effects.Files {
-		outcome.Files = append(outcome.Files, hooks.FileOutcome{Path: e.Path, Op: hooks.Unchanged, BeforeHash: e.BeforeHash, AfterHash: e.AfterHash, InScope: true})
+		outcome.Files = append(outcome.Files, hooks.FileOutcome{
+			Change: change.Change{
+				Op: change.Unchanged, Path: e.Path, Before: change.Version{Hash: e.Before.Hash}, After: change.Version{Hash: e.After.Hash},
+			},
+			InScope: true,
+		})
 	}
 	return outcome, nil
 }

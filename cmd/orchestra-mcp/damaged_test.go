@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -289,13 +290,21 @@ func TestHostileText(t *testing.T) {
 		Class:       &ledger.Class{Declared: hostile + "d", Computed: hostile, Evidence: hostile},
 		Contributor: ledger.Contributor{Type: "ai", ModelID: hostile}, Client: ledger.Client{Name: hostile, Version: hostile},
 		Changes: []ledger.Change{
-			{Path: path, From: path + "2", Op: ledger.OpMoved, BeforeOID: hostile, AfterOID: hostile, Hunks: [][4]int{{-1, -5, 1 << 60, 1 << 60}}},
-			{Path: "src/weather.ts", Op: ledger.OpModified, Before: contentHash("x"), After: contentHash("y"), Hunks: [][4]int{{1, 1, 1, 1}}},
+			{
+				Change: change.Change{
+					Op: change.Moved, Path: path, From: path + "2", Before: change.Version{OID: hostile}, After: change.Version{OID: hostile}, Hunks: [][4]int{{-1, -5, 1 << 60, 1 << 60}},
+				},
+			},
+			{
+				Change: change.Change{
+					Op: change.Modified, Path: "src/weather.ts", Before: change.Version{Hash: contentHash("x")}, After: change.Version{Hash: contentHash("y")}, Hunks: [][4]int{{1, 1, 1, 1}},
+				},
+			},
 		},
 		Decision: &ledger.Decision{Outcome: "refused", ErrorType: hostile, Hook: hostile, Reason: hostile, Also: []string{hostile}, Allowed: []string{hostile},
 			Approval: hostile, Paths: []string{hostile, path}, Principal: hostile},
 		Command:    &ledger.Command{Command: hostile, Cwd: hostile, OutputHash: hostile, Artifact: hostile, Sandbox: hostile},
-		Violations: []ledger.Violation{{Path: path, Op: ledger.Op(hostile), Reason: hostile}},
+		Violations: []ledger.Violation{{Path: path, Op: change.Op(hostile), Reason: hostile}},
 		Detail:     map[string]any{hostile: hostile, "undoes": []any{hostile, storyID(5)}, "nested": map[string]any{hostile: []any{hostile}}},
 	})
 	if err != nil {

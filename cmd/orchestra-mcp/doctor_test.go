@@ -18,6 +18,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -142,7 +143,11 @@ func (p *patient) record(paths ...string) {
 func recordFor(path string) ledger.Record {
 	return ledger.Record{
 		Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file", Contributor: ledger.Contributor{Type: ledger.ContributorAI},
-		Changes: []ledger.Change{{Path: path, Op: ledger.OpCreated, After: "sha256:" + strings.Repeat("a", 64)}},
+		Changes: []ledger.Change{{
+			Change: change.Change{
+				Op: change.Created, Path: path, After: change.Version{Hash: "sha256:" + strings.Repeat("a", 64)},
+			},
+		}},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -38,7 +39,7 @@ func TestFollow(t *testing.T) {
 			expectLine(t, lines, c.want[0])
 			add(t, dir, ledger.Record{Kind: ledger.KindRead, IntentID: "INT-001", Call: "read_file"})
 			add(t, dir, ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-002", Call: "write_to_file",
-				Changes: []ledger.Change{{Path: "src/later.ts", Op: ledger.OpModified}}})
+				Changes: []ledger.Change{{Change: change.Change{Op: change.Modified, Path: "src/later.ts"}}}})
 			expectLine(t, lines, c.want[1])
 			if rest := end(os.Interrupt); rest != "" {
 				t.Errorf("more was printed: %s", rest)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -28,8 +29,8 @@ func (v *recordView) change(c ledger.Change) {
 		title = fmt.Sprintf("%s %s to %s", c.Op, c.From, c.Path)
 	}
 	v.line("%s", v.styled(styleBold, printable(clipped(title, maxField))))
-	v.field("  before", content(c.Before, c.BeforeOID))
-	v.field("  after", content(c.After, c.AfterOID))
+	v.field("  before", content(c.Before.Hash, c.Before.OID))
+	v.field("  after", content(c.After.Hash, c.After.OID))
 	v.field("  mode", modeOf(c))
 	if c.ExternalBefore {
 		v.field("  note", "somebody else had changed the file since its last record")
@@ -51,10 +52,10 @@ func content(hash, oid string) string {
 
 // modeOf is a file's permissions, with those that it had where they changed.
 func modeOf(c ledger.Change) string {
-	if c.Op == ledger.OpCreated || c.Op == ledger.OpDeleted || c.BeforeMode == c.AfterMode {
-		return string(cmp.Or(c.AfterMode, c.BeforeMode))
+	if c.Op == change.Created || c.Op == change.Deleted || c.Before.Mode == c.After.Mode {
+		return string(cmp.Or(c.After.Mode, c.Before.Mode))
 	}
-	return fmt.Sprintf("%s to %s", c.BeforeMode, c.AfterMode)
+	return fmt.Sprintf("%s to %s", c.Before.Mode, c.After.Mode)
 }
 
 func hunksOf(c ledger.Change) string {
@@ -76,24 +77,24 @@ func hunksOf(c ledger.Change) string {
 }
 
 func (v *recordView) diff(c ledger.Change) {
-	if c.Op == ledger.OpUnchanged || c.Before == c.After {
+	if c.Op == change.Unchanged || c.Before.Hash == c.After.Hash {
 		return
 	}
-	before, err := v.contents.text(c.Before, c.BeforeOID, cmp.Or(c.From, c.Path))
+	before, err := v.contents.text(c.Before.Hash, c.Before.OID, cmp.Or(c.From, c.Path))
 	if err != nil {
 		v.field("  diff", fmt.Sprintf("not to be had: the content before %v", err))
 		return
 	}
-	after, err := v.contents.text(c.After, c.AfterOID, c.Path)
+	after, err := v.contents.text(c.After.Hash, c.After.OID, c.Path)
 	if err != nil {
 		v.field("  diff", fmt.Sprintf("not to be had: the content after %v", err))
 		return
 	}
 	oldName, newName := "a/"+cmp.Or(c.From, c.Path), "b/"+c.Path
-	if c.Before == "" {
+	if c.Before.Hash == "" {
 		oldName = "/dev/null"
 	}
-	if c.After == "" {
+	if c.After.Hash == "" {
 		newName = "/dev/null"
 	}
 	for line := range strings.Lines(edit.Unified(oldName, newName, before, after, diffContext)) {

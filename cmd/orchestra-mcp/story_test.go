@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -105,16 +107,16 @@ func (s *story) at(clock string, r ledger.Record) error {
 
 // change is a file's change from one text to another; "" is no file.
 func (s *story) change(path, before, after string) ledger.Change {
-	c := ledger.Change{Path: path, Op: ledger.OpModified, Hunks: edit.Hunks(before, after)}
+	c := ledger.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(before, after)}}
 	if before == "" {
-		c.Op = ledger.OpCreated
+		c.Op = change.Created
 	} else {
-		c.Before, c.BeforeOID = contentHash(before), s.keep(before)
+		c.Before.Hash, c.Before.OID = contentHash(before), s.keep(before)
 	}
 	if after == "" {
-		c.Op = ledger.OpDeleted
+		c.Op = change.Deleted
 	} else {
-		c.After, c.AfterOID = contentHash(after), s.keep(after)
+		c.After.Hash, c.After.OID = contentHash(after), s.keep(after)
 		for _, r := range edit.ChangedRanges(after, c.Hunks) {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
 		}

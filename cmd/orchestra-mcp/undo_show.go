@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -42,11 +43,11 @@ func newUndoAnswer(p *undo.Plan) undoAnswer {
 	}
 	for _, f := range p.Files {
 		mode := ""
-		if f.AfterMode != f.BeforeMode {
-			mode = string(f.AfterMode)
+		if f.After.Mode != f.Before.Mode {
+			mode = string(f.After.Mode)
 		}
 		answer.Files = append(answer.Files, undoFile{
-			f.Op.String(), f.Path, f.From, f.AfterHash, mode, f.Merged, orEmpty(f.Notes), orEmpty(f.Records), undoDiff(f),
+			f.Op.Verb(), f.Path, f.From, f.After.Hash, mode, f.Merged, orEmpty(f.Notes), orEmpty(f.Records), undoDiff(f),
 		})
 	}
 	return answer
@@ -54,21 +55,21 @@ func newUndoAnswer(p *undo.Plan) undoAnswer {
 
 // undoDiff is the change as a unified diff, or a line about what has no lines.
 func undoDiff(f undo.File) string {
-	before, err := workspace.Decode(f.Before)
-	after, other := workspace.Decode(f.After)
+	before, err := workspace.Decode(f.Before.Bytes)
+	after, other := workspace.Decode(f.After.Bytes)
 	if err != nil || other != nil {
-		if f.BeforeHash == f.AfterHash {
+		if f.Before.Hash == f.After.Hash {
 			return ""
 		}
-		return fmt.Sprintf("binary: %d bytes now, %d then\n", len(f.Before), len(f.After))
+		return fmt.Sprintf("binary: %d bytes now, %d then\n", len(f.Before.Bytes), len(f.After.Bytes))
 	}
 	from, to := f.Path, f.Path
 	switch f.Op {
-	case workspace.Create:
+	case change.Created:
 		from = "/dev/null"
-	case workspace.Delete:
+	case change.Deleted:
 		to = "/dev/null"
-	case workspace.Move:
+	case change.Moved:
 		from = f.From
 	}
 	old, fresh := before.String, after.String

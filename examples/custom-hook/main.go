@@ -47,9 +47,9 @@ var todo = regexp.MustCompile(`TODO(\([a-z]+\))?`)
 
 func ownedTodos(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
 	for _, file := range call.Effects.Files {
-		for i, line := range strings.Split(string(file.After), "\n") {
+		for i, line := range strings.Split(string(file.After.Bytes), "\n") {
 			match := todo.FindStringSubmatch(line)
-			if match == nil || match[1] != "" || strings.Contains(string(file.Before), line) {
+			if match == nil || match[1] != "" || strings.Contains(string(file.Before.Bytes), line) {
 				continue
 			}
 			return hooks.Refuse(refusal.Newf(refusal.RuleViolation, "%s:%d: a TODO must name who does it, as in TODO(ann).", file.Path, i+1).

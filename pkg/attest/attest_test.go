@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
@@ -94,7 +95,9 @@ func TestMovesAndModes(t *testing.T) {
 	must(t, os.Chmod(filepath.Join(a.dir, "src", "known.sh"), 0o755))
 	hash, id := string(workspace.HashOf([]byte("true\n"))), a.ledger.BlobID([]byte("true\n"))
 	a.record(ledger.Record{Kind: ledger.KindCommand, Call: "execute_command", Changes: []ledger.Change{{
-		Path: "src/known.sh", Op: ledger.OpModified, Before: hash, After: hash, BeforeOID: id, AfterOID: id, BeforeMode: "0644", AfterMode: "0755",
+		Change: change.Change{
+			Op: change.Modified, Path: "src/known.sh", Before: change.Version{Hash: hash, OID: id, Mode: "0644"}, After: change.Version{Hash: hash, OID: id, Mode: "0755"},
+		},
 	}}})
 	a.move("src/unchanged.txt", "src/renamed.txt")
 	a.move("src/old.txt", "src/small.txt")

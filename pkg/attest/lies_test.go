@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
@@ -179,9 +180,9 @@ func TestARecordThatLies(t *testing.T) {
 	content := "one\ntwo\n"
 	a.write("src/new.txt", content)
 	lie := ledger.Change{
-		Path: "src/new.txt", Op: ledger.OpModified, Hunks: [][4]int{{1, 1, 1, 1}},
-		Before: string(workspace.HashOf([]byte("one\n"))), After: string(workspace.HashOf([]byte(content))),
-		BeforeOID: a.ledger.BlobID([]byte("one\n")), AfterOID: a.ledger.BlobID([]byte(content)),
+		Change: change.Change{
+			Op: change.Modified, Path: "src/new.txt", Before: change.Version{Hash: string(workspace.HashOf([]byte("one\n"))), OID: a.ledger.BlobID([]byte("one\n"))}, After: change.Version{Hash: string(workspace.HashOf([]byte(content))), OID: a.ledger.BlobID([]byte(content))}, Hunks: [][4]int{{1, 1, 1, 1}},
+		},
 	}
 	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", Changes: []ledger.Change{lie}})
 	a.commit("two")

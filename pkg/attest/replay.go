@@ -88,7 +88,7 @@ func (s *source) replay() (r Replay, contradictions []string, err error) {
 // modeOf is the mode of a file after its changes. Where the last of them does not tell, it is that which the file had, and an
 // ordinary one for a new file.
 func (s *source) modeOf(way review.Way) string {
-	if mode, known := way.Changes[len(way.Changes)-1].AfterMode.FileMode(); known {
+	if mode, known := way.Changes[len(way.Changes)-1].After.Mode.FileMode(); known {
 		return gitread.FileMode(mode)
 	}
 	if before, there := s.base[way.From]; there && before.regular() {
@@ -155,23 +155,23 @@ func (s *source) replayFile(path string, way review.Way) (done Replayed, against
 func (s *source) after(c ledger.Change, last bool, path string) ([]byte, bool) {
 	e, there := s.head[path]
 	switch {
-	case c.After == "":
+	case c.After.Hash == "":
 		return nil, true
 	case last && there:
 		content, err := s.read(e.id, "blob", maxText)
 		return content, err == nil
 	}
-	return s.evidence.Content(c.AfterOID)
+	return s.evidence.Content(c.After.OID)
 }
 
 // contradicts says what a record tells of two contents that is not so.
 func contradicts(c ledger.Change, before, after []byte) string {
 	switch {
-	case c.Before != "" && c.Before != string(workspace.HashOf(before)):
+	case c.Before.Hash != "" && c.Before.Hash != string(workspace.HashOf(before)):
 		return "the content before it has another hash than the record says"
-	case c.After != "" && c.After != string(workspace.HashOf(after)):
+	case c.After.Hash != "" && c.After.Hash != string(workspace.HashOf(after)):
 		return "the content after it has another hash than the record says"
-	case c.Coarse || c.After == "" || len(c.Hunks) == 0:
+	case c.Coarse || c.After.Hash == "" || len(c.Hunks) == 0:
 		return ""
 	}
 	old, err := workspace.Decode(before)

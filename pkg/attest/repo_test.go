@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
@@ -158,18 +159,18 @@ func (a *author) commit(message string) {
 func (a *author) traced(path, content string) {
 	a.t.Helper()
 	before, err := os.ReadFile(filepath.Join(a.dir, path))
-	c := ledger.Change{Path: path, Op: ledger.OpModified, Hunks: edit.Hunks(string(before), content)}
+	c := ledger.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(string(before), content)}}
 	if err == nil {
-		c.Before, c.BeforeOID = string(workspace.HashOf(before)), a.ledger.BlobID(before)
+		c.Before.Hash, c.Before.OID = string(workspace.HashOf(before)), a.ledger.BlobID(before)
 	} else {
-		c.Op = ledger.OpCreated
+		c.Op = change.Created
 	}
 	if content == "" {
-		c.Op = ledger.OpDeleted
+		c.Op = change.Deleted
 		must(a.t, os.Remove(filepath.Join(a.dir, path)))
 	} else {
 		a.write(path, content)
-		c.After, c.AfterOID = string(workspace.HashOf([]byte(content))), a.ledger.BlobID([]byte(content))
+		c.After.Hash, c.After.OID = string(workspace.HashOf([]byte(content))), a.ledger.BlobID([]byte(content))
 		for _, r := range edit.ChangedRanges(content, c.Hunks) {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
 		}
@@ -184,7 +185,9 @@ func (a *author) move(from, to string) {
 	must(a.t, os.Rename(filepath.Join(a.dir, from), filepath.Join(a.dir, to)))
 	hash, id := string(workspace.HashOf(content)), a.ledger.BlobID(content)
 	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "move_file", Changes: []ledger.Change{{
-		Path: to, From: from, Op: ledger.OpMoved, Before: hash, After: hash, BeforeOID: id, AfterOID: id,
+		Change: change.Change{
+			Op: change.Moved, Path: to, From: from, Before: change.Version{Hash: hash, OID: id}, After: change.Version{Hash: hash, OID: id},
+		},
 	}}})
 }
 

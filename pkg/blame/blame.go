@@ -162,7 +162,7 @@ func (h *history) story(ctx context.Context, path string, line int, now []byte, 
 		touch := Touch{Record: s.entry, Path: s.change.Path, Line: m.at + 1, Confidence: m.strength.confidence()}
 		if touch.HasText = !m.lost && !h.isLoose(m.text); touch.HasText {
 			touch.Text = h.text(m.text)
-		} else if after, ok := h.blob(s.change.AfterOID, s.change.After); ok && m.at < len(after) {
+		} else if after, ok := h.blob(s.change.After.OID, s.change.After.Hash); ok && m.at < len(after) {
 			touch.Text, touch.HasText = h.text(after[m.at]), true
 		}
 		touches = append(touches, touch)

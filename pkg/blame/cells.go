@@ -57,14 +57,14 @@ func (h *history) after(i int) *cells {
 	for at := i; c == nil; at = h.steps[at].previous {
 		chain = append(chain, at)
 		s := &h.steps[at]
-		if lines, ok := h.blob(s.change.AfterOID, s.change.After); ok {
+		if lines, ok := h.blob(s.change.After.OID, s.change.After.Hash); ok {
 			c, chain = &cells{lines: slices.Clone(lines)}, chain[:len(chain)-1]
-		} else if lines, ok := h.blob(s.change.BeforeOID, s.change.Before); ok {
+		} else if lines, ok := h.blob(s.change.Before.OID, s.change.Before.Hash); ok {
 			c = &cells{lines: slices.Clone(lines)}
 		} else if s.previous >= 0 && h.pieced[s.previous] != nil {
 			c = h.pieced[s.previous].clone()
 		} else if s.previous < 0 {
-			c = &cells{open: s.change.Before != ""}
+			c = &cells{open: s.change.Before.Hash != ""}
 		}
 	}
 	for _, at := range slices.Backward(chain) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
@@ -78,18 +80,19 @@ func (p *paper) record(owner string, next simFile, path string) {
 	p.become(next)
 	after := p.String()
 	c := ledger.Change{
-		Path: path, Op: ledger.OpModified, Before: sum256(before), After: sum256(after),
-		BeforeOID: blobID(before), AfterOID: blobID(after), Hunks: edit.Hunks(before, after),
+		Change: change.Change{
+			Op: change.Modified, Path: path, Before: change.Version{Hash: sum256(before), OID: blobID(before)}, After: change.Version{Hash: sum256(after), OID: blobID(after)}, Hunks: edit.Hunks(before, after),
+		},
 	}
 	if path != p.path {
-		c.Op, c.From = ledger.OpMoved, p.path
+		c.Op, c.From = change.Moved, p.path
 	}
 	p.path = path
 	for _, x := range edit.ChangedRanges(after, c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(x))
 	}
 	c.Mark(edit.Lines(after))
-	r.blobs[c.BeforeOID], r.before[c.BeforeOID] = before, true
+	r.blobs[c.Before.OID], r.before[c.Before.OID] = before, true
 	r.clock = r.clock.Add(time.Minute)
 	record := ledger.Record{Kind: ledger.KindMutation, IntentID: owner, Call: "apply_diff", Changes: []ledger.Change{c},
 		Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "example/model"}}
@@ -208,7 +211,7 @@ func (r *recorder) isImage(oid string) bool {
 	if r.before[oid] {
 		return true
 	}
-	return slices.ContainsFunc(r.entries, func(e ledger.Entry) bool { return e.Changes[0].AfterOID == oid })
+	return slices.ContainsFunc(r.entries, func(e ledger.Entry) bool { return e.Changes[0].After.OID == oid })
 }
 
 // TestHeldOut asks for the intent of each line after 40 edits that the algorithm was not made for.

@@ -3,6 +3,7 @@ package blame
 import (
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -28,15 +29,15 @@ type step struct {
 // before names the state that the step started from.
 func (s *step) before() node {
 	if s.change.From != "" {
-		return node{s.change.From, s.change.Before}
+		return node{s.change.From, s.change.Before.Hash}
 	}
-	return node{s.change.Path, s.change.Before}
+	return node{s.change.Path, s.change.Before.Hash}
 }
 
 // isOpaque reports that the step changed the content and does not say where.
 func (s *step) isOpaque() bool {
 	c := s.change
-	return len(s.hunks) == 0 && c.Before != c.After && c.Op != ledger.OpCreated
+	return len(s.hunks) == 0 && c.Before.Hash != c.After.Hash && c.Op != change.Created
 }
 
 // marks are those of the lines that the hunks added, or nil.
@@ -80,9 +81,9 @@ func newHistory(path string, f files, contents Contents) *history {
 	}
 	for _, e := range ordered(f.records) {
 		for j := range e.Changes {
-			change := &e.Changes[j]
-			if change.Op != ledger.OpUnchanged && change.After != "" {
-				h.steps = append(h.steps, step{entry: e, change: change, hunks: sound(change.Hunks), previous: -1})
+			c := &e.Changes[j]
+			if c.Op != change.Unchanged && c.After.Hash != "" {
+				h.steps = append(h.steps, step{entry: e, change: c, hunks: sound(c.Hunks), previous: -1})
 			}
 		}
 	}
@@ -92,7 +93,7 @@ func newHistory(path string, f files, contents Contents) *history {
 	h.steps = h.afterCauses(h.steps)
 	for i := range h.steps {
 		s := &h.steps[i]
-		if s.change.Before != "" {
+		if s.change.Before.Hash != "" {
 			before := s.before()
 			s.previous = h.maker(before, i)
 			before.path = h.name(before.path)
@@ -100,7 +101,7 @@ func newHistory(path string, f files, contents Contents) *history {
 				h.started[before] = i
 			}
 		}
-		at := node{h.name(s.change.Path), s.change.After}
+		at := node{h.name(s.change.Path), s.change.After.Hash}
 		h.made[at] = append(h.made[at], i)
 		h.byPath[at.path] = append(h.byPath[at.path], i)
 	}
@@ -147,7 +148,7 @@ func (h *history) maker(at node, limit int) int {
 // hasGaps reports whether somebody changed the file whose change is not in the records.
 func (h *history) hasGaps(path string, now []byte) bool {
 	return h.maker(node{path, string(workspace.HashOf(now))}, len(h.steps)) < 0 ||
-		slices.ContainsFunc(h.steps, func(s step) bool { return s.change.Before != "" && s.previous < 0 })
+		slices.ContainsFunc(h.steps, func(s step) bool { return s.change.Before.Hash != "" && s.previous < 0 })
 }
 
 // maxCandidates bounds the states that one gap is compared with. More branches than that are not merged at once; but

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -32,10 +33,14 @@ func forged(data []byte) (entries []ledger.Entry) {
 		return sum256(fmt.Sprint(n % 7))
 	}
 	for len(data) > 0 && len(entries) < 200 {
-		c := ledger.Change{Path: fmt.Sprint("p", next()%3), Op: []ledger.Op{ledger.OpCreated, ledger.OpModified, ledger.OpDeleted, ledger.OpMoved}[uint64(next())%4],
-			Before: hash(next()), After: hash(next()), Coarse: next()%5 == 0}
-		c.BeforeOID, c.AfterOID = c.Before, c.After
-		if c.Op == ledger.OpMoved {
+		c := ledger.Change{
+			Change: change.Change{
+				Op: []change.Op{change.Created, change.Modified, change.Deleted, change.Moved}[uint64(next())%4], Path: fmt.Sprint("p", next()%3), Before: change.Version{Hash: hash(next())}, After: change.Version{Hash: hash(next())},
+			},
+			Coarse: next()%5 == 0,
+		}
+		c.Before.OID, c.After.OID = c.Before.Hash, c.After.Hash
+		if c.Op == change.Moved {
 			c.From = fmt.Sprint("p", next()%3)
 		}
 		for range uint64(next()) % 5 {

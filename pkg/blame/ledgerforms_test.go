@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -71,7 +72,7 @@ func TestRecordForms(t *testing.T) {
 			w.record("B", append(w.file, w.fileOf("B", "golf := seventh()")...), "src/b.go")
 			c := w.last()
 			w.entries[1].Kind, w.entries[1].Detail = ledger.KindRecovered, map[string]any{"partial": true}
-			c.Op, c.From, c.Before, c.BeforeOID = ledger.OpCreated, "", "", ""
+			c.Op, c.From, c.Before.Hash, c.Before.OID = change.Created, "", "", ""
 			c.Hunks = [][4]int{{0, 0, 1, 7}}
 		}, "B:exact B:exact B:exact B:exact B:exact B:exact B:exact", ""},
 		"each record twice": {func(w *world) {
@@ -139,7 +140,7 @@ func TestForksThatMeet(t *testing.T) {
 	w.file = base
 	w.record("C", append(base[:6:6], w.fileOf("C", "two := branch()")...), w.path)
 	w.record("C", append(w.fileOf("C", "one := branch()"), w.file...), w.path)
-	if a, b := w.entries[2].Changes[0].After, w.entries[4].Changes[0].After; a != b {
+	if a, b := w.entries[2].Changes[0].After.Hash, w.entries[4].Changes[0].After.Hash; a != b {
 		t.Fatal("the branches do not meet")
 	}
 	want := "C:exact" + strings.Repeat(" A:exact", 6) + " C:exact"

@@ -108,7 +108,7 @@ func (h *history) causes(steps []step) [][]int {
 	for i := range steps {
 		s := &steps[i]
 		last[s.entry.Hash] = i
-		at := node{h.name(s.change.Path), s.change.After}
+		at := node{h.name(s.change.Path), s.change.After.Hash}
 		if _, known := made[at]; !known {
 			made[at] = i
 		}
@@ -123,7 +123,7 @@ func (h *history) causes(steps []step) [][]int {
 		}
 		before := s.before()
 		before.path = h.name(before.path)
-		if maker, known := made[before]; known && s.change.Before != "" && maker > i && h.mayPrecede(steps, made, maker, i) {
+		if maker, known := made[before]; known && s.change.Before.Hash != "" && maker > i && h.mayPrecede(steps, made, maker, i) {
 			out[i] = append(out[i], maker)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
@@ -220,17 +222,18 @@ func (w *world) outside(next simFile) {
 func (w *world) record(owner string, next simFile, path string) {
 	before, after := w.file.String(), next.String()
 	c := ledger.Change{
-		Path: path, Op: ledger.OpModified, Before: sum256(before), After: sum256(after),
-		BeforeOID: blobID(before), AfterOID: blobID(after), Hunks: edit.Hunks(before, after),
+		Change: change.Change{
+			Op: change.Modified, Path: path, Before: change.Version{Hash: sum256(before), OID: blobID(before)}, After: change.Version{Hash: sum256(after), OID: blobID(after)}, Hunks: edit.Hunks(before, after),
+		},
 	}
 	if path != w.path {
-		c.Op, c.From = ledger.OpMoved, w.path
+		c.Op, c.From = change.Moved, w.path
 	}
 	for _, r := range edit.ChangedRanges(after, c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(r))
 	}
 	c.Mark(edit.Lines(after))
-	w.blobs[c.BeforeOID], w.blobs[c.AfterOID], w.images[c.BeforeOID] = before, after, true
+	w.blobs[c.Before.OID], w.blobs[c.After.OID], w.images[c.Before.OID] = before, after, true
 	w.file, w.path = next, path
 	r := ledger.Record{Kind: ledger.KindMutation, IntentID: owner, MutationClass: "INTENT_EVOLUTION", Call: "apply_diff",
 		Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "anthropic/claude-x"}, Changes: []ledger.Change{c}}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // mark is a line on its way back: which line of the present file, and where it stands in the state at hand.
@@ -65,11 +65,11 @@ func (t *tracer) walk(at state, limit int, marks []mark) error {
 			}
 		}
 		marks = t.back(s, hunks, marks)
-		if s.change.Before == "" {
+		if s.change.Before.Hash == "" {
 			return nil
 		}
 		before := s.before()
-		at, limit = state{path: before.path, hash: before.hash, oid: s.change.BeforeOID}, i
+		at, limit = state{path: before.path, hash: before.hash, oid: s.change.Before.OID}, i
 	}
 	return nil
 }
@@ -78,16 +78,16 @@ func (t *tracer) walk(at state, limit int, marks []mark) error {
 func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
 	c := s.change
 	if !s.isOpaque() && !c.Coarse {
-		if c.Op == ledger.OpCreated && len(s.hunks) == 0 {
+		if c.Op == change.Created && len(s.hunks) == 0 {
 			return [][4]int{{0, 0, 1, maxLines}}, true
 		}
 		return s.hunks, true
 	}
-	before, ok := t.blob(c.BeforeOID, c.Before)
+	before, ok := t.blob(c.Before.OID, c.Before.Hash)
 	if !ok {
 		return s.hunks, !s.isOpaque()
 	}
-	after, ok := t.blob(c.AfterOID, c.After)
+	after, ok := t.blob(c.After.OID, c.After.Hash)
 	if !ok && at.content != nil && !t.anyVague(at.content.lines) {
 		after, ok = at.content.lines, true
 	}
@@ -191,7 +191,7 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 		})
 		sortByPlace(through)
 		made := &t.steps[m.step]
-		from := state{path: made.change.Path, hash: made.change.After, oid: made.change.AfterOID, content: m.old}
+		from := state{path: made.change.Path, hash: made.change.After.Hash, oid: made.change.After.OID, content: m.old}
 		if err := t.walk(from, m.step+1, through); err != nil {
 			return err
 		}

@@ -18,16 +18,16 @@ func (t *tracer) restored(i int, at state) (state, int, bool) {
 	if !s.takesBack() {
 		return state{}, 0, false
 	}
-	if t.maker(node{at.path, s.change.After}, i) >= 0 {
-		at.hash, at.oid = s.change.After, s.change.AfterOID
+	if t.maker(node{at.path, s.change.After.Hash}, i) >= 0 {
+		at.hash, at.oid = s.change.After.Hash, s.change.After.OID
 		return at, i, true
 	}
 	first := t.firstUndone(i)
-	if first < 0 || t.steps[first].change.Before != s.change.After {
+	if first < 0 || t.steps[first].change.Before.Hash != s.change.After.Hash {
 		return state{}, 0, false
 	}
 	before := t.steps[first].before()
-	return state{path: before.path, hash: before.hash, oid: t.steps[first].change.BeforeOID, content: at.content}, first, true
+	return state{path: before.path, hash: before.hash, oid: t.steps[first].change.Before.OID, content: at.content}, first, true
 }
 
 // firstUndone gives the first of the steps that step i takes back, or -1.
@@ -44,11 +44,11 @@ func (t *tracer) firstUndone(i int) int {
 // the others.
 func (t *tracer) backRestored(i int, hunks [][4]int, at state, marks []mark) ([]mark, error) {
 	first := t.firstUndone(i)
-	if first < 0 || t.steps[first].change.Before == "" || len(marks) == 0 {
+	if first < 0 || t.steps[first].change.Before.Hash == "" || len(marks) == 0 {
 		return marks, nil
 	}
 	undone := &t.steps[first]
-	from := state{path: undone.before().path, hash: undone.change.Before, oid: undone.change.BeforeOID}
+	from := state{path: undone.before().path, hash: undone.change.Before.Hash, oid: undone.change.Before.OID}
 	if lines, ok := t.blob(from.oid, from.hash); ok {
 		from.content = &cells{lines: slices.Clone(lines)}
 	} else if undone.previous >= 0 {

@@ -191,8 +191,8 @@ func (q *question) records(path string) ([]ledger.Entry, error) {
 // Ranges by number alone are where lines stood then.
 func traced(e ledger.Entry) (changes []ledger.Change) {
 	for i, c := range e.Traced {
-		if c.After == "" {
-			c.After = fmt.Sprintf("of another tool: %s, %d", e.Hash, i)
+		if c.After.Hash == "" {
+			c.After.Hash = fmt.Sprintf("of another tool: %s, %d", e.Hash, i)
 			c.Ranges = slices.DeleteFunc(slices.Clone(c.Ranges), func(r ledger.Range) bool { return r.ContentHash == "" })
 		}
 		if len(c.Ranges) > 0 {
@@ -246,7 +246,7 @@ func (q *question) known() map[string]bool {
 	ids := map[string]bool{}
 	for _, e := range q.past.records {
 		for _, c := range e.Changes {
-			for _, id := range []string{c.BeforeOID, c.AfterOID} {
+			for _, id := range []string{c.Before.OID, c.After.OID} {
 				if gitread.IsID(id) {
 					ids[id] = true
 				}

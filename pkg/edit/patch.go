@@ -3,16 +3,18 @@ package edit
 import (
 	"fmt"
 	"strings"
+
+	file "github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // Op is what a section of a patch does with its file.
 type Op string
 
 const (
-	OpAdd    Op = "add"
-	OpUpdate Op = "update"
-	OpDelete Op = "delete"
-	OpMove   Op = "move" // to another path, with or without changes
+	OpAdd    file.Op = "add"
+	OpUpdate file.Op = "update"
+	OpDelete file.Op = "delete"
+	OpMove   file.Op = "move" // to another path, with or without changes
 )
 
 // Patch is a patch over several files, in the Codex format.
@@ -23,7 +25,7 @@ type Patch struct {
 
 // Section is what a patch does with one file. Paths are as the patch has them.
 type Section struct {
-	Op      Op
+	Op      file.Op
 	Path    string
 	To      string      // OpMove: the new path
 	Content []string    // OpAdd: the lines of the file
@@ -192,11 +194,11 @@ func (p *patchParser) section() *SyntaxError {
 	read := p.nothing
 	switch {
 	case cutHeader(header, addFile, &s.Path):
-		s.Op, read = OpAdd, p.content
+		s.Op, read = file.Created, p.content
 	case cutHeader(header, deleteFile, &s.Path):
-		s.Op = OpDelete
+		s.Op = file.Deleted
 	case cutHeader(header, updateFile, &s.Path):
-		s.Op, read = OpUpdate, p.hunks
+		s.Op, read = file.Modified, p.hunks
 	default:
 		return p.fail("%q is not a section; sections begin with %q, %q or %q", shorten(header, 80), addFile, updateFile, deleteFile)
 	}
@@ -247,7 +249,7 @@ func (p *patchParser) onlyBlankBeforeMarker() bool {
 // hunks reads what is done to a file that exists.
 func (p *patchParser) hunks(s *Section) *SyntaxError {
 	if line, ok := p.marker(); ok && cutHeader(line, moveTo, &s.To) {
-		if s.Op = OpMove; s.To == "" {
+		if s.Op = file.Moved; s.To == "" {
 			return p.fail("%q names no path", line)
 		}
 		p.at++
@@ -267,7 +269,7 @@ func (p *patchParser) hunks(s *Section) *SyntaxError {
 			return err
 		}
 	}
-	if len(s.Hunks) == 0 && s.Op == OpUpdate {
+	if len(s.Hunks) == 0 && s.Op == file.Modified {
 		return p.fail("the section for %s changes nothing; give a hunk or %q", s.Path, moveTo)
 	}
 	return nil
@@ -327,9 +329,9 @@ func (p *Patch) String() string {
 }
 
 func (s *Section) write(b *strings.Builder) {
-	header := map[Op]string{OpAdd: addFile, OpDelete: deleteFile, OpUpdate: updateFile, OpMove: updateFile}[s.Op]
+	header := map[file.Op]string{file.Created: addFile, file.Deleted: deleteFile, file.Modified: updateFile, file.Moved: updateFile}[s.Op]
 	fmt.Fprintf(b, "%s %s\n", header, s.Path)
-	if s.Op == OpMove {
+	if s.Op == file.Moved {
 		fmt.Fprintf(b, "%s %s\n", moveTo, s.To)
 	}
 	for _, line := range s.Content {

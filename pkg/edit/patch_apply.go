@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	file "github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // Apply gives the file as the section leaves it: the content of an added file,
@@ -16,13 +18,13 @@ import (
 // The error is a [*MatchError] with the section's path.
 func (s *Section) Apply(original string, opt Options) (Result, error) {
 	switch s.Op {
-	case OpAdd:
+	case file.Created:
 		var b strings.Builder
 		for _, line := range s.Content {
 			b.WriteString(line + "\n")
 		}
 		return Result{Text: b.String()}, nil
-	case OpDelete:
+	case file.Deleted:
 		return Result{}, nil
 	}
 	seek := &seeker{placer: &placer{corpus: newCorpus(original), tiers: patchTiers(), opt: opt}, hunks: s.Hunks}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -31,12 +32,12 @@ func TestParsePatch(t *testing.T) {
 		"*** Delete File: obsolete.txt",
 	))
 	want := []edit.Section{
-		{Op: edit.OpAdd, Path: "hello world.txt", Content: []string{"Hello", ""}, Line: 2},
-		{Op: edit.OpMove, Path: "src/app.py", To: "src/main.py", Line: 5, Hunks: []edit.PatchHunk{{
+		{Op: change.Created, Path: "hello world.txt", Content: []string{"Hello", ""}, Line: 2},
+		{Op: change.Moved, Path: "src/app.py", To: "src/main.py", Line: 5, Hunks: []edit.PatchHunk{{
 			Anchors: []string{"class A", "\tdef greet():"}, EndOfFile: true, Line: 7,
 			Lines: []edit.PatchLine{{' ', "x"}, {'-', "y"}, {'+', "z"}},
 		}}},
-		{Op: edit.OpDelete, Path: "obsolete.txt", Line: 15},
+		{Op: change.Deleted, Path: "obsolete.txt", Line: 15},
 	}
 	if !reflect.DeepEqual(got.Sections, want) {
 		t.Errorf("got  %+v\nwant %+v", got.Sections, want)

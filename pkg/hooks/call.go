@@ -126,7 +126,7 @@ func (c *Call) Leave() {
 // judged anew, or not at all.
 func (c *Call) Release() {
 	for _, f := range c.Effects.Files {
-		f.Before, f.After = nil, nil
+		f.Before.Bytes, f.After.Bytes = nil, nil
 	}
 	c.judged = nil
 }

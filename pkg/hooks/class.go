@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -66,11 +67,11 @@ func (c *Call) Planned(ctx context.Context) (v mutation.Verdict, ok bool) {
 		if !f.Mutates() {
 			continue
 		}
-		file := mutation.File{Path: f.Path, Before: present(f.Before, f.BeforeHash), After: present(f.After, f.AfterHash)}
-		if f.Kind == Move && f.To != "" {
+		file := mutation.File{Path: f.Path, Before: present(f.Before.Bytes, f.Before.Hash), After: present(f.After.Bytes, f.After.Hash)}
+		if f.Op == change.Moved && f.To != "" {
 			file.Path, file.From = f.To, f.Path
 		}
-		if f.Kind == Modify && f.BeforeHash == f.AfterHash {
+		if f.Op == change.Modified && f.Before.Hash == f.After.Hash {
 			same = append(same, file) // no part of the outcome's changes either
 			continue
 		}
@@ -107,10 +108,10 @@ func (e *Engine) classify(ctx context.Context, call *Call, outcome *Outcome) {
 func verdictOf(ctx context.Context, call *Call, changed []FileOutcome) mutation.Verdict {
 	files := make([]mutation.File, 0, len(changed))
 	for _, f := range changed {
-		if f.Unread || !hasContent(f.Before, f.BeforeHash) || !hasContent(f.After, f.AfterHash) {
+		if f.Unread || !hasContent(f.Before.Bytes, f.Before.Hash) || !hasContent(f.After.Bytes, f.After.Hash) {
 			return mutation.Verdict{Evidence: mutation.Unproven, Reason: f.Path + ": its content is not known any more"}
 		}
-		files = append(files, mutation.File{Path: f.Path, From: f.From, Before: present(f.Before, f.BeforeHash), After: present(f.After, f.AfterHash)})
+		files = append(files, mutation.File{Path: f.Path, From: f.From, Before: present(f.Before.Bytes, f.Before.Hash), After: present(f.After.Bytes, f.After.Hash)})
 	}
 	return call.Verdict(ctx, files)
 }

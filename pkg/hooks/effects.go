@@ -3,6 +3,7 @@ package hooks
 import (
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -19,19 +20,6 @@ const (
 	Governance  Class = "governance"
 )
 
-// Kind is what a call means to do with a file.
-type Kind string
-
-// The kinds of planned effects. Read is no mutation; it is listed so that
-// secret paths can be refused to every tool at one place.
-const (
-	Read   Kind = "read"
-	Create Kind = "create"
-	Modify Kind = "modify"
-	Delete Kind = "delete"
-	Move   Kind = "move"
-)
-
 // Knowledge is what a change proves about the content that it replaces.
 type Knowledge int
 
@@ -46,10 +34,8 @@ const (
 // FileEffect is one file that a call touches. At AtTargets only the identity
 // of the file is known; content, hashes and hunks are there from AtPlan on.
 type FileEffect struct {
-	Kind Kind
-	// Path is workspace-relative, slash-separated, with symlinks resolved. It
-	// is the source of a Move. Where Problem is set it is the path as asked for.
-	Path string
+	// Change has no From: Path is the source of a move, with symlinks resolved. Where Problem is set it is the path as asked for.
+	change.Change
 	// To is the resolved destination of a Move.
 	To string
 	// Requested is the path in the agent's words.
@@ -83,21 +69,14 @@ type FileEffect struct {
 	// ExpectedHash is the agent's expected_content_hash, "" if none was given.
 	ExpectedHash string
 	Knowledge    Knowledge
-
-	// BeforeHash is "" for a file that did not exist.
-	BeforeHash, AfterHash string
-	// Before and After are raw bytes, to be read only.
-	Before, After []byte
-	// Hunks are [before_start, before_lines, after_start, after_lines].
-	Hunks [][4]int
 }
 
 // Mutates reports whether the effect changes the workspace.
-func (f *FileEffect) Mutates() bool { return f.Kind != Read }
+func (f *FileEffect) Mutates() bool { return f.Op != change.Read }
 
 // Paths returns the paths that the effect writes, or reads for a Read.
 func (f *FileEffect) Paths() []string {
-	if f.Kind == Move && f.To != "" {
+	if f.Op == change.Moved && f.To != "" {
 		return []string{f.Path, f.To}
 	}
 	return []string{f.Path}

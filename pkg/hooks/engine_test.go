@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -44,7 +46,7 @@ func (s *stage) Targets(context.Context, *hooks.Call) (hooks.Targeted, error) {
 }
 
 func (s *stage) Effects() hooks.Effects {
-	return hooks.Effects{Files: []*hooks.FileEffect{{Kind: hooks.Create, Path: "a"}}}
+	return hooks.Effects{Files: []*hooks.FileEffect{{Change: change.Change{Op: change.Created, Path: "a"}}}}
 }
 
 func (s *stage) Plan(context.Context) (hooks.Planned, error) {
@@ -56,7 +58,7 @@ func (s *stage) Close() error { s.note("close"); return nil }
 
 func (s *stage) Prepare(context.Context) (hooks.Prepared, error) {
 	s.note("prepare")
-	s.outcome = &hooks.Outcome{Files: []hooks.FileOutcome{{Path: "a", Op: hooks.Created, AfterHash: "sha256:x"}}}
+	s.outcome = &hooks.Outcome{Files: []hooks.FileOutcome{{Change: change.Change{Op: change.Created, Path: "a", After: change.Version{Hash: "sha256:x"}}}}}
 	return s, nil
 }
 

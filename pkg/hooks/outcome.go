@@ -4,53 +4,31 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
-)
-
-// Op is what became of a file.
-type Op string
-
-// The outcomes of SPEC.
-const (
-	Created   Op = "created"
-	Modified  Op = "modified"
-	Deleted   Op = "deleted"
-	Moved     Op = "moved"
-	Unchanged Op = "unchanged"
 )
 
 // FileOutcome is one file after execution.
 type FileOutcome struct {
-	// Path is where the file is now, or was for a deletion; From is where a
-	// moved one came from.
-	Path, From string
-	Op         Op
-	// BeforeHash and AfterHash are "" where there was no file.
-	BeforeHash, AfterHash string
-	Before, After         []byte
-	Hunks                 [][4]int
+	change.Change
 	// Knowledge is the effect's: after a change that only quotes what it
 	// replaces, the rest of the file is no better known than before.
 	Knowledge Knowledge
 	InScope   bool
-	// Unread: of a side that has a hash, Before or After is not there, because it
-	// is too much or was not known; the ids name what is.
-	Unread              bool
-	BeforeOID, AfterOID string
-	// BeforeMode and AfterMode are the permissions as records have them
-	// (ledger.Mode); "" where they are not known. Links is how many names the
-	// file had before. Of a tool's changes the recorder finds them in the plan.
-	BeforeMode, AfterMode string
-	Links                 uint64
+	// Unread: of an end that has a hash, the bytes are not there, because they
+	// are too many or were not known; the ids name what is.
+	Unread bool
+	// Links is how many names the file had before. Of a tool's changes the
+	// recorder finds it, and the modes, in the plan.
+	Links uint64
 }
 
 // Violation is a change of a command that it should not have made.
 type Violation struct {
 	// Path is workspace-relative, but for one that is Outside.
 	Path   string
-	Op     Op
+	Op     change.Op
 	Reason string
 	// Kind says what was changed if it was no content of a file in the
 	// workspace.
@@ -119,11 +97,11 @@ type GitReplay struct {
 }
 
 // Count adds a path.
-func (g *GitReplay) Count(op Op) {
+func (g *GitReplay) Count(op change.Op) {
 	switch op {
-	case Created:
+	case change.Created:
 		g.Created++
-	case Deleted:
+	case change.Deleted:
 		g.Deleted++
 	default:
 		g.Modified++
@@ -188,7 +166,7 @@ const (
 func (o *Outcome) Changed() []FileOutcome {
 	var changed []FileOutcome
 	for _, f := range o.Files {
-		if f.Op != Unchanged {
+		if f.Op != change.Unchanged {
 			changed = append(changed, f)
 		}
 	}
@@ -294,7 +272,7 @@ type Pending struct {
 	Outcome *Outcome
 	// Files names the temporary files, as workspace.Prepared.Plan gives them;
 	// empty for a command.
-	Files []workspace.Planned
+	Files []change.Planned
 	// Before tells what a command's changes are found from after a crash; see
 	// pkg/snapshot.
 	Before []byte

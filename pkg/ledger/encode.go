@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -91,20 +93,20 @@ type oursJSON struct {
 }
 
 type changeJSON struct {
-	Path           string    `json:"path"`
-	From           string    `json:"from,omitzero"`
-	Op             Op        `json:"op"`
-	Before         string    `json:"before,omitzero"`
-	After          string    `json:"after,omitzero"`
-	BeforeOID      string    `json:"before_oid,omitzero"`
-	AfterOID       string    `json:"after_oid,omitzero"`
-	BeforeMode     Mode      `json:"before_mode,omitzero"`
-	AfterMode      Mode      `json:"after_mode,omitzero"` // where it is another one
-	Hunks          [][4]int  `json:"hunks,omitempty"`
-	Marks          LineMarks `json:"marks,omitempty"`
-	Anchors        []Anchor  `json:"anchors,omitempty"`
-	ExternalBefore bool      `json:"external_before,omitzero"`
-	Coarse         bool      `json:"coarse,omitzero"`
+	Path           string      `json:"path"`
+	From           string      `json:"from,omitzero"`
+	Op             change.Op   `json:"op"`
+	Before         string      `json:"before,omitzero"`
+	After          string      `json:"after,omitzero"`
+	BeforeOID      string      `json:"before_oid,omitzero"`
+	AfterOID       string      `json:"after_oid,omitzero"`
+	BeforeMode     change.Mode `json:"before_mode,omitzero"`
+	AfterMode      change.Mode `json:"after_mode,omitzero"` // where it is another one
+	Hunks          [][4]int    `json:"hunks,omitempty"`
+	Marks          LineMarks   `json:"marks,omitempty"`
+	Anchors        []Anchor    `json:"anchors,omitempty"`
+	ExternalBefore bool        `json:"external_before,omitzero"`
+	Coarse         bool        `json:"coarse,omitzero"`
 }
 
 // Encode gives the line of an entry, without a newline. It uses Record, ID, Time, Prev, Revision and ToolVersion;
@@ -168,7 +170,7 @@ func link(dst []byte, prev []digest, body []byte) []byte {
 func filesOf(r Record) []fileJSON {
 	files := []fileJSON{}
 	for _, c := range r.Changes {
-		if c.Op == OpUnchanged {
+		if c.Op == change.Unchanged {
 			continue
 		}
 		talk := conversationJSON{Contributor: contributorOf(r.Contributor), Ranges: c.Ranges}
@@ -207,10 +209,10 @@ func oursOf(r Record) *oursJSON {
 	}
 	carried := false
 	for _, c := range r.Changes {
-		carried = carried || c.Op != OpUnchanged
+		carried = carried || c.Op != change.Unchanged
 		ours.Changes = append(ours.Changes, changeJSON{
-			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, BeforeMode: c.BeforeMode, AfterMode: c.newMode(), Hunks: c.Hunks, Marks: c.Marks, Anchors: c.Anchors, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before.Hash, After: c.After.Hash, BeforeOID: c.Before.OID,
+			AfterOID: c.After.OID, BeforeMode: c.Before.Mode, AfterMode: c.newMode(), Hunks: c.Hunks, Marks: c.Marks, Anchors: c.Anchors, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
 		})
 	}
 	if !carried {

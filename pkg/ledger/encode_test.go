@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -97,31 +98,30 @@ func TestLineIsTheDocumentedOne(t *testing.T) {
 }
 
 func TestRecordsThatTheFormatCannotHoldAreRefused(t *testing.T) {
-	change := func(c ledger.Change) ledger.Record {
+	changing := func(c ledger.Change) ledger.Record {
 		return ledger.Record{Kind: ledger.KindMutation, Changes: []ledger.Change{c}}
 	}
 	cases := map[string]ledger.Record{
-		"no kind":            {},
-		"unknown kind":       {Kind: "x"},
-		"session":            {Kind: ledger.KindRead, Session: "../../x"},
-		"upper-case session": {Kind: ledger.KindRead, Session: strings.ToUpper(session)},
-		"contributor":        {Kind: ledger.KindRead, Contributor: ledger.Contributor{Type: "robot"}},
-		"not UTF-8":          {Kind: ledger.KindRead, IntentID: "a\xff"},
-		"not UTF-8 detail":   {Kind: ledger.KindRead, Detail: map[string]any{"a": "\xff"}},
-		"detail no JSON":     {Kind: ledger.KindRead, Detail: map[string]any{"a": make(chan int)}},
-		"path not UTF-8":     change(ledger.Change{Path: "a\xff", Op: ledger.OpCreated}),
-		"path outside":       change(ledger.Change{Path: "../a", Op: ledger.OpCreated}),
-		"absolute":           change(ledger.Change{Path: "/a", Op: ledger.OpCreated}),
-		"unclean":            change(ledger.Change{Path: "a//b", Op: ledger.OpCreated}),
-		"root":               change(ledger.Change{Path: ".", Op: ledger.OpCreated}),
-		"op":                 change(ledger.Change{Path: "a", Op: "burnt"}),
-		"move from nowhere":  change(ledger.Change{Path: "a", Op: ledger.OpMoved}),
-		"from without move":  change(ledger.Change{Path: "a", From: "b", Op: ledger.OpModified}),
-		"hash":               change(ledger.Change{Path: "a", Op: ledger.OpCreated, After: "sha256:12"}),
-		"range":              change(ledger.Change{Path: "a", Op: ledger.OpCreated, Ranges: []ledger.Range{{StartLine: 2, EndLine: 1}}}),
-		"range of a deletion": change(ledger.Change{Path: "a", Op: ledger.OpDeleted,
-			Ranges: []ledger.Range{{StartLine: 1, EndLine: 1}}}),
-		"violation": {Kind: ledger.KindCommand, Violations: []ledger.Violation{{Path: "../x"}}},
+		"no kind":             {},
+		"unknown kind":        {Kind: "x"},
+		"session":             {Kind: ledger.KindRead, Session: "../../x"},
+		"upper-case session":  {Kind: ledger.KindRead, Session: strings.ToUpper(session)},
+		"contributor":         {Kind: ledger.KindRead, Contributor: ledger.Contributor{Type: "robot"}},
+		"not UTF-8":           {Kind: ledger.KindRead, IntentID: "a\xff"},
+		"not UTF-8 detail":    {Kind: ledger.KindRead, Detail: map[string]any{"a": "\xff"}},
+		"detail no JSON":      {Kind: ledger.KindRead, Detail: map[string]any{"a": make(chan int)}},
+		"path not UTF-8":      changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "a\xff"}}),
+		"path outside":        changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "../a"}}),
+		"absolute":            changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "/a"}}),
+		"unclean":             changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "a//b"}}),
+		"root":                changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "."}}),
+		"op":                  changing(ledger.Change{Change: change.Change{Op: "burnt", Path: "a"}}),
+		"move from nowhere":   changing(ledger.Change{Change: change.Change{Op: change.Moved, Path: "a"}}),
+		"from without move":   changing(ledger.Change{Change: change.Change{Op: change.Modified, Path: "a", From: "b"}}),
+		"hash":                changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "a", After: change.Version{Hash: "sha256:12"}}}),
+		"range":               changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "a"}, Ranges: []ledger.Range{{StartLine: 2, EndLine: 1}}}),
+		"range of a deletion": changing(ledger.Change{Change: change.Change{Op: change.Deleted, Path: "a"}, Ranges: []ledger.Range{{StartLine: 1, EndLine: 1}}}),
+		"violation":           {Kind: ledger.KindCommand, Violations: []ledger.Violation{{Path: "../x"}}},
 	}
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})

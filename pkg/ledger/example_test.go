@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -34,8 +35,8 @@ func Example() {
 	_, err = l.Append(ctx, ledger.Record{
 		Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file",
 		Changes: []ledger.Change{{
-			Path: "src/a.go", Op: ledger.OpCreated,
-			Hunks: [][4]int{{0, 0, 1, 3}}, Ranges: []ledger.Range{{StartLine: 1, EndLine: 3}},
+			Change: change.Change{Op: change.Created, Path: "src/a.go", Hunks: [][4]int{{0, 0, 1, 3}}},
+			Ranges: []ledger.Range{{StartLine: 1, EndLine: 3}},
 		}},
 	})
 	if err != nil {

@@ -1,6 +1,10 @@
 package ledger
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+)
 
 // followLine gives those of the entries, newest first, that changed what is now a line of a file, and whether the way
 // back crossed a change that is not among them.
@@ -8,7 +12,7 @@ func followLine(entries []Entry, at linePosition) (changed []Entry, gap bool) {
 	for _, e := range entries {
 		hit := false
 		for _, c := range slices.Backward(e.Changes) {
-			if at.line > 0 && c.Path == at.path && c.Op != OpUnchanged {
+			if at.line > 0 && c.Path == at.path && c.Op != change.Unchanged {
 				hit = at.back(c) || hit
 			}
 		}
@@ -31,16 +35,16 @@ type linePosition struct {
 
 // back goes over one change to the content before it, and reports whether the change touched the line.
 func (p *linePosition) back(c Change) bool {
-	p.gap = p.gap || p.hash != "" && c.After != p.hash
-	p.hash = c.Before
+	p.gap = p.gap || p.hash != "" && c.After.Hash != p.hash
+	p.hash = c.Before.Hash
 	switch c.Op {
-	case OpCreated:
+	case change.Created:
 		p.line = 0
 		return true
-	case OpDeleted:
+	case change.Deleted:
 		p.line = 0
 		return false
-	case OpMoved:
+	case change.Moved:
 		p.path = c.From
 	}
 	shift := 0

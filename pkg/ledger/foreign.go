@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -82,7 +84,11 @@ func (e *Entry) addTraced(from object, ranges any) {
 	if !isList {
 		list = []any{ranges}
 	}
-	c := Change{Path: name, Op: OpModified, After: foreignHash(from.text("content_hash", "contentHash"))}
+	c := Change{
+		Change: change.Change{
+			Op: change.Modified, Path: name, After: change.Version{Hash: foreignHash(from.text("content_hash", "contentHash"))},
+		},
+	}
 	for _, each := range list {
 		r, _ := each.(map[string]any)
 		first, last := object(r).number("start_line", "startLine"), object(r).number("end_line", "endLine")

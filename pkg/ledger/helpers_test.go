@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -131,9 +132,9 @@ func mutation(intent, path string) ledger.Record {
 		Client: ledger.Client{Name: "a client", Version: "1"},
 		Class:  &ledger.Class{Declared: "INTENT_EVOLUTION", Computed: "INTENT_EVOLUTION", Evidence: "unproven"},
 		Changes: []ledger.Change{{
-			Path: path, Op: ledger.OpModified, Before: sha("a"), After: sha("b"),
-			BeforeOID: strings.Repeat("1", 40), AfterOID: strings.Repeat("2", 40),
-			Hunks:  [][4]int{{10, 2, 10, 5}},
+			Change: change.Change{
+				Op: change.Modified, Path: path, Before: change.Version{Hash: sha("a"), OID: strings.Repeat("1", 40)}, After: change.Version{Hash: sha("b"), OID: strings.Repeat("2", 40)}, Hunks: [][4]int{{10, 2, 10, 5}},
+			},
 			Ranges: []ledger.Range{{StartLine: 10, EndLine: 14, ContentHash: sha("lines")}},
 		}},
 	}
@@ -142,14 +143,18 @@ func mutation(intent, path string) ledger.Record {
 // everyKind has a full record of each kind, and some of the odd forms.
 func everyKind() map[string]ledger.Record {
 	move := mutation("INT-001", "src/new.go")
-	move.Changes[0].Op, move.Changes[0].From = ledger.OpMoved, "src/old.go"
-	move.Changes[0].BeforeMode, move.Changes[0].AfterMode = "0644", "0755"
+	move.Changes[0].Op, move.Changes[0].From = change.Moved, "src/old.go"
+	move.Changes[0].Before.Mode, move.Changes[0].After.Mode = "0644", "0755"
 	deletion := mutation("INT-001", "src/x <b>&\u2028.ts")
-	deletion.Changes[0] = ledger.Change{Path: deletion.Changes[0].Path, Op: ledger.OpDeleted, Before: sha("a")}
+	deletion.Changes[0] = ledger.Change{
+		Change: change.Change{Op: change.Deleted, Path: deletion.Changes[0].Path, Before: change.Version{Hash: sha("a")}},
+	}
 	unchanged := mutation("INT-001", "src/same.ts")
-	unchanged.Changes = append(unchanged.Changes, ledger.Change{Path: "src/a.ts", Op: ledger.OpUnchanged, Before: sha("a")},
-		ledger.Change{Path: "src/b.ts", Op: ledger.OpCreated, After: sha("b"), ExternalBefore: true,
-			Ranges: []ledger.Range{{StartLine: 1, EndLine: 1}}})
+	unchanged.Changes = append(unchanged.Changes, ledger.Change{Change: change.Change{Op: change.Unchanged, Path: "src/a.ts", Before: change.Version{Hash: sha("a")}}},
+		ledger.Change{
+			Change:         change.Change{Op: change.Created, Path: "src/b.ts", After: change.Version{Hash: sha("b")}},
+			ExternalBefore: true, Ranges: []ledger.Range{{StartLine: 1, EndLine: 1}},
+		})
 	human := mutation("INT-001", "src/x.ts")
 	human.Contributor, human.Detail = ledger.Contributor{Type: "human"}, map[string]any{"undoes": []any{"a", "b"}}
 	longModel := mutation("INT-001", "src/x.ts")
@@ -158,7 +163,7 @@ func everyKind() map[string]ledger.Record {
 	command.Kind, command.Call = ledger.KindCommand, "execute_command"
 	command.Command = &ledger.Command{Command: "go mod tidy && echo \"\x1b\"", Cwd: ".", ExitCode: -1, DurationMS: 12,
 		TimedOut: true, OutputHash: sha("out"), Sandbox: "full"}
-	command.Violations = []ledger.Violation{{Path: "docs/x.md", Op: ledger.OpCreated, Reverted: true}}
+	command.Violations = []ledger.Violation{{Path: "docs/x.md", Op: change.Created, Reverted: true}}
 	build := mutation("INT-001", "target/x.o")
 	build.Kind = ledger.KindBuild
 	recovered := mutation("INT-001", "src/x.ts")

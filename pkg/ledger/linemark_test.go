@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -29,7 +30,7 @@ func TestMarkKnowsALineByItsText(t *testing.T) {
 // A line that stood in the file twice says so, and is the same line otherwise.
 func TestMarkSaysTwin(t *testing.T) {
 	text := "alpha\nbravo\n\tbravo\ncharlie\nalpha\n"
-	c := ledger.Change{Hunks: [][4]int{{1, 1, 1, 2}, {3, 0, 4, 1}, {9, 2, 5, 0}}}
+	c := ledger.Change{Change: change.Change{Hunks: [][4]int{{1, 1, 1, 2}, {3, 0, 4, 1}, {9, 2, 5, 0}}}}
 	c.Mark(edit.Lines(text))
 	marks := c.Marks
 	var twins []bool
@@ -58,7 +59,7 @@ func TestAnchors(t *testing.T) {
 		"a line that tells is its own": {[][4]int{{4, 0, 5, 2}}, nil},
 		"what is gone has none":        {[][4]int{{1, 3, 1, 0}}, nil},
 	} {
-		change := ledger.Change{Hunks: c.hunks}
+		change := ledger.Change{Change: change.Change{Hunks: c.hunks}}
 		if change.Mark(edit.Lines(text)); !slices.Equal(change.Anchors, c.want) {
 			t.Errorf("%s: %v, want %v", name, change.Anchors, c.want)
 		}
@@ -70,7 +71,11 @@ func TestMarksInTheLedger(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	text := "alpha\nbravo\nalpha\nunmistakable\n"
-	c := ledger.Change{Path: "a.txt", Op: ledger.OpModified, Before: sha("unmistakable\n"), After: sha(text), Hunks: [][4]int{{0, 0, 1, 3}}}
+	c := ledger.Change{
+		Change: change.Change{
+			Op: change.Modified, Path: "a.txt", Before: change.Version{Hash: sha("unmistakable\n")}, After: change.Version{Hash: sha(text)}, Hunks: [][4]int{{0, 0, 1, 3}},
+		},
+	}
 	c.Mark(edit.Lines(text))
 	rec := ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file", Changes: []ledger.Change{c}}
 	_, err := l.Append(context.Background(), rec)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -18,15 +19,33 @@ func TestModesInRecords(t *testing.T) {
 		change ledger.Change
 		line   string
 	}{
-		"as it was":            {ledger.Change{Op: ledger.OpModified, Before: sum, After: sum, BeforeMode: "0644", AfterMode: "0644"}, `"before_mode":"0644"}`},
-		"another":              {ledger.Change{Op: ledger.OpModified, Before: sum, After: sum, BeforeMode: "0644", AfterMode: "4755"}, `"before_mode":"0644","after_mode":"4755"}`},
-		"created":              {ledger.Change{Op: ledger.OpCreated, After: sum, AfterMode: "0600"}, `"after_mode":"0600"}`},
-		"deleted":              {ledger.Change{Op: ledger.OpDeleted, Before: sum, BeforeMode: "0755"}, `"before_mode":"0755"}`},
-		"not known":            {ledger.Change{Op: ledger.OpModified, Before: sum, After: sum}, `"after":"` + sum + `"}`},
-		"created with two":     {ledger.Change{Op: ledger.OpCreated, After: sum, BeforeMode: "0644", AfterMode: "0600"}, ""},
-		"modified with one":    {ledger.Change{Op: ledger.OpModified, Before: sum, After: sum, BeforeMode: "0644"}, ""},
-		"more than is allowed": {ledger.Change{Op: ledger.OpCreated, After: sum, AfterMode: "100755"}, ""},
-		"no digits":            {ledger.Change{Op: ledger.OpDeleted, Before: sum, BeforeMode: "rwxr"}, ""},
+		"as it was": {ledger.Change{
+			Change: change.Change{
+				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum, Mode: "0644"},
+			},
+		}, `"before_mode":"0644"}`},
+		"another": {ledger.Change{
+			Change: change.Change{
+				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum, Mode: "4755"},
+			},
+		}, `"before_mode":"0644","after_mode":"4755"}`},
+		"created": {ledger.Change{Change: change.Change{Op: change.Created, After: change.Version{Hash: sum, Mode: "0600"}}}, `"after_mode":"0600"}`},
+		"deleted": {ledger.Change{Change: change.Change{Op: change.Deleted, Before: change.Version{Hash: sum, Mode: "0755"}}}, `"before_mode":"0755"}`},
+		"not known": {ledger.Change{
+			Change: change.Change{Op: change.Modified, Before: change.Version{Hash: sum}, After: change.Version{Hash: sum}},
+		}, `"after":"` + sum + `"}`},
+		"created with two": {ledger.Change{
+			Change: change.Change{
+				Op: change.Created, Before: change.Version{Mode: "0644"}, After: change.Version{Hash: sum, Mode: "0600"},
+			},
+		}, ""},
+		"modified with one": {ledger.Change{
+			Change: change.Change{
+				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum},
+			},
+		}, ""},
+		"more than is allowed": {ledger.Change{Change: change.Change{Op: change.Created, After: change.Version{Hash: sum, Mode: "100755"}}}, ""},
+		"no digits":            {ledger.Change{Change: change.Change{Op: change.Deleted, Before: change.Version{Hash: sum, Mode: "rwxr"}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.change.Path = "f"
@@ -41,16 +60,16 @@ func TestModesInRecords(t *testing.T) {
 				t.Fatalf("%v, %s", err, line)
 			}
 			e, err := ledger.Parse(line)
-			if err != nil || e.Changes[0].BeforeMode != c.change.BeforeMode || e.Changes[0].AfterMode != c.change.AfterMode {
+			if err != nil || e.Changes[0].Before.Mode != c.change.Before.Mode || e.Changes[0].After.Mode != c.change.After.Mode {
 				t.Errorf("%v, %+v", err, e.Changes)
 			}
-			if back := e.Changes[0].Inverse(); back.BeforeMode != c.change.AfterMode || back.AfterMode != c.change.BeforeMode {
+			if back := e.Changes[0].Inverse(); back.Before.Mode != c.change.After.Mode || back.After.Mode != c.change.Before.Mode {
 				t.Errorf("%+v", back)
 			}
 		})
 	}
-	for mode, want := range map[fs.FileMode]ledger.Mode{0: "0000", 0o44: "0044", 0o755 | fs.ModeSetuid: "4755", 0o777 | fs.ModeSticky | fs.ModeSetgid: "3777"} {
-		got := ledger.ModeOf(mode)
+	for mode, want := range map[fs.FileMode]change.Mode{0: "0000", 0o44: "0044", 0o755 | fs.ModeSetuid: "4755", 0o777 | fs.ModeSticky | fs.ModeSetgid: "3777"} {
+		got := change.ModeOf(mode)
 		if back, ok := got.FileMode(); got != want || !ok || back != mode {
 			t.Errorf("%v is %q and comes back as %v", mode, got, back)
 		}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -72,8 +74,10 @@ func recordOf(line *lineJSON) Record {
 	for i := range ours.Changes {
 		c := &ours.Changes[i]
 		r.Changes = append(r.Changes, Change{
-			Path: c.Path, From: c.From, Op: c.Op, Before: c.Before, After: c.After, BeforeOID: c.BeforeOID,
-			AfterOID: c.AfterOID, BeforeMode: c.BeforeMode, AfterMode: c.modeAfter(), Hunks: c.Hunks, Marks: c.Marks, Anchors: c.Anchors, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
+			Change: change.Change{
+				Op: c.Op, Path: c.Path, From: c.From, Before: change.Version{Hash: c.Before, OID: c.BeforeOID, Mode: c.BeforeMode}, After: change.Version{Hash: c.After, OID: c.AfterOID, Mode: c.modeAfter()}, Hunks: c.Hunks,
+			},
+			Marks: c.Marks, Anchors: c.Anchors, ExternalBefore: c.ExternalBefore, Coarse: c.Coarse,
 		})
 	}
 	readRanges(r.Changes, line.Files)
@@ -84,7 +88,7 @@ func recordOf(line *lineJSON) Record {
 // the same order.
 func readRanges(changes []Change, files []fileJSON) {
 	for i := range changes {
-		if changes[i].Op == OpUnchanged {
+		if changes[i].Op == change.Unchanged {
 			continue
 		}
 		if len(files) == 0 || files[0].Path != changes[i].Path {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -172,12 +173,36 @@ func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
 	}
 	// The file has ten lines; then 2 lines go in before line 3; then line 8 is changed; then lines 1 and 2 are taken
 	// out; then the file is moved; another file is changed in between.
-	add("create", ledger.Change{Path: "a", Op: ledger.OpCreated, After: content[0], Hunks: [][4]int{{0, 0, 1, 10}}})
-	add("insert", ledger.Change{Path: "a", Op: ledger.OpModified, Before: content[0], After: content[1], Hunks: [][4]int{{2, 0, 3, 2}}})
-	add("else", ledger.Change{Path: "b", Op: ledger.OpCreated, After: content[0], Hunks: [][4]int{{0, 0, 1, 10}}})
-	add("change", ledger.Change{Path: "a", Op: ledger.OpModified, Before: content[1], After: content[2], Hunks: [][4]int{{8, 1, 8, 1}}})
-	add("take", ledger.Change{Path: "a", Op: ledger.OpModified, Before: content[2], After: content[3], Hunks: [][4]int{{1, 2, 0, 0}}})
-	add("move", ledger.Change{Path: "c", From: "a", Op: ledger.OpMoved, Before: content[3], After: content[3]})
+	add("create", ledger.Change{
+		Change: change.Change{
+			Op: change.Created, Path: "a", After: change.Version{Hash: content[0]}, Hunks: [][4]int{{0, 0, 1, 10}},
+		},
+	})
+	add("insert", ledger.Change{
+		Change: change.Change{
+			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[0]}, After: change.Version{Hash: content[1]}, Hunks: [][4]int{{2, 0, 3, 2}},
+		},
+	})
+	add("else", ledger.Change{
+		Change: change.Change{
+			Op: change.Created, Path: "b", After: change.Version{Hash: content[0]}, Hunks: [][4]int{{0, 0, 1, 10}},
+		},
+	})
+	add("change", ledger.Change{
+		Change: change.Change{
+			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[1]}, After: change.Version{Hash: content[2]}, Hunks: [][4]int{{8, 1, 8, 1}},
+		},
+	})
+	add("take", ledger.Change{
+		Change: change.Change{
+			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[2]}, After: change.Version{Hash: content[3]}, Hunks: [][4]int{{1, 2, 0, 0}},
+		},
+	})
+	add("move", ledger.Change{
+		Change: change.Change{
+			Op: change.Moved, Path: "c", From: "a", Before: change.Version{Hash: content[3]}, After: change.Version{Hash: content[3]},
+		},
+	})
 	cases := []struct {
 		path string
 		line int

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/google/uuid"
 )
 
@@ -37,18 +39,6 @@ func Kinds() []Kind {
 func ChangeKinds() []Kind {
 	return []Kind{KindMutation, KindCommand, KindBuild, KindRecovered}
 }
-
-// Op is the outcome for one file.
-type Op string
-
-// The outcomes for one file.
-const (
-	OpCreated   Op = "created"
-	OpModified  Op = "modified"
-	OpDeleted   Op = "deleted"
-	OpMoved     Op = "moved"
-	OpUnchanged Op = "unchanged"
-)
 
 // Contributor types.
 const (
@@ -79,19 +69,9 @@ type Record struct {
 	Detail map[string]any
 }
 
-// Change is what happened to one file.
+// Change is what happened to one file, as records have it. Bytes are in no record.
 type Change struct {
-	Path      string // relative to the workspace, slash-separated; the new path of a move
-	From      string // the old path of a move
-	Op        Op
-	Before    string // sha256:<64 hex> of the whole file's bytes; empty if there was none
-	After     string
-	BeforeOID string // git blob id of the same bytes, without git's filters
-	AfterOID  string
-	// BeforeMode and AfterMode are the file's permissions; empty where there was no file, and where they are not known.
-	BeforeMode, AfterMode Mode
-	// Hunks are {old start, old lines, new start, new lines} as in a unified diff without context lines.
-	Hunks [][4]int
+	change.Change
 	// Ranges are the lines that were added or changed, by their numbers after the change.
 	Ranges []Range
 	// Marks has one for each line that the hunks added; nil where none are kept, or where the hunks do not say the lines.
@@ -169,10 +149,10 @@ type Command struct {
 
 // Violation is a change of a command outside the scope of its intent.
 type Violation struct {
-	Path     string `json:"path"`
-	Op       Op     `json:"op,omitzero"`
-	Reason   string `json:"reason,omitzero"`
-	Reverted bool   `json:"reverted,omitzero"`
+	Path     string    `json:"path"`
+	Op       change.Op `json:"op,omitzero"`
+	Reason   string    `json:"reason,omitzero"`
+	Reverted bool      `json:"reverted,omitzero"`
 	// Kind says what was changed, if it was no content of a file in the workspace: metadata, git, workspace, ledger, or
 	// ViolationOutside.
 	Kind string `json:"kind,omitzero"`
@@ -241,17 +221,17 @@ func (c *Change) check() error {
 		return fmt.Errorf("%w: path %q is not a clean path inside the workspace", ErrInvalidRecord, c.Path)
 	}
 	switch c.Op {
-	case OpCreated, OpModified, OpDeleted, OpMoved, OpUnchanged:
+	case change.Created, change.Modified, change.Deleted, change.Moved, change.Unchanged:
 	default:
 		return fmt.Errorf("%w: %s: unknown op %q", ErrInvalidRecord, c.Path, c.Op)
 	}
-	if (c.Op == OpMoved) != (c.From != "") {
+	if (c.Op == change.Moved) != (c.From != "") {
 		return fmt.Errorf("%w: %s: a move, and only a move, names the path it came from", ErrInvalidRecord, c.Path)
 	}
-	if len(c.Ranges) > 0 && (c.Op == OpDeleted || c.Op == OpUnchanged) {
+	if len(c.Ranges) > 0 && (c.Op == change.Deleted || c.Op == change.Unchanged) {
 		return fmt.Errorf("%w: %s: %s files have no ranges", ErrInvalidRecord, c.Path, c.Op)
 	}
-	for _, h := range []string{c.Before, c.After} {
+	for _, h := range []string{c.Before.Hash, c.After.Hash} {
 		if h != "" && !isContentHash(h) {
 			return fmt.Errorf("%w: %s: %q is not sha256: and 64 hex digits", ErrInvalidRecord, c.Path, h)
 		}

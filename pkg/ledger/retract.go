@@ -1,6 +1,10 @@
 package ledger
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+)
 
 // DetailRetracts is the key under which a recovered record names the record that it takes back: one that was written
 // although its mutation was undone, because its flush had failed. Its changes are the inverse ones.
@@ -32,7 +36,7 @@ func WithoutRetracted(entries []Entry) []Entry {
 		}
 		if paths := gone[e.ID]; paths != nil {
 			e.Changes = slices.DeleteFunc(slices.Clone(e.Changes), func(c Change) bool {
-				return slices.Contains(paths, c.Path) || c.Op == OpMoved && slices.Contains(paths, c.From)
+				return slices.Contains(paths, c.Path) || c.Op == change.Moved && slices.Contains(paths, c.From)
 			})
 			if len(e.Changes) == 0 {
 				continue

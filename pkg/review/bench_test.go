@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -23,8 +24,11 @@ func benchmarkRun(b *testing.B, beside bool) {
 		r.ledger.AppendSoon(ledger.Record{
 			Kind: ledger.KindMutation, IntentID: "INT-001", Call: "edit_file", MutationClass: "INTENT_EVOLUTION",
 			Contributor: ledger.Contributor{Type: "ai", ModelID: "test/model"},
-			Changes: []ledger.Change{{Path: fmt.Sprintf("src/f%d.txt", i%1000), Op: ledger.OpModified, Hunks: [][4]int{{i % 100, 1, i % 100, 2}},
-				Before: fmt.Sprintf("sha256:%064x", i), After: fmt.Sprintf("sha256:%064x", i+1)}},
+			Changes: []ledger.Change{{
+				Change: change.Change{
+					Op: change.Modified, Path: fmt.Sprintf("src/f%d.txt", i%1000), Before: change.Version{Hash: fmt.Sprintf("sha256:%064x", i)}, After: change.Version{Hash: fmt.Sprintf("sha256:%064x", i+1)}, Hunks: [][4]int{{i % 100, 1, i % 100, 2}},
+				},
+			}},
 		})
 	}
 	must(b, r.ledger.Flush(context.Background()))

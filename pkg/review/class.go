@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -76,13 +76,13 @@ func (r *review) contradict(rec *record, reason string) {
 func (r *review) contentsOf(call []*record) (files []mutation.File, complete bool) {
 	for _, rec := range call {
 		for _, c := range rec.Changes {
-			if c.Op == ledger.OpUnchanged || c.Before == c.After {
+			if c.Op == change.Unchanged || c.Before.Hash == c.After.Hash {
 				continue
 			}
 			f := mutation.File{Path: c.Path, From: c.From}
 			var before, after bool
-			f.Before, before = r.blob(c.BeforeOID)
-			f.After, after = r.blob(c.AfterOID)
+			f.Before, before = r.blob(c.Before.OID)
+			f.After, after = r.blob(c.After.OID)
 			if !before || !after {
 				return nil, false
 			}

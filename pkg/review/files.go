@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -203,8 +203,8 @@ func (r *review) traceWhole(f *File, d difference, before, after side, related [
 func madeBy(before, after side, related []*record) *record {
 	for _, rec := range slices.Backward(related) {
 		for _, c := range rec.Changes {
-			gone := !after.there && (c.Op == ledger.OpDeleted && c.Path == before.path && c.BeforeOID == before.id || c.From == before.path)
-			made := after.there && c.Op != ledger.OpUnchanged && c.Path == after.path && c.AfterOID == after.id
+			gone := !after.there && (c.Op == change.Deleted && c.Path == before.path && c.Before.OID == before.id || c.From == before.path)
+			made := after.there && c.Op != change.Unchanged && c.Path == after.path && c.After.OID == after.id
 			if gone || made {
 				return rec
 			}
@@ -218,8 +218,8 @@ func madeBy(before, after side, related []*record) *record {
 func setMode(mode string, after side, related []*record) *record {
 	for _, rec := range slices.Backward(related) {
 		for _, c := range rec.Changes {
-			was, known := c.BeforeMode.FileMode()
-			is, changed := c.AfterMode.FileMode()
+			was, known := c.Before.Mode.FileMode()
+			is, changed := c.After.Mode.FileMode()
 			if c.Path == after.path && known && changed && was != is {
 				if (gitread.FileMode(is) == modeExecutable) == (mode == modeExecutable) {
 					return rec

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -77,16 +78,16 @@ func (l *landing) records(all []*record) map[*record]bool {
 		lines, of := l.lines(rec)
 		byLines := lines > 0 && (!l.most || 2*lines > of)
 		for _, c := range rec.Changes {
-			left := content{c.Path, c.AfterOID}
-			if c.Op == ledger.OpUnchanged || !byLines && !l.left(c) && !leads[left] {
+			left := content{c.Path, c.After.OID}
+			if c.Op == change.Unchanged || !byLines && !l.left(c) && !leads[left] {
 				continue
 			}
 			landed[rec] = true
 			if c.From != "" {
 				c.Path = c.From
 			}
-			if c.BeforeOID != "" {
-				leads[content{c.Path, c.BeforeOID}] = true
+			if c.Before.OID != "" {
+				leads[content{c.Path, c.Before.OID}] = true
 			}
 		}
 	}
@@ -95,10 +96,10 @@ func (l *landing) records(all []*record) map[*record]bool {
 
 // left reports whether what a change left landed.
 func (l *landing) left(c ledger.Change) bool {
-	if c.After == "" {
+	if c.After.Hash == "" {
 		return l.gone[c.Path]
 	}
-	return c.AfterOID != "" && l.blobs[c.AfterOID]
+	return c.After.OID != "" && l.blobs[c.After.OID]
 }
 
 // lines counts the lines that a record wrote, as far as their marks are known, and those of them that landed. What removed
@@ -110,7 +111,7 @@ func (l *landing) lines(rec *record) (landed, written int) {
 				landed++
 			}
 		}
-		if added, removed := c.Lines(); added == 0 && removed > 0 && c.After != "" {
+		if added, removed := c.Lines(); added == 0 && removed > 0 && c.After.Hash != "" {
 			if written++; l.cut[c.Path] {
 				landed++
 			}

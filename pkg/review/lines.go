@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -23,7 +24,7 @@ func (r *review) traceLines(f *File, before, after side, related []*record) erro
 		f.Lines.Added = 1
 	}
 	closed := r.way(f, before, after, related)
-	c := change{before, after, r.names(before.path, after.path), related}
+	c := asked{before, after, r.names(before.path, after.path), related}
 	written, err := r.writers(c, after)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func leads(after side, related []*record, begins func(state) bool) (last *record
 			last = rec
 		}
 		steps = append(steps, *c)
-		at = state{c.Path, c.Before}
+		at = state{c.Path, c.Before.Hash}
 		if c.From != "" {
 			at.path = c.From
 		}
@@ -155,7 +156,7 @@ func leads(after side, related []*record, begins func(state) bool) (last *record
 func changeTo(rec *record, at state) *ledger.Change {
 	for i := range rec.Changes {
 		c := &rec.Changes[i]
-		if c.Op != ledger.OpUnchanged && c.Path == at.path && c.After == at.hash {
+		if c.Op != change.Unchanged && c.Path == at.path && c.After.Hash == at.hash {
 			return c
 		}
 	}
@@ -183,7 +184,7 @@ func (r *review) names(before, after string) []string {
 
 // writers gives the records that wrote lines of one end of a change. Where git alone knows of a rename, the records are those
 // of the old name.
-func (r *review) writers(c change, of side) (credits, error) {
+func (r *review) writers(c asked, of side) (credits, error) {
 	written := credits{}
 	if len(c.records) == 0 || !of.there {
 		return written, nil
@@ -197,7 +198,7 @@ func (r *review) writers(c change, of side) (credits, error) {
 }
 
 // origins gives the lines of a content that a record wrote.
-func (r *review) origins(c change, content []byte, visit func(blame.Line)) error {
+func (r *review) origins(c asked, content []byte, visit func(blame.Line)) error {
 	entries := make([]ledger.Entry, len(c.records))
 	for i, rec := range c.records {
 		entries[i] = rec.Entry
@@ -219,8 +220,8 @@ func (r *review) origins(c change, content []byte, visit func(blame.Line)) error
 }
 
 // removers gives the records that removed lines of one end of a change. Seen backward in time, who removed a line wrote it.
-func (r *review) removers(c change, of side) (credits, error) {
-	back := change{names: c.names}
+func (r *review) removers(c asked, of side) (credits, error) {
+	back := asked{names: c.names}
 	byHash := map[string]*record{}
 	for _, rec := range slices.Backward(c.records) {
 		back.records = append(back.records, turnedRound(rec))
@@ -237,7 +238,7 @@ func (r *review) removers(c change, of side) (credits, error) {
 func turnedRound(rec *record) *record {
 	e := ledger.Entry{ID: rec.ID, Hash: rec.Hash, Time: time.UnixMilli(-rec.Time.UnixMilli())}
 	for _, c := range rec.Changes {
-		if c.Op != ledger.OpUnchanged {
+		if c.Op != change.Unchanged {
 			e.Changes = append(e.Changes, c.Inverse())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -111,7 +112,7 @@ func (r *review) take(rec *record) {
 // changedPaths are the paths that a change touched; none if it changed nothing.
 func changedPaths(c ledger.Change) []string {
 	switch {
-	case c.Op == ledger.OpUnchanged:
+	case c.Op == change.Unchanged:
 		return nil
 	case c.From != "":
 		return []string{c.Path, c.From}

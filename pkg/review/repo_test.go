@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
@@ -176,18 +177,18 @@ func (r *repo) read(path string) (string, bool) {
 func (r *repo) traced(intent, path, content string, edits ...func(*ledger.Record)) {
 	r.t.Helper()
 	before, had := r.read(path)
-	c := ledger.Change{Path: path, Op: ledger.OpModified, Hunks: edit.Hunks(before, content)}
+	c := ledger.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(before, content)}}
 	if had {
-		c.Before, c.BeforeOID = string(workspace.HashOf([]byte(before))), r.ledger.BlobID([]byte(before))
+		c.Before.Hash, c.Before.OID = string(workspace.HashOf([]byte(before))), r.ledger.BlobID([]byte(before))
 	} else {
-		c.Op = ledger.OpCreated
+		c.Op = change.Created
 	}
 	if content == "" {
-		c.Op = ledger.OpDeleted
+		c.Op = change.Deleted
 		must(r.t, os.Remove(filepath.Join(r.dir, filepath.FromSlash(path))))
 	} else {
 		r.write(path, content)
-		c.After, c.AfterOID = string(workspace.HashOf([]byte(content))), r.ledger.BlobID([]byte(content))
+		c.After.Hash, c.After.OID = string(workspace.HashOf([]byte(content))), r.ledger.BlobID([]byte(content))
 		for _, lines := range edit.ChangedRanges(content, c.Hunks) {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: lines.StartLine, EndLine: lines.EndLine, ContentHash: lines.ContentHash})
 		}

@@ -14,7 +14,7 @@ import (
 type credits map[int]*record
 
 // change is what is asked about one file: its two ends, the records of the range on it, the oldest first, and its names.
-type change struct {
+type asked struct {
 	before, after side
 	names         []string
 	records       []*record
@@ -23,15 +23,15 @@ type change struct {
 // dropRestored takes out of written and gone what a person brought back: a line that a record wrote, that then was taken out,
 // and that stands there again without a record; and one that a record took out, that came back, and is out again. It
 // reports whether there was such.
-func (r *review) dropRestored(c change, written, gone credits) (some bool, err error) {
+func (r *review) dropRestored(c asked, written, gone credits) (some bool, err error) {
 	wrote := lineage{review: r, names: c.names, given: written}
 	wrote.has = r.standing(c, written)
-	if wrote.undone, err = c.undone(written, func(later change) (credits, error) { return r.removers(later, later.after) }); err != nil {
+	if wrote.undone, err = c.undone(written, func(later asked) (credits, error) { return r.removers(later, later.after) }); err != nil {
 		return false, err
 	}
 	took := lineage{review: r, names: c.names, given: gone}
 	took.has = func(content []byte) (map[int]bool, error) { return missingLines(c.before.text, content), nil }
-	if took.undone, err = c.undone(gone, func(later change) (credits, error) { return r.writers(later, later.before) }); err != nil {
+	if took.undone, err = c.undone(gone, func(later asked) (credits, error) { return r.writers(later, later.before) }); err != nil {
 		return false, err
 	}
 	forgiven, err := r.broughtByUndo(c, written)
@@ -58,7 +58,7 @@ func (r *review) dropRestored(c change, written, gone credits) (some bool, err e
 const maxCredited = 16
 
 // undone gives for lines the later record that did the opposite of what was done by the record to which they are given.
-func (c change) undone(given credits, opposite func(later change) (credits, error)) (credits, error) {
+func (c asked) undone(given credits, opposite func(later asked) (credits, error)) (credits, error) {
 	found := credits{}
 	has := map[*record]bool{}
 	for _, rec := range given {
@@ -88,7 +88,7 @@ func (c change) undone(given credits, opposite func(later change) (credits, erro
 }
 
 // broughtByUndo gives the lines that an undo brought back: they are given to who wrote them first, and a record tells of it.
-func (r *review) broughtByUndo(c change, written credits) (map[int]bool, error) {
+func (r *review) broughtByUndo(c asked, written credits) (map[int]bool, error) {
 	lines := map[int]bool{}
 	if !slices.ContainsFunc(c.records, func(rec *record) bool { return len(brief.References(rec.Entry, brief.Undoes)) > 0 }) {
 		return lines, nil
@@ -115,7 +115,7 @@ type origin struct {
 }
 
 // standing tells of contents of the file which of the lines at HEAD that are given to records they have, as those.
-func (r *review) standing(c change, given credits) func(content []byte) (map[int]bool, error) {
+func (r *review) standing(c asked, given credits) func(content []byte) (map[int]bool, error) {
 	var wanted map[origin]int // the lines at HEAD
 	note := func(l blame.Line) origin { return origin{l.Record.Hash, l.Path, l.Origin, ledger.Squeeze(l.Text)} }
 	return func(content []byte) (map[int]bool, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
@@ -341,7 +342,7 @@ func TestRenames(t *testing.T) {
 	r.traced("INT-001", "src/b.txt", content, func(rec *ledger.Record) {
 		c := &rec.Changes[0]
 		before = *c
-		c.Op, c.From, c.Path, c.Hunks, c.Ranges = ledger.OpMoved, "src/b.txt", "src/c.txt", nil, nil
+		c.Op, c.From, c.Path, c.Hunks, c.Ranges = change.Moved, "src/b.txt", "src/c.txt", nil, nil
 	})
 	r.git("mv", "src/b.txt", "src/c.txt")
 	r.commit("moved by the server")
@@ -602,7 +603,7 @@ func TestViolationsAndForeignLines(t *testing.T) {
 	r := newRepo(t, "")
 	r.git("switch", "-qc", "work")
 	r.append(ledger.Record{Kind: ledger.KindCommand, IntentID: "INT-001", Command: &ledger.Command{Command: "make"}, Violations: []ledger.Violation{
-		{Path: "docs/x.txt", Op: ledger.OpCreated}, {Path: "docs/y.txt", Op: ledger.OpCreated, Reverted: true},
+		{Path: "docs/x.txt", Op: change.Created}, {Path: "docs/y.txt", Op: change.Created, Reverted: true},
 	}})
 	content, _ := r.read(".orchestration/agent_trace.jsonl")
 	r.write(".orchestration/agent_trace.jsonl", content+`{"version":"0.1.0","files":[{"path":"src/a.txt"}]}`+"\n")

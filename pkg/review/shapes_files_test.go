@@ -77,7 +77,7 @@ func fileShapes() []shape {
 			content, _ := r.read("src/a.txt")
 			r.traced("INT-001", "src/a.txt", content, func(rec *ledger.Record) {
 				rec.Kind, rec.Command = ledger.KindCommand, &ledger.Command{Command: "chmod +x src/a.txt"}
-				rec.Changes[0].BeforeMode, rec.Changes[0].AfterMode = "0644", "0755"
+				rec.Changes[0].Before.Mode, rec.Changes[0].After.Mode = "0644", "0755"
 			})
 			must(r.t, os.Chmod(filepath.Join(r.dir, "src/a.txt"), 0o755))
 			r.commit("work")

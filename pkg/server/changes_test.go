@@ -68,7 +68,7 @@ func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	e := b.lastRecord(ledger.KindCommand)
 	b.wantChanges(e, "created src/sub/n.txt", "modified src/a.txt")
 	c := e.Changes[0]
-	if c.Path != "src/a.txt" || fmt.Sprint(c.Hunks) != "[[2 1 2 1]]" || len(c.Ranges) != 1 || c.Ranges[0].StartLine != 2 || c.BeforeOID == "" || c.AfterOID == "" || e.MutationClass != "INTENT_EVOLUTION" {
+	if c.Path != "src/a.txt" || fmt.Sprint(c.Hunks) != "[[2 1 2 1]]" || len(c.Ranges) != 1 || c.Ranges[0].StartLine != 2 || c.Before.OID == "" || c.After.OID == "" || e.MutationClass != "INTENT_EVOLUTION" {
 		t.Errorf("%+v, class %s", c, e.MutationClass)
 	}
 	b.ok("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -r src/sub; ln -s b.txt src/link; mkfifo src/pipe; chmod 600 src/b.txt"})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -58,7 +59,7 @@ func (a *audit) files() map[string]string {
 		if unseen != nil {
 			return unseen
 		}
-		found[rel] = string(workspace.HashOf(content)) + " " + string(ledger.ModeOf(info.Mode()))
+		found[rel] = string(workspace.HashOf(content)) + " " + string(change.ModeOf(info.Mode()))
 		return err
 	}))
 	return found
@@ -119,20 +120,20 @@ func (a *audit) replay(when string, state map[string]string, e ledger.Entry) {
 	}
 	for _, c := range e.Changes {
 		from := c.Path
-		if c.Op == ledger.OpMoved {
+		if c.Op == change.Moved {
 			from = c.From
 		}
-		if before := versionOf(c.Before, c.BeforeMode); !a.same(state[from], before) {
+		if before := versionOf(c.Before.Hash, c.Before.Mode); !a.same(state[from], before) {
 			a.t.Errorf("%s: record %s (%s %s) begins with %q, but %s was %q", when, e.ID, e.Kind, c.Op, before, from, state[from])
 		}
 		delete(state, from)
-		if c.After != "" {
-			state[c.Path] = versionOf(c.After, c.AfterMode)
+		if c.After.Hash != "" {
+			state[c.Path] = versionOf(c.After.Hash, c.After.Mode)
 		}
 	}
 }
 
-func versionOf(hash string, mode ledger.Mode) string {
+func versionOf(hash string, mode change.Mode) string {
 	if hash == "" {
 		return ""
 	}

@@ -32,7 +32,7 @@ func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, kept int
 			continue // what was overwritten by a command that was killed may not have been on disk yet
 		}
 		for _, c := range e.Changes {
-			for oid, hash := range map[string]string{c.BeforeOID: c.Before, c.AfterOID: c.After} {
+			for oid, hash := range map[string]string{c.Before.OID: c.Before.Hash, c.After.OID: c.After.Hash} {
 				if oid == "" {
 					continue
 				}

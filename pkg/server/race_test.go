@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -143,7 +144,7 @@ func (i interrupted) Targets(context.Context, *hooks.Call) (hooks.Targeted, erro
 		}
 		c.targets = append(c.targets, target)
 		c.effects = append(c.effects, &hooks.FileEffect{
-			Kind: hooks.Modify, Path: path, Requested: path, Protection: target.Protection(), Knowledge: hooks.KnowsBySearch,
+			Change: change.Change{Op: change.Modified, Path: path}, Requested: path, Protection: target.Protection(), Knowledge: hooks.KnowsBySearch,
 		})
 	}
 	return c, nil
@@ -169,10 +170,10 @@ func (c *interruptedCall) Plan(context.Context) (hooks.Planned, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Before, e.BeforeHash = content.Bytes, string(content.Hash)
-		e.After = append(slices.Clone(content.Bytes), "appended\n"...)
-		e.AfterHash = string(workspace.HashOf(e.After))
-		e.Hunks = edit.Hunks(string(e.Before), string(e.After))
+		e.Before.Bytes, e.Before.Hash = content.Bytes, content.Hash
+		e.After.Bytes = append(slices.Clone(content.Bytes), "appended\n"...)
+		e.After.Hash = workspace.HashOf(e.After.Bytes)
+		e.Hunks = edit.Hunks(string(e.Before.Bytes), string(e.After.Bytes))
 	}
 	return c, nil
 }
@@ -181,10 +182,8 @@ func (c *interruptedCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	var changes []workspace.Change
 	outcome := &hooks.Outcome{}
 	for i, e := range c.effects {
-		changes = append(changes, workspace.Change{Op: workspace.Modify, Target: c.targets[i], Before: workspace.Hash(e.BeforeHash), After: e.After})
-		outcome.Files = append(outcome.Files, hooks.FileOutcome{
-			Path: e.Path, Op: hooks.Modified, BeforeHash: e.BeforeHash, AfterHash: e.AfterHash, Before: e.Before, After: e.After, Hunks: e.Hunks, InScope: true,
-		})
+		changes = append(changes, workspace.Change{Op: change.Modified, Target: c.targets[i], Before: e.Before.Hash, After: e.After.Bytes})
+		outcome.Files = append(outcome.Files, hooks.FileOutcome{Change: e.Change, InScope: true})
 	}
 	prepared, err := c.files.Prepare(ctx, changes)
 	if err != nil {

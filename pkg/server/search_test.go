@@ -306,7 +306,7 @@ func TestSecretsAreNotKeptToBeTakenBack(t *testing.T) {
 		t.Error(said)
 	}
 	for _, c := range record.Changes {
-		if c.Before+c.After+c.BeforeOID+c.AfterOID != "" || len(c.Ranges) > 0 {
+		if c.Before.Hash+c.After.Hash+c.Before.OID+c.After.OID != "" || len(c.Ranges) > 0 {
 			t.Errorf("the record names the content of %s: %+v", c.Path, c)
 		}
 	}

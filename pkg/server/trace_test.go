@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -256,7 +257,7 @@ func TestTraceSaysWhatARecordIs(t *testing.T) {
 	appendRecord(t, b.dir, ledger.Record{
 		Kind: ledger.KindMutation, IntentID: "INT-001", MutationClass: "INTENT_EVOLUTION", Call: "undo",
 		Contributor: ledger.Contributor{Type: ledger.ContributorHuman}, Detail: map[string]any{"undoes": []any{first}},
-		Changes: []ledger.Change{{Path: "src/new.txt", Op: ledger.OpDeleted, Hunks: [][4]int{{1, 2, 0, 0}}}},
+		Changes: []ledger.Change{{Change: change.Change{Op: change.Deleted, Path: "src/new.txt", Hunks: [][4]int{{1, 2, 0, 0}}}}},
 	})
 	undone := "undo deleted src/new.txt +0 -2 (undoes " + first[:8] + ") (INTENT_EVOLUTION) by a human"
 	r := b.ok("query_trace", args{"intent_id": "INT-001"})

@@ -146,7 +146,7 @@ func TestUndoRecord(t *testing.T) {
 		t.Errorf("detail %v, want %s", e.Detail, id)
 	}
 	c := e.Changes[0]
-	if c.Path != "src/a.txt" || c.BeforeOID == "" || c.AfterOID == "" || len(c.Hunks) != 1 || len(c.Ranges) != 1 {
+	if c.Path != "src/a.txt" || c.Before.OID == "" || c.After.OID == "" || len(c.Hunks) != 1 || len(c.Ranges) != 1 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -39,7 +39,7 @@ func (b *bench) commits(paths ...string) {
 func modesOf(e ledger.Entry, path string) string {
 	for _, c := range e.Changes {
 		if c.Path == path {
-			return fmt.Sprintf("%s %s", c.BeforeMode, c.AfterMode)
+			return fmt.Sprintf("%s %s", c.Before.Mode, c.After.Mode)
 		}
 	}
 	return "none"

@@ -15,17 +15,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
-)
-
-// Op is what became of a path.
-type Op string
-
-// The outcomes, as the ledger names them.
-const (
-	Created  Op = "created"
-	Modified Op = "modified"
-	Deleted  Op = "deleted"
-	Moved    Op = "moved"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // Difference is what changed in a window.
@@ -46,7 +36,7 @@ type Change struct {
 	Path string
 	// From is where a moved file was.
 	From          string
-	Op            Op
+	Op            change.Op
 	Before, After *Content // nil where there is nothing
 	// Secret: it is at a path that no tool may read, or came from there.
 	Secret bool
@@ -86,21 +76,21 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending) []Change {
 	for _, p := range mine {
 		c := Change{Path: p.path, Before: content(p.before), After: content(p.after), Shared: p.shared, Nobodys: p.nobodys}
 		if becameAnother(p) {
-			found = append(found, Change{Path: p.path, Op: Deleted, Before: c.Before, Shared: c.Shared, Nobodys: c.Nobodys})
+			found = append(found, Change{Path: p.path, Op: change.Deleted, Before: c.Before, Shared: c.Shared, Nobodys: c.Nobodys})
 			c.Before = nil
 		}
 		switch from, is := moved[p]; {
 		case is && from == nil:
 			continue // its other end tells
 		case is:
-			c.Op, c.From, c.Before = Moved, from.path, content(from.before)
+			c.Op, c.From, c.Before = change.Moved, from.path, content(from.before)
 			c.Shared = c.Shared || from.shared
 		case c.Before == nil:
-			c.Op, c.Was = Created, displaced.of(p)
+			c.Op, c.Was = change.Created, displaced.of(p)
 		case p.after == nil:
-			c.Op = Deleted
+			c.Op = change.Deleted
 		default:
-			c.Op, c.InPlace = Modified, p.before.stat.sameInode(&p.after.stat)
+			c.Op, c.InPlace = change.Modified, p.before.stat.sameInode(&p.after.stat)
 		}
 		if p.after != nil && p.after.also != "" {
 			c.Was = p.after.also

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
@@ -114,7 +115,7 @@ func told(d *snapshot.Difference) []string {
 		if c.From != "" {
 			line += " from " + c.From
 		}
-		if c.Op == snapshot.Modified && c.Before.Hash == c.After.Hash && c.Before.Mode != c.After.Mode {
+		if c.Op == change.Modified && c.Before.Hash == c.After.Hash && c.Before.Mode != c.After.Mode {
 			line += fmt.Sprintf(" %v to %v", c.Before.Mode, c.After.Mode)
 		}
 		if kind := kindOf(c); kind != snapshot.File {

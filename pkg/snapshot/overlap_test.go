@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -149,7 +150,7 @@ func TestDisplaced(t *testing.T) {
 	b.write("kept/x", "governance\n")
 	b.end(b.begin())
 	d := b.changed("mkdir decoy; echo decoy > decoy/x; mv kept k; mv decoy kept; mv k decoy")
-	if c := b.find(d, "decoy/x"); c.Op != snapshot.Created || c.Was != "kept/x" {
+	if c := b.find(d, "decoy/x"); c.Op != change.Created || c.Was != "kept/x" {
 		t.Errorf("%+v", c)
 	}
 	b.write("freed", "one\n")
@@ -182,11 +183,11 @@ func TestTwice(t *testing.T) {
 	b.write("kept/made", "by the command\n")
 	b.write("kept/sub/n", read)
 	d := b.end(w)
-	if c := b.find(d, "kept/sub/deep/x"); c.Op != snapshot.Created || c.Was != "kept/x" {
+	if c := b.find(d, "kept/sub/deep/x"); c.Op != change.Created || c.Was != "kept/x" {
 		t.Errorf("%+v", c)
 	}
 	for _, made := range []string{"kept/sub/n", "kept/made", "kept/sub/deep/made"} {
-		if c := b.find(d, made); c.Op != snapshot.Created || c.Was != "" {
+		if c := b.find(d, made); c.Op != change.Created || c.Was != "" {
 			t.Errorf("%+v", c)
 		}
 	}

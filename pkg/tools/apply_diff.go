@@ -21,7 +21,7 @@ func applyDiff(files *Files) hooks.Tool {
 	return fileTool(files, spec, hooks.KnowsBySearch, func(effect *hooks.FileEffect, before string, a diffArgs) (string, []string, error) {
 		result, err := edit.ApplyDiff(before, a.Diff, files.Match)
 		if err != nil {
-			return "", nil, diffAdvice.refuse(effect.Path, effect.BeforeHash, err)
+			return "", nil, diffAdvice.refuse(effect.Path, effect.Before.Hash, err)
 		}
 		return result.Text, result.Notes, nil
 	})

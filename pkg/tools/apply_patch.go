@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -68,12 +69,12 @@ func (c *patchCall) addSection(s *edit.Section) {
 	}
 	f.sections = append(f.sections, s)
 	switch s.Op {
-	case edit.OpAdd:
-	case edit.OpDelete:
-		f.effect.Kind, f.effect.Knowledge = hooks.Delete, hooks.KnowsNothing
+	case change.Created:
+	case change.Deleted:
+		f.effect.Op, f.effect.Knowledge = change.Deleted, hooks.KnowsNothing
 	default:
-		if f.effect.Kind == hooks.Create && len(f.sections) == 1 {
-			f.effect.Kind = hooks.Modify
+		if f.effect.Op == change.Created && len(f.sections) == 1 {
+			f.effect.Op = change.Modified
 		}
 	}
 	if s.To != "" {
@@ -90,7 +91,7 @@ func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
 	f.effect.To = effect.Path
 	f.effect.Protection = max(f.effect.Protection, effect.Protection)
 	f.effect.GitParts = append(f.effect.GitParts, effect.GitParts...)
-	f.effect.Kind = hooks.Move
+	f.effect.Op = change.Moved
 	if effect.Problem != nil && f.effect.Problem == nil {
 		f.effect.Problem = effect.Problem
 	}
@@ -199,10 +200,10 @@ func (p *patchFailures) refuse() *refusal.Refusal {
 }
 
 type patchedFile struct {
-	Path        string   `json:"path" doc:"Workspace-relative; the new path of a moved file."`
-	From        string   `json:"from,omitempty" doc:"Where a moved file was."`
-	Operation   hooks.Op `json:"operation" enum:"created,modified,deleted,moved,unchanged" doc:"What became of the file."`
-	ContentHash string   `json:"content_hash" doc:"sha256 of the raw bytes now on disk, empty for a deleted file."`
+	Path        string    `json:"path" doc:"Workspace-relative; the new path of a moved file."`
+	From        string    `json:"from,omitempty" doc:"Where a moved file was."`
+	Operation   change.Op `json:"operation" enum:"created,modified,deleted,moved,unchanged" doc:"What became of the file."`
+	ContentHash string    `json:"content_hash" doc:"sha256 of the raw bytes now on disk, empty for a deleted file."`
 }
 
 type patchResult struct {
@@ -216,13 +217,13 @@ func renderPatch(o *hooks.Outcome) (hooks.Result, error) {
 	result := patchResult{RecordID: o.RecordID, MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...)}
 	var b strings.Builder
 	for _, f := range o.Files {
-		result.Files = append(result.Files, patchedFile{f.Path, f.From, f.Op, f.AfterHash})
+		result.Files = append(result.Files, patchedFile{f.Path, f.From, f.Op, f.After.Hash})
 		fmt.Fprintf(&b, "%s: %s", f.Path, f.Op)
 		if f.From != "" {
 			fmt.Fprintf(&b, " from %s", f.From)
 		}
-		if f.AfterHash != "" {
-			fmt.Fprintf(&b, " [content_hash: %s]", f.AfterHash)
+		if f.After.Hash != "" {
+			fmt.Fprintf(&b, " [content_hash: %s]", f.After.Hash)
 		}
 		b.WriteByte('\n')
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -17,7 +18,7 @@ import (
 // target resolves a path. A path that cannot be used becomes the effect's
 // problem, to be reported at its own step of the gate.
 func (f *Files) target(requested string) (*workspace.Target, *hooks.FileEffect) {
-	effect := &hooks.FileEffect{Kind: hooks.Create, Path: requested, Requested: requested}
+	effect := &hooks.FileEffect{Change: change.Change{Op: change.Created, Path: requested}, Requested: requested}
 	t, err := f.Workspace.Resolve(requested)
 	if err != nil {
 		effect.Problem = pathProblem(requested, err)
@@ -27,7 +28,7 @@ func (f *Files) target(requested string) (*workspace.Target, *hooks.FileEffect) 
 	switch t.Kind() {
 	case workspace.Missing:
 	case workspace.Regular:
-		effect.Kind, effect.Exists = hooks.Modify, true
+		effect.Op, effect.Exists = change.Modified, true
 	default:
 		effect.Problem = refusal.Newf(refusal.NotARegularFile, "%s is not a regular file but a %s.", t.Path(), t.Kind()).With("path", t.Path())
 		if t.Kind() == workspace.Directory {
@@ -64,7 +65,7 @@ func (f *Files) load(t *workspace.Target, effect *hooks.FileEffect) (workspace.T
 	if err != nil {
 		return workspace.Text{}, readProblem(effect.Path, err)
 	}
-	effect.Before, effect.BeforeHash = content.Bytes, string(content.Hash)
+	effect.Before.Bytes, effect.Before.Hash = content.Bytes, string(content.Hash)
 	text, err := workspace.Decode(content.Bytes)
 	if err != nil {
 		return workspace.Text{}, err
@@ -102,8 +103,8 @@ func (f *Files) loadText(t *workspace.Target, effect *hooks.FileEffect) (workspa
 
 // setAfter puts the new content into an effect and computes its hunks.
 func setAfter(effect *hooks.FileEffect, before workspace.Text, text string, encoded []byte) {
-	effect.After = encoded
-	effect.AfterHash = string(workspace.HashOf(encoded))
+	effect.After.Bytes = encoded
+	effect.After.Hash = string(workspace.HashOf(encoded))
 	effect.Hunks = edit.Hunks(before.String, text)
 }
 
@@ -124,13 +125,13 @@ type changes struct {
 
 // add plans one change. A change to the very same bytes is not carried out but
 // reported as unchanged.
-func (c *changes) add(effect *hooks.FileEffect, change workspace.Change) {
+func (c *changes) add(effect *hooks.FileEffect, write workspace.Change) {
 	c.effects = append(c.effects, effect)
-	if effect.Kind == hooks.Modify && effect.BeforeHash == effect.AfterHash {
+	if effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash {
 		return
 	}
-	change.Before = workspace.Hash(effect.BeforeHash)
-	c.files = append(c.files, change)
+	write.Before = effect.Before.Hash
+	c.files = append(c.files, write)
 }
 
 func (c *changes) Prepare(ctx context.Context) (hooks.Prepared, error) {
@@ -214,22 +215,12 @@ func (p *preparedChanges) Discard() error { return p.files.Discard() }
 func (c *changes) Result(o *hooks.Outcome) (hooks.Result, error) { return c.render(o) }
 
 func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
-	o := hooks.FileOutcome{
-		Path: effect.Path, BeforeHash: effect.BeforeHash, AfterHash: effect.AfterHash,
-		Before: effect.Before, After: effect.After, Hunks: effect.Hunks, Knowledge: effect.Knowledge, InScope: true,
-	}
-	switch effect.Kind {
-	case hooks.Create:
-		o.Op = hooks.Created
-	case hooks.Delete:
-		o.Op = hooks.Deleted
-	case hooks.Move:
-		o.Op, o.From, o.Path = hooks.Moved, effect.Path, effect.To
-	default:
-		o.Op = hooks.Modified
-		if effect.BeforeHash == effect.AfterHash {
-			o.Op = hooks.Unchanged
-		}
+	o := hooks.FileOutcome{Change: effect.Change, Knowledge: effect.Knowledge, InScope: true}
+	switch {
+	case effect.Op == change.Moved:
+		o.From, o.Path = effect.Path, effect.To
+	case effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash:
+		o.Op = change.Unchanged
 	}
 	return o
 }
@@ -286,25 +277,25 @@ func (c *changes) appeared(err error) error {
 
 // written is the structured result of the tools that change one file.
 type written struct {
-	Path          string   `json:"path" doc:"Workspace-relative."`
-	Operation     hooks.Op `json:"operation" enum:"created,modified,deleted,moved,unchanged" doc:"What became of the file."`
-	ContentHash   string   `json:"content_hash" doc:"sha256 of the raw bytes now on disk; it counts as seen."`
-	RecordID      string   `json:"record_id" doc:"The ledger record, empty if nothing changed."`
-	MutationClass string   `json:"mutation_class" doc:"As recorded."`
-	Warnings      []string `json:"warnings" doc:"What was repaired, matched loosely, or failed behind the change."`
-	Diff          string   `json:"diff,omitempty" doc:"The change as a unified diff, where it is short."`
+	Path          string    `json:"path" doc:"Workspace-relative."`
+	Operation     change.Op `json:"operation" enum:"created,modified,deleted,moved,unchanged" doc:"What became of the file."`
+	ContentHash   string    `json:"content_hash" doc:"sha256 of the raw bytes now on disk; it counts as seen."`
+	RecordID      string    `json:"record_id" doc:"The ledger record, empty if nothing changed."`
+	MutationClass string    `json:"mutation_class" doc:"As recorded."`
+	Warnings      []string  `json:"warnings" doc:"What was repaired, matched loosely, or failed behind the change."`
+	Diff          string    `json:"diff,omitempty" doc:"The change as a unified diff, where it is short."`
 }
 
 // renderOne renders the outcome of a change of one file.
 func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 	f := o.Files[0]
-	w := written{Path: f.Path, Operation: f.Op, ContentHash: f.AfterHash, RecordID: o.RecordID,
+	w := written{Path: f.Path, Operation: f.Op, ContentHash: f.After.Hash, RecordID: o.RecordID,
 		MutationClass: string(o.Class.Class), Warnings: o.Warnings, Diff: shortDiff(f)}
 	if w.Warnings == nil {
 		w.Warnings = []string{}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n[content_hash: %s]", f.Path, f.Op, f.AfterHash)
+	fmt.Fprintf(&b, "%s: %s\n[content_hash: %s]", f.Path, f.Op, f.After.Hash)
 	if o.RecordID != "" {
 		fmt.Fprintf(&b, "\n[record: %s, %s]", o.RecordID, w.MutationClass)
 	}
@@ -328,11 +319,11 @@ func hunksOf(before, after []byte) [][4]int {
 // shortDiff shows an edit back to the agent when it is worth its tokens; a
 // created file is what the agent itself just sent.
 func shortDiff(f hooks.FileOutcome) string {
-	if f.Op != hooks.Modified {
+	if f.Op != change.Modified {
 		return ""
 	}
-	before, errBefore := workspace.Decode(f.Before)
-	after, errAfter := workspace.Decode(f.After)
+	before, errBefore := workspace.Decode(f.Before.Bytes)
+	after, errAfter := workspace.Decode(f.After.Bytes)
 	if errBefore != nil || errAfter != nil {
 		return ""
 	}

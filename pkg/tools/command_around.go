@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
@@ -82,7 +83,7 @@ func (a *account) surroundings(ctx context.Context) {
 	a.top()
 	a.governance()
 	if lost := w.lost(ctx, a.Git); lost != "" {
-		a.also(hooks.Violation{Path: governanceDir + "/agent_trace.jsonl", Op: hooks.Modified, Kind: hooks.LedgerCut, Reason: lost})
+		a.also(hooks.Violation{Path: governanceDir + "/agent_trace.jsonl", Op: change.Modified, Kind: hooks.LedgerCut, Reason: lost})
 	}
 	a.gitStore()
 	a.outside()
@@ -97,7 +98,7 @@ func (a *account) also(v hooks.Violation) {
 func (a *account) top() {
 	root := a.deps.Workspace
 	if info, err := root.Root().Stat("."); err == nil && info.Mode() != a.around.top && a.Scope != nil && !a.Scope.Unrestricted() {
-		a.also(hooks.Violation{Path: ".", Op: hooks.Modified, Kind: hooks.Metadata, Reason: fmt.Sprintf("the permissions of the workspace itself: %v before, %v now", a.around.top, info.Mode())})
+		a.also(hooks.Violation{Path: ".", Op: change.Modified, Kind: hooks.Metadata, Reason: fmt.Sprintf("the permissions of the workspace itself: %v before, %v now", a.around.top, info.Mode())})
 	}
 	moved := func(context.Context) error {
 		held, err := root.Root().Stat(".")
@@ -110,7 +111,7 @@ func (a *account) top() {
 		return nil
 	}
 	if err := moved(context.Background()); err != nil {
-		a.also(hooks.Violation{Path: ".", Op: hooks.Moved, Kind: hooks.Place, Reason: err.Error()})
+		a.also(hooks.Violation{Path: ".", Op: change.Moved, Kind: hooks.Place, Reason: err.Error()})
 		a.deps.Trace.Withhold(moved)
 	}
 }
@@ -132,7 +133,7 @@ func (a *account) governance() {
 		return nil
 	}
 	if err := replaced(context.Background()); err != nil {
-		a.also(hooks.Violation{Path: governanceDir, Op: hooks.Moved, Kind: hooks.Place, Reason: err.Error()})
+		a.also(hooks.Violation{Path: governanceDir, Op: change.Moved, Kind: hooks.Place, Reason: err.Error()})
 		a.deps.Trace.Withhold(replaced)
 	}
 }
@@ -147,7 +148,7 @@ func (a *account) indexChange() {
 	case !a.Git && a.nothingHolds() && k.Index() != a.around.index && a.gits.since(a.around.began):
 		a.Note(trace.DetailGaps, name+": a git command of another call ran at the time")
 	case !a.Git && a.nothingHolds() && k.Index() != a.around.index:
-		a.also(hooks.Violation{Path: name, Op: hooks.Modified, Kind: hooks.History, Reason: a.Objection(name)})
+		a.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: a.Objection(name)})
 	}
 }
 
@@ -173,7 +174,7 @@ func (a *account) elsewhere(found *snapshot.Difference) {
 		}
 		if more := one.Links - min(one.Links, inside[file{one.Dev, one.Inode}]); more > 0 {
 			a.also(hooks.Violation{
-				Path: trace.Shown(c.Path), Op: hooks.Modified, Kind: hooks.Outside,
+				Path: trace.Shown(c.Path), Op: change.Modified, Kind: hooks.Outside,
 				Reason: fmt.Sprintf("%d other names of this file (hard links) are outside of the workspace, or in parts of it that are not looked at, and changed with it", more),
 			})
 		}

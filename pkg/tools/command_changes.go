@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -186,7 +187,7 @@ func (a *account) add(c *snapshot.Change) {
 	}
 	if trace.GitState(c.Path) {
 		if reason := trace.ResumedBy(c); reason != "" && a.Git {
-			a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Op(c.Op), Kind: hooks.History, Reason: reason})
+			a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: c.Op, Kind: hooks.History, Reason: reason})
 		}
 		if !a.charged(c) {
 			return
@@ -202,10 +203,9 @@ func (a *account) add(c *snapshot.Change) {
 	case reason != "":
 		a.violation(c, hooks.Violation{Path: f.Path, Op: f.Op, Reason: reason, Kind: violated(c), Wanted: a.wanted(c)})
 	case a.Build(c.Path) && (c.From == "" || a.Build(c.From)):
-		a.outcome.Build = append(a.outcome.Build, hooks.FileOutcome{
-			Path: f.Path, From: f.From, Op: f.Op, BeforeHash: f.BeforeHash, AfterHash: f.AfterHash, BeforeOID: f.BeforeOID, AfterOID: f.AfterOID, InScope: true,
-			BeforeMode: f.BeforeMode, AfterMode: f.AfterMode,
-		})
+		counted := f.Change.Bare()
+		counted.Hunks = nil
+		a.outcome.Build = append(a.outcome.Build, hooks.FileOutcome{Change: counted, InScope: true})
 		return
 	}
 	if len(a.outcome.Files) == trace.MaxRecorded {
@@ -243,8 +243,8 @@ func (a *account) violation(c *snapshot.Change, v hooks.Violation) {
 func (a *account) directories() {
 	for _, c := range a.dirs {
 		if git := "/" + c.Path + "/"; strings.Contains(git, "/.git/") {
-			if c.Op == snapshot.Deleted && strings.HasSuffix(git, "/.git/objects/") && a.nothingHolds() {
-				a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Deleted, Kind: hooks.History, Reason: "all that git had committed"})
+			if c.Op == change.Deleted && strings.HasSuffix(git, "/.git/objects/") && a.nothingHolds() {
+				a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: change.Deleted, Kind: hooks.History, Reason: "all that git had committed"})
 			}
 			continue // git makes and removes its own; what counts there is files
 		}
@@ -252,7 +252,7 @@ func (a *account) directories() {
 		if reason == "" || a.Objection(c.Path+"/x") == "" || a.fileBelow(c.Path) || a.byGit(c.Path) {
 			continue
 		}
-		a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Op(c.Op), Reason: "a directory; " + reason, Wanted: a.wanted(c)})
+		a.violation(c, hooks.Violation{Path: trace.Shown(c.Path), Op: c.Op, Reason: "a directory; " + reason, Wanted: a.wanted(c)})
 	}
 }
 

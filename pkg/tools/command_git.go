@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
@@ -81,7 +82,7 @@ func (a *account) gitStore() {
 		switch {
 		case !is, slices.ContainsFunc(a.outcome.Violations, func(other hooks.Violation) bool { return other.Path == v.Path }):
 		case said == maxStoreChanges:
-			a.also(hooks.Violation{Path: ".git/objects", Op: hooks.Modified, Kind: hooks.History, Reason: "more of it than is listed"})
+			a.also(hooks.Violation{Path: ".git/objects", Op: change.Modified, Kind: hooks.History, Reason: "more of it than is listed"})
 			return
 		default:
 			said++
@@ -94,9 +95,9 @@ func (a *account) gitStore() {
 }
 
 func (a *account) storeViolation(c *snapshot.StoreChange) (v hooks.Violation, is bool) {
-	v = hooks.Violation{Path: trace.Shown(c.Path), Op: hooks.Modified, Kind: hooks.History, Reason: "it is part of git's store, which only a git command in the line may change"}
+	v = hooks.Violation{Path: trace.Shown(c.Path), Op: change.Modified, Kind: hooks.History, Reason: "it is part of git's store, which only a git command in the line may change"}
 	if c.Gone {
-		v.Op = hooks.Deleted
+		v.Op = change.Deleted
 	}
 	if c.Links > 1 {
 		v.Kind = hooks.Outside

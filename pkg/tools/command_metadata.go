@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
@@ -15,7 +16,7 @@ func violated(c *snapshot.Change) hooks.ViolationKind {
 	switch {
 	case trace.GitState(c.Path):
 		return hooks.History
-	case c.Op != snapshot.Modified || c.Before.Kind != c.After.Kind || c.Before.Kind == snapshot.Special:
+	case c.Op != change.Modified || c.Before.Kind != c.After.Kind || c.Before.Kind == snapshot.Special:
 		return ""
 	case c.Before.Kind == snapshot.Directory, c.Before.Hash != "" && c.Before.Hash == c.After.Hash:
 		return hooks.Metadata
@@ -43,7 +44,7 @@ func (a *account) touched(found *snapshot.Difference) {
 			a.Note(trace.DetailShared, trace.Shown(t.Path))
 		}
 		a.outcome.Violations = append(a.outcome.Violations, hooks.Violation{
-			Path: trace.Shown(t.Path), Op: hooks.Modified, Kind: hooks.Metadata,
+			Path: trace.Shown(t.Path), Op: change.Modified, Kind: hooks.Metadata,
 			Reason: fmt.Sprintf("its metadata: %s; %s", t.What, a.Objection(t.Path)), Wanted: a.Wanted(t.Path),
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -69,7 +70,7 @@ func (a *account) outside() {
 	named, short := a.around.named.Changes()
 	for _, c := range named {
 		// Landlock lets nothing be made, removed, or made longer or shorter there.
-		possible := a.level != sandbox.Landlock || c.Op == outside.Modified && c.Kept
+		possible := a.level != sandbox.Landlock || c.Op == change.Modified && c.Kept
 		known := slices.ContainsFunc(changes, func(other outside.Change) bool { return other.Name == c.Name })
 		if possible && !known {
 			changes = append(changes, c)
@@ -80,7 +81,7 @@ func (a *account) outside() {
 		if c.Metadata {
 			reason = "its metadata; " + reason
 		}
-		a.also(hooks.Violation{Path: trace.Shown(c.Name), Op: hooks.Op(c.Op), Kind: hooks.Outside, Reason: reason})
+		a.also(hooks.Violation{Path: trace.Shown(c.Name), Op: c.Op, Kind: hooks.Outside, Reason: reason})
 	}
 	if len(short) == 0 {
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -213,7 +214,7 @@ func (a *account) gitReplayed(ctx context.Context, found *snapshot.Difference) {
 		if !is[c.Path] {
 			return false
 		}
-		record.Count(hooks.Op(c.Op))
+		record.Count(c.Op)
 		a.replayed = append(a.replayed, c.Path)
 		if c.From != "" {
 			a.replayed = append(a.replayed, c.From)
@@ -238,9 +239,9 @@ func (a *account) ledgerRefs(ctx context.Context, before, now map[string]string)
 		if is == id {
 			continue
 		}
-		op := hooks.Deleted
+		op := change.Deleted
 		if is != "" {
-			op = hooks.Modified
+			op = change.Modified
 			if _, err := git.Ask(ctx, "merge-base", "--is-ancestor", "--end-of-options", id, is); err == nil {
 				continue // sync brought it on
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
@@ -58,10 +59,10 @@ func listChanges(b *strings.Builder, files []changedFile) {
 
 // violationView is a violation as the agent sees it.
 type violationView struct {
-	Path      string   `json:"path"`
-	Operation hooks.Op `json:"operation"`
-	Reason    string   `json:"reason"`
-	Reverted  bool     `json:"reverted"`
+	Path      string    `json:"path"`
+	Operation change.Op `json:"operation"`
+	Reason    string    `json:"reason"`
+	Reverted  bool      `json:"reverted"`
 	// Kind is "" for a content or a name in the workspace.
 	Kind hooks.ViolationKind `json:"kind,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
@@ -34,11 +35,11 @@ func (a *account) revert(ctx context.Context) {
 	a.kept.files = a.deps.Workspace
 	a.openDirectories()
 	a.revertFiles(ctx, a.isNew)
-	a.revertDirectories(snapshot.Created)
+	a.revertDirectories(change.Created)
 	if a.deps.RevertViolations {
-		a.revertDirectories(snapshot.Deleted)
+		a.revertDirectories(change.Deleted)
 		a.revertFiles(ctx, func(c *snapshot.Change) bool { return !a.isNew(c) })
-		a.revertDirectories(snapshot.Modified)
+		a.revertDirectories(change.Modified)
 	}
 	if a.kept.blind {
 		if err := sift(a.kept.at, "", a.deps.Snapshots.Secret); err != nil {
@@ -65,7 +66,7 @@ func (a *account) revert(ctx context.Context) {
 // isNew reports whether a change gave a path out of scope to something, be it
 // made or moved there.
 func (a *account) isNew(c *snapshot.Change) bool {
-	return c.Op == snapshot.Created || c.Op == snapshot.Moved && a.Objection(c.Path) != ""
+	return c.Op == change.Created || c.Op == change.Moved && a.Objection(c.Path) != ""
 }
 
 func (a *account) revertFiles(ctx context.Context, which func(c *snapshot.Change) bool) {
@@ -84,7 +85,7 @@ func (a *account) reverted(i int, back func() error) {
 	if a.takeable(c) {
 		err = back()
 	}
-	if err != nil && !(c.Op == snapshot.Created && errors.Is(err, fs.ErrNotExist)) {
+	if err != nil && !(c.Op == change.Created && errors.Is(err, fs.ErrNotExist)) {
 		a.Note(detailKept, fmt.Sprintf("%s: %v", a.outcome.Violations[i].Path, err))
 		return
 	}
@@ -101,9 +102,9 @@ func (a *account) takeable(c *snapshot.Change) bool {
 // revertDirectories undoes what became of directories out of scope, also of
 // those that are no violation of their own because a file in them is: those
 // that were made, the deepest first, others the other way about.
-func (a *account) revertDirectories(op snapshot.Op) {
+func (a *account) revertDirectories(op change.Op) {
 	dirs := slices.Clone(a.dirs)
-	if op == snapshot.Created {
+	if op == change.Created {
 		slices.Reverse(dirs)
 	}
 	for _, c := range dirs {
@@ -137,10 +138,10 @@ func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
 	if err := a.exchanged(c); err != nil {
 		return err
 	}
-	if c.Op == snapshot.Created {
+	if c.Op == change.Created {
 		return a.takeAway(c)
 	}
-	if c.Op == snapshot.Moved {
+	if c.Op == change.Moved {
 		err := a.moveBack(ctx, c)
 		if err != nil && a.Objection(c.From) == "" { // it may be taken from there, and not stand here
 			err = a.takeAway(c)
@@ -200,7 +201,7 @@ func (a *account) takeAway(c *snapshot.Change) error {
 // openDirectories lets what the command made and closed be taken away.
 func (a *account) openDirectories() {
 	for _, c := range a.dirs {
-		if c.Op == snapshot.Created && a.takeable(c) && a.exchanged(c) == nil && c.After.Mode.Perm()&0o700 != 0o700 && a.Objection(c.Path) != "" {
+		if c.Op == change.Created && a.takeable(c) && a.exchanged(c) == nil && c.After.Mode.Perm()&0o700 != 0o700 && a.Objection(c.Path) != "" {
 			_ = a.setMode(c, c.After.Mode|0o700)
 		}
 	}
@@ -255,7 +256,7 @@ func (a *account) directoryAway(c *snapshot.Change) error {
 // moveBack gives a file its old name; its content is what it was.
 func (a *account) moveBack(ctx context.Context, c *snapshot.Change) error {
 	if c.After.Kind == snapshot.File && c.After.Hash != "" && plain(c.Path) && plain(c.From) {
-		return a.swap(ctx, workspace.Move, c.Path, c.From, c.After.Hash, nil)
+		return a.swap(ctx, change.Moved, c.Path, c.From, c.After.Hash, nil)
 	}
 	g, err := a.grip(c)
 	if err != nil {
@@ -273,7 +274,7 @@ func (a *account) contentBack(ctx context.Context, c *snapshot.Change) error {
 	if c.After.Hash == "" {
 		return errors.New("it is too large to be looked at")
 	}
-	if err := a.swap(ctx, workspace.Modify, c.Path, "", c.After.Hash, c.Before.Bytes); err != nil {
+	if err := a.swap(ctx, change.Modified, c.Path, "", c.After.Hash, c.Before.Bytes); err != nil {
 		return err
 	}
 	if c.Before.Mode != c.After.Mode {
@@ -308,14 +309,14 @@ func (a *account) make(ctx context.Context, path string, was *snapshot.Content) 
 	case snapshot.Special:
 		return errors.New("a FIFO, socket or device is not made again")
 	}
-	if err := a.swap(ctx, workspace.Create, path, "", "", was.Bytes); err != nil {
+	if err := a.swap(ctx, change.Created, path, "", "", was.Bytes); err != nil {
 		return err
 	}
 	return a.modeOf(path, was)
 }
 
 // swap makes one change if the file is as the command left it.
-func (a *account) swap(ctx context.Context, op workspace.Op, path, to, before string, after []byte) error {
+func (a *account) swap(ctx context.Context, op change.Op, path, to, before string, after []byte) error {
 	files := a.deps.Workspace
 	target, err := files.Resolve(path)
 	if err != nil {
@@ -325,26 +326,26 @@ func (a *account) swap(ctx context.Context, op workspace.Op, path, to, before st
 	if target.Path() != path {
 		return errSince
 	}
-	change := workspace.Change{Op: op, Target: target, Before: workspace.Hash(before), After: after}
+	write := workspace.Change{Op: op, Target: target, Before: before, After: after}
 	written := []snapshot.Write{{Path: path, Before: before}}
-	if op == workspace.Modify || op == workspace.Create {
+	if op == change.Modified || op == change.Created {
 		written[0].After = string(workspace.HashOf(after))
-		if change.After == nil {
-			change.After = []byte{}
+		if write.After == nil {
+			write.After = []byte{}
 		}
 	}
-	if op == workspace.Move {
-		if change.To, err = files.Resolve(to); err != nil {
+	if op == change.Moved {
+		if write.To, err = files.Resolve(to); err != nil {
 			return err
 		}
-		defer change.To.Close()
-		if change.To.Path() != to {
+		defer write.To.Close()
+		if write.To.Path() != to {
 			return errSince
 		}
 		written = append(written, snapshot.Write{Path: to, After: before})
 	}
 	defer a.deps.Snapshots.Writing(written).Done()
-	prepared, err := files.Prepare(ctx, []workspace.Change{change})
+	prepared, err := files.Prepare(ctx, []workspace.Change{write})
 	if err != nil {
 		return err
 	}

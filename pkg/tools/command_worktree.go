@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 )
@@ -137,7 +138,7 @@ func (a *account) treeChanges() {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		was, is := before.said[name], after.said[name]
 		if reason := trace.Resumed(name, was, is, is != "\x00"); was != is && is != "" && reason != "" {
-			a.also(hooks.Violation{Path: name, Op: hooks.Modified, Kind: hooks.History, Reason: reason})
+			a.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: reason})
 		}
 		switch {
 		case was == is:
@@ -149,7 +150,7 @@ func (a *account) treeChanges() {
 	}
 	for _, at := range after.begun {
 		if !slices.Contains(before.begun, at) {
-			a.also(hooks.Violation{Path: trace.Shown(at), Op: hooks.Created, Kind: hooks.Outside,
+			a.also(hooks.Violation{Path: trace.Shown(at), Op: change.Created, Kind: hooks.Outside,
 				Reason: "with it the git of the main work tree goes on with a merge or a rebase that nobody began there; this server does not undo it"})
 		}
 	}

@@ -22,7 +22,7 @@ func editFile(files *Files, name string) hooks.Tool {
 	return fileTool(files, spec, hooks.KnowsBySearch, func(effect *hooks.FileEffect, before string, a editArgs) (string, []string, error) {
 		result, err := edit.Replace(before, a.OldString, a.NewString, a.Expected, a.ReplaceAll)
 		if err != nil {
-			return "", nil, replaceAdvice.refuse(effect.Path, effect.BeforeHash, err)
+			return "", nil, replaceAdvice.refuse(effect.Path, effect.Before.Hash, err)
 		}
 		return result.Text, result.Notes, nil
 	})

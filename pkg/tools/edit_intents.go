@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -29,15 +30,18 @@ var _ hooks.Planned = (*intentsEdit)(nil)
 // every change: with its text before and after.
 func (e *intentsEdit) effect() *hooks.FileEffect {
 	f := intentsFile()
-	f.Before, f.After = e.plan.Before, e.plan.After
-	f.BeforeHash, f.AfterHash = e.plan.Hashes()
-	f.Hunks = hunksOf(f.Before, f.After)
+	f.Before.Bytes, f.After.Bytes = e.plan.Before, e.plan.After
+	f.Before.Hash, f.After.Hash = e.plan.Hashes()
+	f.Hunks = hunksOf(f.Before.Bytes, f.After.Bytes)
 	return f
 }
 
 // intentsFile is the effect of an edit before it is planned.
 func intentsFile() *hooks.FileEffect {
-	return &hooks.FileEffect{Kind: hooks.Modify, Path: intent.FilePath, Requested: intent.FilePath, Exists: true, Knowledge: hooks.KnowsBySearch}
+	return &hooks.FileEffect{
+		Change:    change.Change{Op: change.Modified, Path: intent.FilePath},
+		Requested: intent.FilePath, Exists: true, Knowledge: hooks.KnowsBySearch,
+	}
 }
 
 // Prepare implements hooks.Planned.

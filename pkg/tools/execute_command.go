@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/schema"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/install"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
@@ -284,11 +285,11 @@ type commandResult struct {
 }
 
 type changedFile struct {
-	Path      string   `json:"path" doc:"Workspace-relative."`
-	Operation hooks.Op `json:"operation" enum:"created,modified,deleted,moved" doc:"What became of the file."`
-	InScope   bool     `json:"in_scope" doc:"Whether the command may change it under the selected intent."`
-	From      string   `json:"from,omitempty" doc:"Of a moved file: where it was."`
-	Build     bool     `json:"build,omitempty" doc:"Build output, in a place that is meant for it."`
+	Path      string    `json:"path" doc:"Workspace-relative."`
+	Operation change.Op `json:"operation" enum:"created,modified,deleted,moved" doc:"What became of the file."`
+	InScope   bool      `json:"in_scope" doc:"Whether the command may change it under the selected intent."`
+	From      string    `json:"from,omitempty" doc:"Of a moved file: where it was."`
+	Build     bool      `json:"build,omitempty" doc:"Build output, in a place that is meant for it."`
 }
 
 func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -19,17 +20,17 @@ type fileArgs struct {
 
 func (a fileArgs) shared() fileArgs { return a }
 
-// change computes the new content of a file. It gets the content as agents are
+// editFunc computes the new content of a file. It gets the content as agents are
 // shown it, which is empty where the file does not exist.
-type change[A any] func(effect *hooks.FileEffect, before string, args A) (after string, notes []string, err error)
+type editFunc[A any] func(effect *hooks.FileEffect, before string, args A) (after string, notes []string, err error)
 
 // fileTool makes a tool that changes one file. What it says of it with its call
 // is its knowledge.
-func fileTool[A interface{ shared() fileArgs }](files *Files, spec hooks.Spec, knowledge hooks.Knowledge, change change[A]) hooks.Tool {
+func fileTool[A interface{ shared() fileArgs }](files *Files, spec hooks.Spec, knowledge hooks.Knowledge, edit editFunc[A]) hooks.Tool {
 	spec.Class = hooks.Destructive
 	return define[A, written](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {
 		c := &fileCall{files: files, call: call}
-		c.change = func(before string) (string, []string, error) { return change(c.effect, before, args) }
+		c.change = func(before string) (string, []string, error) { return edit(c.effect, before, args) }
 		return c, c.resolve(args.shared(), knowledge)
 	}, nil)
 }
@@ -73,9 +74,9 @@ func (c *fileCall) Plan(context.Context) (hooks.Planned, error) {
 	}
 	setAfter(c.effect, before, after, encoded)
 	planned := &changes{Files: c.files, call: c.call, notes: notes, render: renderOne}
-	op := workspace.Create
-	if c.effect.Kind == hooks.Modify {
-		op = workspace.Modify
+	op := change.Created
+	if c.effect.Op == change.Modified {
+		op = change.Modified
 	}
 	planned.add(c.effect, workspace.Change{Op: op, Target: c.target, After: encoded})
 	return planned, nil
@@ -85,16 +86,16 @@ func (c *fileCall) Plan(context.Context) (hooks.Planned, error) {
 // was looked at; what is read now is what the swap will be held to.
 func (c *fileCall) load() (workspace.Text, error) {
 	if c.effect.Knowledge == hooks.KnowsBySearch {
-		c.effect.Kind = hooks.Modify
+		c.effect.Op = change.Modified
 		return c.files.loadText(c.target, c.effect)
 	}
 	text, err := c.files.load(c.target, c.effect)
 	if r, ok := refusal.As(err); ok && r.Code() == refusal.FileNotFound {
-		c.effect.Kind = hooks.Create
+		c.effect.Op = change.Created
 		return workspace.Text{}, nil
 	}
 	if err == nil || errors.Is(err, workspace.ErrBinary) {
-		c.effect.Kind = hooks.Modify
+		c.effect.Op = change.Modified
 		return text, nil
 	}
 	return text, err

@@ -14,6 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
@@ -87,7 +88,10 @@ func (c *commandCall) rehearses() (where reach.Rehearsed, is bool, err error) {
 
 // refuse puts a refusal of the line before the gate, which records it.
 func (c *commandCall) refuse(r *refusal.Refusal) {
-	c.targets = append(c.targets, &hooks.FileEffect{Kind: hooks.Read, Path: c.cwd.Path, Requested: c.cwd.Requested, Rehearsed: true, Problem: r})
+	c.targets = append(c.targets, &hooks.FileEffect{
+		Change:    change.Change{Op: change.Read, Path: c.cwd.Path},
+		Requested: c.cwd.Requested, Rehearsed: true, Problem: r,
+	})
 }
 
 // typed adds what a person would type to a refusal of the line.
@@ -332,14 +336,15 @@ func (r *rehearsal) inTree(t layer.Touched) {
 func (r *rehearsal) effect(t layer.Touched) *hooks.FileEffect {
 	d := r.call.tool.deps
 	f := &hooks.FileEffect{
-		Kind: hooks.Modify, Path: t.Path, Requested: t.Path, Exists: t.Before.There, Rehearsed: true, Purpose: cmp.Or(r.call.git.First, "git"),
+		Change:    change.Change{Op: change.Modified, Path: t.Path},
+		Requested: t.Path, Exists: t.Before.There, Rehearsed: true, Purpose: cmp.Or(r.call.git.First, "git"),
 	}
 	f.Protection = protectionIn(d.Workspace, t.Path)
 	switch {
 	case !t.Before.There:
-		f.Kind = hooks.Create
+		f.Op = change.Created
 	case !t.After.There:
-		f.Kind = hooks.Delete
+		f.Op = change.Deleted
 	}
 	return f
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -158,7 +160,7 @@ func (c *handled) Plan(context.Context) (hooks.Planned, error) {
 		if err != nil {
 			return nil, err
 		}
-		effect.Before, effect.BeforeHash = content.Bytes, string(content.Hash)
+		effect.Before.Bytes, effect.Before.Hash = content.Bytes, string(content.Hash)
 	}
 	return c, nil
 }
@@ -191,7 +193,7 @@ func (c *handled) run(ctx context.Context) (*hooks.Outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		if file := became(effect, after); file.Op != hooks.Unchanged {
+		if file := became(effect, after); file.Op != change.Unchanged {
 			outcome.Files = append(outcome.Files, file)
 		}
 	}
@@ -208,17 +210,19 @@ func (c *handled) run(ctx context.Context) (*hooks.Outcome, error) {
 
 func became(effect *hooks.FileEffect, after *workspace.Content) hooks.FileOutcome {
 	f := hooks.FileOutcome{
-		Path: effect.Path, Op: hooks.Modified, BeforeHash: effect.BeforeHash, AfterHash: string(after.Hash),
-		Before: effect.Before, After: after.Bytes, Knowledge: effect.Knowledge, InScope: true,
+		Change: change.Change{
+			Op: change.Modified, Path: effect.Path, Before: change.Version{Hash: effect.Before.Hash, Bytes: effect.Before.Bytes}, After: change.Version{Hash: string(after.Hash), Bytes: after.Bytes},
+		},
+		Knowledge: effect.Knowledge, InScope: true,
 	}
 	switch {
-	case f.BeforeHash == f.AfterHash:
-		f.Op = hooks.Unchanged
-	case f.BeforeHash == "":
-		f.Op = hooks.Created
-	case f.AfterHash == "":
-		f.Op = hooks.Deleted
+	case f.Before.Hash == f.After.Hash:
+		f.Op = change.Unchanged
+	case f.Before.Hash == "":
+		f.Op = change.Created
+	case f.After.Hash == "":
+		f.Op = change.Deleted
 	}
-	f.Hunks = hunksOf(f.Before, f.After)
+	f.Hunks = hunksOf(f.Before.Bytes, f.After.Bytes)
 	return f
 }

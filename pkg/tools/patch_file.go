@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -48,14 +49,14 @@ func (f *patchFile) plan(files *Files) (workspace.Change, []string, error) {
 func (f *patchFile) load(files *Files) (text workspace.Text, exists bool, err error) {
 	if f.keepsContent() {
 		text, err = files.load(f.target, f.effect)
-		if f.effect.BeforeHash != "" {
+		if f.effect.Before.Hash != "" {
 			// What is only deleted or moved need not be text.
 			return text, true, nil
 		}
 		return text, false, err
 	}
 	text, err = files.loadText(f.target, f.effect)
-	if !f.effect.Exists && f.sections[0].Op == edit.OpAdd {
+	if !f.effect.Exists && f.sections[0].Op == change.Created {
 		return text, false, nil
 	}
 	return text, err == nil, err
@@ -64,7 +65,7 @@ func (f *patchFile) load(files *Files) (text workspace.Text, exists bool, err er
 // keepsContent: no section looks at the content.
 func (f *patchFile) keepsContent() bool {
 	for _, s := range f.sections {
-		if s.Op != edit.OpDelete && (s.Op != edit.OpMove || len(s.Hunks) > 0) {
+		if s.Op != change.Deleted && (s.Op != change.Moved || len(s.Hunks) > 0) {
 			return false
 		}
 	}
@@ -74,22 +75,22 @@ func (f *patchFile) keepsContent() bool {
 func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (patchState, error) {
 	path := f.effect.Path
 	switch {
-	case s.Op == edit.OpAdd && now.exists && f.to != nil:
+	case s.Op == change.Created && now.exists && f.to != nil:
 		return now, refusal.Newf(refusal.InvalidArguments, "Patch line %d adds a file where the patch moves %s from or to. Nothing was changed.", s.Line, path).
 			With("path", path).Suggest("Send two patches: the move first, then the new file.")
-	case s.Op == edit.OpAdd && now.exists:
+	case s.Op == change.Created && now.exists:
 		return now, refusal.Newf(refusal.DiffNotApplied, "%s exists already (patch line %d adds it). Nothing was changed.", path, s.Line).
 			With("path", path).Suggest("Use `*** Update File:` to change it.")
-	case s.Op != edit.OpAdd && !now.exists:
+	case s.Op != change.Created && !now.exists:
 		return now, refusal.Newf(refusal.FileNotFound, "%s does not exist (patch line %d). Nothing was changed.", path, s.Line).With("path", path)
-	case s.Op == edit.OpDelete:
+	case s.Op == change.Deleted:
 		return patchState{notes: now.notes}, nil
-	case s.Op == edit.OpMove && len(s.Hunks) == 0:
+	case s.Op == change.Moved && len(s.Hunks) == 0:
 		return now, nil
 	}
 	result, err := s.Apply(now.text, opt)
 	if err != nil {
-		return now, patchAdvice.refuse(path, f.effect.BeforeHash, err)
+		return now, patchAdvice.refuse(path, f.effect.Before.Hash, err)
 	}
 	for _, n := range result.Notes {
 		now.notes = append(now.notes, path+": "+n)
@@ -100,44 +101,44 @@ func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (pa
 
 // settle decides what the sections together come to.
 func (f *patchFile) settle(files *Files, original workspace.Text, existed bool, now patchState) (workspace.Change, error) {
-	effect, change := f.effect, workspace.Change{Target: f.target}
+	effect, write := f.effect, workspace.Change{Target: f.target}
 	moves := f.to != nil && effect.To != effect.Path
 	switch {
 	case !now.exists && !existed:
-		return change, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path).
+		return write, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path).
 			With("path", effect.Path).Suggest("Leave both sections out of the patch.")
 	case !now.exists:
-		effect.Kind, effect.To, effect.Knowledge = hooks.Delete, "", hooks.KnowsNothing
+		effect.Op, effect.To, effect.Knowledge = change.Deleted, "", hooks.KnowsNothing
 		effect.Hunks = edit.Hunks(original.String, "")
-		change.Op = workspace.Delete
-		return change, nil
+		write.Op = change.Deleted
+		return write, nil
 	case moves && f.to.Kind() != workspace.Missing:
-		return change, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there. Nothing was changed.", effect.Path, effect.To).
+		return write, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there. Nothing was changed.", effect.Path, effect.To).
 			With("path", effect.To).Suggest("Delete or move away %s in a patch of its own first, or choose another name.", effect.To)
 	}
-	if err := f.encode(files, original, existed, now, &change); err != nil {
-		return change, err
+	if err := f.encode(files, original, existed, now, &write); err != nil {
+		return write, err
 	}
 	switch {
 	case !existed && moves:
 		// Nothing ever stood at the first path: the file is made where it ends up.
-		effect.Kind, effect.Path, effect.To = hooks.Create, effect.To, ""
-		change.Op, change.Target = workspace.Create, f.to
+		effect.Op, effect.Path, effect.To = change.Created, effect.To, ""
+		write.Op, write.Target = change.Created, f.to
 	case !existed:
-		effect.Kind, effect.To, change.Op = hooks.Create, "", workspace.Create
+		effect.Op, effect.To, write.Op = change.Created, "", change.Created
 	case moves:
-		effect.Kind, change.Op, change.To = hooks.Move, workspace.Move, f.to
+		effect.Op, write.Op, write.To = change.Moved, change.Moved, f.to
 	default:
-		effect.Kind, effect.To, change.Op = hooks.Modify, "", workspace.Modify
+		effect.Op, effect.To, write.Op = change.Modified, "", change.Modified
 	}
-	return change, nil
+	return write, nil
 }
 
 // encode gives the change its content. One that is only moved keeps its bytes.
-func (f *patchFile) encode(files *Files, original workspace.Text, existed bool, now patchState, change *workspace.Change) error {
+func (f *patchFile) encode(files *Files, original workspace.Text, existed bool, now patchState, write *workspace.Change) error {
 	effect := f.effect
 	if existed && now.text == workspace.Shown(original.String) {
-		effect.After, effect.AfterHash = effect.Before, effect.BeforeHash
+		effect.After.Bytes, effect.After.Hash = effect.Before.Bytes, effect.Before.Hash
 		return nil
 	}
 	text, encoded, err := files.encode(effect, original, now.text)
@@ -145,6 +146,6 @@ func (f *patchFile) encode(files *Files, original workspace.Text, existed bool, 
 		return err
 	}
 	setAfter(effect, original, text, encoded)
-	change.After = encoded
+	write.After = encoded
 	return nil
 }

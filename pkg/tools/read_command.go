@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 )
@@ -31,7 +32,7 @@ func (c *commandCall) read() {
 	for _, target := range reading.Reads {
 		// What a command reads elsewhere is not looked at; secret paths are.
 		if e := c.redirected(target); e.Problem == nil {
-			e.Kind = hooks.Read
+			e.Op = change.Read
 			c.targets = append(c.targets, e)
 		}
 	}

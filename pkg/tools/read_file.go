@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/schema"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -45,7 +46,7 @@ func readFile(files *Files) hooks.Tool {
 		}
 		c := &readCall{files: files, args: args}
 		c.target, c.effect = files.target(requested)
-		c.effect.Kind = hooks.Read
+		c.effect.Op = change.Read
 		return c, nil
 	}, schema.Numbers{"plain": plainLimit})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -114,10 +115,10 @@ func (c *lessonCall) from() error {
 // plan computes the brain with the lesson at its end.
 func (c *lessonCall) plan() error {
 	text, err := c.brain.load(c.target, c.effect)
-	c.effect.Kind = hooks.Modify
+	c.effect.Op = change.Modified
 	if r, ok := refusal.As(err); ok && r.Code() == refusal.FileNotFound {
 		text, err = workspace.Text{}, nil
-		c.effect.Kind, c.effect.Before, c.effect.BeforeHash = hooks.Create, nil, ""
+		c.effect.Op, c.effect.Before.Bytes, c.effect.Before.Hash = change.Created, nil, ""
 	}
 	if errors.Is(err, workspace.ErrBinary) {
 		return refusal.Newf(refusal.NotARegularFile, "%s is binary; no lesson can be written into it.", c.effect.Path).
@@ -172,11 +173,11 @@ func (c *lessonCall) changes() *changes {
 	if c.known != nil {
 		return planned
 	}
-	op := workspace.Create
-	if c.effect.Kind == hooks.Modify {
-		op = workspace.Modify
+	op := change.Created
+	if c.effect.Op == change.Modified {
+		op = change.Modified
 	}
-	planned.add(c.effect, workspace.Change{Op: op, Target: c.target, After: c.effect.After})
+	planned.add(c.effect, workspace.Change{Op: op, Target: c.target, After: c.effect.After.Bytes})
 	detail := map[string]any{"lesson": string(c.entry.Kind), "text": clip(c.entry.Text, 500)}
 	for key, value := range map[string]string{"path": c.entry.Path, "category": c.entry.Category} {
 		if value != "" {

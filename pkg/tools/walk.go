@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -65,7 +66,7 @@ func (f *Files) directory(requested string) (*workspace.Target, *hooks.FileEffec
 	if requested == "" {
 		requested = "."
 	}
-	effect := &hooks.FileEffect{Kind: hooks.Read, Directory: true, Path: requested, Requested: requested}
+	effect := &hooks.FileEffect{Change: change.Change{Op: change.Read, Path: requested}, Directory: true, Requested: requested}
 	t, err := f.Workspace.ResolveDir(requested)
 	if err != nil {
 		effect.Problem = pathProblem(requested, err)

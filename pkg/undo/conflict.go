@@ -46,12 +46,12 @@ const (
 )
 
 // refuse notes a conflict that nobody's change is behind.
-func (t *tree) refuse(f *file, c change, path, reason string) {
+func (t *tree) refuse(f *file, c recorded, path, reason string) {
 	f.conflict = &Conflict{Path: path, Record: c.ID, Reason: reason, Since: []Touch{}}
 }
 
 // conflict notes one with the records that came after.
-func (t *tree) conflict(f *file, c change, path, reason string) error {
+func (t *tree) conflict(f *file, c recorded, path, reason string) error {
 	since, err := t.since(f, c, path)
 	if err != nil {
 		return err
@@ -64,14 +64,14 @@ func (t *tree) conflict(f *file, c change, path, reason string) error {
 // clash notes lines that were changed again.
 func (t *tree) clash(f *file, s *step, clashes []edit.Clash) error {
 	reason := "the same lines have changed since"
-	if s.to.hash == "" {
+	if s.to.Hash == "" {
 		reason = "the file was created by the record and has changed since, so it is not deleted"
 	}
 	if err := t.conflict(f, s.newest, s.path, reason); err != nil {
 		return err
 	}
 	found := f.conflict
-	present := f.origin != "" && t.disk.at(f.origin).hash == f.now.hash
+	present := f.origin != "" && t.disk.at(f.origin).Hash == f.now.Hash
 	for _, c := range clashes[:min(len(clashes), maxPlaces)] {
 		place := Place{Now: shown(c.Ours), Wanted: shown(c.Theirs)}
 		if present {
@@ -101,7 +101,7 @@ func (t *tree) writer(f *file, s *step, c edit.Clash, since []Touch) (*Touch, er
 	if len(c.Ours) == 0 || len(since) == 0 {
 		return nil, nil
 	}
-	found, err := t.Ledger.Query(t.ctx, ledger.Filter{Path: f.origin, Line: c.OursLine, Content: f.now.hash, Limit: 1})
+	found, err := t.Ledger.Query(t.ctx, ledger.Filter{Path: f.origin, Line: c.OursLine, Content: f.now.Hash, Limit: 1})
 	if err != nil || len(found.Entries) == 0 || found.Gap {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (t *tree) writer(f *file, s *step, c edit.Clash, since []Touch) (*Touch, er
 }
 
 // since gives the records that changed a file after c, and that are not undone with it.
-func (t *tree) since(f *file, c change, path string) ([]Touch, error) {
+func (t *tree) since(f *file, c recorded, path string) ([]Touch, error) {
 	touches := []Touch{}
 	line := c.Hash
 	for _, file := range c.files {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -33,19 +34,19 @@ func newContents(ctx context.Context, s Source) *contents {
 
 // of gives a content whose SHA-256 was compared with the record's. A blob id alone proves too little: it is SHA-1 in most
 // repositories, and commands of agents can write to the cache.
-func (c *contents) of(v version) ([]byte, error) {
-	if content, ok := c.known[v.hash]; ok {
+func (c *contents) of(v change.Version) ([]byte, error) {
+	if content, ok := c.known[v.Hash]; ok {
 		return content, nil
 	}
-	if v.oid == "" {
+	if v.OID == "" {
 		return nil, errNoID
 	}
 	for _, find := range []func(string) ([]byte, bool){c.source.Images, c.fromGit} {
 		if find == nil {
 			continue
 		}
-		if content, ok := find(v.oid); ok && string(workspace.HashOf(content)) == v.hash {
-			return content, c.add(v.hash, content)
+		if content, ok := find(v.OID); ok && string(workspace.HashOf(content)) == v.Hash {
+			return content, c.add(v.Hash, content)
 		}
 	}
 	return nil, c.notKept()

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -19,7 +19,7 @@ type disk struct {
 
 // onDisk is what stands at a path.
 type onDisk struct {
-	version
+	change.Version
 	links uint64 // how many names the file has
 	unfit error  // why the path cannot be used
 }
@@ -59,13 +59,13 @@ func (d *disk) load(f *onDisk, path string) error {
 	if err != nil {
 		return err
 	}
-	f.version = version{hash: string(content.Hash), mode: ledger.ModeOf(content.Info.Mode())}
+	f.Version = change.Version{Hash: string(content.Hash), Mode: change.ModeOf(content.Info.Mode())}
 	f.links = content.Links
-	return d.contents.add(f.hash, content.Bytes)
+	return d.contents.add(f.Hash, content.Bytes)
 }
 
 // missing reports that nothing stands at a path, and something could.
 func (d *disk) missing(path string) bool {
 	f := d.at(path)
-	return f.hash == "" && f.unfit == nil
+	return f.Hash == "" && f.unfit == nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 const (
@@ -46,11 +46,11 @@ type gitMoves struct {
 }
 
 // findMoves looks for the files of changes.
-func (l *lookup) findMoves(ctx context.Context, d *disk, chosen []change) (map[string]gitMove, error) {
+func (l *lookup) findMoves(ctx context.Context, d *disk, chosen []recorded) (map[string]gitMove, error) {
 	missing := map[string]bool{}
 	for _, c := range chosen {
 		for _, f := range c.files {
-			if f.Op == ledger.OpDeleted {
+			if f.Op == change.Deleted {
 				continue
 			}
 			path, deleted, err := l.follow(c, f.Path, f.line)

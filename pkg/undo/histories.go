@@ -93,7 +93,7 @@ func (l *lookup) readHistories(paths []string) error {
 }
 
 // readAll reads the histories of the files of changes.
-func (l *lookup) readAll(changes []change) error {
+func (l *lookup) readAll(changes []recorded) error {
 	var paths []string
 	for _, c := range changes {
 		for _, f := range c.files {

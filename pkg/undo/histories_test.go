@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -22,7 +23,9 @@ func must(t *testing.T, err error) {
 
 func created(intentID, path, content string) ledger.Record {
 	return ledger.Record{Kind: ledger.KindMutation, IntentID: intentID, Call: "write_to_file", Changes: []ledger.Change{{
-		Path: path, Op: ledger.OpCreated, After: string(workspace.HashOf([]byte(content))), Hunks: [][4]int{{0, 0, 1, 1}},
+		Change: change.Change{
+			Op: change.Created, Path: path, After: change.Version{Hash: string(workspace.HashOf([]byte(content)))}, Hunks: [][4]int{{0, 0, 1, 1}},
+		},
 	}}}
 }
 

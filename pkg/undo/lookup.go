@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
@@ -15,7 +16,7 @@ import (
 const minPrefix = 4
 
 // change is one recorded change of files, its lines put together.
-type change struct {
+type recorded struct {
 	ledger.Entry
 	files []fileChange
 }
@@ -42,7 +43,7 @@ type lookup struct {
 }
 
 // choose gives what is asked for, newest first.
-func (l *lookup) choose(r Request) ([]change, error) {
+func (l *lookup) choose(r Request) ([]recorded, error) {
 	if err := l.findUndoing(); err != nil {
 		return nil, err
 	}
@@ -133,12 +134,12 @@ func takenBack(e ledger.Entry) []string {
 func inPart(e ledger.Entry) []string { return brief.References(e, brief.UndoesInPart) }
 
 // standing gives the changes of an intent that nothing took back. An undo and what it took back are both gone from it.
-func (l *lookup) standing(intentID string) ([]change, error) {
+func (l *lookup) standing(intentID string) ([]recorded, error) {
 	found, err := l.read([]string{intentID}, ledger.Filter{IntentID: intentID, Kinds: ledger.ChangeKinds()}.Matches)
 	if err != nil {
 		return nil, err
 	}
-	changes := slices.DeleteFunc(together(found), func(c change) bool {
+	changes := slices.DeleteFunc(together(found), func(c recorded) bool {
 		return l.cancelled(c.ID) || len(c.files) == 0 || len(inPart(c.Entry)) > 0
 	})
 	slices.Reverse(changes)
@@ -205,8 +206,8 @@ func whole(e ledger.Entry) string {
 }
 
 // together makes one change of the parts of a record, in the order of the first ones.
-func together(lines []ledger.Entry) []change {
-	var changes []change
+func together(lines []ledger.Entry) []recorded {
+	var changes []recorded
 	place := map[string]int{}
 	for _, e := range lines {
 		id := whole(e)
@@ -214,11 +215,11 @@ func together(lines []ledger.Entry) []change {
 		if !ok {
 			at = len(changes)
 			place[id] = at
-			changes = append(changes, change{Entry: e})
+			changes = append(changes, recorded{Entry: e})
 			changes[at].ID = id
 		}
 		for _, c := range e.Changes {
-			if c.Op != ledger.OpUnchanged {
+			if c.Op != change.Unchanged {
 				changes[at].files = append(changes[at].files, fileChange{c, e.Hash})
 			}
 		}
@@ -235,7 +236,7 @@ func (l *lookup) note(problems []ledger.Problem) {
 }
 
 // after gives the records on a path that follow a ledger line.
-func (l *lookup) after(path string, c change, line string) ([]ledger.Entry, error) {
+func (l *lookup) after(path string, c recorded, line string) ([]ledger.Entry, error) {
 	entries, err := l.history(path)
 	if err != nil {
 		return nil, err
@@ -250,7 +251,7 @@ func (l *lookup) after(path string, c change, line string) ([]ledger.Entry, erro
 // records tell that came after it and still have an effect. It begins at a path, and the ledger line of the change there; ""
 // is none. A file that was deleted is not followed into another that came to stand at its path, unless that has the very
 // content.
-func (l *lookup) follow(c change, path, line string) (at string, deleted bool, err error) {
+func (l *lookup) follow(c recorded, path, line string) (at string, deleted bool, err error) {
 	gone := ""
 	for {
 		later, err := l.after(path, c, line)
@@ -264,11 +265,11 @@ func (l *lookup) follow(c change, path, line string) (at string, deleted bool, e
 			}
 			for _, next := range e.Changes {
 				switch {
-				case next.Op == ledger.OpDeleted && next.Path == path:
-					gone = next.Before
-				case next.Op == ledger.OpCreated && next.Path == path && next.After == gone:
+				case next.Op == change.Deleted && next.Path == path:
+					gone = next.Before.Hash
+				case next.Op == change.Created && next.Path == path && next.After.Hash == gone:
 					gone = ""
-				case next.Op == ledger.OpMoved && next.From == path && gone == "":
+				case next.Op == change.Moved && next.From == path && gone == "":
 					path, line, moved = next.Path, e.Hash, true
 				}
 			}

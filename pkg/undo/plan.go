@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -70,14 +71,8 @@ type Undone struct {
 
 // File is one change of a plan.
 type File struct {
-	Op workspace.Op
-	// Path is where the file is after the change, From where a moved one is now.
-	Path, From string
-	// Before is the content that the plan began from, After what it becomes. A hash is "" where there is no file.
-	Before, After         []byte
-	BeforeHash, AfterHash string
-	// BeforeMode and AfterMode are the permissions likewise; a file that is created without a mode has those of new files.
-	BeforeMode, AfterMode ledger.Mode
+	// A file that is created without a mode has that of new files.
+	change.Change
 	// Merged: the file had changed since, and these changes stay.
 	Merged bool
 	// Records are the ids of the records that it takes back, newest first.
@@ -87,7 +82,9 @@ type File struct {
 }
 
 // rewritten reports that the file gets a new content or other permissions.
-func (f *File) rewritten() bool { return f.BeforeHash != f.AfterHash || f.BeforeMode != f.AfterMode }
+func (f *File) rewritten() bool {
+	return f.Before.Hash != f.After.Hash || f.Before.Mode != f.After.Mode
+}
 
 // Ready reports whether there is something to do and nothing in its way.
 func (p *Plan) Ready() bool { return len(p.Conflicts) == 0 && len(p.Files) > 0 }
@@ -121,7 +118,7 @@ func (s Source) Plan(ctx context.Context, r Request) (*Plan, error) {
 		}
 		plan.Records = append(plan.Records, c.ID)
 	}
-	chosen = slices.DeleteFunc(chosen, func(c change) bool { return !slices.Contains(plan.Records, c.ID) })
+	chosen = slices.DeleteFunc(chosen, func(c recorded) bool { return !slices.Contains(plan.Records, c.ID) })
 	lookup.resolve(plan.Records)
 	if err := lookup.readAll(chosen); err != nil {
 		return nil, err
@@ -136,7 +133,7 @@ func (s Source) Plan(ctx context.Context, r Request) (*Plan, error) {
 
 // work finds what the files become. As long as files have conflicts, all that the chosen records did to them is left out and
 // the rest is worked out anew: what was to come to the place of such a file has a conflict then as well.
-func (p *Plan) work(d *disk, l *lookup, chosen []change) error {
+func (p *Plan) work(d *disk, l *lookup, chosen []recorded) error {
 	moved, err := l.findMoves(d.ctx, d, chosen)
 	if err != nil {
 		return err
@@ -163,7 +160,7 @@ func (p *Plan) work(d *disk, l *lookup, chosen []change) error {
 }
 
 // oneIntent holds that the changes have one intent, which is what the undo is recorded under.
-func oneIntent(changes []change) error {
+func oneIntent(changes []recorded) error {
 	for _, c := range changes {
 		if c.IntentID != changes[0].IntentID {
 			return fmt.Errorf("%w: %s is of %s, %s of %s; undo them one after the other, the newest first",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -26,18 +27,18 @@ func (t *tree) settle(f *file) error {
 }
 
 func (t *tree) settleContent(f *file, s *step) error {
-	switch f.now.hash {
-	case s.to.hash: // it is so already
+	switch f.now.Hash {
+	case s.to.Hash: // it is so already
 		return nil
-	case s.from.hash:
+	case s.from.Hash:
 		return t.restore(f, s)
 	case "":
 		return t.conflict(f, s.newest, s.path, "the file is gone")
 	}
 	switch "" {
-	case s.from.hash:
+	case s.from.Hash:
 		return t.conflict(f, s.newest, s.path, "another file stands at the path of the one that was deleted")
-	case s.to.hash:
+	case s.to.Hash:
 		return t.changedSince(f, s)
 	}
 	return t.merge(f, s)
@@ -48,41 +49,41 @@ func (t *tree) restore(f *file, s *step) error {
 		t.refuse(f, s.newest, s.path, "its content before the change "+err.Error())
 		return nil
 	}
-	f.now.hash, f.now.oid = s.to.hash, s.to.oid
+	f.now.Hash, f.now.OID = s.to.Hash, s.to.OID
 	return nil
 }
 
 // settleMode gives back the permissions that the change took, unless somebody has set others since.
-func (f *file) settleMode(s *step, was version) {
-	switch want := plainMode(s.to.mode); {
-	case f.now.hash == "":
-		f.now.mode = ""
+func (f *file) settleMode(s *step, was change.Version) {
+	switch want := plainMode(s.to.Mode); {
+	case f.now.Hash == "":
+		f.now.Mode = ""
 	case want == "":
-	case was.hash == "":
-		f.now.mode = want
+	case was.Hash == "":
+		f.now.Mode = want
 		f.specialMode(s)
-	case s.from.mode == "" || s.from.mode == s.to.mode:
-	case was.mode == s.from.mode:
-		f.now.mode = want
+	case s.from.Mode == "" || s.from.Mode == s.to.Mode:
+	case was.Mode == s.from.Mode:
+		f.now.Mode = want
 		f.specialMode(s)
-	case was.mode != want:
-		f.note(fmt.Sprintf("its permissions have changed since, and stay %s", was.mode))
+	case was.Mode != want:
+		f.note(fmt.Sprintf("its permissions have changed since, and stay %s", was.Mode))
 	}
 }
 
 func (f *file) specialMode(s *step) {
-	if plainMode(s.to.mode) != s.to.mode {
-		f.note(fmt.Sprintf("it had the mode %s: the set-user-ID, set-group-ID and sticky bits are not set again", s.to.mode))
+	if plainMode(s.to.Mode) != s.to.Mode {
+		f.note(fmt.Sprintf("it had the mode %s: the set-user-ID, set-group-ID and sticky bits are not set again", s.to.Mode))
 	}
 }
 
 // plainMode leaves out the bits that no undo gives: a ledger line could make a program run as somebody else with them.
-func plainMode(m ledger.Mode) ledger.Mode {
+func plainMode(m change.Mode) change.Mode {
 	mode, ok := m.FileMode()
 	if !ok {
 		return ""
 	}
-	return ledger.ModeOf(mode.Perm())
+	return change.ModeOf(mode.Perm())
 }
 
 // merge keeps what came after the change. Line endings and encoding are the present file's.
@@ -106,8 +107,8 @@ func (t *tree) merge(f *file, s *step) error {
 	if int64(len(content)) > t.Largest {
 		return t.conflict(f, s.newest, s.path, "the merged text is larger than the limit for files (limits.file_size)")
 	}
-	f.now.hash, f.now.oid, f.merged = string(workspace.HashOf(content)), "", true
-	if err := t.contents.add(f.now.hash, content); err != nil {
+	f.now.Hash, f.now.OID, f.merged = string(workspace.HashOf(content)), "", true
+	if err := t.contents.add(f.now.Hash, content); err != nil {
 		t.refuse(f, s.newest, s.path, "the merged text "+err.Error())
 	}
 	return nil
@@ -132,7 +133,7 @@ func (t *tree) changedSince(f *file, s *step) error {
 }
 
 // texts decodes contents.
-func (t *tree) texts(versions ...version) ([]workspace.Text, error) {
+func (t *tree) texts(versions ...change.Version) ([]workspace.Text, error) {
 	var texts []workspace.Text
 	for i, v := range versions {
 		content, err := t.contents.of(v)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -64,22 +65,22 @@ var _ hooks.Targeted = (*call)(nil)
 
 // add resolves the paths of one change and holds them.
 func (c *call) add(f *File) {
-	effect := &hooks.FileEffect{Path: f.Path, Requested: f.Path, Kind: kindOf(f.Op)}
-	change := workspace.Change{Op: f.Op, Before: workspace.Hash(f.BeforeHash), After: f.After}
-	if perm, known := f.AfterMode.FileMode(); known && f.AfterMode != f.BeforeMode {
-		change.Mode = &perm
+	effect := &hooks.FileEffect{Change: change.Change{Op: f.Op, Path: f.Path}, Requested: f.Path}
+	write := workspace.Change{Op: f.Op, Before: f.Before.Hash, After: f.After.Bytes}
+	if perm, known := f.After.Mode.FileMode(); known && f.After.Mode != f.Before.Mode {
+		write.Mode = &perm
 	}
-	change.Target = c.resolve(effect, f.Path)
-	if f.Op == workspace.Move {
-		change.To = change.Target
+	write.Target = c.resolve(effect, f.Path)
+	if f.Op == change.Moved {
+		write.To = write.Target
 		effect.Path, effect.To = f.From, f.Path
-		change.Target = c.resolve(effect, f.From)
+		write.Target = c.resolve(effect, f.From)
 		if !f.rewritten() {
-			change.After = nil // the very file is renamed
+			write.After = nil // the very file is renamed
 		}
 	}
-	effect.Exists = f.Op != workspace.Create
-	c.effects, c.changes = append(c.effects, effect), append(c.changes, change)
+	effect.Exists = f.Op != change.Created
+	c.effects, c.changes = append(c.effects, effect), append(c.changes, write)
 }
 
 func (c *call) resolve(effect *hooks.FileEffect, path string) *workspace.Target {
@@ -95,17 +96,11 @@ func (c *call) resolve(effect *hooks.FileEffect, path string) *workspace.Target 
 	return target
 }
 
-func kindOf(op workspace.Op) hooks.Kind {
-	return map[workspace.Op]hooks.Kind{
-		workspace.Create: hooks.Create, workspace.Modify: hooks.Modify, workspace.Delete: hooks.Delete, workspace.Move: hooks.Move,
-	}[op]
-}
-
 func (c *call) Effects() hooks.Effects { return hooks.Effects{Files: c.effects} }
 
 func (c *call) Close() error {
-	for _, change := range c.changes {
-		for _, target := range []*workspace.Target{change.Target, change.To} {
+	for _, write := range c.changes {
+		for _, target := range []*workspace.Target{write.Target, write.To} {
 			if target != nil {
 				target.Close()
 			}
@@ -117,19 +112,18 @@ func (c *call) Close() error {
 // Plan reads the files again: what was shown must still be what is done.
 func (c *call) Plan(context.Context) (hooks.Planned, error) {
 	for i, f := range c.tool.plan.Files {
-		effect, change := c.effects[i], c.changes[i]
-		if f.Op != workspace.Create {
-			content, err := change.Target.Read(c.tool.largest)
+		effect, write := c.effects[i], c.changes[i]
+		if f.Op != change.Created {
+			content, err := write.Target.Read(c.tool.largest)
 			if err != nil {
 				return nil, changedSince(effect.Path, err)
 			}
-			if string(content.Hash) != f.BeforeHash || change.Mode != nil && ledger.ModeOf(content.Info.Mode()) != f.BeforeMode {
+			if content.Hash != f.Before.Hash || write.Mode != nil && change.ModeOf(content.Info.Mode()) != f.Before.Mode {
 				return nil, changedSince(effect.Path, nil)
 			}
 		}
-		effect.Before, effect.BeforeHash = f.Before, f.BeforeHash
-		effect.After, effect.AfterHash = f.After, f.AfterHash
-		effect.Hunks = hunks(f.Before, f.After)
+		effect.Before, effect.After = f.Before, f.After
+		effect.Hunks = hunks(f.Before.Bytes, f.After.Bytes)
 	}
 	return &planned{c}, nil
 }
@@ -165,10 +159,8 @@ func (p *planned) Prepare(ctx context.Context) (hooks.Prepared, error) {
 		Kind: string(ledger.KindMutation), Detail: p.tool.plan.detail(),
 	}}
 	for i, f := range p.tool.plan.Files {
-		outcome.Files = append(outcome.Files, hooks.FileOutcome{
-			Path: f.Path, From: f.From, Op: opOf(f.Op), BeforeHash: f.BeforeHash, AfterHash: f.AfterHash,
-			Before: f.Before, After: f.After, Hunks: p.effects[i].Hunks, InScope: true,
-		})
+		f.Hunks = p.effects[i].Hunks
+		outcome.Files = append(outcome.Files, hooks.FileOutcome{Change: f.Change, InScope: true})
 	}
 	return &pending{p, prepared, outcome}, nil
 }
@@ -191,12 +183,6 @@ func (p *Plan) detail() map[string]any {
 		detail[brief.UndoesInPart] = part
 	}
 	return detail
-}
-
-func opOf(op workspace.Op) hooks.Op {
-	return map[workspace.Op]hooks.Op{
-		workspace.Create: hooks.Created, workspace.Modify: hooks.Modified, workspace.Delete: hooks.Deleted, workspace.Move: hooks.Moved,
-	}[op]
 }
 
 func (p *planned) Result(o *hooks.Outcome) (hooks.Result, error) {

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // tree is the files as they become, one undone change after the other, over those on disk.
@@ -31,17 +30,11 @@ type left struct {
 // part is what one record did at one path.
 type part struct{ record, path string }
 
-// version names a content and the permissions; no hash is no file.
-type version struct {
-	hash, oid string
-	mode      ledger.Mode
-}
-
 // file is one file of the tree. What is undone of it waits as a step from one version to another, so that changes that
 // follow each other become one.
 type file struct {
 	origin  string // where it is on disk, "" if nowhere
-	now     version
+	now     change.Version
 	step    *step
 	records []string
 	parts   []part
@@ -54,8 +47,8 @@ type file struct {
 
 // step is what is being undone: the version that the newest change left, and the one that the oldest began from.
 type step struct {
-	from, to version
-	newest   change
+	from, to change.Version
+	newest   recorded
 	path     string
 }
 
@@ -64,7 +57,7 @@ func newTree(d *disk, l *lookup, moved map[string]gitMove, without *left) *tree 
 }
 
 // undo takes one file of a change back.
-func (t *tree) undo(c change, f fileChange) error {
+func (t *tree) undo(c recorded, f fileChange) error {
 	if t.left.parts[part{c.ID, f.Path}] {
 		return nil
 	}
@@ -87,11 +80,11 @@ func (t *tree) undo(c change, f fileChange) error {
 		t.refuse(at, c, path, fmt.Sprintf("the file is %s, where a record moved it that cannot be taken back", stays))
 	default:
 		err = t.undoContent(at, c, f, path)
-		if err == nil && at.conflict == nil && f.Op == ledger.OpMoved && path != f.From {
+		if err == nil && at.conflict == nil && f.Op == change.Moved && path != f.From {
 			err = t.moveBack(at, c, f, path)
 		}
 	}
-	if at.conflict != nil && f.Op == ledger.OpMoved {
+	if at.conflict != nil && f.Op == change.Moved {
 		t.left.stays[f.From] = path
 	}
 	return err
@@ -105,8 +98,8 @@ func (f *file) note(text string) {
 }
 
 // locate gives the path of a file in the tree, and how git moved it there.
-func (t *tree) locate(c change, f fileChange) (path, note string, err error) {
-	if f.Op == ledger.OpDeleted {
+func (t *tree) locate(c recorded, f fileChange) (path, note string, err error) {
+	if f.Op == change.Deleted {
 		return f.Path, "", nil
 	}
 	path, deleted, err := t.lookup.follow(c, f.Path, f.line)
@@ -127,31 +120,31 @@ func (t *tree) vacant(path string) bool {
 	if f == nil {
 		return t.missing(path)
 	}
-	return f.now.hash == "" && f.step == nil
+	return f.now.Hash == "" && f.step == nil
 }
 
 // undoContent adds a change to what is being undone of a file.
-func (t *tree) undoContent(at *file, c change, f fileChange, path string) error {
-	from, to := version{f.After, f.AfterOID, f.AfterMode}, version{f.Before, f.BeforeOID, f.BeforeMode}
-	if f.Op == ledger.OpCreated {
-		to = version{}
+func (t *tree) undoContent(at *file, c recorded, f fileChange, path string) error {
+	from, to := f.After, f.Before
+	if f.Op == change.Created {
+		to = change.Version{}
 	}
 	at.records = append(at.records, c.ID)
-	if at.step != nil && at.step.to.hash == from.hash {
+	if at.step != nil && at.step.to.Hash == from.Hash {
 		at.step.to = to
 		return nil
 	}
 	if err := t.settle(at); err != nil || at.conflict != nil {
 		return err
 	}
-	if from.hash != to.hash || from.mode != to.mode {
+	if from.Hash != to.Hash || from.Mode != to.Mode {
 		at.step = &step{from: from, to: to, newest: c, path: path}
 	}
 	return nil
 }
 
 // moveBack gives a file its old path, where the move that is undone was its last.
-func (t *tree) moveBack(at *file, c change, f fileChange, path string) error {
+func (t *tree) moveBack(at *file, c recorded, f fileChange, path string) error {
 	if path != f.Path {
 		return t.conflict(at, c, path, fmt.Sprintf("it was moved on from %s to %s, so moving it back to %s would take back more than this record", f.Path, path, f.From))
 	}
@@ -168,7 +161,7 @@ func (t *tree) moveBack(at *file, c change, f fileChange, path string) error {
 	case there.conflict != nil:
 		t.refuse(at, c, f.From, "what stands where it was moved from cannot be taken back")
 		return nil
-	case there.now.hash != "":
+	case there.now.Hash != "":
 		return t.conflict(at, c, f.From, "another file stands where it was moved from")
 	}
 	at.records, at.parts = append(there.records, at.records...), append(there.parts, at.parts...)
@@ -181,8 +174,8 @@ func (t *tree) at(path string) (*file, error) {
 	was := t.disk.at(path)
 	f := t.files[path]
 	if f == nil {
-		f = &file{now: was.version}
-		if was.hash != "" {
+		f = &file{now: was.Version}
+		if was.Hash != "" {
 			f.origin = path
 		}
 		t.files[path] = f
@@ -192,14 +185,14 @@ func (t *tree) at(path string) (*file, error) {
 
 // stands reports whether all files of a change are as it left them although it is undone and no record says that they
 // are so again: somebody put them back, with git perhaps.
-func (t *tree) stands(c change) bool {
+func (t *tree) stands(c recorded) bool {
 	for _, f := range c.files {
 		path, _, err := t.locate(c, f)
-		if err != nil || f.Op == ledger.OpMoved && path != f.Path {
+		if err != nil || f.Op == change.Moved && path != f.Path {
 			return false
 		}
 		at, err := t.at(path)
-		if err != nil || at.now.hash != f.After || t.recorded(path) == f.After {
+		if err != nil || at.now.Hash != f.After.Hash || t.recorded(path) == f.After.Hash {
 			return false
 		}
 	}
@@ -215,7 +208,7 @@ func (t *tree) recorded(path string) string {
 	for _, e := range slices.Backward(entries) {
 		for _, c := range e.Changes {
 			if c.Path == path {
-				return c.After
+				return c.After.Hash
 			}
 		}
 	}
@@ -249,21 +242,21 @@ func (t *tree) result() []File {
 	gone := map[string]bool{}
 	for _, path := range t.paths() {
 		f := t.files[path]
-		if f.origin != "" && f.origin != path && f.now.hash != "" && t.free(path) && t.vacated(f.origin) {
-			files = append(files, t.change(f, workspace.Move, path, f.origin))
+		if f.origin != "" && f.origin != path && f.now.Hash != "" && t.free(path) && t.vacated(f.origin) {
+			files = append(files, t.change(f, change.Moved, path, f.origin))
 			gone[path], gone[f.origin] = true, true
 		}
 	}
 	for _, path := range t.paths() {
 		f, was := t.files[path], t.disk.at(path)
 		switch {
-		case gone[path] || f.now.hash == was.hash && f.now.mode == was.mode:
-		case was.hash == "":
-			files = append(files, t.change(f, workspace.Create, path, ""))
-		case f.now.hash == "":
-			files = append(files, t.change(f, workspace.Delete, path, path))
+		case gone[path] || f.now.Hash == was.Hash && f.now.Mode == was.Mode:
+		case was.Hash == "":
+			files = append(files, t.change(f, change.Created, path, ""))
+		case f.now.Hash == "":
+			files = append(files, t.change(f, change.Deleted, path, path))
 		default:
-			files = append(files, t.change(f, workspace.Modify, path, path))
+			files = append(files, t.change(f, change.Modified, path, path))
 		}
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
@@ -280,30 +273,33 @@ func (t *tree) paths() []string {
 }
 
 // free: nothing stands at the path on disk. Then a move can go there.
-func (t *tree) free(path string) bool { return t.disk.at(path).hash == "" }
+func (t *tree) free(path string) bool { return t.disk.at(path).Hash == "" }
 
 // vacated: nothing will stand at the path. Else it is the content that changes, of both paths.
-func (t *tree) vacated(path string) bool { return t.files[path].now.hash == "" }
+func (t *tree) vacated(path string) bool { return t.files[path].now.Hash == "" }
 
-func (t *tree) change(f *file, op workspace.Op, path, was string) File {
-	out := File{Op: op, Path: path, Merged: f.merged, Records: f.records, AfterHash: f.now.hash, AfterMode: f.now.mode}
-	out.After = t.contents.known[f.now.hash]
-	if f.linked && out.AfterHash != "" && (was == "" || t.disk.at(was).links == 1) {
+func (t *tree) change(f *file, op change.Op, path, was string) File {
+	out := File{
+		Change: change.Change{Op: op, Path: path, After: change.Version{Hash: f.now.Hash, Mode: f.now.Mode}},
+		Merged: f.merged, Records: f.records,
+	}
+	out.After.Bytes = t.contents.known[f.now.Hash]
+	if f.linked && out.After.Hash != "" && (was == "" || t.disk.at(was).links == 1) {
 		f.note("it was a file with several names (hard links), and becomes one of its own")
 	}
 	if was != "" {
 		before := t.disk.at(was)
-		out.BeforeHash, out.BeforeMode = before.hash, before.mode
-		out.Before = t.contents.known[out.BeforeHash]
-		if before.links > 1 && (op != workspace.Move || out.rewritten()) {
+		out.Before.Hash, out.Before.Mode = before.Hash, before.Mode
+		out.Before.Bytes = t.contents.known[out.Before.Hash]
+		if before.links > 1 && (op != change.Moved || out.rewritten()) {
 			f.note(fmt.Sprintf("the file has %d names (hard links): the others keep what it has now", before.links))
 		}
 	}
-	if op == workspace.Move {
+	if op == change.Moved {
 		out.From = was
 	}
-	if op == workspace.Delete {
-		out.After = nil
+	if op == change.Deleted {
+		out.After.Bytes = nil
 	}
 	out.Notes = f.notes
 	return out

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -48,7 +49,7 @@ func replace(b *testing.B, w *workspace.Workspace, before, after string) {
 	b.Helper()
 	target, err := w.Resolve("src/a/f")
 	must(b, err)
-	s, err := commit(b, w, workspace.Change{Op: workspace.Modify, Target: target, Before: hashOf(before), After: []byte(after)})
+	s, err := commit(b, w, workspace.Change{Op: change.Modified, Target: target, Before: hashOf(before), After: []byte(after)})
 	must(b, err)
 	must(b, s.Close())
 	must(b, target.Close())

@@ -4,36 +4,13 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
-
-// Op is what a change does.
-type Op int
-
-// Operations.
-const (
-	Create Op = iota + 1 // nothing may be there
-	Modify               // replaces the content
-	Delete               // removes the file; directories stay
-	Move                 // gives the file another path, where nothing may be
-)
-
-func (o Op) String() string {
-	switch o {
-	case Create:
-		return "create"
-	case Modify:
-		return "modify"
-	case Delete:
-		return "delete"
-	case Move:
-		return "move"
-	}
-	return fmt.Sprintf("Op(%d)", int(o))
-}
 
 // Change is one planned effect. Links are never changed themselves: a Target is what they lead to.
 type Change struct {
-	Op     Op
+	Op     change.Op
 	Target *Target
 	To     *Target // Move: where to
 	Before Hash    // Modify, Delete, Move: the content that must be there
@@ -44,15 +21,9 @@ type Change struct {
 	Mode *fs.FileMode
 }
 
-// Settled is what happened to one file, in the order of the changes.
-type Settled struct {
-	Op     Op
-	Path   string // workspace-relative; for Move the new path
-	From   string // Move: the old path
-	Before Hash   // empty for Create
-	After  Hash   // empty for Delete
-	// BeforeMode and AfterMode are the permissions, each where it has a file.
-	BeforeMode, AfterMode fs.FileMode
+// Result is what happened to one file, in the order of the changes. It has no bytes.
+type Result struct {
+	change.Change
 	// Links is how many names the file had before; 0 where that is not known.
 	Links uint64
 	// Warnings say, for people, what could not be kept or proven, such as an owner or other hard links.
@@ -61,20 +32,20 @@ type Settled struct {
 
 func (c Change) valid() error {
 	switch {
-	case c.Op < Create || c.Op > Move:
+	case !c.Op.Changes():
 		return fmt.Errorf("%w: unknown operation %v", ErrConflict, c.Op)
 	case c.Target == nil || c.Target.parent == nil || c.Target.name == "":
-		return fmt.Errorf("%w: %v without an open target file", ErrConflict, c.Op)
-	case c.Op == Move && (c.To == nil || c.To.parent == nil || c.To.name == ""):
+		return fmt.Errorf("%w: %v without an open target file", ErrConflict, c.Op.Verb())
+	case c.Op == change.Moved && (c.To == nil || c.To.parent == nil || c.To.name == ""):
 		return fmt.Errorf("%w: move without an open destination", ErrConflict)
-	case c.Op != Create && c.Before == "":
-		return fmt.Errorf("%w: %v of %s without the expected hash", ErrConflict, c.Op, visible(c.Target.path))
+	case c.Op != change.Created && c.Before == "":
+		return fmt.Errorf("%w: %v of %s without the expected hash", ErrConflict, c.Op.Verb(), visible(c.Target.path))
 	}
 	return nil
 }
 
 func (c Change) targets() []*Target {
-	if c.Op == Move {
+	if c.Op == change.Moved {
 		return []*Target{c.Target, c.To}
 	}
 	return []*Target{c.Target}

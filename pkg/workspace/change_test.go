@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -119,11 +120,11 @@ func TestEachOperation(t *testing.T) {
 				}
 				w := open(t, files, opts...)
 				s, err := commit(t, w,
-					workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "a.txt"), Before: hashOf("old"), After: []byte("new")},
-					workspace.Change{Op: workspace.Delete, Target: resolve(t, w, "b.txt"), Before: hashOf("bye")},
-					workspace.Change{Op: workspace.Move, Target: resolve(t, w, "c.txt"), To: resolve(t, w, "x/y/c.txt"), Before: hashOf("moved")},
-					workspace.Change{Op: workspace.Move, Target: resolve(t, w, "d.txt"), To: resolve(t, w, "x/d.txt"), Before: hashOf("changed"), After: []byte("more")},
-					workspace.Change{Op: workspace.Create, Target: resolve(t, w, "n/e/w.txt"), After: []byte("fresh")},
+					workspace.Change{Op: change.Modified, Target: resolve(t, w, "a.txt"), Before: hashOf("old"), After: []byte("new")},
+					workspace.Change{Op: change.Deleted, Target: resolve(t, w, "b.txt"), Before: hashOf("bye")},
+					workspace.Change{Op: change.Moved, Target: resolve(t, w, "c.txt"), To: resolve(t, w, "x/y/c.txt"), Before: hashOf("moved")},
+					workspace.Change{Op: change.Moved, Target: resolve(t, w, "d.txt"), To: resolve(t, w, "x/d.txt"), Before: hashOf("changed"), After: []byte("more")},
+					workspace.Change{Op: change.Created, Target: resolve(t, w, "n/e/w.txt"), After: []byte("fresh")},
 				)
 				must(t, err)
 				for i, want := range []string{"old", "bye", "moved", "changed"} {
@@ -143,7 +144,7 @@ func TestEachOperation(t *testing.T) {
 				}
 				wantTree(t, w.Dir(), want)
 				for i, f := range s.Files() {
-					if b, err := os.ReadFile(filepath.Join(w.Dir(), f.Path)); f.After != "" && (err != nil || workspace.HashOf(b) != f.After) {
+					if b, err := os.ReadFile(filepath.Join(w.Dir(), f.Path)); f.After.Hash != "" && (err != nil || workspace.HashOf(b) != f.After.Hash) {
 						t.Errorf("file %d: %+v does not describe the disk: %q, %v", i, f, b, err)
 					}
 				}
@@ -157,8 +158,8 @@ func TestStaleChangesNothing(t *testing.T) {
 		files := map[string]string{"a": "1", "b": "2", "c": "3"}
 		w := open(t, files, opts...)
 		_, err := commit(t, w,
-			workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "a"), Before: hashOf("1"), After: []byte("x")},
-			workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "c"), Before: hashOf("older"), After: []byte("x")},
+			workspace.Change{Op: change.Modified, Target: resolve(t, w, "a"), Before: hashOf("1"), After: []byte("x")},
+			workspace.Change{Op: change.Modified, Target: resolve(t, w, "c"), Before: hashOf("older"), After: []byte("x")},
 		)
 		var stale *workspace.StaleError
 		if !errors.As(err, &stale) || !errors.Is(err, workspace.ErrStale) {
@@ -176,11 +177,11 @@ func TestRollbackAfterLateFailure(t *testing.T) {
 		files := map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
 		w := open(t, files, opts...)
 		p, err := w.Prepare(context.Background(), []workspace.Change{
-			{Op: workspace.Modify, Target: resolve(t, w, "a"), Before: hashOf("1"), After: []byte("x")},
-			{Op: workspace.Delete, Target: resolve(t, w, "b"), Before: hashOf("2")},
-			{Op: workspace.Create, Target: resolve(t, w, "dir/new"), After: []byte("y")},
-			{Op: workspace.Move, Target: resolve(t, w, "d"), To: resolve(t, w, "moved/d"), Before: hashOf("4")},
-			{Op: workspace.Modify, Target: resolve(t, w, "c"), Before: hashOf("3"), After: []byte("x")},
+			{Op: change.Modified, Target: resolve(t, w, "a"), Before: hashOf("1"), After: []byte("x")},
+			{Op: change.Deleted, Target: resolve(t, w, "b"), Before: hashOf("2")},
+			{Op: change.Created, Target: resolve(t, w, "dir/new"), After: []byte("y")},
+			{Op: change.Moved, Target: resolve(t, w, "d"), To: resolve(t, w, "moved/d"), Before: hashOf("4")},
+			{Op: change.Modified, Target: resolve(t, w, "c"), Before: hashOf("3"), After: []byte("x")},
 		})
 		must(t, err)
 		// An editor renames its own version into place between the check and the swap.
@@ -202,10 +203,10 @@ func TestSettlementRollback(t *testing.T) {
 		files := map[string]string{"a": "1", "b": "2", "d": "4"}
 		w := open(t, files, opts...)
 		s, err := commit(t, w,
-			workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "a"), Before: hashOf("1"), After: []byte("x")},
-			workspace.Change{Op: workspace.Delete, Target: resolve(t, w, "b"), Before: hashOf("2")},
-			workspace.Change{Op: workspace.Create, Target: resolve(t, w, "dir/new"), After: []byte("y")},
-			workspace.Change{Op: workspace.Move, Target: resolve(t, w, "d"), To: resolve(t, w, "moved/d"), Before: hashOf("4"), After: []byte("44")},
+			workspace.Change{Op: change.Modified, Target: resolve(t, w, "a"), Before: hashOf("1"), After: []byte("x")},
+			workspace.Change{Op: change.Deleted, Target: resolve(t, w, "b"), Before: hashOf("2")},
+			workspace.Change{Op: change.Created, Target: resolve(t, w, "dir/new"), After: []byte("y")},
+			workspace.Change{Op: change.Moved, Target: resolve(t, w, "d"), To: resolve(t, w, "moved/d"), Before: hashOf("4"), After: []byte("44")},
 		)
 		must(t, err)
 		must(t, s.Rollback(context.Background()))

@@ -54,7 +54,7 @@ func (p *Prepared) confirm() error {
 	for _, c := range p.planned {
 		for _, t := range c.targets() {
 			if err := t.bound(); err != nil {
-				return pathError(c.Op.String(), t.path, err)
+				return pathError(c.Op.Verb(), t.path, err)
 			}
 		}
 	}
@@ -167,8 +167,8 @@ type Settlement struct {
 }
 
 // Files is what happened, in the order of the changes.
-func (s *Settlement) Files() []Settled {
-	files := make([]Settled, len(s.p.planned))
+func (s *Settlement) Files() []Result {
+	files := make([]Result, len(s.p.planned))
 	for i, c := range s.p.planned {
 		files[i] = c.result
 	}

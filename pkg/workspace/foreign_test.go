@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -138,7 +139,7 @@ func compareAndSwap(t *testing.T) func(*workspace.Workspace, string, string) err
 			return err
 		}
 		defer target.Close()
-		s, err := commit(t, w, workspace.Change{Op: workspace.Modify, Target: target, Before: hashOf(before), After: []byte(after)})
+		s, err := commit(t, w, workspace.Change{Op: change.Modified, Target: target, Before: hashOf(before), After: []byte(after)})
 		if err != nil {
 			return err
 		}

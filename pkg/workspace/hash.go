@@ -12,7 +12,7 @@ import (
 )
 
 // Hash names a content: "sha256:" and 64 lower-case hexadecimal digits of the raw bytes of the whole file.
-type Hash string
+type Hash = string
 
 const hashPrefix = "sha256:"
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -69,7 +71,7 @@ func TestNewFileInheritsFromItsDirectory(t *testing.T) {
 		must(t, os.Chown(shared, -1, group))
 	}
 	must(t, os.Chmod(shared, 0o775|os.ModeSetgid))
-	s, err := commit(t, w, workspace.Change{Op: workspace.Create, Target: resolve(t, w, "shared/new"), After: []byte("x")})
+	s, err := commit(t, w, workspace.Change{Op: change.Created, Target: resolve(t, w, "shared/new"), After: []byte("x")})
 	must(t, err)
 	must(t, s.Close())
 	var st unix.Stat_t
@@ -145,8 +147,8 @@ func TestOtherFileSystem(t *testing.T) {
 	must(t, os.Symlink("/etc", filepath.Join(w.Dir(), ".orchestration"))) // must not be used for anything
 	s, err := commit(t, w,
 		modify(t, w),
-		workspace.Change{Op: workspace.Create, Target: resolve(t, w, "other/n/new"), After: []byte("new")},
-		workspace.Change{Op: workspace.Move, Target: resolve(t, w, "x/f"), To: resolve(t, w, "other/moved"), Before: hashOf("moving")})
+		workspace.Change{Op: change.Created, Target: resolve(t, w, "other/n/new"), After: []byte("new")},
+		workspace.Change{Op: change.Moved, Target: resolve(t, w, "x/f"), To: resolve(t, w, "other/moved"), Before: hashOf("moving")})
 	must(t, err)
 	must(t, s.Close())
 	must(t, os.Remove(filepath.Join(w.Dir(), ".orchestration")))

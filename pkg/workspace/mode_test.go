@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -28,16 +29,16 @@ func TestModes(t *testing.T) {
 		run, private := fs.FileMode(0o755), fs.FileMode(0o600)
 		must(t, os.Chmod(filepath.Join(w.Dir(), "c"), 0o640))
 		s, err := commit(t, w,
-			workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "a"), Before: hashOf("a"), After: []byte("a"), Mode: &run},
-			workspace.Change{Op: workspace.Move, Target: resolve(t, w, "b"), To: resolve(t, w, "d"), Before: hashOf("b"), Mode: &run},
-			workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "c"), Before: hashOf("c"), After: []byte("cc")},
-			workspace.Change{Op: workspace.Create, Target: resolve(t, w, "e"), After: []byte("e"), Mode: &private})
+			workspace.Change{Op: change.Modified, Target: resolve(t, w, "a"), Before: hashOf("a"), After: []byte("a"), Mode: &run},
+			workspace.Change{Op: change.Moved, Target: resolve(t, w, "b"), To: resolve(t, w, "d"), Before: hashOf("b"), Mode: &run},
+			workspace.Change{Op: change.Modified, Target: resolve(t, w, "c"), Before: hashOf("c"), After: []byte("cc")},
+			workspace.Change{Op: change.Created, Target: resolve(t, w, "e"), After: []byte("e"), Mode: &private})
 		must(t, err)
-		var got [][2]fs.FileMode
+		var got [][2]change.Mode
 		for _, f := range s.Files() {
-			got = append(got, [2]fs.FileMode{f.BeforeMode, f.AfterMode})
+			got = append(got, [2]change.Mode{f.Before.Mode, f.After.Mode})
 		}
-		for i, want := range [][2]fs.FileMode{{0o644, 0o755}, {0o644, 0o755}, {0o640, 0o640}, {0, 0o600}} {
+		for i, want := range [][2]change.Mode{{"0644", "0755"}, {"0644", "0755"}, {"0640", "0640"}, {"", "0600"}} {
 			if got[i] != want {
 				t.Errorf("change %d says %v, want %v", i, got[i], want)
 			}
@@ -52,8 +53,8 @@ func TestModes(t *testing.T) {
 // TestRecoverModes: a change of permissions alone leaves the content, and is told from the permissions.
 func TestRecoverModes(t *testing.T) {
 	const before, after = fs.FileMode(0o644), fs.FileMode(0o755)
-	plan := plannedChange(workspace.Modify, "f", "", "same", "same", temp, "")
-	plan.BeforeMode, plan.AfterMode = before, after
+	plan := plannedChange(change.Modified, "f", "", "same", "same", temp, "")
+	plan.Before.Mode, plan.After.Mode = change.ModeOf(before), change.ModeOf(after)
 	for name, c := range map[string]struct {
 		found map[string]fs.FileMode
 		fate  workspace.Fate
@@ -75,13 +76,13 @@ func TestRecoverModes(t *testing.T) {
 				must(t, os.Chmod(filepath.Join(w.Dir(), path), mode))
 			}
 			for range 2 {
-				r, err := w.Recover(context.Background(), []workspace.Planned{plan})
+				r, err := w.Recover(context.Background(), []change.Planned{plan})
 				must(t, err)
 				if r.Files[0].Fate != c.fate {
 					t.Errorf("fate %v, want %v", r.Files[0].Fate, c.fate)
 				}
 			}
-			_, err := w.Tidy([]workspace.Planned{plan})
+			_, err := w.Tidy([]change.Planned{plan})
 			must(t, err)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 const (
@@ -191,13 +192,13 @@ func (a *Abandoned) Close() error {
 }
 
 // Sweep removes the temporary files of those processes, but for those that the plans name.
-func (a *Abandoned) Sweep(plans []Planned) {
+func (a *Abandoned) Sweep(plans []change.Planned) {
 	if a == nil {
 		return
 	}
 	spared := map[string]bool{}
 	for _, p := range plans {
-		for _, name := range p.temps() {
+		for _, name := range temps(p) {
 			spared[name] = true
 		}
 	}

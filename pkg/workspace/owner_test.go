@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -40,7 +41,7 @@ func TestSweep(t *testing.T) {
 			put(t, filepath.Join(dir, "sub/old"), "old")
 			prepare := func(w *workspace.Workspace, path string) *workspace.Prepared {
 				at := resolve(t, w, path)
-				p, err := w.Prepare(context.Background(), []workspace.Change{{Op: workspace.Create, Target: at, After: []byte("new")}})
+				p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Created, Target: at, After: []byte("new")}})
 				must(t, err)
 				t.Cleanup(func() {
 					_ = p.Discard() // waits for the flush that is under way; what was swept is not there any more
@@ -59,7 +60,7 @@ func TestSweep(t *testing.T) {
 			if len(before) != 6 {
 				t.Fatalf("%v: want four temporary files and two signs of life", before)
 			}
-			sweep := func(plans ...workspace.Planned) []string {
+			sweep := func(plans ...change.Planned) []string {
 				a, err := looks.Abandoned()
 				must(t, err)
 				a.Sweep(plans)

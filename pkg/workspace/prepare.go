@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -32,7 +34,7 @@ type planned struct {
 	before *inode // what must be there, nil for Create
 	temp   *temp  // the new content, or the place for what is taken away
 	gone   *temp  // Move with new content: the place for the old file
-	result Settled
+	result Result
 }
 
 // Prepare locks all paths in a fixed order, checks that every file has its expected content, and writes the new
@@ -77,13 +79,13 @@ func (p *Prepared) check(ctx context.Context) error {
 	for _, c := range sorted {
 		for _, t := range c.targets() {
 			if err := t.bound(); err != nil {
-				return pathError(c.Op.String(), t.path, err)
+				return pathError(c.Op.Verb(), t.path, err)
 			}
 		}
 		if err := c.checkFree(); err != nil {
 			return err
 		}
-		if c.Op == Create {
+		if c.Op == change.Created {
 			continue
 		}
 		if err := p.w.checkContent(ctx, c, held); err != nil {
@@ -97,9 +99,9 @@ func (p *Prepared) check(ctx context.Context) error {
 // checkFree refuses early what the create-only rename would refuse late.
 func (c *planned) checkFree() error {
 	t := c.Target
-	if c.Op == Move {
+	if c.Op == change.Moved {
 		t = c.To
-	} else if c.Op != Create {
+	} else if c.Op != change.Created {
 		return nil
 	}
 	if len(t.rest) > 0 {
@@ -109,7 +111,7 @@ func (c *planned) checkFree() error {
 		if err == nil {
 			err = ErrExists
 		}
-		return pathError(c.Op.String(), t.path, err)
+		return pathError(c.Op.Verb(), t.path, err)
 	}
 	return nil
 }
@@ -124,14 +126,14 @@ func (w *Workspace) checkContent(ctx context.Context, c *planned, held []*inode)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w.stale(t, c.Before)
 	}
-	if err == nil && c.Op == Modify {
+	if err == nil && c.Op == change.Modified {
 		err = t.parent.Writable(t.name)
 	}
 	if err == nil {
 		err = c.before.examine(ctx)
 	}
 	if err != nil {
-		return pathError(c.Op.String(), t.path, err)
+		return pathError(c.Op.Verb(), t.path, err)
 	}
 	if c.before.hash != c.Before {
 		return w.stale(t, c.Before)
@@ -173,13 +175,13 @@ func (w *Workspace) stale(t *Target, want Hash) error {
 func (p *Prepared) write(ctx context.Context) error {
 	for _, c := range p.planned {
 		if err := c.write(p.w); err != nil {
-			return pathError(c.Op.String(), c.Target.path, err)
+			return pathError(c.Op.Verb(), c.Target.path, err)
 		}
 		if c.temp != nil {
 			c.result.Warnings = append(c.result.Warnings, c.temp.missed...)
 		}
 		if c.temp != nil && c.temp.writer != nil {
-			c.result.AfterMode = c.temp.mode
+			c.result.After.Mode = change.ModeOf(c.temp.mode)
 		}
 	}
 	if p.w.durability != Full {
@@ -219,14 +221,14 @@ func (p *Prepared) flush(ctx context.Context) error {
 func (c *planned) write(w *Workspace) error {
 	c.describe()
 	switch c.Op {
-	case Create:
+	case change.Created:
 		c.temp = w.newTemp(c.Target, true)
-	case Modify:
+	case change.Modified:
 		c.temp = w.newTemp(c.Target, false)
-	case Delete:
+	case change.Deleted:
 		c.temp = w.newTemp(c.Target, false)
 		return nil
-	case Move:
+	case change.Moved:
 		return c.writeMove(w)
 	}
 	return c.temp.write(c.After, c.before, c.Mode)
@@ -244,7 +246,7 @@ func (c *planned) writeMove(w *Workspace) error {
 		if content, err = readUpTo(c.before.file, c.before.stat.Size, c.before.stat.Size); err != nil {
 			return err
 		}
-		c.result.After = HashOf(content)
+		c.result.After.Hash = HashOf(content)
 	}
 	c.gone = w.newTemp(c.Target, false)
 	c.temp = w.newTemp(c.To, false)
@@ -255,41 +257,44 @@ func (c *planned) flush(ctx context.Context, w *Workspace) error {
 	if c.temp == nil || c.temp.writer == nil {
 		return nil
 	}
-	err := c.temp.flush(ctx, w, c.result.After)
-	return pathError(c.Op.String(), c.Target.path, err)
+	err := c.temp.flush(ctx, w, c.result.After.Hash)
+	return pathError(c.Op.Verb(), c.Target.path, err)
 }
 
 // describe fills in the result as it will be if all goes well.
 func (c *planned) describe() {
-	c.result = Settled{Op: c.Op, Path: c.Target.path, Before: c.Before}
+	c.result = Result{Change: change.Change{Op: c.Op, Path: c.Target.path, Before: change.Version{Hash: c.Before}}}
 	switch {
-	case c.Op == Move:
-		c.result.Path, c.result.From, c.result.After = c.To.path, c.Target.path, c.Before
+	case c.Op == change.Moved:
+		c.result.Path, c.result.From, c.result.After.Hash = c.To.path, c.Target.path, c.Before
 		if c.After != nil {
-			c.result.After = HashOf(c.After)
+			c.result.After.Hash = HashOf(c.After)
 		}
-	case c.Op != Delete:
-		c.result.After = HashOf(c.After)
+	case c.Op != change.Deleted:
+		c.result.After.Hash = HashOf(c.After)
 	}
 	if c.before == nil {
 		return
 	}
-	c.result.BeforeMode, c.result.AfterMode, c.result.Links = c.before.stat.Mode, c.before.stat.Mode, c.before.stat.Links
+	c.result.Before.Mode, c.result.Links = change.ModeOf(c.before.stat.Mode), c.before.stat.Links
+	if c.Op != change.Deleted {
+		c.result.After.Mode = c.result.Before.Mode
+	}
 	if !c.before.leased {
 		c.result.Warnings = append(c.result.Warnings, "no lease on the file was to be had: a program that had it open for writing could still lose what it writes")
 	}
-	if c.before.stat.Links > 1 && (c.Op == Modify || c.After != nil) {
+	if c.before.stat.Links > 1 && (c.Op == change.Modified || c.After != nil) {
 		c.result.Warnings = append(c.result.Warnings, fmt.Sprintf("the file had %d names (hard links); the others keep the old content", c.before.stat.Links))
 	}
 }
 
 func (c *planned) steps(w *Workspace) []step {
 	switch {
-	case c.Op == Create:
+	case c.Op == change.Created:
 		return []step{&creation{w: w, at: c.Target, temp: c.temp}}
-	case c.Op == Modify:
+	case c.Op == change.Modified:
 		return []step{&replacement{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.temp}}
-	case c.Op == Delete:
+	case c.Op == change.Deleted:
 		return []step{&removal{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.temp}}
 	case c.temp == nil:
 		return []step{&renaming{w: w, from: c.Target, to: c.To, want: c.Before, before: c.before}}
@@ -300,20 +305,11 @@ func (c *planned) steps(w *Workspace) []step {
 	}
 }
 
-// Planned is what a journal needs to settle a change after a crash.
-type Planned struct {
-	Settled
-	// Temp is where the new content is before Commit and the displaced file after it, workspace-relative;
-	// empty for a plain move. For a move with new content it is the new content's place, and Gone the old
-	// file's.
-	Temp, Gone string
-}
-
 // Plan describes the changes in their order, for a journal that is flushed before Commit.
-func (p *Prepared) Plan() []Planned {
-	plan := make([]Planned, len(p.planned))
+func (p *Prepared) Plan() []change.Planned {
+	plan := make([]change.Planned, len(p.planned))
 	for i, c := range p.planned {
-		plan[i].Settled = c.result
+		plan[i] = change.Planned{Change: c.result.Change, Links: c.result.Links}
 		if c.temp != nil {
 			plan[i].Temp = c.temp.path
 		}

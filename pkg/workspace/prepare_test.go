@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -26,19 +27,19 @@ func TestPrepareRefuses(t *testing.T) {
 		err     error
 	}{
 		{"no operation", []workspace.Change{{Target: f}}, workspace.ErrConflict},
-		{"no target", []workspace.Change{{Op: workspace.Create}}, workspace.ErrConflict},
-		{"the workspace", []workspace.Change{{Op: workspace.Delete, Target: top, Before: hashOf("")}}, workspace.ErrConflict},
-		{"closed target", []workspace.Change{{Op: workspace.Modify, Target: closed, Before: hashOf("old")}}, workspace.ErrConflict},
-		{"no destination", []workspace.Change{{Op: workspace.Move, Target: f, Before: hashOf("old")}}, workspace.ErrConflict},
-		{"no hash", []workspace.Change{{Op: workspace.Modify, Target: f}}, workspace.ErrConflict},
-		{"another workspace", []workspace.Change{{Op: workspace.Modify, Target: resolve(t, other, "f"), Before: hashOf("old")}}, workspace.ErrConflict},
+		{"no target", []workspace.Change{{Op: change.Created}}, workspace.ErrConflict},
+		{"the workspace", []workspace.Change{{Op: change.Deleted, Target: top, Before: hashOf("")}}, workspace.ErrConflict},
+		{"closed target", []workspace.Change{{Op: change.Modified, Target: closed, Before: hashOf("old")}}, workspace.ErrConflict},
+		{"no destination", []workspace.Change{{Op: change.Moved, Target: f, Before: hashOf("old")}}, workspace.ErrConflict},
+		{"no hash", []workspace.Change{{Op: change.Modified, Target: f}}, workspace.ErrConflict},
+		{"another workspace", []workspace.Change{{Op: change.Modified, Target: resolve(t, other, "f"), Before: hashOf("old")}}, workspace.ErrConflict},
 		{"twice", []workspace.Change{
-			{Op: workspace.Modify, Target: f, Before: hashOf("old")}, {Op: workspace.Move, Target: g, To: resolve(t, w, "./f"), Before: hashOf("2")},
+			{Op: change.Modified, Target: f, Before: hashOf("old")}, {Op: change.Moved, Target: g, To: resolve(t, w, "./f"), Before: hashOf("2")},
 		}, workspace.ErrConflict},
-		{"create over a file", []workspace.Change{{Op: workspace.Create, Target: f}}, workspace.ErrExists},
-		{"move over a file", []workspace.Change{{Op: workspace.Move, Target: f, To: g, Before: hashOf("old")}}, workspace.ErrExists},
-		{"modify nothing", []workspace.Change{{Op: workspace.Modify, Target: missing, Before: hashOf("old")}}, workspace.ErrStale},
-		{"delete what is gone", []workspace.Change{{Op: workspace.Delete, Target: resolve(t, w, "gone"), Before: hashOf("old")}}, workspace.ErrStale},
+		{"create over a file", []workspace.Change{{Op: change.Created, Target: f}}, workspace.ErrExists},
+		{"move over a file", []workspace.Change{{Op: change.Moved, Target: f, To: g, Before: hashOf("old")}}, workspace.ErrExists},
+		{"modify nothing", []workspace.Change{{Op: change.Modified, Target: missing, Before: hashOf("old")}}, workspace.ErrStale},
+		{"delete what is gone", []workspace.Change{{Op: change.Deleted, Target: resolve(t, w, "gone"), Before: hashOf("old")}}, workspace.ErrStale},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := w.Prepare(context.Background(), c.changes); !errors.Is(err, c.err) {
@@ -54,8 +55,8 @@ func TestCreateMeetsForeignFile(t *testing.T) {
 	variants(t, func(t *testing.T, opts ...workspace.Option) {
 		w := open(t, map[string]string{"f": "old"}, opts...)
 		p, err := w.Prepare(context.Background(), []workspace.Change{
-			{Op: workspace.Modify, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("new")},
-			{Op: workspace.Create, Target: resolve(t, w, "d/n"), After: []byte("ours")},
+			{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("new")},
+			{Op: change.Created, Target: resolve(t, w, "d/n"), After: []byte("ours")},
 		})
 		must(t, err)
 		put(t, filepath.Join(w.Dir(), "d/n"), "theirs")
@@ -70,7 +71,7 @@ func TestCreateMeetsForeignFile(t *testing.T) {
 func TestLinkInPlaceOfAMissingParent(t *testing.T) {
 	outside := t.TempDir()
 	w := open(t, map[string]string{"f": "old"})
-	p, err := w.Prepare(context.Background(), []workspace.Change{{Op: workspace.Create, Target: resolve(t, w, "d/e/n"), After: []byte("ours")}})
+	p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Created, Target: resolve(t, w, "d/e/n"), After: []byte("ours")}})
 	must(t, err)
 	must(t, os.Symlink(outside, filepath.Join(w.Dir(), "d")))
 	if _, err := p.Commit(context.Background()); !errors.Is(err, workspace.ErrChangedDir) {
@@ -84,8 +85,8 @@ func TestTwoNamesOfOneFile(t *testing.T) {
 	w := open(t, map[string]string{"a": "old"})
 	must(t, os.Link(filepath.Join(w.Dir(), "a"), filepath.Join(w.Dir(), "b")))
 	s, err := commit(t, w,
-		workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "a"), Before: hashOf("old"), After: []byte("1")},
-		workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "b"), Before: hashOf("old"), After: []byte("2")})
+		workspace.Change{Op: change.Modified, Target: resolve(t, w, "a"), Before: hashOf("old"), After: []byte("1")},
+		workspace.Change{Op: change.Modified, Target: resolve(t, w, "b"), Before: hashOf("old"), After: []byte("2")})
 	must(t, err)
 	must(t, s.Close())
 	wantTree(t, w.Dir(), map[string]string{"a": "1", "b": "2"})
@@ -96,7 +97,7 @@ func TestStateIsNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	w := open(t, map[string]string{"f": "old", ".orchestration/active_intents.yaml": ""})
 	must(t, os.Symlink(outside, filepath.Join(w.Dir(), ".orchestration/state")))
-	p, err := w.Prepare(context.Background(), []workspace.Change{{Op: workspace.Modify, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("new")}})
+	p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("new")}})
 	must(t, err)
 	if temp := p.Plan()[0].Temp; strings.Contains(temp, "/") || !workspace.IsTemp(temp) {
 		t.Errorf("the temporary file is %s", temp)
@@ -129,8 +130,8 @@ func TestState(t *testing.T) {
 func TestPlanNamesWhatIsOnDisk(t *testing.T) {
 	w := open(t, map[string]string{"f": "old", "m": "1", ".orchestration/active_intents.yaml": ""})
 	p, err := w.Prepare(context.Background(), []workspace.Change{
-		{Op: workspace.Modify, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("new")},
-		{Op: workspace.Move, Target: resolve(t, w, "m"), To: resolve(t, w, "m2"), Before: hashOf("1"), After: []byte("2")},
+		{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("new")},
+		{Op: change.Moved, Target: resolve(t, w, "m"), To: resolve(t, w, "m2"), Before: hashOf("1"), After: []byte("2")},
 	})
 	must(t, err)
 	read := func(path string) string {
@@ -155,7 +156,7 @@ func TestCancelledCommitChangesNothing(t *testing.T) {
 	files := map[string]string{"f": "old"}
 	w := open(t, files)
 	ctx, cancel := context.WithCancel(context.Background())
-	p, err := w.Prepare(ctx, []workspace.Change{{Op: workspace.Delete, Target: resolve(t, w, "f"), Before: hashOf("old")}})
+	p, err := w.Prepare(ctx, []workspace.Change{{Op: change.Deleted, Target: resolve(t, w, "f"), Before: hashOf("old")}})
 	must(t, err)
 	cancel()
 	if _, err := p.Commit(ctx); !errors.Is(err, context.Canceled) {

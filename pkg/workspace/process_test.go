@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -134,7 +135,7 @@ func addOne(w *workspace.Workspace) error {
 		if _, err := fmt.Sscan(string(c.Bytes), &n); err != nil {
 			return fmt.Errorf("%q: %w", c.Bytes, err)
 		}
-		p, err := w.Prepare(context.Background(), []workspace.Change{{Op: workspace.Modify, Target: target, Before: c.Hash, After: fmt.Append(nil, n+1)}})
+		p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Modified, Target: target, Before: c.Hash, After: fmt.Append(nil, n+1)}})
 		if err == nil {
 			var s *workspace.Settlement
 			if s, err = p.Commit(context.Background()); err == nil {
@@ -191,7 +192,7 @@ func modifyOnce() int {
 		fmt.Println(err)
 		return 1
 	}
-	p, err := w.Prepare(context.Background(), []workspace.Change{{Op: workspace.Modify, Target: target, Before: workspace.HashOf([]byte("old")), After: []byte("new")}})
+	p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Modified, Target: target, Before: workspace.HashOf([]byte("old")), After: []byte("new")}})
 	if err != nil {
 		fmt.Println(err)
 		return 1

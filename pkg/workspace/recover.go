@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // Fate is what became of one planned change whose process died before it could say.
@@ -23,7 +24,7 @@ const (
 
 // Found is one planned change as the files tell its story.
 type Found struct {
-	Planned
+	change.Planned
 	Fate Fate
 	// Probable: somebody else changed the file since, so the fate is the likeliest and not the only possible one.
 	Probable bool
@@ -44,17 +45,17 @@ type Recovery struct {
 //
 // The plan is believed no further than a tool's arguments are: nothing is done to protected paths, to paths that lead
 // elsewhere by now, nor to names that are not those of temporary files.
-func (w *Workspace) Recover(ctx context.Context, plan []Planned) (*Recovery, error) {
+func (w *Workspace) Recover(ctx context.Context, plan []change.Planned) (*Recovery, error) {
 	return w.recover(ctx, plan, false)
 }
 
 // RecoverStanding is Recover for changes that took effect and that their process could not take back everywhere. Only
 // files that are as before count as undone then: where somebody else's content stands, ours has been.
-func (w *Workspace) RecoverStanding(ctx context.Context, plan []Planned) (*Recovery, error) {
+func (w *Workspace) RecoverStanding(ctx context.Context, plan []change.Planned) (*Recovery, error) {
 	return w.recover(ctx, plan, true)
 }
 
-func (w *Workspace) recover(ctx context.Context, plan []Planned, stood bool) (*Recovery, error) {
+func (w *Workspace) recover(ctx context.Context, plan []change.Planned, stood bool) (*Recovery, error) {
 	r := &Recovery{Files: make([]Found, len(plan))}
 	for i, p := range plan {
 		var err error
@@ -88,10 +89,10 @@ func (r *Recovery) midway() bool {
 
 // Tidy removes the temporary files of the plan. Content that is neither what the change displaced nor what it
 // wanted to put in place is somebody else's: it is kept aside, and the KeptErrors say where.
-func (w *Workspace) Tidy(plan []Planned) ([]*KeptError, error) {
+func (w *Workspace) Tidy(plan []change.Planned) ([]*KeptError, error) {
 	var kept []*KeptError
 	for _, p := range plan {
-		for _, name := range p.temps() {
+		for _, name := range temps(p) {
 			k, err := w.tidyTemp(p, name)
 			if err != nil {
 				return kept, err
@@ -105,7 +106,7 @@ func (w *Workspace) Tidy(plan []Planned) ([]*KeptError, error) {
 }
 
 // temps are all names that the change can have used, that of the way without an exchange included.
-func (p Planned) temps() []string {
+func temps(p change.Planned) []string {
 	var names []string
 	for _, name := range []string{p.Temp, p.Gone} {
 		if name != "" {
@@ -115,7 +116,7 @@ func (p Planned) temps() []string {
 	return names
 }
 
-func (w *Workspace) tidyTemp(p Planned, name string) (*KeptError, error) {
+func (w *Workspace) tidyTemp(p change.Planned, name string) (*KeptError, error) {
 	t, err := w.openTemp(name)
 	if errors.Is(err, fs.ErrNotExist) || unusable(err) {
 		return nil, nil
@@ -130,7 +131,7 @@ func (w *Workspace) tidyTemp(p Planned, name string) (*KeptError, error) {
 		return nil, pathError("tidy up", name, err)
 	case hash == "":
 		return nil, nil
-	case hash == p.Before || hash == p.After:
+	case hash == p.Before.Hash || hash == p.After.Hash:
 		return nil, pathError("tidy up", name, t.dir.Remove(t.name))
 	}
 	return t.keepAside(w, p.Path), nil

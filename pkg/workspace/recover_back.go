@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // takeBackFound undoes what took effect of a set that stopped midway, the last change first. Each file is a change
@@ -27,25 +28,25 @@ func (w *Workspace) takeBackOne(ctx context.Context, f Found) error {
 		return pathError("restore", f.Path, errNotOurs)
 	}
 	switch f.Op {
-	case Create:
-		return w.reverse(ctx, Change{Op: Delete, Before: f.After}, f.Path, "", "")
-	case Modify:
-		return w.reverse(ctx, Change{Op: Modify, Before: f.After}, f.Path, "", f.Temp)
-	case Delete:
-		return w.reverse(ctx, Change{Op: Create}, f.Path, "", f.Temp)
+	case change.Created:
+		return w.reverse(ctx, Change{Op: change.Deleted, Before: f.After.Hash}, f.Path, "", "")
+	case change.Modified:
+		return w.reverse(ctx, Change{Op: change.Modified, Before: f.After.Hash}, f.Path, "", f.Temp)
+	case change.Deleted:
+		return w.reverse(ctx, Change{Op: change.Created}, f.Path, "", f.Temp)
 	}
 	if f.Temp == "" && f.Fate == Done {
-		return w.reverse(ctx, Change{Op: Move, Before: f.After}, f.Path, f.From, "")
+		return w.reverse(ctx, Change{Op: change.Moved, Before: f.After.Hash}, f.Path, f.From, "")
 	}
 	if f.Fate != Half {
-		if err := w.reverse(ctx, Change{Op: Create}, f.From, "", f.Gone); err != nil {
+		if err := w.reverse(ctx, Change{Op: change.Created}, f.From, "", f.Gone); err != nil {
 			return err
 		}
 	}
 	if f.Fate == Stripped {
 		return nil
 	}
-	return w.reverse(ctx, Change{Op: Delete, Before: f.After}, f.Path, "", "")
+	return w.reverse(ctx, Change{Op: change.Deleted, Before: f.After.Hash}, f.Path, "", "")
 }
 
 // reverse carries out one change with the guarantees of every other one. With displaced, the new content is the very
@@ -129,7 +130,7 @@ func (w *Workspace) prepareAdopted(ctx context.Context, c Change, old *temp) (_ 
 	}
 	one := p.planned[0]
 	one.describe()
-	one.temp, one.result.After = old, old.ours.hash
+	one.temp, one.result.After.Hash = old, old.ours.hash
 	p.steps = one.steps(w)
 	return p, nil
 }

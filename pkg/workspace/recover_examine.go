@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // otherContent stands for what is no regular file; no hash is equal to it.
@@ -15,7 +16,7 @@ const otherContent Hash = "not a regular file"
 
 // examine tells a change's fate. The temporary name is the better witness than the path, because nobody else has
 // business there: a displaced file under it proves that the change happened, the new content that it did not.
-func (w *Workspace) examine(p Planned) (Found, error) {
+func (w *Workspace) examine(p change.Planned) (Found, error) {
 	f := Found{Planned: p}
 	at, err := w.contentOf(p.Path)
 	if err != nil {
@@ -27,13 +28,13 @@ func (w *Workspace) examine(p Planned) (Found, error) {
 	}
 	one := temp != "" && temp == at && w.linked(p.Path, p.Temp)
 	switch p.Op {
-	case Create:
-		if temp != "" && at == p.After && !one {
+	case change.Created:
+		if temp != "" && at == p.After.Hash && !one {
 			at = otherContent // somebody else's file that happens to have the same content
 		}
 		f.Fate, f.Probable = fateOfCreate(p, at, temp)
-	case Modify:
-		if p.Before == p.After && p.BeforeMode != p.AfterMode {
+	case change.Modified:
+		if p.Before.Hash == p.After.Hash && p.Before.Mode != p.After.Mode {
 			f.Fate, err = w.fateOfMode(p, temp != "" && !one)
 			return f, err
 		}
@@ -41,12 +42,12 @@ func (w *Workspace) examine(p Planned) (Found, error) {
 			temp = "" // what the path has tells all
 		}
 		f.Fate, f.Probable = fateOfModify(p, at, temp)
-	case Delete:
+	case change.Deleted:
 		if one {
 			temp = ""
 		}
 		f.Fate, f.Probable = fateOfDelete(at, temp)
-	case Move:
+	case change.Moved:
 		err = w.fateOfMove(&f, at, temp)
 	default:
 		err = fmt.Errorf("%w: unknown operation %v", ErrConflict, p.Op)
@@ -58,11 +59,11 @@ func (w *Workspace) examine(p Planned) (Found, error) {
 // examineStanding tells what was taken back from what others have changed before it could be.
 func (w *Workspace) examineStanding(f *Found) error {
 	place := f.Path
-	if f.Op == Move {
+	if f.Op == change.Moved {
 		place = f.From
 	}
 	now, err := w.contentOf(place)
-	if err == nil && now != f.Before {
+	if err == nil && now != f.Before.Hash {
 		f.Fate, f.Probable = Done, true
 	}
 	return err
@@ -86,11 +87,11 @@ func (w *Workspace) linked(path, temp string) bool {
 }
 
 // fateOfCreate: the new content leaves its temporary name when it gets its path.
-func fateOfCreate(p Planned, at, temp Hash) (Fate, bool) {
+func fateOfCreate(p change.Planned, at, temp Hash) (Fate, bool) {
 	switch {
-	case temp != "" && at != p.After:
+	case temp != "" && at != p.After.Hash:
 		return Undone, false
-	case at == p.After:
+	case at == p.After.Hash:
 		return Done, false
 	}
 	// Made and then changed by others; or given up, and its temporary file removed, in the moment of the crash.
@@ -100,15 +101,15 @@ func fateOfCreate(p Planned, at, temp Hash) (Fate, bool) {
 	return Undone, true
 }
 
-func fateOfModify(p Planned, at, temp Hash) (Fate, bool) {
+func fateOfModify(p change.Planned, at, temp Hash) (Fate, bool) {
 	switch {
-	case temp == p.Before:
+	case temp == p.Before.Hash:
 		return Done, false
-	case temp == p.After:
+	case temp == p.After.Hash:
 		return Undone, false
-	case at == p.After:
+	case at == p.After.Hash:
 		return Done, false
-	case temp == "" || at == p.Before:
+	case temp == "" || at == p.Before.Hash:
 		return Undone, temp != ""
 	}
 	return Done, true // somebody wrote into what was displaced, and somebody changed what took its place
@@ -116,17 +117,18 @@ func fateOfModify(p Planned, at, temp Hash) (Fate, bool) {
 
 // fateOfMode is that of a change of permissions alone: the temporary name has the old ones if it took effect, and without
 // one the path has the new ones.
-func (w *Workspace) fateOfMode(p Planned, displaced bool) (Fate, error) {
+func (w *Workspace) fateOfMode(p change.Planned, displaced bool) (Fate, error) {
 	var at *temp
 	var err error
-	want := p.BeforeMode
+	want, _ := p.Before.Mode.FileMode()
 	if displaced {
 		at, err = w.openTemp(p.Temp)
 	} else {
 		var t *Target
 		if t, err = w.recorded(p.Path); err == nil {
 			defer t.Close()
-			at, want = &temp{dir: t.parent, name: t.name}, p.AfterMode
+			at = &temp{dir: t.parent, name: t.name}
+			want, _ = p.After.Mode.FileMode()
 		}
 	}
 	if unusable(err) {
@@ -172,18 +174,18 @@ func (w *Workspace) fateOfMove(f *Found, at, temp Hash) error {
 		gone = "" // it was not taken away after all
 	}
 	switch {
-	case gone != "" && (at == "" || temp != "" && at != f.After):
+	case gone != "" && (at == "" || temp != "" && at != f.After.Hash):
 		f.Fate = Stripped
 	case gone != "":
 		f.Fate = Done
-	case f.Temp != "" && temp != "" && at != f.After:
+	case f.Temp != "" && temp != "" && at != f.After.Hash:
 		f.Fate = Undone
-	case from != "" && at == f.After && (f.Temp != "" || w.oneFile(f.From, f.Path)):
+	case from != "" && at == f.After.Hash && (f.Temp != "" || w.oneFile(f.From, f.Path)):
 		f.Fate = Half
 	case from != "" || at == "":
-		f.Fate, f.Probable = Undone, from != f.Before
+		f.Fate, f.Probable = Undone, from != f.Before.Hash
 	default:
-		f.Fate, f.Probable = Done, at != f.After
+		f.Fate, f.Probable = Done, at != f.After.Hash
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -190,14 +191,14 @@ func TestNothingBlocks(t *testing.T) {
 				t.Errorf("read %s: %v", path, err)
 			}
 			for _, c := range []workspace.Change{
-				{Op: workspace.Modify, Before: hashOf("")}, {Op: workspace.Delete, Before: hashOf("")},
+				{Op: change.Modified, Before: hashOf("")}, {Op: change.Deleted, Before: hashOf("")},
 			} {
 				c.Target = target
 				if _, err := w.Prepare(context.Background(), []workspace.Change{c}); !errors.Is(err, workspace.ErrNotRegular) {
 					t.Errorf("%v %s: %v", c.Op, path, err)
 				}
 			}
-			if _, err := commit(t, w, workspace.Change{Op: workspace.Create, Target: target}); !errors.Is(err, workspace.ErrExists) {
+			if _, err := commit(t, w, workspace.Change{Op: change.Created, Target: target}); !errors.Is(err, workspace.ErrExists) {
 				t.Errorf("create %s: %v", path, err)
 			}
 			target.Close()
@@ -233,8 +234,8 @@ func TestDirectorySwap(t *testing.T) {
 				w := open(t, map[string]string{"sub/f": "old"})
 				sub := filepath.Join(w.Dir(), "sub")
 				changes := []workspace.Change{
-					{Op: workspace.Modify, Target: resolve(t, w, "sub/f"), Before: hashOf("old"), After: []byte("new")},
-					{Op: workspace.Create, Target: resolve(t, w, "sub/n"), After: []byte("new")},
+					{Op: change.Modified, Target: resolve(t, w, "sub/f"), Before: hashOf("old"), After: []byte("new")},
+					{Op: change.Created, Target: resolve(t, w, "sub/n"), After: []byte("new")},
 				}
 				if moment == "after resolve" {
 					c.swap(t, sub, outside)

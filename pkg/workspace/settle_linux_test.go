@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 var initialised = map[string]string{"f": "old", ".orchestration/active_intents.yaml": ""}
 
 func modify(t testing.TB, w *workspace.Workspace) workspace.Change {
-	return workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("ours")}
+	return workspace.Change{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("ours")}
 }
 
 // rename is an editor that saves by renaming.
@@ -112,7 +113,7 @@ func TestForeignRemovalBetweenTheSwaps(t *testing.T) {
 }
 
 func TestFileGoneBeforeCommit(t *testing.T) {
-	for name, op := range map[string]workspace.Op{"modify": workspace.Modify, "delete": workspace.Delete} {
+	for name, op := range map[string]change.Op{"modify": change.Modified, "delete": change.Deleted} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, initialised)
 			c := modify(t, w)
@@ -131,7 +132,7 @@ func TestFileGoneBeforeCommit(t *testing.T) {
 
 // TestDeleteMeetsForeignRename: the file that is deleted is not the one that was checked.
 func TestDeleteAndMoveMeetForeignRename(t *testing.T) {
-	for _, op := range []workspace.Op{workspace.Delete, workspace.Move} {
+	for _, op := range []change.Op{change.Deleted, change.Moved} {
 		w := open(t, initialised)
 		c := workspace.Change{Op: op, Target: resolve(t, w, "f"), To: resolve(t, w, "x/to"), Before: hashOf("old")}
 		p, err := w.Prepare(context.Background(), []workspace.Change{c})
@@ -209,7 +210,7 @@ func TestRollbackLeavesForeignContent(t *testing.T) {
 	for _, style := range []string{"rename", "truncate"} {
 		t.Run(style, func(t *testing.T) {
 			w := open(t, map[string]string{"f": "old", "g": "1", ".orchestration/active_intents.yaml": ""})
-			s, err := commit(t, w, modify(t, w), workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "g"), Before: hashOf("1"), After: []byte("2")})
+			s, err := commit(t, w, modify(t, w), workspace.Change{Op: change.Modified, Target: resolve(t, w, "g"), Before: hashOf("1"), After: []byte("2")})
 			must(t, err)
 			e := startEditor(t, style)
 			e.write(0, filepath.Join(w.Dir(), "f"), "theirs")
@@ -237,7 +238,7 @@ func TestLocks(t *testing.T) {
 	s, err := commit(t, w, modify(t, w))
 	must(t, err)
 	again := func(w *workspace.Workspace) error {
-		_, err := commit(t, w, workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "f"), Before: hashOf("ours"), After: []byte("again")})
+		_, err := commit(t, w, workspace.Change{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf("ours"), After: []byte("again")})
 		return err
 	}
 	if err := again(w); !errors.Is(err, workspace.ErrBusy) {
@@ -252,7 +253,7 @@ func TestLocks(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	must(t, s.Close())
-	p, err := other.Prepare(context.Background(), []workspace.Change{{Op: workspace.Delete, Target: resolve(t, other, "f"), Before: hashOf("ours")}})
+	p, err := other.Prepare(context.Background(), []workspace.Change{{Op: change.Deleted, Target: resolve(t, other, "f"), Before: hashOf("ours")}})
 	must(t, err)
 	must(t, p.Discard())
 	must(t, p.Discard())
@@ -279,7 +280,7 @@ func TestForkDoesNotDisturb(t *testing.T) {
 	content := "old"
 	for i := range 100 {
 		next := strings.Repeat("x", i)
-		s, err := commit(t, w, workspace.Change{Op: workspace.Modify, Target: resolve(t, w, "f"), Before: hashOf(content), After: []byte(next)})
+		s, err := commit(t, w, workspace.Change{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf(content), After: []byte(next)})
 		must(t, err)
 		must(t, s.Close())
 		content = next

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // maxEntries bounds the entries of one directory that are looked at.
@@ -102,20 +104,10 @@ func (s State) entries(p *Place) {
 	}
 }
 
-// Op is what became of a place.
-type Op string
-
-// The outcomes, as the ledger names them.
-const (
-	Created  Op = "created"
-	Modified Op = "modified"
-	Deleted  Op = "deleted"
-)
-
 // Change is one place that is not as it was.
 type Change struct {
 	Name string
-	Op   Op
+	Op   change.Op
 	// Metadata: neither size nor time of modification is another, nor the file.
 	Metadata bool
 	// Kept: it is the same file, of the same size. Known of what a line names.
@@ -129,15 +121,15 @@ func (s State) Changes(before State) []Change {
 		was, known := before[name]
 		switch {
 		case !known:
-			found = append(found, Change{Name: name, Op: Created})
+			found = append(found, Change{Name: name, Op: change.Created})
 		case was != now:
 			same := was.ino == now.ino && was.dev == now.dev && was.size == now.size && was.mtime == now.mtime && was.mode.Type() == now.mode.Type()
-			found = append(found, Change{Name: name, Op: Modified, Metadata: same})
+			found = append(found, Change{Name: name, Op: change.Modified, Metadata: same})
 		}
 	}
 	for name := range before {
 		if _, still := s[name]; !still {
-			found = append(found, Change{Name: name, Op: Deleted})
+			found = append(found, Change{Name: name, Op: change.Deleted})
 		}
 	}
 	for i := range found {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 )
 
@@ -109,7 +110,7 @@ func TestNamedIsTooMuch(t *testing.T) {
 	before := outside.Name(outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Text: "rm " + top + "/large/7"}).Look()
 	must(t, os.Remove(top+"/large/7"))
 	changes, short := before.Changes()
-	if len(changes) != 1 || changes[0].Op != outside.Deleted || changes[0].Name != top+"/large/7" {
+	if len(changes) != 1 || changes[0].Op != change.Deleted || changes[0].Name != top+"/large/7" {
 		t.Errorf("%+v", changes)
 	}
 	if len(short) == 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/fileclock"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // maxSeen bounds the entries that are looked at for one line.
@@ -129,23 +130,23 @@ func (s *Sight) Changes() (found []Change, short []string) {
 		switch {
 		case known && was != is:
 			same := was.ino == is.ino && was.dev == is.dev && was.size == is.size && was.mode.Type() == is.mode.Type()
-			found = append(found, Change{Name: s.shown(path), Op: Modified, Metadata: same && was.mtime == is.mtime, Kept: same})
+			found = append(found, Change{Name: s.shown(path), Op: change.Modified, Metadata: same && was.mtime == is.mtime, Kept: same})
 		case !known && s.whole(path) && !within(after.short, path):
-			found = append(found, Change{Name: s.shown(path), Op: Created})
+			found = append(found, Change{Name: s.shown(path), Op: change.Created})
 		case !known && is.ctime >= s.start: // of directories none is known
-			found = append(found, Change{Name: s.shown(path), Op: Modified})
+			found = append(found, Change{Name: s.shown(path), Op: change.Modified})
 		}
 	}
 	for path := range s.seen {
 		if _, still := after.seen[path]; !still {
 			if _, err := os.Lstat(path); err != nil {
-				found = append(found, Change{Name: s.shown(path), Op: Deleted})
+				found = append(found, Change{Name: s.shown(path), Op: change.Deleted})
 			}
 		}
 	}
 	all := slices.Clone(found) // of what was made or removed as a whole, the top tells
 	found = slices.DeleteFunc(found, func(c Change) bool {
-		return c.Op != Modified && slices.Contains(all, Change{Name: parent(c.Name), Op: c.Op})
+		return c.Op != change.Modified && slices.Contains(all, Change{Name: parent(c.Name), Op: c.Op})
 	})
 	for dir := range after.short {
 		short = append(short, s.shown(dir))

@@ -100,7 +100,7 @@ func client(call *hooks.Call) string {
 func effectsOf(effects hooks.Effects) []approval.Effect {
 	var found []approval.Effect
 	for _, f := range effects.Files {
-		found = append(found, approval.Effect{Kind: string(f.Kind), Path: f.Path, To: f.To, Before: f.BeforeHash, After: f.AfterHash})
+		found = append(found, approval.Effect{Kind: f.Op.Verb(), Path: f.Path, To: f.To, Before: f.Before.Hash, After: f.After.Hash})
 	}
 	if c := effects.Command; c != nil {
 		found = append(found, approval.Effect{
@@ -195,13 +195,13 @@ func diffOf(f *hooks.FileEffect) approval.FileDiff {
 	if f.To != "" {
 		d.Path += " → " + f.To
 	}
-	if len(f.Before)+len(f.After) > maxDiffInput {
+	if len(f.Before.Bytes)+len(f.After.Bytes) > maxDiffInput {
 		d.Note += ", too large for a diff"
-		d.Size = len(f.After)
+		d.Size = len(f.After.Bytes)
 		return d
 	}
-	before, errBefore := workspace.Decode(f.Before)
-	after, errAfter := workspace.Decode(f.After)
+	before, errBefore := workspace.Decode(f.Before.Bytes)
+	after, errAfter := workspace.Decode(f.After.Bytes)
 	if errBefore != nil || errAfter != nil {
 		d.Note += ", binary"
 		return d

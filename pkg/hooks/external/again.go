@@ -13,7 +13,7 @@ import (
 func Again(w *workspace.Workspace, limit int64) hooks.PostHook {
 	return hooks.PostFunc("changed again", func(_ context.Context, _ *hooks.Call, outcome *hooks.Outcome) error {
 		for _, f := range outcome.Changed() {
-			if now := hashNow(w, f.Path, limit); f.AfterHash != "" && now != "" && now != f.AfterHash {
+			if now := hashNow(w, f.Path, limit); f.After.Hash != "" && now != "" && now != f.After.Hash {
 				outcome.Warnings = append(outcome.Warnings, fmt.Sprintf(
 					"%s was changed again behind the call, as by a hook or a check that formats it: it is %s now. Call read_file before you change it further.", f.Path, now))
 			}

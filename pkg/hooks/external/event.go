@@ -128,12 +128,12 @@ func (d describer) planned() []event {
 	for _, f := range d.call.Effects.Files {
 		switch {
 		case f.Mutates():
-			events = append(events, d.change(change{
-				path: f.Path, to: f.To, kind: string(f.Kind), whole: f.Knowledge == hooks.KnowsNothing,
-				before: f.Before, after: f.After, beforeHash: f.BeforeHash, afterHash: f.AfterHash,
+			events = append(events, d.change(fileEvent{
+				path: f.Path, to: f.To, kind: f.Op.Verb(), whole: f.Knowledge == hooks.KnowsNothing,
+				before: f.Before.Bytes, after: f.After.Bytes, beforeHash: f.Before.Hash, afterHash: f.After.Hash,
 			})...)
 		case !f.Directory && d.call.Class == hooks.Safe:
-			events = append(events, d.event(toolRead, readInput{d.path(f.Path)}, orchestra{Path: f.Path, Kind: string(f.Kind)}))
+			events = append(events, d.event(toolRead, readInput{d.path(f.Path)}, orchestra{Path: f.Path, Kind: f.Op.Verb()}))
 		}
 	}
 	if len(events) == 0 {
@@ -148,15 +148,15 @@ func (d describer) command(c *hooks.CommandEffect) event {
 	return e
 }
 
-// change is one file, before or after it was changed.
-type change struct {
+// fileEvent is one file, before or after it was changed.
+type fileEvent struct {
 	path, to, kind        string
 	whole                 bool // the new content replaces the old without quoting it
 	before, after         []byte
 	beforeHash, afterHash string
 }
 
-func (d describer) change(c change) []event {
+func (d describer) change(c fileEvent) []event {
 	o := orchestra{Path: c.path, Kind: c.kind, BeforeHash: c.beforeHash, AfterHash: c.afterHash}
 	switch {
 	case c.to != "":
@@ -172,7 +172,7 @@ func (d describer) change(c change) []event {
 	return []event{d.event(toolEdit, editInput{FilePath: d.path(c.path), OldString: before, NewString: after}, o)}
 }
 
-func (d describer) removal(c change, o orchestra) event {
+func (d describer) removal(c fileEvent, o orchestra) event {
 	return d.event(toolEdit, editInput{FilePath: d.path(c.path), OldString: textOf(c.before)}, o)
 }
 
@@ -195,8 +195,8 @@ func (d describer) done(o *hooks.Outcome) []event {
 	}
 	var events []event
 	for _, f := range o.Files {
-		c := change{path: f.Path, kind: string(f.Op), whole: f.Knowledge == hooks.KnowsNothing,
-			before: f.Before, after: f.After, beforeHash: f.BeforeHash, afterHash: f.AfterHash}
+		c := fileEvent{path: f.Path, kind: string(f.Op), whole: f.Knowledge == hooks.KnowsNothing,
+			before: f.Before.Bytes, after: f.After.Bytes, beforeHash: f.Before.Hash, afterHash: f.After.Hash}
 		if f.From != "" {
 			c.path, c.to = f.From, f.Path
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -91,24 +92,24 @@ func (f *Freshness) judge(c *hooks.Call, effect *hooks.FileEffect) *refusal.Refu
 	if !effect.Mutates() || c.Effects.Command != nil {
 		return nil
 	}
-	if effect.Exists && effect.BeforeHash == "" {
+	if effect.Exists && effect.Before.Hash == "" {
 		// It could not be read, which is its own refusal.
 		return nil
 	}
 	if effect.ExpectedHash != "" {
-		if effect.ExpectedHash != effect.BeforeHash {
-			return f.Refuse(c, effect.Path, effect.ExpectedHash, effect.BeforeHash, effect.Before)
+		if effect.ExpectedHash != effect.Before.Hash {
+			return f.Refuse(c, effect.Path, effect.ExpectedHash, effect.Before.Hash, effect.Before.Bytes)
 		}
 		return nil
 	}
 	view, seen := c.Views.Seen(effect.Path)
 	switch {
-	case seen && view.Hash != effect.BeforeHash:
-		return f.Refuse(c, effect.Path, view.Hash, effect.BeforeHash, effect.Before)
-	case seen && effect.Kind == hooks.Delete && isBinary(effect.Before):
+	case seen && view.Hash != effect.Before.Hash:
+		return f.Refuse(c, effect.Path, view.Hash, effect.Before.Hash, effect.Before.Bytes)
+	case seen && effect.Op == change.Deleted && isBinary(effect.Before.Bytes):
 		// It has no lines to deliver; that read_file told its hash must do.
 		return nil
-	case effect.BeforeHash == "", effect.Knowledge == hooks.KnowsBySearch, seen && view.Whole, f.blind:
+	case effect.Before.Hash == "", effect.Knowledge == hooks.KnowsBySearch, seen && view.Whole, f.blind:
 		return nil
 	}
 	return f.unread(effect)
@@ -122,18 +123,18 @@ func isBinary(content []byte) bool {
 func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
 	suggestion := "Call read_file on the path until all of its lines were delivered; a file with lines that are cut needs expected_content_hash."
 	switch {
-	case effect.Kind == hooks.Delete && isBinary(effect.Before):
+	case effect.Op == change.Deleted && isBinary(effect.Before.Bytes):
 		suggestion = "Call read_file on the path, then delete it."
-	case effect.Kind == hooks.Delete:
+	case effect.Op == change.Deleted:
 		suggestion = "Call read_file on the path until all of its lines were delivered, then delete it; a file with a line too long for that can be deleted with execute_command."
-	case isBinary(effect.Before):
+	case isBinary(effect.Before.Bytes):
 		suggestion = "Its content is binary and cannot be delivered as lines: pass the content_hash that read_file tells as expected_content_hash."
 	}
 	r := refusal.Newf(refusal.ReadRequired,
 		"%s exists, and this session has not seen all of its lines as they are now; overwriting it would lose what it holds.", effect.Path).
-		With("path", effect.Path).With("content_hash", effect.BeforeHash).
+		With("path", effect.Path).With("content_hash", effect.Before.Hash).
 		Suggest("%s", suggestion)
-	return quoteWhole(r, effect.Path, effect.BeforeHash, effect.Before)
+	return quoteWhole(r, effect.Path, effect.Before.Hash, effect.Before.Bytes)
 }
 
 // Refuse makes the STALE_FILE refusal for a path whose content is now the

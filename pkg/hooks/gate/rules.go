@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -169,10 +170,10 @@ func commandFacts(command *hooks.CommandEffect) rule.Command {
 
 // effectFacts decodes the contents only when a rule asks for them, and once.
 func effectFacts(f *hooks.FileEffect) rule.Effect {
-	before := sync.OnceValues(func() (workspace.Text, error) { return workspace.Decode(f.Before) })
-	after := sync.OnceValues(func() (workspace.Text, error) { return workspace.Decode(f.After) })
+	before := sync.OnceValues(func() (workspace.Text, error) { return workspace.Decode(f.Before.Bytes) })
+	after := sync.OnceValues(func() (workspace.Text, error) { return workspace.Decode(f.After.Bytes) })
 	e := rule.Effect{
-		Kind: string(f.Kind), Path: f.Path, BeforeSize: len(f.Before), AfterSize: len(f.After),
+		Kind: f.Op.Verb(), Path: f.Path, BeforeSize: len(f.Before.Bytes), AfterSize: len(f.After.Bytes),
 		Before: func() string { text, _ := before(); return text.String },
 		After:  func() string { text, _ := after(); return text.String },
 		Binary: func() bool {
@@ -181,7 +182,7 @@ func effectFacts(f *hooks.FileEffect) rule.Effect {
 			return errBefore != nil || errAfter != nil
 		},
 	}
-	if f.Kind == hooks.Move && f.To != "" {
+	if f.Op == change.Moved && f.To != "" {
 		e.Path, e.From = f.To, f.Path
 	}
 	// Not every tool has hunks, and without them a change would seem to add nothing.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
@@ -52,13 +53,15 @@ func NewAccount() *Account { return &Account{Detail: map[string]any{}, left: hun
 // File is the outcome of one change. Of what has no name that a record can
 // have, there is only that.
 func (a *Account) File(c *snapshot.Change) hooks.FileOutcome {
-	f := hooks.FileOutcome{Path: Shown(c.Path), From: Shown(c.From), Op: hooks.Op(c.Op), Knowledge: hooks.KnowsBySearch}
+	f := hooks.FileOutcome{
+		Change:    change.Change{Op: c.Op, Path: Shown(c.Path), From: Shown(c.From)},
+		Knowledge: hooks.KnowsBySearch,
+	}
 	if f.Path != c.Path || f.From != c.From {
 		f.Unread = true
 		return f
 	}
-	before, after := modesOf(c)
-	f.BeforeMode, f.AfterMode = string(before), string(after)
+	f.Before.Mode, f.After.Mode = modesOf(c)
 	if c.Before != nil && c.Before.Kind == snapshot.File {
 		f.Links = c.Before.Links
 	}
@@ -66,16 +69,16 @@ func (a *Account) File(c *snapshot.Change) hooks.FileOutcome {
 	if c.Before != nil {
 		f.Unread = f.Unread || !c.Before.Known
 		if !c.Before.Secret {
-			f.BeforeHash, f.BeforeOID, f.Before = c.Before.Hash, c.Before.OID, c.Before.Bytes
+			f.Before.Hash, f.Before.OID, f.Before.Bytes = c.Before.Hash, c.Before.OID, c.Before.Bytes
 		}
 	}
 	if c.After != nil {
 		f.Unread = f.Unread || !c.After.Known
 		if !c.After.Secret {
-			f.AfterHash, f.AfterOID, f.After = c.After.Hash, c.After.OID, c.After.Bytes
+			f.After.Hash, f.After.OID, f.After.Bytes = c.After.Hash, c.After.OID, c.After.Bytes
 		}
 	}
-	if !f.Unread && c.Op != snapshot.Moved {
+	if !f.Unread && c.Op != change.Moved {
 		f.Hunks = a.hunks(c)
 	}
 	return f
@@ -149,14 +152,14 @@ func (a *Account) Packaged(l *Law, c *snapshot.Change) bool {
 		counts[place] = one
 	}
 	switch c.Op {
-	case snapshot.Created:
+	case change.Created:
 		one.Created++
-	case snapshot.Deleted:
+	case change.Deleted:
 		one.Deleted++
 	default:
 		one.Modified++
 	}
-	if c.Op != snapshot.Deleted && workspace.Protect(c.Path) == workspace.ProtectProgramConfig {
+	if c.Op != change.Deleted && workspace.Protect(c.Path) == workspace.ProtectProgramConfig {
 		one.ProgramConfig++
 	}
 	return true

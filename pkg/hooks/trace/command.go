@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -33,12 +34,12 @@ func (r *Recorder) writing(outcome *hooks.Outcome) *snapshot.Writing {
 	}
 	var writes []snapshot.Write
 	for _, f := range outcome.Changed() {
-		oid := r.blobID(f.AfterHash, f.AfterOID, f.After, f.Unread)
+		oid := r.blobID(f.After.Hash, f.After.OID, f.After.Bytes, f.Unread)
 		if f.From != "" {
-			writes = append(writes, snapshot.Write{Path: f.From, Before: f.BeforeHash})
-			f.BeforeHash = ""
+			writes = append(writes, snapshot.Write{Path: f.From, Before: f.Before.Hash})
+			f.Before.Hash = ""
 		}
-		writes = append(writes, snapshot.Write{Path: f.Path, Before: f.BeforeHash, After: f.AfterHash, AfterOID: oid})
+		writes = append(writes, snapshot.Write{Path: f.Path, Before: f.Before.Hash, After: f.After.Hash, AfterOID: oid})
 	}
 	if note := outcome.Record; note != nil && note.Edit != nil {
 		writes = append(writes, snapshot.Write{Path: note.Edit.Path, Before: note.Edit.Before, After: note.Edit.After})
@@ -89,7 +90,7 @@ func commandOf(cmd *hooks.CommandOutcome) *ledger.Command {
 func violations(found []hooks.Violation) []ledger.Violation {
 	var list []ledger.Violation
 	for _, v := range found {
-		list = append(list, ledger.Violation{Path: v.Path, Op: ledger.Op(v.Op), Reason: v.Reason, Reverted: v.Reverted, Kind: string(v.Kind)})
+		list = append(list, ledger.Violation{Path: v.Path, Op: v.Op, Reason: v.Reason, Reverted: v.Reverted, Kind: string(v.Kind)})
 	}
 	return list
 }
@@ -113,10 +114,7 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 		rec.Detail[DetailMore] = more
 	}
 	for _, f := range outcome.Build[:min(len(outcome.Build), maxBuild)] {
-		rec.Changes = append(rec.Changes, ledger.Change{
-			Path: f.Path, From: f.From, Op: ledger.Op(f.Op), Before: f.BeforeHash, After: f.AfterHash, BeforeOID: f.BeforeOID, AfterOID: f.AfterOID,
-			BeforeMode: ledger.Mode(f.BeforeMode), AfterMode: ledger.Mode(f.AfterMode),
-		})
+		rec.Changes = append(rec.Changes, ledger.Change{Change: f.Change})
 	}
 	_, err := r.ledger.Append(ctx, rec)
 	if r.lets(err) {
@@ -224,7 +222,7 @@ func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, e
 			continue
 		}
 		for _, f := range e.Files {
-			if writes := writesOfFile(f.From, f.Path, f.Before, snapshot.Write{After: f.After, Since: true}, paths); len(writes) > 0 {
+			if writes := writesOfFile(f.From, f.Path, f.Before.Hash, snapshot.Write{After: f.After.Hash, Since: true}, paths); len(writes) > 0 {
 				files[draft.ID()] = append(files[draft.ID()], writes...)
 			}
 		}
@@ -275,13 +273,13 @@ func writesOf(e ledger.Entry, paths []string, since bool) []snapshot.Write {
 	wrong := map[string]bool{}
 	for _, v := range e.Violations {
 		wrong[v.Path] = true
-		if v.Reverted && v.Op == ledger.OpCreated {
+		if v.Reverted && v.Op == change.Created {
 			writes = append(writes, writesOfFile("", v.Path, "", snapshot.Write{Since: since}, paths)...)
 		}
 	}
 	for _, c := range e.Changes {
-		w := snapshot.Write{After: c.After, AfterOID: c.AfterOID, Since: since, Wrong: e.Command != nil && wrong[c.Path]}
-		writes = append(writes, writesOfFile(c.From, c.Path, c.Before, w, paths)...)
+		w := snapshot.Write{After: c.After.Hash, AfterOID: c.After.OID, Since: since, Wrong: e.Command != nil && wrong[c.Path]}
+		writes = append(writes, writesOfFile(c.From, c.Path, c.Before.Hash, w, paths)...)
 	}
 	if edit, ok := editOf(e.Record); ok {
 		writes = append(writes, writesOfFile("", edit.Path, edit.Before, snapshot.Write{After: edit.After, Since: since}, paths)...)

@@ -78,12 +78,12 @@ func (l *lastRecords) lookup(ctx context.Context, path, content string) (found, 
 
 // knows reports whether a change left a file as it is, or found it so where nobody else had a hand in it.
 func knows(c ledger.Change, path, content string) bool {
-	after, before := c.After, ""
+	after, before := c.After.Hash, ""
 	if path != c.Path {
 		after = ""
 	}
 	if path == cmp.Or(c.From, c.Path) && !c.ExternalBefore {
-		before = c.Before
+		before = c.Before.Hash
 	}
 	return content == after || content != "" && content == before
 }
@@ -99,6 +99,6 @@ func (l *lastRecords) recorded(files []hooks.FileOutcome) {
 		if f.From != "" {
 			l.after[f.From] = ""
 		}
-		l.after[f.Path] = f.AfterHash
+		l.after[f.Path] = f.After.Hash
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // Images keeps contents by their git blob ids, but for those of secret paths.
@@ -54,11 +54,11 @@ func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) error {
 	}
 	paths := []string{c.Path, c.From}
 	var kept []images.Image
-	if c.BeforeOID != "" && (f.Before != nil || !f.Unread) {
-		kept = append(kept, images.Image{ID: c.BeforeOID, Content: f.Before, Paths: paths})
+	if c.Before.OID != "" && (f.Before.Bytes != nil || !f.Unread) {
+		kept = append(kept, images.Image{ID: c.Before.OID, Content: f.Before.Bytes, Paths: paths})
 	}
-	if c.AfterOID != "" && c.AfterOID != c.BeforeOID && (f.After != nil || !f.Unread) {
-		kept = append(kept, images.Image{ID: c.AfterOID, Content: f.After, Paths: paths})
+	if c.After.OID != "" && c.After.OID != c.Before.OID && (f.After.Bytes != nil || !f.Unread) {
+		kept = append(kept, images.Image{ID: c.After.OID, Content: f.After.Bytes, Paths: paths})
 	}
 	return r.images.Put(kept...)
 }
@@ -70,7 +70,7 @@ const maxFound = 64 << 20
 // keepFound keeps what the files still tell of a change whose process died,
 // perhaps before its own images were written: the displaced content, which is
 // removed right after, and what stands at the path.
-func (r *Recorder) keepFound(rec ledger.Record, plan []workspace.Planned) {
+func (r *Recorder) keepFound(rec ledger.Record, plan []change.Planned) {
 	if r.images == nil {
 		return
 	}
@@ -82,10 +82,10 @@ func (r *Recorder) keepFound(rec ledger.Record, plan []workspace.Planned) {
 		paths := []string{c.Path, c.From}
 		for _, content := range r.files.Contents(p, maxFound) {
 			switch string(content.Hash) {
-			case c.Before:
-				_ = r.images.Put(images.Image{ID: c.BeforeOID, Content: content.Bytes, Paths: paths})
-			case c.After:
-				_ = r.images.Put(images.Image{ID: c.AfterOID, Content: content.Bytes, Paths: paths})
+			case c.Before.Hash:
+				_ = r.images.Put(images.Image{ID: c.Before.OID, Content: content.Bytes, Paths: paths})
+			case c.After.Hash:
+				_ = r.images.Put(images.Image{ID: c.After.OID, Content: content.Bytes, Paths: paths})
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -28,7 +30,7 @@ func gathersABurst(t *testing.T) {
 		t.Helper()
 		outcome := &hooks.Outcome{Class: mutation.Resolved{Class: class}}
 		for _, path := range paths {
-			outcome.Files = append(outcome.Files, hooks.FileOutcome{Path: path, Op: hooks.Modified})
+			outcome.Files = append(outcome.Files, hooks.FileOutcome{Change: change.Change{Op: change.Modified, Path: path}})
 		}
 		check.OK(t, keeper.After(t.Context(), &hooks.Call{Intent: &intent.Intent{ID: id}}, outcome))
 	}

@@ -3,10 +3,9 @@ package trace
 import (
 	"cmp"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // DetailHardLinks is the key of the files that had other names before a change.
@@ -28,7 +27,7 @@ func linked(files []hooks.FileOutcome) map[string]any {
 
 // tellModes gives the files of an outcome the permissions, and the number of names, that the plan knows.
 func tellModes(pending *hooks.Pending) {
-	plans := map[string]workspace.Planned{}
+	plans := map[string]change.Planned{}
 	for _, p := range pending.Files {
 		plans[p.Path] = p
 	}
@@ -39,17 +38,17 @@ func tellModes(pending *hooks.Pending) {
 			continue
 		}
 		f.Links = p.Links
-		if f.BeforeHash != "" {
-			f.BeforeMode = string(ledger.ModeOf(p.BeforeMode))
+		if f.Before.Hash != "" {
+			f.Before.Mode = p.Before.Mode
 		}
-		if f.AfterHash != "" {
-			f.AfterMode = string(ledger.ModeOf(p.AfterMode))
+		if f.After.Hash != "" {
+			f.After.Mode = p.After.Mode
 		}
 	}
 }
 
 // modesOf gives those of a command's change. Links have none, and those of unlike things do not compare.
-func modesOf(c *snapshot.Change) (before, after ledger.Mode) {
+func modesOf(c *snapshot.Change) (before, after change.Mode) {
 	for _, content := range []*snapshot.Content{c.Before, c.After} {
 		if content != nil && content.Kind == snapshot.Link {
 			return "", ""
@@ -59,10 +58,10 @@ func modesOf(c *snapshot.Change) (before, after ledger.Mode) {
 		return "", ""
 	}
 	if c.Before != nil {
-		before = ledger.ModeOf(c.Before.Mode)
+		before = change.ModeOf(c.Before.Mode)
 	}
 	if c.After != nil {
-		after = ledger.ModeOf(c.After.Mode)
+		after = change.ModeOf(c.After.Mode)
 	}
 	return before, after
 }

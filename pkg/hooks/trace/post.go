@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -23,13 +24,13 @@ func Seen(views Views) hooks.PostHook {
 			return nil
 		}
 		for _, f := range outcome.Changed() {
-			if f.AfterHash != "" {
-				views.Remember(f.AfterHash, f.After)
+			if f.After.Hash != "" {
+				views.Remember(f.After.Hash, f.After.Bytes)
 			}
 			switch f.Op {
-			case hooks.Deleted:
+			case change.Deleted:
 				call.Views.Forgot(f.Path)
-			case hooks.Moved:
+			case change.Moved:
 				wrote(call.Views, f, f.From)
 				call.Views.Forgot(f.From)
 			default:
@@ -46,11 +47,11 @@ func Seen(views Views) hooks.PostHook {
 func followed(views *session.Views, changed []hooks.FileOutcome) {
 	for _, f := range changed {
 		switch {
-		case f.Op == hooks.Deleted:
+		case f.Op == change.Deleted:
 			views.Forgot(f.Path)
-		case f.Op == hooks.Moved:
-			if view, ok := views.Seen(f.From); ok && view.Hash == f.AfterHash && f.AfterHash != "" && view.Whole {
-				views.Wrote(f.Path, f.AfterHash)
+		case f.Op == change.Moved:
+			if view, ok := views.Seen(f.From); ok && view.Hash == f.After.Hash && f.After.Hash != "" && view.Whole {
+				views.Wrote(f.Path, f.After.Hash)
 			}
 			views.Forgot(f.From)
 		}
@@ -62,9 +63,9 @@ func followed(views *session.Views, changed []hooks.FileOutcome) {
 // lines that it had seen, at their new places, and those that it wrote.
 func wrote(views *session.Views, f hooks.FileOutcome, from string) {
 	view, ok := views.Seen(from)
-	ok = ok && view.Hash == f.BeforeHash
-	if f.BeforeHash == "" || f.Knowledge == hooks.KnowsNothing || ok && view.Whole {
-		views.Wrote(f.Path, f.AfterHash)
+	ok = ok && view.Hash == f.Before.Hash
+	if f.Before.Hash == "" || f.Knowledge == hooks.KnowsNothing || ok && view.Whole {
+		views.Wrote(f.Path, f.After.Hash)
 		return
 	}
 	var seen [][2]int
@@ -72,12 +73,12 @@ func wrote(views *session.Views, f hooks.FileOutcome, from string) {
 		seen = view.Ranges
 	}
 	total := 1
-	if text, err := workspace.Decode(f.After); err == nil {
+	if text, err := workspace.Decode(f.After.Bytes); err == nil {
 		total = len(edit.RawLines(text.String))
 	}
-	views.Saw(f.Path, f.AfterHash, total, 1, 0)
+	views.Saw(f.Path, f.After.Hash, total, 1, 0)
 	for _, r := range carried(seen, f.Hunks) {
-		views.Saw(f.Path, f.AfterHash, total, r[0], r[1])
+		views.Saw(f.Path, f.After.Hash, total, r[0], r[1])
 	}
 }
 

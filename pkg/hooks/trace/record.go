@@ -86,7 +86,7 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 	kept := r.keep(draft.Record(), pending.Outcome)
 	var entry entry = noEntry{}
 	begun, err := r.journal.Begin(journal.Entry{
-		Began: draft.Time(), Files: filesOf(pending.Files), Before: pending.Before, Ends: pending.Ends, Lines: draft.Lines(),
+		Began: draft.Time(), Files: pending.Files, Before: pending.Before, Ends: pending.Ends, Lines: draft.Lines(),
 	})
 	switch {
 	case err == nil:
@@ -357,15 +357,13 @@ func detailOf(notes, note map[string]any) map[string]any {
 }
 
 func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Change {
-	c := ledger.Change{Path: f.Path, From: f.From, Op: ledger.Op(f.Op), Before: f.BeforeHash, After: f.AfterHash, Hunks: f.Hunks}
-	c.ExternalBefore = r.last.external(ctx, cmp.Or(f.From, f.Path), f.BeforeHash)
-	c.BeforeOID = r.blobID(f.BeforeHash, f.BeforeOID, f.Before, f.Unread)
-	c.AfterOID = r.blobID(f.AfterHash, f.AfterOID, f.After, f.Unread)
-	c.BeforeMode, c.AfterMode = ledger.Mode(f.BeforeMode), ledger.Mode(f.AfterMode)
-	if f.AfterHash == "" || f.Unread {
+	c := ledger.Change{Change: f.Bare(), ExternalBefore: r.last.external(ctx, f.Source(), f.Before.Hash)}
+	c.Before.OID = r.blobID(f.Before.Hash, f.Before.OID, f.Before.Bytes, f.Unread)
+	c.After.OID = r.blobID(f.After.Hash, f.After.OID, f.After.Bytes, f.Unread)
+	if f.After.Hash == "" || f.Unread {
 		return c
 	}
-	if text, err := workspace.Decode(f.After); err == nil {
+	if text, err := workspace.Decode(f.After.Bytes); err == nil {
 		for _, changed := range edit.ChangedRanges(text.String, f.Hunks) {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: changed.StartLine, EndLine: changed.EndLine, ContentHash: changed.ContentHash})
 		}

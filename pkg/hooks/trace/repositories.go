@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -34,7 +35,7 @@ const (
 func NewRepositories(root *os.Root, changes []snapshot.Change) *Repositories {
 	r := &Repositories{root: root, made: map[string]bool{}, dirs: map[string]repositoryState{}}
 	for i := range changes {
-		if c := &changes[i]; c.Before == nil || c.Op == snapshot.Moved {
+		if c := &changes[i]; c.Before == nil || c.Op == change.Moved {
 			r.made[c.Path] = true
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -79,9 +81,9 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 		orphans = withoutCommands(orphans)
 	}
 	var ids []string
-	var plans []workspace.Planned
+	var plans []change.Planned
 	for _, o := range orphans {
-		plans = append(plans, planOf(o.Files)...)
+		plans = append(plans, o.Files...)
 		if d, err := ledger.ParseDraft(o.Lines); err == nil {
 			ids = append(ids, d.ID(), retractionID(d))
 		}
@@ -144,7 +146,7 @@ func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded ma
 	if err != nil {
 		return o.SetAside()
 	}
-	plan := planOf(o.Files)
+	plan := o.Files
 	record, err := r.verdict(ctx, o, draft, plan, recorded)
 	if err != nil {
 		return err
@@ -167,7 +169,7 @@ func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded ma
 }
 
 // verdict finds out what is to be recorded of an entry; nil if nothing is.
-func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft, plan []workspace.Planned, recorded map[string]bool) (*ledger.Draft, error) {
+func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft, plan []change.Planned, recorded map[string]bool) (*ledger.Draft, error) {
 	known := recorded[draft.ID()]
 	if known && (!o.Doubt || recorded[retractionID(draft)]) {
 		return nil, nil
@@ -215,19 +217,19 @@ func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_
 		return rec, true
 	}
 	for _, f := range found.Files {
-		change, ok := changeOf(planned, f.Path)
+		c, ok := changeOf(planned, f.Path)
 		switch {
 		case !ok || f.Fate == workspace.Undone:
 			continue
 		case f.Fate == workspace.Half:
-			change.Op, change.From, change.Before, change.BeforeMode = ledger.OpCreated, "", "", ""
+			c.Op, c.From, c.Before.Hash, c.Before.Mode = change.Created, "", "", ""
 		case f.Fate == workspace.Stripped:
-			change = ledger.Change{Path: change.From, Op: ledger.OpDeleted, Before: change.Before, BeforeOID: change.BeforeOID, BeforeMode: change.BeforeMode}
+			c = ledger.Change{Change: change.Change{Op: change.Deleted, Path: c.From, Before: c.Before}}
 		}
 		if f.Probable {
 			detail["certainty"] = "probable"
 		}
-		rec.Changes = append(rec.Changes, change)
+		rec.Changes = append(rec.Changes, c)
 	}
 	if len(rec.Changes) < len(planned) {
 		detail["partial"] = true
@@ -252,8 +254,8 @@ func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*
 	rec.Kind, rec.Changes, rec.Command = ledger.KindRecovered, nil, nil
 	rec.Detail = map[string]any{ledger.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the mutation was taken back"}
 	for _, f := range found.Files {
-		if change, ok := changeOf(planned, f.Path); ok && f.Fate == workspace.Undone {
-			rec.Changes = append(rec.Changes, change.Inverse())
+		if c, ok := changeOf(planned, f.Path); ok && f.Fate == workspace.Undone {
+			rec.Changes = append(rec.Changes, c.Inverse())
 		}
 	}
 	if len(rec.Changes) == 0 {
@@ -265,35 +267,4 @@ func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*
 // retractionID is the same however often a retraction is drafted.
 func retractionID(d *ledger.Draft) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:orchestra:retraction:"+d.ID())).String()
-}
-
-// filesOf and planOf translate between the workspace and the journal, which
-// knows nothing of it.
-func filesOf(plan []workspace.Planned) []journal.File {
-	files := make([]journal.File, len(plan))
-	for i, p := range plan {
-		files[i] = journal.File{
-			Op: p.Op.String(), Path: p.Path, From: p.From, Before: string(p.Before), After: string(p.After), Temp: p.Temp, Gone: p.Gone,
-		}
-		if p.Op == workspace.Modify && p.BeforeMode != p.AfterMode {
-			files[i].BeforeMode, files[i].AfterMode = p.BeforeMode, p.AfterMode
-		}
-	}
-	return files
-}
-
-func planOf(files []journal.File) []workspace.Planned {
-	plan := make([]workspace.Planned, len(files))
-	for i, f := range files {
-		plan[i] = workspace.Planned{Temp: f.Temp, Gone: f.Gone}
-		plan[i].Path, plan[i].From = f.Path, f.From
-		plan[i].Before, plan[i].After = workspace.Hash(f.Before), workspace.Hash(f.After)
-		plan[i].BeforeMode, plan[i].AfterMode = f.BeforeMode, f.AfterMode
-		for op := workspace.Create; op <= workspace.Move; op++ {
-			if op.String() == f.Op {
-				plan[i].Op = op
-			}
-		}
-	}
-	return plan
 }

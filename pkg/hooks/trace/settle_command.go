@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
@@ -72,7 +73,7 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 			account.GitChange(c) // git may have been used since
 			if reason := ResumedBy(c); reason != "" {
 				rec.Violations = append(rec.Violations, ledger.Violation{
-					Path: Shown(c.Path), Op: ledger.Op(c.Op), Reason: reason + sinceStart,
+					Path: Shown(c.Path), Op: c.Op, Reason: reason + sinceStart,
 				})
 			}
 			continue
@@ -94,9 +95,9 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 		}
 		f := account.File(c)
 		account.Describe(c, &f)
-		if reason := objectionTo(law, c); reason != "" && (!full || c.Op == snapshot.Created) {
+		if reason := objectionTo(law, c); reason != "" && (!full || c.Op == change.Created) {
 			rec.Violations = append(rec.Violations, ledger.Violation{
-				Path: f.Path, Op: ledger.Op(f.Op), Reason: reason + sinceStart,
+				Path: f.Path, Op: f.Op, Reason: reason + sinceStart,
 			})
 		}
 		change := r.change(ctx, f)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -18,7 +20,7 @@ func Changed(e ledger.Entry) bool {
 		return false
 	}
 	for _, c := range e.Changes {
-		if c.Op != ledger.OpUnchanged {
+		if c.Op != change.Unchanged {
 			return true
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -85,8 +87,9 @@ func entry(t testing.TB, r ledger.Record) ledger.Entry {
 
 func records() map[string]ledger.Record {
 	modified := ledger.Change{
-		Path: "src/a <b>\u202e.ts", Op: ledger.OpModified, Before: sha("a"), After: sha("b"), BeforeOID: strings.Repeat("1", 40),
-		Hunks:  [][4]int{{1, 1, 1, 2}, {9, 0, 10, 1}},
+		Change: change.Change{
+			Op: change.Modified, Path: "src/a <b>\u202e.ts", Before: change.Version{Hash: sha("a"), OID: strings.Repeat("1", 40)}, After: change.Version{Hash: sha("b")}, Hunks: [][4]int{{1, 1, 1, 2}, {9, 0, 10, 1}},
+		},
 		Ranges: []ledger.Range{{StartLine: 1, EndLine: 2, ContentHash: sha("x")}, {StartLine: 10, EndLine: 10}},
 	}
 	base := ledger.Record{
@@ -99,8 +102,12 @@ func records() map[string]ledger.Record {
 	human.Contributor = ledger.Contributor{Type: "human"}
 	several.Kind, several.Command = ledger.KindCommand, &ledger.Command{Command: "x\x1b[2J", ExitCode: 1}
 	several.Changes = []ledger.Change{
-		{Path: "same", Op: ledger.OpUnchanged, Before: sha("a")}, {Path: "gone", Op: ledger.OpDeleted, Before: sha("a")}, modified,
-		{Path: "new", From: "old", Op: ledger.OpMoved, Before: sha("a"), After: sha("a")},
+		{Change: change.Change{Op: change.Unchanged, Path: "same", Before: change.Version{Hash: sha("a")}}}, {Change: change.Change{Op: change.Deleted, Path: "gone", Before: change.Version{Hash: sha("a")}}}, modified,
+		{
+			Change: change.Change{
+				Op: change.Moved, Path: "new", From: "old", Before: change.Version{Hash: sha("a")}, After: change.Version{Hash: sha("a")},
+			},
+		},
 	}
 	long.Contributor.ModelID = strings.Repeat("m", 300)
 	untracked.IntentID, untracked.Session = "", ""
@@ -202,7 +209,7 @@ func TestWhatIsNotExported(t *testing.T) {
 		t.Errorf("a range from line 0: %v", err)
 	}
 	for want, r := range map[bool]ledger.Record{
-		true: record, false: {Kind: ledger.KindMutation, Changes: []ledger.Change{{Path: "x", Op: ledger.OpUnchanged}}},
+		true: record, false: {Kind: ledger.KindMutation, Changes: []ledger.Change{{Change: change.Change{Op: change.Unchanged, Path: "x"}}}},
 	} {
 		if agenttrace.Changed(ledger.Entry{Record: r}) != want {
 			t.Errorf("%+v changed files: want %v", r, want)

@@ -99,8 +99,8 @@ func changes(all []ledger.Change) string {
 		if added, removed := c.Lines(); added+removed > 0 {
 			text += fmt.Sprintf(" +%d -%d", added, removed)
 		}
-		if c.BeforeMode != c.AfterMode && c.BeforeMode != "" && c.AfterMode != "" {
-			text += fmt.Sprintf(" mode %s to %s", c.BeforeMode, c.AfterMode)
+		if c.Before.Mode != c.After.Mode && c.Before.Mode != "" && c.After.Mode != "" {
+			text += fmt.Sprintf(" mode %s to %s", c.Before.Mode, c.After.Mode)
 		}
 		list = append(list, text)
 	}

@@ -5,14 +5,17 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
 func TestLine(t *testing.T) {
-	modified := ledger.Change{Path: "src/a.ts", Op: ledger.OpModified, Hunks: [][4]int{{10, 2, 10, 5}, {30, 1, 33, 0}}}
-	created := ledger.Change{Path: "b", Op: ledger.OpCreated, Ranges: []ledger.Range{{StartLine: 1, EndLine: 3}}}
-	moved := ledger.Change{Path: "new", From: "old", Op: ledger.OpMoved}
+	modified := ledger.Change{
+		Change: change.Change{Op: change.Modified, Path: "src/a.ts", Hunks: [][4]int{{10, 2, 10, 5}, {30, 1, 33, 0}}},
+	}
+	created := ledger.Change{Change: change.Change{Op: change.Created, Path: "b"}, Ranges: []ledger.Range{{StartLine: 1, EndLine: 3}}}
+	moved := ledger.Change{Change: change.Change{Op: change.Moved, Path: "new", From: "old"}}
 	for want, r := range map[string]ledger.Record{
 		"write_to_file modified src/a.ts +5 -3":                                      {Call: "write_to_file", Changes: []ledger.Change{modified}},
 		"apply_patch created b +3 -0, moved old to new, created b +3 -0 and 1 more":  {Call: "apply_patch", Changes: []ledger.Change{created, moved, created, created}},
@@ -23,11 +26,11 @@ func TestLine(t *testing.T) {
 		"execute_command [stopped by its session] npm start":                         {Call: "execute_command", Command: &ledger.Command{Command: "npm start", ExitCode: 143, Background: true, EndedBy: "stopped by its session"}},
 		"execute_command [exit 1, in the background] npm start":                      {Call: "execute_command", Command: &ledger.Command{Command: "npm start", ExitCode: 1, Background: true}},
 		"execute_command [timed out] sleep 9":                                        {Call: "execute_command", Command: &ledger.Command{Command: "sleep 9", ExitCode: -1, TimedOut: true}},
-		"undo deleted b +3 -0 (undoes 7d4a7a0e and 1 more)":                          {Call: "undo", Changes: []ledger.Change{{Path: "b", Op: ledger.OpDeleted, Ranges: created.Ranges}}, Detail: map[string]any{"undoes": []any{"7d4a7a0e-53f5", "x"}}},
+		"undo deleted b +3 -0 (undoes 7d4a7a0e and 1 more)":                          {Call: "undo", Changes: []ledger.Change{{Change: change.Change{Op: change.Deleted, Path: "b"}, Ranges: created.Ranges}}, Detail: map[string]any{"undoes": []any{"7d4a7a0e-53f5", "x"}}},
 		"lifecycle":         {Kind: ledger.KindLifecycle},
 		"[of another tool]": {},
 		`execute_command [exit 0] rm a\n2026 INT-001 fine \x1b[2J\u202e`: {Call: "execute_command", Command: &ledger.Command{Command: "rm a\n2026 INT-001 fine \x1b[2J\u202e"}},
-		"write_to_file deleted " + strings.Repeat("x", 119) + "…":        {Call: "write_to_file", Changes: []ledger.Change{{Path: strings.Repeat("x", 1<<20), Op: ledger.OpDeleted}}},
+		"write_to_file deleted " + strings.Repeat("x", 119) + "…":        {Call: "write_to_file", Changes: []ledger.Change{{Change: change.Change{Op: change.Deleted, Path: strings.Repeat("x", 1<<20)}}}},
 	} {
 		if got := brief.Line(ledger.Entry{Record: r}); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
@@ -42,7 +45,7 @@ func FuzzLine(f *testing.F) {
 	f.Add("write_to_file", "src/a\x1b[2J", "cmd\n\u202e", "refused")
 	f.Fuzz(func(t *testing.T, call, path, command, outcome string) {
 		line := brief.Line(ledger.Entry{Record: ledger.Record{
-			Call: call, Changes: []ledger.Change{{Path: path, From: path, Op: ledger.Op(outcome)}},
+			Call: call, Changes: []ledger.Change{{Change: change.Change{Op: change.Op(outcome), Path: path, From: path}}},
 			Command: &ledger.Command{Command: command}, Decision: &ledger.Decision{Outcome: outcome, ErrorType: call, Paths: []string{path}},
 			Detail: map[string]any{"undoes": path},
 		}})

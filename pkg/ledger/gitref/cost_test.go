@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -106,8 +108,11 @@ func tenLineChanges(c *clone, n int, after func(i int)) {
 }
 
 func changeOf(l *ledger.Ledger, path, old, now string) ledger.Change {
-	c := ledger.Change{Path: path, Op: ledger.OpModified, Before: string(workspace.HashOf([]byte(old))), After: string(workspace.HashOf([]byte(now))),
-		BeforeOID: l.BlobID([]byte(old)), AfterOID: l.BlobID([]byte(now)), Hunks: edit.Hunks(old, now)}
+	c := ledger.Change{
+		Change: change.Change{
+			Op: change.Modified, Path: path, Before: change.Version{Hash: string(workspace.HashOf([]byte(old))), OID: l.BlobID([]byte(old))}, After: change.Version{Hash: string(workspace.HashOf([]byte(now))), OID: l.BlobID([]byte(now))}, Hunks: edit.Hunks(old, now),
+		},
+	}
 	for _, r := range edit.ChangedRanges(now, c.Hunks) {
 		c.Ranges = append(c.Ranges, ledger.Range(r))
 	}

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -358,7 +360,10 @@ func TestWithheldMarks(t *testing.T) {
 	l, err := ledger.Open(a.root, ledger.Options{Beside: true})
 	must(t, err)
 	change := ledger.Change{
-		Path: "a.txt", Op: ledger.OpCreated, After: "sha256:" + strings.Repeat("0", 64), Hunks: [][4]int{{0, 0, 1, 1}}, Marks: ledger.LineMarks{ledger.MarkOf("x")},
+		Change: change.Change{
+			Op: change.Created, Path: "a.txt", After: change.Version{Hash: "sha256:" + strings.Repeat("0", 64)}, Hunks: [][4]int{{0, 0, 1, 1}},
+		},
+		Marks: ledger.LineMarks{ledger.MarkOf("x")},
 	}
 	_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []ledger.Change{change}})
 	must(t, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
 
@@ -31,7 +32,12 @@ func open(t *testing.T, dir string) *journal.Journal {
 func entryOf(path string) journal.Entry {
 	return journal.Entry{
 		Began: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC),
-		Files: []journal.File{{Op: "modify", Path: path, Before: "sha256:b", After: "sha256:a", Temp: ".orchestra-x.tmp"}},
+		Files: []change.Planned{{
+			Change: change.Change{
+				Op: change.Modified, Path: path, Before: change.Version{Hash: "sha256:b"}, After: change.Version{Hash: "sha256:a"},
+			},
+			Temp: ".orchestra-x.tmp",
+		}},
 		Lines: [][]byte{[]byte(`{"prev":[],"id":"1"}`), []byte(`{"prev":[],"id":"2"}`)},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -20,29 +19,13 @@ type Entry struct {
 	Place string    `json:"place,omitempty"`
 	Began time.Time `json:"began"`
 	// Files is empty for a command, of which nobody knows beforehand what it will change.
-	Files []File `json:"files,omitempty"`
+	Files Files `json:"files,omitempty"`
 	// Before is what the changes of a command are told from after a crash. It means nothing here.
 	Before []byte `json:"before,omitempty"`
 	// Ends are the last lines of the ledger when a command began. They mean nothing here.
 	Ends []string `json:"ends,omitempty"`
 	// Lines are those of the record, as ledger.Draft gives them.
 	Lines [][]byte `json:"-"`
-}
-
-// File is what is about to happen to one file. Paths are relative to the workspace.
-type File struct {
-	Op     string `json:"op"` // create, modify, delete, move
-	Path   string `json:"path"`
-	From   string `json:"from,omitempty"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
-	// The permissions, where the change is of these.
-	BeforeMode fs.FileMode `json:"before_mode,omitempty"`
-	AfterMode  fs.FileMode `json:"after_mode,omitempty"`
-	// Temp has the new content before the change and the displaced file after it; Gone the old file of a move with
-	// new content.
-	Temp string `json:"temp,omitempty"`
-	Gone string `json:"gone,omitempty"`
 }
 
 // The header of a slot.

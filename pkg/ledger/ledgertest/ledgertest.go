@@ -24,6 +24,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
 
@@ -220,12 +222,16 @@ func (w *writer) command(r *ledger.Record) {
 func (w *writer) change(file int) ledger.Change {
 	v := w.version[file]
 	w.version[file]++
-	c := ledger.Change{Path: Path(file), Op: ledger.OpModified, Before: hashOf(Path(file), v), After: hashOf(Path(file), v+1)}
-	c.BeforeOID, c.AfterOID = c.Before[7:47], c.After[7:47]
+	c := ledger.Change{
+		Change: change.Change{
+			Op: change.Modified, Path: Path(file), Before: change.Version{Hash: hashOf(Path(file), v)}, After: change.Version{Hash: hashOf(Path(file), v+1)},
+		},
+	}
+	c.Before.OID, c.After.OID = c.Before.Hash[7:47], c.After.Hash[7:47]
 	if v == 0 {
-		c.Op, c.Before, c.BeforeOID = ledger.OpCreated, "", ""
+		c.Op, c.Before.Hash, c.Before.OID = change.Created, "", ""
 		c.Hunks = [][4]int{{0, 0, 1, 120}}
-		c.Ranges = []ledger.Range{{StartLine: 1, EndLine: 120, ContentHash: c.After}}
+		c.Ranges = []ledger.Range{{StartLine: 1, EndLine: 120, ContentHash: c.After.Hash}}
 		return c
 	}
 	line := 1 + w.random.IntN(40)

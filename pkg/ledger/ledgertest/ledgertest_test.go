@@ -48,10 +48,10 @@ func TestWhatIsWrittenIsALedger(t *testing.T) {
 		}
 		for _, e := range found.Entries {
 			for _, c := range e.Changes {
-				if c.Before != last[c.Path] {
+				if c.Before.Hash != last[c.Path] {
 					t.Fatalf("%s: %s of %s does not follow the change before", layout, e.ID, c.Path)
 				}
-				last[c.Path] = c.After
+				last[c.Path] = c.After.Hash
 			}
 		}
 	}

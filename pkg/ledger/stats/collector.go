@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -142,13 +143,13 @@ func contributorType(e ledger.Entry) string {
 
 // tally counts the changes of a line. The record itself counts with its first line.
 func (c *Collector) tally(e ledger.Entry, first bool) (t Tally) {
-	for _, change := range e.Changes {
-		if change.Op == ledger.OpUnchanged || !c.counts(change) {
+	for _, changed := range e.Changes {
+		if changed.Op == change.Unchanged || !c.counts(changed) {
 			continue
 		}
-		added, removed := change.Lines()
+		added, removed := changed.Lines()
 		t.add(Tally{Changes: 1, LinesAdded: added, LinesRemoved: removed})
-		path := c.paths.row(change.Path)
+		path := c.paths.row(changed.Path)
 		path.Tally.add(Tally{Records: 1, Changes: 1, LinesAdded: added, LinesRemoved: removed})
 		path.Last = later(path.Last, e.Time)
 	}
@@ -158,11 +159,11 @@ func (c *Collector) tally(e ledger.Entry, first bool) (t Tally) {
 	return t
 }
 
-func (c *Collector) counts(change ledger.Change) bool {
+func (c *Collector) counts(one ledger.Change) bool {
 	matches := func(path string) bool {
 		return path == c.opts.Path || strings.HasSuffix(c.opts.Path, "/") && strings.HasPrefix(path, c.opts.Path)
 	}
-	return c.opts.Path == "" || matches(change.Path) || matches(change.From)
+	return c.opts.Path == "" || matches(one.Path) || matches(one.From)
 }
 
 func (c *Collector) addChanges(e ledger.Entry, changed Tally) {

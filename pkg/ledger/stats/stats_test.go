@@ -9,14 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/stats"
 )
 
 var start = time.Date(2026, 2, 18, 23, 0, 0, 0, time.UTC)
 
-func change(path string, added, removed int) ledger.Change {
-	return ledger.Change{Path: path, Op: ledger.OpModified, Hunks: [][4]int{{1, removed, 1, added}}}
+func counted(path string, added, removed int) ledger.Change {
+	return ledger.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: [][4]int{{1, removed, 1, added}}}}
 }
 
 // mutation is a record of a model, an hour after the one before it.
@@ -28,14 +29,14 @@ func mutation(n int, intent, class, evidence string, changes ...ledger.Change) l
 }
 
 func entries() []ledger.Entry {
-	unchanged := change("same", 5, 5)
-	unchanged.Op = ledger.OpUnchanged
-	move := change("src/new", 1, 0)
-	move.Op, move.From = ledger.OpMoved, "src/old"
-	human := mutation(4, "INT-2", "INTENT_EVOLUTION", "", change("src/a", 0, 10))
+	unchanged := counted("same", 5, 5)
+	unchanged.Op = change.Unchanged
+	move := counted("src/new", 1, 0)
+	move.Op, move.From = change.Moved, "src/old"
+	human := mutation(4, "INT-2", "INTENT_EVOLUTION", "", counted("src/a", 0, 10))
 	human.Contributor, human.Class = ledger.Contributor{Type: "human"}, nil
-	part := mutation(5, "INT-2", "INTENT_EVOLUTION", "unproven", change("big/1", 1, 0))
-	rest := mutation(5, "INT-2", "INTENT_EVOLUTION", "unproven", change("big/2", 2, 0))
+	part := mutation(5, "INT-2", "INTENT_EVOLUTION", "unproven", counted("big/1", 1, 0))
+	rest := mutation(5, "INT-2", "INTENT_EVOLUTION", "unproven", counted("big/2", 2, 0))
 	part.Part, rest.Part = &ledger.Part{Index: 1, Count: 2}, &ledger.Part{Index: 2, Count: 2}
 	decision := func(outcome, code string) ledger.Entry {
 		return ledger.Entry{Time: start.Add(6 * time.Hour), Record: ledger.Record{Kind: ledger.KindDecision, IntentID: "INT-1",
@@ -44,10 +45,10 @@ func entries() []ledger.Entry {
 	failed := ledger.Entry{Time: start.Add(7 * time.Hour), Record: ledger.Record{Kind: ledger.KindCommand, IntentID: "INT-1",
 		Command: &ledger.Command{ExitCode: -1, TimedOut: true}, Violations: []ledger.Violation{{Path: "x"}, {Path: "y"}}}}
 	return []ledger.Entry{
-		mutation(0, "INT-1", "AST_REFACTOR", "proven", change("src/a", 3, 2), change("src/b", 1, 1)),
-		mutation(1, "INT-1", "AST_REFACTOR", "unsupported", change("src/a", 1, 1)),
+		mutation(0, "INT-1", "AST_REFACTOR", "proven", counted("src/a", 3, 2), counted("src/b", 1, 1)),
+		mutation(1, "INT-1", "AST_REFACTOR", "unsupported", counted("src/a", 1, 1)),
 		mutation(2, "INT-1", "INTENT_EVOLUTION", "unproven", move, unchanged),
-		mutation(3, "", "hostile class", "hostile evidence", change("src/c", 1, 1)),
+		mutation(3, "", "hostile class", "hostile evidence", counted("src/c", 1, 1)),
 		human, part, rest, decision("refused", "SCOPE_VIOLATION"), decision("refused", "STALE_FILE"), decision("refused", "SCOPE_VIOLATION"),
 		decision("asked", ""), decision("approved", ""), decision("denied", ""), failed,
 		{Files: []string{"of another tool"}},
@@ -142,7 +143,7 @@ func TestNamesAreBounded(t *testing.T) {
 	c := stats.New(stats.Options{Names: 100})
 	for i := range 1000 {
 		name := fmt.Sprintf("name %d", i)
-		e := mutation(i*24, name, name, "unproven", change(name, 1, 0))
+		e := mutation(i*24, name, name, "unproven", counted(name, 1, 0))
 		e.Session, e.Contributor.ModelID = name, name
 		c.Add(e)
 	}
@@ -159,7 +160,7 @@ func TestNamesAreBounded(t *testing.T) {
 func TestMemoryIsThatOfTheNames(t *testing.T) {
 	c := stats.New(stats.Options{})
 	for i := range 20 { // every name is known
-		c.Add(mutation(i%5, "INT-1", "AST_REFACTOR", "proven", change(fmt.Sprint("src/", i), 1, 1)))
+		c.Add(mutation(i%5, "INT-1", "AST_REFACTOR", "proven", counted(fmt.Sprint("src/", i), 1, 1)))
 	}
 	kept := func() uint64 {
 		var m runtime.MemStats
@@ -169,7 +170,7 @@ func TestMemoryIsThatOfTheNames(t *testing.T) {
 	}
 	before := kept()
 	for i := range 200_000 {
-		c.Add(mutation(i%5, "INT-1", "AST_REFACTOR", "proven", change(fmt.Sprint("src/", i%20), 1, 1)))
+		c.Add(mutation(i%5, "INT-1", "AST_REFACTOR", "proven", counted(fmt.Sprint("src/", i%20), 1, 1)))
 	}
 	if after := kept(); after > before+1<<20 {
 		t.Errorf("200,000 records keep %d bytes", after-before)

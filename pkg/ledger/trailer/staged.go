@@ -39,7 +39,7 @@ func (r Repository) git(ctx context.Context, input string, args ...string) (stri
 }
 
 // change is a path of the workspace that the index has in another state than a commit.
-type change struct {
+type staged struct {
 	path     string // relative to the workspace
 	old, new string // blob ids; empty if there is no file
 }
@@ -78,7 +78,7 @@ func isTrailerValue(intent string) bool {
 }
 
 // changes are those against HEAD, and in a merge against every other parent too.
-func (r Repository) changes(ctx context.Context) ([]change, error) {
+func (r Repository) changes(ctx context.Context) ([]staged, error) {
 	parents := []string{"HEAD"}
 	if _, err := r.git(ctx, "", "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
 		tree, err := r.git(ctx, "", "hash-object", "-t", "tree", "--stdin") // of no commit: the empty tree
@@ -93,10 +93,10 @@ func (r Repository) changes(ctx context.Context) ([]change, error) {
 		if err != nil {
 			return nil, err
 		}
-		var own []change
+		var own []staged
 		own, err = r.changesSince(ctx, parent)
-		changes = slices.DeleteFunc(changes, func(c change) bool {
-			return !slices.ContainsFunc(own, func(o change) bool { return o.path == c.path })
+		changes = slices.DeleteFunc(changes, func(c staged) bool {
+			return !slices.ContainsFunc(own, func(o staged) bool { return o.path == c.path })
 		})
 	}
 	return changes, err
@@ -115,7 +115,7 @@ func (r Repository) mergeHeads(ctx context.Context) []string {
 	return strings.Fields(string(content))
 }
 
-func (r Repository) changesSince(ctx context.Context, parent string) ([]change, error) {
+func (r Repository) changesSince(ctx context.Context, parent string) ([]staged, error) {
 	pathspec := r.Prefix
 	if pathspec == "" {
 		pathspec = "."
@@ -124,7 +124,7 @@ func (r Repository) changesSince(ctx context.Context, parent string) ([]change, 
 	if err != nil {
 		return nil, err
 	}
-	var changes []change
+	var changes []staged
 	items := strings.Split(raw, "\x00")
 	for i := 0; i+1 < len(items); i += 2 {
 		about := strings.Fields(strings.TrimPrefix(items[i], ":")) // old mode, new mode, old id, new id, status
@@ -132,7 +132,7 @@ func (r Repository) changesSince(ctx context.Context, parent string) ([]change, 
 		if len(about) != 5 || !inside || strings.HasPrefix(name, home) || isSubmodule(about[0]) || isSubmodule(about[1]) {
 			continue
 		}
-		changes = append(changes, change{path: name, old: blobOrNone(about[2]), new: blobOrNone(about[3])})
+		changes = append(changes, staged{path: name, old: blobOrNone(about[2]), new: blobOrNone(about[3])})
 	}
 	return changes, nil
 }
@@ -147,7 +147,7 @@ func blobOrNone(id string) string {
 }
 
 // readSteps gives the recorded steps of each path, oldest first.
-func readSteps(ctx context.Context, root *os.Root, changes []change) (map[string][]step, error) {
+func readSteps(ctx context.Context, root *os.Root, changes []staged) (map[string][]step, error) {
 	l, err := ledger.Open(root, ledger.Options{})
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func scanSteps(ctx context.Context, l *ledger.Ledger, steps map[string][]step) e
 
 // counted are the steps of a change. The ledger has ids of contents as they are in the work tree, before git's filters
 // (line endings, LFS): where it does not know git's ids, it is asked for those of the filtered contents.
-func (r Repository) counted(ctx context.Context, c change, steps []step) ([]step, error) {
+func (r Repository) counted(ctx context.Context, c staged, steps []step) ([]step, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
@@ -26,14 +27,14 @@ func stepsOf(e ledger.Entry, path string) (steps []step) {
 	for _, c := range e.Changes {
 		s := step{intent: e.IntentID, record: e.ID, takesBack: takesBack}
 		switch {
-		case c.Op == ledger.OpUnchanged:
+		case c.Op == change.Unchanged:
 			continue
-		case c.Path == path && c.Op == ledger.OpMoved:
-			s.after, s.ranges, s.marks = c.AfterOID, c.Ranges, c.Marks
+		case c.Path == path && c.Op == change.Moved:
+			s.after, s.ranges, s.marks = c.After.OID, c.Ranges, c.Marks
 		case c.Path == path:
-			s.before, s.after, s.ranges, s.marks = c.BeforeOID, c.AfterOID, c.Ranges, c.Marks
+			s.before, s.after, s.ranges, s.marks = c.Before.OID, c.After.OID, c.Ranges, c.Marks
 		case c.From == path:
-			s.before = c.BeforeOID
+			s.before = c.Before.OID
 		default:
 			continue
 		}

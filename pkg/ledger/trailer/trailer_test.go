@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
 )
@@ -79,18 +80,18 @@ func (p *project) undo(id, name, content string) string {
 }
 
 func (p *project) change(as ledger.Record, name, content string) string {
-	c := ledger.Change{Path: name, Op: ledger.OpModified}
+	c := ledger.Change{Change: change.Change{Op: change.Modified, Path: name}}
 	before, err := p.root.ReadFile(name)
 	if err != nil {
-		c.Op = ledger.OpCreated
+		c.Op = change.Created
 	} else {
-		c.Before, c.BeforeOID = hash(before), p.ledger.BlobID(before)
+		c.Before.Hash, c.Before.OID = hash(before), p.ledger.BlobID(before)
 	}
 	if content == "" {
-		c.Op = ledger.OpDeleted
+		c.Op = change.Deleted
 		must(p.t, p.root.Remove(name))
 	} else {
-		c.After, c.AfterOID = hash([]byte(content)), p.ledger.BlobID([]byte(content))
+		c.After.Hash, c.After.OID = hash([]byte(content)), p.ledger.BlobID([]byte(content))
 		text := strings.TrimSuffix(content, "\n")
 		c.Ranges = []ledger.Range{{StartLine: 1, EndLine: 1 + strings.Count(text, "\n"), ContentHash: hash([]byte(text))}}
 		p.write(name, content)
@@ -103,7 +104,11 @@ func (p *project) move(intent, from, to string) {
 	must(p.t, err)
 	must(p.t, p.root.Rename(from, to))
 	oid := p.ledger.BlobID(content)
-	p.record(ledger.Record{IntentID: intent}, ledger.Change{Path: to, From: from, Op: ledger.OpMoved, Before: hash(content), After: hash(content), BeforeOID: oid, AfterOID: oid})
+	p.record(ledger.Record{IntentID: intent}, ledger.Change{
+		Change: change.Change{
+			Op: change.Moved, Path: to, From: from, Before: change.Version{Hash: hash(content), OID: oid}, After: change.Version{Hash: hash(content), OID: oid},
+		},
+	})
 }
 
 func (p *project) record(as ledger.Record, c ledger.Change) string {
@@ -283,8 +288,12 @@ func BenchmarkStaged(b *testing.B) {
 	for i := range 100_000 {
 		oid := p.ledger.BlobID([]byte(fmt.Sprint(i)))
 		p.ledger.AppendSoon(ledger.Record{Kind: ledger.KindMutation, IntentID: "A", Call: "x", Changes: []ledger.Change{
-			{Path: fmt.Sprintf("src/%d/%d.go", i%100, i%5000), Op: ledger.OpModified, Before: hash(nil), After: hash(nil), BeforeOID: oid, AfterOID: oid,
-				Hunks: [][4]int{{1, 1, 1, 3}}, Ranges: []ledger.Range{{StartLine: 1, EndLine: 3, ContentHash: hash(nil)}}}}})
+			{
+				Change: change.Change{
+					Op: change.Modified, Path: fmt.Sprintf("src/%d/%d.go", i%100, i%5000), Before: change.Version{Hash: hash(nil), OID: oid}, After: change.Version{Hash: hash(nil), OID: oid}, Hunks: [][4]int{{1, 1, 1, 3}},
+				},
+				Ranges: []ledger.Range{{StartLine: 1, EndLine: 3, ContentHash: hash(nil)}},
+			}}})
 	}
 	must(b, p.ledger.Flush(context.Background()))
 	p.edit("B", "f", "b\n")
