@@ -84,3 +84,80 @@ func exists(line string) error {
 	}
 	return nil
 }
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile("(?m)^#+ (.*)$")
+	notSlug = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
+
+// TestLinksLead: what a page links to in this repository is there, its heading too.
+func TestLinksLead(t *testing.T) {
+	for _, page := range pages(t) {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range link.FindAllStringSubmatch(string(content), -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			name, anchor, _ := strings.Cut(match[1], "#")
+			target := page
+			if name != "" {
+				target = filepath.Join(filepath.Dir(page), name)
+			}
+			if err := leads(target, anchor); err != nil {
+				t.Errorf("%s: (%s): %v", page, match[1], err)
+			}
+		}
+	}
+}
+
+func leads(target, anchor string) error {
+	if anchor == "" {
+		_, err := os.Stat(target)
+		return err
+	}
+	content, err := os.ReadFile(target)
+	if err != nil {
+		return err
+	}
+	for _, match := range heading.FindAllStringSubmatch(string(content), -1) {
+		if strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(match[1]), ""), " ", "-") == anchor {
+			return nil
+		}
+	}
+	return fmt.Errorf("it has no heading #%s", anchor)
+}
+
+// TestDocsAreShort: a reader gets through the README in five minutes, and finds a thing in docs/ by looking.
+func TestDocsAreShort(t *testing.T) {
+	content, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(content), "\n"); lines > 120 {
+		t.Errorf("the README has %d lines, at most 120", lines)
+	}
+	all, err := filepath.Glob("../../docs/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	for _, page := range all {
+		info, err := os.Stat(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(page) != "classes.md" {
+			total += info.Size()
+		}
+		if limit := int64(20 << 10); filepath.Base(page) == "threat-model.md" && info.Size() > limit {
+			t.Errorf("%s has %d bytes, at most %d", page, info.Size(), limit)
+		}
+	}
+	if total > 110_000 {
+		t.Errorf("docs without classes.md has %d bytes, at most 110,000: tables of cases belong beside their tests", total)
+	}
+}

@@ -21,7 +21,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
-// TestPictureOfTheDemo holds docs/demo.svg to what the demo prints: `go test ./cmd/orchestra-mcp -run Picture -update` makes
+// TestPictureOfTheDemo holds testdata/demo.svg to what the demo prints: `go test ./cmd/orchestra-mcp -run Picture -update` makes
 // it again.
 func TestPictureOfTheDemo(t *testing.T) {
 	home(t)
@@ -62,7 +62,7 @@ func (o one) Items() ([]watch.Item, error) { return []watch.Item{o.item}, nil }
 
 func (one) Answer(string, watch.Decision, string) (string, error) { return "", nil }
 
-// TestPictureOfApprovals holds docs/approvals.svg to the live view of a request.
+// TestPictureOfApprovals holds testdata/approvals.svg to the live view of a request.
 func TestPictureOfApprovals(t *testing.T) {
 	const reason = "INT-001 is not authorized to edit [docs/usage.md]."
 	r := approval.Request{
@@ -80,14 +80,14 @@ func TestPictureOfApprovals(t *testing.T) {
 
 func checkPicture(t *testing.T, name, command string, lines []string) {
 	t.Helper()
-	path, want := filepath.Join(repository, "docs", name), drawTerminal(command, lines)
+	path, want := filepath.Join("testdata", name), drawTerminal(command, lines)
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("docs/%s does not show what %s prints (%v): go test ./cmd/orchestra-mcp -run Picture -update", name, command, err)
+		t.Errorf("testdata/%s does not show what %s prints (%v): go test ./cmd/orchestra-mcp -run Picture -update", name, command, err)
 	}
 }
 

@@ -48,7 +48,7 @@ func (t ConnTable) Show(conn net.Conn) {
 	t.table.watch(conn, http.StateIdle)
 }
 
-// LimitsAsDocumented are parts of docs/transports.md, made of the constants.
+// LimitsAsDocumented are parts of README.md, made of the constants.
 func LimitsAsDocumented() []string {
 	kib, mib := 1<<10, 1<<20
 	o := HTTPOptions{}.withDefaults()

@@ -182,12 +182,12 @@ func TestNoProgressAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// TestDocumentedLimits holds the limits in docs/transports.md to the constants.
+// TestDocumentedLimits holds the limits in README.md to the constants.
 func TestDocumentedLimits(t *testing.T) {
-	page := check.Value(os.ReadFile("../../docs/transports.md"))(t)
+	page := check.Value(os.ReadFile("README.md"))(t)
 	for _, part := range mcpbridge.LimitsAsDocumented() {
 		if !strings.Contains(string(page), part) {
-			t.Errorf("docs/transports.md does not say %q", part)
+			t.Errorf("README.md does not say %q", part)
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// tableOfRules reads the rules that docs/rules.md offers: the list as it stands there, to be pasted, and its names.
+// tableOfRules reads the rules that examples/rules.md offers: the list as it stands there, to be pasted, and its names.
 func tableOfRules(t *testing.T) (list string, names []string) {
 	t.Helper()
-	page := check.Value(os.ReadFile("../../docs/rules.md"))(t)
+	page := check.Value(os.ReadFile("../../examples/rules.md"))(t)
 	_, section, _ := strings.Cut(string(page), "## Ten rules")
 	_, section, _ = strings.Cut(section, "| --- |")
 	table, rest, _ := strings.Cut(section, "```yaml\n")
@@ -81,7 +81,7 @@ func casesOfRules() map[string][]ruleCase {
 	}
 }
 
-// TestTheRulesOfThePage puts each rule of docs/rules.md into a workspace by itself, and all of them into settings.
+// TestTheRulesOfThePage puts each rule of examples/rules.md into a workspace by itself, and all of them into settings.
 func TestTheRulesOfThePage(t *testing.T) {
 	t.Parallel()
 	list, names := tableOfRules(t)

@@ -135,12 +135,11 @@ func TestLimitsAreDocumented(t *testing.T) {
 func document() []byte {
 	var out bytes.Buffer
 	out.WriteString(documentHeader)
+	short := strings.NewReplacer("a duration such as 30s, 5m or 24h, ", "", "a size such as 512KiB, 64MiB or 1GiB, ", "", "a whole number, ", "", "a number, ", "")
 	for _, info := range settings.Keys() {
-		fmt.Fprintf(&out, "\n### `%s`\n\n%s\n\n", info.Name, info.Doc)
-		fmt.Fprintf(&out, "- Default: `%s`\n- Values: %s\n- Environment: `%s`\n- In a workspace that is not trusted: %s\n",
-			info.Default, info.Values, info.Variable, info.Workspace)
+		fmt.Fprintf(&out, "\n### `%s`\n\n%s\n\n`%s`; %s; %s\n", info.Name, info.Doc, info.Default, short.Replace(info.Values), info.Workspace)
 		if info.Example != "" {
-			fmt.Fprintf(&out, "- Example: `[%s]`\n", info.Example)
+			fmt.Fprintf(&out, "Example: `[%s]`\n", info.Example)
 		}
 	}
 	return out.Bytes()
@@ -150,29 +149,34 @@ const documentHeader = `# Settings
 
 <!-- Generated from pkg/settings by: go test ./pkg/settings -run TestDocument -update -->
 
-Settings come from, each over the one before:
+` + "```yaml" + `
+# ~/.config/orchestra-mcp/config.yaml
+sandbox: require
+commands: {deny: [git push], ask: [npm install]}
+approvals.wait: 2m
+` + "```" + `
+
+Settings come from these places, each over the one before:
 
 1. ` + "`/etc/orchestra-mcp/config.yaml`" + `, the system's
-2. ` + "`$XDG_CONFIG_HOME/orchestra-mcp/config.yaml`" + ` (or ` + "`~/.config/orchestra-mcp/config.yaml`" + `), the user's
+2. ` + "`$XDG_CONFIG_HOME/orchestra-mcp/config.yaml`" + ` or ` + "`~/.config/orchestra-mcp/config.yaml`" + `, yours
 3. ` + "`.orchestration/config.yaml`" + `, the workspace's
-4. environment variables: ` + "`approvals.wait`" + ` is ` + "`ORCHESTRA_APPROVALS_WAIT`" + `; an empty one counts as not set
+4. environment variables: ` + "`approvals.wait`" + ` is ` + "`ORCHESTRA_APPROVALS_WAIT`" + `
 5. flags of the command line
 
 Keys can be written with dots or nested. Lists of several places add up; in a variable they are split at commas, or are
-YAML if they begin with ` + "`[`" + `. Durations are ` + "`30s`, `5m`, `24h`" + ` or a number of seconds, sizes a number of bytes or
-` + "`512KiB`, `64MiB`, `1GiB`" + `. An unknown key or a wrong type stops the server and says where; an unknown
-` + "`ORCHESTRA_…`" + ` variable is warned about.
+YAML if they begin with ` + "`[`" + `. Durations are ` + "`30s`, `5m`, `24h`" + ` or seconds, sizes ` + "`512KiB`, `64MiB`, `1GiB`" + ` or bytes. An unknown key
+or a wrong type stops the server and says where.
 
-**Locks.** The first two files can have ` + "`lock:`" + ` with a list of keys or groups. What is locked can only be tightened by
-what comes after; a lock of the user's file binds the workspace only.
+**Locks.** The first two files can have ` + "`lock:`" + ` with a list of keys or groups. What comes after can then only tighten them.
 
-**Trust.** A cloned repository is not the operator. Until the operator has trusted the very content of the workspace's
-file, it can set what changes nothing of what an agent may do (free), tighten, and add to lists that restrict; the rest is
-withheld and reported. ` + "`orchestra-mcp trust`" + ` shows it and keeps its hash in the file ` + "`trusted`" + ` beside the user's
-settings; any change asks again. The ` + "`verify`" + ` commands of intents need no trust: they run
+**Trust.** A cloned repository is not the operator. Its file may set what is free, tighten, and add to lists that restrict; the rest is withheld
+and reported until you run ` + "`orchestra-mcp trust`" + ` on that very content. The ` + "`verify`" + ` commands of intents need no trust: they run
 under the same rules as the agent's commands.
 
 ## Keys
+
+The line below each key has its default, what it can be, and what a workspace that is not trusted may do.
 `
 
 func TestDocument(t *testing.T) {

@@ -85,7 +85,7 @@ type Settings struct {
 		Level Choice `default:"info" choices:"debug, info, warn, error" order:"free" doc:"What is logged on standard error."`
 	}
 	Checks []Check `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches; an exit code other than 0 means problems, and the output goes back to the agent. Each runs once a call, for commands.timeout at most." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
-	Hooks  []Hook  `order:"programs" check:"hooks" doc:"Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/hooks.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them it is all that change something. A call waits for a hook as long as its timeout says, 10m at most, and 1m without one." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
+	Hooks  []Hook  `order:"programs" check:"hooks" doc:"Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/rules.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them it is all that change something. A call waits for a hook as long as its timeout says, 10m at most, and 1m without one." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
 }
 
 // Commands is what execute_command may do.
@@ -119,7 +119,7 @@ type HTTP struct {
 
 // Lessons is what is noted without an agent's asking.
 type Lessons struct {
-	FailedChecks   bool `default:"true" order:"free" doc:"Note what a check finds as a lesson on the file (docs/brain.md says how such notes are bounded)."`
+	FailedChecks   bool `default:"true" order:"free" doc:"Note what a check finds as a lesson on the file (docs/tools.md says how such notes are bounded)."`
 	FailedCommands bool `order:"free" doc:"Note a command that fails as a lesson."`
 	RefusedCalls   bool `order:"free" doc:"Note a call that the rules of the workspace refused as a lesson."`
 }
