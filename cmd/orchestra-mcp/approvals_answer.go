@@ -9,62 +9,47 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
 func (a *app) newApprovalsApproveCommand() *cobra.Command {
 	var forIntent, yes bool
-	var asJSON *bool
-	cmd := &cobra.Command{
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "approve ID",
 		Short: "Let a call pass, once or until its intent ends",
 		Long: "Show a request, ask, and let it pass: once, exactly as shown, or with --for-intent whatever the same check stops at\n" +
 			"the same path (or the same command line) until the intent ends. Every other check still holds.",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
-	}
+		Example: "  orchestra-mcp approvals approve apr_k3x7q2\n  orchestra-mcp approvals approve apr_k3x7q2 --for-intent",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
+	}, a.inInbox(func(ctx context.Context, b *inbox, args []string) error {
+		return b.approve(ctx, args[0], forIntent, yes)
+	}))
 	cmd.Flags().BoolVar(&forIntent, "for-intent", false, "approve the same check at the same path until the intent ends")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve without showing and asking")
-	asJSON = addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
-		if *asJSON && !yes {
-			return usageErrorf("approve --json does not ask: add --yes if you have looked at the request with approvals show")
-		}
-		decision := approval.Once
-		if forIntent {
-			decision = approval.ForIntent
-		}
-		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.approve(cmd.Context(), args[0], decision, yes, *asJSON) })
-	})
 	return cmd
 }
 
-func (b *inbox) approve(ctx context.Context, text string, decision approval.Decision, yes, asJSON bool) error {
-	if !yes && !b.inTerminal {
-		return usageErrorf("approve shows the request and asks, and the input is not a terminal: add --yes if you have looked at it with approvals show")
-	}
+func (b *inbox) approve(ctx context.Context, text string, forIntent, yes bool) error {
 	r, err := b.request(text)
 	if err != nil {
 		return err
 	}
-	if !yes {
-		if err := b.printRequest(r); err != nil {
-			return err
-		}
-		question := "Approve this once?"
-		if decision == approval.ForIntent {
-			question = "Approve this until " + printable(r.IntentID) + " ends?"
-		}
-		if !b.confirm(question) {
-			fmt.Fprintln(b.out, "Not approved; it still waits. To refuse it, run orchestra-mcp approvals deny", r.ID)
-			return foundSomething()
-		}
+	decision, question := approval.Once, "Approve this once?"
+	if forIntent {
+		decision, question = approval.ForIntent, "Approve this until "+printable.Text(r.IntentID)+" ends?"
 	}
-	done, err := b.answer(ctx, r, approval.Answer{Decision: decision})
-	if err != nil {
+	if !yes && b.inTerminal && !b.json {
+		b.printRequest(r)
+	}
+	if err := b.agreed(yes, "approve", "the request with approvals show", question,
+		"Not approved; it still waits. To refuse it, run orchestra-mcp approvals deny "+r.ID); err != nil {
 		return err
 	}
-	return b.tell(done, asJSON)
+	return b.print(b.decide(ctx, r, approval.Answer{Decision: decision}))
 }
 
 // outcome is what an answer or a withdrawal did: the document of `approvals approve`, `deny` and `revoke` with --json.
@@ -77,19 +62,19 @@ type outcome struct {
 	text      string
 }
 
-func (b *inbox) tell(done outcome, asJSON bool) error {
-	if asJSON {
-		return printJSON(b.out, done)
+// print prints what was done, if it was.
+func (b *inbox) print(done outcome, err error) error {
+	if err == nil {
+		b.answer(done, func() { b.Println(done.text) })
 	}
-	_, err := fmt.Fprintln(b.out, done.text)
 	return err
 }
 
-// answer gives an answer, and says what it does.
-func (b *inbox) answer(ctx context.Context, r approval.Request, answer approval.Answer) (outcome, error) {
+// decide gives an answer, and says what it does.
+func (b *inbox) decide(ctx context.Context, r approval.Request, answer approval.Answer) (outcome, error) {
 	if changed := b.changedMeanwhile(r); answer.Decision == approval.Once && len(changed) > 0 {
 		return outcome{}, foundf("%s has changed since the agent asked, so to approve %s once would let nothing pass: the agent has to make its call again, and you will be asked about what it would do now",
-			printable(changed[0]), r.ID)
+			changed[0], r.ID)
 	}
 	answer.By, answer.Via = operatorName(), approval.Inbox
 	given, grants, err := b.store.Answer(r.ID, answer)
@@ -105,24 +90,22 @@ func (b *inbox) answer(ctx context.Context, r approval.Request, answer approval.
 		return outcome{}, err
 	}
 	if given.Decision == approval.Once && ask.ForNobody(r) {
-		return b.carryOut(ctx, r)
+		return b.apply(ctx, r)
 	}
 	return b.outcome(given, grants), nil
 }
 
-// carryOut does what was approved, since the agent that asked may be gone.
-func (b *inbox) carryOut(ctx context.Context, r approval.Request) (outcome, error) {
-	srv, err := b.openServer()
+// apply does what was approved, since the agent that asked may be gone.
+func (b *inbox) apply(ctx context.Context, r approval.Request) (done outcome, err error) {
+	err = b.withServer(func(srv *server.Server) error {
+		text, err := srv.CarryOut(ctx, r)
+		done = outcome{ID: r.ID, Decision: string(approval.Once), Grants: []string{}, text: fmt.Sprintf("Approved %s, and done: %s", r.ID, text)}
+		return err
+	})
 	if err != nil {
-		return outcome{}, err
-	}
-	done, err := srv.CarryOut(ctx, r)
-	if err = errors.Join(err, srv.Close()); err != nil {
 		return outcome{}, foundf("%s is approved, but could not be carried out: %w; the agent has to ask again", r.ID, err)
 	}
-	return outcome{
-		ID: r.ID, Decision: string(approval.Once), Grants: []string{}, text: fmt.Sprintf("Approved %s, and done: %s", r.ID, done),
-	}, nil
+	return done, nil
 }
 
 // recordAnswer writes an answer down; one that cannot be recorded does not count.
@@ -153,7 +136,7 @@ func (b *inbox) recordAnswer(ctx context.Context, r approval.Request, given appr
 func onlyOnce(r approval.Request) string {
 	switch {
 	case r.OnceWhy != "":
-		return printable(r.OnceWhy)
+		return printable.Text(r.OnceWhy)
 	case r.IntentID == "":
 		return "it belongs to no intent"
 	case r.Once:
@@ -168,92 +151,71 @@ func (b *inbox) outcome(given approval.Answer, grants []approval.Grant) outcome 
 	switch given.Decision {
 	case approval.Deny:
 		done.text = "Denied " + given.ID + "; the agent is told."
-		return done
 	case approval.ForIntent:
 		done.text = "Approved " + given.ID + " until the intent ends."
 		for _, g := range grants {
 			done.Grants = append(done.Grants, g.ID)
-			done.text += fmt.Sprintf(" %s lets %s pass at %s.", g.ID, printable(g.ErrorType), tableCell(grantSubject(g), maxSubject))
+			done.text += fmt.Sprintf(" %s lets %s pass at %s.", g.ID, printable.Text(g.ErrorType), printer.Cell(grantSubject(g), maxSubject))
 		}
-		return done
+	default:
+		done.ExpiresAt = &given.ExpiresAt
+		done.text = fmt.Sprintf("Approved %s, once, until %s (%s). A call that still waits goes on by itself; else the agent has to call resume_approval, or the same again.",
+			given.ID, given.ExpiresAt.Local().Format("15:04"), printable.Age(given.ExpiresAt.Sub(b.now())))
 	}
-	done.ExpiresAt = &given.ExpiresAt
-	done.text = fmt.Sprintf("Approved %s, once, %s. A call that still waits goes on by itself; else the agent has to call resume_approval, or the same again.",
-		given.ID, b.until(given.ExpiresAt))
 	return done
 }
 
 func (a *app) newApprovalsDenyCommand() *cobra.Command {
 	var reason string
-	var asJSON *bool
-	cmd := &cobra.Command{
-		Use:   "deny ID",
-		Short: "Refuse a request; the agent is told your reason",
-		Args:  cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that reaches the agent as yours")
-	asJSON = addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
+	cmd := a.operatorCommand(&cobra.Command{
+		Use:     "deny ID",
+		Short:   "Refuse a request; the agent is told your reason",
+		Example: "  orchestra-mcp approvals deny apr_k3x7q2 --reason \"use the existing parser\"",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
+	}, func(ctx context.Context, args []string) error {
 		if n := utf8.RuneCountInString(reason); n > approval.MaxReason {
 			return usageErrorf("--reason has %d characters; at most %d can be kept", n, approval.MaxReason)
 		}
-		return a.withInbox(cmd.Context(), func(b *inbox) error {
+		return a.withInbox(ctx, func(b *inbox) error {
 			r, err := b.request(args[0])
 			if err != nil {
 				return err
 			}
-			done, err := b.answer(cmd.Context(), r, approval.Answer{Decision: approval.Deny, Reason: reason})
-			if err != nil {
-				return err
-			}
-			return b.tell(done, *asJSON)
+			return b.print(b.decide(ctx, r, approval.Answer{Decision: approval.Deny, Reason: reason}))
 		})
 	})
+	cmd.Flags().StringVar(&reason, "reason", "", "a `TEXT` that reaches the agent as yours")
 	return cmd
 }
 
 func (a *app) newApprovalsRevokeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.operatorCommand(&cobra.Command{
 		Use:   "revoke ID",
 		Short: "Withdraw a grant, or an answer that was not used yet",
 		Long: "Withdraw a grant (grt_…): from now on the same call is asked about again. The id of a request (apr_…) withdraws its\n" +
 			"answer, as long as no call has used it; a denial too.",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeGrant,
-	}
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
-		return a.withInbox(cmd.Context(), func(b *inbox) error {
-			done, err := b.revoke(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return b.tell(done, *asJSON)
-		})
-	})
-	return cmd
+		Example: "  orchestra-mcp approvals revoke grt_k3x7q2",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeGrant,
+	}, a.inInbox(func(ctx context.Context, b *inbox, args []string) error { return b.print(b.revoke(ctx, args[0])) }))
 }
 
 func (b *inbox) revoke(ctx context.Context, text string) (outcome, error) {
-	grants, err := b.store.Grants()
+	s, err := b.standing()
 	if err != nil {
 		return outcome{}, err
 	}
-	answered, err := b.store.Answered()
-	if err != nil {
-		return outcome{}, err
-	}
-	ids := make([]string, 0, len(grants)+len(answered))
-	for _, g := range grants {
+	var ids []string
+	for _, g := range s.grants {
 		ids = append(ids, g.ID)
 	}
-	for _, one := range answered {
+	for _, one := range s.answered {
 		ids = append(ids, one.Request.ID)
 	}
 	id, err := find(text, ids)
 	if err != nil {
 		return outcome{}, err
 	}
-	about := b.revoked(id, grants)
+	about := b.revoked(id, s.grants)
 	err = b.store.Revoke(id)
 	if errors.Is(err, approval.ErrUnknown) {
 		return outcome{}, foundf("there is no grant %s that stands, and no answer of that id that waits to be used: it was revoked, used, or has ended with its intent", id)
@@ -289,19 +251,17 @@ func (b *inbox) revoked(id string, grants []approval.Grant) approval.Request {
 }
 
 // completeGrant offers the ids of the grants, and of the answers that no call has used.
-func (a *app) completeGrant(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var ids []string
+func (a *app) completeGrant(cmd *cobra.Command, args []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		_ = a.withInbox(cmd.Context(), func(b *inbox) error {
-			grants, err := b.store.Grants()
-			for _, g := range grants {
-				ids = append(ids, g.ID+"\t"+tableCell(grantSubject(g), maxCompletion))
+			s, err := b.standing()
+			for _, g := range s.grants {
+				ids = append(ids, fmt.Sprintf("%s\t%s", g.ID, printer.Cell(grantSubject(g), maxCompletion)))
 			}
-			answered, errAnswered := b.store.Answered()
-			for _, one := range answered {
-				ids = append(ids, one.Request.ID+"\t"+decisionText[one.Answer.Decision]+": "+tableCell(one.Request.Subject(), maxCompletion))
+			for _, one := range s.answered {
+				ids = append(ids, fmt.Sprintf("%s\t%s: %s", one.Request.ID, decisionText[one.Answer.Decision], printer.Cell(one.Request.Subject(), maxCompletion)))
 			}
-			return errors.Join(err, errAnswered)
+			return err
 		})
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -1,18 +1,20 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
 func (a *app) newApprovalsListCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	var grants, answered bool
+	cmd := a.command(&cobra.Command{
 		Use:   "list",
 		Short: "List what waits for an answer, and what you have answered and granted",
 		Long: "List the requests that wait for an answer, oldest first, then your answers that no call has used yet, then the grants\n" +
@@ -22,14 +24,10 @@ func (a *app) newApprovalsListCommand() *cobra.Command {
 			"when the answer does; with --grants --json the grants are a list of {id, request_id, intent_id, error_type, check, rule,\n" +
 			"path, command, cwd, by, via, created_at}.",
 		Args: cobra.NoArgs,
-	}
-	grants := cmd.Flags().Bool("grants", false, "list the grants only")
-	answered := cmd.Flags().Bool("answered", false, "list the unused answers only")
+	}, a.inInbox(func(_ context.Context, b *inbox, _ []string) error { return b.list(!grants && !answered, answered) }))
+	cmd.Flags().BoolVar(&grants, "grants", false, "list the grants only")
+	cmd.Flags().BoolVar(&answered, "answered", false, "list the unused answers only")
 	cmd.MarkFlagsMutuallyExclusive("grants", "answered")
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.list(!*grants && !*answered, *answered, *asJSON) })
-	})
 	return cmd
 }
 
@@ -86,38 +84,34 @@ func newGrantRecord(g approval.Grant) grantRecord {
 }
 
 // list lists all, or the answers only, or the grants only.
-func (b *inbox) list(all, answeredOnly, asJSON bool) error {
-	pending, err := b.store.Pending()
-	if err != nil {
-		return err
-	}
-	answered, err := b.store.Answered()
-	if err != nil {
-		return err
-	}
-	grants, err := b.store.Grants()
-	if err == nil && len(pending)+len(answered)+len(grants) == 0 {
+func (b *inbox) list(all, answeredOnly bool) error {
+	s, err := b.standing()
+	if err == nil && len(s.pending)+len(s.answered)+len(s.grants) == 0 {
 		err = requireWorkspace(b.root)
 	}
 	switch {
 	case err != nil:
 		return err
-	case asJSON && all:
-		return printJSON(b.out, records(pending, newPendingRecord))
-	case asJSON && answeredOnly:
-		return printJSON(b.out, records(answered, newAnsweredRecord))
-	case asJSON:
-		return printJSON(b.out, records(grants, newGrantRecord))
-	case all:
-		err = b.printPending(pending)
+	case b.json && all:
+		b.JSON(records(s.pending, newPendingRecord))
+	case b.json && answeredOnly:
+		b.JSON(records(s.answered, newAnsweredRecord))
+	case b.json:
+		b.JSON(records(s.grants, newGrantRecord))
+	case answeredOnly:
+		b.printAnswered(s.answered)
+	case !all:
+		b.printGrants(s.grants)
+	default:
+		b.printPending(s.pending)
+		if len(s.answered) > 0 {
+			b.printAnswered(s.answered)
+		}
+		if len(s.grants) > 0 {
+			b.printGrants(s.grants)
+		}
 	}
-	if answeredOnly || all && len(answered) > 0 {
-		err = errors.Join(err, b.printAnswered(answered))
-	}
-	if !answeredOnly && (!all || len(grants) > 0) {
-		err = errors.Join(err, b.printGrants(grants))
-	}
-	return err
+	return nil
 }
 
 // records are never null in JSON.
@@ -137,72 +131,44 @@ const (
 	maxSubject = 60
 )
 
-func (b *inbox) printPending(pending []approval.Request) error {
+func (b *inbox) printPending(pending []approval.Request) {
 	if len(pending) == 0 {
-		_, err := fmt.Fprintln(b.out, b.styled(styleGreen, "Nothing waits for an answer."))
-		return err
+		b.Println(b.Green("Nothing waits for an answer."))
 	}
-	rows := [][]string{{"ID", "AGE", "TOOL", "INTENT", "WHY", "ABOUT", "EXPIRES IN"}}
-	for _, r := range pending {
-		rows = append(rows, []string{
-			r.ID[:idLength], b.age(r.CreatedAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
-			tableCell(whyOf(r), maxCell), tableCell(r.Subject(), maxSubject), watch.Age(r.ExpiresAt.Sub(b.now())),
-		})
-	}
-	return printTable(b.out, rows)
+	printer.Table(b.Printer, "ID|AGE|TOOL|INTENT|WHY|ABOUT|EXPIRES IN", pending, func(r approval.Request) []any {
+		return []any{r.ID[:idLength], b.age(r.CreatedAt), printer.Cell(r.Tool, maxCell), printer.Cell(r.IntentID, maxCell),
+			printer.Cell(whyOf(r), maxCell), printer.Cell(r.Subject(), maxSubject), b.left(r.ExpiresAt)}
+	})
 }
 
-func (b *inbox) printAnswered(answered []approval.Answered) error {
+func (b *inbox) printAnswered(answered []approval.Answered) {
 	if len(answered) == 0 {
-		_, err := fmt.Fprintln(b.out, "No answer waits to be used.")
-		return err
+		b.Println("No answer waits to be used.")
+		return
 	}
-	if _, err := fmt.Fprintln(b.out, "\nAnswered, and used by no call yet; orchestra-mcp approvals revoke takes an answer back:"); err != nil {
-		return err
-	}
-	rows := [][]string{{"ID", "AGE", "TOOL", "INTENT", "ANSWER", "ABOUT", "HOLDS FOR"}}
-	for _, one := range answered {
+	b.Printf("\nAnswered, and used by no call yet; orchestra-mcp approvals revoke takes an answer back:\n")
+	printer.Table(b.Printer, "ID|AGE|TOOL|INTENT|ANSWER|ABOUT|HOLDS FOR", answered, func(one approval.Answered) []any {
 		r, answer := one.Request, one.Answer
-		rows = append(rows, []string{
-			r.ID[:idLength], b.age(answer.AnsweredAt), tableCell(r.Tool, maxCell), tableCell(r.IntentID, maxCell),
-			decisionText[answer.Decision], tableCell(r.Subject(), maxSubject), watch.Age(answer.ExpiresAt.Sub(b.now())),
-		})
-	}
-	return printTable(b.out, rows)
+		return []any{r.ID[:idLength], b.age(answer.AnsweredAt), printer.Cell(r.Tool, maxCell), printer.Cell(r.IntentID, maxCell),
+			decisionText[answer.Decision], printer.Cell(r.Subject(), maxSubject), b.left(answer.ExpiresAt)}
+	})
 }
 
-func (b *inbox) printGrants(grants []approval.Grant) error {
+func (b *inbox) printGrants(grants []approval.Grant) {
 	if len(grants) == 0 {
-		_, err := fmt.Fprintln(b.out, "No grant stands.")
-		return err
+		b.Println("No grant stands.")
+		return
 	}
-	if _, err := fmt.Fprintln(b.out, "\nGranted until the intent ends, or you run orchestra-mcp approvals revoke:"); err != nil {
-		return err
-	}
-	rows := [][]string{{"GRANT", "AGE", "INTENT", "LETS PASS", "AT", "BY"}}
-	for _, g := range grants {
-		rows = append(rows, []string{
-			g.ID[:idLength], b.age(g.CreatedAt), tableCell(g.IntentID, maxCell), tableCell(g.ErrorType, maxCell),
-			tableCell(grantSubject(g), maxSubject), tableCell(g.By, maxCell),
-		})
-	}
-	return printTable(b.out, rows)
+	b.Printf("\nGranted until the intent ends, or you run orchestra-mcp approvals revoke:\n")
+	printer.Table(b.Printer, "GRANT|AGE|INTENT|LETS PASS|AT|BY", grants, func(g approval.Grant) []any {
+		return []any{g.ID[:idLength], b.age(g.CreatedAt), printer.Cell(g.IntentID, maxCell), printer.Cell(g.ErrorType, maxCell),
+			printer.Cell(grantSubject(g), maxSubject), printer.Cell(g.By, maxCell)}
+	})
 }
 
-// tableCell is a text made visible and bounded; both ends of what is too long are kept, for a path as for a command.
-func tableCell(text string, n int) string {
-	if text == "" {
-		return "-"
-	}
-	shown := []rune(printable(text))
-	if len(shown) <= n {
-		return string(shown)
-	}
-	head := (n - 1) / 2
-	return string(shown[:head]) + "…" + string(shown[len(shown)-(n-1-head):])
-}
-
-func (b *inbox) age(t time.Time) string { return watch.Age(b.now().Sub(t)) }
+// age says how long ago a time was, and left how far off it is.
+func (a *app) age(t time.Time) string  { return printable.Age(a.now().Sub(t)) }
+func (a *app) left(t time.Time) string { return printable.Age(t.Sub(a.now())) }
 
 // whyOf is the code of what stopped a call, or what is asked for besides calls.
 func whyOf(r approval.Request) string {

@@ -1,35 +1,35 @@
 package main
 
 import (
-	"fmt"
-	"time"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
 func (a *app) newApprovalsShowCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show a request in full: the change, why it was stopped, and what each answer would allow",
-		Args:  cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
-	}
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		return a.withInbox(cmd.Context(), func(b *inbox) error {
-			r, err := b.request(args[0])
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return printJSON(b.out, b.document(r))
-			}
-			return b.printRequest(r)
-		})
-	})
-	return cmd
+	return a.command(&cobra.Command{
+		Use:     "show ID",
+		Short:   "Show a request in full: the change, why it was stopped, and what each answer would allow",
+		Example: "  orchestra-mcp approvals show apr_k3x7q2",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
+	}, a.inInbox(func(_ context.Context, b *inbox, args []string) error {
+		r, err := b.request(args[0])
+		if err == nil {
+			b.answer(b.document(r), func() { b.printRequest(r) })
+		}
+		return err
+	}))
 }
 
 // requestRecord is the document of `approvals show --json`.
@@ -57,11 +57,8 @@ type answerRecord struct {
 func (b *inbox) document(r approval.Request) requestRecord {
 	record := requestRecord{
 		pendingRecord: newPendingRecord(r), Kind: whyOf(r), Client: r.Client, Name: r.Name, Reason: r.Reason, Paths: orEmpty(r.Paths),
-		Checks: append([]approval.Check{}, r.Checks...), Effects: append([]approval.Effect{}, r.Effects...),
-		Diffs: append([]approval.FileDiff{}, r.Diffs...), Answers: []answerRecord{}, Changed: orEmpty(b.changedMeanwhile(r)),
-	}
-	for _, answer := range approval.FullViewOf(r).Answers {
-		record.Answers = append(record.Answers, answerRecord{answer.Decision, answer.Means})
+		Checks: orEmpty(r.Checks), Effects: orEmpty(r.Effects), Diffs: orEmpty(r.Diffs), Changed: orEmpty(b.changedMeanwhile(r)),
+		Answers: records(approval.FullViewOf(r).Answers, func(a approval.AnswerView) answerRecord { return answerRecord{a.Decision, a.Means} }),
 	}
 	if answer, err := b.store.AnswerOf(r.ID); err == nil {
 		record.Answered = &answer
@@ -70,51 +67,79 @@ func (b *inbox) document(r approval.Request) requestRecord {
 }
 
 // printRequest shows all that there is to know, what matters most last: that is what stays on the screen.
-func (b *inbox) printRequest(r approval.Request) error {
+func (b *inbox) printRequest(r approval.Request) {
 	view := approval.FullViewOf(r)
 	for _, line := range view.Diff {
-		fmt.Fprintln(b.out, b.diffStyled(line))
+		if line.Kind == 'f' {
+			b.Println(b.Bold(line.Text))
+		} else {
+			b.DiffLine(line.Text)
+		}
 	}
 	if view.DiffCut != "" {
-		fmt.Fprintln(b.out, b.styled(styleAmber, view.DiffCut))
+		b.Println(b.Amber(view.DiffCut))
 	}
 	if len(view.Diff) > 0 {
-		fmt.Fprintln(b.out)
+		b.Println()
 	}
-	fmt.Fprintln(b.out, b.styled(styleBold, view.Title))
+	b.Println(b.Bold(view.Title))
 	for _, row := range view.Rows {
-		fmt.Fprintf(b.out, "  %-14s %s\n", row.Label, row.Text)
+		b.Printf("  %-14s %s\n", row.Label, row.Text)
 	}
-	fmt.Fprintln(b.out)
+	b.Println()
 	for _, answer := range view.Answers {
-		fmt.Fprintf(b.out, "%s allows %s.\n", b.styled(styleBold, answer.Title), answer.Means)
+		b.Printf("%s allows %s.\n", b.Bold(answer.Title), answer.Means)
 	}
 	if answer, err := b.store.AnswerOf(r.ID); err == nil {
-		fmt.Fprintln(b.out, b.styled(styleAmber, "It was answered: "+answerText(answer)+"."))
+		b.Println(b.Amber("It was answered: " + answerText(answer) + "."))
 	}
 	for _, path := range b.changedMeanwhile(r) {
-		fmt.Fprintln(b.out, b.styled(styleAmber, printable(path)+" has changed since: to approve this once would let nothing pass."))
+		b.Println(b.Amber(path + " has changed since: to approve this once would let nothing pass."))
 	}
-	_, err := fmt.Fprintln(b.out)
-	return err
+	b.Println()
 }
 
-func (b *inbox) diffStyled(line approval.DiffLine) string {
-	text := printableLine(line.Text)
-	switch line.Kind {
-	case '+':
-		return b.styled(styleGreen, text)
-	case '-':
-		return b.styled(styleRemoved, text)
-	case '@':
-		return b.styled(stylePlace, text)
-	case 'f':
-		return b.styled(styleBold, text)
+// changedMeanwhile are the paths whose content is not what it was when the agent asked, and the intent if it is another
+// by now. The server looks again, and lets nothing pass then; this is to tell the operator before they answer.
+func (b *inbox) changedMeanwhile(r approval.Request) []string {
+	var changed []string
+	for _, e := range r.Effects {
+		if e.Path == "" || e.Line != "" || e.Kind == "select" || e.Kind == "read" && e.Before == "" {
+			continue
+		}
+		if now, known := hashNow(b.root, e.Path); known && now != e.Before && !slices.Contains(changed, e.Path) {
+			changed = append(changed, e.Path)
+		}
 	}
-	return text
+	if b.intentChanged(r) {
+		changed = append(changed, "the intent "+r.IntentID)
+	}
+	return changed
 }
 
-// until says how long an answer can be used.
-func (b *inbox) until(t time.Time) string {
-	return fmt.Sprintf("until %s (%s)", t.Local().Format("15:04"), watch.Age(t.Sub(b.now())))
+// intentChanged: the intent says something else than when the agent asked, or is gone. What cannot be read is not known.
+func (b *inbox) intentChanged(r approval.Request) bool {
+	if r.IntentVersion == "" {
+		return false
+	}
+	set, err := intent.Open(b.root).Load()
+	if err != nil {
+		return false
+	}
+	in, found := set.Get(r.IntentID)
+	return !found || in.Version() != r.IntentVersion
+}
+
+// hashNow is the hash of a file as it is, "" if there is none. What cannot be read is not known.
+func hashNow(root *os.Root, path string) (hash string, known bool) {
+	file, _, err := durable.OpenRegularIn(root, path, os.O_RDONLY)
+	if err != nil {
+		return "", errors.Is(err, fs.ErrNotExist)
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", false
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), true
 }

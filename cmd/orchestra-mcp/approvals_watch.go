@@ -21,32 +21,32 @@ func (a *app) newApprovalsWatchCommand() *cobra.Command {
 			"d (deny). ? shows all keys. A key answers the request on the screen, and only after it has been there for half a\n" +
 			"second: one that comes in while you press a key is not answered by it.",
 		Args: cobra.NoArgs,
+		RunE: coded(a.operator(func(ctx context.Context, _ []string) error {
+			if !a.inTerminal || !a.Terminal {
+				return usageErrorf("watch needs a terminal; in a script use approvals list --json")
+			}
+			return a.withInbox(ctx, func(b *inbox) error { return b.watch(ctx, bell) })
+		})),
 	}
 	cmd.Flags().BoolVar(&bell, "bell", false, "ring the terminal's bell when a request comes")
-	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error {
-		if !a.inTerminal || !a.outTerminal {
-			return usageErrorf("watch needs a terminal; in a script use approvals list --json")
-		}
-		return a.withInbox(cmd.Context(), func(b *inbox) error { return b.watch(cmd.Context(), bell) })
-	})
 	return cmd
 }
 
 func (b *inbox) watch(ctx context.Context, bell bool) error {
 	noColor, _ := b.lookup("NO_COLOR")
-	later := b.warn
+	report := b.report
 	var warnings []string // are told after the view: it has the whole screen
-	b.warn = func(text string) { warnings = append(warnings, text) }
+	b.report = func(text string) { warnings = append(warnings, text) }
 	defer func() {
-		b.warn = later
+		b.report = report
 		for _, text := range warnings {
-			later(text)
+			report(text)
 		}
 	}()
 	model := watch.New(&watched{inbox: b, ctx: ctx}, watch.Options{
 		Title: b.root.Name(), Color: noColor == "", Bell: bell, Now: b.now,
 	})
-	_, err := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(b.in), tea.WithOutput(b.terminal()), tea.WithEnvironment(b.environ())).Run()
+	_, err := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(b.in), tea.WithOutput(b.Screen()), tea.WithEnvironment(b.environ())).Run()
 	if errors.Is(err, tea.ErrInterrupted) {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (w *watched) Answer(id string, decision watch.Decision, reason string) (str
 	if err != nil {
 		return "", err
 	}
-	done, err := w.answer(w.ctx, r, approval.Answer{Decision: decisions[decision], Reason: reason})
+	done, err := w.decide(w.ctx, r, approval.Answer{Decision: decisions[decision], Reason: reason})
 	return done.text, err
 }
 

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -18,34 +19,19 @@ import (
 )
 
 func (a *app) newBlameCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.command(&cobra.Command{
 		Use:   "blame FILE",
 		Short: "Show which record and intent each line of a file comes from",
 		Long: "Show for each line of a file the ledger record that wrote it, with its intent, mutation class and date, and how\n" +
 			"sure that is: exact, shifted, reformatted or moved by somebody else since; untracked if no record explains it.",
-		Args: cobra.ExactArgs(1),
-	}
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		return a.paged(func() error { return a.blame(cmd.Context(), args[0], *asJSON) })
-	})
-	return cmd
-}
-
-func (a *app) newWhyCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "why FILE:LINE",
-		Short: "Tell the story of one line, newest record first",
-		Args:  cobra.ExactArgs(1),
-	}
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error { return a.why(cmd.Context(), args[0], *asJSON) })
-	return cmd
+		Example: "  orchestra-mcp blame src/main.go",
+		Args:    cobra.ExactArgs(1),
+	}, a.paged(func(ctx context.Context, args []string) error { return a.blame(ctx, args[0]) }))
 }
 
 // askBlame opens what blame needs, and hands it to about with the path as the ledger has it.
 func (a *app) askBlame(ctx context.Context, file string, about func(w blame.Workspace, path string) ([]ledger.Problem, error)) error {
-	return a.ask(ctx, func(q *question) error {
+	return a.ask(ctx, nil, func(q *question) error {
 		path, err := q.workspacePath(q.root, file)
 		if err != nil {
 			return err
@@ -61,11 +47,11 @@ func (a *app) askBlame(ctx context.Context, file string, about func(w blame.Work
 func (q *question) blameError(err error, path string) error {
 	switch {
 	case errors.Is(err, blame.ErrNotAFile) && nearestPath(q.root, path) != path:
-		return mistakef("%s%s", printable(err.Error()), didYouMean(nearestPath(q.root, path)))
+		return mistakef("%s%s", err.Error(), didYouMean(nearestPath(q.root, path)))
 	case errors.Is(err, workspace.ErrBinary):
-		return fmt.Errorf("%w; ask `orchestra-mcp log --path %s` for its records", err, printable(path))
+		return fmt.Errorf("%w; ask `orchestra-mcp log --path %s` for its records", err, printable.Text(path))
 	case errors.Is(err, blame.ErrNotAFile), errors.Is(err, blame.ErrNoSuchLine):
-		return mistakef("%s", printable(err.Error()))
+		return mistakef("%s", err.Error())
 	}
 	return err
 }
@@ -91,57 +77,31 @@ func newBlameLine(l blame.Line) blameLine {
 	return line
 }
 
-func (a *app) blame(ctx context.Context, file string, asJSON bool) error {
+func (a *app) blame(ctx context.Context, file string) error {
 	return a.askBlame(ctx, file, func(w blame.Workspace, path string) ([]ledger.Problem, error) {
 		result, err := w.File(ctx, path)
-		if err != nil {
-			return result.Problems, err
+		if err == nil {
+			lines := records(result.Lines, newBlameLine)
+			a.answer(lines, func() { a.printBlame(lines) })
 		}
-		lines := make([]blameLine, 0, len(result.Lines))
-		for _, l := range result.Lines {
-			lines = append(lines, newBlameLine(l))
-		}
-		if asJSON {
-			return result.Problems, printJSON(a.out, lines)
-		}
-		return result.Problems, a.printBlame(lines)
+		return result.Problems, err
 	})
 }
 
 // printBlame gives each line its origin in columns, and its text last, so that no width need be known.
-func (a *app) printBlame(lines []blameLine) error {
+func (a *app) printBlame(lines []blameLine) {
 	number := len(strconv.Itoa(len(lines)))
 	intent := 0
 	for _, l := range lines {
-		intent = max(intent, len([]rune(printable(l.IntentID))))
+		intent = max(intent, len([]rune(printable.Text(l.IntentID))))
 	}
 	for _, l := range lines {
-		date := ""
-		if len(l.Timestamp) >= len(time.DateOnly) {
-			date = l.Timestamp[:len(time.DateOnly)]
-		}
-		origin := fmt.Sprintf("%-8s %-*s %-18s %-10s %-11s", shortID(l.RecordID), intent, printable(l.IntentID),
-			printable(l.MutationClass), date, l.Confidence)
+		origin := fmt.Sprintf("%-8s %-*s %-18s %-10.10s %-11s", brief.ShortID(l.RecordID), intent, printable.Text(l.IntentID),
+			printable.Text(l.MutationClass), l.Timestamp, l.Confidence)
+		shown := printer.Raw(origin)
 		if l.RecordID == "" {
-			origin = a.styled(styleAmber, origin)
+			shown = a.Amber(origin)
 		}
-		_, err := fmt.Fprintf(a.out, "%s %*d | %s\n", origin, number, l.Line, printableLine(l.Text))
-		if err != nil {
-			return err
-		}
+		a.Printf("%s %*d | %s\n", shown, number, l.Line, printer.Line(l.Text))
 	}
-	return nil
-}
-
-// shortID is the part of a record's id, or of a line's hash, that people read, the same length everywhere. --json has
-// all of it, and so has show.
-func shortID(id string) string { return brief.ShortID(id) }
-
-// printableLine is printable, with tabs left as they are.
-func printableLine(text string) string {
-	parts := strings.Split(text, "\t")
-	for i, part := range parts {
-		parts[i] = printable(part)
-	}
-	return strings.Join(parts, "\t")
 }

@@ -1,30 +1,35 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	slashpath "path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-type classifyFlags struct {
+type classifyCommand struct {
+	*app
 	path string
-	json *bool
 }
 
 func (a *app) newClassifyCommand() *cobra.Command {
-	var f classifyFlags
-	cmd := &cobra.Command{
+	c := classifyCommand{app: a}
+	cmd := a.command(&cobra.Command{
 		Use:   "classify BEFORE AFTER",
 		Short: "Say whether a change keeps what the code does",
 		Long: "Compare two files, or all files of two directories together, as the server compares the two sides of a change, and\n" +
@@ -34,13 +39,12 @@ func (a *app) newClassifyCommand() *cobra.Command {
 			"  unproven      it is not, or that could not be shown; the reason names the line\n" +
 			"  unsupported   there is no parser for the language\n\n" +
 			"Other files are those of the second directory, or of the workspace that AFTER (or --path) is in.\n\n" +
-			"The language is told by the name of AFTER, or by --path. " + os.DevNull + " stands for a file that does not exist.\n\n" +
+			"The name of AFTER, or --path, tells the language. " + os.DevNull + " stands for a file that does not exist.\n\n" +
 			"The exit code is 0 for proven and proven-local, 1 for the others, 3 if the files could not be read.",
-		Args: cobra.ExactArgs(2),
-	}
-	cmd.Flags().StringVar(&f.path, "path", "", "take the files for versions of `NAME`, such as src/main.go")
-	f.json = addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error { return a.classify(cmd.Context(), args[0], args[1], f) })
+		Example: "  orchestra-mcp classify old/main.go new/main.go",
+		Args:    cobra.ExactArgs(2),
+	}, c.run)
+	cmd.Flags().StringVar(&c.path, "path", "", "take the files for versions of `NAME`, such as src/main.go")
 	return cmd
 }
 
@@ -56,15 +60,16 @@ type classification struct {
 	Moves         []mutation.Move   `json:"moves"`
 }
 
-func (a *app) classify(ctx context.Context, before, after string, f classifyFlags) error {
-	files, err := a.versions(before, after, f.path)
+func (c *classifyCommand) run(ctx context.Context, args []string) error {
+	before, after := args[0], args[1]
+	files, err := c.versions(before, after)
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("classify: neither %s nor %s has a regular file, so there is nothing to compare", printable(before), printable(after))
+		return fmt.Errorf("classify: neither %s nor %s has a regular file, so there is nothing to compare", printable.Text(before), printable.Text(after))
 	}
-	around, done, err := a.among(before, after, f.path)
+	around, done, err := c.among(before, after)
 	if err != nil {
 		return err
 	}
@@ -75,78 +80,44 @@ func (a *app) classify(ctx context.Context, before, after string, f classifyFlag
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := classification{
-		Verdict: v.Evidence, MutationClass: mutation.Resolve("", v).Class, Reason: v.Reason,
-		Renames: append([]mutation.Rename{}, v.Renames...), Moves: append([]mutation.Move{}, v.Moves...),
+	judged := classification{
+		Verdict: v.Evidence, MutationClass: mutation.Resolve("", v).Class, Reason: v.Reason, Renames: orEmpty(v.Renames), Moves: orEmpty(v.Moves),
 	}
-	print := a.printClassification
-	if *f.json {
-		print = func(c classification) error { return printJSON(a.out, c) }
-	}
-	if err := print(c); err != nil {
-		return err
-	}
-	if c.MutationClass != mutation.Refactor {
-		return foundSomething()
-	}
-	return nil
-}
-
-func (a *app) printClassification(c classification) error {
-	style := styleAmber
-	if c.Verdict == mutation.Proven {
-		style = styleGreen
-	}
-	if _, err := fmt.Fprintf(a.out, "%s  %s\n%s\n", a.styled(style, string(c.Verdict)), c.MutationClass, printable(c.Reason)); err != nil {
-		return err
-	}
-	if len(c.Renames) > 0 {
-		rows := [][]string{{"RENAMED", "TO", "KIND", "LINE"}}
-		for _, r := range c.Renames {
-			rows = append(rows, []string{clipped(r.From, maxName), clipped(r.To, maxName), r.Kind, strconv.Itoa(r.Line)})
-		}
-		if err := a.printBelow(rows); err != nil {
-			return err
-		}
-	}
-	if len(c.Moves) == 0 {
-		return nil
-	}
-	rows := [][]string{{"MOVED", "FROM LINE", "TO LINE"}}
-	for _, m := range c.Moves {
-		rows = append(rows, []string{clipped(m.Declaration, maxName), strconv.Itoa(m.FromLine), strconv.Itoa(m.ToLine)})
-	}
-	return a.printBelow(rows)
+	c.answer(judged, func() { c.print(judged) })
+	return found(judged.MutationClass != mutation.Refactor)
 }
 
 // maxName bounds a name in a table.
 const maxName = 60
 
-func (a *app) printBelow(rows [][]string) error {
-	if _, err := fmt.Fprintln(a.out); err != nil {
-		return err
+func (c *classifyCommand) print(j classification) {
+	verdict := c.Amber(string(j.Verdict))
+	if j.Verdict == mutation.Proven {
+		verdict = c.Green(string(j.Verdict))
 	}
-	return printTable(a.out, rows)
+	c.Printf("%s  %s\n%s\n", verdict, j.MutationClass, j.Reason)
+	printer.Section(c.Printer, "RENAMED|TO|KIND|LINE", j.Renames, func(r mutation.Rename) []any {
+		return []any{printable.Clip(r.From, maxName), printable.Clip(r.To, maxName), r.Kind, r.Line}
+	})
+	printer.Section(c.Printer, "MOVED|FROM LINE|TO LINE", j.Moves, func(m mutation.Move) []any {
+		return []any{printable.Clip(m.Declaration, maxName), m.FromLine, m.ToLine}
+	})
 }
 
 // versions reads the two sides: of one file, or of all files below two
 // directories.
-func (a *app) versions(before, after, path string) ([]mutation.File, error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return nil, err
-	}
-	beforePath, afterPath := within(dir, before), within(dir, after)
+func (c *classifyCommand) versions(before, after string) (files []mutation.File, err error) {
+	beforePath, afterPath := c.at(before), c.at(after)
 	if isDir(beforePath) && isDir(afterPath) {
-		if path != "" {
-			return nil, usageErrorf("--path names a file, and %s is a directory", printable(after))
+		if c.path != "" {
+			return nil, usageErrorf("--path names a file, and %s is a directory", after)
 		}
 		return trees(beforePath, afterPath)
 	}
 	f := mutation.File{Path: filepath.ToSlash(after)}
 	switch {
-	case path != "":
-		f.Path = path
+	case c.path != "":
+		f.Path = c.path
 	case afterPath == os.DevNull:
 		f.Path = filepath.ToSlash(before)
 	}
@@ -162,11 +133,12 @@ func (a *app) versions(before, after, path string) ([]mutation.File, error) {
 	return []mutation.File{f}, nil
 }
 
-func within(dir, path string) string {
-	if filepath.IsAbs(path) || path == os.DevNull {
+// at makes a path absolute.
+func (c *classifyCommand) at(path string) string {
+	if path == os.DevNull {
 		return path
 	}
-	return filepath.Join(dir, path)
+	return c.fromWorkDir(path)
 }
 
 func isDir(path string) bool {
@@ -232,11 +204,81 @@ func readVersion(path string) ([]byte, error) {
 	content, err := durable.ReadRegular(path, maxVersion)
 	switch {
 	case errors.Is(err, durable.ErrNotRegular):
-		return nil, fmt.Errorf("classify: %s is no regular file; give two files, or two directories", printable(path))
+		return nil, fmt.Errorf("classify: %s is no regular file; give two files, or two directories", printable.Text(path))
 	case errors.Is(err, durable.ErrTooLarge):
-		return nil, fmt.Errorf("classify: %s is longer than %d bytes", printable(path), maxVersion)
+		return nil, fmt.Errorf("classify: %s is longer than %d bytes", printable.Text(path), maxVersion)
 	case err != nil:
-		return nil, fmt.Errorf("classify: %s", printable(err.Error()))
+		return nil, fmt.Errorf("classify: %s", printable.Text(err.Error()))
 	}
 	return content, nil
+}
+
+// among opens the files around those that are compared: of two directories, the
+// second; of two files, the workspace in which the second is, if there is one.
+// around is nil where there are none.
+func (c *classifyCommand) among(before, after string) (around mutation.Surroundings, done func(), err error) {
+	dir := c.at(after)
+	if !isDir(dir) {
+		if dir, err = c.workspaceDir(); err != nil {
+			return nil, nil, err
+		}
+		if !isDir(filepath.Join(dir, orchdir.Name)) {
+			return nil, func() {}, nil
+		}
+	}
+	w, err := workspace.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = w.Close() }
+	own := map[string]bool{}
+	inside := func(name string) (string, bool) {
+		relative, inside := relativeTo(w.Dir(), c.at(name))
+		return relative, inside && name != ""
+	}
+	for _, name := range []string{before, after, c.path} {
+		if relative, ok := inside(name); ok {
+			own[relative] = true
+		}
+	}
+	_, afterInside := inside(after)
+	if _, pathInside := inside(c.path); !afterInside && !pathInside {
+		return nil, done, nil
+	}
+	judged := cmp.Or(c.path, filepath.ToSlash(filepath.Clean(after)))
+	relative, _ := relativeTo(w.Dir(), c.at(judged))
+	return besides{w.Surroundings(nil), own, isDir(c.at(after)) || relative == judged}, done, nil
+}
+
+// relativeTo is where a file is below a directory, if it is.
+func relativeTo(dir, name string) (relative string, inside bool) {
+	if resolved, err := filepath.EvalSymlinks(name); err == nil {
+		name = resolved
+	}
+	relative, err := filepath.Rel(dir, name)
+	if err != nil || !filepath.IsLocal(relative) {
+		return "", false
+	}
+	return filepath.ToSlash(relative), true
+}
+
+// besides are surroundings without the versions that are compared, which may
+// lie in the workspace under names of their own.
+type besides struct {
+	mutation.Surroundings
+	own map[string]bool
+	// placed: the paths that are compared are those in the workspace.
+	placed bool
+}
+
+func (b besides) Mention(ctx context.Context, words *mutation.Words, skip func(string) bool) (*mutation.Mention, error) {
+	return b.Surroundings.Mention(ctx, words, func(path string) bool { return b.own[path] || skip(path) })
+}
+
+func (b besides) List(dir string) (names []string, err error) {
+	if !b.placed {
+		return nil, fs.ErrNotExist
+	}
+	names, err = b.Surroundings.List(dir)
+	return slices.DeleteFunc(names, func(name string) bool { return b.own[slashpath.Join(dir, name)] }), err
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
@@ -16,8 +18,8 @@ func (a *app) newClientGuardCommand() *cobra.Command {
 		Hidden:    true,
 		ValidArgs: []string{"cursor"},
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		RunE: a.run(func(*cobra.Command, []string) error {
-			return clientsetup.CursorGuard(a.in, a.out, keepReadTools)
+		RunE: coded(func(context.Context, []string) error {
+			return clientsetup.CursorGuard(a.in, a, keepReadTools)
 		}),
 	}
 	cmd.Flags().BoolVar(&keepReadTools, "keep-read-tools", false, "let the client's own reading tools pass")

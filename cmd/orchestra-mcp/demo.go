@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -20,17 +21,16 @@ func (a *app) newDemoCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&keep, "keep", "", "make the workspace in `DIR`, and leave it there")
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = coded(func(ctx context.Context, _ []string) error {
 		executable, err := a.executable()
 		if err != nil {
 			return fmt.Errorf("find this program: %w", err)
 		}
-		err = demo.Run(cmd.Context(), demo.Options{
-			Executable: executable, Dir: keep, Out: a.out, Errors: a.err,
-			Bold: func(s string) string { return a.styled(styleBold, s) },
+		err = demo.Run(ctx, demo.Options{
+			Executable: executable, Dir: keep, Out: a, Errors: a.err, Bold: func(s string) string { return string(a.Bold(s)) },
 		})
 		if errors.Is(err, demo.ErrDiffers) {
-			return &exitError{code: exitFound, err: err}
+			return foundf("%w", err)
 		}
 		return err
 	})

@@ -140,7 +140,7 @@ func (s sources) forms() []named {
 		}
 	}
 	subcommands := map[string]bool{}
-	for _, c := range newRootCommand(systemStreams(), systemEnvironment()).Commands() {
+	for _, c := range newRootCommand(newApp(systemStreams(), systemEnvironment())).Commands() {
 		subcommands[c.Name()] = true
 	}
 	known := func(ok bool, what string) error {
@@ -192,7 +192,7 @@ func flagNames() map[string]bool {
 			walk(sub)
 		}
 	}
-	walk(newRootCommand(systemStreams(), systemEnvironment()))
+	walk(newRootCommand(newApp(systemStreams(), systemEnvironment())))
 	return flags
 }
 

@@ -64,7 +64,7 @@ func exists(line string) error {
 	if len(words) == 0 || strings.Contains(words[0], "|") {
 		return nil // names a choice of commands
 	}
-	root := newRootCommand(systemStreams(), systemEnvironment())
+	root := newRootCommand(newApp(systemStreams(), systemEnvironment()))
 	command, rest, err := root.Find(words)
 	if err != nil {
 		return err

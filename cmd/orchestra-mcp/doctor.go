@@ -1,11 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
@@ -14,32 +15,23 @@ import (
 
 func (a *app) newDoctorCommand() *cobra.Command {
 	var quiet bool
-	cmd := &cobra.Command{
+	cmd := a.command(&cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is wrong here, and how to mend it",
 		Long: "Look at the workspace, its settings, intents, ledger and git repository, at the clients' configuration and at what\n" +
 			"this machine can do, and say what is wrong and which command mends it. Nothing is changed.\n\n" +
 			"The exit code is 0 if no check failed, 1 if one did. Warnings are about what works, but should be known.",
 		Args: cobra.NoArgs,
-	}
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "only what warns or fails")
-	json := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+	}, func(ctx context.Context, _ []string) error {
 		dir, err := a.workspaceDir()
 		if err != nil {
 			return err
 		}
-		report := doctor.Run(cmd.Context(), a.doctorOptions(dir))
-		if *json {
-			err = printJSON(a.out, report)
-		} else {
-			err = a.printReport(report, quiet)
-		}
-		if err == nil && report.Count(doctor.Fail) > 0 {
-			return foundSomething()
-		}
-		return err
+		report := doctor.Run(ctx, a.doctorOptions(dir))
+		a.answer(report, func() { a.printReport(report, quiet) })
+		return found(report.Count(doctor.Fail) > 0)
 	})
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "only what warns or fails")
 	return cmd
 }
 
@@ -57,26 +49,23 @@ func (a *app) doctorOptions(dir string) doctor.Options {
 	}
 }
 
-func (a *app) printReport(report doctor.Report, quiet bool) error {
-	styles := map[doctor.Status]string{doctor.OK: styleGreen, doctor.Warn: styleAmber, doctor.Fail: styleRed}
-	var text strings.Builder
+func (a *app) printReport(report doctor.Report, quiet bool) {
+	styles := map[doctor.Status]func(string) printer.Raw{doctor.OK: a.Green, doctor.Warn: a.Amber, doctor.Fail: a.Red}
 	for _, f := range report.Findings {
 		if quiet && f.Status == doctor.OK {
 			continue
 		}
-		fmt.Fprintf(&text, "%s  %-10s %s\n", a.styled(styles[f.Status], fmt.Sprintf("%-4s", f.Status)), f.Area, printable(f.Message))
+		a.Printf("%s  %-10s %s\n", styles[f.Status](fmt.Sprintf("%-4s", f.Status)), f.Area, f.Message)
 		if f.Remedy != "" {
-			fmt.Fprintf(&text, "%17s%s\n", "", printable(f.Remedy))
+			a.Printf("%17s%s\n", "", f.Remedy)
 		}
 		if f.Command != "" {
-			fmt.Fprintf(&text, "%17s%s\n", "", a.styled(styleBold, printable(f.Command)))
+			a.Printf("%17s%s\n", "", a.Bold(f.Command))
 		}
 	}
-	sum := fmt.Sprintf("%d ok, %d to know, %d to mend", report.Count(doctor.OK), report.Count(doctor.Warn), report.Count(doctor.Fail))
+	sum := printer.Raw(fmt.Sprintf("%d ok, %d to know, %d to mend", report.Count(doctor.OK), report.Count(doctor.Warn), report.Count(doctor.Fail)))
 	if report.Count(doctor.Warn)+report.Count(doctor.Fail) == 0 {
-		sum = a.styled(styleGreen, sum)
+		sum = a.Green(string(sum))
 	}
-	fmt.Fprintf(&text, "\n%s\n", sum)
-	_, err := fmt.Fprint(a.out, text.String())
-	return err
+	a.Printf("\n%s\n", sum)
 }

@@ -2,30 +2,35 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/signal"
-	"syscall"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/agenttrace"
 )
 
-type exportFlags struct {
+type exportCommand struct {
+	*app
 	recordFlags
 	agentTrace, strict bool
 	output             string
-	json               *bool
 }
 
 func (a *app) newExportCommand() *cobra.Command {
-	var f exportFlags
-	cmd := &cobra.Command{
+	c := exportCommand{app: a}
+	cmd := a.command(&cobra.Command{
 		Use:   "export --agent-trace",
 		Short: "Write the ledger's changes for other tools",
 		Long: "Write one Agent Trace 0.1.0 record a line for each record that changed files, to " + agentTraceFile + " of the workspace.\n" +
@@ -33,48 +38,33 @@ func (a *app) newExportCommand() *cobra.Command {
 			"whoever may write in the workspace can change it. A file with lines of another tool is not replaced.",
 		Example: "  orchestra-mcp export --agent-trace --strict\n  orchestra-mcp export --agent-trace --intent INT-001 --output -",
 		Args:    cobra.NoArgs,
-	}
-	f.addWhich(a, cmd)
+	}, interruptible(c.run)) // so that no half of a file is left
+	c.addWhich(a, cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.agentTrace, "agent-trace", false, "the format, github.com/cursor/agent-trace 0.1.0; there is no other yet")
-	flags.BoolVar(&f.strict, "strict", false, "put what Agent Trace does not name into metadata, for readers that refuse other keys")
-	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE` instead; - is standard output")
-	f.json = addJSONFlag(cmd)
+	flags.BoolVar(&c.agentTrace, "agent-trace", false, "the format, github.com/cursor/agent-trace 0.1.0; there is no other yet")
+	flags.BoolVar(&c.strict, "strict", false, "put what Agent Trace does not name into metadata, for readers that refuse other keys")
+	flags.StringVarP(&c.output, "output", "o", "", "write to `FILE` instead; - is standard output")
 	flags.Lookup("json").Usage = "print as JSON what was written; the records themselves are JSON lines anyway"
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		// An interrupt ends the writing, so that no half of a file is left.
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		return a.export(ctx, f)
-	})
 	return cmd
 }
 
-func (a *app) export(ctx context.Context, f exportFlags) error {
-	if !f.agentTrace {
+func (c *exportCommand) run(ctx context.Context, _ []string) error {
+	if !c.agentTrace {
 		return usageErrorf("export: say which format; there is --agent-trace")
 	}
-	filter, err := f.filter(a)
-	if err != nil {
-		return err
-	}
-	return a.ask(ctx, func(q *question) error {
-		if filter.Path, err = q.pathFilter(f.path); err != nil {
-			return err
-		}
-		x := &exporter{question: q, ctx: ctx, filter: filter, strict: f.strict}
-		if some, err := q.has(ctx, filter); err != nil {
+	return c.ask(ctx, &c.recordFlags, func(q *question) error {
+		x := &exporter{question: q, ctx: ctx, strict: c.strict}
+		if some, err := q.has(ctx, q.filter); err != nil {
 			return err
 		} else if !some {
-			if err := q.nothingFound(ctx, filter, f.path); err != nil {
+			if err := q.nothingFound(ctx); err != nil {
 				return err
 			}
 		}
-		if f.output == "-" {
-			err := x.write(q.out)
-			return errors.Join(err, q.reportUnread(ctx, x.problems))
+		if c.output == "-" {
+			return errors.Join(x.write(q), q.reportUnread(ctx, x.problems))
 		}
-		place, err := q.exportPlace(f.output)
+		place, err := q.exportPlace(c.output)
 		if err != nil {
 			return err
 		}
@@ -82,13 +72,10 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 		if err := place.replace(x.write); err != nil {
 			return errors.Join(err, q.reportUnread(ctx, x.problems))
 		}
-		if *f.json {
-			err = printJSON(q.out, exported{place.shown, x.written})
+		if c.json {
+			c.JSON(exported{place.shown, x.written})
 		} else {
-			_, err = fmt.Fprintf(q.err, "%d records in %s\n", x.written, printable(place.shown))
-		}
-		if err != nil {
-			return err
+			c.tell("%d records in %s", x.written, place.shown)
 		}
 		return q.reportUnread(ctx, x.problems)
 	})
@@ -104,7 +91,6 @@ type exported struct {
 type exporter struct {
 	*question
 	ctx      context.Context
-	filter   ledger.Filter
 	strict   bool
 	written  int
 	problems []ledger.Problem
@@ -134,10 +120,127 @@ func (x *exporter) line(out *bufio.Writer, e ledger.Entry) error {
 	}
 	line, err := agenttrace.Line(e, x.strict)
 	if err != nil {
-		fmt.Fprintf(x.err, "orchestra-mcp: left out: record %s: %s\n", printable(clipped(nameOf(e), 80)), printable(clipped(err.Error(), 300)))
+		x.warn("left out: record %s: %s", printable.Clip(nameOf(e), 80), printable.Clip(err.Error(), 300))
 		return nil
 	}
 	x.written++
 	_, err = fmt.Fprintf(out, "%s\n", line)
 	return err
+}
+
+// agentTraceFile is where Agent Trace's own reference implementation keeps its records.
+const agentTraceFile = ".agent-trace/traces.jsonl"
+
+// exportPlace is the file that an export replaces as a whole.
+type exportPlace struct {
+	dir   *durable.Dir
+	name  string
+	shown string // to a person
+}
+
+// exportPlace opens the directory of the file. In the workspace it must be a directory of its own and no link: a cloned
+// repository could lead the export anywhere with one.
+func (q *question) exportPlace(output string) (*exportPlace, error) {
+	if output == "" {
+		own, err := durable.OpenOwn(q.root, filepath.Dir(agentTraceFile), 0o755)
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", agentTraceFile, err)
+		}
+		return openPlace(own, filepath.Base(agentTraceFile), agentTraceFile)
+	}
+	full := q.fromWorkDir(output)
+	dir, err := os.OpenRoot(filepath.Dir(full))
+	if err != nil {
+		return nil, usageErrorf("--output %s: %w", output, err)
+	}
+	return openPlace(dir, filepath.Base(full), output)
+}
+
+func openPlace(root *os.Root, name, shown string) (*exportPlace, error) {
+	defer root.Close()
+	dir, err := durable.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", shown, err)
+	}
+	return &exportPlace{dir, name, shown}, nil
+}
+
+func (p *exportPlace) close() { _ = p.dir.Close() }
+
+// replace puts what write gives in the place of the file, or leaves all as it was.
+func (p *exportPlace) replace(write func(io.Writer) error) error {
+	if err := p.replaceable(); err != nil {
+		return err
+	}
+	temp := ".orchestra-" + rand.Text() + ".tmp"
+	file, err := p.dir.Create(temp, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", p.shown, err)
+	}
+	err = write(file)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = p.dir.Replace(temp, p.dir, p.name)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w; it is as it was before", p.shown, errors.Join(err, p.dir.Remove(temp)))
+	}
+	return p.dir.Sync()
+}
+
+// replaceable refuses links and other things that are no files, and what another tool wrote.
+func (p *exportPlace) replaceable() error {
+	named, err := p.dir.Lstat(p.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("write %s: %w", p.shown, err)
+	case !named.Mode.IsRegular():
+		return fmt.Errorf("write %s: it is not a regular file; remove it, or give --output", p.shown)
+	}
+	file, err := p.dir.Open(p.name)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", p.shown, err)
+	}
+	defer file.Close()
+	line, err := firstForeign(file)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", p.shown, err)
+	}
+	if line > 0 {
+		return fmt.Errorf("write %s: its line %d was not written by orchestra-mcp and would be lost; move the file away, or give --output", p.shown, line)
+	}
+	return nil
+}
+
+// maxExported bounds a line of an earlier export: the ledger writes none that is longer.
+const maxExported = 32 << 20
+
+// firstForeign is the first line that no export of ours wrote; 0 if there is none.
+func firstForeign(in io.Reader) (int, error) {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(make([]byte, 0, 64<<10), maxExported)
+	n := 0
+	for scanner.Scan() {
+		n++
+		if line := bytes.TrimSpace(scanner.Bytes()); len(line) > 0 && !isExported(line) {
+			return n, nil
+		}
+	}
+	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
+		return n + 1, nil
+	}
+	return 0, scanner.Err()
+}
+
+func isExported(line []byte) bool {
+	var record struct {
+		Tool struct {
+			Name string `json:"name"`
+		} `json:"tool"`
+	}
+	return json.Unmarshal(line, &record) == nil && record.Tool.Name == "orchestra-mcp"
 }

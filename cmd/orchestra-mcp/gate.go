@@ -8,30 +8,32 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
-type gateFlags struct {
+type gateCommand struct {
+	*app
 	base, head             string
 	keys                   []string
 	ledgers                []string
 	minTraced              float64
 	failOn, format         string
 	markdown, sarif, junit string
-	json                   *bool
 }
 
 func (a *app) newGateCommand() *cobra.Command {
-	var f gateFlags
-	cmd := &cobra.Command{
+	f := gateCommand{app: a}
+	cmd := a.command(&cobra.Command{
 		Use:   "gate --base REVISION",
 		Short: "Judge the commits of a pull request by the ledger that comes with them",
 		Long: "Judge what HEAD has and the base has not: whether the ledger lost nothing and holds, every recorded change is in the\n" +
@@ -39,8 +41,9 @@ func (a *app) newGateCommand() *cobra.Command {
 			"how many of the changed lines a record explains. Only commits count, not the work tree. The exit code is 0 if it\n" +
 			"passes, 1 if not, 3 if it could not judge.\n\n" +
 			"Keys are trusted as by verify. In CI fetch the whole history: fetch-depth: 0.",
-		Args: cobra.NoArgs,
-	}
+		Example: "  orchestra-mcp gate --base origin/main --markdown report.md",
+		Args:    cobra.NoArgs,
+	}, f.run)
 	flags := cmd.Flags()
 	flags.StringVar(&f.base, "base", "", "compare with `REVISION`, such as origin/main (required)")
 	flags.StringVar(&f.head, "head", "HEAD", "judge `REVISION`")
@@ -52,70 +55,67 @@ func (a *app) newGateCommand() *cobra.Command {
 	flags.StringVar(&f.markdown, "markdown", "", "also write Markdown to `FILE`, for a comment")
 	flags.StringVar(&f.sarif, "sarif", "", "also write SARIF to `FILE`, for code scanning")
 	flags.StringVar(&f.junit, "junit", "", "also write JUnit XML to `FILE`, for test reports")
-	f.json = addJSONFlag(cmd)
 	completeFlag(cmd, "fail-on", "error", "warning")
 	completeFlag(cmd, "format", "table", "markdown", "junit", "sarif", "json")
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return a.gate(cmd.Context(), f) })
 	return cmd
 }
 
-func (f *gateFlags) check() error {
-	if *f.json {
-		if f.format != "table" && f.format != "json" {
-			return usageErrorf("--json and --format %s: give one of them", printable(f.format))
+func (c *gateCommand) check() error {
+	if c.json {
+		if c.format != "table" && c.format != "json" {
+			return usageErrorf("--json and --format %s: give one of them", c.format)
 		}
-		f.format = "json"
+		c.format = "json"
 	}
 	switch {
-	case f.base == "":
+	case c.base == "":
 		return usageErrorf("--base is needed: the revision to compare with, such as --base origin/main")
-	case f.minTraced < 0 || f.minTraced > 100 || f.minTraced != f.minTraced:
+	case c.minTraced < 0 || c.minTraced > 100 || c.minTraced != c.minTraced:
 		return usageErrorf("--min-traced is a percentage, from 0 to 100")
-	case f.failOn != "error" && f.failOn != "warning":
-		return usageErrorf("--fail-on is error or warning, not %q", f.failOn)
-	case !strings.Contains(" table markdown junit sarif json ", " "+f.format+" "):
-		return usageErrorf("--format is table, markdown, junit, sarif or json, not %q", f.format)
+	case c.failOn != "error" && c.failOn != "warning":
+		return usageErrorf("--fail-on is error or warning, not %q", c.failOn)
+	case !slices.Contains([]string{"table", "markdown", "junit", "sarif", "json"}, c.format):
+		return usageErrorf("--format is table, markdown, junit, sarif or json, not %q", c.format)
 	}
 	return nil
 }
 
-func (a *app) gate(ctx context.Context, f gateFlags) error {
-	if err := f.check(); err != nil {
+func (c *gateCommand) run(ctx context.Context, _ []string) error {
+	if err := c.check(); err != nil {
 		return err
 	}
-	seals, err := a.sealKeys(f.keys)
+	seals, err := c.sealKeys(c.keys)
 	if err != nil {
 		return err
 	}
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, source := range f.ledgers {
-		if _, err := gitref.Fetch(ctx, root, a.bundleOr(source)); err != nil {
-			return mistakef("--ledger: %w", err)
+	return c.withWorkspace(func(root *os.Root) error {
+		for _, source := range c.ledgers {
+			if _, err := gitref.Fetch(ctx, root, c.bundleOr(source)); err != nil {
+				return mistakef("--ledger: %w", err)
+			}
 		}
-	}
-	a.bringRecords(ctx, root)
-	report, err := review.Run(ctx, root, review.Options{
-		Base: f.base, Head: f.head, MinTraced: f.minTraced, Strict: f.failOn == "warning", Seals: seals, Fetched: len(f.ledgers) > 0,
+		c.bringRecords(ctx, root)
+		report, err := review.Run(ctx, root, review.Options{
+			Base: c.base, Head: c.head, MinTraced: c.minTraced, Strict: c.failOn == "warning", Seals: seals, Fetched: len(c.ledgers) > 0,
+		})
+		if err != nil {
+			return c.aboutRange(ctx, root, err)
+		}
+		for _, file := range []struct{ format, name string }{{"markdown", c.markdown}, {"sarif", c.sarif}, {"junit", c.junit}} {
+			if err := c.writeFile(report, file.format, file.name); err != nil {
+				return fmt.Errorf("--%s: %w", file.format, err)
+			}
+		}
+		switch c.format {
+		case "json":
+			c.JSON(report)
+		case "table":
+			c.printGateTable(report)
+		default:
+			_ = writeReport(c, report, c.format) // the printer remembers
+		}
+		return found(!report.Passed)
 	})
-	if err != nil {
-		return a.aboutRange(ctx, root, err)
-	}
-	for _, file := range []struct{ format, name string }{{"markdown", f.markdown}, {"sarif", f.sarif}, {"junit", f.junit}} {
-		if err := a.writeGateFile(report, file.format, file.name); err != nil {
-			return err
-		}
-	}
-	if err := a.printGate(a.out, report, f.format); err != nil {
-		return err
-	}
-	if !report.Passed {
-		return foundSomething()
-	}
-	return nil
 }
 
 // aboutRange is the error of a review for people.
@@ -126,7 +126,7 @@ func (a *app) aboutRange(ctx context.Context, root *os.Root, err error) error {
 			"Those of a fork come by --ledger URL", err, remote, gitref.Ref, gitref.Ref, remote)
 	}
 	if errors.Is(err, review.ErrUnknownRevision) || errors.Is(err, review.ErrNoRepository) {
-		return fmt.Errorf("%s", printable(err.Error()))
+		return fmt.Errorf("%s", printable.Text(err.Error()))
 	}
 	return err
 }
@@ -140,33 +140,25 @@ func (a *app) bundleOr(source string) string {
 	return file
 }
 
-func (a *app) writeGateFile(report *review.Report, format, name string) error {
+func (c *gateCommand) writeFile(report *review.Report, format, name string) error {
 	if name == "" {
 		return nil
 	}
-	file, err := os.Create(a.fromWorkDir(name))
+	file, err := os.Create(c.fromWorkDir(name))
 	if err != nil {
-		return fmt.Errorf("--%s: %w", format, err)
+		return err
 	}
-	err = errors.Join(a.printGate(file, report, format), file.Close())
-	if err != nil {
-		return fmt.Errorf("--%s: %w", format, err)
-	}
-	return nil
+	return errors.Join(writeReport(file, report, format), file.Close())
 }
 
-func (a *app) printGate(out io.Writer, report *review.Report, format string) error {
+func writeReport(out io.Writer, report *review.Report, format string) error {
 	switch format {
 	case "markdown":
 		return report.WriteMarkdown(out, blobs(report.Head))
 	case "sarif":
 		return report.WriteSARIF(out, buildinfo.Read().Version)
-	case "junit":
-		return report.WriteJUnit(out)
-	case "json":
-		return printJSON(out, report)
 	}
-	return a.printGateTable(out, report)
+	return report.WriteJUnit(out)
 }
 
 // atForge is the address of a repository. It goes into Markdown as it is.
@@ -182,74 +174,34 @@ func blobs(commit string) string {
 }
 
 // printGateTable is for a person at a terminal: the totals, then what was found, then what to review by hand.
-func (a *app) printGateTable(out io.Writer, r *review.Report) error {
+func (a *app) printGateTable(r *review.Report) {
 	verdict := "passed"
 	if !r.Passed {
 		verdict = "failed"
 	}
-	rows := [][]string{
-		{"gate", verdict},
-		{"range", fmt.Sprintf("%d commits, %.12s to %.12s", r.Commits, r.MergeBase, r.Head)},
-		{"records", fmt.Sprintf("%d new, with %d refused calls", r.Records, r.Refused)},
-		{"traced", fmt.Sprintf("%s of %d changed lines", review.FormatPercent(r.Percent), r.Lines.Changed())},
-		{"findings", fmt.Sprintf("%d errors, %d warnings, %d notes", r.Count("", review.Error), r.Count("", review.Warning), r.Count("", review.Note))},
-	}
-	if err := printTable(out, rows); err != nil {
-		return err
-	}
-	for _, table := range [][][]string{gateIntents(r), gateFiles(r), gateFindings(r)} {
-		if len(table) < 2 {
-			continue
-		}
-		fmt.Fprintln(out)
-		if err := printTable(out, table); err != nil {
-			return err
-		}
-	}
-	if len(r.Unproven) > 0 {
-		fmt.Fprintln(out, "\nNot proven:")
-	}
-	for _, sentence := range r.Unproven {
-		fmt.Fprintf(out, "- %s\n", printable(sentence))
-	}
-	if !r.Passed || r.Count("", review.Warning) > 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(out, "\n%s\n", a.styled(styleGreen, "The gate passes: nothing was found."))
-	return err
-}
-
-func gateIntents(r *review.Report) [][]string {
-	rows := [][]string{{"INTENT", "DECLARED BY", "RECORDS", "PATHS", "LINES", "REFUSED", "NAME"}}
-	for _, in := range r.Intents {
-		id := in.ID
-		if id == "" {
-			id = "(none)"
-		}
-		rows = append(rows, []string{clipped(id, 64), in.Origin, strconv.Itoa(in.Records), strconv.Itoa(in.Paths), strconv.Itoa(in.Lines),
-			strconv.Itoa(in.Refused), clipped(in.Name, 60)})
-	}
-	return rows
-}
-
-func gateFiles(r *review.Report) [][]string {
-	rows := [][]string{{"FILE", "STATUS", "ADDED", "REMOVED", "TRACED", "INTENTS", "REVIEW"}}
-	for _, f := range r.Files {
+	a.Rows(
+		[]any{"gate", verdict},
+		[]any{"range", fmt.Sprintf("%d commits, %.12s to %.12s", r.Commits, r.MergeBase, r.Head)},
+		[]any{"records", fmt.Sprintf("%d new, with %d refused calls", r.Records, r.Refused)},
+		[]any{"traced", fmt.Sprintf("%s of %d changed lines", review.FormatPercent(r.Percent), r.Lines.Changed())},
+		[]any{"findings", fmt.Sprintf("%d errors, %d warnings, %d notes", r.Count("", review.Error), r.Count("", review.Warning), r.Count("", review.Note))},
+	)
+	printer.Section(a.Printer, "INTENT|DECLARED BY|RECORDS|PATHS|LINES|REFUSED|NAME", r.Intents, func(in review.Intent) []any {
+		return []any{printable.Clip(cmp.Or(in.ID, "(none)"), 64), in.Origin, in.Records, in.Paths, in.Lines, in.Refused, printable.Clip(in.Name, 60)}
+	})
+	printer.Section(a.Printer, "FILE|STATUS|ADDED|REMOVED|TRACED|INTENTS|REVIEW", r.Files, func(f review.File) []any {
 		advice := "yes"
 		if f.Evidence == mutation.Proven {
 			advice = "proven refactor"
 		}
-		rows = append(rows, []string{f.Path, f.Status, strconv.Itoa(f.Lines.Added), strconv.Itoa(f.Lines.Removed),
-			review.FormatPercent(f.Lines.Percent()), clipped(strings.Join(f.Intents, " "), 60), advice})
+		return []any{f.Path, f.Status, f.Lines.Added, f.Lines.Removed, review.FormatPercent(f.Lines.Percent()),
+			printable.Clip(strings.Join(f.Intents, " "), 60), advice}
+	})
+	printer.Section(a.Printer, "FINDING|CHECK|WHERE|WHAT", r.Findings, func(f review.Finding) []any {
+		return []any{f.Severity, f.Check, f.Where(), f.Message}
+	})
+	a.List("\nNot proven:", "- ", r.Unproven)
+	if r.Passed && r.Count("", review.Warning) == 0 {
+		a.Printf("\n%s\n", a.Green("The gate passes: nothing was found."))
 	}
-	return rows
-}
-
-func gateFindings(r *review.Report) [][]string {
-	rows := [][]string{{"FINDING", "CHECK", "WHERE", "WHAT"}}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		rows = append(rows, []string{string(f.Severity), string(f.Check), f.Where(), f.Message})
-	}
-	return rows
 }

@@ -16,18 +16,12 @@ import (
 )
 
 func (a *app) newGitCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "git",
-		Short: "Tie the ledger to git's commits",
-	}
-	a.makeGroup(cmd)
-	cmd.AddCommand(a.newInstallHooksCommand(), a.newGitHookCommand())
-	return cmd
+	return makeGroup(&cobra.Command{Use: "git", Short: "Tie the ledger to git's commits"}, a.newInstallHooksCommand(), a.newGitHookCommand())
 }
 
 func (a *app) newInstallHooksCommand() *cobra.Command {
 	var remove bool
-	cmd := &cobra.Command{
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "install-hooks [--remove]",
 		Short: "Install git hooks: intents and records in commit messages, seals in commits, records in pushes",
 		Long: "Install three hooks in this repository. pre-commit seals the ledger if you have a key, and adds seals, and a ledger that\n" +
@@ -37,36 +31,31 @@ func (a *app) newInstallHooksCommand() *cobra.Command {
 			"Hooks that are there keep running, first, and decide by their exit code; ours never stop a commit. --remove takes\n" +
 			"away what was installed, and nothing else.",
 		Args: cobra.NoArgs,
-	}
-	cmd.Flags().BoolVar(&remove, "remove", false, "take the hooks away again")
-	json := addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error {
-		root, err := a.openWorkspace()
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		var results []githooks.Result
+	}, a.inWorkspace(func(ctx context.Context, root *os.Root) error {
+		change := a.installHooks
 		if remove {
-			results, err = githooks.Remove(cmd.Context(), root.Name())
-		} else {
-			results, err = a.installHooks(cmd, root.Name())
+			change = func(ctx context.Context, root *os.Root) ([]githooks.Result, error) {
+				return githooks.Remove(ctx, root.Name())
+			}
 		}
-		if *json && err == nil {
-			return printJSON(a.out, results)
+		results, err := change(ctx, root)
+		if a.json && err == nil {
+			a.JSON(results)
+			return nil
 		}
 		for _, r := range results {
 			a.printHook(r)
 		}
-		if err == nil && !remove && !a.hasKey() {
-			fmt.Fprintln(a.out, "You have no key yet, so commits are not sealed: orchestra-mcp seal makes one.")
+		if _, keyErr := seal.LoadKey(settings.UserDir(a.environ())); err == nil && !remove && keyErr != nil {
+			a.Println("You have no key yet, so commits are not sealed: orchestra-mcp seal makes one.")
 		}
 		return err
-	})
+	}))
+	cmd.Flags().BoolVar(&remove, "remove", false, "take the hooks away again")
 	return cmd
 }
 
-func (a *app) installHooks(cmd *cobra.Command, dir string) ([]githooks.Result, error) {
+func (a *app) installHooks(ctx context.Context, root *os.Root) ([]githooks.Result, error) {
 	program, err := a.executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own path: %w", err)
@@ -74,39 +63,25 @@ func (a *app) installHooks(cmd *cobra.Command, dir string) ([]githooks.Result, e
 	if program, err = filepath.Abs(program); err != nil {
 		return nil, err
 	}
-	results, err := githooks.Install(cmd.Context(), dir, program)
+	results, err := githooks.Install(ctx, root.Name(), program)
 	if err != nil {
 		return results, err
 	}
-	return results, followRemote(cmd.Context(), dir)
-}
-
-// followRemote has every git fetch bring the records along, where the ledger does not travel in the tree.
-func followRemote(ctx context.Context, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+	// Where the ledger does not travel in the tree, every git fetch brings the records along.
 	remote := gitref.Remote(ctx, root)
 	if remote == "" || !ledger.WillBeBeside(root, true) {
-		return nil
+		return results, nil
 	}
-	return gitref.Follow(ctx, root, remote)
+	return results, gitref.Follow(ctx, root, remote)
 }
 
 func (a *app) printHook(r githooks.Result) {
-	fmt.Fprintf(a.out, "%s %s", r.Action, printable(r.File))
+	a.Printf("%s %s", r.Action, r.File)
 	if r.Chain != "" {
-		fmt.Fprintf(a.out, "; before it runs the hook that was there, now %s", printable(filepath.Base(r.Chain)))
+		a.Printf("; before it runs the hook that was there, now %s", filepath.Base(r.Chain))
 	}
 	if r.Note != "" {
-		fmt.Fprintf(a.out, " (%s)", printable(r.Note))
+		a.Printf(" (%s)", r.Note)
 	}
-	fmt.Fprintln(a.out)
-}
-
-func (a *app) hasKey() bool {
-	_, err := seal.LoadKey(settings.UserDir(a.environ()))
-	return err == nil
+	a.Println()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
@@ -22,44 +23,43 @@ import (
 
 // newGitHookCommand is what the hooks run. It is for agents' commits too, and no failure of it stops a commit: it warns.
 func (a *app) newGitHookCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:       "hook pre-commit|commit-msg|pre-push [ARGUMENT]...",
 		Short:     "What the installed git hooks run",
 		Hidden:    true,
 		Args:      cobra.MinimumNArgs(1),
 		ValidArgs: githooks.Hooks(),
+		RunE: coded(func(ctx context.Context, args []string) error {
+			var err error
+			switch {
+			case args[0] == "pre-commit":
+				err = a.inRepository(ctx, a.preCommit)
+			case args[0] == "commit-msg" && len(args) == 2:
+				err = a.inRepository(ctx, func(ctx context.Context, root *os.Root, r trailer.Repository) error {
+					return commitMessage(ctx, root, r, args[1])
+				})
+			case args[0] == "pre-push" && len(args) == 3:
+				err = a.prePush(ctx, args[1], args[2])
+			default:
+				return usageErrorf("git hook: %q is not a hook of ours with its arguments", strings.Join(args, " "))
+			}
+			if err != nil {
+				a.warn("the %s hook let git go on, but: %s", args[0], printer.Lines(err.Error()))
+			}
+			return nil
+		}),
 	}
-	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		var err error
-		switch {
-		case args[0] == "pre-commit":
-			err = a.preCommit(cmd.Context())
-		case args[0] == "commit-msg" && len(args) == 2:
-			err = a.commitMessage(cmd.Context(), args[1])
-		case args[0] == "pre-push" && len(args) == 3:
-			err = a.prePush(cmd.Context(), args[1], args[2])
-		default:
-			return usageErrorf("git hook: %q is not a hook of ours with its arguments", strings.Join(args, " "))
-		}
-		if err != nil {
-			fmt.Fprintf(a.err, "orchestra-mcp: the %s hook let git go on, but: %s\n", args[0], printableLines(err.Error()))
-		}
-		return nil
-	})
-	return cmd
 }
 
-// hookRepository is the repository of the commit that is being made, with the workspace in it.
-func (a *app) hookRepository(ctx context.Context) (*os.Root, trailer.Repository, error) {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return nil, trailer.Repository{}, err
-	}
-	repository, err := a.repositoryAround(ctx, root.Name())
-	if err != nil {
-		root.Close()
-	}
-	return root, repository, err
+// inRepository opens the workspace of the commit that is being made, and tells in which repository it is.
+func (a *app) inRepository(ctx context.Context, body func(context.Context, *os.Root, trailer.Repository) error) error {
+	return a.withWorkspace(func(root *os.Root) error {
+		repository, err := a.repositoryAround(ctx, root.Name())
+		if err != nil {
+			return err
+		}
+		return body(ctx, root, repository)
+	})
 }
 
 func (a *app) repositoryAround(ctx context.Context, workspace string) (trailer.Repository, error) {
@@ -99,12 +99,7 @@ func gitOutput(ctx context.Context, dir string, args ...string) (string, error) 
 	return string(out), err
 }
 
-func (a *app) commitMessage(ctx context.Context, file string) error {
-	root, repository, err := a.hookRepository(ctx)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+func commitMessage(ctx context.Context, root *os.Root, repository trailer.Repository, file string) error {
 	intents, err := trailer.Staged(ctx, root, repository)
 	if err != nil {
 		return err
@@ -138,24 +133,15 @@ func namedHeads(ctx context.Context, root *os.Root, recorded bool) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	var named []string
-	for _, head := range heads {
-		named = append(named, head.String())
-	}
-	return named, nil
+	return records(heads, ledger.Hash.String), nil
 }
 
 // preCommit makes the commit carry its own records: it seals, and stages what git tracks of the ledger.
-func (a *app) preCommit(ctx context.Context) error {
+func (a *app) preCommit(ctx context.Context, root *os.Root, repository trailer.Repository) error {
 	// git commit PATH works on an index of its own, and would leave what a hook adds to it undone in the real one.
 	if index, _ := a.lookup("GIT_INDEX_FILE"); strings.HasPrefix(filepath.Base(index), "next-index-") {
 		return nil
 	}
-	root, repository, err := a.hookRepository(ctx)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	carries, err := carriesLedger(ctx, repository)
 	if err != nil || !carries {
 		return err

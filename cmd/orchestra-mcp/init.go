@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -20,82 +21,83 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// initFlags are the flags of init; what they give is not asked for.
-type initFlags struct {
+// initCommand has the flags of init; what they give is not asked for.
+type initCommand struct {
+	*app
 	yes               bool
 	name, description string
 	scope             []string
-	json              *bool
 }
 
 func (a *app) newInitCommand() *cobra.Command {
-	var flags initFlags
-	cmd := &cobra.Command{
+	c := initCommand{app: a}
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "init",
 		Short: "Make this directory a governed workspace",
 		Long: "Asks what is to be done first and writes .orchestration with an intent for it, annotated settings and rules. What\n" +
 			"exists is kept. With --yes it asks nothing and proposes what it finds: the source directories and the toolchain. What\n" +
 			"the work is for it cannot find: give --name and --description, or change the placeholder in active_intents.yaml.",
-		Args: cobra.NoArgs,
-		RunE: a.operator(func(cmd *cobra.Command, _ []string) error {
-			return a.initWorkspace(cmd.Context(), flags)
-		}),
-	}
-	flags.json = addJSONFlag(cmd)
+		Example: "  orchestra-mcp init\n  orchestra-mcp init --yes --name \"Build the weather API\" --scope \"src/api/**\"",
+		Args:    cobra.NoArgs,
+	}, c.run)
 	f := cmd.Flags()
-	f.BoolVarP(&flags.yes, "yes", "y", false, "ask nothing")
-	f.StringVar(&flags.name, "name", "", "the first intent's `NAME`")
-	f.StringVar(&flags.description, "description", "", "what the agent is to do under it")
-	f.StringArrayVar(&flags.scope, "scope", nil, "a `GLOB` of paths that it owns; can be given several times")
+	f.BoolVarP(&c.yes, "yes", "y", false, "ask nothing")
+	f.StringVar(&c.name, "name", "", "the first intent's `NAME`")
+	f.StringVar(&c.description, "description", "", "what the agent is to do under it")
+	f.StringArrayVar(&c.scope, "scope", nil, "a `GLOB` of paths that it owns; can be given several times")
 	return cmd
 }
 
-func (a *app) initWorkspace(ctx context.Context, flags initFlags) error {
+// setUp is what init found and did.
+type setUp struct {
+	dir     string
+	found   scaffold.Detection
+	first   scaffold.FirstIntent
+	results []scaffold.Result
+}
+
+func (c *initCommand) run(ctx context.Context, _ []string) error {
 	switch {
-	case !flags.yes && *flags.json:
+	case !c.yes && c.json:
 		return usageErrorf("init --json does not ask: add --yes to take what it proposes")
-	case !flags.yes && !a.inTerminal:
+	case !c.yes && !c.inTerminal:
 		return usageErrorf("init asks questions, and the input is not a terminal: add --yes to take what it proposes")
 	}
-	dir, err := a.workspaceDir()
+	dir, err := c.workspaceDir()
 	if err != nil {
 		return err
 	}
-	if err := a.checkPlace(dir, flags.yes); err != nil {
+	if err := c.checkPlace(dir); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("open the workspace: %w", err)
-	}
-	defer root.Close()
-	found, err := scaffold.Detect(root)
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", dir, err)
-	}
-	first, err := a.firstIntent(ctx, root, dir, flags, found)
-	if err != nil {
-		return err
-	}
-	settingsSchema, errSettings := settings.Schema()
-	intentsSchema, errIntents := intent.Schema()
-	if err := errors.Join(errSettings, errIntents); err != nil {
-		return err
-	}
-	results, err := scaffold.Create(root, scaffold.Options{
-		Intent: first, Detection: found, Config: exampleConfig(), SettingsSchema: settingsSchema, IntentsSchema: intentsSchema,
-		Beside: a.willBeBeside(root),
+	return c.withWorkspace(func(root *os.Root) error {
+		found, err := scaffold.Detect(root)
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", dir, err)
+		}
+		first, err := c.firstIntent(ctx, root, found)
+		if err != nil {
+			return err
+		}
+		settingsSchema, errSettings := settings.Schema()
+		intentsSchema, errIntents := intent.Schema()
+		if err := errors.Join(errSettings, errIntents); err != nil {
+			return err
+		}
+		results, err := scaffold.Create(root, scaffold.Options{
+			Intent: first, Detection: found, Config: settings.Example(), SettingsSchema: settingsSchema, IntentsSchema: intentsSchema,
+			Beside: c.willBeBeside(root),
+		})
+		if err != nil {
+			return fmt.Errorf("set up %s: %w", dir, err)
+		}
+		if err := c.trustCreated(root, dir, results); err != nil {
+			return err
+		}
+		done := setUp{dir, found, first, results}
+		c.answer(c.initialized(done), func() { c.report(done) })
+		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("set up %s: %w", dir, err)
-	}
-	if err := a.trustCreated(root, dir, results); err != nil {
-		return err
-	}
-	if *flags.json {
-		return a.printInit(dir, found, first, results)
-	}
-	return a.reportInit(dir, found, first, results)
 }
 
 // willBeBeside reports whether the ledger will stand beside the tree. What settings do not load is told of later.
@@ -105,14 +107,11 @@ func (a *app) willBeBeside(root *os.Root) bool {
 }
 
 // checkPlace lets an operator who says so twice have an unfit place.
-func (a *app) checkPlace(dir string, yes bool) error {
-	if yes && a.workspaceFlag != "" {
+func (c *initCommand) checkPlace(dir string) error {
+	if c.yes && c.workspaceFlag != "" {
 		return nil
 	}
-	home, err := a.home()
-	if err != nil {
-		home = ""
-	}
+	home, _ := c.home() // "" where nobody knows it
 	if err := scaffold.CheckPlace(dir, home); err != nil {
 		return fmt.Errorf("init: %w; change to a project's directory (or say --yes --workspace %s if you mean it)", err, shellword.Show(dir))
 	}
@@ -120,21 +119,32 @@ func (a *app) checkPlace(dir string, yes bool) error {
 }
 
 // firstIntent is what flags, answers and the detection say. Where there are intents, nothing is asked.
-func (a *app) firstIntent(ctx context.Context, root *os.Root, dir string, flags initFlags, found scaffold.Detection) (scaffold.FirstIntent, error) {
-	first := scaffold.FirstIntent{ID: "INT-001", Name: flags.name, Scope: found.Scope, StartedAt: a.now(), Description: flags.description}
-	if len(flags.scope) > 0 {
-		first.Scope = flags.scope
+func (c *initCommand) firstIntent(ctx context.Context, root *os.Root, found scaffold.Detection) (scaffold.FirstIntent, error) {
+	first := scaffold.FirstIntent{ID: "INT-001", Name: c.name, Scope: found.Scope, StartedAt: c.now(), Description: c.description}
+	if len(c.scope) > 0 {
+		first.Scope = c.scope
 	}
 	if intent.Open(root).Initialized() {
 		return first, nil
 	}
-	if !flags.yes {
-		if err := a.askFirstIntent(&first, flags); err != nil {
-			return first, err
+	if !c.yes {
+		ask := c.newQuestions()
+		c.Println("Agents work under an intent: a named piece of work and the paths that belong to it. The first one:")
+		if c.name == "" {
+			first.Name = ask.needed("What is to be done, in a few words")
+		}
+		if len(c.scope) == 0 {
+			first.Scope = ask.globs("Paths, separated by spaces", first.Scope)
+		}
+		if c.description == "" {
+			first.Description = ask.line("More about it, for agents and for whoever asks why (may be empty)", "", nil)
+		}
+		if ask.err != nil {
+			return first, fmt.Errorf("init: %w: nothing was written", ask.err)
 		}
 	}
 	if first.Name == "" {
-		first.Name, first.Description = "Work on "+a.placeOfWork(ctx, dir), cmp.Or(first.Description, scaffold.Placeholder)
+		first.Name, first.Description = "Work on "+placeOfWork(ctx, root.Name()), cmp.Or(first.Description, scaffold.Placeholder)
 	}
 	if _, err := intent.CompileScope(first.Scope); err != nil {
 		return first, usageErrorf("the scope: %w", err)
@@ -142,27 +152,9 @@ func (a *app) firstIntent(ctx context.Context, root *os.Root, dir string, flags 
 	return first, nil
 }
 
-func (a *app) askFirstIntent(first *scaffold.FirstIntent, flags initFlags) error {
-	ask := newQuestions(a.in, a.out)
-	fmt.Fprintln(a.out, "Agents work under an intent: a named piece of work and the paths that belong to it. The first one:")
-	if flags.name == "" {
-		first.Name = ask.needed("What is to be done, in a few words")
-	}
-	if len(flags.scope) == 0 {
-		first.Scope = ask.globs("Paths, separated by spaces", first.Scope)
-	}
-	if flags.description == "" {
-		first.Description = ask.line("More about it, for agents and for whoever asks why (may be empty)", "", nil)
-	}
-	if ask.err != nil {
-		return fmt.Errorf("init: %w: nothing was written", ask.err)
-	}
-	return nil
-}
-
 // placeOfWork names what can be known of the work without asking: the branch, where that is not everybody's, else the
 // directory.
-func (a *app) placeOfWork(ctx context.Context, dir string) string {
+func placeOfWork(ctx context.Context, dir string) string {
 	branch, err := gitOutput(ctx, dir, "symbolic-ref", "--quiet", "--short", "HEAD")
 	branch = strings.TrimSpace(branch)
 	if err != nil || branch == "" || slices.Contains([]string{"main", "master", "trunk", "develop"}, branch) {
@@ -181,17 +173,15 @@ type initialized struct {
 	Next       string            `json:"next"` // the command that connects a client
 }
 
-func (a *app) printInit(dir string, found scaffold.Detection, first scaffold.FirstIntent, results []scaffold.Result) error {
-	report := initialized{Workspace: dir, Files: results, Toolchains: []string{}, Notes: a.allInitNotes(dir, found, first, results), Next: a.setupLine(dir, found.Client)}
-	for _, toolchain := range found.Toolchains {
-		report.Toolchains = append(report.Toolchains, toolchain.Name)
-	}
-	if !keptIntents(results) {
+func (c *initCommand) initialized(done setUp) initialized {
+	report := initialized{Workspace: done.dir, Files: done.results, Notes: c.notes(done), Next: c.setupLine(done.dir, done.found.Client)}
+	report.Toolchains = records(done.found.Toolchains, func(t scaffold.Toolchain) string { return t.Name })
+	if first := done.first; !keptIntents(done.results) {
 		report.Intent = &intent.Intent{
 			ID: first.ID, Name: first.Name, Description: first.Description, OwnedScope: first.Scope, Status: intent.InProgress, StartedAt: first.StartedAt.UTC(),
 		}
 	}
-	return printJSON(a.out, report)
+	return report
 }
 
 func keptIntents(results []scaffold.Result) bool {
@@ -200,62 +190,49 @@ func keptIntents(results []scaffold.Result) bool {
 	})
 }
 
-// allInitNotes are what a person should know before going on.
-func (a *app) allInitNotes(dir string, found scaffold.Detection, first scaffold.FirstIntent, results []scaffold.Result) []string {
-	notes := append(a.initNotes(dir, found), a.keptSettingsNote(dir)...)
-	if !keptIntents(results) && scaffold.IsPlaceholder(first.Description) {
-		notes = append(notes, fmt.Sprintf("nobody has said what %s is for, so nothing tells the reason of its lines: change name and "+
-			"description in %s.", first.ID, scaffold.IntentsFile))
-	}
-	return orEmpty(notes)
-}
-
-func (a *app) reportInit(dir string, found scaffold.Detection, first scaffold.FirstIntent, results []scaffold.Result) error {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s\n", a.styled(styleBold, "Workspace"), printable(dir))
-	for _, result := range results {
-		fmt.Fprintf(&text, "  %-11s  %s%s\n", result.Action, result.File, detailSuffix(result.Detail))
-	}
-	if keptIntents(results) {
-		text.WriteString("\nThe intents that were there are kept: see them with orchestra-mcp intents list.\n")
+// notes are what a person should know before going on.
+func (c *initCommand) notes(done setUp) []string {
+	notes := []string{}
+	if repository := scaffold.EnclosingRepository(done.dir); done.found.GitRoot {
+		// there is nothing to say
+	} else if repository != "" {
+		notes = append(notes, fmt.Sprintf("this is inside the git repository %s; only this directory is governed. For all of it, run init there.",
+			printable.Text(repository)))
 	} else {
-		fmt.Fprintf(&text, "\nIntent %s, in progress: %s\n", first.ID, printable(first.Name))
-		fmt.Fprintf(&text, "  toolchain: %s\n", describeToolchains(found))
-		fmt.Fprintf(&text, "  scope:     %s\n", printable(describeScope(first.Scope)))
+		notes = append(notes, "this is not a git repository. All works, but ledger records name no revision, and there is no git history to fall "+
+			"back on: git init is worth it.")
 	}
-	for _, note := range a.allInitNotes(dir, found, first, results) {
-		fmt.Fprintf(&text, "\nNote: %s\n", note)
+	notes = append(notes, c.keptSettingsNote(done.dir)...)
+	if !keptIntents(done.results) && scaffold.IsPlaceholder(done.first.Description) {
+		notes = append(notes, fmt.Sprintf("nobody has said what %s is for, so nothing tells the reason of its lines: change name and "+
+			"description in %s.", done.first.ID, scaffold.IntentsFile))
 	}
-	fmt.Fprintf(&text, "\nNow connect your client (%s):\n  %s\n", "claude-desktop, claude-code, cursor, roo or vscode", a.setupLine(dir, found.Client))
-	_, err := fmt.Fprint(a.out, text.String())
-	return err
+	return notes
 }
 
-func detailSuffix(detail string) string {
-	if detail == "" {
-		return ""
+func (c *initCommand) report(done setUp) {
+	c.Printf("%s %s\n", c.Bold("Workspace"), done.dir)
+	for _, result := range done.results {
+		c.Printf("  %-11s  %s", result.Action, result.File)
+		if result.Detail != "" {
+			c.Printf(" (%s)", result.Detail)
+		}
+		c.Println()
 	}
-	return " (" + detail + ")"
-}
-
-func describeToolchains(found scaffold.Detection) string {
-	var names []string
-	for _, toolchain := range found.Toolchains {
-		names = append(names, fmt.Sprintf("%s (%s)", toolchain.Name, printable(toolchain.Manifest)))
+	if keptIntents(done.results) {
+		c.Printf("\nThe intents that were there are kept: see them with orchestra-mcp intents list.\n")
+	} else {
+		var toolchains []string
+		for _, toolchain := range done.found.Toolchains {
+			toolchains = append(toolchains, fmt.Sprintf("%s (%s)", toolchain.Name, toolchain.Manifest))
+		}
+		c.Printf("\nIntent %s, in progress: %s\n  toolchain: %s\n  scope:     %s\n", done.first.ID, done.first.Name,
+			cmp.Or(strings.Join(toolchains, ", "), "none found"), describeScope(done.first.Scope))
 	}
-	return cmp.Or(strings.Join(names, ", "), "none found")
-}
-
-func (a *app) initNotes(dir string, found scaffold.Detection) []string {
-	if found.GitRoot {
-		return nil
+	for _, note := range c.notes(done) {
+		c.Printf("\nNote: %s\n", note)
 	}
-	if repository := scaffold.EnclosingRepository(dir); repository != "" {
-		return []string{fmt.Sprintf("this is inside the git repository %s; only this directory is governed. For all of it, run init there.",
-			printable(repository))}
-	}
-	return []string{"this is not a git repository. All works, but ledger records name no revision, and there is no git history to fall " +
-		"back on: git init is worth it."}
+	c.Printf("\nNow connect your client (claude-desktop, claude-code, cursor, roo or vscode):\n  %s\n", c.setupLine(done.dir, done.found.Client))
 }
 
 // keptSettingsNote points out settings that somebody else may have written.

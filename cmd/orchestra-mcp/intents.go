@@ -2,38 +2,34 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
 func (a *app) newIntentsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	group := makeGroup(&cobra.Command{
 		Use:   "intents",
 		Short: "See, add and check the intents of the workspace",
 		Long:  "The intents stand in .orchestration/active_intents.yaml. You can edit that file as well as use these commands.",
-	}
-	a.makeGroup(cmd)
-	cmd.AddCommand(a.newIntentsListCommand(), a.newIntentsShowCommand(), a.newIntentsAddCommand(),
+	}, a.newIntentsListCommand(), a.newIntentsShowCommand(), a.newIntentsAddCommand(),
 		a.newIntentsValidateCommand(), a.newIntentsScopeCommand(), a.newIntentsMapCommand())
-	cmd.AddCommand(a.newStepCommands()...)
-	return cmd
+	group.AddCommand(a.newStepCommands()...)
+	return group
 }
 
 // withIntents opens the workspace's intents for the time of body.
 func (a *app) withIntents(body func(*intent.Store) error) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return body(intent.Open(root))
+	return a.withWorkspace(func(root *os.Root) error { return body(intent.Open(root)) })
 }
 
 // withIntentSet is withIntents for commands that only read.
@@ -50,42 +46,50 @@ func (a *app) withIntentSet(body func(*intent.Set) error) error {
 	})
 }
 
+// withIntent is withIntentSet for commands about one.
+func (a *app) withIntent(id string, body func(*intent.Intent) error) error {
+	return a.withIntentSet(func(set *intent.Set) error {
+		in, ok := set.Get(id)
+		if !ok {
+			return unknownIntent(id, set)
+		}
+		return body(in)
+	})
+}
+
 func (a *app) newIntentsListCommand() *cobra.Command {
 	var status string
-	cmd := &cobra.Command{
+	cmd := a.command(&cobra.Command{
 		Use:   "list",
 		Short: "List the intents",
 		Args:  cobra.NoArgs,
-	}
-	asJSON := addJSONFlag(cmd)
+	}, func(context.Context, []string) error { return a.listIntents(status) })
 	cmd.Flags().StringVar(&status, "status", "", "only those of this `STATUS`: todo, in_progress, blocked or done")
-	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(
-		[]string{"todo", "in_progress", "blocked", "done"}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RunE = a.run(func(*cobra.Command, []string) error { return a.listIntents(status, *asJSON) })
+	completeFlag(cmd, "status", "todo", "in_progress", "blocked", "done")
 	return cmd
 }
 
-func (a *app) listIntents(status string, asJSON bool) error {
+func (a *app) listIntents(status string) error {
 	only, known := intent.ParseStatus(status)
 	if status != "" && !known {
 		return usageErrorf("--status %q is not a status: use todo, in_progress, blocked or done", status)
 	}
 	return a.withIntentSet(func(set *intent.Set) error {
-		records, rows := []*intent.Intent{}, [][]string{{"ID", "STATUS", "NAME", "SCOPE"}}
+		listed := []*intent.Intent{}
 		for _, in := range set.All() {
 			if status == "" || in.Status == only {
-				records = append(records, in)
-				rows = append(rows, []string{in.ID, string(in.Status), in.Name, describeScope(in.OwnedScope)})
+				listed = append(listed, in)
 			}
 		}
-		if asJSON {
-			return printJSON(a.out, records)
+		if !a.json && len(listed) == 0 {
+			a.tell("No intents. Add one with orchestra-mcp intents add.")
 		}
-		if len(records) == 0 {
-			_, err := fmt.Fprintln(a.err, "No intents. Add one with orchestra-mcp intents add.")
-			return err
-		}
-		return printTable(a.out, rows)
+		a.answer(listed, func() {
+			printer.Table(a.Printer, "ID|STATUS|NAME|SCOPE", listed, func(in *intent.Intent) []any {
+				return []any{in.ID, in.Status, in.Name, describeScope(in.OwnedScope)}
+			})
+		})
+		return nil
 	})
 }
 
@@ -97,26 +101,17 @@ func describeScope(globs []string) string {
 }
 
 func (a *app) newIntentsShowCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.command(&cobra.Command{
 		Use:               "show ID",
 		Short:             "Show one intent with all that it says",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeIntent,
-	}
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(_ *cobra.Command, args []string) error {
-		return a.withIntentSet(func(set *intent.Set) error {
-			in, ok := set.Get(args[0])
-			if !ok {
-				return unknownIntent(args[0], set)
-			}
-			if *asJSON {
-				return printJSON(a.out, in)
-			}
-			return a.showIntent(in)
+	}, func(_ context.Context, args []string) error {
+		return a.withIntent(args[0], func(in *intent.Intent) error {
+			a.answer(in, func() { a.printIntent(in) })
+			return nil
 		})
 	})
-	return cmd
 }
 
 // unknownIntent names the intents that there are.
@@ -128,66 +123,40 @@ func unknownIntent(id string, set *intent.Set) error {
 	return fmt.Errorf("%w: %q%s; there are: %s", intent.ErrUnknownIntent, id, didYouMean(nearest.Of(id, ids)), cmp.Or(strings.Join(ids, ", "), "none"))
 }
 
-func (a *app) showIntent(in *intent.Intent) error {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s  %s  %s\n", a.styled(styleBold, in.ID), in.Status, printable(in.Name))
+func (a *app) printIntent(in *intent.Intent) {
+	a.Printf("%s  %s  %s\n", a.Bold(in.ID), in.Status, in.Name)
 	for line := range strings.Lines(strings.TrimRight(in.Description, "\n")) {
-		fmt.Fprintf(&text, "  %s\n", printable(strings.TrimRight(line, "\r\n")))
+		a.Printf("  %s\n", strings.TrimRight(line, "\r\n"))
 	}
 	if in.Agent != "" {
-		fmt.Fprintf(&text, "agent: %s\n", printable(in.Agent))
+		a.Printf("agent: %s\n", in.Agent)
 	}
 	if !in.StartedAt.IsZero() {
-		fmt.Fprintf(&text, "started: %s\n", in.StartedAt.Format(time.RFC3339))
+		a.Printf("started: %s\n", in.StartedAt.Format(time.RFC3339))
 	}
 	if len(in.OwnedScope) == 0 {
-		text.WriteString("scope: everything (no owned_scope)\n")
+		a.Println("scope: everything (no owned_scope)")
 	}
-	writeItems(&text, "scope", in.OwnedScope)
-	writeItems(&text, "constraints", in.Constraints)
-	writeItems(&text, "acceptance criteria", in.AcceptanceCriteria)
-	writeItems(&text, "commands allowed", in.Commands.Allow)
-	writeItems(&text, "commands put to you", in.Commands.Ask)
-	writeItems(&text, "commands denied", in.Commands.Deny)
+	const bullet = "  - "
+	a.List("scope:", bullet, in.OwnedScope)
+	a.List("constraints:", bullet, in.Constraints)
+	a.List("acceptance criteria:", bullet, in.AcceptanceCriteria)
+	a.List("commands allowed:", bullet, in.Commands.Allow)
+	a.List("commands put to you:", bullet, in.Commands.Ask)
+	a.List("commands denied:", bullet, in.Commands.Deny)
 	if in.Commands.Network != "" {
-		fmt.Fprintf(&text, "network: %s\n", printable(in.Commands.Network))
+		a.Printf("network: %s\n", in.Commands.Network)
 	}
 	for _, rule := range in.Rules {
-		fmt.Fprintf(&text, "rule %s: %s when %s\n", printable(rule.Name), rule.Action, printable(rule.When))
+		a.Printf("rule %s: %s when %s\n", rule.Name, rule.Action, rule.When)
 	}
-	writeItems(&text, "must pass before it is done", in.Verify)
-	_, err := fmt.Fprint(a.out, text.String())
-	return err
-}
-
-func writeItems(text *strings.Builder, heading string, items []string) {
-	if len(items) == 0 {
-		return
-	}
-	text.WriteString(heading + ":\n")
-	for _, item := range items {
-		fmt.Fprintf(text, "  - %s\n", printable(item))
-	}
-}
-
-// completeIntent offers the ids to the shell. What cannot be read completes nothing.
-func (a *app) completeIntent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var ids []string
-	if len(args) == 0 {
-		_ = a.withIntentSet(func(set *intent.Set) error {
-			for _, in := range set.All() {
-				ids = append(ids, in.ID+"\t"+printable(in.Name))
-			}
-			return nil
-		})
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	a.List("must pass before it is done:", bullet, in.Verify)
 }
 
 // orEmpty makes a list that programs can go over without asking.
-func orEmpty(list []string) []string {
+func orEmpty[T any](list []T) []T {
 	if list == nil {
-		return []string{}
+		return []T{}
 	}
 	return list
 }

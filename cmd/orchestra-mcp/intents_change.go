@@ -4,148 +4,133 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
-// addFlags describe a new intent.
-type addFlags struct {
+// addCommand has the flags that describe a new intent.
+type addCommand struct {
+	*app
 	id, name, description, status  string
 	scope, constraints, acceptance []string
-	json                           *bool
 }
 
 func (a *app) newIntentsAddCommand() *cobra.Command {
-	var flags addFlags
-	cmd := &cobra.Command{
+	c := addCommand{app: a}
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "add [--name NAME --scope GLOB...]",
 		Short: "Add an intent",
 		Long: "Add an intent to .orchestration/active_intents.yaml. On a terminal, without --name, it asks for what the flags do\n" +
 			"not give, and proposes the source directories that it finds; nothing is written before the last answer.",
 		Example: "  orchestra-mcp intents add --name \"Build the weather API\" --scope \"src/api/**\" --scope src/weather.ts",
 		Args:    cobra.NoArgs,
-		RunE: a.operator(func(cmd *cobra.Command, _ []string) error {
-			return a.addIntent(cmd.Context(), flags)
-		}),
-	}
-	flags.json = addJSONFlag(cmd)
+	}, c.run)
 	f := cmd.Flags()
-	f.StringVar(&flags.id, "id", "", "its `ID` (default: the next free one)")
-	f.StringVar(&flags.name, "name", "", "a short `NAME`; without it you are asked, on a terminal")
-	f.StringArrayVar(&flags.scope, "scope", nil, "a `GLOB` of paths that it owns; can be given several times")
-	f.StringVar(&flags.description, "description", "", "what the agent is to do")
-	f.StringVar(&flags.status, "status", "todo", "todo, in_progress or blocked")
-	f.StringArrayVar(&flags.constraints, "constraint", nil, "a constraint that the agent is told; can be given several times")
-	f.StringArrayVar(&flags.acceptance, "acceptance", nil, "an acceptance criterion; can be given several times")
+	f.StringVar(&c.id, "id", "", "its `ID` (default: the next free one)")
+	f.StringVar(&c.name, "name", "", "a short `NAME`; without it you are asked, on a terminal")
+	f.StringArrayVar(&c.scope, "scope", nil, "a `GLOB` of paths that it owns; can be given several times")
+	f.StringVar(&c.description, "description", "", "what the agent is to do")
+	f.StringVar(&c.status, "status", "todo", "todo, in_progress or blocked")
+	f.StringArrayVar(&c.constraints, "constraint", nil, "a constraint that the agent is told; can be given several times")
+	f.StringArrayVar(&c.acceptance, "acceptance", nil, "an acceptance criterion; can be given several times")
 	return cmd
 }
 
-func (a *app) addIntent(ctx context.Context, flags addFlags) error {
-	if flags.name == "" && a.inTerminal && !*flags.json {
-		if err := a.askIntent(&flags); err != nil {
+func (c *addCommand) run(ctx context.Context, _ []string) error {
+	if c.name == "" && c.inTerminal && !c.json {
+		if err := c.askIntent(); err != nil {
 			return err
 		}
 	}
-	in, err := a.intentFrom(flags)
+	in, err := c.intent()
 	if err != nil {
 		return err
 	}
-	if err := a.withIntents(func(store *intent.Store) error { _, _, err := store.PlanAdd(in); return err }); err != nil {
-		return fmt.Errorf("add the intent: %w", explainIntentError(err))
-	}
-	err = a.withServer(func(srv *server.Server) error {
-		in.ID, err = srv.AddIntent(ctx, in)
-		return err
+	err = c.withIntents(func(store *intent.Store) error {
+		_, _, err := store.PlanAdd(in)
+		return explainIntentError(err)
 	})
+	if err == nil {
+		err = c.withServer(func(srv *server.Server) error {
+			in.ID, err = srv.AddIntent(ctx, in)
+			return err
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("add the intent: %w", err)
 	}
 	if len(in.OwnedScope) == 0 {
-		fmt.Fprintf(a.err, "warning: %s has no scope, so an agent may change everything under it; give one with --scope\n", in.ID)
+		c.tell("warning: %s has no scope, so an agent may change everything under it; give one with --scope", in.ID)
 	}
-	if err := a.tellIdle(in.OwnedScope); err != nil {
+	if err := c.warnIdle(in.OwnedScope); err != nil {
 		return err
 	}
-	if *flags.json {
-		return a.withIntentSet(func(set *intent.Set) error {
-			added, ok := set.Get(in.ID)
-			if !ok {
-				return unknownIntent(in.ID, set)
-			}
-			return printJSON(a.out, added)
+	if c.json {
+		return c.withIntent(in.ID, func(added *intent.Intent) error {
+			c.JSON(added)
+			return nil
 		})
 	}
-	_, err = fmt.Fprintf(a.out, "Added %s: %s (%s)\n", in.ID, printable(in.Name), in.Status)
-	return err
-}
-
-func (a *app) tellIdle(globs []string) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	a.warnIdle(root, globs)
+	c.Printf("Added %s: %s (%s)\n", in.ID, in.Name, in.Status)
 	return nil
 }
 
 // askIntent asks for what the flags do not say. What they say wrong is told before anything is asked.
-func (a *app) askIntent(flags *addFlags) error {
-	named := *flags
+func (c *addCommand) askIntent() error {
+	named := *c
 	named.name = "to be asked"
-	if _, err := a.intentFrom(named); err != nil {
+	if _, err := named.intent(); err != nil {
 		return err
 	}
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if _, err := intent.Open(root).Load(); err != nil {
-		return err
-	}
-	found, err := scaffold.Detect(root)
-	if err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
-	}
-	ask := newQuestions(a.in, a.out)
-	flags.name = ask.needed("Name")
-	if len(flags.scope) == 0 {
-		flags.scope = ask.globs("Paths, separated by spaces", found.Scope)
-	}
-	if flags.description == "" {
-		flags.description = ask.line("What is to be done (may be empty)", "", nil)
-	}
-	if ask.err != nil {
-		return fmt.Errorf("intents add: %w: nothing was written", ask.err)
-	}
-	return nil
+	return c.withWorkspace(func(root *os.Root) error {
+		if _, err := intent.Open(root).Load(); err != nil {
+			return err
+		}
+		found, err := scaffold.Detect(root)
+		if err != nil {
+			return fmt.Errorf("look at the workspace: %w", err)
+		}
+		ask := c.newQuestions()
+		c.name = ask.needed("Name")
+		if len(c.scope) == 0 {
+			c.scope = ask.globs("Paths, separated by spaces", found.Scope)
+		}
+		if c.description == "" {
+			c.description = ask.line("What is to be done (may be empty)", "", nil)
+		}
+		if ask.err != nil {
+			return fmt.Errorf("intents add: %w: nothing was written", ask.err)
+		}
+		return nil
+	})
 }
 
-func (a *app) intentFrom(flags addFlags) (intent.Intent, error) {
-	status, ok := intent.ParseStatus(flags.status)
+func (c *addCommand) intent() (intent.Intent, error) {
+	status, ok := intent.ParseStatus(c.status)
 	switch {
-	case strings.TrimSpace(flags.name) == "":
+	case strings.TrimSpace(c.name) == "":
 		return intent.Intent{}, usageErrorf("intents add: --name is missing")
-	case flags.id != "" && !intent.ValidID(flags.id):
-		return intent.Intent{}, usageErrorf("--id %q is not an id: a letter, then up to 63 letters, digits, dots, dashes or underscores", flags.id)
+	case c.id != "" && !intent.ValidID(c.id):
+		return intent.Intent{}, usageErrorf("--id %q is not an id: a letter, then up to 63 letters, digits, dots, dashes or underscores", c.id)
 	case !ok || status == intent.Done:
-		return intent.Intent{}, usageErrorf("--status %q: a new intent is todo, in_progress or blocked", flags.status)
+		return intent.Intent{}, usageErrorf("--status %q: a new intent is todo, in_progress or blocked", c.status)
 	}
-	if _, err := intent.CompileScope(flags.scope); err != nil {
+	if _, err := intent.CompileScope(c.scope); err != nil {
 		return intent.Intent{}, usageErrorf("--scope: %w", err)
 	}
 	in := intent.Intent{
-		ID: flags.id, Name: flags.name, Status: status, Description: flags.description, OwnedScope: flags.scope,
-		Constraints: flags.constraints, AcceptanceCriteria: flags.acceptance,
+		ID: c.id, Name: c.name, Status: status, Description: c.description, OwnedScope: c.scope,
+		Constraints: c.constraints, AcceptanceCriteria: c.acceptance,
 	}
 	if status == intent.InProgress {
-		in.StartedAt = a.now().UTC()
+		in.StartedAt = c.now().UTC()
 	}
 	return in, nil
 }
@@ -167,30 +152,23 @@ func (a *app) newIntentsScopeCommand() *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeIntent,
 	}
-	asJSON := addJSONFlag(cmd)
 	cmd.Flags().StringArrayVar(&add, "add", nil, "a `GLOB` to add; more can follow")
-	show := a.run(func(_ *cobra.Command, args []string) error { return a.showScope(args[0], *asJSON) })
-	extend := a.operator(func(cmd *cobra.Command, args []string) error {
-		return a.addScope(cmd.Context(), args[0], append(add, args[1:]...), *asJSON)
+	extend := a.operator(func(ctx context.Context, args []string) error {
+		return a.addScope(ctx, args[0], append(add, args[1:]...))
 	})
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return a.command(cmd, func(ctx context.Context, args []string) error {
 		switch {
 		case cmd.Flags().Changed("add"):
-			return extend(cmd, args)
+			return extend(ctx, args)
 		case len(args) > 1:
 			return usageErrorf("intents scope: %q stands behind the id; use --add to add a glob", args[1])
 		default:
-			return show(cmd, args)
+			return a.printScope(args[0])
 		}
-	}
-	return cmd
+	})
 }
 
-func (a *app) showScope(id string, asJSON bool) error {
-	return a.withIntentSet(func(set *intent.Set) error { return a.printScope(set, id, asJSON) })
-}
-
-func (a *app) addScope(ctx context.Context, id string, globs []string, asJSON bool) error {
+func (a *app) addScope(ctx context.Context, id string, globs []string) error {
 	if _, err := intent.CompileScope(globs); err != nil {
 		return usageErrorf("--add: %w", err)
 	}
@@ -207,32 +185,24 @@ func (a *app) addScope(ctx context.Context, id string, globs []string, asJSON bo
 		err = a.withServer(func(srv *server.Server) error { return srv.AddScope(ctx, id, globs) })
 	}
 	if err != nil {
-		return fmt.Errorf("add to the scope of %s: %w", printable(id), err)
+		return fmt.Errorf("add to the scope of %s: %w", printable.Text(id), err)
 	}
-	if err := a.tellIdle(globs); err != nil {
+	if err := a.warnIdle(globs); err != nil {
 		return err
 	}
-	return a.showScope(id, asJSON)
+	return a.printScope(id)
 }
 
 // printScope prints one glob a line, or everything for an intent without a scope.
-func (a *app) printScope(set *intent.Set, id string, asJSON bool) error {
-	in, ok := set.Get(id)
-	if !ok {
-		return unknownIntent(id, set)
-	}
-	if asJSON {
-		return printJSON(a.out, struct {
+func (a *app) printScope(id string) error {
+	return a.withIntent(id, func(in *intent.Intent) error {
+		if !a.json && len(in.OwnedScope) == 0 {
+			a.tell("%s has no owned_scope: every path is in its scope.", in.ID)
+		}
+		a.answer(struct {
 			ID         string   `json:"id"`
 			OwnedScope []string `json:"owned_scope"`
-		}{in.ID, orEmpty(in.OwnedScope)})
-	}
-	if len(in.OwnedScope) == 0 {
-		_, err := fmt.Fprintf(a.err, "%s has no owned_scope: every path is in its scope.\n", in.ID)
-		return err
-	}
-	for _, glob := range in.OwnedScope {
-		fmt.Fprintln(a.out, printable(glob))
-	}
-	return nil
+		}{in.ID, orEmpty(in.OwnedScope)}, func() { a.List("", "", in.OwnedScope) })
+		return nil
+	})
 }

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
 // mapRecord is an intent of the map as programs read it.
@@ -25,46 +25,28 @@ type mapFile struct {
 }
 
 func (a *app) newIntentsMapCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.operatorCommand(&cobra.Command{
 		Use:   "map",
 		Short: "Make intent_map.md anew from the ledger",
 		Long: "Write which files were changed under which intent between the markers of .orchestration/intent_map.md, from the\n" +
 			"ledger. What stands around the markers stays. Servers keep the map too; this makes it whole again.",
 		Args: cobra.NoArgs,
-	}
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error { return a.writeMap(cmd.Context(), *asJSON) })
-	return cmd
+	}, a.writeMap)
 }
 
-func (a *app) writeMap(ctx context.Context, asJSON bool) error {
-	srv, err := a.openServer()
-	if err != nil {
+func (a *app) writeMap(ctx context.Context, _ []string) error {
+	var entries []intentmap.Entry
+	if err := a.withServer(func(srv *server.Server) (err error) {
+		entries, err = srv.WriteIntentMap(ctx)
 		return err
-	}
-	entries, err := srv.WriteIntentMap(ctx)
-	if err = errors.Join(err, srv.Close()); err != nil {
+	}); err != nil {
 		return fmt.Errorf("intents map: %w", err)
 	}
-	if asJSON {
-		return printJSON(a.out, mapRecords(entries))
-	}
 	files := 0
-	for _, e := range entries {
+	written := records(entries, func(e intentmap.Entry) mapRecord {
 		files += len(e.Files)
-	}
-	_, err = fmt.Fprintf(a.out, "Wrote .orchestration/intent_map.md: %d intents, %d files\n", len(entries), files)
-	return err
-}
-
-func mapRecords(entries []intentmap.Entry) []mapRecord {
-	records := []mapRecord{}
-	for _, e := range entries {
-		record := mapRecord{e.IntentID, e.Name, e.Status, []mapFile{}}
-		for _, f := range e.Files {
-			record.Files = append(record.Files, mapFile{f.Path, f.Changed})
-		}
-		records = append(records, record)
-	}
-	return records
+		return mapRecord{e.IntentID, e.Name, e.Status, records(e.Files, func(f intentmap.File) mapFile { return mapFile{f.Path, f.Changed} })}
+	})
+	a.answer(written, func() { a.Printf("Wrote .orchestration/intent_map.md: %d intents, %d files\n", len(written), files) })
+	return nil
 }

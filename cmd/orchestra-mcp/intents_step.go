@@ -4,24 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
-// stepFlags are the flags of the steps in an intent's life.
-type stepFlags struct {
+// stepCommand is a step in an intent's life.
+type stepCommand struct {
+	*app
+	name          string
+	to            intent.Status
+	from          []intent.Status
 	note          string
 	noVerify, yes bool
-	json          *bool
 }
 
 // newStepCommands are start, block, done and reopen.
@@ -35,84 +37,64 @@ func (a *app) newStepCommands() []*cobra.Command {
 }
 
 func (a *app) newStepCommand(name, short string, to intent.Status, from ...intent.Status) *cobra.Command {
-	var f stepFlags
-	cmd := &cobra.Command{
+	c := stepCommand{app: a, name: name, to: to, from: from}
+	cmd := a.operatorCommand(&cobra.Command{
 		Use: name + " ID", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeIntent,
 		Example: "  orchestra-mcp intents " + name + " INT-001 --note \"as agreed\"",
-	}
-	cmd.Flags().StringVar(&f.note, "note", "", "a `TEXT` for the history")
+	}, interruptible(c.run)) // what a verify command started must not outlive an interrupt
+	cmd.Flags().StringVar(&c.note, "note", "", "a `TEXT` for the history")
 	if to == intent.Done {
-		cmd.Flags().BoolVar(&f.noVerify, "no-verify", false, "without its verify commands; the record says so")
-		cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "run the verify commands without asking")
+		cmd.Flags().BoolVar(&c.noVerify, "no-verify", false, "without its verify commands; the record says so")
+		cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "run the verify commands without asking")
 	}
-	f.json = addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error {
-		return a.stepIntent(cmd.Context(), name, args[0], to, from, f)
-	})
 	return cmd
 }
 
-func (a *app) stepIntent(ctx context.Context, name, id string, to intent.Status, from []intent.Status, f stepFlags) error {
-	if err := a.checkStep(name, id, from, f); err != nil {
+func (c *stepCommand) run(ctx context.Context, args []string) error {
+	id := args[0]
+	if err := c.withIntent(id, c.check); err != nil {
 		return err
 	}
-	// What a verify command started must not outlive a keyboard interrupt.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	srv, err := a.openServer()
-	if err != nil {
+	step := server.IntentStep{IntentID: id, Status: c.to, Note: c.note, SkipVerify: c.noVerify}
+	if !c.json {
+		step.Progress = func(message string) { fmt.Fprint(c.err, printer.Lines(message)) }
+	}
+	var taken server.StepTaken
+	if err := c.withServer(func(srv *server.Server) (err error) {
+		taken, err = srv.UpdateIntent(ctx, step)
 		return err
+	}); err != nil {
+		return c.explain(id, err)
 	}
-	step := server.IntentStep{IntentID: id, Status: to, Note: f.note, SkipVerify: f.noVerify}
-	if !*f.json {
-		step.Progress = func(message string) { fmt.Fprint(a.err, printableLines(message)) }
-	}
-	taken, err := srv.UpdateIntent(ctx, step)
-	if err = errors.Join(err, srv.Close()); err != nil {
-		return a.explainStep(name, id, err)
-	}
-	if *f.json {
-		return printJSON(a.out, taken)
-	}
-	return a.reportStep(taken, f)
+	c.answer(taken, func() { c.report(taken) })
+	return nil
 }
 
 // checkStep refuses what the file says cannot be meant, and asks before commands that stand in it are run: the file may
 // be somebody else's.
-func (a *app) checkStep(name, id string, from []intent.Status, f stepFlags) error {
-	return a.withIntentSet(func(set *intent.Set) error {
-		in, ok := set.Get(id)
-		switch {
-		case !ok:
-			return unknownIntent(id, set)
-		case !slices.Contains(from, in.Status) && in.Status == intent.Done:
-			return mistakef("intents %s: %s is done; take it up again with orchestra-mcp intents reopen %s", name, in.ID, in.ID)
-		case !slices.Contains(from, in.Status):
-			return mistakef("intents %s: %s is %s, not done; use orchestra-mcp intents start %s", name, in.ID, in.Status, in.ID)
-		case name != "done" || in.Status == intent.Done || len(in.Verify) == 0 || f.noVerify || f.yes:
-			return nil
-		case !a.inTerminal || *f.json:
-			return usageErrorf("intents done asks before it runs the verify commands of %s (orchestra-mcp intents show %s lists them): "+
-				"add --yes to run them, or --no-verify to go without", in.ID, in.ID)
-		}
-		var text strings.Builder
-		writeItems(&text, in.ID+" is done when these commands pass, here and as you", in.Verify)
-		fmt.Fprint(a.out, text.String())
-		if !a.confirm("Run them?") {
-			fmt.Fprintln(a.out, "Nothing was run or changed.")
-			return foundSomething()
-		}
+func (c *stepCommand) check(in *intent.Intent) error {
+	switch {
+	case !slices.Contains(c.from, in.Status) && in.Status == intent.Done:
+		return mistakef("intents %s: %s is done; take it up again with orchestra-mcp intents reopen %s", c.name, in.ID, in.ID)
+	case !slices.Contains(c.from, in.Status):
+		return mistakef("intents %s: %s is %s, not done; use orchestra-mcp intents start %s", c.name, in.ID, in.Status, in.ID)
+	case c.name != "done" || in.Status == intent.Done || len(in.Verify) == 0 || c.noVerify || c.yes:
 		return nil
-	})
+	case !c.inTerminal || c.json:
+		return usageErrorf("intents done asks before it runs the verify commands of %s (orchestra-mcp intents show %s lists them): "+
+			"add --yes to run them, or --no-verify to go without", in.ID, in.ID)
+	}
+	c.List(in.ID+" is done when these commands pass, here and as you:", "  - ", in.Verify)
+	return c.agreed(false, "intents done", "them", "Run them?", "Nothing was run or changed.")
 }
 
-// explainStep tells a person what an agent would have been told.
-func (a *app) explainStep(name, id string, err error) error {
-	var refused *refusal.Refusal
-	if !errors.As(err, &refused) {
-		return fmt.Errorf("intents %s %s: %w", name, id, err)
+// explain tells a person what an agent would have been told.
+func (c *stepCommand) explain(id string, err error) error {
+	refused, isRefusal := errors.AsType[*refusal.Refusal](err)
+	if !isRefusal {
+		return fmt.Errorf("intents %s %s: %w", c.name, id, err)
 	}
-	text := fmt.Sprintf("intents %s: %s", name, refused.Reason())
+	text := fmt.Sprintf("intents %s: %s", c.name, refused.Reason())
 	if refused.Code() != refusal.VerifyFailed {
 		return fmt.Errorf("%s %s", text, refused.Suggestion())
 	}
@@ -120,22 +102,21 @@ func (a *app) explainStep(name, id string, err error) error {
 		text += "\n" + strings.TrimRight(output, "\n")
 	}
 	if record, _ := refused.Detail("record_id").(string); record != "" {
-		text += "\nIts record: " + shortID(record)
+		text += "\nIts record: " + brief.ShortID(record)
 	}
-	return foundf("%s", text)
+	return foundf("%s", printer.Raw(text))
 }
 
-func (a *app) reportStep(taken server.StepTaken, f stepFlags) error {
+func (c *stepCommand) report(taken server.StepTaken) {
 	if taken.From == taken.Status {
-		_, err := fmt.Fprintf(a.out, "%s was %s already.\n", taken.IntentID, taken.Status)
-		return err
+		c.Printf("%s was %s already.\n", taken.IntentID, taken.Status)
+		return
 	}
 	for _, v := range taken.Verified {
-		fmt.Fprintf(a.out, "passed: %s\n", printable(v.Command))
+		c.Printf("passed: %s\n", v.Command)
 	}
-	if f.noVerify {
-		fmt.Fprintln(a.err, "Its verify commands were not run; the record says so.")
+	if c.noVerify {
+		c.tell("Its verify commands were not run; the record says so.")
 	}
-	_, err := fmt.Fprintf(a.out, "%s (%s): %s -> %s. Record %s\n", taken.IntentID, printable(taken.Name), taken.From, taken.Status, shortID(taken.RecordID))
-	return err
+	c.Printf("%s (%s): %s -> %s. Record %s\n", taken.IntentID, taken.Name, taken.From, taken.Status, brief.ShortID(taken.RecordID))
 }

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
@@ -37,17 +38,22 @@ func (p problem) String() string {
 
 func (a *app) newIntentsValidateCommand() *cobra.Command {
 	var strict bool
-	cmd := &cobra.Command{
+	cmd := a.command(&cobra.Command{
 		Use:   "validate",
 		Short: "Check active_intents.yaml and the .intentignore files",
 		Long: "Prints each problem with its file, line and column, and how many files each glob of a scope matches. Exit code 1\n" +
 			"if there is an error: every change is then refused until it is repaired. Warnings are about what is accepted but\n" +
 			"probably not meant, such as a glob that matches nothing.",
 		Args: cobra.NoArgs,
-	}
-	asJSON := addJSONFlag(cmd)
+	}, a.inWorkspace(func(_ context.Context, root *os.Root) error {
+		checked, err := checkIntents(root)
+		if err != nil {
+			return err
+		}
+		a.answer(checked, func() { a.printValidation(checked) })
+		return found(slices.ContainsFunc(checked.Problems, func(p problem) bool { return strict || p.Severity == "error" }))
+	}))
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit code 1 for warnings too")
-	cmd.RunE = a.run(func(*cobra.Command, []string) error { return a.validateIntents(strict, *asJSON) })
 	return cmd
 }
 
@@ -56,32 +62,6 @@ type validation struct {
 	Intents  int            `json:"intents"`
 	Scopes   []intent.Reach `json:"scopes"`
 	Problems []problem      `json:"problems"`
-}
-
-func (a *app) validateIntents(strict, asJSON bool) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	found, err := checkIntents(root)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		err = printJSON(a.out, found)
-	} else {
-		err = a.printValidation(found)
-	}
-	if err != nil {
-		return err
-	}
-	for _, each := range found.Problems {
-		if strict || each.Severity == "error" {
-			return foundSomething()
-		}
-	}
-	return nil
 }
 
 // checkIntents looks at both kinds of files, so that a mistake in one does not hide one in the other.
@@ -161,36 +141,29 @@ func meantGlob(root *os.Root, glob string) string {
 }
 
 // warnIdle tells of globs that were just given and match nothing: a new directory, or a mistake.
-func (a *app) warnIdle(root *os.Root, globs []string) {
-	reaches, err := intent.Open(root).Reaches()
-	if err != nil {
-		return // there is nothing more to say about the intents than was said
-	}
-	told := map[string]bool{}
-	for _, r := range reaches {
-		if slices.Contains(globs, r.Glob) && !r.There && !told[r.Glob] {
-			told[r.Glob] = true
-			fmt.Fprintf(a.err, "warning: %s matches nothing in the workspace%s\n", printable(r.Glob), meantGlob(root, r.Glob))
+func (a *app) warnIdle(globs []string) error {
+	return a.withWorkspace(func(root *os.Root) error {
+		reaches, err := intent.Open(root).Reaches()
+		if err != nil {
+			return nil // there is nothing more to say about the intents than was said
 		}
-	}
+		told := map[string]bool{}
+		for _, r := range reaches {
+			if slices.Contains(globs, r.Glob) && !r.There && !told[r.Glob] {
+				told[r.Glob] = true
+				a.tell("warning: %s matches nothing in the workspace%s", r.Glob, meantGlob(root, r.Glob))
+			}
+		}
+		return nil
+	})
 }
 
-func (a *app) printValidation(found validation) error {
+func (a *app) printValidation(found validation) {
 	for _, each := range found.Problems {
-		fmt.Fprintln(a.out, printable(each.String()))
+		a.Println(each.String())
 	}
-	if len(found.Scopes) > 0 {
-		rows := [][]string{{"INTENT", "GLOB", "FILES"}}
-		for _, r := range found.Scopes {
-			rows = append(rows, []string{r.IntentID, r.Glob, strconv.Itoa(r.Files)})
-		}
-		if err := printTable(a.out, rows); err != nil {
-			return err
-		}
+	printer.Table(a.Printer, "INTENT|GLOB|FILES", found.Scopes, func(r intent.Reach) []any { return []any{r.IntentID, r.Glob, r.Files} })
+	if len(found.Problems) == 0 {
+		a.Println(a.Green(printer.Count(found.Intents, "intent") + ", no problems"))
 	}
-	if len(found.Problems) > 0 {
-		return nil
-	}
-	_, err := fmt.Fprintln(a.out, a.styled(styleGreen, numberOf(found.Intents, "intent")+", no problems"))
-	return err
 }

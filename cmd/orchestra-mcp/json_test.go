@@ -75,7 +75,7 @@ func TestEveryCommandSpeaksJSON(t *testing.T) {
 		t.Fatal(errs)
 	}
 	calls := jsonCommands(t, w)
-	root := newRootCommand(systemStreams(), systemEnvironment())
+	root := newRootCommand(newApp(systemStreams(), systemEnvironment()))
 	for _, path := range leaves(root) {
 		if withoutJSON[path] != "" {
 			continue
@@ -130,7 +130,7 @@ func leaves(root *cobra.Command) (paths []string) {
 // TestEveryNameIsCompletedAndGrouped: no command stands outside of the groups of the help, no command that takes an id leaves
 // the shell to offer files.
 func TestEveryNameIsCompletedAndGrouped(t *testing.T) {
-	root := newRootCommand(systemStreams(), systemEnvironment())
+	root := newRootCommand(newApp(systemStreams(), systemEnvironment()))
 	paths := leaves(root)
 	for _, cmd := range root.Commands() {
 		if cmd.GroupID == "" && !cmd.Hidden {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,26 +12,18 @@ import (
 )
 
 func (a *app) newLedgerCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "ledger",
-		Short: "Mend the ledger's files, or move them",
-	}
-	a.makeGroup(cmd)
-	cmd.AddCommand(a.newLedgerRepairCommand(), a.newLedgerMergeCommand(), a.newLedgerRestoreCommand(), a.newLedgerMoveCommand())
-	return cmd
+	return makeGroup(&cobra.Command{Use: "ledger", Short: "Mend the ledger's files, or move them"},
+		a.newLedgerRepairCommand(), a.newLedgerMergeCommand(), a.newLedgerRestoreCommand(), a.newLedgerMoveCommand())
 }
 
 func (a *app) newLedgerRepairCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.operatorCommand(&cobra.Command{
 		Use:   "repair",
 		Short: "Set aside a last line that a crash tore",
 		Long: "Move the end of a ledger file that a crash left without a newline and not whole to .orchestration/state, where it\n" +
 			"is kept. Nothing else is changed: what remains is listed with what to do about it, and the exit code is 1.",
 		Args: cobra.NoArgs,
-	}
-	json := addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error { return a.repairLedger(cmd.Context(), *json) })
-	return cmd
+	}, a.inWorkspace(a.repairLedger))
 }
 
 // repairResult is what ledger repair prints for programs.
@@ -40,15 +32,9 @@ type repairResult struct {
 	Problems []ledger.Problem  `json:"problems"`
 }
 
-func (a *app) repairLedger(ctx context.Context, json bool) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	result := repairResult{SetAside: []ledger.SetAside{}}
+func (a *app) repairLedger(ctx context.Context, root *os.Root) error {
 	done, repairErr := ledger.Repair(ctx, root)
-	result.SetAside = append(result.SetAside, done...)
+	result := repairResult{SetAside: orEmpty(done)}
 	if repairErr == nil {
 		report, err := verifiedLedger(ctx, root)
 		if err != nil {
@@ -56,46 +42,36 @@ func (a *app) repairLedger(ctx context.Context, json bool) error {
 		}
 		result.Problems = report.Problems
 	}
-	if json {
-		err = printJSON(a.out, result)
-	} else {
-		err = a.printRepair(result)
-	}
-	switch {
-	case repairErr != nil:
+	a.answer(result, func() { a.printRepair(result) })
+	if repairErr != nil {
 		return repairErr
-	case err == nil && len(result.Problems) > 0:
-		return foundSomething()
 	}
-	return err
+	return found(len(result.Problems) > 0)
 }
 
-func (a *app) printRepair(r repairResult) error {
+func (a *app) printRepair(r repairResult) {
 	for _, s := range r.SetAside {
-		fmt.Fprintf(a.out, "Moved %d bytes from the end of %s to %s.\n", s.Bytes, printable(s.Segment), s.File)
+		a.Printf("Moved %d bytes from the end of %s to %s.\n", s.Bytes, s.Segment, s.File)
 	}
 	if len(r.SetAside) == 0 && len(r.Problems) == 0 {
-		fmt.Fprintln(a.out, a.styled(styleGreen, "Nothing to repair."))
+		a.Println(a.Green("Nothing to repair."))
 	}
 	if len(r.Problems) == 0 {
-		return nil
+		return
 	}
-	fmt.Fprintln(a.out, "Not repaired, because only you can say what is right:")
-	if err := a.printLedgerProblems(r.Problems); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.out)
+	a.Println("Not repaired, because only you can say what is right:")
+	a.printLedgerProblems(r.Problems)
+	a.Println()
 	said := map[string]bool{}
 	for _, p := range r.Problems {
 		if advice := whatToDo(p.Kind); !said[advice] {
 			said[advice] = true
-			fmt.Fprintf(a.out, "- %s: %s\n", p.Kind, advice)
+			a.Printf("- %s: %s\n", p.Kind, advice)
 		}
 	}
-	return nil
 }
 
-// whatToDo about a problem that no program may settle by itself.
+// whatToDo about a problem that no program may resolve by itself.
 func whatToDo(kind ledger.ProblemKind) string {
 	switch kind {
 	case history.ProblemLost:

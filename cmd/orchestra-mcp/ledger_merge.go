@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 
 func (a *app) newLedgerMergeCommand() *cobra.Command {
 	var add bool
-	cmd := &cobra.Command{
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "merge",
 		Short: "Resolve conflicts in the ledger: keep the records of all sides",
 		Long: "Resolve conflicts that a merge left in the ledger's files: conflict markers, of any style, and files that git lists\n" +
@@ -23,10 +24,8 @@ func (a *app) newLedgerMergeCommand() *cobra.Command {
 			"a record nor a conflict marker, the command names it and changes nothing.\n\n" +
 			"As with a conflict in any other file, git still waits for `git add`; --add runs it.",
 		Args: cobra.NoArgs,
-	}
+	}, a.inWorkspace(func(ctx context.Context, root *os.Root) error { return a.mergeLedger(ctx, root, add) }))
 	cmd.Flags().BoolVar(&add, "add", false, "mark the files as resolved, with git add")
-	json := addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error { return a.mergeLedger(cmd.Context(), add, *json) })
 	return cmd
 }
 
@@ -37,63 +36,49 @@ type mergeResult struct {
 	Problems []ledger.Problem    `json:"problems"`
 }
 
-func (a *app) mergeLedger(ctx context.Context, add, json bool) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+func (a *app) mergeLedger(ctx context.Context, root *os.Root, add bool) error {
 	unmerged, err := history.Unmerged(ctx, root)
 	if err != nil {
 		return err
 	}
-	result := mergeResult{Resolved: []ledger.Resolution{}}
 	done, err := ledger.ResolveConflicts(ctx, root, unmerged)
-	result.Resolved = append(result.Resolved, done...)
 	if err != nil {
 		return err
 	}
-	if add && len(done) > 0 {
+	result := mergeResult{Resolved: orEmpty(done), Added: add && len(done) > 0}
+	if result.Added {
 		if err := gitAdd(ctx, root.Name(), done); err != nil {
 			return err
 		}
-		result.Added = true
 	}
 	report, err := verifiedLedger(ctx, root)
 	if err != nil {
 		return err
 	}
 	result.Problems = report.Problems
-	if json {
-		err = printJSON(a.out, result)
-	} else {
-		err = a.printMerge(result)
-	}
-	if err == nil && len(result.Problems) > 0 {
-		return foundSomething()
-	}
-	return err
+	a.answer(result, func() { a.printMerge(result) })
+	return found(len(result.Problems) > 0)
 }
 
-func (a *app) printMerge(r mergeResult) error {
+func (a *app) printMerge(r mergeResult) {
 	var files []string
 	for _, f := range r.Resolved {
-		fmt.Fprintf(a.out, "%s: %d lines; took out %d conflict markers and %d repeated lines", printable(f.File), f.Lines, f.Markers, f.Duplicates)
+		a.Printf("%s: %d lines; took out %d conflict markers and %d repeated lines", f.File, f.Lines, f.Markers, f.Duplicates)
 		if f.Added > 0 {
-			fmt.Fprintf(a.out, ", and brought in %d that git had kept aside", f.Added)
+			a.Printf(", and brought in %d that git had kept aside", f.Added)
 		}
-		fmt.Fprintln(a.out, ".")
-		files = append(files, printable(f.File))
+		a.Println(".")
+		files = append(files, f.File)
 	}
 	switch {
 	case len(files) == 0 && len(r.Problems) == 0:
-		fmt.Fprintln(a.out, a.styled(styleGreen, "There is no conflict in the ledger."))
+		a.Println(a.Green("There is no conflict in the ledger."))
 	case len(files) == 0:
-		fmt.Fprintln(a.out, "There is no conflict in the ledger; but:")
+		a.Println("There is no conflict in the ledger; but:")
 	case !r.Added:
-		fmt.Fprintf(a.out, "If git waits for it, go on with: git add %s\n", strings.Join(files, " "))
+		a.Printf("If git waits for it, go on with: git add %s\n", strings.Join(files, " "))
 	}
-	return a.printLedgerProblems(r.Problems)
+	a.printLedgerProblems(r.Problems)
 }
 
 // gitAdd runs the user's own git, with all that is configured for it.
@@ -105,10 +90,7 @@ func gitAdd(ctx context.Context, dir string, files []ledger.Resolution) error {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		if text := strings.TrimSpace(string(out)); text != "" {
-			err = errors.New(text)
-		}
-		return fmt.Errorf("the conflict is resolved, but git add failed: %w", err)
+		return fmt.Errorf("the conflict is resolved, but git add failed: %s", cmp.Or(strings.TrimSpace(string(out)), err.Error()))
 	}
 	return nil
 }

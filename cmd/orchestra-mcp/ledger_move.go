@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -19,7 +18,7 @@ import (
 )
 
 func (a *app) newLedgerMoveCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.operatorCommand(&cobra.Command{
 		Use:   "move",
 		Short: "Move a ledger that is in the tree to beside it",
 		Long: "Move the ledger out of the commits: to git's own directory, where no branch tracks it and nothing that git does to the\n" +
@@ -29,10 +28,7 @@ func (a *app) newLedgerMoveCommand() *cobra.Command {
 			"conflicts on .orchestration/agent_trace.jsonl (deleted here, changed there): git rm it, after a look at the branch with\n" +
 			"any command of this program. An older program refuses a workspace whose ledger was moved.",
 		Args: cobra.NoArgs,
-	}
-	json := addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error { return a.moveLedger(cmd.Context(), *json) })
-	return cmd
+	}, a.inWorkspace(a.moveLedger))
 }
 
 // moveResult is what ledger move prints for programs.
@@ -42,37 +38,29 @@ type moveResult struct {
 	Removed   []string `json:"removed"` // from git's index
 }
 
-func (a *app) moveLedger(ctx context.Context, json bool) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+func (a *app) moveLedger(ctx context.Context, root *os.Root) error {
 	repository, err := a.repositoryAround(ctx, root.Name())
 	if err != nil {
 		return err
 	}
-	result := moveResult{Removed: []string{}}
 	dir, err := ledger.MoveBeside(ctx, root)
 	if err != nil {
 		return err
 	}
-	result.Directory = path.Join(dir, orchdir.Name)
 	report, err := ledger.Verify(ctx, root)
 	if err != nil {
 		return err
 	}
-	result.Records = report.Records
+	result := moveResult{Directory: path.Join(dir, orchdir.Name), Records: report.Records}
 	if result.Removed, err = a.takeOutOfTree(ctx, root, repository); err != nil {
 		return err
 	}
-	if json {
-		return printJSON(a.out, result)
-	}
-	fmt.Fprintf(a.out, "The ledger, with %d records, stands in %s.\n", result.Records, printable(result.Directory))
-	if len(result.Removed) > 0 {
-		fmt.Fprintf(a.out, "Git tracks it no longer: commit that, and push.\n")
-	}
+	a.answer(result, func() {
+		a.Printf("The ledger, with %d records, stands in %s.\n", result.Records, result.Directory)
+		if len(result.Removed) > 0 {
+			a.Println("Git tracks it no longer: commit that, and push.")
+		}
+	})
 	return nil
 }
 
@@ -141,7 +129,7 @@ func (a *app) sayRef(root *os.Root) error {
 	if at := slices.Index(lines, "ledger:"); at >= 0 {
 		lines = slices.Insert(lines, at+1, key)
 	} else if slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "ledger:") }) {
-		fmt.Fprintf(a.err, "orchestra-mcp: %s has ledger: on one line; add git: ref to it by hand, so that older programs stop there\n", scaffold.ConfigFile)
+		a.warn("%s has ledger: on one line; add git: ref to it by hand, so that older programs stop there", scaffold.ConfigFile)
 		return nil
 	} else {
 		lines = append(lines, "ledger:", key, "")

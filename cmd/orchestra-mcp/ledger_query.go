@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -41,11 +42,7 @@ func (f *recordFlags) addNarrow(a *app, cmd *cobra.Command) {
 }
 
 func kindNames() string {
-	var names []string
-	for _, kind := range ledger.Kinds() {
-		names = append(names, string(kind))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(records(ledger.Kinds(), func(k ledger.Kind) string { return string(k) }), ", ")
 }
 
 // filter checks the flags, and leaves the path to be read when the workspace is known.
@@ -53,23 +50,23 @@ func (f *recordFlags) filter(a *app) (ledger.Filter, error) {
 	filter := ledger.Filter{IntentID: f.intent, Class: f.class, Session: f.session}
 	for _, k := range f.kinds {
 		if !slices.Contains(ledger.Kinds(), ledger.Kind(k)) {
-			return filter, usageErrorf("--kind %s: there is no such kind; use one of %s", printable(k), kindNames())
+			return filter, usageErrorf("--kind %s: there is no such kind; use one of %s", k, kindNames())
 		}
 		filter.Kinds = append(filter.Kinds, ledger.Kind(k))
 	}
 	if classes := []string{"", "AST_REFACTOR", "INTENT_EVOLUTION"}; !slices.Contains(classes, f.class) {
-		return filter, usageErrorf("--class %s: there is no such class; use AST_REFACTOR or INTENT_EVOLUTION", printable(f.class))
+		return filter, usageErrorf("--class %s: there is no such class; use AST_REFACTOR or INTENT_EVOLUTION", f.class)
 	}
 	now := a.now()
 	var err error
-	if filter.Since, err = parseMoment(f.since, now); err != nil {
+	if filter.Since, err = parseTime(f.since, now); err != nil {
 		return filter, usageErrorf("--since: %w", err)
 	}
-	if filter.Until, err = parseMoment(f.until, now); err != nil {
+	if filter.Until, err = parseTime(f.until, now); err != nil {
 		return filter, usageErrorf("--until: %w", err)
 	}
 	if !filter.Since.IsZero() && !filter.Until.IsZero() && !filter.Since.Before(filter.Until) {
-		return filter, usageErrorf("--since %s is not before --until %s: nothing can lie between them", printable(f.since), printable(f.until))
+		return filter, usageErrorf("--since %s is not before --until %s: nothing can lie between them", f.since, f.until)
 	}
 	return filter, nil
 }
@@ -79,25 +76,35 @@ type question struct {
 	*app
 	root    *os.Root
 	records *ledger.Ledger
+	filter  ledger.Filter // the records that are meant
+	path    string        // as it was given for the filter
 }
 
-// ask opens the ledger for the time of body.
-func (a *app) ask(ctx context.Context, body func(q *question) error) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
+// ask opens the ledger for the time of body. flags, if they are not nil, say which records are meant.
+func (a *app) ask(ctx context.Context, flags *recordFlags, body func(q *question) error) error {
+	q := &question{app: a}
+	if flags != nil {
+		var err error
+		if q.filter, err = flags.filter(a); err != nil {
+			return err
+		}
+		q.path = flags.path
 	}
-	defer root.Close()
-	if err := requireWorkspace(root); err != nil {
-		return err
-	}
-	a.bringRecords(ctx, root)
-	records, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		return err
-	}
-	defer records.Close(ctx)
-	return body(&question{a, root, records})
+	return a.withWorkspace(func(root *os.Root) (err error) {
+		if err := requireWorkspace(root); err != nil {
+			return err
+		}
+		a.bringRecords(ctx, root)
+		q.root = root
+		if q.records, err = ledger.Open(root, ledger.Options{}); err != nil {
+			return err
+		}
+		defer q.records.Close(ctx)
+		if q.filter.Path, err = q.pathFilter(q.path); err != nil {
+			return err
+		}
+		return body(q)
+	})
 }
 
 // pathFilter is workspacePath for a filter: a directory means what is below it, the workspace itself everything.
@@ -121,6 +128,7 @@ func (q *question) reportUnread(ctx context.Context, problems []ledger.Problem) 
 	if len(problems) == 0 {
 		return nil
 	}
+	q.Flush()
 	q.printUnread(q.records.NumberProblems(ctx, problems))
 	unreadable := 0
 	for _, p := range problems {
@@ -131,16 +139,16 @@ func (q *question) reportUnread(ctx context.Context, problems []ledger.Problem) 
 	if unreadable > 0 {
 		return fmt.Errorf("the answer is not complete: %d of the ledger's files could not be read; make them regular files that you can read", unreadable)
 	}
-	fmt.Fprintln(q.err, "orchestra-mcp: what stands in these lines is not in the answer; orchestra-mcp verify checks the whole ledger")
+	q.warn("what stands in these lines is not in the answer; orchestra-mcp verify checks the whole ledger")
 	return nil
 }
 
 func (a *app) printUnread(problems []ledger.Problem) {
 	for _, p := range problems[:min(len(problems), maxUnread)] {
-		fmt.Fprintf(a.err, "orchestra-mcp: not read: %s: %s\n", printable(placeOf(p)), printable(clipped(p.Detail, 300)))
+		a.warn("not read: %s: %s", placeOf(p), printable.Clip(p.Detail, 300))
 	}
 	if more := len(problems) - maxUnread; more > 0 {
-		fmt.Fprintf(a.err, "orchestra-mcp: and %d more\n", more)
+		a.warn("and %d more", more)
 	}
 }
 

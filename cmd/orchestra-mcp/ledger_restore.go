@@ -7,27 +7,29 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
-type restoreFlags struct {
+type restoreCommand struct {
+	*app
 	from []string
 	yes  bool
-	json *bool
 }
 
 func (a *app) newLedgerRestoreCommand() *cobra.Command {
-	var f restoreFlags
-	cmd := &cobra.Command{
+	c := restoreCommand{app: a}
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "restore [--from REVISION]...",
 		Short: "Bring back records and seals that commits have and the ledger lost",
 		Long: "Find the records that commits have and the ledger in the work tree has not, as a revert or a bad resolution of a\n" +
@@ -36,12 +38,11 @@ func (a *app) newLedgerRestoreCommand() *cobra.Command {
 			"It looks at HEAD and all commits before it. --from looks at another revision and all before it instead: a branch\n" +
 			"from which a commit was cherry-picked, or the state before a rebase (ORIG_HEAD, a reflog entry). What a rewritten\n" +
 			"history left out on purpose is in none of HEAD's commits, and stays out unless --from names it.",
-		Args: cobra.NoArgs,
-	}
-	cmd.Flags().StringArrayVar(&f.from, "from", nil, "look at this `REVISION` and the commits before it; can be given several times")
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	f.json = addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error { return a.restoreLedger(cmd.Context(), f) })
+		Example: "  orchestra-mcp ledger restore\n  orchestra-mcp ledger restore --from ORIG_HEAD",
+		Args:    cobra.NoArgs,
+	}, a.inWorkspace(c.run))
+	cmd.Flags().StringArrayVar(&c.from, "from", nil, "look at this `REVISION` and the commits before it; can be given several times")
+	cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
@@ -78,19 +79,14 @@ func (r *restoreResult) missing() bool {
 	return r.Restored < len(r.Found) || r.RestoredSeals < len(r.Seals)
 }
 
-func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+func (c *restoreCommand) run(ctx context.Context, root *os.Root) (err error) {
 	result := restoreResult{Found: []restorable{}, Seals: []restorableSeal{}}
-	if len(f.from) == 0 && (f.yes || !*f.json) {
-		if result.FromRef, err = a.restoreFromRef(ctx, root); err != nil {
+	if len(c.from) == 0 && (c.yes || !c.json) {
+		if result.FromRef, err = c.restoreFromRef(ctx, root); err != nil {
 			return err
 		}
 	}
-	err = history.Lost(ctx, root, f.from, history.Visit{
+	err = history.Lost(ctx, root, c.from, history.Visit{
 		Line: func(lost history.LostLine) error {
 			result.Found = append(result.Found, newRestorable(lost))
 			return nil
@@ -103,29 +99,24 @@ func (a *app) restoreLedger(ctx context.Context, f restoreFlags) error {
 	if err != nil {
 		return err
 	}
-	if len(result.Found)+len(result.Seals)+result.FromRef == 0 && !ledger.IsBeside(root) && !history.HasLedger(ctx, root, f.from...) {
+	if len(result.Found)+len(result.Seals)+result.FromRef == 0 && !ledger.IsBeside(root) && !history.HasLedger(ctx, root, c.from...) {
 		return foundf("no commit up to %s has ledger records or seals, so there was nothing to restore from; --from REVISION looks at another one",
-			printable(cmp.Or(strings.Join(f.from, ", "), "HEAD")))
+			cmp.Or(strings.Join(c.from, ", "), "HEAD"))
 	}
-	if !*f.json {
-		if err := a.printRestorable(result); err != nil {
-			return err
-		}
+	if !c.json {
+		c.printRestorable(result)
 	}
-	if result.missing() && a.mayRestore(f, result.question()) {
+	if result.missing() && c.mayRestore(result.question()) {
 		if err := putBack(ctx, root, &result); err != nil {
 			return err
 		}
 	}
-	if *f.json {
-		err = printJSON(a.out, result)
-	} else if !result.missing() && len(result.Found)+len(result.Seals) > 0 {
-		_, err = fmt.Fprintf(a.out, "Restored %s. Commit the ledger, so that the next commit has them too.\n", result.amount())
-	}
-	if err == nil && result.missing() {
-		return foundSomething()
-	}
-	return err
+	c.answer(result, func() {
+		if !result.missing() && len(result.Found)+len(result.Seals) > 0 {
+			c.Printf("Restored %s. Commit the ledger, so that the next commit has them too.\n", result.amount())
+		}
+	})
+	return found(result.missing())
 }
 
 // restoreFromRef brings in what git carries of the ledger. These are records that were here, or that others sent: nobody has to
@@ -136,7 +127,7 @@ func (a *app) restoreFromRef(ctx context.Context, root *os.Root) (records int, e
 		return 0, nil
 	}
 	if err == nil && done.Records > 0 {
-		fmt.Fprintf(a.err, "orchestra-mcp: %d records came back from %s\n", done.Records, gitref.Ref)
+		a.warn("%d records came back from %s", done.Records, gitref.Ref)
 	}
 	return done.Records, err
 }
@@ -171,62 +162,35 @@ func newRestorable(lost history.LostLine) restorable {
 
 const shownRestorable = 50
 
-func (a *app) printRestorable(r restoreResult) error {
+func (a *app) printRestorable(r restoreResult) {
 	if len(r.Found)+len(r.Seals) == 0 {
-		_, err := fmt.Fprintln(a.out, a.styled(styleGreen, "The ledger has every record and every seal that those commits have."))
-		return err
+		a.Println(a.Green("The ledger has every record and every seal that those commits have."))
 	}
-	if err := a.printLostRecords(r.Found); err != nil || len(r.Seals) == 0 {
-		return err
-	}
-	rows := [][]string{{"SEAL", "IN COMMIT"}}
-	for _, s := range r.Seals[:min(len(r.Seals), shownRestorable)] {
-		rows = append(rows, []string{clipped(s.File, 80), clipped(s.Commit, 12)})
-	}
-	return a.printSome(rows, len(r.Seals))
-}
-
-func (a *app) printLostRecords(found []restorable) error {
-	if len(found) == 0 {
-		return nil
-	}
-	rows := [][]string{{"RECORD", "TIME", "KIND", "INTENT", "IN COMMIT"}}
-	for _, r := range found[:min(len(found), shownRestorable)] {
-		name, at := r.ID, ""
-		if name == "" {
-			name = r.Hash
-		}
+	found, seals := r.Found[:min(len(r.Found), shownRestorable)], r.Seals[:min(len(r.Seals), shownRestorable)]
+	printer.Table(a.Printer, "RECORD|TIME|KIND|INTENT|IN COMMIT", found, func(r restorable) []any {
+		at := ""
 		if !r.Time.IsZero() {
 			at = r.Time.UTC().Format(time.RFC3339)
 		}
-		rows = append(rows, []string{shortID(name), at, r.Kind, r.Intent, clipped(r.Commit, 12)})
-	}
-	return a.printSome(rows, len(found))
-}
-
-// printSome prints the first rows of a table that has n beneath its head.
-func (a *app) printSome(rows [][]string, n int) error {
-	if err := printTable(a.out, rows); err != nil {
-		return err
-	}
-	if more := n - shownRestorable; more > 0 {
-		fmt.Fprintln(a.out, "and "+strconv.Itoa(more)+" more.")
-	}
-	return nil
+		return []any{brief.ShortID(cmp.Or(r.ID, r.Hash)), at, r.Kind, r.Intent, printable.Clip(r.Commit, 12)}
+	})
+	a.More(len(r.Found), len(found), ".")
+	printer.Table(a.Printer, "SEAL|IN COMMIT", seals, func(s restorableSeal) []any {
+		return []any{printable.Clip(s.File, 80), printable.Clip(s.Commit, 12)}
+	})
+	a.More(len(r.Seals), len(seals), ".")
 }
 
 // mayRestore asks a person. Without one to ask, what was found is only shown.
-func (a *app) mayRestore(f restoreFlags, question string) bool {
+func (c *restoreCommand) mayRestore(question string) bool {
 	switch {
-	case f.yes:
-		return true
-	case *f.json:
-		return false
-	case !a.inTerminal:
-		fmt.Fprintln(a.err, "orchestra-mcp: nothing was changed: the input is not a terminal; add --yes to restore these")
+	case c.yes || c.json:
+		return c.yes
+	case !c.inTerminal:
+		c.warn("nothing was changed: the input is not a terminal; add --yes to restore these")
 		return false
 	}
-	return a.confirm(question)
+	return c.confirm(question)
 }
 
 func putBack(ctx context.Context, root *os.Root, r *restoreResult) error {

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
@@ -37,7 +39,7 @@ func checkThere(ctx context.Context, root *os.Root, report ledger.Report) (lost 
 
 func noWorkspace(root *os.Root) error {
 	return fmt.Errorf("%s is no governed workspace: there is no ledger, and no .orchestration/active_intents.yaml, here or above; run orchestra-mcp init there, or give --workspace DIR",
-		printable(root.Name()))
+		printable.Text(root.Name()))
 }
 
 // verifiedLedger is the ledger's report for commands that mend it.
@@ -60,8 +62,8 @@ func requireWorkspace(root *os.Root) error {
 }
 
 // nothingFound says why a question found no record, if that is not because there is none: it named what does not exist,
-// or the ledger is gone. filter is what was asked, and path what was given as its path.
-func (q *question) nothingFound(ctx context.Context, filter ledger.Filter, path string) error {
+// or the ledger is gone.
+func (q *question) nothingFound(ctx context.Context) error {
 	some, err := q.has(ctx, ledger.Filter{})
 	if err != nil {
 		return err
@@ -72,22 +74,22 @@ func (q *question) nothingFound(ctx context.Context, filter ledger.Filter, path 
 			return err
 		}
 		if lost := history.CheckLost(ctx, q.root, report); len(lost) > 0 {
-			return foundf("%s; orchestra-mcp ledger restore brings back what a commit has", printable(lost[0].Detail))
+			return foundf("%s; orchestra-mcp ledger restore brings back what a commit has", lost[0].Detail)
 		}
 	}
-	if err := q.knownIntent(ctx, filter.IntentID); err != nil {
+	if err := q.knownIntent(ctx, q.filter.IntentID); err != nil {
 		return err
 	}
-	if filter.Path != "" {
-		if err := q.knownPath(ctx, filter.Path, path); err != nil {
+	if q.filter.Path != "" {
+		if err := q.knownPath(ctx, q.filter.Path, q.path); err != nil {
 			return err
 		}
 	}
-	if filter.Session == "" {
+	if q.filter.Session == "" {
 		return nil
 	}
-	if some, err = q.has(ctx, ledger.Filter{Session: filter.Session}); err == nil && !some {
-		err = mistakef("no record has the session %s; orchestra-mcp show RECORD tells a record's session", printable(filter.Session))
+	if some, err = q.has(ctx, ledger.Filter{Session: q.filter.Session}); err == nil && !some {
+		err = mistakef("no record has the session %s; orchestra-mcp show RECORD tells a record's session", q.filter.Session)
 	}
 	return err
 }
@@ -111,13 +113,9 @@ func (q *question) knownIntent(ctx context.Context, id string) error {
 	if some, err := q.has(ctx, ledger.Filter{IntentID: id}); some || err != nil {
 		return err
 	}
-	var ids []string
-	for known := range declared {
-		ids = append(ids, known)
-	}
-	slices.Sort(ids)
-	return mistakef("no intent %s is declared, and no record has it%s; there are: %s", printable(id), didYouMean(nearest.Of(id, ids)),
-		printable(cmp.Or(strings.Join(ids, ", "), "none")))
+	ids := slices.Sorted(maps.Keys(declared))
+	return mistakef("no intent %s is declared, and no record has it%s; there are: %s", id, didYouMean(nearest.Of(id, ids)),
+		cmp.Or(strings.Join(ids, ", "), "none"))
 }
 
 // knownPath is an error unless the path exists, or a record is about it.
@@ -130,7 +128,7 @@ func (q *question) knownPath(ctx context.Context, path, given string) error {
 			return err
 		}
 	}
-	return mistakef("there is no %s, and no record is about it%s", printable(given), didYouMean(nearestPath(q.root, path)))
+	return mistakef("there is no %s, and no record is about it%s", given, didYouMean(nearestPath(q.root, path)))
 }
 
 // nearestPath is the path that exists and that was probably meant: the first part that does not exist is put right, and

@@ -1,27 +1,28 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
-type logFlags struct {
+type logCommand struct {
+	*app
 	recordFlags
 	limit  int
 	follow bool
-	json   *bool
 }
 
 // Records that are shown if nobody says how many.
@@ -31,7 +32,7 @@ const (
 )
 
 func (a *app) newLogCommand() *cobra.Command {
-	var f logFlags
+	c := logCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Show what the ledger has recorded, newest first",
@@ -45,76 +46,92 @@ func (a *app) newLogCommand() *cobra.Command {
 			"  orchestra-mcp log -f --json --kind decision",
 		Args: cobra.NoArgs,
 	}
-	f.addWhich(a, cmd)
-	f.addNarrow(a, cmd)
-	cmd.Flags().IntVarP(&f.limit, "limit", "n", defaultLog, "at most `N` records, 0 for all; with -f as many before the new ones (10)")
-	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with what is recorded from now on")
-	f.json = addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		if f.follow && !cmd.Flags().Changed("limit") {
-			f.limit = defaultFollow
+	c.addWhich(a, cmd)
+	c.addNarrow(a, cmd)
+	cmd.Flags().IntVarP(&c.limit, "limit", "n", defaultLog, "at most `N` records, 0 for all; with -f as many before the new ones (10)")
+	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "go on with what is recorded from now on")
+	return a.command(cmd, func(ctx context.Context, args []string) error {
+		if !c.follow {
+			return a.paged(c.run)(ctx, args)
 		}
-		if f.follow {
-			return a.log(cmd.Context(), f)
+		if !cmd.Flags().Changed("limit") {
+			c.limit = defaultFollow
 		}
-		return a.paged(func() error { return a.log(cmd.Context(), f) })
+		return interruptible(c.run)(ctx, args)
 	})
-	return cmd
 }
 
-func (a *app) log(ctx context.Context, f logFlags) error {
-	filter, err := f.filter(a)
+func (c *logCommand) run(ctx context.Context, _ []string) error {
 	switch {
-	case err != nil:
-		return err
-	case f.limit < 0:
-		return usageErrorf("--limit %d: give 0 for all records, or a positive number", f.limit)
-	case f.follow && f.until != "":
+	case c.limit < 0:
+		return usageErrorf("--limit %d: give 0 for all records, or a positive number", c.limit)
+	case c.follow && c.until != "":
 		return usageErrorf("--until says where to end and --follow not to: give one of them")
 	}
-	filter.Newest, filter.Limit = true, f.limit
-	return a.ask(ctx, func(q *question) error {
-		if filter.Path, err = q.pathFilter(f.path); err != nil {
+	return c.ask(ctx, &c.recordFlags, func(q *question) error {
+		q.filter.Newest, q.filter.Limit = true, c.limit
+		if !c.follow {
+			return q.log(ctx)
+		}
+		if err := q.knownIntent(ctx, c.intent); err != nil {
 			return err
 		}
-		if f.follow {
-			if err := q.knownIntent(ctx, f.intent); err != nil {
-				return err
-			}
-			return q.followLog(ctx, filter, *f.json)
-		}
-		return q.log(ctx, filter, f)
+		return q.followLog(ctx)
 	})
 }
 
-func (q *question) log(ctx context.Context, filter ledger.Filter, f logFlags) error {
-	out := bufio.NewWriterSize(q.out, 64<<10)
-	printer := newLogPrinter(q.app, out, *f.json)
-	problems, err := q.records.Each(ctx, filter, printer.print)
-	if err == nil && printer.printed == 0 {
-		if err = q.nothingFound(ctx, filter, f.path); err == nil && !*f.json {
-			_, err = fmt.Fprintln(out, "No records.")
+func (q *question) log(ctx context.Context) error {
+	lines := newLogPrinter(q.app)
+	problems, err := q.records.Each(ctx, q.filter, lines.print)
+	if err == nil && lines.printed == 0 {
+		if err = q.nothingFound(ctx); err == nil && !q.json {
+			q.Println("No records.")
 		}
 	}
-	if flushErr := out.Flush(); err == nil {
-		err = flushErr
-	}
 	return errors.Join(err, q.reportUnread(ctx, problems))
+}
+
+// followLog prints the last records, oldest first, then each new one at once, until the operator interrupts. The tail is
+// taken first, so that no record falls between the two.
+func (q *question) followLog(ctx context.Context) error {
+	tail, err := q.records.Tail(ctx)
+	if err != nil {
+		return err
+	}
+	last, err := q.records.Query(ctx, q.filter)
+	if err != nil {
+		return err
+	}
+	lines := newLogPrinter(q.app)
+	shown := map[string]bool{}
+	for _, e := range slices.Backward(last.Entries) {
+		shown[e.Hash] = true
+		if err := lines.print(e); err != nil {
+			return err
+		}
+	}
+	if err := q.reportUnread(ctx, last.Problems); err != nil {
+		return err
+	}
+	return tail.Follow(ctx, q.filter, func(e ledger.Entry) error {
+		if shown[e.Hash] {
+			return nil
+		}
+		return lines.print(e)
+	})
 }
 
 // logPrinter prints records as lines. The columns have fixed widths, because a record is printed before the next one is
 // known.
 type logPrinter struct {
 	*app
-	out     io.Writer
-	json    bool
 	columns []logColumn
 	width   int // of the terminal; 0 for none
 	printed int
 }
 
-func newLogPrinter(a *app, out io.Writer, asJSON bool) *logPrinter {
-	p := &logPrinter{app: a, out: out, json: asJSON, width: a.width()}
+func newLogPrinter(a *app) *logPrinter {
+	p := &logPrinter{app: a, width: a.Width()}
 	p.columns = p.fitting()
 	return p
 }
@@ -127,14 +144,14 @@ type logColumn struct {
 }
 
 func (p *logPrinter) allColumns() []logColumn {
-	moment := func(layout string) func(ledger.Entry) string {
+	when := func(layout string) func(ledger.Entry) string {
 		return func(e ledger.Entry) string { return e.Time.In(p.now().Location()).Format(layout) }
 	}
 	return []logColumn{
-		{"TIME", 19, moment("2006-01-02 15:04:05")}, {"RECORD", 8, func(e ledger.Entry) string { return shortID(nameOf(e)) }},
+		{"TIME", 19, when("2006-01-02 15:04:05")}, {"RECORD", 8, func(e ledger.Entry) string { return brief.ShortID(nameOf(e)) }},
 		{"KIND", 9, func(e ledger.Entry) string { return string(e.Kind) }}, {"INTENT", 12, func(e ledger.Entry) string { return e.IntentID }},
 		{"WHO", 22, who}, {"CLASS", 16, func(e ledger.Entry) string { return e.MutationClass }},
-		{"TIME", 11, moment("01-02 15:04")},
+		{"TIME", 11, when("01-02 15:04")},
 	}
 }
 
@@ -158,52 +175,37 @@ func (p *logPrinter) fitting() []logColumn {
 	return layouts[len(layouts)-1]
 }
 
+// print prints a record. Its error ends the reading where nobody gets the answer.
 func (p *logPrinter) print(e ledger.Entry) error {
 	if p.printed++; p.json {
-		_, err := fmt.Fprintf(p.out, "%s\n", printableJSON(e.Raw))
-		return err
-	}
-	if p.printed == 1 {
-		var cells []string
-		for _, c := range p.columns {
-			cells = append(cells, c.heading)
+		p.Printf("%s\n", printer.Raw(printable.JSON(e.Raw)))
+	} else {
+		if p.printed == 1 {
+			heading := p.row(func(c logColumn) string { return c.heading }, "WHAT")
+			p.Println(p.Bold(heading))
 		}
-		heading := p.row(cells, "WHAT")
-		if _, err := fmt.Fprintln(p.out, p.styled(styleBold, heading)); err != nil {
-			return err
+		line := p.row(func(c logColumn) string { return c.cell(e) }, brief.Line(e))
+		if e.Decision != nil && e.Decision.Outcome != "approved" {
+			p.Println(p.Amber(line))
+		} else {
+			p.Println(line)
 		}
 	}
-	var cells []string
-	for _, c := range p.columns {
-		cells = append(cells, c.cell(e))
-	}
-	line := p.row(cells, brief.Line(e))
-	if e.Decision != nil && e.Decision.Outcome != "approved" {
-		line = p.styled(styleAmber, line)
-	}
-	_, err := fmt.Fprintln(p.out, line)
+	err, _ := p.Failure()
 	return err
 }
 
 // nameOf is what show takes to find a record: its id, else the hash of its line.
-func nameOf(e ledger.Entry) string {
-	if e.ID == "" {
-		return e.Hash
-	}
-	return e.ID
-}
+func nameOf(e ledger.Entry) string { return cmp.Or(e.ID, e.Hash) }
 
 // row pads the cells before what was done, and cuts the line where the terminal ends. An empty cell is shown as -, so that
 // columns can be told apart.
-func (p *logPrinter) row(cells []string, what string) string {
+func (p *logPrinter) row(cell func(logColumn) string, what string) string {
 	var row strings.Builder
-	for i, column := range p.columns {
-		cell := printable(clipped(cells[i], 30))
-		if cell == "" {
-			cell = "-"
-		}
-		row.WriteString(cell)
-		row.WriteString(strings.Repeat(" ", max(column.width-utf8.RuneCountInString(cell), 0)+2))
+	for _, column := range p.columns {
+		text := cmp.Or(printable.Text(printable.Clip(cell(column), 30)), "-")
+		row.WriteString(text)
+		row.WriteString(strings.Repeat(" ", max(column.width-utf8.RuneCountInString(text), 0)+2))
 	}
 	row.WriteString(what)
 	if p.width == 0 {

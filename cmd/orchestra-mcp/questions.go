@@ -3,10 +3,9 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -15,23 +14,23 @@ var errNoAnswer = errors.New("the input ended")
 
 // questions asks a person, one line an answer. After the first failure it asks nothing more, and err says why.
 type questions struct {
+	*printer.Printer
 	in  *bufio.Reader
-	out io.Writer
 	err error
 }
 
-func newQuestions(in io.Reader, out io.Writer) *questions {
-	return &questions{in: bufio.NewReader(in), out: out}
+func (a *app) newQuestions() *questions {
+	return &questions{Printer: a.Printer, in: bufio.NewReader(a.in)}
 }
 
 // line asks until check accepts the answer; an empty one takes the proposal.
 func (q *questions) line(label, proposal string, check func(string) error) string {
 	for q.err == nil {
-		fmt.Fprint(q.out, label)
+		q.Printf("%s", label)
 		if proposal != "" {
-			fmt.Fprintf(q.out, " [%s]", printable(proposal))
+			q.Printf(" [%s]", proposal)
 		}
-		fmt.Fprint(q.out, ": ")
+		q.Printf("%s", ": ")
 		answer, err := q.in.ReadString('\n')
 		if err != nil && answer == "" {
 			q.err = errNoAnswer
@@ -47,7 +46,7 @@ func (q *questions) line(label, proposal string, check func(string) error) strin
 		if err == nil {
 			return answer
 		}
-		fmt.Fprintf(q.out, "  %v\n", err)
+		q.Printf("  %v\n", err)
 	}
 	return proposal
 }
@@ -72,4 +71,28 @@ func (q *questions) globs(label string, proposal []string) []string {
 		return proposal
 	}
 	return strings.Fields(answer)
+}
+
+// confirm asks for a yes; anything else, and no answer, is a no.
+func (a *app) confirm(question string) bool {
+	ask := a.newQuestions()
+	answer := ask.line(question+" yes or no", "no", nil)
+	return ask.err == nil && (answer == "yes" || answer == "y")
+}
+
+// agreed asks a yes or no question that --yes answers as well. Where nobody can be asked, the error tells to add it after a look
+// at what the command names; a no ends the command with what otherwise says.
+func (a *app) agreed(yes bool, command, look, question, otherwise string) error {
+	switch {
+	case yes:
+		return nil
+	case a.json:
+		return usageErrorf("%s --json does not ask: add --yes if you have looked at %s", command, look)
+	case !a.inTerminal:
+		return usageErrorf("%s asks, and the input is not a terminal: add --yes if you have looked at %s", command, look)
+	case !a.confirm(question):
+		a.Println(otherwise)
+		return foundSomething()
+	}
+	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
@@ -32,7 +34,7 @@ func (q *question) findRecords(ctx context.Context, names []string) ([]foundReco
 	for _, name := range names {
 		if len(name) < minPrefix || strings.Trim(name, "0123456789abcdef-") != "" {
 			return nil, nil, usageErrorf("%q is no record: give its id or the hash of its line as log shows them, at least the first %d characters",
-				printable(clipped(name, 80)), minPrefix)
+				printable.Clip(name, 80), minPrefix)
 		}
 	}
 	matches := make([][]ledger.Entry, len(names))
@@ -97,7 +99,7 @@ func (q *question) oneRecord(ctx context.Context, name string, matches []ledger.
 	case len(whole) == 0:
 		return foundRecord{}, mistakef("there is no record %s in the ledger; orchestra-mcp log lists them", name)
 	case len(whole) > 1:
-		return foundRecord{}, mistakef("%s is the beginning of %d records; give more of it:\n%s", name, len(whole), q.candidates(matches))
+		return foundRecord{}, mistakef("%s is the beginning of %d records; give more of it:\n%s", name, len(whole), printer.Raw(q.candidates(matches)))
 	}
 	for _, e := range whole {
 		if e.Part == nil {
@@ -119,7 +121,7 @@ func recordID(e ledger.Entry) string {
 func (q *question) candidates(matches []ledger.Entry) string {
 	var list []string
 	for _, e := range matches[:min(len(matches), maxCandidates)] {
-		list = append(list, fmt.Sprintf("  %s  %s  %s", printable(clipped(nameOf(e), 80)), e.Time.In(q.now().Location()).Format("2006-01-02 15:04:05"), brief.Line(e)))
+		list = append(list, fmt.Sprintf("  %s  %s  %s", printable.Text(printable.Clip(nameOf(e), 80)), e.Time.In(q.now().Location()).Format("2006-01-02 15:04:05"), brief.Line(e)))
 	}
 	if more := len(matches) - maxCandidates; more > 0 {
 		list = append(list, fmt.Sprintf("  and %d more", more))

@@ -17,8 +17,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
 
 // streams are where a command reads and writes. Only a terminal is asked questions and given colour.
@@ -66,21 +68,29 @@ func homeDir() (string, error) {
 
 // app is what all subcommands share.
 type app struct {
-	streams
+	*printer.Printer // of the answer
 	environment
+	in            io.Reader
+	err           io.Writer
+	inTerminal    bool
 	workspaceFlag string
-	columns       int // of the terminal behind a pager
+	json          bool // of the command that runs
+}
+
+func newApp(std streams, env environment) *app {
+	return &app{
+		Printer:     printer.New(std.out, std.outTerminal, printer.Environment{Lookup: env.lookup, Environ: env.environ, Errors: std.err}),
+		environment: env, in: std.in, err: std.err, inTerminal: std.inTerminal,
+	}
 }
 
 // execute runs the program and returns its exit code.
 func execute(ctx context.Context, args []string, std streams, env environment) int {
-	answer := &answerWriter{out: std.out}
-	std.out = answer
-	root := newRootCommand(std, env)
+	a := newApp(std, env)
+	root := newRootCommand(a)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
-	err = answer.outcome(err)
-	if err == nil {
+	if err = a.outcome(err); err == nil {
 		return exitDone
 	}
 	var exit *exitError
@@ -88,7 +98,7 @@ func execute(ctx context.Context, args []string, std streams, env environment) i
 		exit = usageErrorf("%w", err)
 	}
 	if message := exit.Error(); message != "" {
-		fmt.Fprintf(std.err, "orchestra-mcp: %s\n", printableLines(message))
+		fmt.Fprintf(std.err, "orchestra-mcp: %s\n", printer.Lines(message))
 	}
 	if exit.help {
 		fmt.Fprintf(std.err, "Usage: %s\nRun %s --help for what there is.\n", command.UseLine(), command.CommandPath())
@@ -96,9 +106,22 @@ func execute(ctx context.Context, args []string, std streams, env environment) i
 	return exit.code
 }
 
+// outcome is the command's error in the light of what became of its answer. Whoever reads the answer may stop at any
+// time: that is no failure.
+func (a *app) outcome(err error) error {
+	switch failure, gone := a.Failure(); {
+	case failure == nil:
+		return err
+	case gone:
+		return nil
+	case err == nil || errors.Is(err, failure) || err.Error() == "":
+		return &exitError{code: exitFailed, err: fmt.Errorf("write the answer: %w; what was printed is not all of it", failure)}
+	}
+	return err
+}
+
 // newRootCommand builds the command tree. A subcommand is a function of app in a file of its own.
-func newRootCommand(std streams, env environment) *cobra.Command {
-	a := &app{streams: std, environment: env}
+func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "orchestra-mcp",
 		Short: "Governance between AI agents and a workspace",
@@ -109,10 +132,10 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	a.makeGroup(root)
-	root.SetIn(std.in)
-	root.SetOut(std.out)
-	root.SetErr(std.err)
+	makeGroup(root)
+	root.SetIn(a.in)
+	root.SetOut(a)
+	root.SetErr(a.err)
 	root.PersistentFlags().StringVar(&a.workspaceFlag, "workspace", "",
 		"the workspace `DIR` (default: the nearest directory upward that has .orchestration, else the current one)")
 	_ = root.MarkPersistentFlagDirname("workspace")
@@ -145,7 +168,8 @@ func newRootCommand(std streams, env environment) *cobra.Command {
 
 // makeGroup makes a command one that only has subcommands: alone it prints its help, and a word that is none of them
 // is answered with the one that was probably meant.
-func (a *app) makeGroup(group *cobra.Command) {
+func makeGroup(group *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	group.AddCommand(subcommands...)
 	group.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
@@ -162,7 +186,8 @@ func (a *app) makeGroup(group *cobra.Command) {
 		meant := known[nearest.Of(args[0], slices.Sorted(maps.Keys(known)))]
 		return usageErrorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(meant))
 	}
-	group.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return cmd.Help() })
+	group.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return group
 }
 
 // newHelpCommand is cobra's, but that it knows when it has nothing to say.
@@ -214,5 +239,5 @@ func didYouMean(meant string) string {
 	if meant == "" {
 		return ""
 	}
-	return "; did you mean " + printable(meant) + "?"
+	return "; did you mean " + printable.Text(meant) + "?"
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,26 +17,24 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-type sealFlags struct {
+type sealCommand struct {
+	*app
 	name         string
 	withProblems bool
-	json         *bool
 }
 
 func (a *app) newSealCommand() *cobra.Command {
-	var f sealFlags
-	cmd := &cobra.Command{
+	c := sealCommand{app: a}
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "seal",
 		Short: "Sign the ledger as it is now",
 		Long: "Sign the heads of the ledger with your key, so that verify finds any later change of the records before them, also\n" +
 			"by somebody who computes the chain again. The first seal makes the key: the private part stays in your own\n" +
 			"configuration directory, the public part goes into the repository. Commit both the seal and the ledger.",
 		Args: cobra.NoArgs,
-	}
-	cmd.Flags().StringVar(&f.name, "name", "", "the `NAME` of a key that is made now (default: your user name)")
-	cmd.Flags().BoolVar(&f.withProblems, "with-problems", false, "seal a ledger that verify finds problems in, as it is")
-	f.json = addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, _ []string) error { return a.seal(cmd.Context(), f) })
+	}, a.inWorkspace(c.run))
+	cmd.Flags().StringVar(&c.name, "name", "", "the `NAME` of a key that is made now (default: your user name)")
+	cmd.Flags().BoolVar(&c.withProblems, "with-problems", false, "seal a ledger that verify finds problems in, as it is")
 	return cmd
 }
 
@@ -50,29 +48,25 @@ type sealResult struct {
 	New   bool      `json:"new"`
 }
 
-func (a *app) seal(ctx context.Context, f sealFlags) error {
-	root, err := a.openWorkspace()
+func (c *sealCommand) run(ctx context.Context, root *os.Root) error {
+	key, err := c.sealingKey(root, c.name)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	key, err := a.sealingKey(root, f.name)
-	if err != nil {
-		return err
-	}
-	made, err := seal.Create(ctx, root, key, seal.CreateOptions{Now: a.now, WithProblems: f.withProblems, Elsewhere: history.Elsewhere(root)})
+	made, err := seal.Create(ctx, root, key, seal.CreateOptions{Now: c.now, WithProblems: c.withProblems, Elsewhere: history.Elsewhere(root)})
 	switch {
 	case errors.Is(err, seal.ErrProblems):
 		return fmt.Errorf("%w; look at orchestra-mcp verify, and use --with-problems if the ledger is to be sealed as it is", err)
 	case err != nil:
 		return err
-	case *f.json:
-		return printJSON(a.out, sealResult{made.File, key.Public().String(), made.Time, made.Lines, made.Heads, !made.Already})
-	case made.Already:
-		fmt.Fprintf(a.out, "Nothing has been appended since %s.\n", made.File)
-	default:
-		fmt.Fprintf(a.out, "Sealed %d lines in %s.\nWho has your public key can check it: %s\n", made.Lines, made.File, key.Public())
 	}
+	c.answer(sealResult{made.File, key.Public().String(), made.Time, made.Lines, made.Heads, !made.Already}, func() {
+		if made.Already {
+			c.Printf("Nothing has been appended since %s.\n", made.File)
+		} else {
+			c.Printf("Sealed %d lines in %s.\nWho has your public key can check it: %s\n", made.Lines, made.File, key.Public())
+		}
+	})
 	return nil
 }
 
@@ -89,11 +83,8 @@ func (a *app) sealingKey(root *os.Root, name string) (*seal.Key, error) {
 	if !errors.Is(err, seal.ErrNoKey) {
 		return key, err
 	}
-	if name == "" {
-		name = userName()
-	}
-	if key, err = seal.CreateKey(dir, name); err == nil {
-		fmt.Fprintf(a.err, "orchestra-mcp: made your key %s in %s; back it up, and keep it to yourself\n", key.Public().ID(), dir)
+	if key, err = seal.CreateKey(dir, cmp.Or(name, userName())); err == nil {
+		a.warn("made your key %s in %s; back it up, and keep it to yourself", key.Public().ID(), dir)
 	}
 	return key, err
 }
@@ -121,9 +112,6 @@ func outside(root *os.Root, dir string) error {
 }
 
 func userName() string {
-	me, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return me.Username[strings.LastIndexByte(me.Username, '\\')+1:] // without a Windows domain
+	name := operatorName()
+	return name[strings.LastIndexByte(name, '\\')+1:] // without a Windows domain
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -53,11 +57,11 @@ func (a *app) newServeCommand() *cobra.Command {
 	completeFlag(cmd, "transport", "stdio", "http", "sse")
 	completeFlag(cmd, "uninitialized", "refuse", "allow")
 	completeFlag(cmd, "log-level", "debug", "info", "warn", "error")
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return a.serve(cmd) })
+	cmd.RunE = coded(interruptible(func(ctx context.Context, _ []string) error { return a.serve(ctx, cmd) }))
 	return cmd
 }
 
-func (a *app) serve(cmd *cobra.Command) error {
+func (a *app) serve(ctx context.Context, cmd *cobra.Command) error {
 	dir, err := a.servedDir()
 	if err != nil {
 		return err
@@ -90,8 +94,6 @@ func (a *app) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("open the workspace %s: %w", dir, err)
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	// A client that is killed leaves broken pipes. To write to one has to fail: by default it would kill the server, with
 	// calls in flight and commands that nobody ends.
 	broken := make(chan os.Signal, 1)
@@ -103,11 +105,11 @@ func (a *app) serve(cmd *cobra.Command) error {
 func (a *app) serveOn(ctx context.Context, srv *server.Server, dir string, s settings.Settings) error {
 	if s.Transport == settings.TransportStdio {
 		if a.inTerminal {
-			fmt.Fprintln(a.err, "orchestra-mcp: this is a server that speaks MCP on its standard input and output, and it waits for a client.\n"+
-				"A client starts it by itself: orchestra-mcp setup CLIENT writes that into the client's configuration.\n"+
+			a.warn("this is a server that speaks MCP on its standard input and output, and it waits for a client." +
+				"A client starts it by itself: orchestra-mcp setup CLIENT writes that into the client's configuration.\n" +
 				"Press Ctrl-C to end it.")
 		}
-		return srv.ServeStdio(ctx, a.in, a.out)
+		return srv.ServeStdio(ctx, a.in, a)
 	}
 	listener, names, err := listen(ctx, s.HTTP)
 	if err != nil {
@@ -119,9 +121,9 @@ func (a *app) serveOn(ctx context.Context, srv *server.Server, dir string, s set
 		return err
 	}
 	base := baseURL(s.HTTP, listener.Addr(), names)
-	fmt.Fprintf(a.err, "listening on %s/mcp\n", base)
+	a.tell("listening on %s/mcp", base)
 	if s.Transport == settings.TransportSSE {
-		fmt.Fprintf(a.err, "for older clients, with server-sent events: %s/sse\n", base)
+		a.tell("for older clients, with server-sent events: %s/sse", base)
 	}
 	return srv.ServeHTTP(ctx, listener, server.HTTPOptions{Token: token, SSE: s.Transport == settings.TransportSSE, Names: names})
 }
@@ -193,4 +195,69 @@ func (a *app) reportSettings(log zerolog.Logger, loaded settings.Loaded) {
 	for _, w := range loaded.Withheld {
 		log.Warn().Str("key", w.Key).Str("reason", w.Reason).Msg("a setting of the workspace is not applied")
 	}
+}
+
+const (
+	// tokenFile is in the user's directory: what a client's configuration holds has to be good at the next start too.
+	tokenFile = "token"
+	// minToken is what auth.token needs too, in characters.
+	minToken = 16
+)
+
+// bearerToken is what clients have to show, made now if there is none. It is shown, unless the operator chose it.
+func (a *app) bearerToken(workspace string, s settings.Settings) (string, error) {
+	if s.Auth.Token != "" {
+		return s.Auth.Token, nil
+	}
+	name, err := a.tokenFile(workspace)
+	if err == nil {
+		err = keepToken(name)
+	}
+	if err != nil {
+		token := rand.Text()
+		a.tell("bearer token: %s\nit is of this start alone, for it cannot be kept (%v); set auth.token in your settings for one that stays", token, err)
+		return token, nil
+	}
+	token, err := keptToken(name)
+	if err != nil {
+		return "", fmt.Errorf("read the bearer token for HTTP: %w", err)
+	}
+	a.tell("bearer token: %s\nit is kept in %s; clients send it as the header Authorization: Bearer TOKEN", token, name)
+	return token, nil
+}
+
+// tokenFile is a place out of the reach of agents.
+func (a *app) tokenFile(workspace string) (string, error) {
+	dir := settings.UserDir(a.environ())
+	if dir == "" {
+		return "", errors.New("there is no directory for your own settings: HOME and XDG_CONFIG_HOME are not set")
+	}
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	if outside(root, dir) != nil {
+		return "", fmt.Errorf("your configuration directory %s is inside the workspace", dir)
+	}
+	return filepath.Join(dir, tokenFile), nil
+}
+
+func keepToken(name string) error {
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return privatefile.Create(name, rand.Text()+"\n")
+}
+
+func keptToken(name string) (string, error) {
+	content, err := privatefile.ReadPrivate(name)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(content))
+	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s holds no token, which has %d characters or more and no space; remove it to have one made", name, minToken)
+	}
+	return token, nil
 }

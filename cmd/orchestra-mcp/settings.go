@@ -11,9 +11,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// exampleConfig is the annotated settings file of a new workspace.
-func exampleConfig() []byte { return settings.Example() }
-
 // loadSettings reads the settings that hold for a workspace; flags are values by key from the command line.
 func (a *app) loadSettings(dir string, flags map[string]string) (settings.Loaded, error) {
 	root, err := os.OpenRoot(dir)

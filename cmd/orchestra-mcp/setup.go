@@ -2,15 +2,16 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
@@ -18,15 +19,17 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// setupFlags are the flags of setup.
-type setupFlags struct {
-	print, remove, json, keepReadTools bool
-	command                            string
+// setupCommand has the flags of setup.
+type setupCommand struct {
+	*app
+	fragments, remove, keepReadTools bool
+	program                          string
 }
 
 func (a *app) newSetupCommand() *cobra.Command {
-	var flags setupFlags
-	cmd := &cobra.Command{
+	c := setupCommand{app: a}
+	write := a.operator(c.write)
+	cmd := a.command(&cobra.Command{
 		Use:   "setup " + strings.Join(clientsetup.Names(), "|"),
 		Short: "Connect an MCP client, and close its own ways round the gate",
 		Long: "Writes this server into the client's configuration, keeping everything else that stands there, and takes the\n" +
@@ -37,76 +40,71 @@ func (a *app) newSetupCommand() *cobra.Command {
 		Example:   "  orchestra-mcp setup claude-code\n  orchestra-mcp setup vscode --print\n  orchestra-mcp setup cursor --remove",
 		ValidArgs: clientsetup.Names(),
 		Args:      cobra.ExactArgs(1),
-	}
-	show := a.run(func(_ *cobra.Command, args []string) error { return a.printSetup(args[0], flags) })
-	write := a.operator(func(_ *cobra.Command, args []string) error { return a.setup(args[0], flags) })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if flags.print {
-			return show(cmd, args)
+	}, func(ctx context.Context, args []string) error {
+		if c.fragments {
+			return c.show(args[0])
 		}
-		return write(cmd, args)
-	}
-	cmd.Flags().BoolVar(&flags.print, "print", false, "print what would have to be in each file, and write nothing")
-	cmd.Flags().BoolVar(&flags.remove, "remove", false, "take out of the files what a setup has put in")
-	cmd.Flags().BoolVar(&flags.json, "json", false, "print the files and what is closed as JSON")
-	cmd.Flags().BoolVar(&flags.keepReadTools, "keep-read-tools", false,
+		return write(ctx, args)
+	})
+	flags := cmd.Flags()
+	flags.BoolVar(&c.fragments, "print", false, "print what would have to be in each file, and write nothing")
+	flags.BoolVar(&c.remove, "remove", false, "take out of the files what a setup has put in")
+	flags.Lookup("json").Usage = "print the files and what is closed as JSON"
+	flags.BoolVar(&c.keepReadTools, "keep-read-tools", false,
 		"leave the client its own reading tools; the server then does not know what the agent has seen")
-	cmd.Flags().StringVar(&flags.command, "command", "",
+	flags.StringVar(&c.program, "command", "",
 		"the `PROGRAM` that the client starts (default: orchestra-mcp on the PATH; in files of your home, this binary)")
 	cmd.MarkFlagsMutuallyExclusive("print", "remove")
 	return cmd
 }
 
-func (a *app) printSetup(client string, flags setupFlags) error {
-	plan, opts, err := a.planSetup(client, flags)
+// show shows what each file has to hold, for somebody who writes it by hand.
+func (c *setupCommand) show(client string) error {
+	plan, opts, err := c.plan(client)
 	if err != nil {
 		return err
 	}
-	if flags.json {
-		return printJSON(a.out, asJSON(plan, opts.Workspace, true))
-	}
-	return printPlan(a.out, plan)
+	c.answer(c.document(plan, opts.Workspace), func() {
+		for _, file := range plan.Files {
+			c.Printf("# %s\n%s\n\n", file.Path, printer.Raw(strings.TrimRight(string(file.Fragment), "\n")))
+		}
+		c.printNotes(plan)
+	})
+	return nil
 }
 
-func (a *app) setup(client string, flags setupFlags) error {
-	plan, opts, err := a.planSetup(client, flags)
+func (c *setupCommand) write(_ context.Context, args []string) error {
+	plan, opts, err := c.plan(args[0])
 	if err != nil {
 		return err
 	}
 	if err := plan.Apply(opts.Workspace); err != nil {
 		return fmt.Errorf("set up %s: %w", plan.Title, err)
 	}
-	switch {
-	case flags.json:
-		err = printJSON(a.out, asJSON(plan, opts.Workspace, false))
-	case flags.remove && !plan.Changes() && !plan.Weakened():
-		fmt.Fprintf(a.out, "%s is not set up for the workspace %s: nothing of this server stands in its files, and none was changed.\n",
-			plan.Title, printable(opts.Workspace))
-	default:
-		err = a.reportPlan(plan, opts.Workspace)
-	}
-	if err != nil {
-		return err
-	}
-	if !flags.remove {
-		a.warnIfNotInitialized()
+	c.answer(c.document(plan, opts.Workspace), func() {
+		if c.remove && !plan.Changes() && !plan.Weakened() {
+			c.Printf("%s is not set up for the workspace %s: nothing of this server stands in its files, and none was changed.\n",
+				plan.Title, opts.Workspace)
+		} else {
+			c.report(plan, opts.Workspace)
+		}
+	})
+	if !c.remove {
+		c.warnIfNotInitialized()
 		if err := scaffold.CheckPlace(opts.Workspace, opts.Home); err != nil {
-			fmt.Fprintf(a.err, "warning: %s; use a project's own directory as the workspace\n", printable(err.Error()))
+			c.tell("warning: %s; use a project's own directory as the workspace", err.Error())
 		}
 	}
-	if plan.Weakened() || flags.remove && !plan.Changes() {
-		return foundSomething()
-	}
-	return nil
+	return found(plan.Weakened() || c.remove && !plan.Changes())
 }
 
-func (a *app) planSetup(client string, flags setupFlags) (*clientsetup.Plan, clientsetup.Options, error) {
-	opts, err := a.setupOptions(flags)
+func (c *setupCommand) plan(client string) (*clientsetup.Plan, clientsetup.Options, error) {
+	opts, err := c.options()
 	if err != nil {
 		return nil, opts, err
 	}
 	newPlan := clientsetup.New
-	if flags.remove {
+	if c.remove {
 		newPlan = clientsetup.NewRemoval
 	}
 	plan, err := newPlan(client, opts)
@@ -116,8 +114,8 @@ func (a *app) planSetup(client string, flags setupFlags) (*clientsetup.Plan, cli
 	if err != nil {
 		return nil, opts, fmt.Errorf("set up %w", err)
 	}
-	if !flags.remove {
-		a.warnOfPath(plan, opts)
+	if !c.remove {
+		c.warnOfPath(plan, opts)
 	}
 	return plan, opts, nil
 }
@@ -129,7 +127,7 @@ func (a *app) warnOfPath(plan *clientsetup.Plan, opts clientsetup.Options) {
 		return
 	}
 	if found, err := exec.LookPath(program); err == nil {
-		fmt.Fprintf(a.err, "warning: the client starts %s, which is %s on your PATH, and not this program, %s\n", program, printable(found), printable(opts.Executable))
+		a.tell("warning: the client starts %s, which is %s on your PATH, and not this program, %s", program, found, opts.Executable)
 		return
 	}
 	mend := fmt.Sprintf("put it there (ln -s %s /usr/local/bin/%s), or name it with --command, which is then this machine's path in a file that others may get",
@@ -144,28 +142,28 @@ func (a *app) warnOfPath(plan *clientsetup.Plan, opts clientsetup.Options) {
 func (a *app) warnIfNotInitialized() {
 	_ = a.withIntents(func(store *intent.Store) error {
 		if !store.Initialized() {
-			fmt.Fprintln(a.err, "warning: this workspace has no intents yet, so nothing can be changed through the server: run orchestra-mcp init")
+			a.tell("warning: this workspace has no intents yet, so nothing can be changed through the server: run orchestra-mcp init")
 		}
 		return nil
 	})
 }
 
-func (a *app) setupOptions(flags setupFlags) (clientsetup.Options, error) {
-	workspace, err := a.workspaceDir()
+func (c *setupCommand) options() (clientsetup.Options, error) {
+	workspace, err := c.workspaceDir()
 	if err != nil {
 		return clientsetup.Options{}, err
 	}
-	home, err := a.home()
+	home, err := c.home()
 	if err != nil {
 		return clientsetup.Options{}, fmt.Errorf("find your home directory: %w; set HOME", err)
 	}
-	executable, err := a.executable()
+	executable, err := c.executable()
 	if err != nil {
 		return clientsetup.Options{}, fmt.Errorf("find the path of this binary: %w", err)
 	}
 	return clientsetup.Options{
-		Workspace: workspace, Command: flags.command, Executable: executable, Home: home, OS: a.os, LookupEnv: a.lookup,
-		UserDir: settings.UserDir(a.environ()), KeepReadTools: flags.keepReadTools,
+		Workspace: workspace, Command: c.program, Executable: executable, Home: home, OS: c.os, LookupEnv: c.lookup,
+		UserDir: settings.UserDir(c.environ()), KeepReadTools: c.keepReadTools,
 	}, nil
 }
 
@@ -189,69 +187,49 @@ type setupFile struct {
 	Fragment string             `json:"fragment,omitempty"` // with --print
 }
 
-func asJSON(plan *clientsetup.Plan, workspace string, fragments bool) setupJSON {
-	shown := setupJSON{
-		Client: plan.Client, Title: plan.Title, Workspace: workspace, Files: []setupFile{},
+func (c *setupCommand) document(plan *clientsetup.Plan, workspace string) setupJSON {
+	return setupJSON{
+		Client: plan.Client, Title: plan.Title, Workspace: workspace,
 		Closed: orEmpty(plan.Closed), Open: orEmpty(plan.Open), Repair: orEmpty(plan.Warnings), Next: plan.Next,
+		Files: records(plan.Files, func(file clientsetup.File) setupFile {
+			entry := setupFile{Path: file.Path, Name: file.Name, Action: file.Action, Detail: file.Detail}
+			if c.fragments {
+				entry.Fragment = string(file.Fragment)
+			}
+			return entry
+		}),
 	}
-	for _, file := range plan.Files {
-		entry := setupFile{Path: file.Path, Name: file.Name, Action: file.Action, Detail: file.Detail}
-		if fragments {
-			entry.Fragment = string(file.Fragment)
-		}
-		shown.Files = append(shown.Files, entry)
-	}
-	return shown
 }
 
-// printPlan shows what each file has to hold, for somebody who writes it by hand.
-func printPlan(out io.Writer, plan *clientsetup.Plan) error {
-	var text strings.Builder
+func (c *setupCommand) report(plan *clientsetup.Plan, workspace string) {
+	c.Printf("%s for the workspace %s\n", c.Bold(plan.Title), workspace)
 	for _, file := range plan.Files {
-		fmt.Fprintf(&text, "# %s\n%s\n", printable(file.Path), strings.TrimRight(string(file.Fragment), "\n")+"\n")
-	}
-	writeNotes(&text, plan)
-	_, err := io.WriteString(out, text.String())
-	return err
-}
-
-func (a *app) reportPlan(plan *clientsetup.Plan, workspace string) error {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s for the workspace %s\n", a.styled(styleBold, plan.Title), printable(workspace))
-	for _, file := range plan.Files {
-		action := fmt.Sprintf("%-9s", file.Action)
+		action := printer.Raw(fmt.Sprintf("%-9s", file.Action))
 		switch file.Action {
 		case clientsetup.Created, clientsetup.Updated, clientsetup.Removed:
-			action = a.styled(styleGreen, action)
+			action = c.Green(string(action))
 		case clientsetup.Kept:
-			action = a.styled(styleAmber, action)
+			action = c.Amber(string(action))
 		}
-		fmt.Fprintf(&text, "  %s  %s", action, printable(file.Name))
+		c.Printf("  %s  %s", action, file.Name)
 		if file.Detail != "" {
-			fmt.Fprintf(&text, ": %s", printable(file.Detail))
+			c.Printf(": %s", file.Detail)
 		}
-		text.WriteString("\n")
+		c.Println()
 	}
-	text.WriteString("\n")
-	writeNotes(&text, plan)
-	_, err := io.WriteString(a.out, text.String())
-	return err
+	c.Println()
+	c.printNotes(plan)
 }
 
-func writeNotes(text *strings.Builder, plan *clientsetup.Plan) {
-	writeList(text, "Closed:", plan.Closed)
-	writeList(text, "Still open:", plan.Open)
-	writeList(text, "To repair:", plan.Warnings)
-	fmt.Fprintf(text, "Next: %s\n", plan.Next)
-}
-
-func writeList(text *strings.Builder, heading string, lines []string) {
-	if len(lines) == 0 {
-		return
+func (c *setupCommand) printNotes(plan *clientsetup.Plan) {
+	for _, list := range []struct {
+		heading string
+		lines   []string
+	}{{"Closed:", plan.Closed}, {"Still open:", plan.Open}, {"To repair:", plan.Warnings}} {
+		if len(list.lines) > 0 {
+			c.List(list.heading, "  - ", list.lines)
+			c.Println()
+		}
 	}
-	text.WriteString(heading + "\n")
-	for _, line := range lines {
-		fmt.Fprintf(text, "  - %s\n", printable(line))
-	}
-	text.WriteString("\n")
+	c.Printf("Next: %s\n", plan.Next)
 }

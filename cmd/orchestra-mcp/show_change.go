@@ -2,12 +2,11 @@ package main
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -23,12 +22,12 @@ const (
 
 // change prints what happened to one file.
 func (v *recordView) change(c ledger.Change) {
-	v.line("")
+	v.Println()
 	title := fmt.Sprintf("%s %s", c.Op, c.Path)
 	if c.From != "" {
 		title = fmt.Sprintf("%s %s to %s", c.Op, c.From, c.Path)
 	}
-	v.line("%s", v.styled(styleBold, printable(clipped(title, maxField))))
+	v.Println(v.Bold(printable.Clip(title, maxField)))
 	v.field("  before", content(c.Before.Hash, c.Before.OID))
 	v.field("  after", content(c.After.Hash, c.After.OID))
 	v.field("  mode", modeOf(c))
@@ -82,12 +81,12 @@ func (v *recordView) diff(c ledger.Change) {
 	}
 	before, err := v.contents.text(c.Before.Hash, c.Before.OID, cmp.Or(c.From, c.Path))
 	if err != nil {
-		v.field("  diff", fmt.Sprintf("not to be had: the content before %v", err))
+		v.field("  diff", fmt.Sprintf("not available: the content before %v", err))
 		return
 	}
 	after, err := v.contents.text(c.After.Hash, c.After.OID, c.Path)
 	if err != nil {
-		v.field("  diff", fmt.Sprintf("not to be had: the content after %v", err))
+		v.field("  diff", fmt.Sprintf("not available: the content after %v", err))
 		return
 	}
 	oldName, newName := "a/"+cmp.Or(c.From, c.Path), "b/"+c.Path
@@ -98,19 +97,8 @@ func (v *recordView) diff(c ledger.Change) {
 		newName = "/dev/null"
 	}
 	for line := range strings.Lines(edit.Unified(oldName, newName, before, after, diffContext)) {
-		v.line("%s", v.diffLine(strings.TrimSuffix(line, "\n")))
+		v.DiffLine(printable.Clip(strings.TrimRight(line, "\r\n"), maxDiffLine))
 	}
-}
-
-func (v *recordView) diffLine(line string) string {
-	shown := printableLine(clipped(strings.TrimSuffix(line, "\r"), maxDiffLine))
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return v.styled(styleGreen, shown)
-	case strings.HasPrefix(line, "-"):
-		return v.styled(styleRed, shown)
-	}
-	return shown
 }
 
 // contents finds what a file held at some time. Only bytes with the record's own hash are believed.
@@ -163,7 +151,4 @@ func (c contents) now(path string) ([]byte, bool) {
 	return found.Bytes, true
 }
 
-func hasHash(found []byte, hash string) bool {
-	sum := sha256.Sum256(found)
-	return hash == "sha256:"+hex.EncodeToString(sum[:])
-}
+func hasHash(found []byte, hash string) bool { return string(workspace.HashOf(found)) == hash }

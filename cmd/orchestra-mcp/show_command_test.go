@@ -24,7 +24,7 @@ func TestShowCommand(t *testing.T) {
 			[]string{"143 after 0s, ended with the server", "cmd_1"}, "secret"},
 	} {
 		var out bytes.Buffer
-		v := &recordView{question: &question{app: &app{}}, out: &out}
+		v := &recordView{question: &question{app: newApp(streams{out: &out}, environment{})}}
 		v.command(c.command)
 		for _, want := range c.want {
 			if !strings.Contains(out.String(), want) {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
@@ -17,34 +17,22 @@ import (
 // maxField bounds a text of a record that is shown to a person; --json has all of it.
 const maxField = 2000
 
-// recordView prints records in full. After the first failure to write it prints nothing more, and err says why.
+// recordView prints records in full.
 type recordView struct {
 	*question
 	ctx      context.Context
-	out      io.Writer
 	names    map[string]string // of intents
 	contents contents
 	noDiff   bool
-	err      error
-}
-
-func (v *recordView) line(format string, args ...any) {
-	if v.err == nil {
-		_, v.err = fmt.Fprintf(v.out, format+"\n", args...)
-	}
 }
 
 // field prints what a record has under a name; nothing if it has nothing.
-func (v *recordView) field(name, value string) {
-	if value != "" {
-		v.line("%-9s %s", name, printable(clipped(value, maxField)))
-	}
-}
+func (v *recordView) field(name, value string) { v.Field("", name, printable.Clip(value, maxField)) }
 
 func (v *recordView) record(r foundRecord, mentions []mention) {
 	e := r.first()
-	v.line("%s", v.styled(styleBold, "record    "+printable(clipped(nameOf(e), maxField))))
-	v.field("time", v.moment(e.Time))
+	v.Println(v.Bold("record    " + printable.Clip(nameOf(e), maxField)))
+	v.field("time", v.when(e.Time))
 	v.field("kind", strings.TrimSuffix(fmt.Sprintf("%s by %s", e.Kind, e.Call), " by "))
 	v.field("intent", strings.TrimSpace(e.IntentID+"  "+v.names[e.IntentID]))
 	v.field("class", classOf(e))
@@ -78,7 +66,7 @@ func (v *recordView) record(r foundRecord, mentions []mention) {
 	}
 }
 
-func (v *recordView) moment(t time.Time) string {
+func (v *recordView) when(t time.Time) string {
 	return t.In(v.now().Location()).Format("2006-01-02 15:04:05.000 -0700")
 }
 
@@ -177,7 +165,7 @@ func (v *recordView) references(e ledger.Entry, mentions []mention) {
 		}
 	}
 	for _, m := range mentions {
-		v.line("%s", v.styled(styleAmber, fmt.Sprintf("%s %s  %s  %s", m.how, printable(clipped(nameOf(m.entry), 80)), v.moment(m.entry.Time), brief.Line(m.entry))))
+		v.Println(v.Amber(fmt.Sprintf("%s %s  %s  %s", m.how, printable.Clip(nameOf(m.entry), 80), v.when(m.entry.Time), brief.Line(m.entry))))
 	}
 }
 

@@ -9,16 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/external"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/status"
 )
 
 func (a *app) newStatusCommand() *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
+	cmd := a.command(&cobra.Command{
 		Use:   "status [DIR...]",
 		Short: "Show who works here now, what runs, and what waits for you",
 		Long: "Show the agents that are connected, their intents and last actions, the commands that run, what waits for your\n" +
@@ -26,16 +27,14 @@ func (a *app) newStatusCommand() *cobra.Command {
 			"you name, or with --all of every workspace in which you have run a server. Nothing is changed.\n\n" +
 			"The exit code is 1 if the ledger of one has problems.",
 		Example: "  orchestra-mcp status\n  orchestra-mcp status --all\n  orchestra-mcp status --json ~/src/one ~/src/two",
-	}
-	cmd.Flags().BoolVar(&all, "all", false, "every workspace in which you have run a server")
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+	}, func(ctx context.Context, args []string) error {
 		dirs, err := a.statusDirs(args, all)
 		if err != nil {
 			return err
 		}
-		return a.status(cmd.Context(), dirs, *asJSON)
+		return a.status(ctx, dirs)
 	})
+	cmd.Flags().BoolVar(&all, "all", false, "every workspace in which you have run a server")
 	return cmd
 }
 
@@ -68,7 +67,7 @@ func (a *app) statusDirs(args []string, all bool) ([]string, error) {
 	return dirs, nil
 }
 
-func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
+func (a *app) status(ctx context.Context, dirs []string) error {
 	reports := []status.Report{}
 	problems := 0
 	for _, dir := range dirs {
@@ -81,11 +80,8 @@ func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
 		reports = append(reports, report)
 		problems += report.Ledger.Problems + len(report.Problems)
 	}
-	err := a.printStatus(reports, asJSON)
-	if err == nil && problems > 0 {
-		return foundSomething()
-	}
-	return err
+	a.answer(reports, func() { a.printStatus(reports) })
+	return found(problems > 0)
 }
 
 // currentCheck tells which checks stand in the settings; those of settings that cannot be read all do.
@@ -99,135 +95,77 @@ func (a *app) currentCheck(dir string) func(external.Finding) bool {
 	}
 }
 
-func (a *app) printStatus(reports []status.Report, asJSON bool) error {
-	if asJSON {
-		return printJSON(a.out, reports)
-	}
+func (a *app) printStatus(reports []status.Report) {
 	if len(reports) == 0 {
-		_, err := fmt.Fprintln(a.out, "No server has run in any workspace of yours yet.")
-		return err
+		a.Println("No server has run in any workspace of yours yet.")
 	}
 	for i, r := range reports {
 		if i > 0 {
-			fmt.Fprintln(a.out)
+			a.Println()
 		}
-		if err := a.printWorkspace(r); err != nil {
-			return err
-		}
+		a.printWorkspace(r)
 	}
-	return nil
 }
 
-func (a *app) printWorkspace(r status.Report) error {
-	fmt.Fprintln(a.out, a.styled(styleBold, printable(r.Workspace)))
+func (a *app) printWorkspace(r status.Report) {
+	a.Println(a.Bold(r.Workspace))
 	if !r.Initialized {
-		_, err := fmt.Fprintln(a.out, "  not initialised: orchestra-mcp init makes a first intent, and agents can change nothing before")
-		return err
+		a.Println("  not initialised: orchestra-mcp init makes a first intent, and agents can change nothing before")
+		return
 	}
-	for _, section := range []struct {
-		title, none string
-		rows        [][]string
-	}{
-		{"agents", a.noAgents(r), a.agentRows(r)},
-		{"running", "", a.runningRows(r)},
-		{"waits for you", "", a.waitingRows(r)},
-		{"failing checks", "", a.checkRows(r)},
-	} {
-		if err := a.printSection(section.title, section.none, section.rows); err != nil {
-			return err
-		}
+	const indent = "    "
+	switch {
+	case len(r.Agents) > 0:
+		a.Printf("  %s\n", a.Bold("agents"))
+	case len(r.Servers) == 0:
+		a.Println("  agents: none; no server runs")
+	default:
+		a.Printf("  agents: none has selected an intent; %s\n", printer.Count(len(r.Servers), "server"))
 	}
-	for _, problem := range r.Problems {
-		fmt.Fprintf(a.out, "  %s %s\n", a.styled(styleRed, "problem"), printable(problem))
-	}
-	_, err := fmt.Fprintf(a.out, "  ledger: %s\n", a.ledgerText(r.Ledger))
-	return err
-}
-
-// printSection prints a heading and rows below it; without rows only what none says.
-func (a *app) printSection(title, none string, rows [][]string) error {
-	if len(rows) < 2 {
-		if none == "" {
-			return nil
-		}
-		_, err := fmt.Fprintf(a.out, "  %s: %s\n", title, none)
-		return err
-	}
-	fmt.Fprintf(a.out, "  %s\n", a.styled(styleBold, title))
-	var table strings.Builder
-	if err := printTable(&table, rows); err != nil {
-		return err
-	}
-	for line := range strings.Lines(table.String()) {
-		fmt.Fprint(a.out, "    ", line)
-	}
-	return nil
-}
-
-func (a *app) noAgents(r status.Report) string {
-	if len(r.Servers) == 0 {
-		return "none; no server runs"
-	}
-	return fmt.Sprintf("none has selected an intent; %s", numberOf(len(r.Servers), "server"))
-}
-
-func (a *app) agentRows(r status.Report) [][]string {
-	rows := [][]string{{"CLIENT", "INTENT", "MODEL", "LAST USED", "LAST ACTION"}}
-	for _, agent := range r.Agents {
-		rows = append(rows, []string{
-			tableCell(agent.Client, maxCell), tableCell(strings.TrimSpace(agent.IntentID+" "+agent.IntentName), maxSubject),
-			tableCell(agent.Model, maxCell), watch.Age(a.now().Sub(agent.LastUsed)) + " ago", tableCell(agent.LastAction, maxSubject),
-		})
-	}
-	return rows
-}
-
-func (a *app) runningRows(r status.Report) [][]string {
-	rows := [][]string{{"FOR", "INTENT", "TOOL", "WHAT"}}
-	for _, running := range r.Running {
-		rows = append(rows, []string{
-			watch.Age(a.now().Sub(running.Began)), tableCell(running.IntentID, maxCell), tableCell(running.Tool, maxCell),
-			tableCell(running.What, maxSubject),
-		})
-	}
-	return rows
-}
-
-func (a *app) waitingRows(r status.Report) [][]string {
-	rows := [][]string{{"ID", "AGE", "INTENT", "TOOL", "ABOUT"}}
-	for _, w := range r.Waiting {
-		rows = append(rows, []string{
-			w.ID[:idLength], watch.Age(a.now().Sub(w.CreatedAt)), tableCell(w.IntentID, maxCell), tableCell(w.Tool, maxCell),
-			tableCell(w.Subject, maxSubject),
-		})
-	}
-	return rows
-}
-
-func (a *app) checkRows(r status.Report) [][]string {
-	rows := [][]string{{"INTENT", "COMMAND", "ENDED", "RECORD"}}
-	for _, c := range r.Checks {
-		how := fmt.Sprintf("%s ago, exit code %d", watch.Age(a.now().Sub(c.At)), c.ExitCode)
+	printer.Table(a.Printer, indent+"CLIENT|INTENT|MODEL|LAST USED|LAST ACTION", r.Agents, func(agent status.Agent) []any {
+		return []any{indent + printer.Cell(agent.Client, maxCell), printer.Cell(strings.TrimSpace(agent.IntentID+" "+agent.IntentName), maxSubject),
+			printer.Cell(agent.Model, maxCell), a.age(agent.LastUsed) + " ago", printer.Cell(agent.LastAction, maxSubject)}
+	})
+	a.heading("running", len(r.Running))
+	printer.Table(a.Printer, indent+"FOR|INTENT|TOOL|WHAT", r.Running, func(running status.Running) []any {
+		return []any{indent + a.age(running.Began), printer.Cell(running.IntentID, maxCell), printer.Cell(running.Tool, maxCell), printer.Cell(running.What, maxSubject)}
+	})
+	a.heading("waits for you", len(r.Waiting))
+	printer.Table(a.Printer, indent+"ID|AGE|INTENT|TOOL|ABOUT", r.Waiting, func(w status.Waiting) []any {
+		return []any{indent + w.ID[:idLength], a.age(w.CreatedAt), printer.Cell(w.IntentID, maxCell), printer.Cell(w.Tool, maxCell), printer.Cell(w.Subject, maxSubject)}
+	})
+	a.heading("failing checks", len(r.Checks))
+	printer.Table(a.Printer, indent+"INTENT|COMMAND|ENDED|RECORD", r.Checks, func(c status.Check) []any {
+		how := fmt.Sprintf("%s ago, exit code %d", a.age(c.At), c.ExitCode)
 		if c.TimedOut {
-			how = watch.Age(a.now().Sub(c.At)) + " ago, out of time"
+			how = a.age(c.At) + " ago, out of time"
 		}
-		rows = append(rows, []string{tableCell(c.IntentID, maxCell), tableCell(c.Command, maxSubject), how, shortID(c.RecordID)})
+		return []any{indent + printer.Cell(c.IntentID, maxCell), printer.Cell(c.Command, maxSubject), how, brief.ShortID(c.RecordID)}
+	})
+	for _, problem := range r.Problems {
+		a.Printf("  %s %s\n", a.Red("problem"), problem)
 	}
-	return rows
+	a.Printf("  ledger: %s\n", a.ledgerText(r.Ledger))
 }
 
-func (a *app) ledgerText(l status.Ledger) string {
-	text := ""
+// heading stands above the rows of a section, if it has some.
+func (a *app) heading(title string, rows int) {
+	if rows > 0 {
+		a.Printf("  %s\n", a.Bold(title))
+	}
+}
+
+func (a *app) ledgerText(l status.Ledger) (text printer.Raw) {
 	switch {
 	case l.Problems > 0:
-		text = a.styled(styleRed, numberOf(l.Problems, "problem")) + "; orchestra-mcp verify names them"
+		text = a.Red(printer.Count(l.Problems, "problem")) + "; orchestra-mcp verify names them"
 	case l.Partly:
-		text = a.styled(styleAmber, "long, and not checked to its end") + "; orchestra-mcp verify does"
+		text = a.Amber("long, and not checked to its end") + "; orchestra-mcp verify does"
 	default:
-		text = a.styled(styleGreen, "whole") + fmt.Sprintf(", %s, %d sealed", numberOf(l.Records, "record"), l.Sealed)
+		text = a.Green("whole") + printer.Raw(fmt.Sprintf(", %s, %d sealed", printer.Count(l.Records, "record"), l.Sealed))
 	}
 	if l.Unsettled > 0 {
-		text += fmt.Sprintf("; %s of killed servers, which the next server records", numberOf(l.Unsettled, "change"))
+		text += printer.Raw(fmt.Sprintf("; %s of killed servers, which the next server records", printer.Count(l.Unsettled, "change")))
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 func (a *app) newSyncCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.operatorCommand(&cobra.Command{
 		Use:   "sync [REMOTE]",
 		Short: "Exchange records with a git remote",
 		Long: "Fetch the records of a remote, unite them with those that are here, and send what the remote does not have, in the\n" +
@@ -25,18 +27,12 @@ func (a *app) newSyncCommand() *cobra.Command {
 			"With the hooks of orchestra-mcp git install-hooks each git push does the same, and each git fetch brings the records\n" +
 			"of the others.",
 		Args: cobra.MaximumNArgs(1),
-	}
-	json := addJSONFlag(cmd)
-	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error { return a.sync(cmd.Context(), args, *json) })
-	return cmd
+	}, func(ctx context.Context, args []string) error {
+		return a.withWorkspace(func(root *os.Root) error { return a.sync(ctx, root, args) })
+	})
 }
 
-func (a *app) sync(ctx context.Context, args []string, json bool) error {
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+func (a *app) sync(ctx context.Context, root *os.Root, args []string) error {
 	withheld, err := a.travels(root)
 	if err != nil {
 		return err
@@ -51,7 +47,7 @@ func (a *app) sync(ctx context.Context, args []string, json bool) error {
 	done, err := gitref.Sync(ctx, root, remote, withheld)
 	if errors.Is(err, gitref.ErrRefused) {
 		return fmt.Errorf("%s. What it has is here now. Records can go to it in a file instead: git bundle create records.bundle %s; "+
-			"orchestra-mcp gate --ledger records.bundle reads it", printableLines(err.Error()), gitref.Ref)
+			"orchestra-mcp gate --ledger records.bundle reads it", printer.Lines(err.Error()), gitref.Ref)
 	}
 	if err != nil {
 		return err
@@ -59,16 +55,13 @@ func (a *app) sync(ctx context.Context, args []string, json bool) error {
 	if err := gitref.Follow(ctx, root, remote); err != nil {
 		return err
 	}
-	if json {
-		err = printJSON(a.out, done)
-	} else {
-		fmt.Fprintf(a.out, "%s: sent %d records, received %d.\n", printable(done.Remote), done.Sent, done.Received)
-		a.printAside(done.Aside)
-	}
-	if err == nil && len(done.Aside) > 0 {
-		return foundSomething()
-	}
-	return err
+	a.answer(done, func() {
+		a.Printf("%s: sent %d records, received %d.\n", done.Remote, done.Sent, done.Received)
+		for _, s := range done.Aside {
+			a.Printf("Set aside, not believed: %s of %s: %s\n", s.Path, s.Ref, s.Reason)
+		}
+	})
+	return found(len(done.Aside) > 0)
 }
 
 // travels says what of the ledger stays here when the rest goes along, or why nothing does.
@@ -90,12 +83,6 @@ func (a *app) travels(root *os.Root) (gitref.Withheld, error) {
 	return gitref.Withheld{Reads: withheld("reads"), Decisions: withheld("decisions"), Lessons: withheld("lessons"), Marks: withheld("marks")}, nil
 }
 
-func (a *app) printAside(aside []gitref.Aside) {
-	for _, s := range aside {
-		fmt.Fprintf(a.out, "Set aside, not believed: %s of %s: %s\n", printable(s.Path), printable(s.Ref), printable(s.Reason))
-	}
-}
-
 // pushTime bounds what a person's git push waits for the records.
 const pushTime = 20 * time.Second
 
@@ -104,28 +91,22 @@ func (a *app) prePush(ctx context.Context, remote, address string) error {
 	if a.governed() {
 		return nil
 	}
-	root, err := a.openWorkspace()
-	if err != nil {
+	return a.withWorkspace(func(root *os.Root) error {
+		withheld, err := a.travels(root)
+		if err != nil || !ledger.IsBeside(root) {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, pushTime)
+		defer cancel()
+		done, err := gitref.Sync(ctx, root, cmp.Or(remote, address), withheld)
+		if ctx.Err() != nil {
+			return fmt.Errorf("the records were not sent within %v; orchestra-mcp sync sends them", pushTime)
+		}
+		if err == nil && len(done.Aside) > 0 {
+			err = fmt.Errorf("%d files of %s were set aside; orchestra-mcp sync names them", len(done.Aside), gitref.Ref)
+		}
 		return err
-	}
-	defer root.Close()
-	withheld, err := a.travels(root)
-	if err != nil || !ledger.IsBeside(root) {
-		return nil
-	}
-	if remote == "" {
-		remote = address
-	}
-	ctx, cancel := context.WithTimeout(ctx, pushTime)
-	defer cancel()
-	done, err := gitref.Sync(ctx, root, remote, withheld)
-	if ctx.Err() != nil {
-		return fmt.Errorf("the records were not sent within %v; orchestra-mcp sync sends them", pushTime)
-	}
-	if err == nil && len(done.Aside) > 0 {
-		err = fmt.Errorf("%d files of %s were set aside; orchestra-mcp sync names them", len(done.Aside), gitref.Ref)
-	}
-	return err
+	})
 }
 
 // bringRecords takes in what git fetched of others' records. Where that fails, the answer is from what was here before.
@@ -133,8 +114,8 @@ func (a *app) bringRecords(ctx context.Context, root *os.Root) {
 	switch done, err := gitref.Import(ctx, root); {
 	case errors.Is(err, gitref.ErrNoRepository):
 	case err != nil:
-		fmt.Fprintf(a.err, "orchestra-mcp: records that git fetched are left out: %s\n", printableLines(err.Error()))
+		a.warn("records that git fetched are left out: %s", printer.Lines(err.Error()))
 	case len(done.Aside) > 0:
-		fmt.Fprintf(a.err, "orchestra-mcp: %d files of %s are set aside, not believed; orchestra-mcp sync names them\n", len(done.Aside), gitref.Ref)
+		a.warn("%d files of %s are set aside, not believed; orchestra-mcp sync names them", len(done.Aside), gitref.Ref)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,8 +14,7 @@ import (
 
 func (a *app) newTrustCommand() *cobra.Command {
 	var yes bool
-	var asJSON *bool
-	cmd := &cobra.Command{
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "trust",
 		Short: "Let what the workspace's files weaken take effect after you have looked at it",
 		Long: "A cloned repository brings files of its own. What they only tighten holds at once; what weakens a default or\n" +
@@ -24,9 +24,7 @@ func (a *app) newTrustCommand() *cobra.Command {
 			"they name: look at those too. The verify commands of intents need no trust: they run under the same rules as an\n" +
 			"agent's commands.",
 		Args: cobra.NoArgs,
-		RunE: a.operator(func(*cobra.Command, []string) error { return a.trustWorkspace(yes, *asJSON) }),
-	}
-	asJSON = addJSONFlag(cmd)
+	}, func(context.Context, []string) error { return a.trustWorkspace(yes) })
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "trust without asking")
 	return cmd
 }
@@ -43,53 +41,46 @@ type trustAnswer struct {
 	Trusted bool     `json:"trusted"` // all that weakens something is trusted now
 }
 
-func (a *app) trustWorkspace(yes, asJSON bool) error {
+func (a *app) trustWorkspace(yes bool) error {
 	dir, err := a.workspaceDir()
 	if err != nil {
 		return err
 	}
-	found, trusted, err := a.trustables(dir)
+	waits, trusted, err := a.trustables(dir)
 	if err != nil {
 		return err
 	}
-	answer := trustAnswer{Waited: []string{}, Trusted: len(found) == 0 || yes}
-	for _, t := range found {
+	answer := trustAnswer{Waited: []string{}, Trusted: len(waits) == 0 || yes}
+	for _, t := range waits {
 		answer.Waited = append(answer.Waited, t.lines...)
 	}
-	if !asJSON {
-		for _, line := range answer.Waited {
-			fmt.Fprintf(a.out, "  %s\n", printable(line))
-		}
+	if !a.json {
+		a.List("", "  ", answer.Waited)
 	}
-	switch {
-	case asJSON && (len(found) == 0 || !yes):
-		if err := printJSON(a.out, answer); err != nil || answer.Trusted {
-			return err
-		}
+	if !answer.Trusted && a.json {
+		a.JSON(answer)
 		return foundSomething()
-	case len(found) == 0 && trusted:
-		fmt.Fprintln(a.out, a.styled(styleGreen, "What the workspace's files weaken is trusted as it is."))
-		return nil
-	case len(found) == 0:
-		fmt.Fprintln(a.out, a.styled(styleGreen, "Nothing in the workspace's files waits for your trust."))
-		return nil
-	case !yes && !a.inTerminal:
-		return usageErrorf("trust asks, and the input is not a terminal: add --yes if you have looked at the files")
-	case !yes && !a.confirm("Let these take effect?"):
-		fmt.Fprintln(a.out, "Not trusted; nothing was changed.")
-		return foundSomething()
+	}
+	if err := a.agreed(answer.Trusted, "trust", "the files", "Let these take effect?", "Not trusted; nothing was changed."); err != nil {
+		return err
 	}
 	list := settings.TrustList{UserDir: settings.UserDir(a.environ())}
-	for _, t := range found {
+	for _, t := range waits {
 		if err := list.Trust(dir, t.hash); err != nil {
 			return err
 		}
 	}
-	if asJSON {
-		return printJSON(a.out, answer)
-	}
-	_, err = fmt.Fprintln(a.out, "Trusted. A running server takes up intents and ignore rules at its next call, and settings when it is started again.")
-	return err
+	a.answer(answer, func() {
+		switch {
+		case len(waits) > 0:
+			a.Println("Trusted. A running server takes up intents and ignore rules at its next call, and settings when it is started again.")
+		case trusted:
+			a.Println(a.Green("What the workspace's files weaken is trusted as it is."))
+		default:
+			a.Println(a.Green("Nothing in the workspace's files waits for your trust."))
+		}
+	})
+	return nil
 }
 
 // trustables returns what waits for trust, exactly as it was read, and whether there is something that has it.
@@ -137,11 +128,4 @@ func (a *app) trustables(dir string) (found []trustable, trusted bool, err error
 // trusts asks the operator's list about contents of a workspace. A list that cannot be read trusts nothing.
 func (a *app) trusts(dir string) func(hash string) bool {
 	return settings.TrustList{UserDir: settings.UserDir(a.environ())}.Of(dir)
-}
-
-// confirm asks for a yes; anything else, and no answer, is a no.
-func (a *app) confirm(question string) bool {
-	ask := newQuestions(a.in, a.out)
-	answer := ask.line(question+" yes or no", "no", nil)
-	return ask.err == nil && (answer == "yes" || answer == "y")
 }

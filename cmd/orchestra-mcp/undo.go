@@ -1,169 +1,275 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
-	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-type undoFlags struct {
+type undoCommand struct {
+	*app
 	intent               string
 	yes, dryRun, partial bool
-	json                 *bool
 }
 
 func (a *app) newUndoCommand() *cobra.Command {
-	var f undoFlags
-	cmd := &cobra.Command{
+	c := undoCommand{app: a}
+	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "undo RECORD... | --intent ID",
 		Short: "Take recorded changes back",
 		Long: "Take back what records changed, or all that still stands of an intent. What was changed since stays; where both\n" +
 			"touch the same lines nothing is changed, and the exit code is 1. With --partial the files that can be taken back are,\n" +
 			"and the others are named. The difference is shown first. The undo is a record of its own, and can be undone.",
-		Example: "  orchestra-mcp undo 1f6b3c9a\n  orchestra-mcp undo --intent INT-001 --dry-run",
-	}
+		Example:           "  orchestra-mcp undo 1f6b3c9a\n  orchestra-mcp undo --intent INT-001 --dry-run",
+		ValidArgsFunction: a.completeRecord(func(e ledger.Entry) bool { return len(e.Changes) > 0 }),
+	}, c.run)
 	flags := cmd.Flags()
-	flags.StringVar(&f.intent, "intent", "", "take back all that still stands of the intent `ID`")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
-	flags.BoolVar(&f.partial, "partial", false, "take back the files that can be, and leave those that cannot")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
-	f.json = addJSONFlag(cmd)
+	flags.StringVar(&c.intent, "intent", "", "take back all that still stands of the intent `ID`")
+	flags.BoolVarP(&c.yes, "yes", "y", false, "do it without asking")
+	flags.BoolVar(&c.partial, "partial", false, "take back the files that can be, and leave those that cannot")
+	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what would be done")
 	_ = cmd.RegisterFlagCompletionFunc("intent", a.completeIntentFlag)
-	cmd.ValidArgsFunction = a.completeRecord(func(e ledger.Entry) bool { return len(e.Changes) > 0 })
-	cmd.RunE = a.operator(func(cmd *cobra.Command, args []string) error { return a.undo(cmd.Context(), args, f) })
 	return cmd
 }
 
-func (a *app) undo(ctx context.Context, records []string, f undoFlags) error {
+func (c *undoCommand) run(ctx context.Context, records []string) error {
 	switch {
-	case (len(records) == 0) == (f.intent == ""):
+	case (len(records) == 0) == (c.intent == ""):
 		return usageErrorf("undo: give either the ids of records (orchestra-mcp log shows them) or --intent ID")
-	case *f.json && !f.yes && !f.dryRun:
+	case c.json && !c.yes && !c.dryRun:
 		return usageErrorf("undo --json does not ask: add --yes to undo, or --dry-run to see what would be done")
 	}
-	if f.intent != "" {
-		if err := a.ask(ctx, func(q *question) error { return q.knownIntent(ctx, f.intent) }); err != nil {
+	if c.intent != "" {
+		if err := c.ask(ctx, nil, func(q *question) error { return q.knownIntent(ctx, c.intent) }); err != nil {
 			return err
 		}
 	}
-	return a.withServer(func(srv *server.Server) error {
-		return a.undoWith(ctx, srv, undo.Request{Records: records, IntentID: f.intent}, f)
+	return c.withServer(func(srv *server.Server) error {
+		return c.undo(ctx, srv, undo.Request{Records: records, IntentID: c.intent})
 	})
 }
 
-// openServer opens the workspace as a server does, next to those that run. Only errors are logged: what a server
-// warns of is not about this command.
-func (a *app) openServer() (*server.Server, error) {
-	dir, err := a.workspaceDir()
-	if err != nil {
-		return nil, err
-	}
-	loaded, err := a.loadSettings(dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	srv, err := server.New(server.Options{
-		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: a.logger(settings.LevelError),
-		UserDir: settings.UserDir(a.environ()),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open the workspace %s: %w", dir, err)
-	}
-	return srv, nil
-}
-
-// withServer opens the workspace as a server does, for a body.
-func (a *app) withServer(body func(*server.Server) error) error {
-	srv, err := a.openServer()
-	if err != nil {
-		return err
-	}
-	return errors.Join(body(srv), srv.Close())
-}
-
-func (a *app) undoWith(ctx context.Context, srv *server.Server, r undo.Request, f undoFlags) error {
+func (c *undoCommand) undo(ctx context.Context, srv *server.Server, r undo.Request) error {
 	plan, err := srv.PlanUndo(ctx, r)
-	if isUndoUsage(err) {
+	switch {
+	case errors.Is(err, undo.ErrNoRecord) || errors.Is(err, undo.ErrAmbiguous) || errors.Is(err, undo.ErrIntents):
 		return mistakef("undo: %w", err)
-	}
-	if errors.Is(err, undo.ErrNotYet) {
-		return &exitError{code: exitFound, err: fmt.Errorf("undo: %w", err)}
-	}
-	if err != nil {
+	case errors.Is(err, undo.ErrNotYet):
+		return foundf("undo: %w", err)
+	case err != nil:
 		return err
 	}
-	if f.partial {
+	if c.partial {
 		plan = plan.Partial()
 	}
-	a.printUnread(plan.Unread)
+	c.printUnread(plan.Unread)
 	answer := newUndoAnswer(plan)
-	if !*f.json {
-		a.printPlan(plan, answer)
+	if !c.json {
+		c.printPlan(plan, answer)
 	}
-	if done, err := a.agreed(plan, f); err != nil || done {
-		return a.endUndo(answer, f, leaving(plan, err))
-	}
-	answer.RecordID, answer.Warnings, err = srv.Undo(ctx, plan)
-	var refused *refusal.Refusal
-	if errors.As(err, &refused) {
-		err = fmt.Errorf("undo: %s %s", refused.Reason(), refused.Suggestion())
-		if slices.Contains([]refusal.Code{refusal.StaleFile, refusal.Busy}, refused.Code()) {
-			err = &exitError{code: exitFound, err: err}
+	switch {
+	case len(plan.Conflicts) > 0:
+		err = foundSomething()
+	case plan.Ready() && !c.dryRun:
+		if err = c.agreed(c.yes, "undo", "what it does", "Undo this?", "Nothing was changed."); err == nil {
+			answer.RecordID, answer.Warnings, err = srv.Undo(ctx, plan)
 		}
 	}
-	return a.endUndo(answer, f, leaving(plan, err))
-}
-
-// leaving makes the exit code say that files were left as they are.
-func leaving(plan *undo.Plan, err error) error {
-	if err == nil && len(plan.Left) > 0 {
+	if refused, isRefusal := errors.AsType[*refusal.Refusal](err); isRefusal {
+		err = fmt.Errorf("undo: %s %s", refused.Reason(), refused.Suggestion())
+		if refused.Code() == refusal.StaleFile || refused.Code() == refusal.Busy {
+			err = foundf("%w", err)
+		}
+	}
+	c.answer(answer, func() {
+		for _, w := range answer.Warnings {
+			c.warn("%s", w)
+		}
+		if answer.RecordID != "" {
+			c.Printf("Undone. Record %s\n", brief.ShortID(answer.RecordID))
+		}
+	})
+	if err == nil && len(plan.Left) > 0 { // files were left as they are
 		return foundSomething()
 	}
 	return err
 }
 
-func isUndoUsage(err error) bool {
-	return errors.Is(err, undo.ErrNoRecord) || errors.Is(err, undo.ErrAmbiguous) || errors.Is(err, undo.ErrIntents)
+// undoAnswer is the document of `undo --json`. Files are those that can be taken back, conflicts those that cannot.
+type undoAnswer struct {
+	IntentID  string          `json:"intent_id"`
+	Records   []string        `json:"records"`
+	Already   []undo.Undone   `json:"already"`
+	Files     []undoFile      `json:"files"`
+	Conflicts []undo.Conflict `json:"conflicts"`
+	UnderWay  []undo.Touch    `json:"under_way"`
+	RecordID  string          `json:"record_id"`
+	Warnings  []string        `json:"warnings"`
 }
 
-// agreed asks where somebody has to. done says that the command is at its end.
-func (a *app) agreed(plan *undo.Plan, f undoFlags) (done bool, err error) {
+type undoFile struct {
+	Operation   string   `json:"operation"`
+	Path        string   `json:"path"`
+	From        string   `json:"from,omitempty"`
+	ContentHash string   `json:"content_hash"`
+	Mode        string   `json:"mode,omitzero"` // after the undo, where that sets it
+	Merged      bool     `json:"merged"`
+	Notes       []string `json:"notes"`
+	Records     []string `json:"records"`
+	Diff        string   `json:"diff"`
+}
+
+func newUndoAnswer(p *undo.Plan) undoAnswer {
+	answer := undoAnswer{
+		IntentID: p.IntentID, Records: orEmpty(p.Records), Already: orEmpty(p.Already),
+		Files: []undoFile{}, Conflicts: slices.Concat([]undo.Conflict{}, p.Conflicts, p.Left), UnderWay: orEmpty(p.UnderWay),
+		Warnings: []string{},
+	}
+	for _, f := range p.Files {
+		mode := ""
+		if f.After.Mode != f.Before.Mode {
+			mode = string(f.After.Mode)
+		}
+		answer.Files = append(answer.Files, undoFile{
+			f.Op.Verb(), f.Path, f.From, f.After.Hash, mode, f.Merged, orEmpty(f.Notes), orEmpty(f.Records), undoDiff(f),
+		})
+	}
+	return answer
+}
+
+// undoDiff is the change as a unified diff, or a line about what has no lines.
+func undoDiff(f undo.File) string {
+	before, err := workspace.Decode(f.Before.Bytes)
+	after, other := workspace.Decode(f.After.Bytes)
+	if err != nil || other != nil {
+		if f.Before.Hash == f.After.Hash {
+			return ""
+		}
+		return fmt.Sprintf("binary: %d bytes now, %d then\n", len(f.Before.Bytes), len(f.After.Bytes))
+	}
+	from, to := f.Path, f.Path
+	switch f.Op {
+	case change.Created:
+		from = "/dev/null"
+	case change.Deleted:
+		to = "/dev/null"
+	case change.Moved:
+		from = f.From
+	}
+	old, fresh := before.String, after.String
+	if plainCRLF(before) && plainCRLF(after) {
+		old, fresh = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(fresh, "\r\n", "\n")
+	}
+	return edit.Unified(from, to, old, fresh, 3)
+}
+
+// plainCRLF: the text has no other line endings, so that showing them tells nothing.
+func plainCRLF(t workspace.Text) bool {
+	return t.LineEnding == workspace.CRLF || t.LineEnding == workspace.NoLineEnding
+}
+
+// printPlan shows a plan to a person.
+func (a *app) printPlan(p *undo.Plan, answer undoAnswer) {
+	for _, u := range p.Already {
+		a.Printf("%s is undone already, by %s.\n", brief.ShortID(u.Record), brief.ShortID(u.By))
+	}
+	for _, c := range answer.Conflicts {
+		a.printConflict(c)
+	}
+	for _, call := range p.UnderWay {
+		a.Printf("%s (%s) has not ended: what it changes is not recorded yet, and is not taken back.\n", brief.ShortID(call.Record), call.Call)
+	}
+	if len(p.Conflicts) > 0 {
+		a.Println("Nothing was changed.")
+		if len(p.Files) > 0 {
+			a.Printf("Add --partial to take back the rest, which is %s.\n", printer.Count(len(p.Files), "file"))
+		}
+		return
+	}
+	for _, f := range answer.Files {
+		a.printUndoFile(f)
+	}
 	switch {
-	case len(plan.Conflicts) > 0:
-		return true, foundSomething()
-	case !plan.Ready() || f.dryRun:
-		return true, nil
-	case f.yes:
-		return false, nil
-	case !a.inTerminal:
-		return true, usageErrorf("undo asks, and the input is not a terminal: add --yes if you have looked at what it does")
-	case !a.confirm("Undo this?"):
-		fmt.Fprintln(a.out, "Nothing was changed.")
-		return true, foundSomething()
+	case len(p.Files) > 0 && len(p.Left) > 0:
+		a.Printf("This takes back a part of %s of %s: %s, and leaves %s.\n", printer.Count(len(p.Records), "record"),
+			orNone(p.IntentID), printer.Count(len(p.Files), "file"), printer.Count(len(p.Left), "file"))
+	case len(p.Files) > 0:
+		a.Printf("This takes back %s of %s in %s.\n", printer.Count(len(p.Records), "record"), orNone(p.IntentID), printer.Count(len(p.Files), "file"))
+	case len(p.Left) > 0:
+		a.Println("Nothing was changed.")
+	case len(p.Records) > 0:
+		a.Println("Nothing to undo: the files are as they were before.")
+	case len(p.Already) == 0:
+		a.Printf("Nothing to undo: no change of %s still stands.\n", p.IntentID)
 	}
-	return false, nil
 }
 
-// endUndo tells the outcome.
-func (a *app) endUndo(answer undoAnswer, f undoFlags, err error) error {
-	if *f.json {
-		return errors.Join(printJSON(a.out, answer), err)
+func orNone(intentID string) string { return cmp.Or(intentID, "no intent") }
+
+func (a *app) printUndoFile(f undoFile) {
+	what := f.Operation + " " + f.Path
+	if f.From != "" {
+		what = fmt.Sprintf("%s %s to %s", f.Operation, f.From, f.Path)
 	}
-	for _, w := range answer.Warnings {
-		fmt.Fprintf(a.err, "orchestra-mcp: %s\n", printable(w))
+	if f.Merged {
+		what += " (keeping what was changed since)"
 	}
-	if answer.RecordID != "" {
-		fmt.Fprintf(a.out, "Undone. Record %s\n", shortID(answer.RecordID))
+	if f.Mode != "" {
+		what += ", mode " + f.Mode
 	}
-	return err
+	a.Println(a.Bold(what))
+	a.List("", "  ", f.Notes)
+	for line := range strings.Lines(f.Diff) {
+		a.DiffLine(strings.TrimSuffix(line, "\n"))
+	}
+	a.Println()
+}
+
+func (a *app) printConflict(c undo.Conflict) {
+	a.Printf("%s record %s cannot be taken back: %s\n", a.Bold(c.Path+":"), brief.ShortID(c.Record), c.Reason)
+	for _, p := range c.Places {
+		a.printPlace(c, p)
+	}
+	for _, s := range c.Since {
+		a.Printf("  since then: record %s (%s)\n", brief.ShortID(s.Record), orNone(s.IntentID)+", "+s.Call)
+	}
+	if len(c.Since) == 0 && len(c.Places) > 0 {
+		a.Println("  since then: somebody outside the ledger")
+	}
+	a.Println()
+}
+
+func (a *app) printPlace(c undo.Conflict, p undo.Place) {
+	where := "  "
+	if p.Line > 0 {
+		where = fmt.Sprintf("  line %d", p.Line)
+		switch {
+		case p.By != nil:
+			where += fmt.Sprintf(", of record %s", brief.ShortID(p.By.Record))
+		case len(p.Now) > 0 && len(c.Since) > 0:
+			where += ", of somebody outside the ledger, or not to be told"
+		}
+	}
+	a.Println(a.Cyan(where))
+	for _, line := range p.Now {
+		a.Printf("    now:    %s\n", printer.Line(line))
+	}
+	for _, line := range p.Wanted {
+		a.Printf("    wanted: %s\n", printer.Line(line))
+	}
 }

@@ -1,33 +1,39 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-type verifyFlags struct {
-	keys []string
-	git  bool
-	base string
-	part bool
-	json *bool
+type verifyCommand struct {
+	*app
+	keys            []string
+	git, incomplete bool
+	base            string
 }
 
 func (a *app) newVerifyCommand() *cobra.Command {
-	var f verifyFlags
-	cmd := &cobra.Command{
+	c := verifyCommand{app: a}
+	cmd := a.command(&cobra.Command{
 		Use:   "verify",
 		Short: "Check that nothing in the ledger was changed or removed",
 		Long: "Check the ledger's chain, which needs no key; the seals, with the keys that you trust; and with --git that no commit\n" +
@@ -41,15 +47,14 @@ func (a *app) newVerifyCommand() *cobra.Command {
 			"is a lost_ledger.\n\n" +
 			"You trust your own key, the keys in the directory seal-keys of your orchestra-mcp configuration, and those that you\n" +
 			"give with --key. Keys that are in the repository only prove nothing: whoever rewrites a ledger can replace them.",
-		Args: cobra.NoArgs,
-	}
+		Example: "  orchestra-mcp verify\n  orchestra-mcp verify --git --base origin/main --key alice.pub",
+		Args:    cobra.NoArgs,
+	}, c.run)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.keys, "key", nil, "trust the public `KEY`, as text or as a file, and require a seal by it (by one of several)")
-	flags.BoolVar(&f.git, "git", false, "compare each commit's ledger with its parents'")
-	flags.StringVar(&f.base, "base", "", "with --git, only commits that `REVISION` does not have")
-	flags.BoolVar(&f.part, "allow-incomplete", false, "exit with 0 if nothing worse than an incomplete branch was found")
-	f.json = addJSONFlag(cmd)
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error { return a.verify(cmd.Context(), f) })
+	flags.StringArrayVar(&c.keys, "key", nil, "trust the public `KEY`, as text or as a file, and require a seal by it (by one of several)")
+	flags.BoolVar(&c.git, "git", false, "compare each commit's ledger with its parents'")
+	flags.StringVar(&c.base, "base", "", "with --git, only commits that `REVISION` does not have")
+	flags.BoolVar(&c.incomplete, "allow-incomplete", false, "exit with 0 if nothing worse than an incomplete branch was found")
 	return cmd
 }
 
@@ -67,52 +72,42 @@ type gitResult struct {
 	Restored int `json:"restored"`
 }
 
-func (a *app) verify(ctx context.Context, f verifyFlags) error {
-	if f.base != "" && !f.git {
+func (c *verifyCommand) run(ctx context.Context, _ []string) error {
+	if c.base != "" && !c.git {
 		return usageErrorf("--base is about commits: give --git too")
 	}
-	opts, err := a.sealKeys(f.keys)
+	opts, err := c.sealKeys(c.keys)
 	if err != nil {
 		return err
 	}
-	root, err := a.openWorkspace()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	a.bringRecords(ctx, root)
-	opts.Elsewhere = history.Elsewhere(root)
-	var result verifyResult
-	if result.Report, err = seal.Verify(ctx, root, opts); err != nil {
-		return err
-	}
-	lost, note, err := checkThere(ctx, root, result.Report.Report)
-	if err != nil {
-		return err
-	}
-	result.Problems = append(result.Problems, lost...)
-	if note != "" {
-		result.Unproven = append(result.Unproven, note)
-	}
-	if f.git {
-		if err := result.addHistory(ctx, root, f.base); err != nil {
+	return c.withWorkspace(func(root *os.Root) error {
+		c.bringRecords(ctx, root)
+		opts.Elsewhere = history.Elsewhere(root)
+		var result verifyResult
+		if result.Report, err = seal.Verify(ctx, root, opts); err != nil {
 			return err
 		}
-	}
-	result.Problems = append(result.Problems, untold(root)...)
-	if result.Unsettled, err = doctor.FindInterrupted(root); err != nil {
-		result.Unsettled = []doctor.Interrupted{}
-		result.Unproven = append(result.Unproven, fmt.Sprintf("what killed servers have left cannot be read (%v): changes may have no record yet", err))
-	}
-	if *f.json {
-		err = printJSON(a.out, result)
-	} else {
-		err = a.printVerification(result)
-	}
-	if err == nil && slices.ContainsFunc(result.Problems, func(p ledger.Problem) bool { return !f.part || p.Kind != ledger.ProblemIncomplete }) {
-		return foundSomething()
-	}
-	return err
+		lost, note, err := checkThere(ctx, root, result.Report.Report)
+		if err != nil {
+			return err
+		}
+		result.Problems = append(result.Problems, lost...)
+		if note != "" {
+			result.Unproven = append(result.Unproven, note)
+		}
+		if c.git {
+			if err := result.addHistory(ctx, root, c.base); err != nil {
+				return err
+			}
+		}
+		result.Problems = append(result.Problems, untold(root)...)
+		if result.Unsettled, err = doctor.FindInterrupted(root); err != nil {
+			result.Unsettled = []doctor.Interrupted{}
+			result.Unproven = append(result.Unproven, fmt.Sprintf("what killed servers have left cannot be read (%v): changes may have no record yet", err))
+		}
+		c.answer(result, func() { c.printVerification(result) })
+		return found(slices.ContainsFunc(result.Problems, func(p ledger.Problem) bool { return !c.incomplete || p.Kind != ledger.ProblemIncomplete }))
+	})
 }
 
 // sealKeys are the keys to trust: those on the command line, which are required too, and those in the user's directory.
@@ -156,38 +151,27 @@ func (r *verifyResult) addHistory(ctx context.Context, root *os.Root, base strin
 	return nil
 }
 
-func (a *app) printVerification(r verifyResult) error {
-	rows := [][]string{
-		{"records", strconv.Itoa(r.Records)},
-		{"heads", strconv.Itoa(len(r.Heads))},
+func (a *app) printVerification(r verifyResult) {
+	rows := [][]any{
+		{"records", r.Records},
+		{"heads", len(r.Heads)},
 		{"sealed", fmt.Sprintf("%d, by %d of %d seals", r.Sealed, counted(r.Seals), len(r.Seals))},
-		{"unsealed", strconv.Itoa(r.Unsealed)},
+		{"unsealed", r.Unsealed},
 	}
 	if r.Foreign > 0 {
-		rows = append(rows, []string{"of other tools", strconv.Itoa(r.Foreign)})
+		rows = append(rows, []any{"of other tools", r.Foreign})
 	}
 	if r.Git != nil {
-		rows = append(rows, []string{"commits", fmt.Sprintf("%d, with %d changes of the ledger; %d dropped lines are back",
+		rows = append(rows, []any{"commits", fmt.Sprintf("%d, with %d changes of the ledger; %d dropped lines are back",
 			r.Git.Commits, r.Git.Compared, r.Git.Restored)})
 	}
-	rows = append(rows, []string{"problems", strconv.Itoa(len(r.Problems))})
-	if err := printTable(a.out, rows); err != nil {
-		return err
+	a.Rows(append(rows, []any{"problems", len(r.Problems)})...)
+	a.printLedgerProblems(r.Problems)
+	a.List("\nNot proven:", "- ", r.Unproven)
+	a.printUnsettled(r.Unsettled)
+	if len(r.Problems) == 0 && r.Records > 0 {
+		a.Printf("\n%s\n", a.Green("The ledger holds: nothing was changed or removed."))
 	}
-	if err := a.printLedgerProblems(r.Problems); err != nil {
-		return err
-	}
-	if len(r.Unproven) > 0 {
-		fmt.Fprintln(a.out, "\nNot proven:")
-	}
-	for _, sentence := range r.Unproven {
-		fmt.Fprintf(a.out, "- %s\n", printable(sentence))
-	}
-	if err := a.printUnsettled(r.Unsettled); err != nil || len(r.Problems) > 0 || r.Records == 0 {
-		return err
-	}
-	_, err := fmt.Fprintf(a.out, "\n%s\n", a.styled(styleGreen, "The ledger holds: nothing was changed or removed."))
-	return err
 }
 
 // counted are the seals that make records count as sealed.
@@ -200,18 +184,51 @@ func counted(seals []seal.Checked) (n int) {
 	return n
 }
 
-func (a *app) printLedgerProblems(problems []ledger.Problem) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	fmt.Fprintln(a.out)
-	rows := [][]string{{"PROBLEM", "WHERE", "RECORD", "WHAT"}}
-	for _, p := range problems {
+func (a *app) printLedgerProblems(problems []ledger.Problem) {
+	printer.Section(a.Printer, "PROBLEM|WHERE|RECORD|WHAT", problems, func(p ledger.Problem) []any {
 		where := p.Segment
 		if p.Line > 0 {
 			where += ":" + strconv.Itoa(p.Line)
 		}
-		rows = append(rows, []string{string(p.Kind), where, shortID(p.Record), p.Detail})
+		return []any{p.Kind, where, brief.ShortID(p.Record), p.Detail}
+	})
+}
+
+// maxUnsettled bounds the changes that are shown to people.
+const maxUnsettled = 20
+
+// printUnsettled tells of changes that have no record yet. They are no problem of the ledger: what stands in it holds, and
+// the next server writes the rest.
+func (a *app) printUnsettled(found []doctor.Interrupted) {
+	if len(found) == 0 {
+		return
 	}
-	return printTable(a.out, rows)
+	a.Printf("\nNot settled: %s of servers that were killed, with no record yet. The next server that starts\n"+
+		"writes it, or one that runs before its next change; nothing has to be done by hand.\n", printer.Count(len(found), "change"))
+	shown := found[:min(len(found), maxUnsettled)]
+	printer.Table(a.Printer, "BEGAN|INTENT|WHAT", shown, func(i doctor.Interrupted) []any {
+		return []any{i.Began.UTC().Format(time.RFC3339), orNone(i.IntentID), printable.Clip(i.What(), 100)}
+	})
+	a.More(len(found), len(shown), "")
+}
+
+// untold are the notes of servers about calls and decisions without a record that no record tells of yet.
+func untold(root *os.Root) (found []ledger.Problem) {
+	const gaps = "state/gaps"
+	entries, err := durable.ReadDirectoryIn(root, path.Join(".orchestration", gaps))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || path.Ext(e.Name()) != ".gap" {
+			continue
+		}
+		p := ledger.Problem{Kind: ledger.ProblemUnrecorded, Segment: path.Join(gaps, e.Name()),
+			Detail: "calls or decisions have no record; the next change through a server records how many"}
+		if content, err := durable.ReadRegularIn(root, path.Join(".orchestration", p.Segment), 16<<20); err == nil {
+			p.Detail = fmt.Sprintf("%d "+p.Detail, bytes.Count(content, []byte("\n")))
+		}
+		found = append(found, p)
+	}
+	return found
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,25 +11,21 @@ import (
 )
 
 func (a *app) newVersionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.command(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit and the protocol revisions spoken",
 		Args:  cobra.NoArgs,
-	}
-	asJSON := addJSONFlag(cmd)
-	cmd.RunE = a.run(func(*cobra.Command, []string) error {
+	}, func(context.Context, []string) error {
 		info, revisions := buildinfo.Read(), mcpbridge.ProtocolRevisions()
-		if *asJSON {
-			return printJSON(a.out, struct {
-				buildinfo.Info
-				Revisions []string `json:"protocol_revisions"`
-			}{info, revisions})
-		}
-		_, err := fmt.Fprintf(a.out, "orchestra-mcp %s\ncommit: %s\ngo: %s\nMCP revisions: %s\n",
-			info.Version, describeCommit(info), info.Go, strings.Join(revisions, ", "))
-		return err
+		a.answer(struct {
+			buildinfo.Info
+			Revisions []string `json:"protocol_revisions"`
+		}{info, revisions}, func() {
+			a.Printf("orchestra-mcp %s\ncommit: %s\ngo: %s\nMCP revisions: %s\n",
+				info.Version, describeCommit(info), info.Go, strings.Join(revisions, ", "))
+		})
+		return nil
 	})
-	return cmd
 }
 
 func describeCommit(info buildinfo.Info) string {

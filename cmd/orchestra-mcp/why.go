@@ -7,10 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
 // whyAnswer is the document of `why --json`.
@@ -48,36 +52,39 @@ type whyCommit struct {
 	Summary string `json:"summary"`
 }
 
-func (a *app) why(ctx context.Context, place string, asJSON bool) error {
+func (a *app) newWhyCommand() *cobra.Command {
+	return a.command(&cobra.Command{
+		Use:     "why FILE:LINE",
+		Short:   "Tell the story of one line, newest record first",
+		Example: "  orchestra-mcp why src/main.go:42",
+		Args:    cobra.ExactArgs(1),
+	}, a.why)
+}
+
+func (a *app) why(ctx context.Context, args []string) error {
+	place := args[0]
 	colon := strings.LastIndexByte(place, ':')
 	if colon < 1 {
-		return usageErrorf("why %s: give a file and a line, as in src/main.go:42", printable(place))
+		return usageErrorf("why %s: give a file and a line, as in src/main.go:42", place)
 	}
 	number, err := strconv.Atoi(place[colon+1:])
 	if err != nil || number < 1 {
-		return usageErrorf("why %s: %q is no line number; lines count from 1", printable(place), place[colon+1:])
+		return usageErrorf("why %s: %q is no line number; lines count from 1", place, place[colon+1:])
 	}
 	return a.askBlame(ctx, place[:colon], func(w blame.Workspace, path string) ([]ledger.Problem, error) {
 		found, err := w.Line(ctx, path, number)
-		if err != nil {
-			return found.Problems, err
+		if err == nil {
+			answer := newWhyAnswer(path, found, a.intentsByID())
+			a.answer(answer, func() { a.printWhy(answer) })
 		}
-		answer := newWhyAnswer(path, found, a.intentsByID())
-		if asJSON {
-			return found.Problems, printJSON(a.out, answer)
-		}
-		return found.Problems, a.printWhy(answer)
+		return found.Problems, err
 	})
 }
 
 // intentsByID gives the intents as they are called now; where their file cannot be read there are none.
 func (a *app) intentsByID() map[string]intent.Intent {
 	byID := map[string]intent.Intent{}
-	_ = a.withIntents(func(store *intent.Store) error {
-		set, err := store.Load()
-		if err != nil {
-			return err
-		}
+	_ = a.withIntentSet(func(set *intent.Set) error {
 		for _, in := range set.All() {
 			byID[in.ID] = *in
 		}
@@ -120,21 +127,17 @@ func newWhyAnswer(path string, found blame.Explanation, intents map[string]inten
 	return answer
 }
 
-func (a *app) printWhy(answer whyAnswer) error {
-	fmt.Fprintf(a.out, "%s\n  %s\n", a.styled(styleBold, fmt.Sprintf("%s:%d", printable(answer.Path), answer.Line)), printableLine(answer.Text))
+func (a *app) printWhy(answer whyAnswer) {
+	a.Printf("%s\n  %s\n", a.Bold(fmt.Sprintf("%s:%d", answer.Path, answer.Line)), printer.Line(answer.Text))
 	if len(answer.Story) == 0 {
-		fmt.Fprintln(a.out, "\nuntracked: no record of the ledger explains this line.")
-	}
-	if len(answer.Story) > 0 {
+		a.Printf("\nuntracked: no record of the ledger explains this line.\n")
+	} else {
 		a.printWhyNewest(answer.Story[0])
 		a.printWhyOlder(answer.Story[1:])
 	}
 	if c := answer.Commit; c != nil {
-		_, err := fmt.Fprintf(a.out, "\ncommit %s  %s  %s\n  %s\n  %s:%d\n", c.ID, c.Time, printable(c.Author), printable(c.Summary),
-			printable(c.Path), c.Line)
-		return err
+		a.Printf("\ncommit %s  %s  %s\n  %s\n  %s:%d\n", c.ID, c.Time, c.Author, c.Summary, c.Path, c.Line)
 	}
-	return nil
 }
 
 // printWhyNewest tells all of the record that wrote the line.
@@ -147,15 +150,13 @@ func (a *app) printWhyNewest(r whyRecord) {
 		}
 		class += ")"
 	}
-	fmt.Fprintln(a.out)
+	a.Println()
 	for _, row := range [][2]string{
 		{"intent", strings.TrimSpace(r.IntentID + "  " + r.IntentName)}, {"", r.Description}, {"when", r.Timestamp},
 		{"model", r.ModelID}, {"tool", r.Call}, {"class", class}, {"session", r.Session},
-		{"there", fmt.Sprintf("%s:%d", r.Path, r.Line)}, {"how sure", string(r.Confidence)}, {"record", shortID(r.RecordID)},
+		{"there", fmt.Sprintf("%s:%d", r.Path, r.Line)}, {"how sure", string(r.Confidence)}, {"record", brief.ShortID(r.RecordID)},
 	} {
-		if row[1] != "" {
-			fmt.Fprintf(a.out, "  %-9s %s\n", row[0], printable(row[1]))
-		}
+		a.Field("  ", row[0], row[1])
 	}
 }
 
@@ -167,15 +168,15 @@ func (a *app) printWhyOlder(older []whyRecord) {
 	if len(older) == 0 {
 		return
 	}
-	fmt.Fprintln(a.out, "\nin its place before:")
+	a.Printf("\nin its place before:\n")
 	for _, r := range older[:min(len(older), whyOlder)] {
-		text := "(the text is not kept)"
+		text := printer.Raw("(the text is not kept)")
 		if r.Text != nil {
-			text = "| " + printableLine(*r.Text)
+			text = "| " + printer.Line(*r.Text)
 		}
-		fmt.Fprintf(a.out, "  %s %s %-8s %s %s\n", r.Timestamp[:len(time.DateOnly)], shortID(r.RecordID), printable(r.IntentID), printable(r.Call), text)
+		a.Printf("  %s %s %-8s %s %s\n", r.Timestamp[:len(time.DateOnly)], brief.ShortID(r.RecordID), r.IntentID, r.Call, text)
 	}
 	if more := len(older) - whyOlder; more > 0 {
-		fmt.Fprintf(a.out, "  and %d older records; --json has them\n", more)
+		a.Printf("  and %d older records; --json has them\n", more)
 	}
 }

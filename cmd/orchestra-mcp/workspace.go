@@ -8,15 +8,18 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // workspaceDir is the absolute path of the workspace that a subcommand is about: --workspace, else the nearest
 // directory upward that has .orchestration, else the current directory.
 func (a *app) workspaceDir() (string, error) {
-	current, err := a.workDir()
+	current, err := a.currentDir()
 	if err != nil {
-		return "", fmt.Errorf("find the current directory: %w; change to one that exists, or give --workspace DIR", err)
+		return "", err
 	}
 	if a.workspaceFlag != "" {
 		return existingDir(a.workspaceFlag, current)
@@ -25,6 +28,23 @@ func (a *app) workspaceDir() (string, error) {
 		return dir, nil
 	}
 	return current, nil
+}
+
+func (a *app) currentDir() (string, error) {
+	dir, err := a.workDir()
+	if err != nil {
+		err = fmt.Errorf("find the current directory: %w; change to one that exists, or give --workspace DIR", err)
+	}
+	return dir, err
+}
+
+// fromWorkDir makes the name of a file absolute.
+func (a *app) fromWorkDir(name string) string {
+	dir, err := a.workDir()
+	if err != nil || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
 }
 
 // workspaceAbove is the nearest directory upward that has .orchestration. From a linked work tree that lies in another
@@ -56,9 +76,9 @@ func sameDir(a, b string) bool {
 // servedDir is the workspace that a server is for. A client starts it in the directory that it has opened, or says where
 // that is; what another machine's, or another work tree's, configuration says is refused.
 func (a *app) servedDir() (string, error) {
-	current, err := a.workDir()
+	current, err := a.currentDir()
 	if err != nil {
-		return "", fmt.Errorf("find the current directory: %w; change to one that exists, or give --workspace DIR", err)
+		return "", err
 	}
 	if strings.Contains(a.workspaceFlag, "${") {
 		return "", usageErrorf("--workspace %s: the client has not put a directory in the place of the variable; use a version that does, "+
@@ -109,15 +129,37 @@ func existingDir(dir, current string) (string, error) {
 	return dir, nil
 }
 
-// openWorkspace opens the workspace so that nothing outside of it can be reached through it.
-func (a *app) openWorkspace() (*os.Root, error) {
+// withWorkspace opens the workspace for a body, so that nothing outside of it can be reached through it.
+func (a *app) withWorkspace(body func(root *os.Root) error) error {
 	dir, err := a.workspaceDir()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the workspace: %w", err)
+		return fmt.Errorf("open the workspace: %w", err)
 	}
-	return root, nil
+	defer root.Close()
+	return body(root)
+}
+
+// withServer opens the workspace for a body as a server does, next to those that run. Only errors are logged: what a server
+// warns of is not about this command.
+func (a *app) withServer(body func(*server.Server) error) error {
+	dir, err := a.workspaceDir()
+	if err != nil {
+		return err
+	}
+	loaded, err := a.loadSettings(dir, nil)
+	if err != nil {
+		return err
+	}
+	srv, err := server.New(server.Options{
+		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: a.logger(settings.LevelError),
+		UserDir: settings.UserDir(a.environ()),
+	})
+	if err != nil {
+		return fmt.Errorf("open the workspace %s: %w", dir, err)
+	}
+	return errors.Join(body(srv), srv.Close())
 }

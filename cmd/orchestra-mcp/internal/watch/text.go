@@ -1,9 +1,7 @@
 package watch
 
 import (
-	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -102,16 +100,3 @@ func visible(text string) string {
 }
 
 func wrap(text string, width int) string { return ansi.Hardwrap(text, max(1, width), true) }
-
-// Age is a duration in its largest unit, in at most four characters; what is over counts as nothing.
-func Age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, d)/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	}
-	return fmt.Sprintf("%dd", min(d/(24*time.Hour), 999))
-}

@@ -6,6 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
 
 // View implements tea.Model.
@@ -105,7 +107,7 @@ func (m Model) listRow(item Item, width int) string {
 	if item.ID == m.busy {
 		mark = "… "
 	}
-	head := fmt.Sprintf("%s%-4s ", mark, Age(m.opts.Now().Sub(item.Created)))
+	head := fmt.Sprintf("%s%-4s ", mark, printable.Age(m.opts.Now().Sub(item.Created)))
 	return m.paint(style, cell(head, 7)+cell(what+" "+item.Subject, width-7))
 }
 

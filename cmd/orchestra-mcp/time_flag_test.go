@@ -6,7 +6,7 @@ import (
 	_ "time/tzdata" // not every machine has the zones
 )
 
-func TestMoment(t *testing.T) {
+func TestTimeFlag(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -27,28 +27,28 @@ func TestMoment(t *testing.T) {
 		"2w":                        "2026-03-15T12:00:00+01:00",
 		"0d":                        "2026-03-29T12:00:00+02:00",
 	} {
-		got, err := parseMoment(text, now)
+		got, err := parseTime(text, now)
 		if err != nil || got.Format(time.RFC3339) != want {
 			t.Errorf("%s is %s (%v), want %s", text, got.Format(time.RFC3339), err, want)
 		}
 	}
 	for _, text := range []string{"-3d", "+3d", "3", "d", "-1h", "+1h", "tomorrow", "2026-13-01", "2026-02-18T25:00:00Z", "99999d", "1.5d", "3d2h", " ", "３d"} {
-		if got, err := parseMoment(text, now); err == nil {
+		if got, err := parseTime(text, now); err == nil {
 			t.Errorf("%q is taken for %s", text, got)
 		}
 	}
-	if got, err := parseMoment("", now); err != nil || !got.IsZero() {
+	if got, err := parseTime("", now); err != nil || !got.IsZero() {
 		t.Errorf("no text is %s, %v", got, err)
 	}
 }
 
-func FuzzMoment(f *testing.F) {
+func FuzzTimeFlag(f *testing.F) {
 	for _, text := range []string{"3d", "2h", "2026-02-18", "today", "\x1b"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		now := time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
-		if got, err := parseMoment(text, now); err == nil && text != "" && got.IsZero() && text != "0001-01-01" && len(text) < 5 {
+		if got, err := parseTime(text, now); err == nil && text != "" && got.IsZero() && text != "0001-01-01" && len(text) < 5 {
 			t.Errorf("%q is no time at all", text)
 		}
 	})

@@ -1,5 +1,5 @@
 //go:build !windows
 
-package main
+package printer
 
 func isClosedByReader(error) bool { return false }
