@@ -148,7 +148,7 @@ func (in *reindenter) otherTwin() error {
 				continue
 			}
 			if here := indentOf(in.file(i)); found && here != level {
-				return in.doubt("the line %q stands there more than once, so it is not certain which of them stays", shorten(strings.TrimSpace(line), 80))
+				return in.doubt("the line %q stands there more than once, so it is not certain which of them stays", short(line))
 			} else {
 				level, found = here, true
 			}

@@ -54,9 +54,9 @@ func applyBlocks(original, diff string, opt Options) (Result, error) {
 		return Result{}, syntax
 	}
 	p := &placer{corpus: newCorpus(original), tiers: diffTiers(), opt: opt}
-	result, err := p.run(changes, p.searchBlock)
-	if err == nil && strings.Contains(diff, "\r\n") && !strings.Contains(original, "\r\n") {
-		result.Notes = append(result.Notes, "the diff has CRLF line endings; those of the file were kept")
+	result, _, err := p.run(changes, p.searchBlock)
+	if err == nil {
+		result.Notes = p.noteCRLF(result.Notes, diff)
 	}
 	return result, err
 }
@@ -64,13 +64,11 @@ func applyBlocks(original, diff string, opt Options) (Result, error) {
 // searchBlock places a block, after refusing what cannot be meant.
 func (p *placer) searchBlock(ch change) (placement, *FailedBlock) {
 	if len(ch.old) == 0 {
-		f := failure(ch, ErrEmptySearch)
-		f.Reason = "its search part is empty. To insert lines, search for a line beside them and repeat it in the replacement; to write a new or empty file, use write_to_file."
-		return placement{}, f
+		return placement{}, failure(ch, ErrEmptySearch, "its search part is empty. To insert lines, search for a line beside them "+
+			"and repeat it in the replacement; to write a new or empty file, use write_to_file.")
 	}
 	if slices.Equal(ch.old, ch.new) {
-		f := failure(ch, ErrNoChange)
-		f.Reason = "search and replacement are identical, so nothing would change. Read the file again, or leave the block out."
+		f := failure(ch, ErrNoChange, "search and replacement are identical, so nothing would change. Read the file again, or leave the block out.")
 		p.describe(f, ch.old)
 		return placement{}, f
 	}
@@ -94,10 +92,9 @@ func (p *placer) ruledBlock(ch change) (placement, *FailedBlock) {
 	rest, other := p.place(bare)
 	switch {
 	case failed == nil && other == nil:
-		f := failure(ch, ErrAmbiguous)
-		f.list([]int{whole.start, rest.start})
-		f.Reason = fmt.Sprintf("its first line, %q, can be a line of the file or the rule under an empty head, and the text is in the file both with and without it. "+
+		f := failure(ch, ErrAmbiguous, "its first line, %q, can be a line of the file or the rule under an empty head, and the text is in the file both with and without it. "+
 			"Put a start line and a rule before it (:start_line:%d, %s) if it is a line of the file, or leave it out.", headMarker, whole.start+1, headMarker)
+		f.list([]int{whole.start, rest.start})
 		return placement{}, f
 	case failed != nil && failed.Err == ErrNoMatch && other == nil && !slices.Equal(bare.old, bare.new):
 		return rest, nil
@@ -106,8 +103,7 @@ func (p *placer) ruledBlock(ch change) (placement, *FailedBlock) {
 }
 
 // run places all changes and applies them, or lists those that fail.
-func (p *placer) run(changes []change, place func(change) (placement, *FailedBlock)) (Result, error) {
-	var placed []placement
+func (p *placer) run(changes []change, place func(change) (placement, *FailedBlock)) (result Result, placed []placement, err error) {
 	var failed []FailedBlock
 	for _, ch := range changes {
 		pl, failing := place(ch)
@@ -134,23 +130,27 @@ func (p *placer) run(changes []change, place func(change) (placement, *FailedBlo
 			}
 		}
 		slices.SortFunc(failed, func(a, b FailedBlock) int { return a.Index - b.Index })
-		return Result{}, &MatchError{Total: len(changes), Blocks: failed}
+		return Result{}, nil, &MatchError{Total: len(changes), Blocks: failed}
 	}
-	out.settle(p.endsWithNewline())
-	return p.result(out, placed), nil
+	out.complete(p.endsWithNewline())
+	result.Text = out.String()
+	for _, pl := range placed {
+		result.Notes = append(result.Notes, pl.notes...)
+	}
+	return result, placed, nil
 }
 
 // doubt fails a change whose repaired reading has a place and is not certain.
 func (p placement) doubt(written change) *FailedBlock {
-	f := failure(written, ErrAmbiguous)
-	switch {
-	case p.only > 0 && p.start+1 != p.only:
-		f.Reason = fmt.Sprintf("its text is in the file, at line %d, only without the number %d in front of it. If that is a line number, leave it out; else read the file again.", p.start+1, p.only)
-	case p.unclear != "":
-		f.Reason = p.unclear
-	default:
+	reason := p.unclear
+	if p.only > 0 && p.start+1 != p.only {
+		reason = fmt.Sprintf("its text is in the file, at line %d, only without the number %d in front of it. "+
+			"If that is a line number, leave it out; else read the file again.", p.start+1, p.only)
+	}
+	if reason == "" {
 		return nil
 	}
+	f := failure(written, ErrAmbiguous, "%s", reason)
 	f.StartLine = p.start + 1
 	return f
 }
@@ -161,18 +161,8 @@ func (p *placer) indented(pl placement) ([]string, *FailedBlock) {
 	if doubt == nil {
 		return lines, nil
 	}
-	f := failure(pl.change, ErrIndentation)
-	f.Reason = doubt.Error()
+	f := failure(pl.change, ErrIndentation, "%v", doubt)
 	f.BestStart, f.BestEnd, f.Score = pl.start+1, pl.stop(), 1
 	f.Surroundings = p.around(pl.start, pl.stop())
 	return nil, f
-}
-
-func (p *placer) result(out textLines, placed []placement) Result {
-	result := Result{Text: out.String()}
-	for _, pl := range placed {
-		result.Blocks = append(result.Blocks, Placed{StartLine: pl.start + 1, EndLine: pl.stop(), How: pl.how})
-		result.Notes = append(result.Notes, pl.notes...)
-	}
-	return result
 }

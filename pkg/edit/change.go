@@ -13,11 +13,9 @@ type Options struct {
 	BufferLines int
 }
 
-const defaultBufferLines = 40
-
 func (o Options) buffer() int {
 	if o.BufferLines <= 0 {
-		return defaultBufferLines
+		return 40
 	}
 	return o.BufferLines
 }
@@ -26,17 +24,8 @@ func (o Options) fuzzy() bool { return o.Threshold > 0 && o.Threshold < 1 }
 
 // Result is an edited text.
 type Result struct {
-	Text   string
-	Notes  []string // what was repaired, moved or matched loosely, for people and agents
-	Blocks []Placed // where each block was found, in the order of the diff
-}
-
-// Placed says where a block was found. Lines are those of the original text; a
-// pure insertion has EndLine = StartLine-1 and stands before StartLine.
-type Placed struct {
-	StartLine int
-	EndLine   int
-	How       How
+	Text  string
+	Notes []string // what was repaired, moved or matched loosely, for people and agents
 }
 
 // change is a wish to replace lines: one search block or one hunk.
@@ -52,8 +41,26 @@ type change struct {
 	// unclear says why it is not certain what a repaired reading puts in place
 	// of old; such a reading is refused where it is the one that matches.
 	unclear string
+	repairs []string // what was repaired, each in a sentence
 	// ruled: old begins with a line that may be the rule under the attributes.
 	ruled bool
+}
+
+// changeOf gives the lines of a hunk as a change.
+func changeOf(index, diffLine int, lines []PatchLine) change {
+	ch := change{index: index, diffLine: diffLine}
+	marks := make([]byte, len(lines))
+	for i, line := range lines {
+		marks[i] = line.Mark
+		if line.Mark != '+' {
+			ch.old = append(ch.old, line.Text)
+		}
+		if line.Mark != '-' {
+			ch.new = append(ch.new, line.Text)
+		}
+	}
+	ch.marks = string(marks)
+	return ch
 }
 
 // placement is a change whose place is known.
@@ -82,10 +89,10 @@ func (c *corpus) apply(placed []placement) (textLines, []FailedBlock) {
 	var out textLines
 	at := 0
 	for _, w := range written {
-		out.addRange(c.textLines, at, w.from)
-		out.addRange(w.lines, 0, w.lines.len())
+		out.addAll(c.part(at, w.from))
+		out.addAll(w.lines)
 		at = w.to
 	}
-	out.addRange(c.textLines, at, c.len())
+	out.addAll(c.part(at, c.len()))
 	return out, nil
 }

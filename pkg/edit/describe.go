@@ -15,7 +15,7 @@ const (
 
 // ambiguous reports a change that fits several places equally well.
 func ambiguous(ch change, starts []int, score float64) *FailedBlock {
-	f := failure(ch, ErrAmbiguous)
+	f := failure(ch, ErrAmbiguous, "")
 	f.BestStart, f.BestEnd, f.Score = starts[0]+1, starts[0]+len(ch.old), score
 	f.list(starts)
 	list := listLines(f.Candidates, len(starts))
@@ -32,8 +32,7 @@ func ambiguous(ch change, starts []int, score float64) *FailedBlock {
 
 // missing reports a change without a place, with the most similar text.
 func (p *placer) missing(ch change, reason string) *FailedBlock {
-	f := failure(ch, ErrNoMatch)
-	f.Reason = reason
+	f := failure(ch, ErrNoMatch, "%s", reason)
 	if ch.hint > p.len() {
 		f.Reason = fmt.Sprintf("%s The start line is %d, the file has %d lines.", reason, ch.hint, p.len())
 	}
@@ -48,8 +47,9 @@ func (f *FailedBlock) list(starts []int) {
 	}
 }
 
-func failure(ch change, kind error) *FailedBlock {
-	return &FailedBlock{Index: ch.index, DiffLine: ch.diffLine, Err: kind, StartLine: ch.hint, Search: excerpt(ch.old)}
+func failure(ch change, kind error, reason string, args ...any) *FailedBlock {
+	return &FailedBlock{Index: ch.index, DiffLine: ch.diffLine, Err: kind, Reason: fmt.Sprintf(reason, args...),
+		StartLine: ch.hint, Search: excerpt(ch.old)}
 }
 
 // describe adds the best match to f and shows it, or the start line where

@@ -21,7 +21,7 @@ import (
 // diff), the rest by Myers' algorithm with bounded effort: on very different
 // texts hunks can be larger than need be, never wrong.
 func Hunks(before, after string) [][4]int {
-	return lineHunks(RawLines(before), RawLines(after))
+	return hunksOf(diffLines(RawLines(before), RawLines(after)))
 }
 
 // IDHunks is Hunks of lines that stand as numbers, from 0 to below ids: equal
@@ -32,21 +32,11 @@ func IDHunks(before, after []int32, ids int) [][4]int {
 	return hunksOf(d.diffs)
 }
 
-func lineHunks(before, after []string) [][4]int {
-	return hunksOf(diffLines(before, after))
-}
-
 func hunksOf(diffs []lcs.Diff) [][4]int {
 	hunks := [][4]int{}
 	for _, d := range diffs {
-		h := [4]int{d.Start + 1, d.End - d.Start, d.ReplStart + 1, d.ReplEnd - d.ReplStart}
-		if h[1] == 0 {
-			h[0]--
-		}
-		if h[3] == 0 {
-			h[2]--
-		}
-		hunks = append(hunks, h)
+		old, new := d.End-d.Start, d.ReplEnd-d.ReplStart
+		hunks = append(hunks, [4]int{lineOf(d.Start, old), old, lineOf(d.ReplStart, new), new})
 	}
 	return hunks
 }
@@ -57,26 +47,18 @@ func diffLines(before, after []string) []lcs.Diff {
 	for same < min(len(before), len(after)) && before[same] == after[same] {
 		same++
 	}
-	ids := make(map[string]rune)
-	a, b := intern(ids, before[same:]), intern(ids, after[same:])
-	d := newDiffer(a, b, len(ids))
+	ids := make(map[string]int32)
+	intern := func(lines []string) []int32 {
+		list := make([]int32, len(lines))
+		for i, line := range lines {
+			list[i] = idOf(ids, line)
+		}
+		return list
+	}
+	d := newDiffer(intern(before[same:]), intern(after[same:]), len(ids))
 	d.offset = same
 	d.compare(0, len(d.a), 0, len(d.b), 0)
 	return d.diffs
-}
-
-// intern gives equal lines equal numbers, so that comparing them is cheap.
-func intern(ids map[string]rune, lines []string) []rune {
-	list := make([]rune, len(lines))
-	for i, line := range lines {
-		id, known := ids[line]
-		if !known {
-			id = rune(len(ids))
-			ids[line] = id
-		}
-		list[i] = id
-	}
-	return list
 }
 
 // differ compares two lists of line ids.
@@ -109,7 +91,7 @@ func (d *differ) compare(a0, a1, b0, b1, depth int) {
 		d.add(a0, a1, b0, b1)
 		return
 	}
-	anchors := []anchor(nil)
+	var anchors []anchor
 	if depth < maxDepth {
 		anchors = d.anchors(a0, a1, b0, b1)
 	}
@@ -156,11 +138,8 @@ func (d *differ) anchors(a0, a1, b0, b1 int) []anchor {
 			common = append(common, anchor{a0 + i, int(d.placeB[id])})
 		}
 	}
-	for _, id := range d.a[a0:a1] {
-		d.countA[id] = 0
-	}
-	for _, id := range d.b[b0:b1] {
-		d.countB[id] = 0
+	for _, id := range slices.Concat(d.a[a0:a1], d.b[b0:b1]) {
+		d.countA[id], d.countB[id] = 0, 0
 	}
 	return ascending(common)
 }
@@ -168,9 +147,6 @@ func (d *differ) anchors(a0, a1, b0, b1 int) []anchor {
 // ascending picks the longest subsequence that ascends in b, by patience
 // sorting.
 func ascending(common []anchor) []anchor {
-	if len(common) == 0 {
-		return nil
-	}
 	var tops []int // tops[k] ends the best subsequence of length k+1
 	previous := make([]int, len(common))
 	for i, c := range common {
@@ -185,11 +161,14 @@ func ascending(common []anchor) []anchor {
 			tops[k] = i
 		}
 	}
-	chain := make([]anchor, 0, len(tops))
-	for i := tops[len(tops)-1]; i >= 0; i = previous[i] {
-		chain = append(chain, common[i])
+	if len(tops) == 0 {
+		return nil
 	}
-	slices.Reverse(chain)
+	chain := make([]anchor, len(tops))
+	i := tops[len(tops)-1]
+	for k := range slices.Backward(chain) {
+		chain[k], i = common[i], previous[i]
+	}
 	return chain
 }
 
@@ -222,10 +201,10 @@ func Unified(pathBefore, pathAfter, before, after string, context int) string {
 
 // UnifiedHunks is [Unified] where the hunks of the two texts are known already.
 func UnifiedHunks(pathBefore, pathAfter, before, after string, hunks [][4]int, context int) string {
-	u := unifiedWriter{before: RawLines(before), after: RawLines(after), context: max(context, 0)}
 	if len(hunks) == 0 {
 		return ""
 	}
+	u := unifiedWriter{before: RawLines(before), after: RawLines(after), context: max(context, 0)}
 	fmt.Fprintf(&u.out, "--- %s\n+++ %s\n", headerName(pathBefore), headerName(pathAfter))
 	for len(hunks) > 0 {
 		n := 1
@@ -261,10 +240,7 @@ func (u *unifiedWriter) group(hunks [][4]int) {
 	for _, h := range hunks {
 		added += h[3] - h[1]
 	}
-	afterFrom := hunks[0][2] - 1 - (begin(hunks[0]) - from)
-	if hunks[0][3] == 0 {
-		afterFrom++
-	}
+	afterFrom := startOf(hunks[0][2], hunks[0][3]) - (begin(hunks[0]) - from)
 	fmt.Fprintf(&u.out, "@@ -%s +%s @@\n", rangeOf(from, to-from), rangeOf(afterFrom, to-from+added))
 	at := from
 	for _, h := range hunks {
@@ -279,22 +255,19 @@ func (u *unifiedWriter) group(hunks [][4]int) {
 }
 
 // begin is the 0-based line before which a hunk begins in the text before.
-func begin(h [4]int) int {
-	if h[1] == 0 {
-		return h[0]
-	}
-	return h[0] - 1
-}
+func begin(h [4]int) int { return startOf(h[0], h[1]) }
+
+// startOf is the 0-based start of a side of a hunk, and lineOf the other way round.
+func startOf(line, lines int) int { return line - min(lines, 1) }
+
+func lineOf(start, lines int) int { return start + min(lines, 1) }
 
 // rangeOf renders one side of a hunk header from a 0-based start.
 func rangeOf(start, count int) string {
-	switch count {
-	case 0:
-		return fmt.Sprintf("%d,0", start)
-	case 1:
+	if count == 1 {
 		return strconv.Itoa(start + 1)
 	}
-	return fmt.Sprintf("%d,%d", start+1, count)
+	return fmt.Sprintf("%d,%d", lineOf(start, count), count)
 }
 
 func (u *unifiedWriter) lines(mark byte, lines []string) {

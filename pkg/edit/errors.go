@@ -109,8 +109,12 @@ func (e *MatchError) Error() string {
 
 // String gives the failure in full: reason, best match, surroundings.
 func (f FailedBlock) String() string {
+	return fmt.Sprintf("Block %d (diff line %d): %s%s", f.Index, f.DiffLine, f.Reason, f.evidence())
+}
+
+// evidence is what the file has, each part on lines of its own.
+func (f FailedBlock) evidence() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Block %d (diff line %d): %s", f.Index, f.DiffLine, f.Reason)
 	if f.BestStart > 0 && f.Err == ErrNoMatch {
 		fmt.Fprintf(&b, "\nBest match: lines %d-%d, %d%% similar.", f.BestStart, f.BestEnd, int(f.Score*100))
 	}
@@ -118,50 +122,29 @@ func (f FailedBlock) String() string {
 		b.WriteString("\n" + f.Difference)
 	}
 	if f.Search != "" {
-		fmt.Fprintf(&b, "\nSearched for:\n%s", f.Search)
+		b.WriteString("\nSearched for:\n" + f.Search)
 	}
 	if f.Surroundings != "" {
-		fmt.Fprintf(&b, "\n%s\n%s", fileHas, f.Surroundings)
+		b.WriteString("\nThe file has (before each bar, the line's number):\n" + f.Surroundings)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
-
-// fileHas stands above numbered lines.
-const fileHas = "The file has (before each bar, the line's number):"
 
 // Is reports whether any failed block is of the kind target.
 func (e *MatchError) Is(target error) bool {
 	return slices.ContainsFunc(e.Blocks, func(f FailedBlock) bool { return f.Err == target })
 }
 
-// ReplaceError says why [Replace] found the text too often or too rarely.
+// ReplaceError says why [Replace] found the text too often or too rarely. Its
+// block has no place in a diff; the candidates are the lines where occurrences
+// begin, the first 50.
 type ReplaceError struct {
-	Err          error   // one of the package's sentinels
-	Reason       string  // a sentence for people and agents
-	Found        int     // occurrences in the text
-	Expected     int     // occurrences asked for; 0 for all
-	Lines        []int   // lines where occurrences begin, the first 50
-	BestStart    int     // the most similar lines when nothing was found; 0 for none
-	BestEnd      int     //
-	Score        float64 // their similarity, 0 to 1
-	Difference   string  // a sentence: where they first differ
-	Surroundings string  // numbered lines around them
+	FailedBlock
+	Found int // occurrences in the text
 }
 
 // Error says first that nothing was changed, then what the file has.
-func (e *ReplaceError) Error() string {
-	text := e.Reason + " Nothing was changed."
-	if e.BestStart > 0 {
-		text += fmt.Sprintf("\nBest match: lines %d-%d, %d%% similar.", e.BestStart, e.BestEnd, int(e.Score*100))
-	}
-	if e.Difference != "" {
-		text += "\n" + e.Difference
-	}
-	if e.Surroundings != "" {
-		text += fmt.Sprintf("\n%s\n%s", fileHas, strings.TrimRight(e.Surroundings, "\n"))
-	}
-	return text
-}
+func (e *ReplaceError) Error() string { return e.Reason + " Nothing was changed." + e.evidence() }
 
 // Unwrap returns the sentinel.
 func (e *ReplaceError) Unwrap() error { return e.Err }

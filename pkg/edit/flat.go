@@ -2,7 +2,6 @@ package edit
 
 import (
 	"slices"
-	"strings"
 )
 
 // flat reports whether all lines of the block have the same indentation, so
@@ -13,17 +12,19 @@ func (in *reindenter) flat() bool {
 
 func (in *reindenter) allFlat() bool {
 	level := in.base[0].search
-	return !slices.ContainsFunc(in.base, func(b indents) bool { return b.search != level }) &&
-		!slices.ContainsFunc(in.news(), func(j int) bool { return indentOf(in.p.new[j]) != level })
+	return !in.any(func(b indents) bool { return b.search != level }) &&
+		!slices.ContainsFunc(in.news, func(j int) bool { return in.wanted(j) != level })
 }
 
 // searchFlat reports whether the search has lost its indentation and the
 // replacement has not.
 func (in *reindenter) searchFlat() bool {
 	first := in.base[0]
-	return !in.allFlat() && slices.ContainsFunc(in.base, func(b indents) bool { return b.file != first.file }) &&
-		!slices.ContainsFunc(in.base, func(b indents) bool { return b.search != first.search })
+	return !in.allFlat() && in.any(first.otherLevel) && !in.any(func(b indents) bool { return b.search != first.search })
 }
+
+// otherLevel reports whether another line stands at another level of the file.
+func (b indents) otherLevel(other indents) bool { return b.file != other.file }
 
 // hidesBlocks reports whether a new line can be inside another where the flat
 // indentation of the block does not show it.
@@ -34,7 +35,7 @@ func (in *reindenter) hidesBlocks(found []string) bool {
 	if in.appendsToBlock(found) {
 		return true
 	}
-	news := in.news()
+	news := in.news
 	for n, j := range news {
 		below, fresh := in.lineFrom(in.p.stop()), !in.same(j)
 		deeper := len(indentOf(below)) > len(found[j])
@@ -64,13 +65,13 @@ func (in *reindenter) appendsToBlock(found []string) bool {
 // lines in it, where the flat indentation of the block does not tell whether
 // they are to move.
 func (in *reindenter) baresBlock() error {
-	if len(in.base) == 0 || !in.allFlat() || !slices.ContainsFunc(in.base, func(b indents) bool { return b.file != in.base[0].file }) {
+	if len(in.base) == 0 || !in.allFlat() || !in.any(in.base[0].otherLevel) {
 		return nil
 	}
 	for _, r := range in.runs {
 		for j := r.newFrom; j < r.newTo; j++ {
 			if in.kept[j] >= 0 { // only a diff writes a line that stays as one that goes and comes
-				return in.doubt("it moves the line %q, but its flat lines do not tell where to", shorten(strings.TrimSpace(in.p.new[j]), 80))
+				return in.doubt("it moves the line %q, but its flat lines do not tell where to", short(in.p.new[j]))
 			}
 		}
 		opener := in.lineBefore(in.p.start + r.to)
@@ -79,7 +80,7 @@ func (in *reindenter) baresBlock() error {
 			continue
 		}
 		if r.newFrom == r.newTo || in.outline().regular && opens(in.p.new[r.newTo-1]) == no {
-			return in.doubt("it takes the line %q away, but its flat lines do not tell where those below it belong then", shorten(strings.TrimSpace(opener), 80))
+			return in.doubt("it takes the line %q away, but its flat lines do not tell where those below it belong then", short(opener))
 		}
 	}
 	return nil

@@ -111,7 +111,6 @@ func FuzzApplyDiff(f *testing.F) {
 		var match *edit.MatchError
 		switch {
 		case err == nil:
-			checkPlaced(t, original, got)
 		case errors.As(err, &syntax):
 			if syntax.Reason == "" || syntax.Line > strings.Count(diff, "\n")+2 {
 				t.Fatalf("syntax error %+v", syntax)
@@ -124,16 +123,6 @@ func FuzzApplyDiff(f *testing.F) {
 			t.Fatalf("untyped error %v", err)
 		}
 	})
-}
-
-func checkPlaced(t *testing.T, original string, got edit.Result) {
-	t.Helper()
-	lines := len(edit.Lines(original))
-	for _, b := range got.Blocks {
-		if b.StartLine < 1 || b.EndLine < b.StartLine-1 || b.EndLine > lines {
-			t.Fatalf("block %+v in %d lines", b, lines)
-		}
-	}
 }
 
 func FuzzPatch(f *testing.F) {
@@ -164,11 +153,9 @@ func FuzzPatch(f *testing.F) {
 			t.Fatalf("%+v\nbecame\n%+v", p, again)
 		}
 		for _, s := range p.Sections {
-			got, err := s.Apply(file, edit.Options{Threshold: 0.8})
+			_, err := s.Apply(file, edit.Options{Threshold: 0.8})
 			var match *edit.MatchError
-			if err == nil {
-				checkPlaced(t, file, got)
-			} else if !errors.As(err, &match) || match.Path != s.Path {
+			if err != nil && (!errors.As(err, &match) || match.Path != s.Path) {
 				t.Fatalf("untyped error %v", err)
 			}
 		}
@@ -203,7 +190,6 @@ func FuzzReplace(f *testing.F) {
 			}
 			return
 		}
-		checkPlaced(t, original+"\n", got)
 		// Apart from line endings, and where the literal text is not there at
 		// all, the result is that of the standard library.
 		if strings.Contains(original, old) {

@@ -9,20 +9,12 @@ import (
 
 // hunk is one hunk of a unified diff.
 type hunk struct {
-	diffLine int      // 1-based line of its header
-	start    int      // old start line of its header
-	numbered bool     // the header has numbers
-	trusted  bool     // and they agree with the body
-	old, new []string // raw: with their terminators
-	body     []bodyLine
-}
-
-// bodyLine is one line of a hunk: mark is ' ', '-' or '+', raw its text with
-// the terminator that it has in the file.
-type bodyLine struct {
-	mark byte
-	raw  string
-	bare bool // an empty line without its mark
+	diffLine int         // 1-based line of its header
+	start    int         // old start line of its header; 0 if it has no numbers
+	trusted  bool        // its numbers agree with its lines
+	lines    []PatchLine // with the terminators that they have in the file
+	old, new int         // how many of the lines are of each side
+	bare     int         // how many at the end are empty and without their mark
 }
 
 var (
@@ -111,15 +103,12 @@ func (p *unifiedParser) file(before, after string) *SyntaxError {
 	if p.files++; p.files > 1 {
 		return p.fail("%s", severalFiles)
 	}
-	if fileName(before) == "/dev/null" || fileName(after) == "/dev/null" {
-		return p.fail("the diff creates or deletes a file; use write_to_file to create one, apply_patch to delete one")
+	for _, header := range []string{before, after} {
+		if name, _, _ := strings.Cut(header[len("--- "):], "\t"); strings.TrimSpace(name) == "/dev/null" {
+			return p.fail("the diff creates or deletes a file; use write_to_file to create one, apply_patch to delete one")
+		}
 	}
 	return nil
-}
-
-func fileName(header string) string {
-	name, _, _ := strings.Cut(header[len("--- "):], "\t")
-	return strings.TrimSpace(name)
 }
 
 // refused reports headers that ask for more than a change of content.
@@ -145,25 +134,40 @@ func (p *unifiedParser) refused(line string) *SyntaxError {
 func (p *unifiedParser) hunk(header string) *SyntaxError {
 	h := hunk{diffLine: p.at + 1}
 	wantOld, wantNew := -1, -1
-	if m := hunkHeader.FindStringSubmatch(header); m != nil {
-		h.numbered = true
+	m := hunkHeader.FindStringSubmatch(header)
+	if m != nil {
 		h.start, wantOld, wantNew = number(m[1], 0), number(m[2], 1), number(m[4], 1)
 	} else if strings.HasPrefix(header, "@@ -") && !p.lenient {
 		return p.fail("%q has numbers that cannot be read; write @@ -start,count +start,count @@", shorten(header, 80))
 	}
 	p.at++
-	believe := h.numbered && !p.lenient
-	for p.at < len(p.lines) && !(believe && len(h.old) >= wantOld && len(h.new) >= wantNew) {
+	believe := m != nil && !p.lenient
+	for p.at < len(p.lines) && !(believe && h.old >= wantOld && h.new >= wantNew) {
 		if !believe && p.endsHunk() || !h.read(p.lines[p.at]) {
 			break
 		}
 		p.at++
 	}
-	if strings.HasPrefix(p.line(p.at), `\`) && len(h.body) > 0 {
-		h.noNewline()
+	if strings.HasPrefix(p.line(p.at), `\`) && h.read(p.lines[p.at]) {
 		p.at++
 	}
-	return p.finish(h, wantOld, wantNew)
+	if p.lenient { // take off the empty lines between the hunk and what follows
+		bare := max(0, min(h.bare, len(h.lines)-1))
+		h.lines, h.old, h.new = h.lines[:len(h.lines)-bare], h.old-bare, h.new-bare
+	}
+	h.trusted = h.old == wantOld && h.new == wantNew
+	if m != nil && !h.trusted {
+		if !p.lenient {
+			return &SyntaxError{Line: h.diffLine, Reason: fmt.Sprintf(
+				"the hunk header announces %d old and %d new lines, the hunk has %d and %d", wantOld, wantNew, h.old, h.new)}
+		}
+		p.notes = append(p.notes, fmt.Sprintf("block %d: the counts in its hunk header were wrong and were not used", len(p.hunks)+1))
+	}
+	if len(h.lines) == 0 {
+		return &SyntaxError{Line: h.diffLine, Reason: "the hunk has no lines"}
+	}
+	p.hunks = append(p.hunks, h)
+	return nil
 }
 
 func number(digits string, missing int) int {
@@ -177,26 +181,6 @@ func number(digits string, missing int) int {
 	return n
 }
 
-// finish checks a hunk that has been read.
-func (p *unifiedParser) finish(h hunk, wantOld, wantNew int) *SyntaxError {
-	if p.lenient {
-		h.dropTrailingBlank()
-	}
-	h.trusted = h.numbered && len(h.old) == wantOld && len(h.new) == wantNew
-	if h.numbered && !h.trusted {
-		if !p.lenient {
-			return &SyntaxError{Line: h.diffLine, Reason: fmt.Sprintf(
-				"the hunk header announces %d old and %d new lines, the hunk has %d and %d", wantOld, wantNew, len(h.old), len(h.new))}
-		}
-		p.notes = append(p.notes, fmt.Sprintf("block %d: the counts in its hunk header were wrong and were not used", len(p.hunks)+1))
-	}
-	if len(h.body) == 0 {
-		return &SyntaxError{Line: h.diffLine, Reason: "the hunk has no lines"}
-	}
-	p.hunks = append(p.hunks, h)
-	return nil
-}
-
 // endsHunk reports, for a hunk of unknown length, whether the current line
 // begins something else.
 func (p *unifiedParser) endsHunk() bool {
@@ -207,61 +191,32 @@ func (p *unifiedParser) endsHunk() bool {
 
 // read adds a line to the hunk, or reports that it is none of a hunk's.
 func (h *hunk) read(raw string) bool {
-	mark, text, bare := byte(' '), raw, false
+	last := len(h.lines) - 1
+	line := PatchLine{' ', raw}
 	switch {
-	case strings.HasPrefix(raw, `\`) && len(h.body) > 0:
-		h.noNewline()
+	case strings.HasPrefix(raw, `\`) && last >= 0: // No newline at end of file
+		h.lines[last].Text = strings.TrimSuffix(h.lines[last].Text, "\n")
 		return true
 	case strings.Trim(raw, "\r\n") == "":
-		bare = true // an empty context line whose space an editor has cut off
+		h.bare++ // an empty context line whose space an editor has cut off
 	case raw[0] == ' ' || raw[0] == '-' || raw[0] == '+':
-		mark, text = raw[0], raw[1:]
+		h.bare, line = 0, PatchLine{raw[0], raw[1:]}
 	default:
 		return false
 	}
-	if !strings.HasSuffix(text, "\n") {
-		text = strings.TrimSuffix(text, "\r") + h.lastEnding()
+	if !strings.HasSuffix(line.Text, "\n") { // the diff's own last line has lost its newline
+		end := "\n"
+		if last >= 0 && strings.HasSuffix(h.lines[last].Text, "\r\n") {
+			end = "\r\n"
+		}
+		line.Text = strings.TrimSuffix(line.Text, "\r") + end
 	}
-	h.add(bodyLine{mark, text, bare})
+	h.lines = append(h.lines, line)
+	if line.Mark != '+' {
+		h.old++
+	}
+	if line.Mark != '-' {
+		h.new++
+	}
 	return true
-}
-
-func (h *hunk) add(b bodyLine) {
-	h.body = append(h.body, b)
-	if b.mark != '+' {
-		h.old = append(h.old, b.raw)
-	}
-	if b.mark != '-' {
-		h.new = append(h.new, b.raw)
-	}
-}
-
-// lastEnding stands in for the newline that the diff's own last line has lost.
-func (h *hunk) lastEnding() string {
-	if len(h.body) > 0 && strings.HasSuffix(h.body[len(h.body)-1].raw, "\r\n") {
-		return "\r\n"
-	}
-	return "\n"
-}
-
-// noNewline applies "\ No newline at end of file" to the line before it.
-func (h *hunk) noNewline() {
-	last := &h.body[len(h.body)-1]
-	last.raw = strings.TrimSuffix(last.raw, "\n")
-	if last.mark != '+' {
-		h.old[len(h.old)-1] = last.raw
-	}
-	if last.mark != '-' {
-		h.new[len(h.new)-1] = last.raw
-	}
-}
-
-// dropTrailingBlank takes off the empty lines between a hunk and what follows.
-func (h *hunk) dropTrailingBlank() {
-	body := h.body
-	for len(body) > 1 && body[len(body)-1].bare {
-		body = body[:len(body)-1]
-		h.old, h.new = h.old[:len(h.old)-1], h.new[:len(h.new)-1]
-	}
-	h.body = body
 }

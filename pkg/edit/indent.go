@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,8 @@ type reindenter struct {
 	kept []int // by new line: the old line that has its text, -1 for none
 	base []indents
 	at   []int // by old line: its position in base, -1 for a blank line
-	top  int   // the first new line that is not blank
+	news []int // the new lines that have an indentation
+	top  int   // the first of them
 }
 
 // indents is the indentation of one line of the search, and of the line of the
@@ -39,27 +41,22 @@ func (c *corpus) indent(p placement) ([]string, error) {
 		return p.new, nil
 	}
 	in := newReindenter(c, p)
-	if doubt := in.otherTwin(); doubt != nil {
+	if doubt := cmp.Or(in.otherTwin(), in.baresBlock()); doubt != nil {
 		return nil, doubt
 	}
-	if doubt := in.baresBlock(); doubt != nil {
-		return nil, doubt
-	}
-	lines := make([]string, len(p.new))
-	for j, line := range p.new {
-		if lines[j] = line; in.same(j) {
+	lines := slices.Clone(p.new)
+	var found []string
+	for j := range lines {
+		switch {
+		case in.same(j):
 			lines[j] = in.file(in.kept[j])
-		}
-	}
-	if !slices.ContainsFunc(in.news(), func(j int) bool { return !in.same(j) }) {
-		return lines, nil
-	}
-	found, err := in.choose()
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range in.news() {
-		if !in.same(j) {
+		case !isBlank(lines[j]):
+			if found == nil {
+				var err error
+				if found, err = in.choose(); err != nil {
+					return nil, err
+				}
+			}
 			lines[j] = found[j] + in.body(j)
 		}
 	}
@@ -75,8 +72,13 @@ func newReindenter(c *corpus, p placement) *reindenter {
 		}
 	}
 	in.kept = keptLines(p.old, p.new, in.runs)
-	if news := in.news(); len(news) > 0 {
-		in.top = news[0]
+	for j, line := range p.new {
+		if !isBlank(line) {
+			in.news = append(in.news, j)
+		}
+	}
+	if len(in.news) > 0 {
+		in.top = in.news[0]
 	}
 	return in
 }
@@ -98,25 +100,21 @@ func (in *reindenter) body(j int) string {
 	return line[len(indentOf(line)):]
 }
 
-// news lists the new lines that have an indentation.
-func (in *reindenter) news() []int {
-	var list []int
-	for j, line := range in.p.new {
-		if !isBlank(line) {
-			list = append(list, j)
-		}
-	}
-	return list
-}
+// wanted is the indentation of new line j in the block.
+func (in *reindenter) wanted(j int) string { return indentOf(in.p.new[j]) }
+
+// any reports whether a line of the search is as ok says.
+func (in *reindenter) any(ok func(indents) bool) bool { return slices.ContainsFunc(in.base, ok) }
+
+// wrong is true of a line of the search that has not the file's indentation.
+func wrong(b indents) bool { return b.search != b.file }
 
 // choose gives the indentation of each new line.
 func (in *reindenter) choose() ([]string, error) {
-	wrong := func(b indents) bool { return b.search != b.file }
-	if !slices.ContainsFunc(in.base, wrong) || in.lostMarks() {
+	if !in.any(wrong) || in.lostMarks() {
 		return in.through(literally)
 	}
 	readings, certain := in.readings()
-	o := in.outline()
 	switch {
 	case len(readings) == 0 && in.searchFlat():
 		return nil, in.doubt("its lines all have the same one there, while the new ones have several")
@@ -129,7 +127,7 @@ func (in *reindenter) choose() ([]string, error) {
 	}
 	var fitting [][]string
 	for _, r := range readings {
-		if o.regular && o.fits(in.rendered(r)) {
+		if o := in.outline(); o.regular && o.fits(in.rendered(r)) {
 			fitting = append(fitting, r)
 		}
 	}
@@ -140,11 +138,11 @@ func (in *reindenter) choose() ([]string, error) {
 		return in.lineByLine()
 	}
 	a, b := readings[0], readings[1]
-	j := in.news()[0]
+	j := in.news[0]
 	for a[j] == b[j] {
 		j++
 	}
-	return nil, in.doubt("the new line %q could stand at %s or at %s", shorten(strings.TrimSpace(in.p.new[j]), 80), width(a[j]), width(b[j]))
+	return nil, in.doubt("the new line %q could stand at %s or at %s", short(in.p.new[j]), width(a[j]), width(b[j]))
 }
 
 var errNoRule = errors.New("no rule gives it")

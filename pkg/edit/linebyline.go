@@ -2,7 +2,6 @@ package edit
 
 import (
 	"slices"
-	"strings"
 )
 
 // lineByLine gives the indentation of each new line where no one rule explains
@@ -10,29 +9,24 @@ import (
 // it. What they do not tell is in doubt.
 func (in *reindenter) lineByLine() ([]string, error) {
 	found := make([]string, len(in.p.new))
-	for _, j := range in.news() {
+	for _, j := range in.news {
 		if in.same(j) {
 			found[j] = indentOf(in.file(in.kept[j]))
+			continue
 		}
-	}
-	for _, r := range in.runs {
-		for j := r.newFrom; j < r.newTo; j++ {
-			if isBlank(in.p.new[j]) || in.same(j) {
-				continue
-			}
-			file, ok := in.oneLine(r, j)
-			if !ok {
-				return nil, in.doubt("the indentation of the new line %q does not tell where it belongs", shorten(strings.TrimSpace(in.p.new[j]), 80))
-			}
-			found[j] = file
+		r := in.runs[slices.IndexFunc(in.runs, func(r run) bool { return j < r.newTo })]
+		file, ok := in.oneLine(r, j)
+		if !ok {
+			return nil, in.doubt("the indentation of the new line %q does not tell where it belongs", short(in.p.new[j]))
 		}
+		found[j] = file
 	}
 	return found, nil
 }
 
 // oneLine gives the indentation of new line j, which is in run r.
 func (in *reindenter) oneLine(r run, j int) (file string, ok bool) {
-	wanted := indentOf(in.p.new[j])
+	wanted := in.wanted(j)
 	if file, ok := in.only(wanted, 0, len(in.p.old)); ok {
 		return file, true
 	}
@@ -106,7 +100,7 @@ func (in *reindenter) alike(r run) bool {
 
 // written reports whether a line of the search has an indentation.
 func (in *reindenter) written(indent string) bool {
-	return slices.ContainsFunc(in.base, func(b indents) bool { return b.search == indent })
+	return in.any(func(b indents) bool { return b.search == indent })
 }
 
 // mostlyRight reports whether at least half of the lines of the search have the

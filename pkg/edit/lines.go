@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,23 +38,13 @@ func Numbered(lines []string, start int) string {
 }
 
 // ending is how one line ends.
-type ending uint8
+type ending string
 
 const (
-	endNone ending = iota // only the last line of a text
-	endLF
-	endCRLF
+	endNone ending = "" // only the last line of a text
+	endLF   ending = "\n"
+	endCRLF ending = "\r\n"
 )
-
-func (e ending) String() string {
-	switch e {
-	case endLF:
-		return "\n"
-	case endCRLF:
-		return "\r\n"
-	}
-	return ""
-}
 
 // textLines is a text by lines: text[i] ends in end[i].
 type textLines struct {
@@ -92,9 +84,14 @@ func (t *textLines) add(text string, end ending) {
 	t.end = append(t.end, end)
 }
 
-func (t *textLines) addRange(from textLines, start, stop int) {
-	t.text = append(t.text, from.text[start:stop]...)
-	t.end = append(t.end, from.end[start:stop]...)
+func (t *textLines) addAll(other textLines) {
+	t.text = append(t.text, other.text...)
+	t.end = append(t.end, other.end...)
+}
+
+// part gives the lines [start, stop).
+func (t textLines) part(start, stop int) textLines {
+	return textLines{t.text[start:stop], t.end[start:stop]}
 }
 
 func (t textLines) len() int { return len(t.text) }
@@ -108,7 +105,7 @@ func (t textLines) String() string {
 	b.Grow(size)
 	for i, text := range t.text {
 		b.WriteString(text)
-		b.WriteString(t.end[i].String())
+		b.WriteString(string(t.end[i]))
 	}
 	return b.String()
 }
@@ -121,22 +118,18 @@ func (t textLines) endsWithNewline() bool {
 // endingNear gives the terminator for a line put at position i: that of the
 // line before, else of the nearest line after, else LF.
 func (t textLines) endingNear(i int) ending {
-	for at := min(i, t.len()) - 1; at >= 0; at-- {
-		if t.end[at] != endNone {
-			return t.end[at]
+	i = min(i, t.len())
+	for _, end := range slices.Backward(t.end[:i]) {
+		if end != endNone {
+			return end
 		}
 	}
-	for at := max(i, 0); at < t.len(); at++ {
-		if t.end[at] != endNone {
-			return t.end[at]
-		}
-	}
-	return endLF
+	return cmp.Or(cmp.Or(t.end[i:]...), endLF)
 }
 
-// settle makes t a proper text: every line but the last has a terminator, and
+// complete makes t a proper text: every line but the last has a terminator, and
 // the last has one exactly if newline is set.
-func (t *textLines) settle(newline bool) {
+func (t *textLines) complete(newline bool) {
 	for i := range t.end {
 		if t.end[i] == endNone {
 			t.end[i] = t.endingNear(i)
@@ -146,6 +139,9 @@ func (t *textLines) settle(newline bool) {
 		t.end[last] = endNone
 	}
 }
+
+// short is the text of a line for a sentence.
+func short(line string) string { return shorten(strings.TrimSpace(line), 80) }
 
 // shorten cuts a line for display, at a rune boundary.
 func shorten(line string, limit int) string {

@@ -120,10 +120,3 @@ func growth(diffs []lcs.Diff) (lines int) {
 	}
 	return lines
 }
-
-func lineOf(start, lines int) int {
-	if lines == 0 {
-		return start
-	}
-	return start + 1
-}

@@ -50,10 +50,9 @@ func (l *loose) alike(a, b []string) bool { return slices.Equal(l.keys(a), l.key
 func (l *loose) join(lines []string) string {
 	out := split("")
 	for _, line := range lines {
-		one := split(line)
-		out.addRange(one, 0, one.len())
+		out.addAll(split(line))
 	}
-	out.settle(l.ours.endsWithNewline())
+	out.complete(l.ours.endsWithNewline())
 	return out.String()
 }
 
@@ -133,7 +132,7 @@ func (m *merger) indented(at span, from, up, down int, lines []string) ([]string
 	placed := m.loose.ours.replacement(p)
 	var found []string
 	for i := up; i < placed.len()-down; i++ {
-		found = append(found, placed.text[i]+placed.end[i].String())
+		found = append(found, placed.text[i]+string(placed.end[i]))
 	}
 	return found, true
 }

@@ -154,7 +154,7 @@ func (in *reindenter) rendered(found []string) outlined {
 		}
 	}
 	var lines []string
-	for _, j := range in.news() {
+	for _, j := range in.news {
 		lines = append(lines, found[j]+in.body(j))
 	}
 	o.lines = slices.Insert(o.lines, min(len(o.enclosing), 1), lines...)

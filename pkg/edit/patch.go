@@ -7,16 +7,6 @@ import (
 	file "github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
-// Op is what a section of a patch does with its file.
-type Op string
-
-const (
-	OpAdd    file.Op = "add"
-	OpUpdate file.Op = "update"
-	OpDelete file.Op = "delete"
-	OpMove   file.Op = "move" // to another path, with or without changes
-)
-
 // Patch is a patch over several files, in the Codex format.
 type Patch struct {
 	Sections []Section // in the order of the patch; several can be for one file
@@ -25,11 +15,11 @@ type Patch struct {
 
 // Section is what a patch does with one file. Paths are as the patch has them.
 type Section struct {
-	Op      file.Op
+	Op      file.Op // Created, Modified, Deleted, or Moved with or without changes
 	Path    string
-	To      string      // OpMove: the new path
-	Content []string    // OpAdd: the lines of the file
-	Hunks   []PatchHunk // OpUpdate, OpMove
+	To      string      // of a move: the new path
+	Content []string    // of a new file: its lines
+	Hunks   []PatchHunk // of a file that is modified or moved
 	Line    int         // 1-based line of its header in the patch
 }
 
@@ -314,45 +304,4 @@ func (p *patchParser) hunkLine(h *PatchHunk, s *Section) *SyntaxError {
 		return p.fail("each line of a hunk of %s must begin with a space, + or -; this one is %q", s.Path, shorten(line, 80))
 	}
 	return nil
-}
-
-// String renders the patch in its format; ParsePatch of it gives the same
-// sections.
-func (p *Patch) String() string {
-	var b strings.Builder
-	b.WriteString(beginPatch + "\n")
-	for _, s := range p.Sections {
-		s.write(&b)
-	}
-	b.WriteString(endPatch + "\n")
-	return b.String()
-}
-
-func (s *Section) write(b *strings.Builder) {
-	header := map[file.Op]string{file.Created: addFile, file.Deleted: deleteFile, file.Modified: updateFile, file.Moved: updateFile}[s.Op]
-	fmt.Fprintf(b, "%s %s\n", header, s.Path)
-	if s.Op == file.Moved {
-		fmt.Fprintf(b, "%s %s\n", moveTo, s.To)
-	}
-	for _, line := range s.Content {
-		fmt.Fprintf(b, "+%s\n", line)
-	}
-	for _, h := range s.Hunks {
-		h.write(b)
-	}
-}
-
-func (h *PatchHunk) write(b *strings.Builder) {
-	for _, anchor := range h.Anchors {
-		fmt.Fprintf(b, "@@ %s\n", anchor)
-	}
-	if len(h.Anchors) == 0 {
-		b.WriteString("@@\n")
-	}
-	for _, line := range h.Lines {
-		fmt.Fprintf(b, "%c%s\n", line.Mark, line.Text)
-	}
-	if h.EndOfFile {
-		b.WriteString(endOfFile + "\n")
-	}
 }

@@ -30,31 +30,13 @@ func (s *Section) Apply(original string, opt Options) (Result, error) {
 	seek := &seeker{placer: &placer{corpus: newCorpus(original), tiers: patchTiers(), opt: opt}, hunks: s.Hunks}
 	changes := make([]change, len(s.Hunks))
 	for i, h := range s.Hunks {
-		changes[i] = h.change(i + 1)
+		changes[i] = changeOf(i+1, h.Line, h.Lines)
 	}
-	result, err := seek.run(changes, seek.hunk)
-	var match *MatchError
-	if errors.As(err, &match) {
+	result, _, err := seek.run(changes, seek.hunk)
+	if match, failed := errors.AsType[*MatchError](err); failed {
 		match.Path = s.Path
 	}
 	return result, err
-}
-
-// change gives the hunk as old and new lines.
-func (h PatchHunk) change(index int) change {
-	ch := change{index: index, diffLine: h.Line}
-	marks := make([]byte, 0, len(h.Lines))
-	for _, line := range h.Lines {
-		marks = append(marks, line.Mark)
-		if line.Mark != '+' {
-			ch.old = append(ch.old, line.Text)
-		}
-		if line.Mark != '-' {
-			ch.new = append(ch.new, line.Text)
-		}
-	}
-	ch.marks = string(marks)
-	return ch
 }
 
 // seeker places the hunks of one section. Their order is that of the file: each
@@ -97,7 +79,7 @@ func (s *seeker) seek(ch change, h PatchHunk) (placement, *FailedBlock) {
 			case 1:
 				return s.found(v, starts[0], t.how), nil
 			default:
-				return placement{}, ambiguousHunk(v.change, starts)
+				return placement{}, ambiguousHunk(v, starts)
 			}
 		}
 	}
@@ -130,8 +112,7 @@ func (s *seeker) anchor(ch change, anchors []string) ([]int, *FailedBlock) {
 			froms = s.inside(lines, froms, 1)
 		}
 		if len(froms) == 0 {
-			f := failure(ch, ErrNoMatch)
-			f.Reason = fmt.Sprintf("no line %q, which its @@ line names, stands below line %d. Anchors are whole lines of the file.", shorten(text, 200), first)
+			f := failure(ch, ErrNoMatch, "no line %q, which its @@ line names, stands below line %d. Anchors are whole lines of the file.", shorten(text, 200), first)
 			s.describe(f, []string{text})
 			return nil, f
 		}
@@ -212,7 +193,7 @@ func (s *seeker) ends() []int {
 
 // below lists the places among which the choice is unclear: with anchors, those
 // that they can mean; without, all places below the cursor.
-func (s *seeker) below(t tier, v variant, h PatchHunk, anchors []string, froms []int) []int {
+func (s *seeker) below(t tier, v change, h PatchHunk, anchors []string, froms []int) []int {
 	if h.EndOfFile {
 		last := s.len() - len(v.old)
 		return s.find(t, v.old, last, last, 1)
@@ -241,7 +222,7 @@ func (s *seeker) insert(ch change, anchors []string, froms []int) (placement, *F
 
 // elsewhere takes the only place above the cursor, or a similar one, where the
 // hunk leaves no doubt; else it says what is wrong.
-func (s *seeker) elsewhere(ch change, h PatchHunk, readings []variant) (placement, *FailedBlock) {
+func (s *seeker) elsewhere(ch change, h PatchHunk, readings []change) (placement, *FailedBlock) {
 	if len(h.Anchors) == 0 && !h.EndOfFile {
 		if starts := s.find(s.tiers[0], ch.old, 0, s.len(), 2); len(starts) == 1 {
 			pl := s.found(readings[0], starts[0], Exact)

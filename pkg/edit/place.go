@@ -27,7 +27,7 @@ func (p *placer) place(ch change) (placement, *FailedBlock) {
 				return p.found(v, starts[0], t.how), nil
 			}
 			if len(starts) > 1 {
-				return placement{}, ambiguous(v.change, starts, 1)
+				return placement{}, ambiguous(v, starts, 1)
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func (p *placer) place(ch change) (placement, *FailedBlock) {
 // candidates lists the equally good places at a tier: the one that the start
 // line names exactly; else all. skipped blank lines at the top of the search can
 // have been left out of the reading. A loose match must be near its start line.
-func (p *placer) candidates(t tier, v variant, skipped int) []int {
+func (p *placer) candidates(t tier, v change, skipped int) []int {
 	if v.hint == 0 {
 		return p.find(t, v.old, 0, p.len(), maxCandidates+1)
 	}
@@ -81,9 +81,9 @@ func leadingBlanks(lines []string) int {
 	return len(lines)
 }
 
-func (p *placer) found(v variant, start int, how How) placement {
-	pl := placement{change: v.change, start: start, how: how}
-	for _, n := range v.notes {
+func (p *placer) found(v change, start int, how How) placement {
+	pl := placement{change: v, start: start, how: how}
+	for _, n := range v.repairs {
 		pl.note("%s", n)
 	}
 	if v.hint > 0 && start+1 != v.hint {
@@ -106,20 +106,20 @@ func (p *placement) note(format string, args ...any) {
 
 // similar places a change by similarity: in the reading that comes closest,
 // and only if no other place reaches the threshold, or the start line decides.
-func (p *placer) similar(readings []variant) (placement, *FailedBlock) {
-	var best variant
+func (p *placer) similar(readings []change) (placement, *FailedBlock) {
+	var best change
 	var windows []scored
 	for _, v := range readings {
 		found, complete := p.compare(v.old).above(span{0, p.len() - len(v.old)}, p.opt.Threshold)
 		if !complete {
-			return placement{}, p.missing(v.change, "the text is not in the file, and file and text are too large to look for a similar one.")
+			return placement{}, p.missing(v, "the text is not in the file, and file and text are too large to look for a similar one.")
 		}
 		if len(found) > 0 && (len(windows) == 0 || found[0].score > windows[0].score) {
 			best, windows = v, found
 		}
 	}
 	if len(windows) == 0 {
-		return placement{}, p.missing(readings[0].change, fmt.Sprintf("no text of the file is similar enough (%d%% needed).", int(p.opt.Threshold*100)))
+		return placement{}, p.missing(readings[0], fmt.Sprintf("no text of the file is similar enough (%d%% needed).", int(p.opt.Threshold*100)))
 	}
 	for i, w := range windows {
 		if w.start+1 == best.hint && w.score == windows[0].score {
@@ -127,10 +127,10 @@ func (p *placer) similar(readings []variant) (placement, *FailedBlock) {
 		}
 	}
 	if rivals := contenders(windows, best); len(rivals) > 1 {
-		return placement{}, ambiguous(best.change, rivals, windows[0].score)
+		return placement{}, ambiguous(best, rivals, windows[0].score)
 	}
 	if p.shifted(best.old, windows[0].start) {
-		return placement{}, p.missing(best.change, "the most similar text does not have its lines in the same order or number, so which of them are meant is not certain.")
+		return placement{}, p.missing(best, "the most similar text does not have its lines in the same order or number, so which of them are meant is not certain.")
 	}
 	pl := p.found(best, windows[0].start, Fuzzy)
 	pl.note("matched by similarity, %d%%", int(windows[0].score*100))
@@ -143,7 +143,7 @@ type span struct{ from, to int }
 // contenders are the starts among which the choice is unclear. Windows come
 // best first; those that overlap the best one are the same place seen askew,
 // unless they are as good. A start line decides if it names the best one.
-func contenders(windows []scored, v variant) []int {
+func contenders(windows []scored, v change) []int {
 	top := windows[0]
 	starts := []int{top.start}
 	for _, w := range windows[1:] {

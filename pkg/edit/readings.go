@@ -17,7 +17,7 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 			list = append(list, found)
 		}
 	}
-	first, top := in.base[0], indentOf(in.p.new[in.top])
+	first, top := in.base[0], in.wanted(in.top)
 	// Only the search is wrong.
 	if top == first.file && in.keptRight() {
 		add(in.through(literally))
@@ -35,7 +35,7 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 	if first.search == "" && first.file != "" && top == "" && !in.flat() && !settled {
 		others := in.base[1:]
 		switch {
-		case !slices.ContainsFunc(others, func(b indents) bool { return b.search != b.file }):
+		case !slices.ContainsFunc(others, wrong):
 			certain = certain || len(others) > 0
 			in.withFirst(literally, add)
 		case len(whole) == 0 && !in.searchFlat():
@@ -67,10 +67,10 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 // keptRight reports whether all lines that the replacement keeps have the
 // file's indentation in it, where those of the search have not.
 func (in *reindenter) keptRight() bool {
-	differ := indentOf(in.p.new[in.top]) != in.base[0].search
-	for _, j := range in.news() {
+	differ := in.wanted(in.top) != in.base[0].search
+	for _, j := range in.news {
 		if i := in.kept[j]; i >= 0 {
-			indent := indentOf(in.p.new[j])
+			indent := in.wanted(j)
 			if indent != indentOf(in.file(i)) {
 				return false
 			}
@@ -83,8 +83,8 @@ func (in *reindenter) keptRight() bool {
 // touchesEdge reports whether both parts of the block have a line without
 // indentation, as texts have whose common indentation was taken off.
 func (in *reindenter) touchesEdge() bool {
-	return slices.ContainsFunc(in.base, func(b indents) bool { return b.search == "" }) &&
-		slices.ContainsFunc(in.news(), func(j int) bool { return indentOf(in.p.new[j]) == "" })
+	return in.written("") &&
+		slices.ContainsFunc(in.news, func(j int) bool { return in.wanted(j) == "" })
 }
 
 func literally(indent string) (string, bool) { return indent, true }
@@ -92,8 +92,8 @@ func literally(indent string) (string, bool) { return indent, true }
 // through gives the indentation of every new line by a rule.
 func (in *reindenter) through(r rule) ([]string, error) {
 	found := make([]string, len(in.p.new))
-	for _, j := range in.news() {
-		file, ok := r(indentOf(in.p.new[j]))
+	for _, j := range in.news {
+		file, ok := r(in.wanted(j))
 		if !ok {
 			return nil, errNoRule
 		}
@@ -123,7 +123,7 @@ func (in *reindenter) withFirst(r rule, add func([]string, error)) {
 // keeps reports whether a reading leaves the lines alone that search and
 // replacement share.
 func (in *reindenter) keeps(found []string) bool {
-	return !slices.ContainsFunc(in.news(), func(j int) bool { return in.same(j) && found[j] != indentOf(in.file(in.kept[j])) })
+	return !slices.ContainsFunc(in.news, func(j int) bool { return in.same(j) && found[j] != indentOf(in.file(in.kept[j])) })
 }
 
 // rules lists what can have turned the file's indentation into that of the
@@ -182,20 +182,19 @@ func (in *reindenter) sameCharacters(s shift) bool {
 
 // characters are those of which the indentation of the block is made.
 func (in *reindenter) characters() string {
-	all := make([]string, 0, len(in.base)+len(in.p.new))
+	var all strings.Builder
 	for _, b := range in.base {
-		all = append(all, b.search)
+		all.WriteString(b.search)
 	}
-	for _, j := range in.news() {
-		all = append(all, indentOf(in.p.new[j]))
+	for _, j := range in.news {
+		all.WriteString(in.wanted(j))
 	}
-	return charactersOf(all)
+	return charactersOf(all.String())
 }
 
-func charactersOf(indents []string) string {
-	found := ""
+func charactersOf(indents string) (found string) {
 	for _, c := range []string{"\t", " "} {
-		if slices.ContainsFunc(indents, func(indent string) bool { return strings.Contains(indent, c) }) {
+		if strings.Contains(indents, c) {
 			found += c
 		}
 	}
@@ -211,9 +210,9 @@ type ratio struct {
 
 // ratios lists the units that can be meant.
 func (in *reindenter) ratios(base []indents) []ratio {
-	files := make([]string, len(base))
-	for i, b := range base {
-		files[i] = b.file
+	files := ""
+	for _, b := range base {
+		files += b.file
 	}
 	mark, written := charactersOf(files), in.characters()
 	if len(mark) != 1 || len(written) > 1 {
@@ -258,8 +257,8 @@ func (in *reindenter) step() int {
 	for _, b := range in.base {
 		add(abs(len(b.search) - from))
 	}
-	for _, j := range in.news() {
-		add(abs(len(indentOf(in.p.new[j])) - from))
+	for _, j := range in.news {
+		add(abs(len(in.wanted(j)) - from))
 	}
 	return step
 }

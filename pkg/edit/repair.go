@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// variant is one reading of a change: literal, or repaired in the ways that
-// notes tell.
-type variant struct {
-	change
-	notes []string
-}
-
 // repair gives another reading of a change; ok is false where it does not apply.
 type repair struct {
 	note string
@@ -30,18 +23,24 @@ func repairs() []repair {
 
 // variants lists the readings of ch in the order in which they are tried: as it
 // is written, each repair alone, then all that apply together.
-func variants(ch change) []variant {
-	list := []variant{{change: ch}}
-	all := variant{change: ch}
+func variants(ch change) []change {
+	list := []change{ch}
+	all := ch
 	for _, r := range repairs() {
-		if alone, ok := r.read(ch); ok {
-			list = append(list, variant{alone, []string{r.note}})
-		}
-		if joined, ok := r.read(all.change); ok {
-			all = variant{joined, append(slices.Clone(all.notes), r.note)}
+		for i, from := range []change{ch, all} {
+			repaired, ok := r.read(from)
+			if !ok {
+				continue
+			}
+			repaired.repairs = append(slices.Clone(from.repairs), r.note)
+			if i == 0 {
+				list = append(list, repaired)
+			} else {
+				all = repaired
+			}
 		}
 	}
-	if len(all.notes) > 1 {
+	if len(all.repairs) > 1 {
 		list = append(list, all)
 	}
 	return list

@@ -2,6 +2,8 @@ package edit
 
 import (
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
 )
 
@@ -20,21 +22,19 @@ func Replace(original, old, new string, expected int, all bool) (Result, error) 
 	if all {
 		expected = 0
 	}
+	r := replacer{original: original, old: old, new: new, expected: expected}
 	switch {
 	case old == "":
-		return Result{}, &ReplaceError{Err: ErrEmptySearch, Expected: expected,
-			Reason: "old_string is empty. Give the text to replace; to write a new file, use write_to_file."}
+		return Result{}, r.failed(nil, nil, ErrEmptySearch, "old_string is empty. Give the text to replace; to write a new file, use write_to_file.")
 	case old == new:
-		return Result{}, &ReplaceError{Err: ErrNoChange, Expected: expected,
-			Reason: "old_string and new_string are identical, so nothing would change."}
+		return Result{}, r.failed(nil, nil, ErrNoChange, "old_string and new_string are identical, so nothing would change.")
 	}
-	r := replacer{original: original, old: old, new: new, expected: expected}
 	if found := occurrences(original, old); len(found) > 0 {
-		return r.literal(found)
+		return r.put(original, old, nil, found)
 	}
-	unified, offsets := unifyNewlines(original)
+	unified, shortened := unifyNewlines(original)
 	if found := occurrences(unified, toLF(old)); len(found) > 0 {
-		return r.mapped(unified, offsets, found)
+		return r.put(unified, toLF(old), shortened, found)
 	}
 	if rest, marked := strings.CutPrefix(old, byteOrderMark); marked && rest != "" && strings.HasPrefix(toLF(original), toLF(rest)) {
 		result, err := Replace(original, rest, strings.TrimPrefix(new, byteOrderMark), expected, all)
@@ -49,25 +49,26 @@ type replacer struct {
 	expected           int // 0 for all
 }
 
-// cut is a part of the original and what is put in its place.
-type cut struct {
-	from, to int
-	text     string
-}
-
-func (r replacer) literal(found []int) (Result, error) {
-	if err := r.count(found, len(r.old), r.original); err != nil {
+// put replaces occurrences of old that were found in text: the original, or what it is with its newlines shortened.
+func (r replacer) put(text, old string, shortened, found []int) (result Result, err error) {
+	if err := r.count(found, old, text); err != nil {
 		return Result{}, err
 	}
-	cuts := make([]cut, len(found))
-	adapted := false
-	for i, at := range found {
-		cuts[i] = cut{at, at + len(r.old), r.fitted(at, at+len(r.old))}
-		adapted = adapted || cuts[i].text != r.new
+	var out strings.Builder
+	at, adapted := 0, false
+	for _, i := range found {
+		from, to := i+sort.SearchInts(shortened, i), i+len(old)+sort.SearchInts(shortened, i+len(old))
+		fitted := r.fitted(from, to)
+		adapted = adapted || fitted != r.new
+		out.WriteString(r.original[at:from] + fitted)
+		at = to
 	}
-	result := r.assemble(cuts, Exact)
-	if adapted {
-		result.Notes = append(result.Notes, "the lines put there were given the line endings of the file")
+	result.Text = out.String() + r.original[at:]
+	switch {
+	case shortened != nil || old != r.old:
+		result.Notes = []string{"matched apart from line endings; those of the file were kept"}
+	case adapted:
+		result.Notes = []string{"the lines put there were given the line endings of the file"}
 	}
 	return result, nil
 }
@@ -85,96 +86,48 @@ func (r replacer) fitted(from, to int) string {
 	return withEndings(toLF(r.new), r.original[from:to], lineEnding(r.original, from))
 }
 
-// mapped replaces occurrences that were found in the text with all endings LF.
-func (r replacer) mapped(unified string, offsets []int, found []int) (Result, error) {
-	old := toLF(r.old)
-	if err := r.count(found, len(old), unified); err != nil {
-		return Result{}, err
-	}
-	cuts := make([]cut, len(found))
-	for i, at := range found {
-		from, to := at+before(offsets, at), at+len(old)+before(offsets, at+len(old))
-		cuts[i] = cut{from, to, r.fitted(from, to)}
-	}
-	result := r.assemble(cuts, Whitespace)
-	result.Notes = append(result.Notes, "matched apart from line endings; those of the file were kept")
-	return result, nil
-}
-
-func (r replacer) assemble(cuts []cut, how How) Result {
-	var out strings.Builder
-	result := Result{}
-	at, line := 0, 1
-	for _, c := range cuts {
-		line += strings.Count(r.original[at:c.from], "\n")
-		out.WriteString(r.original[at:c.from])
-		out.WriteString(c.text)
-		lines := strings.Count(strings.TrimSuffix(r.original[c.from:c.to], "\n"), "\n")
-		result.Blocks = append(result.Blocks, Placed{line, line + lines, how})
-		line += strings.Count(r.original[c.from:c.to], "\n")
-		at = c.to
-	}
-	out.WriteString(r.original[at:])
-	result.Text = out.String()
-	return result
-}
-
 // count refuses a number of occurrences that was not asked for, and occurrences
 // that overlap: which of them is meant is then unclear.
-func (r replacer) count(found []int, length int, text string) error {
-	e := &ReplaceError{Found: len(found), Expected: r.expected, Lines: lineNumbers(text, found)}
-	pattern := text[found[0] : found[0]+length]
+func (r replacer) count(found []int, old, text string) error {
+	lines := lineNumbers(text, found)
+	list := listLines(lines, len(found))
 	switch {
 	case r.expected > 0 && len(found) > r.expected:
-		e.Err = ErrAmbiguous
-		e.Reason = fmt.Sprintf("old_string stands %d times, at lines %s; %d expected. Give more of the text around it, or set expected_replacements or replace_all.",
-			e.Found, listLines(e.Lines, e.Found), r.expected)
-		e.Surroundings = r.places(e.Lines)
+		return r.failed(found, lines, ErrAmbiguous, "old_string stands %d times, at lines %s; %d expected. Give more of the text around it, or set expected_replacements or replace_all.",
+			len(found), list, r.expected)
 	case len(found) < r.expected:
-		e.Err = ErrNoMatch
-		e.Reason = fmt.Sprintf("old_string stands %d times, at lines %s; %d expected. Set expected_replacements to %d, or read the file again.",
-			e.Found, listLines(e.Lines, e.Found), r.expected, e.Found)
-		e.Surroundings = r.places(e.Lines)
-	case r.expected > 0 && selfOverlapping(text, pattern, found):
-		e.Err = ErrAmbiguous
-		e.Reason = fmt.Sprintf("old_string overlaps itself at line %s, so more than one replacement is possible. Give more of the text around it.", listLines(e.Lines, e.Found))
-		e.Surroundings = r.places(e.Lines)
-	default:
-		return nil
+		return r.failed(found, lines, ErrNoMatch, "old_string stands %d times, at lines %s; %d expected. Set expected_replacements to %d, or read the file again.",
+			len(found), list, r.expected, len(found))
+	case r.expected > 0 && selfOverlapping(text, old, found):
+		return r.failed(found, lines, ErrAmbiguous, "old_string overlaps itself at line %s, so more than one replacement is possible. Give more of the text around it.", list)
 	}
+	return nil
+}
+
+// failed is an error that shows the first of the lines.
+func (r replacer) failed(found, lines []int, kind error, reason string, args ...any) *ReplaceError {
+	e := &ReplaceError{FailedBlock: FailedBlock{Err: kind, Reason: fmt.Sprintf(reason, args...), Candidates: lines}, Found: len(found)}
+	(&placer{corpus: newCorpus(r.original)}).show(&e.FailedBlock)
 	return e
 }
 
-// places shows the first of the lines.
-func (r replacer) places(lines []int) string {
-	f := FailedBlock{Candidates: lines}
-	(&placer{corpus: newCorpus(r.original)}).show(&f)
-	return f.Surroundings
-}
-
 func selfOverlapping(text, pattern string, found []int) bool {
-	for _, at := range found {
-		window := text[at+1 : min(len(text), at+2*len(pattern)-1)]
-		if strings.Contains(window, pattern) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(found, func(at int) bool {
+		return strings.Contains(text[at+1:min(len(text), at+2*len(pattern)-1)], pattern)
+	})
 }
 
 // missing describes where the text comes closest.
 func (r replacer) missing() *ReplaceError {
-	e := &ReplaceError{Err: ErrNoMatch, Expected: r.expected, Reason: "old_string is not in the file."}
+	e := r.failed(nil, nil, ErrNoMatch, "old_string is not in the file.")
 	p := &placer{corpus: newCorpus(r.original)}
 	search := Lines(r.old)
 	if bare, numbered := withoutNumbers(change{old: search}); numbered && strings.Contains(toLF(r.original), strings.Join(bare.old, "\n")) {
 		e.Reason = "old_string is in the file only without the line numbers in front of its lines, which are no part of the file: leave them out."
 	}
-	var f FailedBlock
-	p.describe(&f, search)
-	e.BestStart, e.BestEnd, e.Score, e.Surroundings = f.BestStart, f.BestEnd, f.Score, f.Surroundings
-	if f.BestStart > 0 {
-		e.Difference = p.difference(search, f.BestStart-1, true)
+	p.describe(&e.FailedBlock, search)
+	if e.Difference = ""; e.BestStart > 0 {
+		e.Difference = p.difference(search, e.BestStart-1, true)
 	}
 	return e
 }
@@ -205,19 +158,6 @@ func unifyNewlines(text string) (unified string, shortened []int) {
 		shortened = append(shortened, at+i-len(shortened))
 		at += i + 2
 	}
-}
-
-// before counts the shortened newlines that stand before offset.
-func before(shortened []int, offset int) int {
-	low, high := 0, len(shortened)
-	for low < high {
-		if middle := (low + high) / 2; shortened[middle] < offset {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
 }
 
 // lineEnding is how the line with the byte at offset ends; for the last line of

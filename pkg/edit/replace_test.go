@@ -82,21 +82,10 @@ func TestReplaceRefusals(t *testing.T) {
 			if !errors.Is(err, c.err) || !errors.As(err, &r) || got.Text != "" {
 				t.Fatalf("got %q, %v, want %v", got.Text, err, c.err)
 			}
-			if !slices.Equal(r.Lines, c.lines) || !strings.Contains(err.Error(), c.text) {
-				t.Errorf("lines %v, %q; want %v, %q", r.Lines, err, c.lines, c.text)
+			if !slices.Equal(r.Candidates, c.lines) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("lines %v, %q; want %v, %q", r.Candidates, err, c.lines, c.text)
 			}
 			showsEach(t, r.Surroundings, c.lines)
 		})
-	}
-}
-
-func TestReplacePlaces(t *testing.T) {
-	got, err := edit.Replace("a\nb\nc\na\nb\n", "a\nb\n", "x\n", 2, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []edit.Placed{{StartLine: 1, EndLine: 2, How: edit.Exact}, {StartLine: 4, EndLine: 5, How: edit.Exact}}
-	if !slices.Equal(got.Blocks, want) {
-		t.Errorf("got %v, want %v", got.Blocks, want)
 	}
 }

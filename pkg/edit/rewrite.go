@@ -25,12 +25,11 @@ type rewrite struct {
 func (c *corpus) rewrite(p placement) rewrite {
 	w := rewrite{placement: p, from: p.start, to: p.stop(), lines: c.replacement(p)}
 	for w.from < w.to && w.lines.len() > 0 && c.text[w.from] == w.lines.text[0] {
-		w.lines.text, w.lines.end = w.lines.text[1:], w.lines.end[1:]
+		w.lines = w.lines.part(1, w.lines.len())
 		w.from++
 	}
 	for w.from < w.to && w.lines.len() > 0 && c.text[w.to-1] == w.lines.text[w.lines.len()-1] {
-		last := w.lines.len() - 1
-		w.lines.text, w.lines.end = w.lines.text[:last], w.lines.end[:last]
+		w.lines = w.lines.part(0, w.lines.len()-1)
 		w.to--
 	}
 	return w
@@ -59,11 +58,12 @@ func collide(sorted []rewrite) []FailedBlock {
 	var open []rewrite // earlier ones that reach into the lines of the current one
 	for _, after := range sorted {
 		open = slices.DeleteFunc(open, func(w rewrite) bool { return w.stop() <= after.start })
-		for _, before := range open {
-			if before.meets(after) {
-				failed = append(failed, overlap(before, after))
-				break
-			}
+		if i := slices.IndexFunc(open, after.meets); i >= 0 {
+			before := open[i]
+			f := failure(after.change, ErrOverlap, "it changes lines %d-%d, and block %d changes lines %d-%d. Join the two into one block.",
+				after.start+1, after.stop(), before.index, before.start+1, before.stop())
+			f.StartLine, f.BestStart, f.BestEnd, f.Score = after.start+1, after.start+1, after.stop(), 1
+			failed = append(failed, *f)
 		}
 		open = append(open, after)
 	}
@@ -79,27 +79,11 @@ func (w rewrite) meets(other rewrite) bool {
 	if w.idle() || other.idle() || w.to < other.from {
 		return false
 	}
-	inserts := w.from == w.to || other.from == other.to
-	return w.to > other.from || inserts
+	return w.to > other.from || w.from == w.to || other.from == other.to
 }
 
 // idle reports whether a rewrite leaves the text as it is.
 func (w rewrite) idle() bool { return w.from == w.to && w.lines.len() == 0 }
-
-func overlap(before, after rewrite) FailedBlock {
-	return FailedBlock{
-		Index:     after.index,
-		DiffLine:  after.diffLine,
-		Err:       ErrOverlap,
-		StartLine: after.start + 1,
-		BestStart: after.start + 1,
-		BestEnd:   after.stop(),
-		Score:     1,
-		Search:    excerpt(after.old),
-		Reason: fmt.Sprintf("it changes lines %d-%d, and block %d changes lines %d-%d. Join the two into one block.",
-			after.start+1, after.stop(), before.index, before.start+1, before.stop()),
-	}
-}
 
 // excerpt shortens a search text for an error.
 func excerpt(lines []string) string {

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -14,31 +13,39 @@ func applyUnified(original, diff string, opt Options) (Result, error) {
 	if syntax != nil {
 		return Result{}, syntax
 	}
-	c := newCorpus(original)
-	if result, ok := literal(RawLines(original), parsed.hunks, opt); ok {
+	raw := make([]change, len(parsed.hunks))
+	changes := make([]change, len(parsed.hunks))
+	for i, h := range parsed.hunks {
+		raw[i] = changeOf(i+1, h.diffLine, h.lines)
+		raw[i].hint = h.start
+		changes[i] = raw[i]
+		changes[i].old, changes[i].new = bare(raw[i].old), bare(raw[i].new)
+	}
+	if result, ok := literal(RawLines(original), raw, parsed.hunks, opt); ok {
 		result.Notes = append(notes, result.Notes...)
 		return result, nil
 	}
-	p := &placer{corpus: c, tiers: diffTiers(), opt: opt}
-	changes := make([]change, len(parsed.hunks))
-	for i, h := range parsed.hunks {
-		changes[i] = h.change(i + 1)
-	}
-	result, err := p.run(changes, func(ch change) (placement, *FailedBlock) {
+	p := &placer{corpus: newCorpus(original), tiers: diffTiers(), opt: opt}
+	result, placed, err := p.run(changes, func(ch change) (placement, *FailedBlock) {
 		if len(ch.old) == 0 {
-			return p.insertion(ch, parsed.hunks[ch.index-1])
+			return p.insertion(ch, parsed.hunks[ch.index-1].trusted)
 		}
 		return p.place(ch)
 	})
 	if err != nil {
 		return Result{}, err
 	}
-	result.Text = finalNewline(result.Text, c, result.Blocks, parsed.hunks)
-	if strings.Contains(diff, "\r\n") && !strings.Contains(original, "\r\n") {
-		result.Notes = append(result.Notes, "the diff has CRLF line endings; those of the file were kept")
-	}
-	result.Notes = append(notes, result.Notes...)
+	result.Text = finalNewline(result.Text, p.corpus, placed, raw)
+	result.Notes = append(notes, p.noteCRLF(result.Notes, diff)...)
 	return result, nil
+}
+
+// noteCRLF adds a note to notes where the diff has other line endings than the file.
+func (p *placer) noteCRLF(notes []string, diff string) []string {
+	if strings.Contains(diff, "\r\n") && !slices.Contains(p.end, endCRLF) {
+		notes = append(notes, "the diff has CRLF line endings; those of the file were kept")
+	}
+	return notes
 }
 
 // readUnified parses strictly, then without a code fence, then without belief in
@@ -88,112 +95,71 @@ func fencedHunks(lines []string) (inner []string, ok bool) {
 // literal applies hunks whose old lines are in the text byte by byte, with
 // their terminators. ok is false if any is not, or if no line of the diff shows
 // that its line endings are those of the file.
-func literal(raw []string, hunks []hunk, opt Options) (result Result, ok bool) {
-	if len(raw) > 0 && !slices.ContainsFunc(hunks, func(h hunk) bool { return len(h.old) > 0 }) {
+func literal(raw []string, changes []change, hunks []hunk, opt Options) (result Result, ok bool) {
+	if len(raw) > 0 && !slices.ContainsFunc(changes, func(ch change) bool { return len(ch.old) > 0 }) {
 		return Result{}, false
 	}
 	p := &placer{corpus: corpusOf(textLines{text: raw}), tiers: diffTiers()[:1], opt: opt}
-	var out strings.Builder
+	var out []string
 	at := 0
-	for i, h := range hunks {
-		pl, placed := p.literalHunk(h, i+1)
-		if !placed || pl.start < at {
+	for i, ch := range changes {
+		var pl placement
+		if len(ch.old) == 0 {
+			var failed *FailedBlock
+			if pl, failed = p.insertion(ch, hunks[i].trusted); failed != nil {
+				return Result{}, false
+			}
+		} else {
+			starts := p.candidates(p.tiers[0], ch, 0)
+			if len(starts) != 1 {
+				return Result{}, false
+			}
+			pl = p.found(ch, starts[0], Exact)
+		}
+		if pl.start < at {
 			return Result{}, false
 		}
-		out.WriteString(strings.Join(raw[at:pl.start], ""))
-		out.WriteString(strings.Join(h.new, ""))
+		out = append(append(out, raw[at:pl.start]...), ch.new...)
 		at = pl.stop()
-		if !h.standsApart(at == len(raw)) {
-			return Result{}, false
+		for j, line := range ch.new { // only the last line of a text may lack its newline
+			if !strings.HasSuffix(line, "\n") && !(at == len(raw) && j == len(ch.new)-1) {
+				return Result{}, false
+			}
 		}
-		result.Blocks = append(result.Blocks, Placed{pl.start + 1, pl.stop(), pl.how})
 		result.Notes = append(result.Notes, pl.notes...)
 	}
-	out.WriteString(strings.Join(raw[at:], ""))
-	result.Text = out.String()
+	result.Text = strings.Join(append(out, raw[at:]...), "")
 	return result, true
-}
-
-// standsApart reports whether the new lines keep apart from each other and from
-// what follows: only the last line of a text may lack its newline.
-func (h hunk) standsApart(last bool) bool {
-	for i, line := range h.new {
-		if !strings.HasSuffix(line, "\n") && !(last && i == len(h.new)-1) {
-			return false
-		}
-	}
-	return true
-}
-
-// literalHunk finds the one place of a hunk among raw lines.
-func (p *placer) literalHunk(h hunk, index int) (placement, bool) {
-	ch := change{index: index, diffLine: h.diffLine, old: h.old, new: h.new, hint: h.hint()}
-	if len(h.old) == 0 {
-		pl, failure := p.insertion(ch, h)
-		return pl, failure == nil
-	}
-	v := variant{change: ch}
-	starts := p.candidates(p.tiers[0], v, 0)
-	if len(starts) != 1 {
-		return placement{}, false
-	}
-	return p.found(v, starts[0], Exact), true
-}
-
-// hint is the line where the old lines should stand, 0 if the header has none.
-func (h hunk) hint() int {
-	if !h.numbered {
-		return 0
-	}
-	return h.start
-}
-
-// change gives the hunk without terminators.
-func (h hunk) change(index int) change {
-	bare := func(raw []string) []string {
-		lines := make([]string, len(raw))
-		for i, line := range raw {
-			lines[i] = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-		}
-		return lines
-	}
-	marks := make([]byte, len(h.body))
-	for i, line := range h.body {
-		marks[i] = line.mark
-	}
-	return change{index: index, diffLine: h.diffLine, old: bare(h.old), new: bare(h.new), hint: h.hint(), marks: string(marks)}
 }
 
 // insertion places a hunk without old lines: after the line that its header
 // names, as unified diffs count. Without context only a number that agrees with
 // the rest of the hunk gives a place.
-func (p *placer) insertion(ch change, h hunk) (placement, *FailedBlock) {
+func (p *placer) insertion(ch change, trusted bool) (placement, *FailedBlock) {
 	at := ch.hint
 	if p.len() == 0 {
 		at = 0
 	}
-	if at > p.len() || !h.trusted && p.len() > 0 {
-		f := failure(ch, ErrNoMatch)
-		f.Reason = fmt.Sprintf("it only adds lines, without context and without a usable line number (the file has %d lines). Add context lines.", p.len())
-		return placement{}, f
+	if at > p.len() || !trusted && p.len() > 0 {
+		return placement{}, failure(ch, ErrNoMatch,
+			"it only adds lines, without context and without a usable line number (the file has %d lines). Add context lines.", p.len())
 	}
 	return placement{change: ch, start: at, how: Inserted}, nil
 }
 
 // finalNewline applies what a hunk that ends at the end of the file says about
 // the final newline. Where it says nothing, the file's state is kept.
-func finalNewline(text string, c *corpus, placed []Placed, hunks []hunk) string {
-	for i, h := range hunks {
-		if placed[i].EndLine < c.len() || len(h.new) == 0 || text == "" {
+func finalNewline(text string, c *corpus, placed []placement, raw []change) string {
+	lacks := func(lines []string) bool { return len(lines) > 0 && !strings.HasSuffix(lines[len(lines)-1], "\n") }
+	for i, ch := range raw {
+		if placed[i].stop() < c.len() || len(ch.new) == 0 || text == "" {
 			continue
 		}
-		before := len(h.old) > 0 && !strings.HasSuffix(h.old[len(h.old)-1], "\n")
-		after := !strings.HasSuffix(h.new[len(h.new)-1], "\n")
-		switch {
+		switch before, after := lacks(ch.old), lacks(ch.new); {
 		case after && !before:
 			return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 		case before && !after && !strings.HasSuffix(text, "\n"):
-			return text + c.endingNear(c.len()).String()
+			return text + string(c.endingNear(c.len()))
 		}
 	}
 	return text

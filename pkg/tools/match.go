@@ -62,7 +62,7 @@ func (a editAdvice) refuse(path, hash string, err error) error {
 	case isMatch:
 		r = r.With("failed_blocks", match.Shown()).With("failed", len(match.Blocks))
 	case errors.As(err, &replace):
-		r = r.With("found", replace.Found).With("lines", replace.Lines).With("surroundings", replace.Surroundings)
+		r = r.With("found", replace.Found).With("lines", replace.Candidates).With("surroundings", replace.Surroundings)
 	}
 	return r
 }
