@@ -39,18 +39,41 @@ type diffCase struct {
 func runDiffCases(t *testing.T, cases []diffCase) {
 	t.Helper()
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := edit.ApplyDiff(c.original, c.diff, c.opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Text != c.want {
-				t.Errorf("got  %q\nwant %q", got.Text, c.want)
-			}
-			if all := strings.Join(got.Notes, "\n"); (c.note == "") != (all == "") || !strings.Contains(all, c.note) {
-				t.Errorf("notes %q, want %q", all, c.note)
-			}
-		})
+		got, err := edit.ApplyDiff(c.original, c.diff, c.opt)
+		applied(t, c.name, got, err, c.want, c.note)
+	}
+}
+
+// applied checks the text of a result, and that its notes have note, or that there are none.
+func applied(t *testing.T, name string, got edit.Result, err error, want, note string) {
+	t.Helper()
+	if err != nil || got.Text != want {
+		t.Errorf("%s: got  %q, %v\nwant %q", name, got.Text, err, want)
+	}
+	if all := strings.Join(got.Notes, "\n"); (note == "") != (all == "") || !strings.Contains(all, note) {
+		t.Errorf("%s: notes %q, want %q", name, all, note)
+	}
+}
+
+// refused checks that there is no text but an error of a kind that says all texts.
+func refused(t *testing.T, name string, got edit.Result, err, kind error, texts ...string) {
+	t.Helper()
+	if !errors.Is(err, kind) || got.Text != "" {
+		t.Errorf("%s: got %q, %v, want %v", name, got.Text, err, kind)
+	}
+	for _, text := range texts {
+		if err != nil && !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %q does not say %q", name, err, text)
+		}
+	}
+}
+
+// malformed checks that the error names what is wrong with a diff, and its line.
+func malformed(t *testing.T, name string, err error, line int, reason string) {
+	t.Helper()
+	var syntax *edit.SyntaxError
+	if !errors.As(err, &syntax) || !errors.Is(err, edit.ErrSyntax) || syntax.Line != line || !strings.Contains(syntax.Reason, reason) {
+		t.Errorf("%s: got %v; want line %d, %q", name, err, line, reason)
 	}
 }
 
@@ -183,9 +206,7 @@ func TestBlocksWithLostIndentation(t *testing.T) {
 		"lines of a block that loses its header": block("if x:\nlog()\nsave()", "log()\nsave()"),
 	} {
 		got, err := edit.ApplyDiff(nested, diff, edit.Options{})
-		if !errors.Is(err, edit.ErrIndentation) || got.Text != "" || !strings.Contains(err.Error(), "with the indentation that the file has") || !strings.Contains(err.Error(), "3 |         log()") {
-			t.Errorf("%s: %q, %v", name, got.Text, err)
-		}
+		refused(t, name, got, err, edit.ErrIndentation, "with the indentation that the file has", "3 |         log()")
 	}
 }
 
@@ -231,9 +252,8 @@ func TestFuzzy(t *testing.T) {
 		{"a line more in the file", "begin of it\nmore of it\nalpha one\nbeta two\ngamma three\nend\n", block("begin of it\nalpha one\nbeta two\ngamma three", "x"), edit.ErrNoMatch},
 		{"a line less in the file", "zero\nbegin of it\nalpha one\ngamma three\nend\n", block("begin of it\nalpha one\nbeta two\ngamma three", "x"), edit.ErrNoMatch},
 	} {
-		if got, err := edit.ApplyDiff(c.original, c.diff, edit.Options{Threshold: 0.6}); !errors.Is(err, c.err) {
-			t.Errorf("%s: %q, %v, want %v", c.name, got.Text, err, c.err)
-		}
+		got, err := edit.ApplyDiff(c.original, c.diff, edit.Options{Threshold: 0.6})
+		refused(t, c.name, got, err, c.err)
 	}
 }
 
@@ -274,15 +294,10 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := edit.ApplyDiff(c.original, c.diff, edit.Options{})
-			if !errors.Is(err, c.err) || got.Text != "" {
-				t.Fatalf("got %q, %v, want %v", got.Text, err, c.err)
-			}
+			refused(t, c.name, got, err, c.err, c.text)
 			var match *edit.MatchError
 			if !errors.As(err, &match) || !slices.Equal(match.Blocks[0].Candidates, c.candidates) {
-				t.Errorf("got %+v, want candidates %v", match, c.candidates)
-			}
-			if !strings.Contains(err.Error(), c.text) {
-				t.Errorf("%q does not say %q", err, c.text)
+				t.Fatalf("got %+v, want candidates %v", match, c.candidates)
 			}
 			shown := match.Blocks[0].Surroundings != "" && match.Blocks[0].BestStart > 0
 			if c.err != edit.ErrNoMatch && c.err != edit.ErrEmptySearch && !shown {
@@ -342,16 +357,8 @@ func TestMalformedBlocks(t *testing.T) {
 		{"start line too large", block("a", "b", ":start_line:99999999999999999999"), 2, "too large"},
 		{"other arrows", "<<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE", 1, "not a marker"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := edit.ApplyDiff("a\n", c.diff, edit.Options{})
-			var syntax *edit.SyntaxError
-			if !errors.As(err, &syntax) || !errors.Is(err, edit.ErrSyntax) {
-				t.Fatalf("got %v", err)
-			}
-			if syntax.Line != c.line || !strings.Contains(syntax.Reason, c.text) {
-				t.Errorf("line %d, %q; want line %d, %q", syntax.Line, syntax.Reason, c.line, c.text)
-			}
-		})
+		_, err := edit.ApplyDiff("a\n", c.diff, edit.Options{})
+		malformed(t, c.name, err, c.line, c.text)
 	}
 }
 

@@ -1,7 +1,6 @@
 package edit_test
 
 import (
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func TestParsePatch(t *testing.T) {
 
 func TestParsePatchLeniency(t *testing.T) {
 	plain := patch("*** Update File: a", "@@", "-x", "+y")
-	want := parsePatch(t, plain).Sections
+	want := withoutLines(parsePatch(t, plain))
 	for name, text := range map[string]string{
 		"blank lines around": "\n\n" + plain + "\n \n",
 		"heredoc":            "<<'EOF'\n" + plain + "EOF\n",
@@ -58,12 +57,9 @@ func TestParsePatchLeniency(t *testing.T) {
 		"CR on some lines":   strings.ReplaceAll(plain, "x\n", "x\r\n"),
 		"no @@":              strings.ReplaceAll(plain, "@@\n", ""),
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := parsePatch(t, text).Sections
-			if !reflect.DeepEqual(withoutLines(&edit.Patch{Sections: got}), withoutLines(&edit.Patch{Sections: want})) {
-				t.Errorf("got %+v, want %+v", got, want)
-			}
-		})
+		if got := withoutLines(parsePatch(t, text)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
 	}
 }
 
@@ -89,16 +85,8 @@ func TestMalformedPatches(t *testing.T) {
 		{"end of file alone", patch("*** Update File: a", "*** End of File"), 3, "outside a hunk"},
 		{"two envelopes", patch("*** Delete File: a", "*** End Patch", "*** Begin Patch", "*** Delete File: b"), 3, "not a section"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := edit.ParsePatch(c.text)
-			var syntax *edit.SyntaxError
-			if !errors.As(err, &syntax) {
-				t.Fatalf("got %v", err)
-			}
-			if syntax.Line != c.line || !strings.Contains(syntax.Reason, c.reason) {
-				t.Errorf("line %d, %q; want line %d, %q", syntax.Line, syntax.Reason, c.line, c.reason)
-			}
-		})
+		_, err := edit.ParsePatch(c.text)
+		malformed(t, c.name, err, c.line, c.reason)
 	}
 }
 
@@ -138,19 +126,9 @@ func TestApplySection(t *testing.T) {
 		{name: "a quoted marker", original: "*** End of File\nx\n", hunks: []string{" *** End of File", "-x", "+y"}, want: "*** End of File\ny\n"},
 		{name: "numbered lines", original: "a\nb\n", hunks: []string{" 1 | a", "-2 | b", "+2 | c"}, want: "a\nc\n", note: "line numbers"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := parsePatch(t, patch(append([]string{"*** Update File: f"}, c.hunks...)...)).Sections[0]
-			got, err := s.Apply(c.original, edit.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Text != c.want {
-				t.Errorf("got  %q\nwant %q", got.Text, c.want)
-			}
-			if all := strings.Join(got.Notes, "\n"); (c.note == "") != (all == "") || !strings.Contains(all, c.note) {
-				t.Errorf("notes %q, want %q", all, c.note)
-			}
-		})
+		s := parsePatch(t, patch(append([]string{"*** Update File: f"}, c.hunks...)...)).Sections[0]
+		got, err := s.Apply(c.original, edit.Options{})
+		applied(t, c.name, got, err, c.want, c.note)
 	}
 }
 
@@ -174,16 +152,9 @@ func TestApplySectionRefusals(t *testing.T) {
 		{"not there", "alpha\nbeta\n", []string{" alpha", "-betta", "+b"}, edit.ErrNoMatch, "1 | alpha"},
 		{"used twice", "a\n", []string{"@@", "-a", "+b", "@@", "-a", "+c"}, edit.ErrOverlap, "Join"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := parsePatch(t, patch(append([]string{"*** Update File: dir/f"}, c.hunks...)...)).Sections[0]
-			got, err := s.Apply(c.original, edit.Options{})
-			if !errors.Is(err, c.err) || got.Text != "" {
-				t.Fatalf("got %q, %v, want %v", got.Text, err, c.err)
-			}
-			if !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "dir/f") {
-				t.Errorf("%q does not say %q and the path", err, c.text)
-			}
-		})
+		s := parsePatch(t, patch(append([]string{"*** Update File: dir/f"}, c.hunks...)...)).Sections[0]
+		got, err := s.Apply(c.original, edit.Options{})
+		refused(t, c.name, got, err, c.err, c.text, "dir/f")
 	}
 }
 

@@ -42,18 +42,8 @@ func TestReplace(t *testing.T) {
 		{name: "a byte order mark that is no part of the text", original: "a\nb\n", old: "\ufeffa", new: "\ufeffx", want: "x\nb\n", note: "byte order mark"},
 		{name: "lone CR is text", original: "a\rb", old: "a\rb", new: "c", want: "c"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := edit.Replace(c.original, c.old, c.new, c.expected, c.all)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Text != c.want {
-				t.Errorf("got %q, want %q", got.Text, c.want)
-			}
-			if all := strings.Join(got.Notes, "\n"); (c.note == "") != (all == "") || !strings.Contains(all, c.note) {
-				t.Errorf("notes %q, want %q", all, c.note)
-			}
-		})
+		got, err := edit.Replace(c.original, c.old, c.new, c.expected, c.all)
+		applied(t, c.name, got, err, c.want, c.note)
 	}
 }
 
@@ -78,12 +68,10 @@ func TestReplaceRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := edit.Replace(c.original, c.old, c.new, c.expected, c.all)
+			refused(t, c.name, got, err, c.err, c.text)
 			var r *edit.ReplaceError
-			if !errors.Is(err, c.err) || !errors.As(err, &r) || got.Text != "" {
-				t.Fatalf("got %q, %v, want %v", got.Text, err, c.err)
-			}
-			if !slices.Equal(r.Candidates, c.lines) || !strings.Contains(err.Error(), c.text) {
-				t.Errorf("lines %v, %q; want %v, %q", r.Candidates, err, c.lines, c.text)
+			if !errors.As(err, &r) || !slices.Equal(r.Candidates, c.lines) {
+				t.Fatalf("%v; want lines %v", err, c.lines)
 			}
 			showsEach(t, r.Surroundings, c.lines)
 		})
