@@ -27,7 +27,7 @@ func addEdit(doc *document, src *source, in Intent) (edit, error) {
 	}
 	verify := func(before, after *document) error {
 		i := newIntentIndex(before, after)
-		if i < 0 || !equalIntents(after.intents[i], &in) {
+		if i < 0 || !equalIntents(*after.intents[i], in) {
 			return fmt.Errorf("%s would not be read back as meant", in.ID)
 		}
 		return sameIntents(before, after, -1)
@@ -209,14 +209,9 @@ func (d *document) nextID() string {
 var numberedID = regexp.MustCompile(`^([A-Za-z]+-)([0-9]{1,9})\z`)
 
 // equalIntents compares what two intents say.
-func equalIntents(a, b *Intent) bool {
-	texts := func(i *Intent) []string {
-		return []string{i.ID, i.Name, string(i.Status), i.Description, i.Agent, i.Commands.Network}
-	}
-	lists := func(i *Intent) [][]string {
-		return [][]string{i.OwnedScope, i.Constraints, i.AcceptanceCriteria, i.Verify, i.Commands.Allow, i.Commands.Ask,
-			i.Commands.Deny}
-	}
-	return slices.Equal(texts(a), texts(b)) && a.StartedAt.Equal(b.StartedAt) && slices.Equal(a.Rules, b.Rules) &&
-		slices.EqualFunc(lists(a), lists(b), slices.Equal[[]string])
+func equalIntents(a, b Intent) bool {
+	a.Line, b.Line = 0, 0
+	was, err := json.Marshal(&a)
+	is, other := json.Marshal(&b)
+	return err == nil && other == nil && bytes.Equal(was, is)
 }

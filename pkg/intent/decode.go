@@ -124,26 +124,30 @@ func (d *decoder) intent(node *yaml.Node) (*Intent, error) {
 	if in.version, err = d.version(node); err != nil {
 		return nil, err
 	}
-	f, err := d.fields(node, "an intent", intentKeys)
+	f, err := d.fields(node, "an intent", "", intentKeys)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.id(in); err != nil {
-		return nil, err
+	f.id(in)
+	f.status(in)
+	f.text("name", &in.Name)
+	f.text("description", &in.Description)
+	f.text("agent", &in.Agent)
+	f.list("owned_scope", &in.OwnedScope)
+	f.list("constraints", &in.Constraints)
+	f.list("acceptance_criteria", &in.AcceptanceCriteria)
+	f.list("verify", &in.Verify)
+	f.time("started_at", &in.StartedAt)
+	if f.err == nil {
+		f.err = d.commands(f, in)
 	}
-	f.owner = in.ID
-	if err := f.status(in); err != nil {
-		return nil, err
-	}
-	for _, step := range []error{
-		f.text("name", &in.Name), f.text("description", &in.Description), f.text("agent", &in.Agent),
-		f.list("owned_scope", &in.OwnedScope), f.list("constraints", &in.Constraints),
-		f.list("acceptance_criteria", &in.AcceptanceCriteria), f.list("verify", &in.Verify),
-		f.time("started_at", &in.StartedAt), d.commands(f, in), d.ruleList(f, in), f.scope(in),
-	} {
-		if step != nil {
-			return nil, step
+	for _, item := range f.items("rules") {
+		if f.err == nil {
+			f.err = d.rule(item, in)
 		}
+	}
+	if f.scope(in); f.err != nil {
+		return nil, f.err
 	}
 	if in.Name == "" {
 		d.warn(node, "%s has no name", in.ID)
@@ -159,76 +163,50 @@ func (d *decoder) commands(f *fields, in *Intent) error {
 	if node == nil {
 		return nil
 	}
-	sub, err := d.fields(node, "commands", commandKeys)
+	sub, err := d.fields(node, "commands", f.of, commandKeys)
 	if err != nil {
 		return err
 	}
-	sub.owner = in.ID
 	in.command.Name = in.ID
 	c := &in.Commands
-	for _, step := range []error{
-		d.commandRules(sub, "allow", &c.Allow, &in.command.Allow), d.commandRules(sub, "ask", &c.Ask, &in.command.Ask),
-		d.commandRules(sub, "deny", &c.Deny, &in.command.Deny), sub.text("network", &c.Network),
-	} {
-		if step != nil {
-			return step
-		}
+	d.commandRules(sub, "allow", &c.Allow, &in.command.Allow)
+	d.commandRules(sub, "ask", &c.Ask, &in.command.Ask)
+	d.commandRules(sub, "deny", &c.Deny, &in.command.Deny)
+	if sub.text("network", &c.Network); c.Network != "" && c.Network != "allow" && c.Network != "deny" {
+		sub.fail(sub.get("network"), "network of %s must be allow or deny, not %q", in.ID, c.Network)
 	}
-	if c.Network != "" && c.Network != "allow" && c.Network != "deny" {
-		return nodeError(filePath, sub.get("network"), "network of %s must be allow or deny, not %q", in.ID, c.Network)
-	}
-	return nil
-}
-
-func (d *decoder) ruleList(f *fields, in *Intent) error {
-	list := f.get("rules")
-	if list == nil {
-		return nil
-	}
-	if list.Kind != yaml.SequenceNode {
-		return nodeError(filePath, list, "rules of %s must be a list, not %s", in.ID, kindName(list))
-	}
-	for _, item := range list.Content {
-		if err := d.rule(deref(item), in); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sub.err
 }
 
 func (d *decoder) rule(node *yaml.Node, in *Intent) error {
-	f, err := d.fields(node, "a rule", ruleKeys)
+	f, err := d.fields(node, "a rule", " of "+in.ID, ruleKeys)
 	if err != nil {
 		return err
 	}
-	f.owner = in.ID
-	var r Rule
+	r := Rule{Action: RefuseAction}
 	var action string
-	for _, step := range []error{
-		f.text("name", &r.Name), f.text("when", &r.When), f.text("action", &action), f.text("message", &r.Message),
-	} {
-		if step != nil {
-			return step
-		}
+	f.text("name", &r.Name)
+	f.text("when", &r.When)
+	f.text("action", &action)
+	f.text("message", &r.Message)
+	if action != "" {
+		r.Action = RuleAction(action)
 	}
-	switch r.Action = RuleAction(action); {
-	case action == "":
-		r.Action = RefuseAction
-	case r.Action != RefuseAction && r.Action != AskAction:
-		return nodeError(filePath, f.get("action"), "action of a rule must be refuse or ask, not %q", action)
+	if r.Action != RefuseAction && r.Action != AskAction {
+		f.fail(f.get("action"), "action of a rule must be refuse or ask, not %q", action)
 	}
 	if r.Name == "" || r.When == "" {
-		return nodeError(filePath, node, "a rule of %s needs name and when", in.ID)
+		f.fail(node, "a rule of %s needs name and when", in.ID)
 	}
 	if d.rules++; d.rules > rule.MaxRules {
-		return nodeError(filePath, node, "the file has more than %d rules", rule.MaxRules)
+		f.fail(node, "the file has more than %d rules", rule.MaxRules)
 	}
 	compiled, err := rule.Compile(r.Name, r.When, rule.Action(r.Action), r.Message)
-	if err != nil {
-		return nodeError(filePath, f.get("when"), "rule %q of %s: %v", r.Name, in.ID, err)
+	if err != nil && f.err == nil {
+		f.fail(f.get("when"), "rule %q of %s: %v", r.Name, in.ID, err)
 	}
 	in.Rules, in.compiled = append(in.Rules, r), append(in.compiled, compiled)
-	return nil
+	return f.err
 }
 
 // parseTime reads the forms of a timestamp that YAML has. A time without zone is UTC.

@@ -15,19 +15,21 @@ var (
 	ruleKeys    = []string{"name", "when", "action", "message"}
 )
 
-// fields are the values of one mapping by key in snake_case. An explicit null counts as absent.
+// fields are the values of one mapping by key in snake_case. An explicit null counts as absent. The methods that read a
+// field note the first error in err.
 type fields struct {
 	node   *yaml.Node
-	owner  string // the intent's id, for messages
+	of     string // " of ID" of the intent, for messages
 	values map[string]*yaml.Node
+	err    error
 }
 
 // fields reads a mapping, warning about the keys that it does not know.
-func (d *decoder) fields(node *yaml.Node, what string, known []string) (*fields, error) {
+func (d *decoder) fields(node *yaml.Node, what, of string, known []string) (*fields, error) {
 	if node.Kind != yaml.MappingNode {
 		return nil, nodeError(filePath, node, "%s must be a mapping, not %s", what, kindName(node))
 	}
-	f := &fields{node: node, values: make(map[string]*yaml.Node)}
+	f := &fields{node: node, of: of, values: make(map[string]*yaml.Node)}
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], deref(node.Content[i+1])
 		name, spelling := matchKey(key.Value, known)
@@ -82,100 +84,93 @@ func (f *fields) get(key string) *yaml.Node {
 	return nil
 }
 
-func (f *fields) id(in *Intent) error {
+// fail notes what is wrong with a node, unless something was before.
+func (f *fields) fail(n *yaml.Node, format string, args ...any) {
+	if f.err == nil {
+		f.err = nodeError(filePath, n, format, args...)
+	}
+}
+
+func (f *fields) id(in *Intent) {
 	node := f.get("id")
 	if node == nil {
-		return nodeError(filePath, f.node, "an intent has no id")
+		f.fail(f.node, "an intent has no id")
+		return
 	}
-	if err := f.text("id", &in.ID); err != nil {
-		return err
+	if f.text("id", &in.ID); !ValidID(in.ID) {
+		f.fail(node, "id %q must be a letter and then up to 63 letters, digits, dots, dashes or underscores", in.ID)
 	}
-	if !ValidID(in.ID) {
-		return nodeError(filePath, node, "id %q must be a letter and then up to 63 letters, digits, dots, dashes or "+
-			"underscores", in.ID)
-	}
-	in.Line = node.Line
-	return nil
+	in.Line, f.of = node.Line, " of "+in.ID
 }
 
-func (f *fields) status(in *Intent) error {
-	const known = "TODO or PENDING, IN_PROGRESS, BLOCKED, DONE or COMPLETED"
-	node := f.get("status")
-	if node == nil {
-		in.Status = InProgress
-		return nil
-	}
-	var word string
-	if err := f.text("status", &word); err != nil {
-		return err
-	}
+func (f *fields) status(in *Intent) {
+	word := string(InProgress)
+	f.text("status", &word)
 	var ok bool
 	if in.Status, ok = ParseStatus(word); !ok {
-		return nodeError(filePath, node, "status of %s must be %s, not %q", in.ID, known, word)
+		f.fail(f.get("status"), "status of %s must be TODO or PENDING, IN_PROGRESS, BLOCKED, DONE or COMPLETED, not %q", in.ID, word)
 	}
-	return nil
 }
 
-func (f *fields) text(key string, to *string) error {
-	node := f.get(key)
-	if node == nil {
-		return nil
+func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" }
+
+func (f *fields) text(key string, to *string) {
+	switch node := f.get(key); {
+	case node == nil:
+	case !isText(node):
+		f.fail(node, "%s%s must be text, not %s", key, f.of, kindName(node))
+	default:
+		*to = node.Value
 	}
-	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!str" {
-		return nodeError(filePath, node, "%s%s must be text, not %s", key, f.of(), kindName(node))
-	}
-	*to = node.Value
-	return nil
 }
 
-func (f *fields) list(key string, to *[]string) error {
+// items are those of a list, none where it is absent.
+func (f *fields) items(key string) (items []*yaml.Node) {
 	node := f.get(key)
 	if node == nil {
 		return nil
 	}
 	if node.Kind != yaml.SequenceNode {
-		return nodeError(filePath, node, "%s%s must be a list, not %s", key, f.of(), kindName(node))
+		f.fail(node, "%s%s must be a list, not %s", key, f.of, kindName(node))
+		return nil
 	}
 	for _, item := range node.Content {
-		item = deref(item)
-		if item.Kind != yaml.ScalarNode || item.ShortTag() != "!!str" {
-			return nodeError(filePath, item, "%s%s must be a list of text: here stands %s", key, f.of(), kindName(item))
+		items = append(items, deref(item))
+	}
+	return items
+}
+
+func (f *fields) list(key string, to *[]string) {
+	for _, item := range f.items(key) {
+		if !isText(item) {
+			f.fail(item, "%s%s must be a list of text: here stands %s", key, f.of, kindName(item))
 		}
 		*to = append(*to, item.Value)
 	}
-	return nil
 }
 
-func (f *fields) time(key string, to *time.Time) error {
+func (f *fields) time(key string, to *time.Time) {
 	node := f.get(key)
 	if node == nil {
-		return nil
+		return
 	}
-	t, ok := parseTime(node.Value)
-	if node.Kind != yaml.ScalarNode || !ok {
-		return nodeError(filePath, node, "%s%s must be a time such as 2026-02-18T18:30:00Z", key, f.of())
+	var ok bool
+	if *to, ok = parseTime(node.Value); node.Kind != yaml.ScalarNode || !ok {
+		f.fail(node, "%s%s must be a time such as 2026-02-18T18:30:00Z", key, f.of)
 	}
-	*to = t
-	return nil
 }
 
 // scope compiles owned_scope, glob by glob so that an error names the glob's line.
-func (f *fields) scope(in *Intent) error {
+func (f *fields) scope(in *Intent) {
 	for i, glob := range in.OwnedScope {
 		if _, err := compileGlob(glob); err != nil {
-			return nodeError(filePath, f.get("owned_scope").Content[i], "owned_scope%s: %v", f.of(), err)
+			f.fail(f.get("owned_scope").Content[i], "owned_scope%s: %v", f.of, err)
 		}
 	}
 	var err error
-	in.scope, err = CompileScope(in.OwnedScope)
-	return err
-}
-
-func (f *fields) of() string {
-	if f.owner == "" {
-		return ""
+	if in.scope, err = CompileScope(in.OwnedScope); err != nil && f.err == nil {
+		f.err = err
 	}
-	return " of " + f.owner
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

@@ -11,19 +11,19 @@ import (
 
 // Intent is a named, scoped piece of work. Intents that come from a [Set] are shared: read them, do not change them.
 type Intent struct {
-	ID                 string
-	Name               string
-	Status             Status
-	Description        string
-	OwnedScope         []string // globs as written, see CompileScope
-	Constraints        []string
-	AcceptanceCriteria []string
-	Agent              string
-	StartedAt          time.Time // zero if not stated
-	Commands           CommandRules
-	Rules              []Rule
-	Verify             []string // commands that must pass before the intent is done
-	Line               int      // line of the intent in its file
+	ID                 string       `json:"id"`
+	Name               string       `json:"name"`
+	Status             Status       `json:"status"`
+	Description        string       `json:"description"`
+	OwnedScope         []string     `json:"owned_scope"` // globs as written, see CompileScope
+	Constraints        []string     `json:"constraints"`
+	AcceptanceCriteria []string     `json:"acceptance_criteria"`
+	Agent              string       `json:"agent,omitempty"`
+	StartedAt          time.Time    `json:"started_at,omitzero"` // zero if not stated
+	Commands           CommandRules `json:"commands,omitzero"`
+	Rules              []Rule       `json:"rules,omitempty"`
+	Verify             []string     `json:"verify,omitempty"` // commands that must pass before the intent is done
+	Line               int          `json:"line,omitempty"`   // line of the intent in its file
 
 	scope    *Scope
 	compiled []*rule.Rule
@@ -33,16 +33,18 @@ type Intent struct {
 
 // CommandRules are the command patterns of an intent, as written.
 type CommandRules struct {
-	Allow, Ask, Deny []string
-	Network          string // "allow", "deny" or "" if not stated
+	Allow   []string `json:"allow,omitempty"`
+	Ask     []string `json:"ask,omitempty"`
+	Deny    []string `json:"deny,omitempty"`
+	Network string   `json:"network,omitempty"` // "allow", "deny" or "" if not stated
 }
 
 // Rule is a condition under which a call is refused or put to the operator.
 type Rule struct {
-	Name    string
-	When    string // the condition, see package rule
-	Action  RuleAction
-	Message string
+	Name    string     `json:"name"`
+	When    string     `json:"when"` // the condition, see package rule
+	Action  RuleAction `json:"action"`
+	Message string     `json:"message,omitempty"`
 }
 
 // RuleAction is what happens when a rule's condition holds.
@@ -66,14 +68,6 @@ func (i *Intent) CommandPolicy() policy.Source { return i.command }
 // Version returns a hash over all that the intent says, its unknown keys included, whatever its comments and layout:
 // it changes when the operator changes anything about the intent, its status included.
 func (i *Intent) Version() string { return i.version }
-
-// DisplayName returns the name, or the id of a nameless intent.
-func (i *Intent) DisplayName() string {
-	if i.Name == "" {
-		return i.ID
-	}
-	return i.Name
-}
 
 // ValidID reports whether id has the form of an intent id.
 func ValidID(id string) bool { return idPattern.MatchString(id) }

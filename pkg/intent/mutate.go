@@ -1,14 +1,10 @@
 package intent
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"time"
 
-	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"gopkg.in/yaml.v3"
 )
 
@@ -17,75 +13,6 @@ import (
 type edit struct {
 	forms  [][]byte // none: nothing to change
 	verify func(before, after *document) error
-}
-
-// SetStatus gives an intent another status. An intent that becomes IN_PROGRESS for the first time gets started_at.
-func (s *Store) SetStatus(ctx context.Context, id string, status Status, at time.Time) (*Set, error) {
-	if _, ok := ParseStatus(string(status)); !ok {
-		return nil, fmt.Errorf("%w: %q is not a status", ErrInvalid, status)
-	}
-	return s.edit(ctx, func(doc *document, src *source) (edit, error) {
-		return statusEdit(doc, src, id, status, at.UTC().Truncate(time.Second))
-	})
-}
-
-// AddScope adds globs to the owned_scope of an intent; those that stand there already are left out. An intent without
-// scope is ErrUnrestricted.
-func (s *Store) AddScope(ctx context.Context, id string, globs []string) (*Set, error) {
-	if _, err := CompileScope(globs); err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
-	}
-	return s.edit(ctx, func(doc *document, src *source) (edit, error) {
-		return scopeEdit(doc, src, id, globs)
-	})
-}
-
-// Add appends an intent to the file.
-func (s *Store) Add(ctx context.Context, in Intent) (*Set, error) {
-	return s.edit(ctx, func(doc *document, src *source) (edit, error) {
-		return addEdit(doc, src, in)
-	})
-}
-
-// AddNext is Add for an intent whose id is the next free one, in the form that the file's ids have (INT-001 in a file
-// without any). It returns the id.
-func (s *Store) AddNext(ctx context.Context, in Intent) (*Set, string, error) {
-	set, err := s.edit(ctx, func(doc *document, src *source) (edit, error) {
-		in.ID = doc.nextID()
-		return addEdit(doc, src, in)
-	})
-	return set, in.ID, err
-}
-
-// edit changes the file, starting again where another program saves in between.
-func (s *Store) edit(ctx context.Context, change func(*document, *source) (edit, error)) (*Set, error) {
-	return s.mutate(ctx, func(old []byte) (*document, []byte, error) { return rewrite(old, change) })
-}
-
-// mutate replaces the file by what change makes of its text. It is called again where another program saves in between.
-func (s *Store) mutate(ctx context.Context, change func(old []byte) (*document, []byte, error)) (*Set, error) {
-	var result *document
-	file := orchdir.File{Root: s.root, Name: fileName, Limit: maxFileBytes}
-	err := orchdir.Rewrite(ctx, file, func(old []byte) (text []byte, err error) {
-		if old == nil {
-			return nil, ErrNotInitialized
-		}
-		result, text, err = change(old)
-		return text, err
-	})
-	switch {
-	case errors.Is(err, orchdir.ErrBusy):
-		return nil, ErrBusy
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, ErrNotInitialized
-	case errors.Is(err, orchdir.ErrNotRegular), errors.Is(err, orchdir.ErrNotDirectory),
-		errors.Is(err, orchdir.ErrTooLarge):
-		return nil, unreadableFile(filePath, err)
-	case err != nil:
-		return nil, err
-	}
-	rules, _ := s.Ignore() // an unclear rule is Load's to report; the change has been made
-	return newSet(result, rules), nil
 }
 
 // rewrite returns what the file says after the change, and its text; no text means that there is nothing to change.

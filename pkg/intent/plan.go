@@ -3,8 +3,6 @@ package intent
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,14 +33,9 @@ func (p *Plan) Inverse() (*Plan, error) {
 }
 
 // Hashes are those of the texts, as sha256: and 64 hex digits.
-func (p *Plan) Hashes() (before, after string) { return hashOf(p.Before), hashOf(p.After) }
+func (p *Plan) Hashes() (before, after string) { return contentHash(p.Before), contentHash(p.After) }
 
-func hashOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// PlanStatus works out what SetStatus would do.
+// PlanStatus works out how to give an intent another status. One that becomes IN_PROGRESS for the first time gets started_at.
 func (s *Store) PlanStatus(id string, status Status, at time.Time) (*Plan, error) {
 	if _, ok := ParseStatus(string(status)); !ok {
 		return nil, fmt.Errorf("%w: %q is not a status", ErrInvalid, status)
@@ -52,7 +45,8 @@ func (s *Store) PlanStatus(id string, status Status, at time.Time) (*Plan, error
 	})
 }
 
-// PlanScope works out what AddScope would do.
+// PlanScope works out how to add globs to the owned_scope of an intent; those that stand there already are left out. An
+// intent without scope is ErrUnrestricted.
 func (s *Store) PlanScope(id string, globs []string) (*Plan, error) {
 	if _, err := CompileScope(globs); err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
@@ -60,7 +54,8 @@ func (s *Store) PlanScope(id string, globs []string) (*Plan, error) {
 	return s.plan(func(doc *document, src *source) (edit, error) { return scopeEdit(doc, src, id, globs) })
 }
 
-// PlanAdd works out what Add would do, or AddNext for an intent without an id; it returns the id.
+// PlanAdd works out how to append an intent to the file; it returns the id. One without an id gets the next free one, in
+// the form that the file's ids have (INT-001 in a file without any).
 func (s *Store) PlanAdd(in Intent) (*Plan, string, error) {
 	p, err := s.plan(func(doc *document, src *source) (edit, error) {
 		if in.ID == "" {
@@ -92,12 +87,33 @@ func (s *Store) plan(change func(*document, *source) (edit, error)) (*Plan, erro
 // Apply makes a planned change and returns what the file says then. Where the file is no longer the one that the plan
 // was worked out on, nothing is changed and the error is ErrChanged.
 func (s *Store) Apply(ctx context.Context, p *Plan) (*Set, error) {
-	return s.mutate(ctx, func(old []byte) (*document, []byte, error) {
-		if !bytes.Equal(old, p.Before) {
-			return nil, nil, ErrChanged
+	file := orchdir.File{Root: s.root, Name: fileName, Limit: maxFileBytes}
+	err := orchdir.Rewrite(ctx, file, func(old []byte) ([]byte, error) {
+		switch {
+		case old == nil:
+			return nil, ErrNotInitialized
+		case !bytes.Equal(old, p.Before):
+			return nil, ErrChanged
 		}
-		return p.result, p.After, nil
+		return p.After, nil
 	})
+	switch {
+	case errors.Is(err, orchdir.ErrBusy):
+		return nil, ErrBusy
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ErrNotInitialized
+	case noFile(err):
+		return nil, unreadableFile(filePath, err)
+	case err != nil:
+		return nil, err
+	}
+	rules, _ := s.Ignore() // an unclear rule is Load's to report; the change has been made
+	return newSet(p.result, rules), nil
+}
+
+// noFile reports whether something stands in the file's place that cannot be it.
+func noFile(err error) bool {
+	return errors.Is(err, orchdir.ErrNotRegular) || errors.Is(err, orchdir.ErrNotDirectory) || errors.Is(err, orchdir.ErrTooLarge)
 }
 
 // FileHash is the hash of the intents file as it is now, whatever it says. It is "" where no file can be it: there is
@@ -106,9 +122,8 @@ func FileHash(root *os.Root) (string, error) {
 	text, _, err := orchdir.ReadFile(root, orchdir.Directory, fileName, maxFileBytes)
 	switch {
 	case err == nil:
-		return hashOf(text), nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, orchdir.ErrNotRegular), errors.Is(err, orchdir.ErrNotDirectory),
-		errors.Is(err, orchdir.ErrTooLarge):
+		return contentHash(text), nil
+	case errors.Is(err, fs.ErrNotExist), noFile(err):
 		return "", nil
 	}
 	return "", err

@@ -14,17 +14,14 @@ import (
 
 // render makes the node of a new intent in the file's key style and vocabulary. Empty values are left out.
 func (d *document) render(in *Intent) *yaml.Node {
-	m := mapNode()
-	text := func(to *yaml.Node, key, value string) {
-		if value != "" {
-			to.Content = append(to.Content, plainNode(d.key(key)), textNode(value))
+	m, commands, rules := mapNode(), mapNode(), &yaml.Node{Kind: yaml.SequenceNode}
+	add := func(to *yaml.Node, key string, value *yaml.Node, there bool) {
+		if there {
+			to.Content = append(to.Content, plainNode(d.key(key)), value)
 		}
 	}
-	list := func(to *yaml.Node, key string, values []string) {
-		if len(values) > 0 {
-			to.Content = append(to.Content, plainNode(d.key(key)), listNode(values))
-		}
-	}
+	text := func(to *yaml.Node, key, value string) { add(to, key, textNode(value), value != "") }
+	list := func(to *yaml.Node, key string, values []string) { add(to, key, listNode(values), len(values) > 0) }
 	text(m, "id", in.ID)
 	text(m, "name", in.Name)
 	text(m, "status", d.vocabulary(-1).word(in.Status))
@@ -33,38 +30,23 @@ func (d *document) render(in *Intent) *yaml.Node {
 	list(m, "constraints", in.Constraints)
 	list(m, "acceptance_criteria", in.AcceptanceCriteria)
 	text(m, "agent", in.Agent)
-	if !in.StartedAt.IsZero() {
-		m.Content = append(m.Content, plainNode(d.key("started_at")), plainNode(in.StartedAt.Format(time.RFC3339)))
-	}
-	commands := mapNode()
+	add(m, "started_at", plainNode(in.StartedAt.Format(time.RFC3339)), !in.StartedAt.IsZero())
 	list(commands, "allow", in.Commands.Allow)
 	list(commands, "ask", in.Commands.Ask)
 	list(commands, "deny", in.Commands.Deny)
 	text(commands, "network", in.Commands.Network)
-	if len(commands.Content) > 0 {
-		m.Content = append(m.Content, plainNode("commands"), commands)
+	add(m, "commands", commands, len(commands.Content) > 0)
+	for _, r := range in.Rules {
+		n := mapNode()
+		text(n, "name", r.Name)
+		text(n, "when", r.When)
+		text(n, "action", string(r.Action))
+		text(n, "message", r.Message)
+		rules.Content = append(rules.Content, n)
 	}
-	if len(in.Rules) > 0 {
-		m.Content = append(m.Content, plainNode("rules"), rulesNode(in.Rules))
-	}
+	add(m, "rules", rules, len(rules.Content) > 0)
 	list(m, "verify", in.Verify)
 	return m
-}
-
-func rulesNode(rules []Rule) *yaml.Node {
-	seq := &yaml.Node{Kind: yaml.SequenceNode}
-	for _, r := range rules {
-		m := mapNode()
-		m.Content = append(m.Content, plainNode("name"), textNode(r.Name), plainNode("when"), textNode(r.When))
-		if r.Action != "" {
-			m.Content = append(m.Content, plainNode("action"), textNode(string(r.Action)))
-		}
-		if r.Message != "" {
-			m.Content = append(m.Content, plainNode("message"), textNode(r.Message))
-		}
-		seq.Content = append(seq.Content, m)
-	}
-	return seq
 }
 
 func mapNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
