@@ -1,6 +1,9 @@
 package session
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // connection is what was selected, and seen before that, on one connection of the initialize era.
 type connection struct {
@@ -76,7 +79,9 @@ func (s *Store) attach(c Caller, sess *Session, handle string) {
 func (s *Store) connection(id connectionID) *connection {
 	conn := s.connections[id]
 	if conn == nil {
-		s.makeRoomForConnection(id.principal)
+		makeRoom(s.connections, maxConnections, func(other connectionID, conn *connection) (int64, bool) {
+			return conn.used, other.principal == id.principal
+		})
 		conn = &connection{}
 		s.connections[id] = conn
 	}
@@ -84,29 +89,9 @@ func (s *Store) connection(id connectionID) *connection {
 	return conn
 }
 
-func (s *Store) makeRoomForConnection(principal string) {
-	var oldest connectionID
-	count := 0
-	for id, conn := range s.connections {
-		if id.principal != principal {
-			continue
-		}
-		if count++; count == 1 || conn.used < s.connections[oldest].used {
-			oldest = id
-		}
-	}
-	if count >= maxConnections {
-		delete(s.connections, oldest)
-	}
-}
-
 // Disconnect forgets what belongs to a connection. Its handles live on.
-func (s *Store) Disconnect(connection string) {
+func (s *Store) Disconnect(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id := range s.connections {
-		if id.connection == connection {
-			delete(s.connections, id)
-		}
-	}
+	maps.DeleteFunc(s.connections, func(id connectionID, _ *connection) bool { return id.connection == name })
 }

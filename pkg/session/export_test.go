@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Bounds and parts that tests look at.
 const (
@@ -21,7 +24,8 @@ func ReencodeSelection(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encodeSelection(sel)
+	data, err = json.Marshal(sel)
+	return append(data, '\n'), err
 }
 
 func ReencodeViews(data []byte) ([]byte, error) {

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	handlePrefix = "ses_"
-	handleBytes  = 20 // 160 bits: above the 128 promised, and 32 characters without padding
-	handleLength = len(handlePrefix) + 32
+	handlePrefix   = "ses_"
+	handleBytes    = 20 // 160 bits: above the 128 promised, and 32 characters without padding
+	handleAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
 )
 
-var handleEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+var handleEncoding = base32.NewEncoding(handleAlphabet).WithPadding(base32.NoPadding)
 
 // digest is the SHA-256 of a handle, the only form in which one is looked up or stored. A look-up by
 // it takes no time that depends on how much of a guess was right.
@@ -38,13 +38,9 @@ func mintHandle(random io.Reader) (string, error) {
 
 // digestOf says no to what cannot be a handle, before anything is looked up for it.
 func digestOf(handle string) (digest, bool) {
-	if len(handle) != handleLength || !strings.HasPrefix(handle, handlePrefix) {
+	text, ok := strings.CutPrefix(handle, handlePrefix)
+	if !ok || len(text) != handleEncoding.EncodedLen(handleBytes) || strings.Trim(text, handleAlphabet) != "" {
 		return digest{}, false
-	}
-	for _, c := range []byte(handle[len(handlePrefix):]) {
-		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
-			return digest{}, false
-		}
 	}
 	return sha256.Sum256([]byte(handle)), true
 }
@@ -54,6 +50,5 @@ func principalMark(principal string) string {
 	if principal == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(principal))
-	return hex.EncodeToString(sum[:])
+	return digest(sha256.Sum256([]byte(principal))).String()
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,20 +11,15 @@ import (
 
 var errForeign = errors.New("the file is another session's")
 
-// save makes sel the session's state: on disk first, so that a selection that was answered survives a
-// restart; where there is no .orchestration, in memory only. On an error nothing has changed.
-func (sess *Session) save(sel selection, used time.Time) error {
-	sess.mu.Lock()
-	defer sess.mu.Unlock()
-	return sess.saveLocked(sel, used)
-}
-
+// saveLocked makes sel the session's state: on disk first, so that a selection that was answered survives a
+// restart; where there is no .orchestration, in memory only. On an error nothing has changed. It needs the
+// session's lock.
 func (sess *Session) saveLocked(sel selection, used time.Time) error {
-	data, err := encodeSelection(sel)
+	data, err := json.Marshal(sel)
 	if err != nil {
 		return err
 	}
-	info, err := sess.store.disk.write(sess.key.selectionFile(), data, used)
+	info, err := sess.store.disk.write(sess.key.selectionFile(), append(data, '\n'), used)
 	if err != nil && !errors.Is(err, errUninitialised) {
 		return err
 	}
@@ -117,7 +113,7 @@ func (sess *Session) use() {
 	sess.used.Store(now.UnixNano())
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
-	if age := now.Sub(sess.renewed); age < renewEvery && age > -renewEvery {
+	if now.Sub(sess.renewed).Abs() < renewEvery {
 		return
 	}
 	sess.renewed = now

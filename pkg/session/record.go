@@ -32,11 +32,6 @@ type selection struct {
 	Server        string      `json:"server,omitempty"`
 }
 
-func encodeSelection(sel selection) ([]byte, error) {
-	data, err := json.Marshal(sel)
-	return append(data, '\n'), err
-}
-
 func parseSelection(data []byte) (selection, error) {
 	var sel selection
 	if err := json.Unmarshal(data, &sel); err != nil {
@@ -45,12 +40,8 @@ func parseSelection(data []byte) (selection, error) {
 	switch {
 	case sel.Version != formatVersion:
 		return selection{}, fmt.Errorf("format version %d, this server reads %d", sel.Version, formatVersion)
-	case sel.PublicID == uuid.Nil:
-		return selection{}, errors.New("no public_id")
-	case sel.IntentID == "":
-		return selection{}, errors.New("no intent_id")
-	case sel.StartedAt.IsZero():
-		return selection{}, errors.New("no started_at")
+	case sel.PublicID == uuid.Nil, sel.IntentID == "", sel.StartedAt.IsZero():
+		return selection{}, errors.New("no public_id, intent_id or started_at")
 	case sel.Principal != "" && len(sel.Principal) != 64:
 		return selection{}, errors.New("principal is not a SHA-256")
 	}
@@ -63,12 +54,8 @@ type viewsRecord struct {
 }
 
 type fileRecord struct {
-	Path  string   `json:"path"`
-	Hash  string   `json:"hash"`
-	Whole bool     `json:"whole,omitempty"`
-	Total int      `json:"total,omitempty"`
-	Lines [][2]int `json:"lines,omitempty"`
-	At    int64    `json:"at"`
+	Path string `json:"path"`
+	fileView
 }
 
 // encodeViews leaves out what JSON cannot name exactly: it would come back under another path.
@@ -76,7 +63,7 @@ func encodeViews(files map[string]fileView) ([]byte, error) {
 	record := viewsRecord{Version: formatVersion, Files: make([]fileRecord, 0, len(files))}
 	for path, f := range files {
 		if utf8.ValidString(path) {
-			record.Files = append(record.Files, fileRecord{path, f.hash, f.whole, f.total, f.lines, f.at})
+			record.Files = append(record.Files, fileRecord{path, f})
 		}
 	}
 	return json.Marshal(record)
@@ -104,12 +91,13 @@ func (r fileRecord) view() (fileView, bool) {
 	if !validPath(r.Path) || !validHash(r.Hash) || r.Total < 0 || r.At < 0 || r.At > maxTime || len(r.Lines) > maxRanges {
 		return fileView{}, false
 	}
-	f := fileView{hash: r.Hash, whole: r.Whole, total: r.Total, at: r.At}
+	f := r.fileView
+	f.Lines = nil
 	for _, lines := range r.Lines {
 		if lines[0] < 1 || lines[0] > lines[1] || lines[1] > r.Total {
 			return fileView{}, false
 		}
-		f.lines = addLines(f.lines, lines[0], lines[1])
+		f.Lines = addLines(f.Lines, lines[0], lines[1])
 	}
 	return f, true
 }

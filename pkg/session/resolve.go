@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // liveSelection is a selection of a connection that a call can mean now.
 type liveSelection struct {
 	*Session
@@ -48,7 +50,7 @@ func (s *Store) resolveConnection(c Caller, _, intentID string) (*Session, error
 	}
 	meant := live
 	if intentID != "" {
-		meant = ofIntent(live, intentID)
+		meant = slices.DeleteFunc(slices.Clone(live), func(l liveSelection) bool { return l.IntentID() != intentID })
 	}
 	switch {
 	case len(meant) == 1:
@@ -87,16 +89,6 @@ func (s *Store) hasEnded(sess *Session) bool {
 		sess.end(intentID)
 	}
 	return sess.ended()
-}
-
-func ofIntent(live []liveSelection, intentID string) []liveSelection {
-	var meant []liveSelection
-	for _, l := range live {
-		if l.IntentID() == intentID {
-			meant = append(meant, l)
-		}
-	}
-	return meant
 }
 
 func (l liveSelection) choice() Choice {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -54,9 +55,9 @@ func (s *Store) reselect(c Caller, handle, intentID, class string) (*Session, st
 // continued is the latest live selection of an intent on the caller's connection.
 func (s *Store) continued(c Caller, intentID string) (*Session, string) {
 	live, _ := s.live(s.selections(c))
-	for i := len(live) - 1; i >= 0; i-- {
-		if live[i].IntentID() == intentID {
-			return live[i].Session, live[i].handle
+	for _, l := range slices.Backward(live) {
+		if l.IntentID() == intentID {
+			return l.Session, l.handle
 		}
 	}
 	return nil, ""
@@ -91,7 +92,7 @@ func (s *Store) start(c Caller, intentID, class string) (*Session, string, error
 	sel.describe(c)
 	key, _ := digestOf(handle)
 	sess := s.newSession(key, sel)
-	if err := sess.save(sel, now); err != nil {
+	if err := sess.saveLocked(sel, now); err != nil { // nobody else has it yet
 		return nil, "", fmt.Errorf("%w: %v", ErrNotSaved, err)
 	}
 	return s.keep(sess), handle, nil

@@ -163,19 +163,28 @@ func (s *Store) keep(sess *Session) *Session {
 // makeRoom unloads the longest idle session of a principal that has too many in memory: whoever
 // floods the server with selections does it to nobody else. What is on disk can be loaded again.
 func (s *Store) makeRoom(principal string) {
-	var oldest *Session
+	makeRoom(s.loaded, maxLoaded, func(_ digest, sess *Session) (int64, bool) {
+		return sess.used.Load(), sess.selection.Load().Principal == principal
+	})
+}
+
+// makeRoom takes out the longest unused of a principal's, where there are too many. used gives when something was last
+// used, and whether it is the principal's.
+func makeRoom[K comparable, V any](all map[K]V, limit int, used func(K, V) (at int64, counts bool)) {
+	var oldest K
+	var first int64
 	count := 0
-	for _, sess := range s.loaded {
-		if sess.selection.Load().Principal != principal {
+	for key, value := range all {
+		at, counts := used(key, value)
+		if !counts {
 			continue
 		}
-		count++
-		if oldest == nil || sess.used.Load() < oldest.used.Load() {
-			oldest = sess
+		if count++; count == 1 || at < first {
+			oldest, first = key, at
 		}
 	}
-	if count >= maxLoaded {
-		delete(s.loaded, oldest.key)
+	if count >= limit {
+		delete(all, oldest)
 	}
 }
 

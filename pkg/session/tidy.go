@@ -1,10 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func (s *Store) boundViews() {
 	for _, sess := range sessions {
 		total += sess.len()
 	}
-	slices.SortFunc(sessions, func(a, b *Session) int { return int(min(1, max(-1, a.used.Load()-b.used.Load()))) })
+	slices.SortFunc(sessions, func(a, b *Session) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
 	for _, sess := range sessions {
 		if total <= maxLoadedViews {
 			return
@@ -36,11 +37,7 @@ func (s *Store) boundViews() {
 func (s *Store) all() []*Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sessions := make([]*Session, 0, len(s.loaded))
-	for _, sess := range s.loaded {
-		sessions = append(sessions, sess)
-	}
-	return sessions
+	return slices.Collect(maps.Values(s.loaded))
 }
 
 // tidy drops what has expired, from memory and from disk. Idle sessions that are on disk leave memory.
@@ -55,20 +52,11 @@ func (s *Store) tidy() {
 	}
 	s.mu.Lock()
 	oldest := s.now().Add(-s.lifetime).UnixNano()
-	for id, conn := range s.connections {
-		if conn.used < oldest {
-			delete(s.connections, id)
-		}
-	}
+	maps.DeleteFunc(s.connections, func(_ connectionID, conn *connection) bool { return conn.used < oldest })
 	s.mu.Unlock()
 	if err := s.tidyDisk(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn().Err(err).Msg("expired session state could not be removed")
 	}
-}
-
-type storedFile struct {
-	name string
-	used time.Time
 }
 
 func (s *Store) tidyDisk() error {
@@ -80,7 +68,7 @@ func (s *Store) tidyDisk() error {
 	if err != nil {
 		return err
 	}
-	var selections []storedFile
+	used := map[string]time.Time{} // of the selections that stay
 	for _, name := range names {
 		info, err := dir.Lstat(name)
 		if err != nil {
@@ -92,25 +80,17 @@ func (s *Store) tidyDisk() error {
 		case isSelection && outlived(idle, s.lifetime+renewEvery):
 			removeStored(dir, name)
 		case isSelection:
-			selections = append(selections, storedFile{name, info.ModTime()})
+			used[name] = info.ModTime()
 		case strings.HasSuffix(name, temporarySuffix) && time.Since(info.ModTime()) > temporaryLife,
 			strings.HasSuffix(name, viewsSuffix) && outlived(idle, s.lifetime) && !stands(dir, strings.TrimSuffix(name, viewsSuffix)+selectionSuffix):
 			dir.Remove(name)
 		}
 	}
-	removeExcess(dir, selections)
+	longestIdle := slices.SortedFunc(maps.Keys(used), func(a, b string) int { return used[a].Compare(used[b]) })
+	for _, name := range longestIdle[:max(0, len(longestIdle)-maxStored)] {
+		removeStored(dir, name)
+	}
 	return nil
-}
-
-func removeExcess(dir *os.Root, selections []storedFile) {
-	excess := len(selections) - maxStored
-	if excess <= 0 {
-		return
-	}
-	slices.SortFunc(selections, func(a, b storedFile) int { return a.used.Compare(b.used) })
-	for _, stored := range selections[:excess] {
-		removeStored(dir, stored.name)
-	}
 }
 
 func removeStored(dir *os.Root, selectionName string) {
@@ -123,15 +103,10 @@ func stands(dir *os.Root, name string) bool {
 	return err == nil
 }
 
-func listNames(dir *os.Root) ([]string, error) {
-	file, err := dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	names, err := file.Readdirnames(-1)
-	if errors.Is(err, io.EOF) {
-		err = nil
+func listNames(dir *os.Root) (names []string, err error) {
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	for _, entry := range entries {
+		names = append(names, entry.Name())
 	}
 	return names, err
 }
@@ -163,18 +138,15 @@ func (s *Store) EndIntent(intentID string) {
 		s.log.Warn().Err(err).Str("intent", intentID).Msg("stored selections of an ended intent could not be listed")
 	}
 	for _, name := range names {
-		if key, ok := selectionKey(name); ok {
-			s.endStored(key, intentID)
+		key, ok := selectionKey(name)
+		if !ok {
+			continue
 		}
-	}
-}
-
-func (s *Store) endStored(key digest, intentID string) {
-	sel, _, err := s.disk.readSelection(key.selectionFile())
-	if err != nil || sel.IntentID != intentID || sel.Ended {
-		return
-	}
-	if sess := s.current(key); sess != nil {
-		sess.end(intentID)
+		if sel, _, err := s.disk.readSelection(name); err != nil || sel.IntentID != intentID || sel.Ended {
+			continue
+		}
+		if sess := s.current(key); sess != nil {
+			sess.end(intentID)
+		}
 	}
 }

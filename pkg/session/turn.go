@@ -1,6 +1,10 @@
 package session
 
-import "github.com/intentgov/orchestra-mcp/pkg/session/order"
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/session/order"
+)
 
 // Call is what decides a call's place in the order.
 type Call struct {
@@ -21,7 +25,7 @@ type Turn struct {
 // in the order in which it reads them, and the goroutine that serves the call then does Wait.
 //
 // A call with a handle is in order with the calls of that session. A call without one, on a
-// connection, is in order with those of the sessions that it could mean, which is settled when the
+// connection, is in order with those of the sessions that it could mean, which is decided when the
 // selections sent before it are done. A call with neither is in no order. A tool whose answer depends
 // on no session needs no turn.
 func (s *Store) Arrive(c Caller, call Call) *Turn {
@@ -36,7 +40,7 @@ func (s *Store) Arrive(c Caller, call Call) *Turn {
 	case c.connected():
 		pinned := new(pin)
 		turn.caller.pinned = pinned
-		ticket.Find = func() []string { return s.settle(c, call, pinned) }
+		ticket.Find = func() []string { return s.pin(c, call, pinned) }
 	}
 	turn.Turn = s.queue.Arrive(ticket)
 	return turn
@@ -59,10 +63,10 @@ func (s *Store) keysOfHandle(c Caller, call Call) []string {
 	return keys
 }
 
-// settle decides what a call without a handle means, and returns what it is in order with. While
+// pin decides what a call without a handle means, and returns what it is in order with. While
 // nothing is selected these are the calls that work on what the connection has seen; the selections
 // that have ended stay in the pin, so that Resolve can name their intent.
-func (s *Store) settle(c Caller, call Call, pinned *pin) []string {
+func (s *Store) pin(c Caller, call Call, pinned *pin) []string {
 	live := s.likelyLive(c)
 	if len(live) == 0 {
 		pinned.selections = s.selections(c)
@@ -82,12 +86,10 @@ func (s *Store) meant(live []selected, call Call) []selected {
 	if call.IntentID == "" || call.Reads && !call.Selects {
 		return live
 	}
-	var ofIntent []selected
-	for _, sel := range live {
-		if sess := s.cached(sel.key); sess == nil || sess.IntentID() == call.IntentID {
-			ofIntent = append(ofIntent, sel)
-		}
-	}
+	ofIntent := slices.DeleteFunc(slices.Clone(live), func(sel selected) bool {
+		sess := s.cached(sel.key)
+		return sess != nil && sess.IntentID() != call.IntentID
+	})
 	if call.Selects || len(ofIntent) == 1 {
 		return ofIntent
 	}
@@ -97,11 +99,8 @@ func (s *Store) meant(live []selected, call Call) []selected {
 // likelyLive leaves out what is known to have ended. It looks at memory only: it runs under the
 // queue's lock. What has ended without being noticed is found by Resolve.
 func (s *Store) likelyLive(c Caller) []selected {
-	var live []selected
-	for _, sel := range s.selections(c) {
-		if sess := s.cached(sel.key); sess == nil || !sess.ended() && !sess.expired() {
-			live = append(live, sel)
-		}
-	}
-	return live
+	return slices.DeleteFunc(slices.Clone(s.selections(c)), func(sel selected) bool {
+		sess := s.cached(sel.key)
+		return sess != nil && (sess.ended() || sess.expired())
+	})
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,8 +12,6 @@ const (
 	maxSeenFiles    = 10_000 // per session; the longest unseen are forgotten first
 	maxUnownedFiles = 2_000  // per connection, before its first selection
 	maxPathLength   = 4_096
-	hashPrefix      = "sha256:"
-	hashLength      = len(hashPrefix) + 64
 )
 
 // View is what was seen of one file.
@@ -35,11 +34,11 @@ type Views struct {
 }
 
 type fileView struct {
-	hash  string
-	whole bool
-	total int
-	lines [][2]int
-	at    int64 // when it was last seen, in nanoseconds; distinct within one Views
+	Hash  string   `json:"hash"`
+	Whole bool     `json:"whole,omitempty"`
+	Total int      `json:"total,omitempty"`
+	Lines [][2]int `json:"lines,omitempty"`
+	At    int64    `json:"at"` // when it was last seen, in nanoseconds; distinct within one Views
 }
 
 func newViews(limit int, now func() time.Time, changed func()) *Views {
@@ -54,11 +53,11 @@ func (v *Views) Seen(path string) (View, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f, ok := v.files[path]
-	return View{Hash: f.hash, Whole: f.wholly(), Ranges: f.lines, Total: f.total}, ok
+	return View{Hash: f.Hash, Whole: f.wholly(), Ranges: f.Lines, Total: f.Total}, ok
 }
 
 func (f fileView) wholly() bool {
-	return f.whole || len(f.lines) == 1 && f.lines[0] == [2]int{1, f.total}
+	return f.Whole || len(f.Lines) == 1 && f.Lines[0] == [2]int{1, f.Total}
 }
 
 // Saw records that lines from..to (1-based, inclusive) of a file of total lines were delivered whole,
@@ -70,13 +69,13 @@ func (v *Views) Saw(path, hash string, total, from, to int) {
 			return false
 		}
 		f := v.files[path]
-		if f.hash != hash || f.total != total && !f.whole {
-			f = fileView{hash: hash}
+		if f.Hash != hash || f.Total != total && !f.Whole {
+			f = fileView{Hash: hash}
 		}
-		f.total = total
-		f.whole = f.whole || total == 0
+		f.Total = total
+		f.Whole = f.Whole || total == 0
 		if from, to = max(from, 1), min(to, total); from <= to {
-			f.lines = addLines(f.lines, from, to)
+			f.Lines = addLines(f.Lines, from, to)
 		}
 		v.put(path, f)
 		return true
@@ -90,7 +89,7 @@ func (v *Views) Wrote(path, hash string) {
 			delete(v.files, path)
 			return true
 		}
-		v.put(path, fileView{hash: hash, whole: true})
+		v.put(path, fileView{Hash: hash, Whole: true})
 		return true
 	})
 }
@@ -133,7 +132,7 @@ func (v *Views) change(apply func() bool) {
 // put needs the lock.
 func (v *Views) put(path string, f fileView) {
 	v.last = max(v.last+1, v.now().UnixNano())
-	f.at = v.last
+	f.At = v.last
 	v.files[path] = f
 	v.trim(v.limit)
 }
@@ -145,12 +144,12 @@ func (v *Views) trim(limit int) {
 	}
 	ages := make([]int64, 0, len(v.files))
 	for _, f := range v.files {
-		ages = append(ages, f.at)
+		ages = append(ages, f.At)
 	}
 	slices.Sort(ages)
 	oldest := ages[len(ages)-(limit-limit/10)]
 	for path, f := range v.files {
-		if f.at < oldest {
+		if f.At < oldest {
 			delete(v.files, path)
 		}
 	}
@@ -163,23 +162,23 @@ func (v *Views) merge(others map[string]fileView) {
 	defer v.mu.Unlock()
 	for path, other := range others {
 		v.files[path] = v.files[path].joined(other)
-		v.last = max(v.last, other.at)
+		v.last = max(v.last, other.At)
 	}
 	v.trim(v.limit)
 }
 
 func (f fileView) joined(other fileView) fileView {
 	older, newer := f, other
-	if newer.at < older.at {
+	if newer.At < older.At {
 		older, newer = newer, older
 	}
-	if older.hash != newer.hash || older.total != newer.total && !older.whole && !newer.whole {
+	if older.Hash != newer.Hash || older.Total != newer.Total && !older.Whole && !newer.Whole {
 		return newer
 	}
-	newer.whole = newer.whole || older.whole
-	newer.total = max(newer.total, older.total)
-	for _, r := range older.lines {
-		newer.lines = addLines(newer.lines, r[0], r[1])
+	newer.Whole = newer.Whole || older.Whole
+	newer.Total = max(newer.Total, older.Total)
+	for _, r := range older.Lines {
+		newer.Lines = addLines(newer.Lines, r[0], r[1])
 	}
 	return newer
 }
@@ -188,11 +187,7 @@ func (f fileView) joined(other fileView) fileView {
 func (v *Views) snapshot() map[string]fileView {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	files := make(map[string]fileView, len(v.files))
-	for path, f := range v.files {
-		files[path] = f
-	}
-	return files
+	return maps.Clone(v.files)
 }
 
 func (v *Views) take() map[string]fileView {
@@ -212,13 +207,6 @@ func (v *Views) len() int {
 func validPath(path string) bool { return path != "" && len(path) <= maxPathLength }
 
 func validHash(hash string) bool {
-	if len(hash) != hashLength || !strings.HasPrefix(hash, hashPrefix) {
-		return false
-	}
-	for _, c := range []byte(hash[len(hashPrefix):]) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	digits, ok := strings.CutPrefix(hash, "sha256:")
+	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
 }
