@@ -12,8 +12,8 @@ import (
 
 // Apply gives the file as the section leaves it: the content of an added file,
 // the edited text of an updated or moved one, "" for a deleted one. original is
-// the text of the file before; OpAdd and OpDelete do not look at it. Of several
-// sections on one file, each is applied to the result of the one before.
+// the text of the file before; to create or delete one nobody looks at it. Of
+// several sections on one file, each is applied to the result of the one before.
 //
 // The error is a [*MatchError] with the section's path.
 func (s *Section) Apply(original string, opt Options) (Result, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -80,10 +81,10 @@ func (u *unconfirmed) Unwrap() error { return u.err }
 func (w *Workspace) takeBack(ctx context.Context, applied []step, cause error) error {
 	var paths []string
 	var errs []error
-	for i := len(applied) - 1; i >= 0; i-- {
-		if err := applied[i].revert(ctx); err != nil {
-			paths = append(paths, applied[i].path())
-			errs = append(errs, pathError("restore", applied[i].path(), err))
+	for _, s := range slices.Backward(applied) {
+		if err := s.revert(ctx); err != nil {
+			paths = append(paths, s.path())
+			errs = append(errs, pathError("restore", s.path(), err))
 		}
 	}
 	if len(applied) > 0 {
@@ -92,29 +93,12 @@ func (w *Workspace) takeBack(ctx context.Context, applied []step, cause error) e
 		}
 	}
 	if broken := new(unconfirmed); errors.As(cause, &broken) {
-		cause = afterWriter(ctx, broken)
+		cause = broken.step.afterWriter(ctx)
 	}
 	if len(errs) == 0 {
 		return cause
 	}
 	return &RollbackError{Paths: paths, Cause: cause, Err: errors.Join(errs...)}
-}
-
-// afterWriter lets the program that waits for our lease write, so that the refusal can say what the file has
-// then.
-func afterWriter(ctx context.Context, u *unconfirmed) error {
-	switch s := u.step.(type) {
-	case *replacement:
-		s.before.settled(ctx)
-		return s.w.stale(s.at, s.want)
-	case *removal:
-		s.before.settled(ctx)
-		return s.w.stale(s.at, s.want)
-	case *renaming:
-		s.before.settled(ctx)
-		return s.w.stale(s.from, s.want)
-	}
-	return u
 }
 
 // flushDirs flushes each touched directory once.
@@ -126,28 +110,16 @@ func (w *Workspace) flushDirs(steps []step) error {
 	for _, s := range steps {
 		for _, dir := range s.touched() {
 			st, err := dir.Stat()
+			if err == nil && !among(flushed, st) {
+				flushed = append(flushed, st)
+				err = dir.Sync()
+			}
 			if err != nil {
 				return pathError("flush", s.path(), err)
 			}
-			if containsSame(flushed, st) {
-				continue
-			}
-			if err := dir.Sync(); err != nil {
-				return pathError("flush", s.path(), err)
-			}
-			flushed = append(flushed, st)
 		}
 	}
 	return nil
-}
-
-func containsSame(stats []durable.Stat, st durable.Stat) bool {
-	for _, s := range stats {
-		if durable.Same(s, st) {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *Prepared) closeSteps() error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -132,7 +133,7 @@ func translated(err error) error {
 		err = system.Err // its name is one component only, ours is the whole path
 	}
 	switch {
-	case isOurs(err):
+	case isAny(err, ErrNotExist, ErrExists, ErrNotRegular, ErrChangedDir, ErrBusy, ErrInvalidPath, ErrOutside, ErrTooLarge, ErrConflict):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrNotExist
@@ -140,19 +141,14 @@ func translated(err error) error {
 		return ErrExists
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return fmt.Errorf("%w: too many files are open in this server or on this machine; try again (%w)", ErrBusy, err)
-	case isLoop(err):
+	case errors.Is(err, syscall.ELOOP):
 		return fmt.Errorf("%w: a symbolic link took its place", ErrNotRegular)
 	}
 	return err
 }
 
-func isOurs(err error) bool {
-	for _, sentinel := range []error{ErrNotExist, ErrExists, ErrNotRegular, ErrChangedDir, ErrBusy, ErrInvalidPath, ErrOutside, ErrTooLarge, ErrConflict} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
-	return false
+func isAny(err error, sentinels ...error) bool {
+	return slices.ContainsFunc(sentinels, func(sentinel error) bool { return errors.Is(err, sentinel) })
 }
 
 // visible quotes a path that has characters which would not show, so that it cannot forge a message, and cuts
@@ -161,13 +157,8 @@ func visible(path string) string {
 	if len(path) > 2*maxName {
 		path = strings.ToValidUTF8(path[:2*maxName], "") + "..."
 	}
-	for _, r := range path {
-		if !unicode.IsPrint(r) {
-			return strconv.Quote(path)
-		}
-	}
-	if path == "" {
-		return `""`
+	if path == "" || strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(path)
 	}
 	return path
 }

@@ -80,27 +80,24 @@ func (w *Workspace) grip(at string) (*Grip, error) {
 // enter opens the directory that a path is in.
 func (w *Workspace) enter(at string) (dir *durable.Dir, name string, err error) {
 	names := strings.Split(at, "/")
-	if dir, err = w.top.Enter("."); err != nil {
-		return nil, "", err
-	}
-	for i, name := range names[:len(names)-1] {
-		next, err := dir.Enter(name)
-		err = errors.Join(err, dir.Close())
-		if err == nil {
-			dir = next
-			var st durable.Stat
-			if st, err = dir.Stat(); err == nil && w.governs(path.Join(names[:i+1]...), st) {
-				err = ErrChangedDir
-			}
-			if err != nil {
-				dir.Close()
-			}
-		}
+	last := len(names) - 1
+	dir, err = w.top.Enter(".")
+	for i := 0; err == nil && i < last; i++ {
+		above := dir
+		dir, err = above.Enter(names[i])
+		above.Close()
 		if err != nil {
-			return nil, "", err
+			break
+		}
+		st, serr := dir.Stat()
+		if serr == nil && w.governs(path.Join(names[:i+1]...), st) {
+			serr = ErrChangedDir
+		}
+		if err = serr; err != nil {
+			dir.Close()
 		}
 	}
-	return dir, names[len(names)-1], nil
+	return dir, names[last], err
 }
 
 // governs reports whether a directory is .orchestration or .git of the workspace, and its path says otherwise.
@@ -203,21 +200,18 @@ func (g *Grip) Aside() (remove func() error, err error) {
 
 // MoveBack gives it the name that it had at another path, where nothing may stand.
 func (g *Grip) MoveBack(at string) error {
-	dir, name, err := g.w.enter(at)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if !is(g.dir, g.name, g.stat) {
-		return ErrReplaced
-	}
-	if err := g.allowed(func() error { return g.dir.Move(g.name, dir, name) }); err != nil {
-		return err
-	}
-	if is(dir, name, g.stat) {
-		return g.flush()
-	}
-	return errors.Join(ErrReplaced, dir.Move(name, g.dir, g.name))
+	return g.w.in(at, func(dir *durable.Dir, name string) error {
+		if !is(g.dir, g.name, g.stat) {
+			return ErrReplaced
+		}
+		if err := g.allowed(func() error { return g.dir.Move(g.name, dir, name) }); err != nil {
+			return err
+		}
+		if is(dir, name, g.stat) {
+			return g.flush()
+		}
+		return errors.Join(ErrReplaced, dir.Move(name, g.dir, g.name))
+	})
 }
 
 func (g *Grip) flush() error {
@@ -234,27 +228,29 @@ func (g *Grip) flush() error {
 
 // MakeLink makes a symbolic link at a path where nothing may stand, and MakeDir a directory with permissions.
 func (w *Workspace) MakeLink(at, text string) error {
-	dir, name, err := w.enter(at)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Symlink(text, name)
+	return w.in(at, func(dir *durable.Dir, name string) error { return dir.Symlink(text, name) })
 }
 
 func (w *Workspace) MakeDir(at string, mode fs.FileMode) error {
+	return w.in(at, func(dir *durable.Dir, name string) error {
+		if err := dir.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+		made, err := dir.Hold(name)
+		if err != nil {
+			return err
+		}
+		defer made.Close()
+		return made.Chmod(mode)
+	})
+}
+
+// in does something in the directory that a path is in.
+func (w *Workspace) in(at string, do func(dir *durable.Dir, name string) error) error {
 	dir, name, err := w.enter(at)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if err := dir.Mkdir(name, 0o700); err != nil {
-		return err
-	}
-	made, err := dir.Hold(name)
-	if err != nil {
-		return err
-	}
-	defer made.Close()
-	return made.Chmod(mode)
+	return do(dir, name)
 }

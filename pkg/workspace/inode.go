@@ -35,17 +35,15 @@ func (w *Workspace) hold(ctx context.Context, dir *durable.Dir, name string, min
 		if n.stat, err = durable.StatFile(f); err == nil && !n.among(mine) {
 			n.lock, err = w.tryLock(f, n.stat)
 		}
-		if err != nil || !n.lock.held && !n.among(mine) {
-			n.release()
-			return false, err
+		if err == nil && (n.lock.held || n.among(mine)) {
+			var at durable.Stat
+			if at, err = dir.Lstat(name); err == nil && durable.Same(at, n.stat) {
+				held = n
+				return true, nil
+			}
 		}
-		at, err := dir.Lstat(name)
-		if err != nil || !durable.Same(at, n.stat) {
-			n.release()
-			return false, err
-		}
-		held = n
-		return true, nil
+		n.release()
+		return false, err
 	})
 	if err != nil {
 		return nil, err
@@ -106,21 +104,15 @@ func (n *inode) undisturbed() bool {
 	if n.leased {
 		return durable.KeepLease(n.file) == nil
 	}
-	hash, err := hashFile(n.file)
-	return err == nil && hash == n.hash
+	return n.sameContent()
 }
 
-// settled lets a writer that was noticed finish, and reports whether the content is the same afterwards.
-func (n *inode) settled(ctx context.Context) bool {
-	if n.undisturbed() {
-		return true
-	}
-	if !n.leased {
-		return false
-	}
-	if err := n.lease(ctx); err != nil {
-		return false
-	}
+// same lets a writer that was noticed finish, and reports whether the content is the same afterwards.
+func (n *inode) same(ctx context.Context) bool {
+	return n.undisturbed() || n.leased && n.lease(ctx) == nil && n.sameContent()
+}
+
+func (n *inode) sameContent() bool {
 	hash, err := hashFile(n.file)
 	return err == nil && hash == n.hash
 }

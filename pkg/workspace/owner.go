@@ -241,3 +241,21 @@ func (a *Abandoned) sweepNameless(spared map[string]bool) {
 		}
 	}
 }
+
+// sweep leaves what it is not sure of.
+func (w *Workspace) sweep(dir *durable.Dir, name string) {
+	f, err := openRegular(dir, name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	st, err := durable.StatFile(f)
+	if err != nil || time.Since(st.ModTime) < sweepAge {
+		return
+	}
+	l, err := w.tryLock(f, st)
+	if err == nil && l.held {
+		_ = dir.Remove(name) // the next sweep tries again
+	}
+	l.release()
+}

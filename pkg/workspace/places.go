@@ -26,8 +26,8 @@ func WithPlaces(places []Place) Option {
 	return func(w *Workspace) { w.places = slices.Clone(places) }
 }
 
-// settlePlaces leaves out what cannot matter here, because each costs a look for each path.
-func (w *Workspace) settlePlaces() {
+// choosePlaces leaves out what cannot matter here, because each costs a look for each path.
+func (w *Workspace) choosePlaces() {
 	top, err := w.top.Stat()
 	if err != nil {
 		return // then the directory is gone, and every path will say so
@@ -122,11 +122,8 @@ func linkedIn(p Place) []spot {
 // is reports whether a path belongs to the place that leads through an entry with these names below it. A path that stands
 // in the way of a place which is still to come belongs to it too: nothing could be made there any more.
 func (s *spot) is(at durable.Stat, below []string) bool {
-	if !durable.Same(s.at, at) {
+	if !durable.Same(s.at, at) || len(s.missing) > 0 && len(below) == 0 { // or it is the directory above
 		return false
-	}
-	if len(s.missing) > 0 && len(below) == 0 {
-		return false // the directory above
 	}
 	for i := range min(len(s.missing), len(below)) {
 		if fold(s.missing[i]) != fold(below[i]) {
@@ -174,35 +171,24 @@ const maxOwn = 1000
 func (w *Workspace) aliased() []durable.Stat {
 	var found []durable.Stat
 	for _, p := range w.places {
-		if p.Protection != ProtectOwn {
-			continue
-		}
-		for _, dir := range append([]string{p.Path}, directoriesIn(p.Path)...) {
-			found = append(found, aliasedIn(dir)...)
+		if p.Protection == ProtectOwn {
+			found = append(found, aliasedIn(p.Path, 1)...)
 		}
 	}
 	return found
 }
 
-func directoriesIn(dir string) []string {
-	var dirs []string
+// aliasedIn looks so many directories deep.
+func aliasedIn(dir string, depth int) (found []durable.Stat) {
 	for _, e := range someOf(dir) {
-		if e.IsDir() {
-			dirs = append(dirs, filepath.Join(dir, e.Name()))
-		}
-	}
-	return dirs
-}
-
-func aliasedIn(dir string) []durable.Stat {
-	var found []durable.Stat
-	for _, e := range someOf(dir) {
-		if !e.Type().IsRegular() {
-			continue
-		}
-		if info, err := e.Info(); err == nil {
-			if st := durable.StatInfo(info); st.Links > 1 {
-				found = append(found, st)
+		switch {
+		case e.IsDir() && depth > 0:
+			found = append(found, aliasedIn(filepath.Join(dir, e.Name()), depth-1)...)
+		case e.Type().IsRegular():
+			if info, err := e.Info(); err == nil {
+				if st := durable.StatInfo(info); st.Links > 1 {
+					found = append(found, st)
+				}
 			}
 		}
 	}

@@ -40,7 +40,12 @@ type planned struct {
 // Prepare locks all paths in a fixed order, checks that every file has its expected content, and writes the new
 // contents, whose flush is then under way: a caller can flush its journal meanwhile. On any error nothing has changed and nothing is held. Errors: StaleError,
 // ErrExists, ErrBusy, ErrNotRegular, ErrChangedDir, ErrConflict, fs.ErrPermission, ctx's.
-func (w *Workspace) Prepare(ctx context.Context, changes []Change) (_ *Prepared, err error) {
+func (w *Workspace) Prepare(ctx context.Context, changes []Change) (*Prepared, error) {
+	return w.prepare(ctx, changes, nil)
+}
+
+// prepare with adopted is for one change whose new content lies ready.
+func (w *Workspace) prepare(ctx context.Context, changes []Change, adopted *temp) (_ *Prepared, err error) {
 	paths, err := w.validate(changes)
 	if err != nil {
 		return nil, err
@@ -61,7 +66,11 @@ func (w *Workspace) Prepare(ctx context.Context, changes []Change) (_ *Prepared,
 	if err := p.check(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.write(ctx); err != nil {
+	if adopted != nil {
+		one := p.planned[0]
+		one.describe()
+		one.temp, one.result.After.Hash = adopted, adopted.ours.hash
+	} else if err := p.write(ctx); err != nil {
 		return nil, err
 	}
 	for _, c := range p.planned {
@@ -289,20 +298,19 @@ func (c *planned) describe() {
 }
 
 func (c *planned) steps(w *Workspace) []step {
+	from := displacing{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.temp}
 	switch {
 	case c.Op == change.Created:
 		return []step{&creation{w: w, at: c.Target, temp: c.temp}}
 	case c.Op == change.Modified:
-		return []step{&replacement{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.temp}}
+		return []step{&replacement{from}}
 	case c.Op == change.Deleted:
-		return []step{&removal{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.temp}}
+		return []step{&removal{from}}
 	case c.temp == nil:
-		return []step{&renaming{w: w, from: c.Target, to: c.To, want: c.Before, before: c.before}}
+		return []step{&renaming{displacing: from, to: c.To}}
 	}
-	return []step{
-		&creation{w: w, at: c.To, temp: c.temp},
-		&removal{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.gone},
-	}
+	from.temp = c.gone
+	return []step{&creation{w: w, at: c.To, temp: c.temp}, &removal{from}}
 }
 
 // Plan describes the changes in their order, for a journal that is flushed before Commit.

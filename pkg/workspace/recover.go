@@ -59,13 +59,11 @@ func (w *Workspace) recover(ctx context.Context, plan []change.Planned, stood bo
 	r := &Recovery{Files: make([]Found, len(plan))}
 	for i, p := range plan {
 		var err error
-		if r.Files[i], err = w.examine(p); err != nil {
-			return nil, fmt.Errorf("find out what became of %s: %w", visible(p.Path), err)
+		if r.Files[i], err = w.examine(p); err == nil && stood && r.Files[i].Fate == Undone {
+			err = w.examineStanding(&r.Files[i])
 		}
-		if stood && r.Files[i].Fate == Undone {
-			if err := w.examineStanding(&r.Files[i]); err != nil {
-				return nil, fmt.Errorf("find out what became of %s: %w", visible(p.Path), err)
-			}
+		if err != nil {
+			return nil, fmt.Errorf("find out what became of %s: %w", visible(p.Path), err)
 		}
 	}
 	if r.midway() {
@@ -154,11 +152,7 @@ func (w *Workspace) flushFound(f Found) error {
 		if err != nil {
 			return err
 		}
-		err = t.Close()
-		if err == nil {
-			err = w.flushAbove(path)
-		}
-		if err != nil {
+		if err := errors.Join(t.Close(), w.flushAbove(path)); err != nil {
 			return pathError("flush", path, err)
 		}
 	}
@@ -167,24 +161,31 @@ func (w *Workspace) flushFound(f Found) error {
 
 // flushAbove flushes each directory on the way to a path, as far as there are any.
 func (w *Workspace) flushAbove(path string) error {
-	dir, err := w.top.OpenDir(".")
 	names := components(path)
-	for i, name := range names {
-		if err != nil {
-			break
-		}
-		if err = dir.Sync(); err != nil || i == len(names)-1 {
-			return errors.Join(err, dir.Close())
-		}
-		var next *durable.Dir
-		next, err = dir.OpenDir(name)
-		err = errors.Join(err, dir.Close())
-		dir = next
-	}
+	dir, err := w.descend(names[:len(names)-1], (*durable.Dir).Sync)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// descend opens the directory that names lead to from the top, following no link. above is told each one that is above it.
+func (w *Workspace) descend(names []string, above func(*durable.Dir) error) (*durable.Dir, error) {
+	dir, err := w.top.OpenDir(".")
+	for _, name := range names {
+		if err != nil {
+			return nil, err
+		}
+		at := dir
+		if err = above(at); err == nil {
+			dir, err = at.OpenDir(name)
+		}
+		err = errors.Join(err, at.Close())
+	}
+	return dir, err
 }
 
 // recorded resolves a path of a plan. A path that leads elsewhere by now, or never was one for tools, is refused.
@@ -202,10 +203,29 @@ func (w *Workspace) recorded(path string) (*Target, error) {
 
 // unusable reports whether a path is none that this package would change anything at.
 func unusable(err error) bool {
-	for _, sentinel := range []error{ErrNotRegular, ErrChangedDir, ErrOutside, ErrInvalidPath} {
-		if errors.Is(err, sentinel) {
-			return true
+	return isAny(err, ErrNotRegular, ErrChangedDir, ErrOutside, ErrInvalidPath)
+}
+
+// Contents reads what the files of a planned change hold now, at its paths and under its temporary names, as far as it
+// can be read and is no larger than limit bytes. Whoever wants the content before or after the change looks for its
+// hash. It is for the time between Recover and Tidy, which removes the temporary files.
+func (w *Workspace) Contents(p change.Planned, limit int64) (found []*Content) {
+	add := func(c *Content, err error) {
+		if err == nil {
+			found = append(found, c)
 		}
 	}
-	return false
+	for _, name := range temps(p) {
+		if t, err := w.openTemp(name); err == nil {
+			add(readFile(t.dir, t.name, limit))
+			t.close()
+		}
+	}
+	for _, path := range []string{p.Path, p.From} {
+		if t, err := w.recorded(path); err == nil {
+			add(t.Read(limit))
+			t.Close()
+		}
+	}
+	return found
 }

@@ -3,16 +3,15 @@ package workspace
 import (
 	"context"
 	"errors"
-	"time"
+	"slices"
 
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // takeBackFound undoes what took effect of a set that stopped midway, the last change first. Each file is a change
 // of its own: one that others have changed since must not keep the rest from going back.
 func (w *Workspace) takeBackFound(ctx context.Context, files []Found) {
-	for i := len(files) - 1; i >= 0; i-- {
+	for i := range slices.Backward(files) {
 		f := &files[i]
 		if f.Fate == Undone {
 			continue
@@ -62,33 +61,27 @@ func (w *Workspace) reverse(ctx context.Context, c Change, path, to, displaced s
 		}
 		defer c.To.Close()
 	}
-	if displaced == "" {
-		prepared, err := w.Prepare(ctx, []Change{c})
-		if err != nil {
+	var old *temp
+	if displaced != "" {
+		if old, err = w.adopt(ctx, displaced); err != nil {
 			return err
 		}
-		return settleNow(ctx, prepared, nil)
 	}
-	old, err := w.adopt(ctx, displaced)
+	prepared, err := w.prepare(ctx, []Change{c}, old)
+	if err != nil {
+		if old != nil {
+			err = errors.Join(err, old.close())
+		}
+		return err
+	}
+	committed, err := prepared.Commit(ctx)
 	if err != nil {
 		return err
 	}
-	prepared, err := w.prepareAdopted(ctx, c, old)
-	if err != nil {
-		return errors.Join(err, old.close())
+	if old != nil {
+		old.keep = false // what has the name now is the content that was taken back
 	}
-	return settleNow(ctx, prepared, old)
-}
-
-func settleNow(ctx context.Context, p *Prepared, adopted *temp) error {
-	s, err := p.Commit(ctx)
-	if err != nil {
-		return err
-	}
-	if adopted != nil {
-		adopted.keep = false // what has the name now is the content that was taken back
-	}
-	return s.Close()
+	return committed.Close()
 }
 
 // adopt takes over a displaced file under its temporary name.
@@ -112,43 +105,4 @@ func (w *Workspace) adopt(ctx context.Context, name string) (_ *temp, err error)
 		return nil, pathError("restore", name, err)
 	}
 	return t, pathError("restore", name, t.ours.examine(ctx))
-}
-
-// prepareAdopted is Prepare for one change whose new content lies ready.
-func (w *Workspace) prepareAdopted(ctx context.Context, c Change, old *temp) (_ *Prepared, err error) {
-	paths, err := w.validate([]Change{c})
-	if err != nil {
-		return nil, err
-	}
-	unlock, err := w.locks.acquire(ctx, paths, w.patience.lock)
-	if err != nil {
-		return nil, err
-	}
-	p := &Prepared{w: w, unlock: unlock, planned: []*planned{{Change: c}}}
-	if err := p.check(ctx); err != nil {
-		return nil, errors.Join(err, p.Discard())
-	}
-	one := p.planned[0]
-	one.describe()
-	one.temp, one.result.After.Hash = old, old.ours.hash
-	p.steps = one.steps(w)
-	return p, nil
-}
-
-// sweep leaves what it is not sure of.
-func (w *Workspace) sweep(dir *durable.Dir, name string) {
-	f, err := openRegular(dir, name)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	st, err := durable.StatFile(f)
-	if err != nil || time.Since(st.ModTime) < sweepAge {
-		return
-	}
-	l, err := w.tryLock(f, st)
-	if err == nil && l.held {
-		_ = dir.Remove(name) // the next sweep tries again
-	}
-	l.release()
 }

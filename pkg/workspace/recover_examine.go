@@ -26,7 +26,7 @@ func (w *Workspace) examine(p change.Planned) (Found, error) {
 	if err != nil {
 		return f, err
 	}
-	one := temp != "" && temp == at && w.linked(p.Path, p.Temp)
+	one := temp != "" && temp == at && w.oneFile(p.Path, p.Temp, w.openTemp)
 	switch p.Op {
 	case change.Created:
 		if temp != "" && at == p.After.Hash && !one {
@@ -69,21 +69,32 @@ func (w *Workspace) examineStanding(f *Found) error {
 	return err
 }
 
-// linked reports whether a path and a temporary name are one file. The rename was done by link and unlink and
-// interrupted between the two, or a power cut kept one half of it.
-func (w *Workspace) linked(path, temp string) bool {
-	at, err := w.recorded(path)
+// oneFile reports whether a path of a plan and another one, which open opens, are one file. For a temporary name it is so
+// where the rename was done by link and unlink and interrupted between the two, or a power cut kept one half of it.
+func (w *Workspace) oneFile(path, other string, open func(string) (*temp, error)) bool {
+	a, err := w.recorded(path)
 	if err != nil {
 		return false
 	}
-	defer at.Close()
-	tmp, err := w.openTemp(temp)
+	defer a.Close()
+	b, err := open(other)
 	if err != nil {
 		return false
 	}
-	defer tmp.close()
-	st, err := tmp.dir.Lstat(tmp.name)
-	return err == nil && is(at.parent, at.name, st)
+	defer b.close()
+	st, err := b.dir.Lstat(b.name)
+	return err == nil && is(a.parent, a.name, st)
+}
+
+// standing is a path of a plan as a name that can be looked at like a temporary one.
+func (w *Workspace) standing(path string) (*temp, error) {
+	t, err := w.recorded(path)
+	if err != nil {
+		return nil, err
+	}
+	at := &temp{dir: t.parent, owned: t.parent != w.top, name: t.name}
+	t.parent = nil
+	return at, t.Close()
 }
 
 // fateOfCreate: the new content leaves its temporary name when it gets its path.
@@ -118,19 +129,12 @@ func fateOfModify(p change.Planned, at, temp Hash) (Fate, bool) {
 // fateOfMode is that of a change of permissions alone: the temporary name has the old ones if it took effect, and without
 // one the path has the new ones.
 func (w *Workspace) fateOfMode(p change.Planned, displaced bool) (Fate, error) {
-	var at *temp
-	var err error
-	want, _ := p.Before.Mode.FileMode()
+	open, name, mode := w.standing, p.Path, p.After.Mode
 	if displaced {
-		at, err = w.openTemp(p.Temp)
-	} else {
-		var t *Target
-		if t, err = w.recorded(p.Path); err == nil {
-			defer t.Close()
-			at = &temp{dir: t.parent, name: t.name}
-			want, _ = p.After.Mode.FileMode()
-		}
+		open, name, mode = w.openTemp, p.Temp, p.Before.Mode
 	}
+	want, _ := mode.FileMode()
+	at, err := open(name)
 	if unusable(err) {
 		return Undone, nil
 	}
@@ -142,20 +146,20 @@ func (w *Workspace) fateOfMode(p change.Planned, displaced bool) (Fate, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		st, err = at.dir.Lstat(besideExchange(at.name))
 	}
-	if err == nil && st.Mode.Perm() == want.Perm() {
+	switch {
+	case err == nil && st.Mode.Perm() == want.Perm():
 		return Done, nil
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	case errors.Is(err, fs.ErrNotExist):
+		return Undone, nil
 	}
 	return Undone, pathError("look at", p.Path, err)
 }
 
 func fateOfDelete(at, temp Hash) (Fate, bool) {
-	if temp != "" {
+	switch {
+	case temp != "":
 		return Done, false
-	}
-	if at != "" {
+	case at != "":
 		return Undone, false
 	}
 	return Done, true
@@ -170,7 +174,7 @@ func (w *Workspace) fateOfMove(f *Found, at, temp Hash) error {
 	if err != nil {
 		return err
 	}
-	if gone != "" && gone == from && w.linked(f.From, f.Gone) {
+	if gone != "" && gone == from && w.oneFile(f.From, f.Gone, w.openTemp) {
 		gone = "" // it was not taken away after all
 	}
 	switch {
@@ -180,7 +184,7 @@ func (w *Workspace) fateOfMove(f *Found, at, temp Hash) error {
 		f.Fate = Done
 	case f.Temp != "" && temp != "" && at != f.After.Hash:
 		f.Fate = Undone
-	case from != "" && at == f.After.Hash && (f.Temp != "" || w.oneFile(f.From, f.Path)):
+	case from != "" && at == f.After.Hash && (f.Temp != "" || w.oneFile(f.From, f.Path, w.standing)):
 		f.Fate = Half
 	case from != "" || at == "":
 		f.Fate, f.Probable = Undone, from != f.Before.Hash
@@ -188,22 +192,6 @@ func (w *Workspace) fateOfMove(f *Found, at, temp Hash) error {
 		f.Fate, f.Probable = Done, at != f.After.Hash
 	}
 	return nil
-}
-
-// oneFile reports whether two paths are one file.
-func (w *Workspace) oneFile(path, other string) bool {
-	a, err := w.recorded(path)
-	if err != nil {
-		return false
-	}
-	defer a.Close()
-	b, err := w.recorded(other)
-	if err != nil {
-		return false
-	}
-	defer b.Close()
-	st, err := b.parent.Lstat(b.name)
-	return err == nil && is(a.parent, a.name, st)
 }
 
 // contentOf hashes what stands at a path, "" if nothing does.
@@ -272,16 +260,7 @@ func (w *Workspace) openTemp(path string) (*temp, error) {
 	if last < 0 || !IsTemp(names[last]) || slices.Contains(names, "..") {
 		return nil, pathError("open", path, fmt.Errorf("%w: it is not the name of a temporary file", ErrInvalidPath))
 	}
-	dir, err := w.top.OpenDir(".")
-	for _, name := range names[:last] {
-		if err != nil {
-			break
-		}
-		var next *durable.Dir
-		next, err = dir.OpenDir(name)
-		dir.Close()
-		dir = next
-	}
+	dir, err := w.descend(names[:last], func(*durable.Dir) error { return nil })
 	if err != nil {
 		return nil, pathError("open", path, err)
 	}

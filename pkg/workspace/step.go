@@ -23,7 +23,51 @@ type step interface {
 	finish(ctx context.Context) error
 	// close releases what only the step holds.
 	close() error
+	// afterWriter is what the caller is told when confirm failed and the step was taken back.
+	afterWriter(ctx context.Context) error
 	path() string
+}
+
+// displacing is what the steps share that take a file from where it is.
+type displacing struct {
+	w      *Workspace
+	at     *Target
+	want   Hash
+	before *inode
+	temp   *temp // where the file goes; nil for a move
+}
+
+func (d *displacing) path() string { return d.at.path }
+
+func (d *displacing) touched() []*durable.Dir { return []*durable.Dir{d.at.parent} }
+
+func (d *displacing) close() error { return nil }
+
+func (d *displacing) confirm() error {
+	if d.before.undisturbed() {
+		return nil
+	}
+	return errDisplaced
+}
+
+// known compares again where no lease vouches for the time since the content was hashed.
+func (d *displacing) known() bool { return d.before.leased || d.before.undisturbed() }
+
+// stale is the refusal of a file that is not what was expected.
+func (d *displacing) stale() error { return d.w.stale(d.at, d.want) }
+
+// afterWriter lets the program that waits for our lease write, so that the refusal can say what the file has then.
+func (d *displacing) afterWriter(ctx context.Context) error {
+	d.before.same(ctx)
+	return d.stale()
+}
+
+// finish is the last look at an inode that has no path any more but the temporary one.
+func (d *displacing) finish(ctx context.Context) error {
+	if d.before.untouched() || d.before.same(ctx) {
+		return nil
+	}
+	return d.temp.keepAside(d.w, d.at.path)
 }
 
 // exchangeRounds bounds how often an exchange is taken back again because of a foreign writer. Each round

@@ -28,6 +28,8 @@ func (c *creation) confirm() error { return nil }
 
 func (c *creation) finish(context.Context) error { return nil }
 
+func (c *creation) afterWriter(context.Context) error { return nil } // its confirm never fails
+
 func (c *creation) close() error { return c.made.close() }
 
 func (c *creation) apply(context.Context) error {
@@ -42,7 +44,7 @@ func (c *creation) apply(context.Context) error {
 
 func (c *creation) revert(ctx context.Context) error {
 	dir := c.made.last(c.at)
-	if !is(dir, c.at.name, c.temp.ours.stat) || !c.temp.ours.settled(ctx) {
+	if !is(dir, c.at.name, c.temp.ours.stat) || !c.temp.ours.same(ctx) {
 		return errNotOurs
 	}
 	if err := dir.Move(c.at.name, c.temp.dir, c.temp.name); err != nil {
@@ -59,9 +61,7 @@ func (c *creation) revert(ctx context.Context) error {
 }
 
 // ladder is the chain of directories below a target's bound parent that did not exist when it was resolved.
-type ladder struct {
-	rungs []rung
-}
+type ladder struct{ rungs []rung }
 
 type rung struct {
 	name string

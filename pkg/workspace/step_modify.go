@@ -10,55 +10,29 @@ import (
 
 // replacement gives a path a new content: after apply the path has temp.ours, and the temporary name has
 // before, the displaced inode.
-type replacement struct {
-	w      *Workspace
-	at     *Target
-	want   Hash
-	before *inode
-	temp   *temp
-}
+type replacement struct{ displacing }
 
 var _ step = (*replacement)(nil)
 
-func (r *replacement) path() string { return r.at.path }
-
-func (r *replacement) touched() []*durable.Dir { return []*durable.Dir{r.at.parent} }
-
-func (r *replacement) close() error { return nil }
-
 func (r *replacement) apply(ctx context.Context) error {
-	if !r.before.settled(ctx) {
-		return r.w.stale(r.at, r.want)
+	if !r.before.same(ctx) {
+		return r.stale()
 	}
 	switch err := r.w.swap(r.at, r.temp, r.before.stat); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errDisplaced):
-		return r.w.stale(r.at, r.want)
+		return r.stale()
 	case err != nil:
 		return err
 	}
 	out, err := r.temp.dir.Lstat(r.temp.name)
-	if err == nil && durable.Same(out, r.before.stat) && r.knownContent() {
+	if err == nil && durable.Same(out, r.before.stat) && r.known() {
 		return nil
 	}
-	return r.refused(errors.Join(err, r.putBack(ctx, out)))
-}
-
-// refused is what the caller is told when the path is as others want it again.
-func (r *replacement) refused(err error) error {
+	err = errors.Join(err, r.putBack(ctx, out))
 	if kept := new(KeptError); err == nil || errors.As(err, &kept) {
-		return errors.Join(r.w.stale(r.at, r.want), err)
+		return errors.Join(r.stale(), err) // the path is as others want it again
 	}
 	return err
-}
-
-// knownContent compares again where no lease vouches for the time since the content was hashed.
-func (r *replacement) knownContent() bool { return r.before.leased || r.before.undisturbed() }
-
-func (r *replacement) confirm() error {
-	if r.before.undisturbed() {
-		return nil
-	}
-	return errDisplaced
 }
 
 // putBack exchanges until what comes out is what was put in, so that the last thing that others placed at the
@@ -85,7 +59,7 @@ func (r *replacement) putBack(ctx context.Context, out durable.Stat) error {
 			if !durable.Same(in, r.temp.ours.stat) {
 				return r.keepForeign(in)
 			}
-			if r.temp.ours.settled(ctx) {
+			if r.temp.ours.same(ctx) {
 				return nil
 			}
 		}
@@ -97,30 +71,17 @@ func (r *replacement) putBack(ctx context.Context, out durable.Stat) error {
 // keepForeign keeps what has the temporary name, unless it is our own file or the before-image, whose loss
 // costs nobody anything.
 func (r *replacement) keepForeign(what durable.Stat) error {
-	if durable.Same(what, r.temp.ours.stat) && r.temp.ours.undisturbed() {
-		return nil
-	}
-	if durable.Same(what, r.before.stat) && r.before.undisturbed() {
-		return nil
+	for _, own := range []*inode{r.temp.ours, r.before} {
+		if durable.Same(what, own.stat) && own.undisturbed() {
+			return nil
+		}
 	}
 	return r.temp.keepAside(r.w, r.at.path)
 }
 
 func (r *replacement) revert(ctx context.Context) error {
-	if !is(r.at.parent, r.at.name, r.temp.ours.stat) || !r.temp.ours.settled(ctx) {
+	if !is(r.at.parent, r.at.name, r.temp.ours.stat) || !r.temp.ours.same(ctx) {
 		return errors.Join(errNotOurs, r.temp.keepAside(r.w, r.at.path))
 	}
 	return r.putBack(ctx, r.before.stat)
-}
-
-func (r *replacement) finish(ctx context.Context) error {
-	return finishDisplaced(ctx, r.w, r.at, r.before, r.temp)
-}
-
-// finishDisplaced is the last look at an inode that has no path any more but the temporary one.
-func finishDisplaced(ctx context.Context, w *Workspace, at *Target, before *inode, tmp *temp) error {
-	if before.untouched() || before.settled(ctx) {
-		return nil
-	}
-	return tmp.keepAside(w, at.path)
 }

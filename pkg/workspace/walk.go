@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -102,6 +103,17 @@ func walkChild(ctx context.Context, dir *durable.Dir, e Entry, depth int, hidden
 	}
 	defer child.Close()
 	return walk(ctx, child, e.Path, depth, hidden, visit)
+}
+
+// OpenDir opens the directory that the check saw, for a command to start in. The file is the caller's to close. Errors:
+// ErrNotExist, ErrNotRegular for what is no directory.
+func (t *Target) OpenDir() (*os.File, error) {
+	dir, err := t.openSelf()
+	if err != nil {
+		return nil, pathError("open", t.path, err)
+	}
+	f, err := dir.Open(".")
+	return f, pathError("open", t.path, err)
 }
 
 func (t *Target) openSelf() (*durable.Dir, error) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,15 +67,15 @@ func WithDurability(d Durability) Option {
 
 // Open opens the directory dir, which may be reached through symbolic links.
 func Open(dir string, opts ...Option) (*Workspace, error) {
+	var resolved string
+	var root *os.Root
 	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open workspace %s: %w", dir, err)
+	if err == nil {
+		resolved, err = filepath.EvalSymlinks(abs)
 	}
-	resolved, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return nil, fmt.Errorf("open workspace %s: %w", dir, err)
+	if err == nil {
+		root, err = os.OpenRoot(resolved)
 	}
-	root, err := os.OpenRoot(resolved)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace %s: %w", dir, err)
 	}
@@ -93,7 +94,7 @@ func Open(dir string, opts ...Option) (*Workspace, error) {
 	for _, opt := range opts {
 		opt(w)
 	}
-	w.settlePlaces()
+	w.choosePlaces()
 	return w, nil
 }
 
@@ -184,4 +185,16 @@ func (w *Workspace) State() (*os.Root, error) {
 		return nil, pathError("open", governanceDir+"/"+stateDir, ErrChangedDir)
 	}
 	return root, nil
+}
+
+// onceLog says each thing once: what a file system cannot do is true of every later call too.
+type onceLog struct {
+	log  zerolog.Logger
+	said sync.Map
+}
+
+func (l *onceLog) once(topic, text string, err error) {
+	if _, before := l.said.LoadOrStore(topic, true); !before {
+		l.log.Warn().Str("topic", topic).AnErr("reason", err).Msg(text)
+	}
 }

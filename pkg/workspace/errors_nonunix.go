@@ -1,5 +1,0 @@
-//go:build !unix
-
-package workspace
-
-func isLoop(error) bool { return false }
