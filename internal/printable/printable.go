@@ -64,6 +64,15 @@ func Text(text string) string {
 	return safe.String()
 }
 
+// Name is a name for a line of text in which brackets and quotes mean something:
+// as it is where nothing in it can be taken for a part of the line, else quoted.
+func Name(name string) string {
+	if name == "" || strings.ContainsAny(name, "[]\"\\") || strings.TrimSpace(name) != name || Text(name) != name {
+		return Text(strconv.Quote(name))
+	}
+	return name
+}
+
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {

@@ -10,13 +10,15 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
-	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
+	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
@@ -118,8 +120,11 @@ func (s *Server) families(fresh *gate.Freshness, runner *command.Runner, artifac
 			Store: s.intents, Sessions: s.sessions, Ledger: s.recorder, Brain: brain, Clock: s.options.Clock, ContextLimit: int(o.Limits.ContextSize),
 		},
 		Commands: &tools.Commands{
-			Files: files, Intents: s.intents, Trace: s.recorder, Runner: runner, Artifacts: artifacts, Jobs: s.jobs,
-			Snapshots: s.snapshots, RevertViolations: o.Commands.RevertViolations, Outside: sync.OnceValue(s.watchedPlaces),
+			Files: files, Intents: s.intents, Runner: runner, Artifacts: artifacts, Jobs: s.jobs,
+			Observer: observe.New(observe.Options{
+				Workspace: s.workspace, Snapshots: s.snapshots, Ledger: s.recorder, Outside: sync.OnceValue(s.watchedPlaces), Revert: o.Commands.RevertViolations,
+				Git: &replay.Repository{Workspace: s.workspace, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
+			}),
 			Confine: tools.Confine{
 				Want: s.policy.Sandbox, Reach: s.reach, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
 				Hidden: s.hidden(), Policy: s.policy,

@@ -8,8 +8,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
-	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
 
 // keptFromSecrets are the intents as the gate asks for them, which is the first
@@ -51,7 +51,7 @@ func (k *keptFromSecrets) obey() bool {
 	if k.images.Obey() || k.obeyed != "" { // what was taken away can be a copy
 		secret = k.snapshots.Secret
 	}
-	if err := tools.DropSecrets(k.root, secret); err != nil {
+	if err := observe.DropSecrets(k.root, secret); err != nil {
 		k.warn.Do(func() {
 			k.log.Warn().Err(err).Msg("what is secret now could not be deleted from .orchestration/cache/removed: delete that directory")
 		})

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/complaint"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -48,7 +49,7 @@ func listDenied(b *strings.Builder, denied []denial) {
 	for _, d := range denied {
 		what := map[string]string{deniedWrite: "writing ", deniedRead: "reading ", deniedMove: "renaming or removing ", deniedConnect: "the network", deniedRights: "an act of root"}[d.Operation]
 		if d.Path != "" {
-			what += inNote(d.Path)
+			what += printable.Name(d.Path)
 		}
 		note(b, "[the sandbox denied %s (%s): %s. %s]", strings.TrimSpace(what), d.Error, d.Reason, d.Next)
 	}
@@ -61,7 +62,7 @@ func (c *commandCall) denials(exitCode int, output string) []denial {
 	if c.box == nil || c.box.reach.Box == nil {
 		return nil
 	}
-	look := &denials{commandCall: c, law: c.law(), exitCode: exitCode, output: output}
+	look := &denials{commandCall: c, judge: c.judge(), exitCode: exitCode, output: output}
 	var found []denial
 	unexplained := false
 	for _, said := range complaint.Find(output) {
@@ -81,7 +82,7 @@ func (c *commandCall) denials(exitCode int, output string) []denial {
 
 type denials struct {
 	*commandCall
-	law      *trace.Law
+	judge    *observe.Judge
 	exitCode int
 	output   string
 }
@@ -213,7 +214,7 @@ func (d *denial) says(hint, reason, next string, args ...any) {
 func (l *denials) write(d denial, at string) denial {
 	d.Operation = deniedWrite
 	rel, inside := l.inside(l.meant(at))
-	d.Path = trace.Shown(rel)
+	d.Path = observe.Shown(rel)
 	if l.call.Intent != nil {
 		d.IntentID = l.call.Intent.ID
 	}
@@ -221,11 +222,11 @@ func (l *denials) write(d denial, at string) denial {
 		d.says(refusal.HintAskUser, "it is outside of the workspace, where commands write their private temporary directory and build caches only", "%s", outsideNext(rel))
 		return d
 	}
-	reason := l.law.Objection(rel)
+	reason := l.judge.Forbids(rel)
 	inPackages := slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool { return name == "node_modules" || name == ".venv" || name == "venv" })
-	_, blocked := l.law.Ignore.PathBlocked(rel)
-	_, secret := l.law.Ignore.Secret(rel)
-	protection := workspace.ProtectIn(l.law.Places, rel)
+	_, blocked := l.judge.Ignore.PathBlocked(rel)
+	_, secret := l.judge.Ignore.Secret(rel)
+	protection := workspace.ProtectIn(l.judge.Places, rel)
 	switch {
 	case reason == "":
 		d.says(refusal.HintAskUser, "the intent owns it, and the sandbox could not open it to a command (the notes say why, where there are any)", "Write it with a file tool (write_to_file, apply_diff).")
@@ -288,21 +289,21 @@ func outsideNext(at string) string {
 
 func (l *denials) unreadable(d denial, at string) denial {
 	rel, _ := l.inside(at)
-	d.Path, d.Operation = trace.Shown(rel), deniedRead
+	d.Path, d.Operation = observe.Shown(rel), deniedRead
 	d.says(refusal.HintChooseFile, "it is out of reach for every tool (secret: of .intentignore, or the operator's own)", "Work without it, or ask the user.")
 	return d
 }
 
 func (l *denials) pinned(d denial, at string) denial {
 	rel, _ := l.inside(at)
-	d.Path, d.Operation = trace.Shown(rel), deniedMove
+	d.Path, d.Operation = observe.Shown(rel), deniedMove
 	d.says(refusal.HintFollowConstraints, "the sandbox keeps it in its place while the command runs, because only what is in it is open to the command, or only a part of that",
 		"Change or empty what is in it instead of renaming or removing it (%s/*).", path.Clean(d.Path))
 	return d
 }
 
 func (l *denials) covered(d denial, at string) denial {
-	d.Path, d.Operation = trace.Shown(at), deniedRead
+	d.Path, d.Operation = observe.Shown(at), deniedRead
 	d.says(refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run", "Keep files that commands share in the workspace, or ask the user to open the place with commands.writable.")
 	return d
 }

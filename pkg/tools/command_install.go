@@ -1,17 +1,15 @@
 package tools
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/install"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 )
 
 // installs adds the manifests and lock files of install commands to what the
@@ -35,36 +33,15 @@ func (c *commandCall) installs() {
 	}
 }
 
-// packages says of the package directories that changed what the user has to
-// know: what git would take for sources.
-func (a *account) packages(ctx context.Context) {
-	counts, _ := a.Detail[trace.DetailPackages].(map[string]*trace.Packaged)
-	for _, place := range slices.Sorted(maps.Keys(counts)) {
-		if n := counts[place].ProgramConfig; n > 0 {
-			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("The packages in %s have %d files that make other programs run code where that directory is opened by itself (.vscode, .mcp.json and their like).", inNote(place), n))
-		}
-		if a.wouldBeAdded(ctx, place) {
-			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("git does not ignore %s, so git add would take the packages: add the line %q to .gitignore.", inNote(place), path.Base(place)+"/"))
-		}
-	}
-}
-
-// wouldBeAdded reports whether git add would take something in a package
-// directory; an environment of Python can ignore itself.
-func (a *account) wouldBeAdded(ctx context.Context, place string) bool {
-	seen, err := gitread.Repository{Dir: a.deps.Workspace.Dir()}.Ask(ctx, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "--", place)
-	return err == nil && seen != ""
-}
-
-func packagesOf(o *hooks.Outcome) map[string]*trace.Packaged {
-	counts, _ := o.Command.Detail[trace.DetailPackages].(map[string]*trace.Packaged)
+func packagesOf(o *hooks.Outcome) map[string]*observe.Packaged {
+	counts, _ := o.Command.Detail[observe.DetailPackages].(map[string]*observe.Packaged)
 	return counts
 }
 
 // listPackages shows them in the text of a result.
-func listPackages(b *strings.Builder, counts map[string]*trace.Packaged) {
+func listPackages(b *strings.Builder, counts map[string]*observe.Packaged) {
 	for _, place := range slices.Sorted(maps.Keys(counts)) {
 		n := counts[place]
-		note(b, "[packages in %s: %d files created, %d modified, %d deleted]", inNote(place), n.Created, n.Modified, n.Deleted)
+		note(b, "[packages in %s: %d files created, %d modified, %d deleted]", printable.Name(place), n.Created, n.Modified, n.Deleted)
 	}
 }

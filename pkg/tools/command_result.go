@@ -53,7 +53,7 @@ func listChanges(b *strings.Builder, files []changedFile) {
 			note(b, "[changed: and %d more]", len(files)-inText)
 			return
 		}
-		note(b, "[%s: %s]", f.Operation, inNote(f.Path))
+		note(b, "[%s: %s]", f.Operation, printable.Name(f.Path))
 	}
 }
 
@@ -120,7 +120,7 @@ func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
 		}
 	}
 	first := o.Violations[0]
-	r := refusal.Newf(refusal.CommandOutOfScope, "The command ran and changed %d paths that it may not change, among them [%s]: %s.", len(o.Violations), inNote(first.Path), printable.Text(first.Reason)).
+	r := refusal.Newf(refusal.CommandOutOfScope, "The command ran and changed %d paths that it may not change, among them [%s]: %s.", len(o.Violations), printable.Name(first.Path), printable.Text(first.Reason)).
 		With("violations", views).With("violations_total", len(o.Violations)).With("record_id", o.RecordID)
 	if call.Intent != nil {
 		r = r.With("intent_id", call.Intent.ID).With("owned_scope", call.Intent.OwnedScope)

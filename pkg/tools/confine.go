@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -69,20 +70,19 @@ func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 	return &confined{level, made}, nil
 }
 
-// holdNames holds files by all their names, which the look at the workspace
-// before the command has found: those of hidden ones are hidden, and where the
-// level can, those of files in scope that have a name out of it are closed.
-func (c *commandCall) holdNames(w *watch) {
+// holdNames holds files by all their names, which the baseline has found: those
+// of hidden ones are hidden, and where the level can, those of files in scope that
+// have a name out of it are closed.
+func (c *commandCall) holdNames(linked *snapshot.Links) {
 	var names []reach.Name
 	var more []string
-	if w != nil && w.window.Linked() != nil {
-		linked := w.window.Linked()
+	if linked != nil {
 		names, more = make([]reach.Name, len(linked.Files)), linked.More
 		for i, l := range linked.Files {
 			names[i] = reach.Name(l)
 		}
 	}
-	if w != nil && w.heldByKernel() {
+	if c.box.level == sandbox.Full {
 		c.box.reach.CloseShared(names, more)
 	}
 	c.box.reach.HideNames(names)

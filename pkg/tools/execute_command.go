@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,11 +15,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/install"
+	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -39,7 +41,6 @@ const (
 type commandTool struct {
 	deps    *Commands
 	engine  *hooks.Engine
-	gits    gitTimes
 	tracked trackedPlaces
 }
 
@@ -159,29 +160,70 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if c.box, err = c.confine(ctx); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
-	watched, err := c.watch(ctx)
+	baseline, err := c.tool.deps.Observer.Begin(ctx, c.observed())
 	if err != nil {
 		return nil, errors.Join(err, c.box.reach.Close(), dir.Close())
 	}
-	c.holdNames(watched)
+	prepared := &preparedCommand{c, dir, baseline}
+	c.holdNames(baseline.Linked())
 	if err := c.unchanged(); err != nil {
-		return nil, errors.Join(err, (&preparedCommand{c, dir, watched}).Discard())
+		return nil, errors.Join(err, prepared.Discard())
 	}
-	return &preparedCommand{c, dir, watched}, nil
+	return prepared, nil
+}
+
+// observed is the command as what it does is observed.
+func (c *commandCall) observed() *observe.Command {
+	o := &observe.Command{Judge: c.judge(), Text: c.args.Command, Cwd: c.cwd.Path, Reading: c.effect.Reading, Places: c.box.reach.Places}
+	if where, err := c.tool.deps.Confine.Reach.Rehearsable(); err == nil && where.Common != "" {
+		store := replay.NewStore(where.Common, where.Own, nil)
+		o.Store = &store
+	}
+	if c.rehearsal != nil {
+		o.Exempt, o.Overtaken = c.rehearsal.exempt, c.rehearsal.overtaken
+	}
+	return o
+}
+
+// judge judges what the command does.
+func (c *commandCall) judge() *observe.Judge {
+	j := c.judgeUnheld()
+	j.Level, j.Build, j.Packages = c.box.level, c.box.reach.InPlace, c.box.reach.Packages
+	git := c.tool.deps.Confine.Git
+	j.Git = runsGit(c.effect.Reading) && (git == reach.GitTrusted || git == reach.GitOpen && c.box.level != sandbox.Landlock)
+	if c.rehearsal != nil {
+		j.Replayed = slices.Sorted(maps.Keys(c.rehearsal.exempt))
+	}
+	return j
+}
+
+// judgeUnheld is judge for a command that has no profile yet.
+func (c *commandCall) judgeUnheld() *observe.Judge {
+	j := &observe.Judge{Ignore: c.call.Ignore, Places: c.tool.deps.Workspace.Inside(), Git: true, Named: c.named()}
+	if c.call.Intent != nil {
+		j.Intent, j.Scope = c.call.Intent.ID, c.call.Intent.Scope()
+	}
+	return j
+}
+
+// named are the files that the gate has let the line write by their names.
+func (c *commandCall) named() (names []string) {
+	for _, f := range c.targets {
+		if f.Mutates() {
+			names = append(names, f.Path)
+		}
+	}
+	return names
 }
 
 // preparedCommand is about to start. What it will change nobody knows yet.
 type preparedCommand struct {
-	call *commandCall
-	dir  *os.File
-	*watch
+	call     *commandCall
+	dir      *os.File
+	baseline *observe.Baseline
 }
 
-func (p *preparedCommand) Pending() *hooks.Pending {
-	o := p.call.outcome(-1)
-	o.Detail = p.watch.judged(p.call.box.reach.Places)
-	return p.watch.pending(o)
-}
+func (p *preparedCommand) Pending() *hooks.Pending { return p.baseline.Pending(p.call.outcome(-1)) }
 
 // outcome is what is known of the command before it has ended.
 func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
@@ -195,13 +237,13 @@ func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
 }
 
 func (p *preparedCommand) Discard() error {
-	p.watch.discard()
+	p.baseline.Discard()
 	return errors.Join(p.dir.Close(), p.call.box.reach.Close())
 }
 
 func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer p.dir.Close()
-	defer p.watch.discard() // of no effect after finish
+	defer p.baseline.Discard() // of no effect after Finish
 	c := p.call
 	defer c.box.reach.Close() // of no effect the second time
 	d := c.tool.deps
@@ -236,7 +278,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	c.box.reach.Vacate() // before the look at what changed: nobody changed it
 	closed := make(chan error, 1)
 	go func() { closed <- c.box.reach.Close() }()
-	p.watch.finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
+	p.baseline.Finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
 	if r.ExitCode != 0 {
 		c.denied = c.denials(r.ExitCode, r.Output)
 	}
@@ -279,9 +321,9 @@ type commandResult struct {
 	ProcessLimit *processLimit `json:"process_limit,omitempty"`
 	Running      bool          `json:"running,omitempty" doc:"Whether it runs in the background now."`
 
-	GitChanges []trace.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
-	Packages   map[string]*trace.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
-	Denied     []denial                   `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`
+	GitChanges []observe.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
+	Packages   map[string]*observe.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
+	Denied     []denial                     `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`
 }
 
 type changedFile struct {

@@ -6,14 +6,13 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
-	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
-	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -83,17 +82,11 @@ type Ledger interface {
 type Commands struct {
 	*Files
 	Intents   *intent.Store
-	Trace     Guard
 	Runner    *command.Runner // nil where there is no shell
 	Artifacts *command.Artifacts
 	Jobs      *command.Jobs // in the background
-	// Snapshots find what commands changed; nil finds nothing. RevertViolations
-	// takes back what a command should not have changed.
-	Snapshots        *snapshot.Keeper
-	RevertViolations bool
-	// Outside are places outside of the workspace that are looked at before and
-	// after a command that is not held to it.
-	Outside func() []outside.Place
+	// Observer finds what commands changed, and judges it.
+	Observer *observe.Observer
 	// Confine is what holds commands.
 	Confine Confine
 	Clock   func() time.Time
@@ -107,14 +100,6 @@ type Commands struct {
 	// secrets; OutputCap bounds the kept output of one command, in bytes.
 	KeepEnv   []string
 	OutputCap int64
-}
-
-// Guard holds the ledger against a command.
-type Guard interface {
-	// Guard notes how the ledger ends; what it returns says what of that is gone.
-	Guard(ctx context.Context) (lost func(ctx context.Context, git bool) string, err error)
-	// Withhold has changes refused as long as check gives an error.
-	Withhold(check func(ctx context.Context) error)
 }
 
 // Asks finds what a caller wants to go on with; ask.Service implements it.

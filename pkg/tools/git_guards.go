@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -29,13 +29,13 @@ func (r *rehearsal) guards() error {
 			return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would move %s, which only orchestra-mcp moves.", c.git.First, name).With("path", ".git/"+name))
 		}
 	}
-	for _, name := range trace.ResumedFiles() {
-		was, _ := r.before.Own.Read(name, maxTodo)
-		now, err := r.after.Own.Read(name, maxTodo)
+	for _, name := range observe.ResumedFiles() {
+		was, _ := r.before.Own.Read(name, observe.MaxTodo)
+		now, err := r.after.Own.Read(name, observe.MaxTodo)
 		if err != nil && !r.after.Own.Find(name).There {
 			continue
 		}
-		if reason := trace.Resumed(".git/"+name, string(was), string(now), err == nil); reason != "" {
+		if reason := observe.Resumed(".git/"+name, string(was), string(now), err == nil); reason != "" {
 			return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would stop midway and leave .git/%s: %s.", c.git.First, name, reason).With("path", ".git/"+name))
 		}
 	}

@@ -4,16 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -25,8 +26,7 @@ func protectionIn(w *workspace.Workspace, path string) workspace.Protection {
 // judging is what the paths of one rehearsal are held against.
 type judging struct {
 	*rehearsal
-	law *trace.Law
-	git *ledger.Git
+	rules *observe.Judge
 	// was and is are what git itself makes, before the line and behind it.
 	was, is *replay.Standing
 	judge   *replay.Judge
@@ -39,22 +39,22 @@ type judging struct {
 func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string) error {
 	c := r.call
 	d := c.tool.deps
-	j := &judging{rehearsal: r, law: c.lawOf(nil), git: ledger.NewGit(d.Workspace.Dir())}
+	j := &judging{rehearsal: r, rules: c.judgeUnheld()}
 	var err error
-	j.judge, err = d.judge(scratch, r.after, trusted, func(path string) bool { return j.law.Objection(path) == "" })
+	j.judge, err = d.Observer.Git.Judge(scratch, r.after, trusted, func(path string) bool { return j.rules.Allows(path) })
 	if err != nil {
 		return err
 	}
 	var words []string
 	if c.git.Uncommitted {
-		words = d.commits(ctx, c.git.Words)
+		words = d.Observer.Git.Commits(ctx, c.git.Words)
 	}
 	j.was, j.is = j.judge.Standing(ctx, r.before.State(), words), j.judge.Standing(ctx, r.after.State().With(r.before.State()), words)
-	if j.left, err = d.trust().Left(ctx); err != nil {
+	if j.left, err = d.Observer.Git.Trust().Left(ctx); err != nil {
 		return err
 	}
 	for _, t := range r.changes {
-		if j.law.Objection(t.Path) == "" {
+		if j.rules.Allows(t.Path) {
 			continue
 		}
 		if err := j.path(ctx, t); err != nil {
@@ -71,15 +71,15 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 // path judges one that the law closes.
 func (j *judging) path(ctx context.Context, t layer.Touched) error {
 	j.seen[t.Path] = j.stands(t.Path) // before it is read
-	before, err := entryOf(j.git, t.Before)
+	before, err := j.call.tool.deps.Observer.Git.Entry(t.Before)
 	if err != nil {
 		return err
 	}
-	after, err := entryOf(j.git, t.After)
+	after, err := j.call.tool.deps.Observer.Git.Entry(t.After)
 	if err != nil {
 		return err
 	}
-	open := j.law.Wanted(t.Path) != nil // to a scope
+	open := j.rules.Wanted(t.Path) != nil // to a scope
 	if before == after {
 		if !open {
 			j.rewritten = append(j.rewritten, t.Path)
@@ -146,9 +146,9 @@ func (r *rehearsal) stands(path string) fs.FileInfo {
 
 // overtaken refuses a line if a person did something to the branches, or to files out of scope that it changes, since it
 // was rehearsed: it would stop midway, or take that away.
-func (r *rehearsal) overtaken(now gitRefs) error {
+func (r *rehearsal) overtaken(now replay.Refs) error {
 	what := ""
-	if now.text != r.refs.text || r.before.Branch() != r.branch {
+	if now.Text != r.refs.Text || r.before.Branch() != r.branch {
 		what = "a branch moved"
 	}
 	for path, was := range r.seen {
@@ -171,41 +171,27 @@ func (j *judging) staged(ctx context.Context) error {
 	if before.Head == "" {
 		return nil
 	}
-	git := c.tool.deps.repository()
-	out, err := git.Ask(ctx, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", before.Head)
+	git := c.tool.deps.Observer.Git
+	staged, err := git.Staged(ctx, before.Head)
 	if err != nil {
 		return err
 	}
-	fields := strings.Split(out, "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		words, path := strings.Fields(fields[i]), fields[i+1]
-		if len(words) != 5 || words[1] == "000000" || strings.Trim(words[3], "0") == "" || j.law.Objection(path) == "" || j.left[path] == words[3] {
+	for _, path := range slices.Sorted(maps.Keys(staged)) {
+		blob := staged[path]
+		if j.rules.Allows(path) || j.left[path] == blob {
 			continue
 		}
-		if known, err := j.judge.Committed(ctx, path, words[3]); err != nil || known {
+		if known, err := j.judge.Committed(ctx, path, blob); err != nil || known {
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		if now, err := j.indexed(ctx, path); err != nil || now != words[3] {
+		if now, err := git.Indexed(ctx, j.after.Own.Find("index").At, path); err != nil || now != blob {
 			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop what is staged and no commit of people has, out of the scope: %s.", c.git.First, path).With("path", path))
 		}
 	}
 	return nil
-}
-
-// indexed is the blob that the index has behind the line.
-func (r *rehearsal) indexed(ctx context.Context, path string) (string, error) {
-	git := r.call.tool.deps.repository()
-	cmd := git.Command(ctx, "ls-files", "--stage", "-z", "--full-name", "--", path)
-	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.after.Own.Find("index").At)
-	out, err := cmd.Output()
-	words := strings.Fields(string(out))
-	if err != nil || len(words) < 2 {
-		return "", err
-	}
-	return words[1], nil
 }
 
 // orderly names some paths.
@@ -224,18 +210,4 @@ func content(n layer.Node) func() (string, error) {
 		text, err := durable.ReadRegular(n.At, 16<<20)
 		return string(text), err
 	}
-}
-
-// maxWords bounds the words of a line that are looked up.
-const maxWords = 20
-
-// commits are those that some words name.
-func (d *Commands) commits(ctx context.Context, words []string) (ids []string) {
-	for _, word := range words[:min(len(words), maxWords)] {
-		id, err := d.repository().Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", word+"^{commit}")
-		if err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

@@ -49,7 +49,7 @@ type rehearsal struct {
 	output string
 	// refs and branch are what git had before it; seen are the files out of scope
 	// that it changes, nil for none.
-	refs   gitRefs
+	refs   replay.Refs
 	branch string
 	seen   map[string]fs.FileInfo
 }
@@ -134,20 +134,20 @@ func (c *commandCall) rehearse(ctx context.Context) error {
 
 func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (_ *rehearsal, err error) {
 	d := c.tool.deps
-	refs, err := d.refs(ctx)
+	refs, err := d.Observer.Git.Refs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := d.trust().Trusted(ctx, refs.tips)
+	trusted, err := d.Observer.Git.Trust().Trusted(ctx, refs.Tips)
 	if err != nil {
 		return nil, err
 	}
-	at, err := openLayers(d.Workspace)
+	at, err := replay.OpenLayers(d.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, at.close()) }()
-	over, err := at.over(where.Outer())
+	defer func() { err = errors.Join(err, at.Close()) }()
+	over, err := at.Over(where.Outer())
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (
 		r.views = append(r.views, layer.View{Lower: one.Path, Upper: one.Upper})
 		uppers[one.Path] = one.Upper
 	}
-	r.before, r.after = storeOf(where, nil), storeOf(where, uppers)
+	r.before, r.after = replay.NewStore(where.Common, where.Own, nil), replay.NewStore(where.Common, where.Own, uppers)
 	r.branch = r.before.Branch()
 	if err := r.run(ctx, over); err != nil {
 		return nil, err
@@ -171,11 +171,11 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (
 	if err := r.guards(); err != nil {
 		return nil, err
 	}
-	scratch, err := at.sub("scratch")
+	scratch, err := at.Sub("scratch")
 	if err != nil {
 		return nil, err
 	}
-	trusted = append(trusted, d.fetched(ctx, c.git, refs.remotes, r.remotes)...)
+	trusted = append(trusted, d.Observer.Git.Fetched(ctx, c.git, refs.Remotes, r.remotes)...)
 	return r, r.judge(ctx, scratch, trusted)
 }
 

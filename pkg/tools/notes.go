@@ -2,7 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
@@ -21,13 +20,4 @@ func warned(warnings []string) string {
 		note(&b, "Note: %s", w)
 	}
 	return b.String()
-}
-
-// inNote is a name as notes have it: as it is where nothing in it can be taken
-// for a part of the note, else quoted.
-func inNote(name string) string {
-	if name == "" || strings.ContainsAny(name, "[]\"\\") || strings.TrimSpace(name) != name || printable.Text(name) != name {
-		return printable.Text(strconv.Quote(name))
-	}
-	return name
 }

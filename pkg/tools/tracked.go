@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
 // trackedPlaces remembers, for one state of git's index, which places for the
@@ -25,11 +23,8 @@ type trackedPlaces struct {
 func (t *trackedPlaces) of(ctx context.Context, d *Commands, places []string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	index := ""
-	if d.Snapshots != nil {
-		index = d.Snapshots.IndexWritten()
-	}
-	if t.known == nil || t.index != index || d.Snapshots == nil {
+	index := d.Observer.Snapshots.IndexWritten()
+	if t.known == nil || t.index != index {
 		t.index, t.known = index, map[string]bool{}
 	}
 	fresh := slices.DeleteFunc(slices.Clone(places), func(place string) bool { _, known := t.known[place]; return known })
@@ -55,7 +50,7 @@ func (t *trackedPlaces) without(ctx context.Context, d *Commands, places []strin
 }
 
 func (d *Commands) filesInGit(ctx context.Context, places []string) (files []string, sure bool) {
-	git := gitread.Repository{Dir: d.Workspace.Dir()}
+	git := d.Observer.Git
 	index, err := git.Ask(ctx, append([]string{"ls-files", "-z", "--cached", "--"}, places...)...)
 	if errors.Is(err, exec.ErrNotFound) || err != nil && strings.Contains(err.Error(), "not a git repository") {
 		return nil, true

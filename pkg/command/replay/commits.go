@@ -71,20 +71,19 @@ var errCircle = errors.New("a commit that comes of another does not explain it")
 // keepTrusted drops what is gone of what is trusted: branches are deleted, and
 // their commits in the end too.
 func (j *Judge) keepTrusted(ctx context.Context) error {
-	if j.sifted {
+	if j.trusted != nil {
 		return nil
 	}
 	out, _, err := j.ask(ctx, strings.Join(j.options.Trusted, "\n")+"\n", "cat-file", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil {
 		return err
 	}
-	var there []string
+	j.trusted = []string{}
 	for line := range strings.Lines(out) {
 		if id, is := strings.CutSuffix(line, " commit\n"); is {
-			there = append(there, id)
+			j.trusted = append(j.trusted, id)
 		}
 	}
-	j.options.Trusted, j.sifted = there, true
 	return nil
 }
 
@@ -92,7 +91,7 @@ func (j *Judge) keepTrusted(ctx context.Context) error {
 // oldest first.
 func (j *Judge) unknown(ctx context.Context, id string) ([]commit, error) {
 	input := id + "\n"
-	for _, trusted := range j.options.Trusted {
+	for _, trusted := range j.trusted {
 		input += "^" + trusted + "\n"
 	}
 	const fields = "%H%x00%P%x00%an <%ae> %ad%x00%s%x00%b"
@@ -291,7 +290,7 @@ const maxOriginals = 8
 // same subject first.
 func (j *Judge) originals(ctx context.Context, c commit) ([]string, error) {
 	if j.authors == nil {
-		input := strings.Join(slices.Concat(j.options.Trusted, slices.Sorted(maps.Keys(j.bad))), "\n") + "\n"
+		input := strings.Join(slices.Concat(j.trusted, slices.Sorted(maps.Keys(j.bad))), "\n") + "\n"
 		out, _, err := j.ask(ctx, input, "log", "--stdin", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
 			"--format=tformat:%H%x00%an <%ae> %ad%x00%s%x00", fmt.Sprint("--max-count=", maxHistory))
 		if err != nil {

@@ -37,12 +37,25 @@ type Options struct {
 // repository.
 type Judge struct {
 	options Options
+	*seen
 	bad     map[string]map[string]bool // commits that were looked at, with their unexplained paths
 	looking map[string]bool            // commits that are being looked at
-	sifted  bool                       // Trusted has only what is there
+	authors map[string][]commit
+}
+
+// seen is what git has said, whatever is allowed.
+type seen struct {
+	trusted []string // Options.Trusted that are there; nil before git was asked
 	trees   map[string]map[string]Entry
 	merged  map[[3]string]string // trees, by base and the two that were merged
-	authors map[string][]commit
+}
+
+// Strict is a judge of the same repository for whom nothing is allowed. What git
+// has said to one of them, the other does not ask.
+func (j *Judge) Strict() *Judge {
+	strict := &Judge{options: j.options, seen: j.seen, bad: map[string]map[string]bool{}, looking: map[string]bool{}}
+	strict.options.Allowed = func(string) bool { return false }
+	return strict
 }
 
 // Entry is what a tree has at a path; the zero value is nothing.
@@ -84,7 +97,10 @@ func NewJudge(o Options) (*Judge, error) {
 			return nil, fmt.Errorf("make a scratch repository: %w", err)
 		}
 	}
-	return &Judge{options: o, bad: map[string]map[string]bool{}, looking: map[string]bool{}, trees: map[string]map[string]Entry{}, merged: map[[3]string]string{}}, nil
+	return &Judge{
+		options: o, seen: &seen{trees: map[string]map[string]Entry{}, merged: map[[3]string]string{}},
+		bad: map[string]map[string]bool{}, looking: map[string]bool{},
+	}, nil
 }
 
 // ask runs git on the scratch repository. An exit of 1 with an output is an

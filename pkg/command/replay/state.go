@@ -205,10 +205,10 @@ func (s *Standing) Has(ctx context.Context, path string, entry Entry, content fu
 // not lost where the file is overwritten. A commit of the agent's own does not
 // count, which could be dropped behind it.
 func (j *Judge) Committed(ctx context.Context, path, id string) (bool, error) {
-	if err := j.keepTrusted(ctx); err != nil || len(j.options.Trusted) == 0 {
+	if err := j.keepTrusted(ctx); err != nil || len(j.trusted) == 0 {
 		return false, err
 	}
-	out, _, err := j.ask(ctx, strings.Join(j.options.Trusted, "\n")+"\n", "rev-list", "--objects", "--no-object-names", "--stdin", "--", path)
+	out, _, err := j.ask(ctx, strings.Join(j.trusted, "\n")+"\n", "rev-list", "--objects", "--no-object-names", "--stdin", "--", path)
 	return err == nil && slices.Contains(strings.Fields(out), id), err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -111,7 +112,7 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 	rec := base(call)
 	rec.Kind, rec.Detail = ledger.KindBuild, map[string]any{detailCommand: command}
 	if more := len(outcome.Build) - maxBuild; more > 0 {
-		rec.Detail[DetailMore] = more
+		rec.Detail[observe.DetailMore] = more
 	}
 	for _, f := range outcome.Build[:min(len(outcome.Build), maxBuild)] {
 		rec.Changes = append(rec.Changes, ledger.Change{Change: f.Change})
@@ -230,11 +231,11 @@ func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, e
 		if rec.Command == nil {
 			continue
 		}
-		law, _ := judged(rec.IntentID, rec.Detail, ignore)
-		if law == nil {
+		judge := observe.SavedJudge(rec.IntentID, rec.Detail, ignore, nil)
+		if judge == nil {
 			continue // of a version that does not say what it may change
 		}
-		commands = append(commands, snapshot.Running{Began: e.Began, InScope: func(path string) bool { return law.Objection(path) == "" }})
+		commands = append(commands, snapshot.Running{Began: e.Began, InScope: judge.Allows})
 	}
 	recorded, err := r.has(ctx, slices.Collect(maps.Keys(files)))
 	maps.DeleteFunc(files, func(id string, _ []snapshot.Write) bool { return recorded[id] })

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -28,9 +28,6 @@ const (
 	// beginning.
 	longest = 25 * time.Hour
 )
-
-// sinceStart qualifies what a new server finds.
-const sinceStart = "; found when the server started again, so somebody else may have changed it since"
 
 // detailSettled is the key of the time at which a crash was settled: what the
 // record of it tells was done by then.
@@ -54,67 +51,24 @@ func ended(e ledger.Entry) time.Time {
 // have nothing to do with it may have made changes since.
 func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft) (*ledger.Draft, error) {
 	rec, _ := recovered(draft.Record(), &workspace.Recovery{}, o.Began)
-	law, full := judged(rec.IntentID, rec.Detail, r.rules())
-	if law != nil && r.files != nil {
-		law.Places = r.files.Inside()
-	}
-	found, err := r.changedSince(ctx, o, draft.ID(), law)
+	judge := observe.SavedJudge(rec.IntentID, rec.Detail, r.rules(), r.files.Inside())
+	found, err := r.changedSince(ctx, o, draft.ID(), judge)
 	if err != nil {
-		rec.Detail[DetailUnseen] = err.Error()
+		rec.Detail[observe.DetailUnseen] = err.Error()
 		return r.ledger.Redraft(draft, rec)
 	}
-	if law != nil && r.files != nil {
-		law.Repositories = NewRepositories(r.files.Root(), found.Changes)
-	}
-	account := NewAccount()
-	for i := range found.Changes {
-		c := &found.Changes[i]
-		if GitState(c.Path) {
-			account.GitChange(c) // git may have been used since
-			if reason := ResumedBy(c); reason != "" {
-				rec.Violations = append(rec.Violations, ledger.Violation{
-					Path: Shown(c.Path), Op: c.Op, Reason: reason + sinceStart,
-				})
-			}
-			continue
-		}
-		if c.Before != nil && c.Before.Kind == snapshot.Directory || c.After != nil && c.After.Kind == snapshot.Directory {
-			continue
-		}
-		if law != nil && account.Packaged(law, c) {
-			continue
-		}
-		if law != nil && slices.Contains(law.Replayed, c.Path) {
-			account.Note(DetailReplayed, Shown(c.Path)) // what it says now is not compared
-			continue
-		}
-		if len(rec.Changes) == MaxRecorded {
-			more, _ := account.Detail[DetailMore].(int)
-			account.Detail[DetailMore] = more + 1
-			continue
-		}
-		f := account.File(c)
-		account.Describe(c, &f)
-		if reason := objectionTo(law, c); reason != "" && (!full || c.Op == change.Created) {
-			rec.Violations = append(rec.Violations, ledger.Violation{
-				Path: f.Path, Op: f.Op, Reason: reason + sinceStart,
-			})
-		}
+	outcome := observe.Recovered(judge, r.files, found)
+	for _, f := range outcome.Files {
 		change := r.change(ctx, f)
 		_ = r.keepChange(change, f) // the log says why not; nobody waits for an answer
 		rec.Changes = append(rec.Changes, change)
 	}
-	for _, path := range found.Given {
-		account.Note(DetailGiven, Shown(path))
-	}
-	for _, gap := range found.Gaps {
-		account.Note(DetailGaps, Shown(gap.String()))
-	}
+	rec.Violations = violations(outcome.Violations)
 	if len(rec.Changes) > 0 {
 		rec.MutationClass = string(mutation.Evolution)
 		rec.Class = &ledger.Class{Computed: string(mutation.Evolution), Evidence: string(mutation.Unproven)}
 	}
-	rec.Detail = detailOf(account.Detail, rec.Detail)
+	rec.Detail = detailOf(outcome.Command.Detail, rec.Detail)
 	return r.ledger.Redraft(draft, rec)
 }
 
@@ -134,22 +88,10 @@ func (r *Recorder) rules() *intent.Ignore {
 	return ignore
 }
 
-// objectionTo judges a change by the law that its command began under. It is
-// not undone: other programs may have gone on from it since.
-func objectionTo(l *Law, c *snapshot.Change) string {
-	if l == nil {
-		return ""
-	}
-	if reason := l.Objection(c.Path); reason != "" || c.From == "" {
-		return reason
-	}
-	return l.Objection(c.From)
-}
-
 // changedSince finds what changed since the command with the record id began,
 // but for what others may have changed, and it may not, that ran beside it: they
 // died with it, or go on in a server that lives, which may be this one.
-func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id string, law *Law) (*snapshot.Difference, error) {
+func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id string, judge *observe.Judge) (*snapshot.Difference, error) {
 	if r.changed == nil {
 		return nil, errors.New("nothing looks for the changes of commands")
 	}
@@ -158,11 +100,7 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id strin
 		return nil, err
 	}
 	defer state.Close()
-	var inScope func(path string) bool
-	if law != nil {
-		inScope = func(path string) bool { return law.Objection(path) == "" }
-	}
-	return snapshot.Recover(ctx, *r.changed, state, o.Before, inScope, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
+	return snapshot.Recover(ctx, *r.changed, state, o.Before, judge.Allows, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
 		running, files, failed := r.inFlight(ctx, r.journal.InFlight, paths, id) // first: what ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}

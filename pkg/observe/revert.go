@@ -1,4 +1,4 @@
-package tools
+package observe
 
 import (
 	"context"
@@ -11,9 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -27,94 +25,93 @@ import (
 // All of it goes by what a look has found and a descriptor holds
 // ([workspace.Grip]), or by compare-and-swap: other commands may rename and
 // exchange directories at the same time.
-func (a *account) revert(ctx context.Context) {
-	full := a.outcome.Command.Sandbox == string(sandbox.Full)
-	if !a.deps.RevertViolations && !full || len(a.wrong) == 0 {
+func (f *findings) revert(ctx context.Context) {
+	if !f.base.Revert && !f.held() || len(f.wrong) == 0 {
 		return
 	}
-	a.kept.files = a.deps.Workspace
-	a.openDirectories()
-	a.revertFiles(ctx, a.isNew)
-	a.revertDirectories(change.Created)
-	if a.deps.RevertViolations {
-		a.revertDirectories(change.Deleted)
-		a.revertFiles(ctx, func(c *snapshot.Change) bool { return !a.isNew(c) })
-		a.revertDirectories(change.Modified)
+	f.kept.files = f.base.Workspace
+	f.openDirectories()
+	f.revertFiles(ctx, f.isNew)
+	f.revertDirectories(change.Created)
+	if f.base.Revert {
+		f.revertDirectories(change.Deleted)
+		f.revertFiles(ctx, func(c *snapshot.Change) bool { return !f.isNew(c) })
+		f.revertDirectories(change.Modified)
 	}
-	if a.kept.blind {
-		if err := sift(a.kept.at, "", a.deps.Snapshots.Secret); err != nil {
-			a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("Whether secrets are among what was taken away could not be found out (%v): look into %s.", err, a.kept.dir))
+	if f.kept.blind {
+		if err := sift(f.kept.at, "", f.base.Snapshots.Secret); err != nil {
+			f.warn("Whether secrets are among what was taken away could not be found out (%v): look into %s.", err, f.kept.dir)
 		}
 	}
-	a.kept.close()
+	f.kept.close()
 	var undone []string
-	for _, v := range a.outcome.Violations {
+	for _, v := range f.outcome.Violations {
 		if v.Reverted {
 			undone = append(undone, v.Path)
 		}
 	}
-	a.outcome.Files = slices.DeleteFunc(a.outcome.Files, func(f hooks.FileOutcome) bool { return !f.InScope && slices.Contains(undone, f.Path) })
-	if a.kept.some {
-		a.Detail[detailRemoved] = a.kept.dir
-		a.outcome.Warnings = append(a.outcome.Warnings, fmt.Sprintf("What was taken away is kept in %s for a while, in case somebody else made it.", a.kept.dir))
+	f.outcome.Files = slices.DeleteFunc(f.outcome.Files, func(f hooks.FileOutcome) bool { return !f.InScope && slices.Contains(undone, f.Path) })
+	if f.kept.some {
+		f.detail[detailRemoved] = f.kept.dir
+		f.warn("What was taken away is kept in %s for a while, in case somebody else made it.", f.kept.dir)
 	}
-	if _, some := a.Detail[detailKept]; some {
-		a.outcome.Warnings = append(a.outcome.Warnings, "Not all changes that the command should not have made could be taken back; the record says why.")
+	if _, some := f.detail[detailKept]; some {
+		f.warn("Not all changes that the command should not have made could be taken back; the record says why.")
 	}
 }
 
 // isNew reports whether a change gave a path out of scope to something, be it
 // made or moved there.
-func (a *account) isNew(c *snapshot.Change) bool {
-	return c.Op == change.Created || c.Op == change.Moved && a.Objection(c.Path) != ""
+func (f *findings) isNew(c *snapshot.Change) bool {
+	return c.Op == change.Created || c.Op == change.Moved && !f.Allows(c.Path)
 }
 
-func (a *account) revertFiles(ctx context.Context, which func(c *snapshot.Change) bool) {
-	for i, c := range a.wrong {
+func (f *findings) revertFiles(ctx context.Context, which func(c *snapshot.Change) bool) {
+	for i, c := range f.wrong {
 		if kindOf(c) != snapshot.Directory && which(c) {
-			a.reverted(i, func() error { return a.takeBack(ctx, c) })
+			f.tryBack(i, func() error { return f.takeBack(ctx, c) })
 		}
 	}
 }
 
-// reverted takes one violation back, and says so or why not. What is not there
+// tryBack takes one violation back, and says so or why not. What is not there
 // any more somebody else took away.
-func (a *account) reverted(i int, back func() error) {
-	c := a.wrong[i]
+func (f *findings) tryBack(i int, back func() error) {
+	c := f.wrong[i]
 	err := errShared
-	if a.takeable(c) {
+	if f.takeable(c) {
 		err = back()
 	}
 	if err != nil && !(c.Op == change.Created && errors.Is(err, fs.ErrNotExist)) {
-		a.Note(detailKept, fmt.Sprintf("%s: %v", a.outcome.Violations[i].Path, err))
+		f.note(detailKept, fmt.Sprintf("%s: %v", f.outcome.Violations[i].Path, err))
 		return
 	}
-	a.outcome.Violations[i].Reverted = true
+	f.outcome.Violations[i].Reverted = true
 }
 
 // takeable reports whether a change is the command's, or nobody else's either:
 // no command of the time may have made it, and none at all a file that other
 // programs run or are governed by.
-func (a *account) takeable(c *snapshot.Change) bool {
-	return !c.Shared || c.Nobodys || workspace.Protect(c.Path) != workspace.ProtectNone && !trace.GitState(c.Path)
+func (f *findings) takeable(c *snapshot.Change) bool {
+	return !c.Shared || c.Nobodys || workspace.Protect(c.Path) != workspace.ProtectNone && !gitState(c.Path)
 }
 
 // revertDirectories undoes what became of directories out of scope, also of
 // those that are no violation of their own because a file in them is: those
 // that were made, the deepest first, others the other way about.
-func (a *account) revertDirectories(op change.Op) {
-	dirs := slices.Clone(a.dirs)
+func (f *findings) revertDirectories(op change.Op) {
+	dirs := slices.Clone(f.dirs)
 	if op == change.Created {
 		slices.Reverse(dirs)
 	}
 	for _, c := range dirs {
-		if c.Op != op || !a.takeable(c) || a.Objection(c.Path) == "" || a.Objection(c.Path+"/x") == "" {
+		if c.Op != op || !f.takeable(c) || f.Allows(c.Path) || f.Allows(c.Path+"/x") {
 			continue
 		}
-		if i := slices.Index(a.wrong, c); i >= 0 {
-			a.reverted(i, func() error { return a.directoryBack(c) })
+		if i := slices.Index(f.wrong, c); i >= 0 {
+			f.tryBack(i, func() error { return f.directoryBack(c) })
 		} else {
-			_ = a.directoryBack(c) // as far as it is empty again
+			_ = f.directoryBack(c) // as far as it is empty again
 		}
 	}
 }
@@ -131,53 +128,53 @@ var (
 )
 
 // takeBack undoes one change, if everything is as the command left it.
-func (a *account) takeBack(ctx context.Context, c *snapshot.Change) error {
+func (f *findings) takeBack(ctx context.Context, c *snapshot.Change) error {
 	if c.Secret && c.Before == nil {
 		return errSecret
 	}
-	if err := a.exchanged(c); err != nil {
+	if err := f.exchanged(c); err != nil {
 		return err
 	}
 	if c.Op == change.Created {
-		return a.takeAway(c)
+		return f.takeAway(c)
 	}
 	if c.Op == change.Moved {
-		err := a.moveBack(ctx, c)
-		if err != nil && a.Objection(c.From) == "" { // it may be taken from there, and not stand here
-			err = a.takeAway(c)
+		err := f.moveBack(ctx, c)
+		if err != nil && f.Allows(c.From) { // it may be taken from there, and not stand here
+			err = f.takeAway(c)
 		}
 		return err
 	}
 	if !plain(c.Path) {
 		return errAwkward
 	}
-	if (c.Before.Kind == snapshot.File || c.Before.Secret) && !c.Before.Known && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "") {
+	if (c.Before.Kind == snapshot.File || c.Before.Secret) && unkept(c) {
 		return errNoBefore
 	}
 	if c.After != nil && c.Before.Kind == snapshot.File && c.After.Kind == snapshot.File {
-		return a.contentBack(ctx, c)
+		return f.contentBack(ctx, c)
 	}
 	if c.After != nil {
-		if err := a.takeAway(c); err != nil {
+		if err := f.takeAway(c); err != nil {
 			return err
 		}
 	}
-	return a.make(ctx, c.Path, c.Before)
+	return f.make(ctx, c.Path, c.Before)
 }
 
 // exchanged is not nil for what is not the command's to have made, nor in its scope where it belongs.
-func (a *account) exchanged(c *snapshot.Change) error {
-	if c.Was == "" || a.Objection(c.Was) == "" {
+func (f *findings) exchanged(c *snapshot.Change) error {
+	if c.Was == "" || f.Allows(c.Was) {
 		return nil
 	}
-	return fmt.Errorf("it is what stood at %s: somebody exchanged names while the command ran", trace.Shown(c.Was))
+	return fmt.Errorf("it is what stood at %s: somebody exchanged names while the command ran", Shown(c.Was))
 }
 
 var errAwkward = errors.New("its name has control characters or is not UTF-8")
 
 // grip holds what a change left, if it stands there still.
-func (a *account) grip(c *snapshot.Change) (*workspace.Grip, error) {
-	g, err := a.deps.Workspace.Hold(c.Path, c.After.Dev, c.After.Ino)
+func (f *findings) grip(c *snapshot.Change) (*workspace.Grip, error) {
+	g, err := f.base.Workspace.Hold(c.Path, c.After.Dev, c.After.Ino)
 	if errors.Is(err, workspace.ErrReplaced) {
 		return nil, errSince
 	}
@@ -185,31 +182,31 @@ func (a *account) grip(c *snapshot.Change) (*workspace.Grip, error) {
 }
 
 // takeAway takes away what the command left at a path, whatever it is.
-func (a *account) takeAway(c *snapshot.Change) error {
-	if a.heldByKernel() && strings.HasPrefix(c.Path, governanceDir+"/") {
+func (f *findings) takeAway(c *snapshot.Change) error {
+	if f.held() && strings.HasPrefix(c.Path, governanceDir+"/") {
 		return errHeld
 	}
-	g, err := a.grip(c)
+	g, err := f.grip(c)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	defer a.deps.Snapshots.Writing([]snapshot.Write{{Path: c.Path, Before: c.After.Hash}}).Done()
-	return a.kept.take(c.Path, g, c.After)
+	defer f.base.Snapshots.Writing([]snapshot.Write{{Path: c.Path, Before: c.After.Hash}}).Done()
+	return f.kept.take(c.Path, g, c.After)
 }
 
 // openDirectories lets what the command made and closed be taken away.
-func (a *account) openDirectories() {
-	for _, c := range a.dirs {
-		if c.Op == change.Created && a.takeable(c) && a.exchanged(c) == nil && c.After.Mode.Perm()&0o700 != 0o700 && a.Objection(c.Path) != "" {
-			_ = a.setMode(c, c.After.Mode|0o700)
+func (f *findings) openDirectories() {
+	for _, c := range f.dirs {
+		if c.Op == change.Created && f.takeable(c) && f.exchanged(c) == nil && c.After.Mode.Perm()&0o700 != 0o700 && !f.Allows(c.Path) {
+			_ = f.setMode(c, c.After.Mode|0o700)
 		}
 	}
 }
 
 // setMode sets the permissions of what a change left.
-func (a *account) setMode(c *snapshot.Change, mode fs.FileMode) error {
-	g, err := a.grip(c)
+func (f *findings) setMode(c *snapshot.Change, mode fs.FileMode) error {
+	g, err := f.grip(c)
 	if err != nil {
 		return err
 	}
@@ -217,30 +214,30 @@ func (a *account) setMode(c *snapshot.Change, mode fs.FileMode) error {
 	return g.Chmod(mode)
 }
 
-func (a *account) directoryBack(c *snapshot.Change) error {
-	if err := a.exchanged(c); err != nil {
+func (f *findings) directoryBack(c *snapshot.Change) error {
+	if err := f.exchanged(c); err != nil {
 		return err
 	}
 	switch {
 	case c.Before == nil:
-		return a.directoryAway(c)
+		return f.directoryAway(c)
 	case c.After == nil:
-		return a.deps.Workspace.MakeDir(c.Path, c.Before.Mode)
+		return f.base.Workspace.MakeDir(c.Path, c.Before.Mode)
 	}
-	return a.setMode(c, c.Before.Mode)
+	return f.setMode(c, c.Before.Mode)
 }
 
 // directoryAway removes a directory in which nothing is; one that nobody has
 // looked into is taken away as a whole.
-func (a *account) directoryAway(c *snapshot.Change) error {
+func (f *findings) directoryAway(c *snapshot.Change) error {
 	if workspace.TooDeep(c.Path) {
-		return a.takeAway(c)
+		return f.takeAway(c)
 	}
-	g, err := a.grip(c)
+	g, err := f.grip(c)
 	if err != nil {
 		return err
 	}
-	writing := a.deps.Snapshots.Writing([]snapshot.Write{{Path: c.Path}})
+	writing := f.base.Snapshots.Writing([]snapshot.Write{{Path: c.Path}})
 	err = errors.Join(g.RemoveDir(), g.Close())
 	if err == nil {
 		writing.Done()
@@ -248,44 +245,44 @@ func (a *account) directoryAway(c *snapshot.Change) error {
 	}
 	writing.Undone()
 	if c.After.Mode.Perm()&0o500 != 0o500 && !c.Secret {
-		return a.takeAway(c)
+		return f.takeAway(c)
 	}
 	return err
 }
 
 // moveBack gives a file its old name; its content is what it was.
-func (a *account) moveBack(ctx context.Context, c *snapshot.Change) error {
+func (f *findings) moveBack(ctx context.Context, c *snapshot.Change) error {
 	if c.After.Kind == snapshot.File && c.After.Hash != "" && plain(c.Path) && plain(c.From) {
-		return a.swap(ctx, change.Moved, c.Path, c.From, c.After.Hash, nil)
+		return f.swap(ctx, change.Moved, c.Path, c.From, c.After.Hash, nil)
 	}
-	g, err := a.grip(c)
+	g, err := f.grip(c)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	defer a.deps.Snapshots.Writing([]snapshot.Write{{Path: c.Path, Before: c.After.Hash}, {Path: c.From, After: c.After.Hash}}).Done()
+	defer f.base.Snapshots.Writing([]snapshot.Write{{Path: c.Path, Before: c.After.Hash}, {Path: c.From, After: c.After.Hash}}).Done()
 	return g.MoveBack(c.From)
 }
 
-func (a *account) contentBack(ctx context.Context, c *snapshot.Change) error {
+func (f *findings) contentBack(ctx context.Context, c *snapshot.Change) error {
 	if c.Before.Hash == c.After.Hash {
-		return a.setMode(c, c.Before.Mode)
+		return f.setMode(c, c.Before.Mode)
 	}
 	if c.After.Hash == "" {
 		return errors.New("it is too large to be looked at")
 	}
-	if err := a.swap(ctx, change.Modified, c.Path, "", c.After.Hash, c.Before.Bytes); err != nil {
+	if err := f.swap(ctx, change.Modified, c.Path, "", c.After.Hash, c.Before.Bytes); err != nil {
 		return err
 	}
 	if c.Before.Mode != c.After.Mode {
-		return a.modeOf(c.Path, c.Before)
+		return f.modeOf(c.Path, c.Before)
 	}
 	return nil
 }
 
 // modeOf sets the permissions of a file that was just put there.
-func (a *account) modeOf(path string, was *snapshot.Content) error {
-	g, err := a.deps.Workspace.HoldFile(path, workspace.Hash(was.Hash))
+func (f *findings) modeOf(path string, was *snapshot.Content) error {
+	g, err := f.base.Workspace.HoldFile(path, was.Hash)
 	if err != nil {
 		return err
 	}
@@ -302,22 +299,22 @@ func plain(path string) bool {
 }
 
 // make puts back what stood at a path, where nothing does.
-func (a *account) make(ctx context.Context, path string, was *snapshot.Content) error {
+func (f *findings) make(ctx context.Context, path string, was *snapshot.Content) error {
 	switch was.Kind {
 	case snapshot.Link:
-		return a.deps.Workspace.MakeLink(path, string(was.Bytes))
+		return f.base.Workspace.MakeLink(path, string(was.Bytes))
 	case snapshot.Special:
 		return errors.New("a FIFO, socket or device is not made again")
 	}
-	if err := a.swap(ctx, change.Created, path, "", "", was.Bytes); err != nil {
+	if err := f.swap(ctx, change.Created, path, "", "", was.Bytes); err != nil {
 		return err
 	}
-	return a.modeOf(path, was)
+	return f.modeOf(path, was)
 }
 
 // swap makes one change if the file is as the command left it.
-func (a *account) swap(ctx context.Context, op change.Op, path, to, before string, after []byte) error {
-	files := a.deps.Workspace
+func (f *findings) swap(ctx context.Context, op change.Op, path, to, before string, after []byte) error {
+	files := f.base.Workspace
 	target, err := files.Resolve(path)
 	if err != nil {
 		return err
@@ -329,7 +326,7 @@ func (a *account) swap(ctx context.Context, op change.Op, path, to, before strin
 	write := workspace.Change{Op: op, Target: target, Before: before, After: after}
 	written := []snapshot.Write{{Path: path, Before: before}}
 	if op == change.Modified || op == change.Created {
-		written[0].After = string(workspace.HashOf(after))
+		written[0].After = workspace.HashOf(after)
 		if write.After == nil {
 			write.After = []byte{}
 		}
@@ -344,7 +341,7 @@ func (a *account) swap(ctx context.Context, op change.Op, path, to, before strin
 		}
 		written = append(written, snapshot.Write{Path: to, After: before})
 	}
-	defer a.deps.Snapshots.Writing(written).Done()
+	defer f.base.Snapshots.Writing(written).Done()
 	prepared, err := files.Prepare(ctx, []workspace.Change{write})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package trace
+package observe
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Repositories judges what a command did to directories that git takes for
+// repositories judges what a command did to directories that git takes for
 // repositories although they are not called .git: those that it made one, and
 // of those that were there what makes git run something. It is for one
 // goroutine.
-type Repositories struct {
+type repositories struct {
 	root *os.Root
 	made map[string]bool // the paths that are new
 	dirs map[string]repositoryState
@@ -30,10 +30,10 @@ const (
 	newRepository
 )
 
-// NewRepositories looks at the workspace after a command that made these
+// newRepositories looks at the workspace after a command that made these
 // changes.
-func NewRepositories(root *os.Root, changes []snapshot.Change) *Repositories {
-	r := &Repositories{root: root, made: map[string]bool{}, dirs: map[string]repositoryState{}}
+func newRepositories(root *os.Root, changes []snapshot.Change) *repositories {
+	r := &repositories{root: root, made: map[string]bool{}, dirs: map[string]repositoryState{}}
 	for i := range changes {
 		if c := &changes[i]; c.Before == nil || c.Op == change.Moved {
 			r.made[c.Path] = true
@@ -42,9 +42,9 @@ func NewRepositories(root *os.Root, changes []snapshot.Change) *Repositories {
 	return r
 }
 
-// Objection says why a command may not have changed a path; "" if nothing of
+// forbids says why a command may not have changed a path; "" if nothing of
 // git's is in it.
-func (r *Repositories) Objection(name string) string {
+func (r *repositories) forbids(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
 		if !workspace.GitName(part) {
@@ -78,7 +78,7 @@ func runs(inside string) bool {
 		slices.Contains([]string{"info/attributes", "objects/info/alternates"}, strings.ToLower(inside))
 }
 
-func (r *Repositories) state(dir string) repositoryState {
+func (r *repositories) state(dir string) repositoryState {
 	known := r.dirs[dir]
 	if known == 0 {
 		known = r.look(dir)
@@ -87,7 +87,7 @@ func (r *Repositories) state(dir string) repositoryState {
 	return known
 }
 
-func (r *Repositories) look(dir string) repositoryState {
+func (r *repositories) look(dir string) repositoryState {
 	there, before := map[string]bool{}, map[string]bool{}
 	for _, name := range []string{"HEAD", "objects", "refs", "commondir"} {
 		at := path.Join(dir, name)

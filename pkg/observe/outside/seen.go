@@ -16,8 +16,8 @@ import (
 // maxSeen bounds the entries that are looked at for one line.
 const maxSeen = 1000
 
-// Sight is how what a line names was before the command.
-type Sight struct {
+// Baseline is how what a line names was before the command.
+type Baseline struct {
 	named *Named
 	start int64 // nanoseconds since 1970, by the clock of the file systems
 	paths map[string]bool
@@ -29,8 +29,8 @@ type seen map[string]stamp
 
 // Look describes what the line names: files, and directories with what is in
 // them.
-func (n *Named) Look() *Sight {
-	s := &Sight{named: n, start: fileclock.Now(), paths: map[string]bool{}, seen: seen{}, short: map[string]bool{}}
+func (n *Named) Look() *Baseline {
+	s := &Baseline{named: n, start: fileclock.Now(), paths: map[string]bool{}, seen: seen{}, short: map[string]bool{}}
 	paths := n.paths()
 	for _, path := range paths {
 		s.paths[path] = true
@@ -39,7 +39,7 @@ func (n *Named) Look() *Sight {
 	return s
 }
 
-func (s *Sight) look(paths []string) {
+func (s *Baseline) look(paths []string) {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if err != nil || !s.named.changeable(path, info) {
@@ -71,12 +71,12 @@ func everybodys(dir string) bool {
 
 // wide reports whether a directory holds so much that is not meant that only
 // its own entries are looked at, but those that programs keep for themselves.
-func (s *Sight) wide(dir string) bool {
+func (s *Baseline) wide(dir string) bool {
 	return dir == s.named.home || holds(dir, s.named.line.Workspace)
 }
 
 // below describes what is in a directory, the nearest first.
-func (s *Sight) below(top string) {
+func (s *Baseline) below(top string) {
 	left := []string{top}
 	for len(left) > 0 {
 		dir := left[0]
@@ -116,8 +116,8 @@ func ofPrograms(path string) bool {
 
 // Changes are what differs now, sorted, and the directories in which not
 // everything was looked at.
-func (s *Sight) Changes() (found []Change, short []string) {
-	after := &Sight{named: s.named, seen: seen{}, short: map[string]bool{}}
+func (s *Baseline) Changes() (found []Change, short []string) {
+	after := &Baseline{named: s.named, seen: seen{}, short: map[string]bool{}}
 	paths := slices.Sorted(maps.Keys(s.paths))
 	for _, path := range s.named.paths() { // links may lead elsewhere now
 		if !s.paths[path] {
@@ -157,7 +157,7 @@ func (s *Sight) Changes() (found []Change, short []string) {
 }
 
 // whole reports whether all that was there at a path is known.
-func (s *Sight) whole(path string) bool { return within(s.paths, path) && !within(s.short, path) }
+func (s *Baseline) whole(path string) bool { return within(s.paths, path) && !within(s.short, path) }
 
 // within reports whether a path is one of those, or below one.
 func within(dirs map[string]bool, path string) bool {
@@ -177,7 +177,7 @@ func parent(name string) string {
 	return ""
 }
 
-func (s *Sight) shown(path string) string {
+func (s *Baseline) shown(path string) string {
 	if s.named.home == "" {
 		return filepath.ToSlash(path)
 	}

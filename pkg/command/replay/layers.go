@@ -1,4 +1,4 @@
-package tools
+package replay
 
 import (
 	"crypto/rand"
@@ -13,39 +13,36 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-const (
-	stateDir   = "state"
-	layersDir  = "layers"
-	lockSuffix = ".lock"
-)
+const lockSuffix = ".lock"
 
-// layers are the directories that take what a rehearsal does:
+// Layers are the directories that take what a rehearsal does:
 // .orchestration/state/layers/ID, with ID.lock beside it, which whoever uses them
 // holds (flock). What nobody holds was left by a kill, and goes with the next.
-type layers struct {
+type Layers struct {
 	all  *durable.Dir
 	name string
 	lock interface{ Close() error }
 	at   string // absolute
 }
 
-func openLayers(w *workspace.Workspace) (*layers, error) {
-	all, err := w.OpenOwn(stateDir, layersDir)
+// OpenLayers makes new ones.
+func OpenLayers(w *workspace.Workspace) (*Layers, error) {
+	all, err := w.OpenOwn("state", "layers")
 	if err != nil {
 		return nil, err
 	}
 	sweepLayers(all)
-	l := &layers{all: all, name: rand.Text()}
+	l := &Layers{all: all, name: rand.Text()}
 	lock, err := all.OpenLock(l.name + lockSuffix)
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	l.lock, l.at = lock, filepath.Join(w.Dir(), governanceDir, stateDir, layersDir, l.name)
+	l.lock, l.at = lock, filepath.Join(w.Dir(), ".orchestration", "state", "layers", l.name)
 	if got, err := durable.TryLock(lock); err != nil || !got {
-		return nil, errors.Join(fmt.Errorf("lock a new directory: %w", err), l.close())
+		return nil, errors.Join(fmt.Errorf("lock a new directory: %w", err), l.Close())
 	}
 	if err := all.Mkdir(l.name, 0o700); err != nil {
-		return nil, errors.Join(err, l.close())
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
@@ -71,8 +68,8 @@ func sweepLayers(all *durable.Dir) {
 	}
 }
 
-// sub makes an empty directory, and gives its absolute path.
-func (l *layers) sub(names ...string) (string, error) {
+// Sub makes an empty directory, and gives its absolute path.
+func (l *Layers) Sub(names ...string) (string, error) {
 	dir, err := l.all.OpenDir(l.name)
 	for _, name := range names {
 		if err != nil {
@@ -90,14 +87,14 @@ func (l *layers) sub(names ...string) (string, error) {
 	return filepath.Join(append([]string{l.at}, names...)...), dir.Close()
 }
 
-// over makes a layer over each of some directories.
-func (l *layers) over(dirs []string) (all []sandbox.Layer, err error) {
+// Over makes a layer over each of some directories.
+func (l *Layers) Over(dirs []string) (all []sandbox.Layer, err error) {
 	for i, dir := range dirs {
 		layer := sandbox.Layer{Path: dir}
-		if layer.Upper, err = l.sub(strconv.Itoa(i), "upper"); err != nil {
+		if layer.Upper, err = l.Sub(strconv.Itoa(i), "upper"); err != nil {
 			return nil, err
 		}
-		if layer.Work, err = l.sub(strconv.Itoa(i), "work"); err != nil {
+		if layer.Work, err = l.Sub(strconv.Itoa(i), "work"); err != nil {
 			return nil, err
 		}
 		all = append(all, layer)
@@ -105,8 +102,8 @@ func (l *layers) over(dirs []string) (all []sandbox.Layer, err error) {
 	return all, nil
 }
 
-// close removes them.
-func (l *layers) close() error {
+// Close removes them.
+func (l *Layers) Close() error {
 	err := l.all.RemoveTree(l.name)
 	if err == nil {
 		err = l.all.Remove(l.name + lockSuffix)

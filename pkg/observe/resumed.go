@@ -1,4 +1,4 @@
-package trace
+package observe
 
 import (
 	"fmt"
@@ -70,8 +70,8 @@ func ownStrategy(name string) bool {
 
 func strategySet() *regexp.Regexp { return regexp.MustCompile(`(?im)strategy[ \t]*=([^\n]*)$`) }
 
-// ResumedBy is Resumed for a change that a snapshot found.
-func ResumedBy(c *snapshot.Change) string {
+// resumedBy is Resumed for a change that a snapshot found.
+func resumedBy(c *snapshot.Change) string {
 	if c.After == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package tools
+package observe
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 )
 
 // maxRefs bounds the branches and tags that are looked at before and after a
@@ -71,7 +70,7 @@ func lookAtHistory(root string) *treeHistory {
 	if info, err := os.Lstat(filepath.Join(own, "index")); err == nil {
 		h.said[".git/index"] = info.ModTime().String()
 	}
-	for _, name := range trace.ResumedFiles() {
+	for _, name := range ResumedFiles() {
 		h.addWhole(".git/"+name, filepath.Join(own, filepath.FromSlash(name)))
 	}
 	for _, kind := range []string{"refs/heads", "refs/tags", "refs/replace", "refs/notes"} {
@@ -94,15 +93,15 @@ func lookAtHistory(root string) *treeHistory {
 	return h
 }
 
-// maxTodo bounds a list of what git is to do, in bytes.
-const maxTodo = 4 << 20
+// MaxTodo bounds a list of what git is to do, in bytes.
+const MaxTodo = 4 << 20
 
 // addWhole adds what is judged by its content; what cannot be read says so by a NUL.
 func (h *treeHistory) addWhole(name, at string) {
 	if _, err := os.Lstat(at); err != nil {
 		return
 	}
-	text, err := durable.ReadRegular(at, maxTodo)
+	text, err := durable.ReadRegular(at, MaxTodo)
 	if info, lstatErr := os.Lstat(at); err != nil || lstatErr != nil || !info.Mode().IsRegular() {
 		text = []byte{0}
 	}
@@ -124,12 +123,12 @@ func (h *treeHistory) add(name, at string) {
 // treeChanges accounts for the history of a linked work tree as a snapshot does
 // for that of a plain clone. What stands in the main work tree's place is not
 // held by a mask where nothing was: it is looked for.
-func (a *account) treeChanges() {
-	before := a.around.tree
+func (f *findings) treeChanges() {
+	before := f.base.beside.tree
 	if before == nil {
 		return
 	}
-	after := lookAtHistory(a.deps.Workspace.Dir())
+	after := lookAtHistory(f.base.Workspace.Dir())
 	if after == nil {
 		return
 	}
@@ -137,20 +136,21 @@ func (a *account) treeChanges() {
 	maps.Copy(names, after.said)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		was, is := before.said[name], after.said[name]
-		if reason := trace.Resumed(name, was, is, is != "\x00"); was != is && is != "" && reason != "" {
-			a.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: reason})
+		if was == is {
+			continue
 		}
-		switch {
-		case was == is:
-		case name == ".git/index":
-			a.GitChanged(trace.GitChange{Path: name, After: "written anew"})
-		default:
-			a.GitChanged(trace.GitChange{Path: trace.Shown(name), Before: short(was), After: short(is)})
+		if reason := Resumed(name, was, is, is != "\x00"); is != "" && reason != "" {
+			f.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: reason})
 		}
+		now := GitChange{Path: Shown(name), Before: short(was), After: short(is)}
+		if name == ".git/index" {
+			now.Before, now.After = "", "written anew"
+		}
+		f.gitChange(now)
 	}
 	for _, at := range after.begun {
 		if !slices.Contains(before.begun, at) {
-			a.also(hooks.Violation{Path: trace.Shown(at), Op: change.Created, Kind: hooks.Outside,
+			f.also(hooks.Violation{Path: Shown(at), Op: change.Created, Kind: hooks.Outside,
 				Reason: "with it the git of the main work tree goes on with a merge or a rebase that nobody began there; this server does not undo it"})
 		}
 	}
@@ -158,8 +158,7 @@ func (a *account) treeChanges() {
 
 // short bounds what is quoted of a file of git's.
 func short(said string) string {
-	const most = 512
-	if len(said) <= most {
+	if len(said) <= maxRef {
 		return said
 	}
 	return fmt.Sprintf("%d bytes", len(said))

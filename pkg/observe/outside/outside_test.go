@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/command/outside"
+	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
 )
 
 // TestChanges makes one change each to a user's files.

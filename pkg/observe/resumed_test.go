@@ -1,9 +1,9 @@
-package trace_test
+package observe_test
 
 import (
 	"testing"
 
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
+	"github.com/intentgov/orchestra-mcp/pkg/observe"
 )
 
 func TestResumed(t *testing.T) {
@@ -15,7 +15,7 @@ func TestResumed(t *testing.T) {
 		{opts, "", "[options]\n\tstrategy = ours\n\tstrategy-option = theirs\n\tno-commit = true\n"},
 		{".git/rebase-merge/message", "", "exec x\n"}, {".git/refs/replace/1", "", "1"},
 	} {
-		if reason := trace.Resumed(harmless[0], harmless[1], harmless[2], true); reason != "" {
+		if reason := observe.Resumed(harmless[0], harmless[1], harmless[2], true); reason != "" {
 			t.Errorf("%q: %s", harmless, reason)
 		}
 	}
@@ -23,11 +23,11 @@ func TestResumed(t *testing.T) {
 		{todo, "", "exec id\n"}, {todo, "", "x id"}, {todo, "", "pick 1\n \texec\tid\r\n"}, {todo, "exec make\n", "exec id\n"}, {todo, "", "x\tid\n"},
 		{strategy, "", "mine"}, {strategy, "ort", "/x"}, {opts, "", "[options] strategy = mine\n"}, {opts, "", "[options]\n\tStrategy=ours\"x\"\n"}, {opts, "", "[options]\nstrategy = \\\nmine"},
 	} {
-		if trace.Resumed(planted[0], planted[1], planted[2], true) == "" {
+		if observe.Resumed(planted[0], planted[1], planted[2], true) == "" {
 			t.Errorf("%q is taken for harmless", planted)
 		}
 	}
-	if trace.Resumed(todo, "", "", false) == "" {
+	if observe.Resumed(todo, "", "", false) == "" {
 		t.Error("what cannot be read is taken for harmless")
 	}
 }
@@ -38,7 +38,7 @@ func TestGitState(t *testing.T) {
 		".git/shallow": true, "sub/.git/refs/tags/v1": true, ".git/rebase-merge/git-rebase-todo": true,
 		".git/refs/remotes/origin/main": false, ".git/config": false, ".git/info/attributes": false, ".git/remotes/origin": false, ".git/refs/heads": false, "refs/heads/x": false,
 	} {
-		if got := trace.GitState(name); got != want {
+		if got := observe.GitState(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

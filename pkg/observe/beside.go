@@ -1,0 +1,298 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+)
+
+// governanceDir is where the governance files are.
+const governanceDir = ".orchestration"
+
+// beside is what lay beside the files of the workspace, where the kernel does not
+// keep a command from it.
+type beside struct {
+	// governance is held open: so its number is not given to another.
+	governance *os.File
+	top        fs.FileMode // of the workspace
+	lost       func(ctx context.Context, git bool) string
+	places     outside.State
+	named      *outside.Baseline
+	store      *snapshot.GitStore
+	began      time.Time // before the look
+	// index says what git's index said, and written how its file was.
+	index, written string
+	tree           *treeHistory // where a git command may write it
+}
+
+// lookBeside looks before a command.
+func (b *Baseline) lookBeside(ctx context.Context) (*beside, error) {
+	j, was := b.judge, &beside{began: time.Now()}
+	if j.Git {
+		was.written = b.Snapshots.IndexWritten()
+		was.tree = lookAtHistory(b.Workspace.Dir())
+	}
+	if j.held() {
+		return was, nil
+	}
+	if j.free() && !j.Git {
+		was.index = b.Snapshots.Index()
+	}
+	var err error
+	if was.lost, err = b.Ledger.Guard(ctx); err != nil {
+		return nil, err
+	}
+	was.governance, _ = durable.OpenDirectoryIn(b.Workspace.Root(), governanceDir) // where there is none, there is nothing to hold
+	if info, err := b.Workspace.Root().Stat("."); err == nil {
+		was.top = info.Mode()
+	}
+	was.places = outside.Look(b.Outside())
+	was.named = b.named().Look()
+	was.store = b.Snapshots.GitStore()
+	return was, nil
+}
+
+func (w *beside) close() {
+	if w != nil && w.governance != nil {
+		w.governance.Close()
+		w.governance = nil
+	}
+}
+
+// besides makes violations of what changed beside the workspace's files.
+func (f *findings) besides(ctx context.Context) {
+	f.index()
+	f.treeChanges()
+	if f.held() {
+		return
+	}
+	f.top()
+	f.governance()
+	if lost := f.base.beside.lost(ctx, f.Git); lost != "" {
+		f.also(hooks.Violation{Path: governanceDir + "/agent_trace.jsonl", Op: change.Modified, Kind: hooks.LedgerCut, Reason: lost})
+	}
+	f.gitStore()
+	f.outside()
+}
+
+// withhold makes a violation of what check finds, and has changes refused as long
+// as it does.
+func (f *findings) withhold(path string, check func(ctx context.Context) error) {
+	if err := check(context.Background()); err != nil {
+		f.also(hooks.Violation{Path: path, Op: change.Moved, Kind: hooks.Place, Reason: err.Error()})
+		f.base.Ledger.Withhold(check)
+	}
+}
+
+// top looks whether the directory that the server holds is the workspace still.
+func (f *findings) top() {
+	root, was := f.base.Workspace, f.base.beside.top
+	if info, err := root.Root().Stat("."); err == nil && info.Mode() != was && f.Scope != nil && !f.Scope.Unrestricted() {
+		f.also(hooks.Violation{Path: ".", Op: change.Modified, Kind: hooks.Metadata, Reason: fmt.Sprintf("the permissions of the workspace itself: %v before, %v now", was, info.Mode())})
+	}
+	f.withhold(".", func(context.Context) error {
+		held, err := root.Root().Stat(".")
+		if err != nil {
+			return fmt.Errorf("the workspace cannot be looked at: %w", err)
+		}
+		if now, err := os.Lstat(root.Dir()); err != nil || !os.SameFile(held, now) {
+			return fmt.Errorf("the directory %s is not the workspace that this server opened: it was renamed or replaced. Ask the user to put it back, or to restart the server", root.Dir())
+		}
+		return nil
+	})
+}
+
+// governance looks whether .orchestration is the directory that it was.
+func (f *findings) governance() {
+	if f.base.beside.governance == nil {
+		return
+	}
+	was, err := f.base.beside.governance.Stat()
+	if err != nil {
+		return
+	}
+	root := f.base.Workspace.Root()
+	f.withhold(governanceDir, func(context.Context) error {
+		if now, err := root.Lstat(governanceDir); err != nil || !os.SameFile(was, now) {
+			return fmt.Errorf("a command renamed or replaced %s: what stands there now is not what the user declared. Ask the user to put the directory back, or to look at it and restart the server", governanceDir)
+		}
+		return nil
+	})
+}
+
+// index finds what became of git's index: what git remembers of times does not
+// count where no git command may write it.
+func (f *findings) index() {
+	const name = ".git/index"
+	was := f.base.beside
+	switch k := f.base.Snapshots; {
+	case f.Git && k.IndexWritten() != was.written:
+		f.gitChange(GitChange{Path: name, After: "written anew"})
+	case f.Git || !f.free() || k.Index() == was.index:
+	case f.base.gits.since(was.began):
+		f.note(detailGaps, name+gitRan)
+	default:
+		f.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: f.Forbids(name)})
+	}
+}
+
+// gitRan is why what changed is nobody's.
+const gitRan = ": a git command of another call ran at the time"
+
+// maxStoreChanges bounds the violations that are made of single objects.
+const maxStoreChanges = 100
+
+// gitStore makes violations of what is gone or changed of git's objects, logs
+// and remote-tracking branches where no git command may write them; where one
+// may, of packs that other clones have too.
+func (f *findings) gitStore() {
+	const name = ".git/objects"
+	store := f.base.beside.store
+	if store == nil {
+		return
+	}
+	changes := store.Packs
+	if !f.Git {
+		if f.base.gits.since(f.base.beside.began) {
+			f.note(detailGaps, name+gitRan)
+			return
+		}
+		changes = store.Changes
+	}
+	said := 0
+	for _, c := range changes() {
+		v, is := f.storeViolation(&c)
+		switch {
+		case !is, slices.ContainsFunc(f.outcome.Violations, func(other hooks.Violation) bool { return other.Path == v.Path }):
+		case said == maxStoreChanges:
+			f.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: "more of it than is listed"})
+			return
+		default:
+			said++
+			f.also(v)
+		}
+	}
+	if store.Short && !f.Git {
+		f.note(detailGaps, name+": so much is in it that not all was looked at (git gc makes it less)")
+	}
+}
+
+func (f *findings) storeViolation(c *snapshot.StoreChange) (v hooks.Violation, is bool) {
+	v = hooks.Violation{Path: Shown(c.Path), Op: change.Modified, Kind: hooks.History, Reason: "it is part of git's store, which only a git command in the line may change"}
+	if c.Gone {
+		v.Op = change.Deleted
+	}
+	if c.Links > 1 {
+		v.Kind = hooks.Outside
+		v.Reason = fmt.Sprintf("%d other names of this file (hard links), as in another clone, changed with it; this server only looks whether it changed, and does not undo it", c.Links-1)
+	}
+	// Landlock lets no more than metadata be changed there, which git does too where it finds an object that it has.
+	return v, f.free() || f.Git || !c.Gone && (c.Loose || c.Links > 1)
+}
+
+// touched makes violations of what was touched out of scope.
+func (f *findings) touched(found *snapshot.Difference) {
+	if f.held() {
+		return
+	}
+	for _, t := range found.Touched {
+		if inside := "/" + t.Path + "/"; gitState(t.Path) || t.Kind == snapshot.Directory && strings.Contains(inside, "/.git/") {
+			continue // git makes its own anew
+		}
+		if t.Shared {
+			f.note(detailShared, Shown(t.Path))
+		}
+		f.also(hooks.Violation{
+			Path: Shown(t.Path), Op: change.Modified, Kind: hooks.Metadata,
+			Reason: fmt.Sprintf("its metadata: %s; %s", t.What, f.Forbids(t.Path)), Wanted: f.Wanted(t.Path),
+		})
+	}
+}
+
+// outside makes violations of what changed outside of the workspace: of the
+// watched places, and of what the line names.
+func (f *findings) outside() {
+	was := f.base.beside
+	changes := outside.Look(f.base.Outside()).Changes(was.places)
+	named, short := was.named.Changes()
+	for _, c := range named {
+		// Landlock lets nothing be made, removed, or made longer or shorter there.
+		possible := f.Level != sandbox.Landlock || c.Op == change.Modified && c.Kept
+		known := slices.ContainsFunc(changes, func(other outside.Change) bool { return other.Name == c.Name })
+		if possible && !known {
+			changes = append(changes, c)
+		}
+	}
+	for _, c := range changes {
+		reason := "it is outside of the workspace; this server only looks whether it changed, and does not undo it"
+		if c.Metadata {
+			reason = "its metadata; " + reason
+		}
+		f.also(hooks.Violation{Path: Shown(c.Name), Op: c.Op, Kind: hooks.Outside, Reason: reason})
+	}
+	for _, dir := range short {
+		f.note(detailGaps, Shown(dir)+": too much is in it to look at all of it")
+	}
+	if len(short) > 0 && f.free() {
+		f.warn("Not all of %s, which the line names, was looked at: what the command changed there is not all known.", printable.Name(Shown(short[0])))
+	}
+}
+
+// otherNames makes violations of files in scope that were written in place and
+// have names outside of the workspace: those changed with them.
+func (f *findings) otherNames(found *snapshot.Difference) {
+	linked := f.base.window.Linked()
+	if linked == nil {
+		return
+	}
+	type file struct{ dev, inode uint64 }
+	inside, of := map[file]uint64{}, map[string]*snapshot.Linked{}
+	for i := range linked.Files {
+		one := &linked.Files[i]
+		inside[file{one.Dev, one.Inode}]++
+		of[one.Path()] = one
+	}
+	for i := range found.Changes {
+		c := &found.Changes[i]
+		one := of[c.Path]
+		if one == nil || !c.InPlace || !f.Allows(c.Path) {
+			continue
+		}
+		if more := one.Links - min(one.Links, inside[file{one.Dev, one.Inode}]); more > 0 {
+			f.also(hooks.Violation{
+				Path: Shown(c.Path), Op: change.Modified, Kind: hooks.Outside,
+				Reason: fmt.Sprintf("%d other names of this file (hard links) are outside of the workspace, or in parts of it that are not looked at, and changed with it", more),
+			})
+		}
+	}
+}
+
+// packageWarnings says of the package directories that changed what the user has
+// to know: what git would take for sources.
+func (f *findings) packageWarnings(ctx context.Context) {
+	counts, _ := f.detail[DetailPackages].(map[string]*Packaged)
+	for _, place := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[place].ProgramConfig; n > 0 {
+			f.warn("The packages in %s have %d files that make other programs run code where that directory is opened by itself (.vscode, .mcp.json and their like).", printable.Name(place), n)
+		}
+		// An environment of Python can ignore itself.
+		added, err := f.base.Observer.Git.Ask(ctx, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "--", place)
+		if err == nil && added != "" {
+			f.warn("git does not ignore %s, so git add would take the packages: add the line %q to .gitignore.", printable.Name(place), path.Base(place)+"/")
+		}
+	}
+}

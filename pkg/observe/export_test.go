@@ -1,0 +1,3 @@
+package observe
+
+func GitState(name string) bool { return gitState(name) }

@@ -1,0 +1,419 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// The keys of what a command's record says of its changes beside the list.
+const (
+	DetailUnseen    = "changes_unknown" // why nothing is known of the changes
+	detailGaps      = "not_looked_into" // parts of the workspace
+	detailShared    = "shared"          // paths that changed while another command ran too
+	detailCertainty = "certainty"       // "shared" where there are such
+	detailGiven     = "left_to_others"  // paths whose change is in the record of another command
+	detailLinks     = "links"           // paths that are or were symbolic links: their content is their text
+	detailSpecial   = "special"         // paths that are or were FIFOs, sockets, devices
+	detailNoImage   = "no_before_image" // paths whose content before is not kept: the change cannot be undone
+	DetailGit       = "git"             // what became of HEAD, branches, tags, stash and index: a list of GitChange
+	DetailMore      = "more"            // how many changes the record leaves out
+	DetailPackages  = "packages"        // package directories, each a Packaged: what changed in it, which is not listed
+	detailReplayed  = "replayed"        // paths out of scope that git was to make of people's commits when the server died
+)
+
+const (
+	// hunkBudget bounds the contents of one command that are compared line by
+	// line, in bytes.
+	hunkBudget = 32 << 20
+	// maxRecorded bounds the changes that the record of one command names.
+	maxRecorded = 20_000
+	// maxNamed bounds the paths in a detail.
+	maxNamed = 200
+)
+
+// sinceStart qualifies what a new server finds.
+const sinceStart = "; found when the server started again, so somebody else may have changed it since"
+
+// report judges the changes of one command, and makes its outcome of them.
+type report struct {
+	*Judge
+	outcome *hooks.Outcome
+	// detail is what the list of changes cannot say.
+	detail map[string]any
+	// recovery: the command's server has died, and others may have made changes
+	// since.
+	recovery bool
+
+	left  int64 // of the hunkBudget
+	more  int   // changes that are not listed
+	dirs  []*snapshot.Change
+	wrong []*snapshot.Change // violations, one to one with the outcome's first
+	// replayed are paths that git made of people's commits.
+	replayed []string
+}
+
+func newReport(j *Judge, o *hooks.Outcome) *report {
+	return &report{Judge: j, outcome: o, detail: map[string]any{}, left: hunkBudget}
+}
+
+// Recovered is the outcome of a command whose server died, by what has changed
+// since it began. j is nil where nothing says what it might change. Nothing is
+// taken back: other programs may have gone on from it since.
+func Recovered(j *Judge, files *workspace.Workspace, found *snapshot.Difference) *hooks.Outcome {
+	if j != nil {
+		j.repositories = newRepositories(files.Root(), found.Changes)
+	}
+	r := newReport(j, &hooks.Outcome{Command: &hooks.CommandOutcome{}})
+	r.recovery = true
+	for i := range found.Changes {
+		r.add(&found.Changes[i])
+	}
+	r.tell(found)
+	return r.outcome
+}
+
+// add judges one change.
+func (r *report) add(c *snapshot.Change) {
+	if kindOf(c) == snapshot.Directory {
+		r.dirs = append(r.dirs, c)
+		return
+	}
+	if gitState(c.Path) && !r.history(c) {
+		return
+	}
+	if r.packaged(c) {
+		return
+	}
+	if r.recovery && r.Judge != nil && slices.Contains(r.Replayed, c.Path) {
+		r.note(detailReplayed, Shown(c.Path)) // what it says now is not compared
+		return
+	}
+	f := r.file(c)
+	reason := r.forbidsChange(c)
+	f.InScope = reason == ""
+	switch {
+	case reason != "" && r.recovery && r.Judge.held() && c.Op != change.Created: // nobody's
+	case reason != "":
+		r.violation(c, kindOfViolation(c), reason)
+	case !r.recovery && r.builds(c.Path) && (c.From == "" || r.builds(c.From)):
+		f.Hunks = nil
+		r.outcome.Build = append(r.outcome.Build, hooks.FileOutcome{Change: f.Bare(), InScope: true})
+		return
+	}
+	if len(r.outcome.Files) == maxRecorded {
+		r.more++
+		return
+	}
+	r.outcome.Files = append(r.outcome.Files, f)
+	r.describe(c, f.Path)
+}
+
+// history notes a change of git's history. Where a git command may make it, it is
+// recorded for what it is; where the kernel let nobody make it, it is not the
+// command's. The rest is to be judged like a file.
+func (r *report) history(c *snapshot.Change) (judged bool) {
+	noted := r.recovery || r.Git // git may have been used since
+	if noted {
+		if reason := resumedBy(c); reason != "" {
+			r.violation(c, hooks.History, reason)
+		}
+		r.gitChange(GitChange{Path: Shown(c.Path), Before: said(c.Before), After: said(c.After)})
+	}
+	return !noted && r.free()
+}
+
+// violation notes a change that the command should not have made.
+func (r *report) violation(c *snapshot.Change, kind hooks.ViolationKind, reason string) {
+	v := hooks.Violation{Path: Shown(c.Path), Op: c.Op, Kind: kind, Reason: reason}
+	if r.recovery {
+		v.Kind, v.Reason = "", reason+sinceStart
+	} else {
+		v.Wanted = r.wanted(c)
+	}
+	r.wrong = append(r.wrong, c)
+	r.outcome.Violations = append(r.outcome.Violations, v)
+}
+
+// also adds a violation that nothing undoes.
+func (r *report) also(v hooks.Violation) { r.outcome.Violations = append(r.outcome.Violations, v) }
+
+func (r *report) warn(format string, args ...any) {
+	r.outcome.Warnings = append(r.outcome.Warnings, fmt.Sprintf(format, args...))
+}
+
+// kindOfViolation says what a change was of.
+func kindOfViolation(c *snapshot.Change) hooks.ViolationKind {
+	switch {
+	case gitState(c.Path):
+		return hooks.History
+	case c.Op != change.Modified || c.Before.Kind != c.After.Kind || c.Before.Kind == snapshot.Special:
+		return ""
+	case c.Before.Kind == snapshot.Directory, c.Before.Hash != "" && c.Before.Hash == c.After.Hash:
+		return hooks.Metadata
+	}
+	return ""
+}
+
+// directories finds those out of scope of which no changed file tells.
+// Directories have no place in a record but as violations.
+func (r *report) directories() {
+	for _, c := range r.dirs {
+		if git := "/" + c.Path + "/"; strings.Contains(git, "/.git/") {
+			if c.Op == change.Deleted && strings.HasSuffix(git, "/.git/objects/") && r.free() {
+				r.violation(c, hooks.History, "all that git had committed")
+			}
+			continue // git makes and removes its own; what counts there is files
+		}
+		reason := r.Forbids(c.Path)
+		if reason == "" || r.Allows(c.Path+"/x") || r.fileBelow(c.Path) || r.byGit(c.Path) {
+			continue
+		}
+		r.violation(c, "", "a directory; "+reason)
+	}
+}
+
+func (r *report) fileBelow(dir string) bool {
+	return slices.ContainsFunc(r.outcome.Files, func(f hooks.FileOutcome) bool {
+		return strings.HasPrefix(f.Path, dir+"/") || strings.HasPrefix(f.From, dir+"/")
+	})
+}
+
+// byGit reports whether a directory is there, or gone, for what git made in it.
+func (r *report) byGit(dir string) bool {
+	return slices.ContainsFunc(r.replayed, func(path string) bool { return strings.HasPrefix(path, dir+"/") })
+}
+
+// tell writes down what concerns all of it.
+func (r *report) tell(found *snapshot.Difference) {
+	if r.more > 0 {
+		r.detail[DetailMore] = r.more
+		r.warn("The command changed %d more files than a record can name.", r.more)
+	}
+	if _, is := r.detail[detailShared]; is {
+		r.detail[detailCertainty] = "shared"
+		r.warn("Another command ran at the same time; some of the changes may be its own (the record marks them).")
+	}
+	for _, path := range found.Given {
+		r.note(detailGiven, Shown(path))
+	}
+	for _, gap := range found.Gaps {
+		r.note(detailGaps, Shown(gap.String()))
+	}
+	if len(found.Gaps) > 0 {
+		r.warn("Parts of the workspace could not be looked into, so changes there are not known (%s).", printable.Name(Shown(found.Gaps[0].String())))
+	}
+	if none, is := r.detail[detailNoImage].([]string); is {
+		r.warn("The content before the change is not kept of %d files (%s); undo cannot bring it back.", len(none), printable.Name(none[0]))
+	}
+	if len(r.detail) > 0 {
+		r.outcome.Command.Detail = r.detail
+	}
+}
+
+// file is the outcome of one change. Of what has no name that a record can
+// have, there is only that.
+func (r *report) file(c *snapshot.Change) hooks.FileOutcome {
+	f := hooks.FileOutcome{Change: change.Change{Op: c.Op, Path: Shown(c.Path), From: Shown(c.From)}, Knowledge: hooks.KnowsBySearch}
+	if f.Path != c.Path || f.From != c.From {
+		f.Unread = true
+		return f
+	}
+	f.Before.Mode, f.After.Mode = modesOf(c)
+	if c.Before != nil && c.Before.Kind == snapshot.File {
+		f.Links = c.Before.Links
+	}
+	// Of what is secret not even a hash is written down: a short one can be guessed from it.
+	if c.Before != nil {
+		f.Unread = f.Unread || !c.Before.Known
+		if !c.Before.Secret {
+			f.Before.Hash, f.Before.OID, f.Before.Bytes = c.Before.Hash, c.Before.OID, c.Before.Bytes
+		}
+	}
+	if c.After != nil {
+		f.Unread = f.Unread || !c.After.Known
+		if !c.After.Secret {
+			f.After.Hash, f.After.OID, f.After.Bytes = c.After.Hash, c.After.OID, c.After.Bytes
+		}
+	}
+	if !f.Unread && c.Op != change.Moved {
+		f.Hunks = r.hunks(c)
+	}
+	return f
+}
+
+// modesOf gives the permissions as records have them. Links have none, and those
+// of unlike things do not compare.
+func modesOf(c *snapshot.Change) (before, after change.Mode) {
+	if c.Before != nil && c.After != nil && c.Before.Kind != c.After.Kind || kindOf(c) == snapshot.Link {
+		return "", ""
+	}
+	if c.Before != nil {
+		before = change.ModeOf(c.Before.Mode)
+	}
+	if c.After != nil {
+		after = change.ModeOf(c.After.Mode)
+	}
+	return before, after
+}
+
+// hunks compares two texts. Those of binary contents, and of links, are not
+// known.
+func (r *report) hunks(c *snapshot.Change) [][4]int {
+	var texts [2]string
+	for i, content := range []*snapshot.Content{c.Before, c.After} {
+		if content == nil {
+			continue
+		}
+		if r.left -= content.Size; r.left < 0 || content.Kind != snapshot.File {
+			return nil
+		}
+		text, err := workspace.Decode(content.Bytes)
+		if err != nil {
+			return nil
+		}
+		texts[i] = text.String
+	}
+	return edit.Hunks(texts[0], texts[1])
+}
+
+// describe notes what the list of changes cannot say.
+func (r *report) describe(c *snapshot.Change, path string) {
+	if c.Shared {
+		r.note(detailShared, path)
+	}
+	for _, content := range []*snapshot.Content{c.Before, c.After} {
+		switch {
+		case content == nil:
+		case content.Kind == snapshot.Link:
+			r.note(detailLinks, path)
+		case content.Kind == snapshot.Special:
+			r.note(detailSpecial, path)
+		}
+	}
+	if c.Before != nil && c.Before.Kind == snapshot.File && unkept(c) {
+		r.note(detailNoImage, path)
+	}
+}
+
+// unkept reports whether the content before is not there and was another.
+func unkept(c *snapshot.Change) bool {
+	return !c.Before.Known && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "")
+}
+
+// Packaged counts the files that changed in a package directory. The fields are
+// in the order that a record's detail has.
+type Packaged struct {
+	Created  int `json:"created,omitempty" min:"0" doc:"How many files were created."`
+	Deleted  int `json:"deleted,omitempty" min:"0" doc:"How many files were deleted."`
+	Modified int `json:"modified,omitempty" min:"0" doc:"How many files were modified."`
+	// ProgramConfig counts those under names that make other programs run code,
+	// as in .vscode: an approval of each would make installing impossible.
+	ProgramConfig int `json:"program_config,omitempty" min:"0" doc:"How many of them make other programs run code where the directory is opened by itself."`
+}
+
+// packaged counts a change of a package directory, and reports whether it is
+// one. Such a change is in no list.
+func (r *report) packaged(c *snapshot.Change) bool {
+	place := r.Judge.packaged(c)
+	if place == "" {
+		return false
+	}
+	counts, _ := r.detail[DetailPackages].(map[string]*Packaged)
+	if counts == nil {
+		counts = map[string]*Packaged{}
+		r.detail[DetailPackages] = counts
+	}
+	one := counts[place]
+	if one == nil {
+		one = &Packaged{}
+		counts[place] = one
+	}
+	switch c.Op {
+	case change.Created:
+		one.Created++
+	case change.Deleted:
+		one.Deleted++
+	default:
+		one.Modified++
+	}
+	if c.Op != change.Deleted && workspace.Protect(c.Path) == workspace.ProtectProgramConfig {
+		one.ProgramConfig++
+	}
+	return true
+}
+
+// GitChange is what became of a part of git's history: a name with what it said
+// before and says now, "" where it is not there. What is long is named by its
+// hash. The fields are in the order that a record's detail has.
+type GitChange struct {
+	After  string `json:"after,omitempty" doc:"What it says now, likewise."`
+	Before string `json:"before,omitempty" doc:"What it said, or its hash; missing where there was nothing."`
+	Path   string `json:"path" doc:"Of .git, workspace-relative."`
+}
+
+// maxRef bounds what is quoted of a file of git's, in bytes.
+const maxRef = 512
+
+// gitChange notes a change of git's history.
+func (r *report) gitChange(c GitChange) {
+	changes, _ := r.detail[DetailGit].([]GitChange)
+	if len(changes) < maxNamed {
+		r.detail[DetailGit] = append(changes, c)
+	}
+}
+
+func said(c *snapshot.Content) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Secret:
+		return "not read"
+	case !c.Known || len(c.Bytes) > maxRef || !utf8.Valid(c.Bytes):
+		return cmp.Or(c.Hash, "not read")
+	}
+	return cmp.Or(strings.TrimSpace(string(c.Bytes)), "empty")
+}
+
+// note adds a path to one of the details.
+func (r *report) note(key, path string) {
+	paths, _ := r.detail[key].([]string)
+	if len(paths) < maxNamed && !slices.Contains(paths, path) {
+		r.detail[key] = append(paths, path)
+	}
+}
+
+// Shown is a path as records and results can hold it: what is not UTF-8 is
+// written as \xNN.
+func Shown(path string) string {
+	if utf8.ValidString(path) {
+		return path
+	}
+	var b strings.Builder
+	for i := 0; i < len(path); {
+		r, size := utf8.DecodeRuneInString(path[i:])
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, "\\x%02x", path[i])
+		} else {
+			b.WriteString(path[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+func kindOf(c *snapshot.Change) snapshot.Kind {
+	if c.After != nil {
+		return c.After.Kind
+	}
+	return c.Before.Kind
+}
