@@ -20,7 +20,7 @@ const watchInterval = 10 * time.Millisecond
 const fastAtLeast = 64
 
 // limits hold the commands of a family to their numbers of processes: by a control group each where there can be one, else
-// by a watchdog with a dam behind it. RLIMIT_NPROC alone would not do: it counts all processes of the user, in all sessions,
+// by a watchdog with a limit of tasks behind it. RLIMIT_NPROC alone would not do: it counts all processes of the user, in all sessions,
 // so the bound of a command would depend on what else runs, and it does not hold for root.
 type limits struct {
 	place func() (*cgroup.Parent, error) // found once, with the first command
@@ -66,30 +66,30 @@ func (l *limit) drop() {
 	}
 }
 
-// tasks is how many processes and threads a dam lets through. It counts threads where the watchdog counts processes, so it
+// tasks is how many processes and threads that limit lets through. It counts threads where the watchdog counts processes, so it
 // is wider, and only there for the time that the watchdog needs.
 func (l *limit) tasks() int { return 2*l.processesAllowed + 64 }
 
-// dammed is the box with a dam in it, where no group counts.
-func (l *limit) dammed(box *sandbox.Box) *sandbox.Box {
-	if box == nil || l.group != nil {
-		return box
+// limited is the profile with the limit in it, where no group counts.
+func (l *limit) limited(profile *sandbox.Profile) *sandbox.Profile {
+	if profile == nil || l.group != nil {
+		return profile
 	}
-	own := *box
+	own := *profile
 	own.MaxTasks = l.tasks()
 	return &own
 }
 
-// closeDam is for the moment in which a command is started.
-func (l *limit) closeDam() (open func()) {
+// limitStarting limits what this process starts, for the moment in which a command is started.
+func (l *limit) limitStarting() (open func()) {
 	if l.group != nil {
 		return func() {}
 	}
 	return sandbox.LimitStarted(l.tasks())
 }
 
-// dam is for a command that has just started, in a box without a dam.
-func (l *limit) dam(pid int, held *sandbox.Held) {
+// limitStarted is for a command that has just started, in a profile without a limit.
+func (l *limit) limitStarted(pid int, held *sandbox.Held) {
 	if l.group == nil && held.Ended() == nil {
 		sandbox.LimitTasks(pid, l.tasks())
 	}

@@ -56,7 +56,7 @@ func TestFilesReplacedAtTheStart(t *testing.T) {
 	for range 20 {
 		result, err := runner.Run(t.Context(), command.Spec{
 			Command: "echo by the command >> " + file + " || true", Dir: opened, Unkept: true,
-			Level: sandbox.Full, Box: &sandbox.Box{Workspace: dir, Temp: temp, Writable: []string{file}},
+			Level: sandbox.Full, Profile: &sandbox.Profile{Workspace: dir, Temp: temp, Writable: []string{file}},
 		})
 		if err != nil {
 			t.Error(err)

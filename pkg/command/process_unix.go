@@ -100,16 +100,16 @@ func (f *family) launch(p *process, spec *Spec) error {
 	defer f.mu.Unlock()
 	closeInherited()
 	leave := f.limits.enter(p)
-	open := p.limit.closeDam()
-	held, err := sandbox.Start(p.cmd, spec.Level, p.limit.dammed(spec.Box))
-	open()
+	unlimited := p.limit.limitStarting()
+	held, err := sandbox.Start(p.cmd, spec.Level, p.limit.limited(spec.Profile))
+	unlimited()
 	if left := leave(); err != nil {
 		p.limit.drop()
 		return errors.Join(err, left)
 	}
 	p.held = held
 	p.pid = p.cmd.Process.Pid
-	p.limit.dam(p.pid, held)
+	p.limit.limitStarted(p.pid, held)
 	p.plant()
 	f.live[p.pid] = p
 	f.guard()

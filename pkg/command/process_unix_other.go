@@ -46,11 +46,11 @@ func newLimit(int) limit { return limit{} }
 
 func (limit) drop() {}
 
-func (limit) dammed(box *sandbox.Box) *sandbox.Box { return box }
+func (limit) limited(profile *sandbox.Profile) *sandbox.Profile { return profile }
 
-func (limit) closeDam() (open func()) { return func() {} }
+func (limit) limitStarting() (open func()) { return func() {} }
 
-func (limit) dam(int, *sandbox.Held) {}
+func (limit) limitStarted(int, *sandbox.Held) {}
 
 func (limits) enter(*process) (leave func() error) { return func() error { return nil } }
 

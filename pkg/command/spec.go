@@ -36,10 +36,10 @@ type Spec struct {
 	// PWD and OLDPWD are left to the shell, and variables that begin with ORCHESTRA_ are dropped.
 	Env []string
 
-	// Level is how the command is held to Box; sandbox.None, or none, holds nothing. What is below it does not run: if the
+	// Level is how the command is held to Profile; sandbox.None, or none, holds nothing. What is below it does not run: if the
 	// boundary cannot be made, Run returns an error.
-	Level sandbox.Level
-	Box   *sandbox.Box
+	Level   sandbox.Level
+	Profile *sandbox.Profile
 
 	// Input is what standard input holds; without any it is empty. A command need not read it.
 	Input []byte

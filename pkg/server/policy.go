@@ -11,7 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
-	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -87,14 +87,14 @@ func commandAction(choice settings.Choice) policy.Action {
 }
 
 // gitOf is what of .git a git command may write.
-func gitOf(choice settings.Choice) reach.Git {
+func gitOf(choice settings.Choice) profile.Git {
 	switch choice {
 	case settings.Allow:
-		return reach.GitOpen
+		return profile.GitOpen
 	case settings.Trust:
-		return reach.GitTrusted
+		return profile.GitTrusted
 	}
-	return reach.GitClosed
+	return profile.GitClosed
 }
 
 // hidden is what commands do not see of what this program keeps outside of the workspace's own .orchestration.
@@ -126,7 +126,7 @@ func (s *Server) families(fresh *gate.Freshness, runner *command.Runner, artifac
 				Git: &replay.Repository{Workspace: s.workspace, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
 			}),
 			Confine: tools.Confine{
-				Want: s.policy.Sandbox, Reach: s.reach, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
+				Want: s.policy.Sandbox, Profiles: s.profiles, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
 				Hidden: s.hidden(), Policy: s.policy,
 			},
 			Clock: s.options.Clock, HandOver: cmp.Or(s.options.handOver, tools.HandOverTime),
@@ -141,7 +141,7 @@ func keptPlaces(userDir string) []workspace.Place {
 	places := []workspace.Place{
 		{Path: userDir, Protection: workspace.ProtectOwn},
 		{Path: settings.SystemDir, Protection: workspace.ProtectOwn},
-		{Path: reach.CacheDir(os.Environ()), Protection: workspace.ProtectOwn, Commands: true},
+		{Path: profile.CacheDir(os.Environ()), Protection: workspace.ProtectOwn, Commands: true},
 	}
 	for _, p := range outside.Known(os.Environ(), userName(), "") {
 		if p.Path() != userDir && p.Path() != settings.SystemDir {

@@ -23,7 +23,7 @@ func (s *Server) protocol() (*mcpbridge.Server, error) {
 }
 
 func (s *Server) newBridge() (*mcpbridge.Server, error) {
-	s.reach.Sweep()
+	s.profiles.Sweep()
 	config := mcpbridge.Config{
 		Name: Name, Title: "orchestra-mcp", Version: s.options.Version,
 		Instructions:      func() string { return protocolText(s.available()) },

@@ -17,7 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
-	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
@@ -98,7 +98,7 @@ type Server struct {
 	judges     []hooks.PreHook // the operator's programs
 	tools      tools.Families
 	policy     gate.Policy
-	reach      *reach.Maker
+	profiles   *profile.Builder
 	log        zerolog.Logger
 
 	bridgeOnce sync.Once
@@ -186,7 +186,7 @@ func (s *Server) assemble() error {
 	}
 	s.policy.Sandbox = o.Settings.Confinement(o.Ability)
 	s.policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
-	s.reach = reach.New(s.workspace.Dir(), os.Environ())
+	s.profiles = profile.New(s.workspace.Dir(), os.Environ())
 	artifacts, err := command.OpenArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
 	if err != nil {
 		return err

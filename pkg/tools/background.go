@@ -61,7 +61,7 @@ func (s *startedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	c.job = job
 	o := c.outcome(-1)
 	o.Started = true
-	return &hooks.Outcome{Command: o, Warnings: behind.box.reach.Warnings, Settlement: &runningJob{job}}, nil
+	return &hooks.Outcome{Command: o, Warnings: behind.profile.Warnings, Settlement: &runningJob{job}}, nil
 }
 
 func (c *commandCall) openJob(began time.Time) (*command.Job, error) {

@@ -59,7 +59,7 @@ func listDenied(b *strings.Builder, denied []denial) {
 // each is a message of the system about something that the box closes, and that
 // plain permissions would have let the command do.
 func (c *commandCall) denials(exitCode int, output string) []denial {
-	if c.box == nil || c.box.reach.Box == nil {
+	if c.profile == nil || c.profile.Sandbox == nil {
 		return nil
 	}
 	look := &denials{commandCall: c, judge: c.judge(), exitCode: exitCode, output: output}
@@ -74,7 +74,7 @@ func (c *commandCall) denials(exitCode int, output string) []denial {
 			found = append(found, d)
 		}
 	}
-	if len(found) == 0 && unexplained && c.box.level == sandbox.Full {
+	if len(found) == 0 && unexplained && c.profile.Level == sandbox.Full {
 		found = append(found, look.nameless())
 	}
 	return found
@@ -99,7 +99,7 @@ var (
 )
 
 func (l *denials) explain(said complaint.Complaint) (denial, bool) {
-	held, level := l.box.reach, l.box.level
+	held, level := l.profile, l.profile.Level
 	first := func(is func(string) bool) (string, bool) {
 		for _, name := range said.Names {
 			for _, at := range l.places(name, said.Program) {
@@ -267,7 +267,7 @@ func (l *denials) meant(at string) string {
 	for _, p := range l.effect.Reading.Programs {
 		for _, a := range p.Args {
 			for _, named := range l.places(a.Text, p.Name) {
-				if info, err := os.Lstat(named); a.Exact && a.Text != "" && err == nil && info.Mode().IsRegular() && filepath.Dir(named) == filepath.Dir(at) && !l.box.reach.Writes(named) {
+				if info, err := os.Lstat(named); a.Exact && a.Text != "" && err == nil && info.Mode().IsRegular() && filepath.Dir(named) == filepath.Dir(at) && !l.profile.Writes(named) {
 					return named
 				}
 			}
@@ -316,7 +316,7 @@ func (l *denials) rootless(d denial) denial {
 
 // unconnected explains a connection that failed where the network is denied.
 func (l *denials) unconnected(d denial, network bool) (denial, bool) {
-	if !network || !l.box.reach.DeniesNetwork() {
+	if !network || !l.profile.DeniesNetwork() {
 		return denial{}, false
 	}
 	d.Operation = deniedConnect

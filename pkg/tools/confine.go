@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
@@ -18,10 +18,10 @@ import (
 
 // Confine is what holds commands.
 type Confine struct {
-	Want  sandbox.Want
-	Reach *reach.Maker
+	Want     sandbox.Want
+	Profiles *profile.Builder
 	// Git is for lines in which a git command stands.
-	Git reach.Git
+	Git profile.Git
 	// Writable are the places of commands.writable, Hidden those outside of the
 	// workspace that nobody's command may read.
 	Writable, Hidden []string
@@ -29,20 +29,14 @@ type Confine struct {
 	Policy gate.Policy
 }
 
-// confined is what one command may reach, and how it is held to that.
-type confined struct {
-	level sandbox.Level
-	reach *reach.Reach
-}
-
-// confine works out what the command may reach now.
-func (c *commandCall) confine(ctx context.Context) (*confined, error) {
+// confine works out what the command may read and write now.
+func (c *commandCall) confine(ctx context.Context) (*profile.Profile, error) {
 	d := c.tool.deps
 	level, err := d.Confine.Want.Level()
 	if err != nil {
 		return nil, refusal.Newf(refusal.SandboxUnavailable, "No command runs: %v.", err)
 	}
-	req := reach.Request{
+	req := profile.Request{
 		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: d.Confine.Writable, Hidden: d.Confine.Hidden,
 		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy), Named: c.named(), Background: c.args.Background,
 		Tracked: func(places []string) []string { return c.tool.tracked.of(ctx, d, places) },
@@ -59,7 +53,7 @@ func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 	if c.rehearsal != nil {
 		req.Touched = &c.rehearsal.touched
 	}
-	made, err := d.Confine.Reach.Make(req)
+	made, err := d.Confine.Profiles.Make(req)
 	if err != nil {
 		return nil, fmt.Errorf("confine the command: %w", err)
 	}
@@ -67,31 +61,31 @@ func (c *commandCall) confine(ctx context.Context) (*confined, error) {
 		r := c.typed(refusal.Newf(refusal.CommandBlocked, "%s touches so many directories that what beside it is out of the scope cannot be held.", c.git.First))
 		return nil, errors.Join(r, made.Close())
 	}
-	return &confined{level, made}, nil
+	return made, nil
 }
 
 // holdNames holds files by all their names, which the baseline has found: those
 // of hidden ones are hidden, and where the level can, those of files in scope that
 // have a name out of it are closed.
 func (c *commandCall) holdNames(linked *snapshot.Links) {
-	var names []reach.Name
+	var names []profile.Name
 	var more []string
 	if linked != nil {
-		names, more = make([]reach.Name, len(linked.Files)), linked.More
+		names, more = make([]profile.Name, len(linked.Files)), linked.More
 		for i, l := range linked.Files {
-			names[i] = reach.Name(l)
+			names[i] = profile.Name(l)
 		}
 	}
-	if c.box.level == sandbox.Full {
-		c.box.reach.CloseShared(names, more)
+	if c.profile.Level == sandbox.Full {
+		c.profile.CloseShared(names, more)
 	}
-	c.box.reach.HideNames(names)
+	c.profile.HideNames(names)
 }
 
 // level is what the command is held to, or would be.
 func (c *commandCall) level() sandbox.Level {
-	if c.box != nil {
-		return c.box.level
+	if c.profile != nil {
+		return c.profile.Level
 	}
 	level, _ := c.tool.deps.Confine.Want.Level() // confine refuses
 	return level
@@ -99,9 +93,9 @@ func (c *commandCall) level() sandbox.Level {
 
 // rules are those of .intentignore and of the places that are protected, as far
 // as there are any: each costs a look at the whole workspace.
-func (c *commandCall) rules() reach.Rules {
+func (c *commandCall) rules() profile.Rules {
 	ignore := c.call.Ignore
-	var rules reach.Rules
+	var rules profile.Rules
 	kinds := ignore.Kinds()
 	if places := c.tool.deps.Workspace.Inside(); len(places) > 0 {
 		rules.Ignored = func(path string) bool {

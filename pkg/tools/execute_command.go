@@ -15,7 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/install"
-	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
@@ -103,8 +103,8 @@ type commandCall struct {
 	effect    *hooks.CommandEffect
 	known     bool // the contents of what the line names were looked at
 	result    command.Result
-	box       *confined
-	job       *command.Job // of a command in the background that runs
+	profile   *profile.Profile // what it may read and write
+	job       *command.Job     // of a command in the background that runs
 
 	parting  *parting      // of a command that may go to the background
 	listener *hooks.Call   // who hears of its progress, if not the call
@@ -157,12 +157,12 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if c.handsOver() && c.parting == nil {
 		return &waitedCommand{c, dir}, nil
 	}
-	if c.box, err = c.confine(ctx); err != nil {
+	if c.profile, err = c.confine(ctx); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	baseline, err := c.tool.deps.Observer.Begin(ctx, c.observed())
 	if err != nil {
-		return nil, errors.Join(err, c.box.reach.Close(), dir.Close())
+		return nil, errors.Join(err, c.profile.Close(), dir.Close())
 	}
 	prepared := &preparedCommand{c, dir, baseline}
 	c.holdNames(baseline.Linked())
@@ -174,8 +174,8 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 
 // observed is the command as what it does is observed.
 func (c *commandCall) observed() *observe.Command {
-	o := &observe.Command{Judge: c.judge(), Text: c.args.Command, Cwd: c.cwd.Path, Reading: c.effect.Reading, Places: c.box.reach.Places}
-	if where, err := c.tool.deps.Confine.Reach.Rehearsable(); err == nil && where.Common != "" {
+	o := &observe.Command{Judge: c.judge(), Text: c.args.Command, Cwd: c.cwd.Path, Reading: c.effect.Reading, Places: c.profile.Places}
+	if where, err := c.tool.deps.Confine.Profiles.Rehearsable(); err == nil && where.Common != "" {
 		store := replay.NewStore(where.Common, where.Own, nil)
 		o.Store = &store
 	}
@@ -188,9 +188,9 @@ func (c *commandCall) observed() *observe.Command {
 // judge judges what the command does.
 func (c *commandCall) judge() *observe.Judge {
 	j := c.judgeUnheld()
-	j.Level, j.Build, j.Packages = c.box.level, c.box.reach.InPlace, c.box.reach.Packages
+	j.Level, j.Build, j.Packages = c.profile.Level, c.profile.InPlace, c.profile.Packages
 	git := c.tool.deps.Confine.Git
-	j.Git = runsGit(c.effect.Reading) && (git == reach.GitTrusted || git == reach.GitOpen && c.box.level != sandbox.Landlock)
+	j.Git = runsGit(c.effect.Reading) && (git == profile.GitTrusted || git == profile.GitOpen && c.profile.Level != sandbox.Landlock)
 	if c.rehearsal != nil {
 		j.Replayed = slices.Sorted(maps.Keys(c.rehearsal.exempt))
 	}
@@ -238,20 +238,20 @@ func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
 
 func (p *preparedCommand) Discard() error {
 	p.baseline.Discard()
-	return errors.Join(p.dir.Close(), p.call.box.reach.Close())
+	return errors.Join(p.dir.Close(), p.call.profile.Close())
 }
 
 func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer p.dir.Close()
 	defer p.baseline.Discard() // of no effect after Finish
 	c := p.call
-	defer c.box.reach.Close() // of no effect the second time
+	defer c.profile.Close() // of no effect the second time
 	d := c.tool.deps
 	progress, listener := 0.0, cmp.Or(c.listener, c.call)
 	spec := command.Spec{
 		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, OutputCap: d.OutputCap, Timeout: p.call.timeout(),
-		Env:   c.environment(c.box.reach),
-		Level: c.box.level, Box: c.box.reach.Box,
+		Env:   c.environment(c.profile),
+		Level: c.profile.Level, Profile: c.profile.Sandbox,
 		Progress: func(chunk string) { progress++; listener.Progress(chunk, progress, 0) },
 	}
 	if c.job != nil {
@@ -274,10 +274,10 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	if c.job != nil && r.Cancelled {
 		o.EndedBy = c.job.EndedBy()
 	}
-	outcome := &hooks.Outcome{Warnings: slices.Concat(c.box.reach.Warnings, r.Warnings), Command: o}
-	c.box.reach.Vacate() // before the look at what changed: nobody changed it
+	outcome := &hooks.Outcome{Warnings: slices.Concat(c.profile.Warnings, r.Warnings), Command: o}
+	c.profile.Vacate() // before the look at what changed: nobody changed it
 	closed := make(chan error, 1)
-	go func() { closed <- c.box.reach.Close() }()
+	go func() { closed <- c.profile.Close() }()
 	p.baseline.Finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
 	if r.ExitCode != 0 {
 		c.denied = c.denials(r.ExitCode, r.Output)

@@ -17,7 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
-	"github.com/intentgov/orchestra-mcp/pkg/command/reach"
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -30,13 +30,13 @@ import (
 // to be known before.
 type rehearsal struct {
 	call   *commandCall
-	where  reach.Rehearsed
+	where  profile.Rehearsed
 	views  []layer.View // the workspace's last
 	before replay.Store
 	after  replay.Store
 
 	changes []layer.Touched // of the workspace but .git, what is no directory
-	touched reach.Touched
+	touched profile.Touched
 	guarded []string          // of .git
 	remotes map[string]string // remote-tracking branches that the line wrote, behind it
 	// effects are changes for the gate, rewritten what is protected and was only
@@ -55,7 +55,7 @@ type rehearsal struct {
 }
 
 // rehearses reports whether the line has to be rehearsed, or refuses it.
-func (c *commandCall) rehearses() (where reach.Rehearsed, is bool, err error) {
+func (c *commandCall) rehearses() (where profile.Rehearsed, is bool, err error) {
 	if !runsGit(c.effect.Reading) {
 		return where, false, nil
 	}
@@ -64,10 +64,10 @@ func (c *commandCall) rehearses() (where reach.Rehearsed, is bool, err error) {
 		return where, false, c.typed(refusal.Newf(refusal.ProtectedPath, "git push %s would take the refs of the ledger along (refs/orchestra), which only orchestra-mcp moves.", clip(line.LedgerPush, 100)).With("path", ".git/refs/orchestra"))
 	}
 	d := c.tool.deps
-	if !line.Changes || !line.Alone || d.Confine.Git == reach.GitClosed || d.Runner == nil || d.Confine.Reach == nil {
+	if !line.Changes || !line.Alone || d.Confine.Git == profile.GitClosed || d.Runner == nil || d.Confine.Profiles == nil {
 		return where, false, nil
 	}
-	where, err = d.Confine.Reach.Rehearsable()
+	where, err = d.Confine.Profiles.Rehearsable()
 	switch {
 	case err != nil || where.Common == "": // git cannot write there, and fails before it begins
 		return where, false, nil
@@ -132,7 +132,7 @@ func (c *commandCall) rehearse(ctx context.Context) error {
 	return nil
 }
 
-func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (_ *rehearsal, err error) {
+func (c *commandCall) rehearseOnce(ctx context.Context, where profile.Rehearsed) (_ *rehearsal, err error) {
 	d := c.tool.deps
 	refs, err := d.Observer.Git.Refs(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (
 	}
 	r := &rehearsal{
 		call: c, where: where, refs: refs, exempt: map[string]bool{}, remotes: map[string]string{}, seen: map[string]fs.FileInfo{},
-		touched: reach.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}},
+		touched: profile.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}},
 	}
 	uppers := map[string]string{}
 	for _, one := range over {
@@ -183,7 +183,7 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where reach.Rehearsed) (
 // in a box as any command.
 func (c *commandCall) refreshIndex(ctx context.Context) error {
 	d := c.tool.deps
-	made, err := d.Confine.Reach.Make(reach.Request{
+	made, err := d.Confine.Profiles.Make(profile.Request{
 		Level: sandbox.Full, Scope: []string{orchdir.Name + "/none"}, Rules: c.rules(), Hidden: d.Confine.Hidden, Dir: ".", Git: d.Confine.Git, DenyNetwork: true,
 	})
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *commandCall) refreshIndex(ctx context.Context) error {
 	}
 	defer dir.Close()
 	_, err = d.Runner.Run(ctx, command.Spec{
-		Command: "git update-index -q --refresh", Dir: dir, Unkept: true, Timeout: c.timeout(), Env: c.environment(made), Level: sandbox.Full, Box: made.Box,
+		Command: "git update-index -q --refresh", Dir: dir, Unkept: true, Timeout: c.timeout(), Env: c.environment(made), Level: sandbox.Full, Profile: made.Sandbox,
 	})
 	return err
 }
@@ -226,7 +226,7 @@ func gitSettings() []string {
 }
 
 // environment is that of the command in a box.
-func (c *commandCall) environment(in *reach.Reach) []string {
+func (c *commandCall) environment(in *profile.Profile) []string {
 	env := in.Environment(command.FilterEnv(os.Environ(), c.tool.deps.KeepEnv...))
 	if c.git.Changes {
 		env = append(env, gitSettings()...)
@@ -238,7 +238,7 @@ func (c *commandCall) environment(in *reach.Reach) []string {
 func (r *rehearsal) run(ctx context.Context, over []sandbox.Layer) error {
 	c := r.call
 	d := c.tool.deps
-	made, err := d.Confine.Reach.Rehearse(reach.Request{
+	made, err := d.Confine.Profiles.Rehearse(profile.Request{
 		Rules: c.rules(), Hidden: d.Confine.Hidden, DenyNetwork: !c.git.Fetches || gate.NetworkDenied(c.call, d.Confine.Policy),
 	}, over)
 	if err != nil {
@@ -252,7 +252,7 @@ func (r *rehearsal) run(ctx context.Context, over []sandbox.Layer) error {
 	defer dir.Close()
 	env := append(c.environment(made), "GIT_TRACE2_EVENT="+filepath.Join(r.where.Own, gitEvents))
 	result, err := d.Runner.Run(ctx, command.Spec{
-		Command: c.args.Command, Dir: dir, Owner: c.call.Caller.Principal, Unkept: true, Timeout: c.timeout(), Env: env, Level: sandbox.Full, Box: made.Box,
+		Command: c.args.Command, Dir: dir, Owner: c.call.Caller.Principal, Unkept: true, Timeout: c.timeout(), Env: env, Level: sandbox.Full, Profile: made.Sandbox,
 	})
 	switch {
 	case errors.Is(err, command.ErrNotStarted), err == nil && result.Cancelled:
@@ -305,7 +305,7 @@ func (r *rehearsal) inGit(name string, t layer.Touched) {
 			name = way
 		}
 	}
-	if !isDir(t) && reach.GuardedInGit(name) && !same(t) {
+	if !isDir(t) && profile.GuardedInGit(name) && !same(t) {
 		r.guarded = append(r.guarded, name)
 	}
 }

@@ -36,7 +36,7 @@ func inLayer(t *testing.T, dir, line string) layer.View {
 		cmd := exec.Command("/bin/sh", "-ec", line)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		held, err := sandbox.Start(cmd, sandbox.Full, &sandbox.Box{
+		held, err := sandbox.Start(cmd, sandbox.Full, &sandbox.Profile{
 			Workspace: dir, Writable: []string{dir}, Layers: []sandbox.Layer{over}, Temp: filepath.Join(top, "temp"), DenyNetwork: true,
 		})
 		if err == nil {

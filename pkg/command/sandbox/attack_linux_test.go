@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attack is what the test binary does inside a box. It ends with 0 where the
+// attack is what the test binary does inside a profile. It ends with 0 where the
 // attack succeeded, and prints what the kernel said.
 func attack(name string, arguments []string) {
 	try, ok := attacks()[name]

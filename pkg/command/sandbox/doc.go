@@ -1,8 +1,8 @@
 // Package sandbox holds a command inside a boundary that the kernel keeps.
 //
-// A [Box] says what a command may reach. A [Level] is how much of a Box this
+// A [Profile] says what a command may reach. A [Level] is how much of a Profile this
 // machine can hold a process to; [Probe] finds the highest that works. [Start]
-// starts the process; the package neither judges a command, nor makes a Box,
+// starts the process; the package neither judges a command, nor makes a Profile,
 // nor looks for what a command changed.
 //
 // # The level landlock
@@ -37,7 +37,7 @@
 // mount, process, IPC and UTS namespaces, and in a network namespace where the
 // network is denied. The ids outside are those inside, so files get the owner
 // that they would get without it. The helper makes everything read-only but the
-// box, puts a mount over each path that must stay, gives up every right, adds
+// profile, puts a mount over each path that must stay, gives up every right, adds
 // Landlock and a seccomp filter, and starts the command. It stays, and connects the
 // command's sockets: to no Unix socket but the command's own (internal/helper/supervisor). docs/threat-model.md
 // says what that holds and what it does not.
@@ -52,5 +52,5 @@
 // next takes it over, and [Sweep] removes it.
 //
 // A command that is started costs two to three milliseconds more than without a
-// box, and about 15 microseconds for each mask.
+// profile, and about 15 microseconds for each mask.
 package sandbox

@@ -49,7 +49,7 @@ func TestFullDeniesTheNetwork(t *testing.T) {
 	if out, code := w.run(fmt.Sprint("attack tcp ", port)); code != 0 {
 		t.Errorf("with the network: %d %s", code, out)
 	}
-	w.box.DenyNetwork = true
+	w.profile.DenyNetwork = true
 	for _, attack := range []string{
 		fmt.Sprint("tcp ", port), "unix-datagrams", "datagram-pair", "raw-pair", "vsock", "uevents",
 	} {
@@ -75,9 +75,9 @@ func TestFullDeniesUDP(t *testing.T) {
 	port := listener.LocalAddr().(*net.UDPAddr).Port
 	w := newWorkspace(t)
 	w.inScope("src")
-	w.box.DenyNetwork = true
+	w.profile.DenyNetwork = true
 	w.run(fmt.Sprint("attack udp ", port))
-	w.box.DenyNetwork = false
+	w.profile.DenyNetwork = false
 	if out, code := w.run(fmt.Sprintf("sleep 0; attack udp %d", port)); code != 0 {
 		t.Errorf("with the network: %d %s", code, out)
 	}
@@ -115,8 +115,8 @@ func TestFullKeepsFromOthersSockets(t *testing.T) {
 			t.Errorf("%s: %d %s", name, code, out)
 		}
 	}
-	if out, code := held(t, sandbox.None, w.box, "attack connect "+named["outside"]); code != 0 {
-		t.Errorf("without a box: %d %s", code, out)
+	if out, code := held(t, sandbox.None, w.profile, "attack connect "+named["outside"]); code != 0 {
+		t.Errorf("without a profile: %d %s", code, out)
 	}
 }
 

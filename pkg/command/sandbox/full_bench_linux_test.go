@@ -14,23 +14,23 @@ import (
 // thousand masks. The difference to none is what the level costs.
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
-	box := &sandbox.Box{Workspace: dir, Temp: b.TempDir(), Writable: []string{dir}}
-	many := *box
+	profile := &sandbox.Profile{Workspace: dir, Temp: b.TempDir(), Writable: []string{dir}}
+	many := *profile
 	for i := range 1000 {
 		name := fmt.Sprintf("d%d/f%d", i%10, i)
 		files(b, dir, name)
 		many.Frozen = append(many.Frozen, sandbox.Frozen{Path: filepath.Join(dir, name)})
 	}
-	absent := *box
+	absent := *profile
 	absent.Frozen = []sandbox.Frozen{{Path: filepath.Join(dir, ".git"), Directory: true}, {Path: filepath.Join(dir, ".intentignore")}}
-	alone := *box
+	alone := *profile
 	alone.DenyNetwork = true
 	for _, c := range []struct {
-		name  string
-		level sandbox.Level
-		box   *sandbox.Box
+		name    string
+		level   sandbox.Level
+		profile *sandbox.Profile
 	}{
-		{"none", sandbox.None, nil}, {"landlock", sandbox.Landlock, box}, {"full", sandbox.Full, box},
+		{"none", sandbox.None, nil}, {"landlock", sandbox.Landlock, profile}, {"full", sandbox.Full, profile},
 		{"full-no-network", sandbox.Full, &alone}, {"full-absent", sandbox.Full, &absent}, {"full-1000-masks", sandbox.Full, &many},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -40,7 +40,7 @@ func BenchmarkStart(b *testing.B) {
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 				done := make(chan error)
 				sandbox.Go(func() {
-					held, err := sandbox.Start(cmd, c.level, c.box)
+					held, err := sandbox.Start(cmd, c.level, c.profile)
 					if err == nil {
 						err = cmd.Wait()
 						held.Close()

@@ -16,7 +16,7 @@ import (
 func (l *layout) cover(p *helper.Plan) {
 	for _, dir := range l.covered() {
 		p.Covers = append(p.Covers, helper.Cover{Path: dir, Tree: uint32(len(p.Trees))})
-		p.Trees = append(p.Trees, l.box.Temp)
+		p.Trees = append(p.Trees, l.profile.Temp)
 	}
 	for _, dir := range []string{"/run", "/var/run"} {
 		if l.coverable(dir) {
@@ -30,7 +30,7 @@ func (l *layout) cover(p *helper.Plan) {
 // covered are the system's temporary directories that the private one stands for.
 func (l *layout) covered() (dirs []string) {
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
-		if l.box.Temp != "" && l.coverable(dir) {
+		if l.profile.Temp != "" && l.coverable(dir) {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -38,7 +38,7 @@ func (l *layout) covered() (dirs []string) {
 }
 
 func (l *layout) coverable(dir string) bool {
-	return isPlain(dir) && !slices.Contains(l.box.Writable, dir) && l.box.Workspace != dir
+	return isPlain(dir) && !slices.Contains(l.profile.Writable, dir) && l.profile.Workspace != dir
 }
 
 // linksIn are the links that stand in a directory itself: some systems find
@@ -58,7 +58,7 @@ func linksIn(dir string) (links []helper.Link) {
 // over their place: the workspace, what is writable, the programs, and what
 // names are resolved by.
 func (l *layout) kept(p *helper.Plan) []string {
-	candidates := []string{l.box.Workspace, p.Dir}
+	candidates := []string{l.profile.Workspace, p.Dir}
 	for _, e := range l.entries {
 		if e.kind == helper.Writable {
 			candidates = append(candidates, e.path)

@@ -13,7 +13,7 @@ import (
 // maxExclude bounds what is read of a repository's list of excluded files.
 const maxExclude = 256 << 10
 
-// exclude keeps git inside the box from adding the placeholder of a file: the
+// exclude keeps git inside the profile from adding the placeholder of a file: the
 // repository's own list of what it leaves out has it as well, in there. Where
 // there is no such list, git adds an empty file.
 func (l *layout) exclude(path string) error {

@@ -134,7 +134,7 @@ func TestFullHoldsInsideWhatIsWritable(t *testing.T) {
 			if after := governed(w); after != before {
 				t.Errorf("before:\n%s\nafter:\n%s", before, after)
 			}
-			for _, f := range w.box.Frozen {
+			for _, f := range w.profile.Frozen {
 				if _, err := os.Lstat(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					t.Error(err)
 				} else if err == nil && !strings.Contains(before, f.Path) {
@@ -148,7 +148,7 @@ func TestFullHoldsInsideWhatIsWritable(t *testing.T) {
 func TestFullLetsThroughWhatIsWritable(t *testing.T) {
 	w := newWorkspace(t)
 	w.everything()
-	w.box.Hidden = []string{w.path("secret.env")}
+	w.profile.Hidden = []string{w.path("secret.env")}
 	for _, line := range []string{
 		`echo x > src/a.go && mkdir -p new/dir && echo y > new/dir/f && mv new newer && ln newer/dir/f l && chmod 600 l`,
 		`echo $$ > docs/in.md && rm docs/in.md && touch -d 2001-01-01 src/a.go`,
@@ -196,7 +196,7 @@ func TestFullHides(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
 			w.everything()
-			w.box.Hidden = []string{w.path("secret.env"), w.path("src/keys")}
+			w.profile.Hidden = []string{w.path("secret.env"), w.path("src/keys")}
 			hidden := func() string { return surroundings(t, "", w.path("secret.env"), w.path("src/keys")) }
 			before := hidden()
 			if out, code := w.run(line); code == 0 || strings.Contains(out, "secret.env\n") && !strings.Contains(out, ":") {

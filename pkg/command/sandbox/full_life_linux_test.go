@@ -17,7 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// running is a command in a box that the test ends.
+// running is a command in a profile that the test ends.
 type running struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -40,7 +40,7 @@ func (w *workspace) begin(line string) *running {
 	started := make(chan error)
 	sandbox.Go(func() {
 		defer close(r.done)
-		held, err := sandbox.Start(r.cmd, sandbox.Full, w.box)
+		held, err := sandbox.Start(r.cmd, sandbox.Full, w.profile)
 		r.held = held
 		started <- err
 		if err == nil {
@@ -127,7 +127,7 @@ func TestFullSaysWhichStepFailed(t *testing.T) {
 			os.Remove(w.path(".git/config"))
 			os.Symlink("x", w.path(".git/config"))
 		}, "link"},
-		"a relative path": {func(w *workspace) { w.box.Writable = []string{"src"} }, "absolute"},
+		"a relative path": {func(w *workspace) { w.profile.Writable = []string{"src"} }, "absolute"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			space := newWorkspace(t)
@@ -136,7 +136,7 @@ func TestFullSaysWhichStepFailed(t *testing.T) {
 			cmd.Dir = space.root
 			failed := make(chan error)
 			sandbox.Go(func() {
-				_, err := sandbox.Start(cmd, sandbox.Full, space.box)
+				_, err := sandbox.Start(cmd, sandbox.Full, space.profile)
 				failed <- err
 			})
 			is := sandbox.ErrUnavailable
@@ -184,18 +184,18 @@ func isPlaceholder(t *testing.T, path string) {
 	}
 }
 
-// serve is a server with one command in a box, for a test that kills it.
+// serve is a server with one command in a profile, for a test that kills it.
 func serve(arguments []string) error {
-	var box sandbox.Box
-	if err := json.Unmarshal([]byte(arguments[0]), &box); err != nil {
+	var profile sandbox.Profile
+	if err := json.Unmarshal([]byte(arguments[0]), &profile); err != nil {
 		return err
 	}
 	cmd := exec.Command("/bin/sh", "-c", "echo running; sleep 1000 & (setsid sleep 1000 &); wait")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = box.Workspace, os.Stdout, os.Stderr
+	cmd.Dir, cmd.Stdout, cmd.Stderr = profile.Workspace, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	failed := make(chan error)
 	sandbox.Go(func() {
-		_, err := sandbox.Start(cmd, sandbox.Full, &box)
+		_, err := sandbox.Start(cmd, sandbox.Full, &profile)
 		if err == nil {
 			cmd.Wait()
 		}
@@ -209,16 +209,16 @@ func serve(arguments []string) error {
 func TestFullDiesWithTheServer(t *testing.T) {
 	for name, clean := range map[string]func(*workspace){
 		"next command": func(space *workspace) { space.run("true") },
-		"sweep":        func(space *workspace) { sandbox.Sweep(space.box.Frozen) },
+		"sweep":        func(space *workspace) { sandbox.Sweep(space.profile.Frozen) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			space := newWorkspace(t)
 			space.everything()
-			box, err := json.Marshal(space.box)
+			profile, err := json.Marshal(space.profile)
 			if err != nil {
 				t.Fatal(err)
 			}
-			server := exec.Command("attack", "serve", string(box))
+			server := exec.Command("attack", "serve", string(profile))
 			pipe, err := server.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -265,7 +265,7 @@ func TestFullLeavesNoRights(t *testing.T) {
 func TestFullHoldsWhatTheOperatorReplaces(t *testing.T) {
 	space := newWorkspace(t)
 	space.everything()
-	space.box.Hidden = []string{space.path("secret.env")}
+	space.profile.Hidden = []string{space.path("secret.env")}
 	r := space.begin(`echo
 		until grep -q operator .git/config && grep -q '/\.git/config ' /proc/self/mountinfo; do :; done
 		echo x > .git/config

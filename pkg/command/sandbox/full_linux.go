@@ -23,20 +23,20 @@ const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | u
 	unix.CLONE_VM | unix.CLONE_VFORK
 
 // startFull makes cmd the helper of the package of that name, and returns when
-// that has started the command inside the box.
-func startFull(cmd *exec.Cmd, box *Box) (*Held, error) {
-	return startFullWith(cmd, box, Probe().NoUnix == nil)
+// that has started the command inside the profile.
+func startFull(cmd *exec.Cmd, profile *Profile) (*Held, error) {
+	return startFullWith(cmd, profile, Probe().NoUnix == nil)
 }
 
 // startFullWith does it with a supervisor of the command's sockets, or without.
-func startFullWith(cmd *exec.Cmd, box *Box, supervised bool) (*Held, error) {
+func startFullWith(cmd *exec.Cmd, profile *Profile, supervised bool) (*Held, error) {
 	if auditArchitecture == 0 {
 		return nil, fmt.Errorf("%w: no filter was written for %s", ErrUnavailable, runtime.GOARCH)
 	}
-	if box == nil {
-		return nil, fmt.Errorf("%w: there is no box", ErrUnavailable)
+	if profile == nil {
+		return nil, fmt.Errorf("%w: there is no profile", ErrUnavailable)
 	}
-	layout, err := layOut(box)
+	layout, err := layOut(profile)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -46,7 +46,7 @@ func startFullWith(cmd *exec.Cmd, box *Box, supervised bool) (*Held, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	held := &Held{ended: make(chan struct{}), gone: make(chan struct{}), release: layout.release}
-	if err := held.start(cmd, plan, box); err != nil {
+	if err := held.start(cmd, plan, profile); err != nil {
 		layout.release()
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESTALE) { // all of it was there when the plan was made
 			return nil, fmt.Errorf("%w: %w", ErrMoved, err)
@@ -58,12 +58,12 @@ func startFullWith(cmd *exec.Cmd, box *Box, supervised bool) (*Held, error) {
 
 // start starts the helper and tells it what to do. Where that fails, nothing
 // is left running.
-func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, box *Box) error {
+func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, profile *Profile) error {
 	ours, theirs, err := conversation()
 	if err != nil {
 		return err
 	}
-	become(cmd, theirs, box)
+	become(cmd, theirs, profile)
 	err = cmd.Start()
 	theirs.Close()
 	if err != nil {
@@ -72,8 +72,8 @@ func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, box *Box) error {
 	}
 	err = mapIDs(cmd.Process.Pid)
 	if err == nil {
-		if box.MaxTasks > 0 {
-			LimitTasks(cmd.Process.Pid, box.MaxTasks)
+		if profile.MaxTasks > 0 {
+			LimitTasks(cmd.Process.Pid, profile.MaxTasks)
 		}
 		err = instruct(ours, plan)
 	}
@@ -89,7 +89,7 @@ func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, box *Box) error {
 
 // become turns a command into the helper that will start it. The helper gets
 // nothing of the command's environment: it must not be steered from there.
-func become(cmd *exec.Cmd, conversation *os.File, box *Box) {
+func become(cmd *exec.Cmd, conversation *os.File, profile *Profile) {
 	cmd.Path, cmd.Err = "/proc/self/exe", nil
 	cmd.Args = []string{HelperName}
 	cmd.Env = []string{helper.Variable + "=" + helper.Run}
@@ -99,13 +99,13 @@ func become(cmd *exec.Cmd, conversation *os.File, box *Box) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Cloneflags |= namespaces
-	if box.DenyNetwork {
+	if profile.DenyNetwork {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET
 	}
 	// A program loses its rights when it is started by somebody who is nobody
 	// yet, as the helper is before its id is mapped.
 	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_PTRACE}
-	if len(box.Layers) > 0 {
+	if len(profile.Layers) > 0 {
 		// What a layer does below it does with the rights of who made it, and its own
 		// directory is closed to everybody. The command itself is asked at the layer.
 		cmd.SysProcAttr.AmbientCaps = append(cmd.SysProcAttr.AmbientCaps, unix.CAP_DAC_OVERRIDE, unix.CAP_CHOWN, unix.CAP_FOWNER, unix.CAP_FSETID)
@@ -194,7 +194,7 @@ func tryIn(dir string, supervised bool) error {
 	cmd.Env = []string{helper.Variable + "=" + helper.Try}
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	held, err := startFullWith(cmd, &Box{Workspace: dir, Temp: dir, DenyNetwork: true}, supervised)
+	held, err := startFullWith(cmd, &Profile{Workspace: dir, Temp: dir, DenyNetwork: true}, supervised)
 	if err != nil {
 		return explainedFull(err)
 	}

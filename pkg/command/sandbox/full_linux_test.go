@@ -98,7 +98,7 @@ type workspace struct {
 	t       *testing.T
 	root    string
 	outside string
-	box     *sandbox.Box
+	profile *sandbox.Profile
 }
 
 func newWorkspace(t *testing.T) *workspace {
@@ -113,32 +113,32 @@ func newWorkspace(t *testing.T) *workspace {
 	files(t, w.root, "src/a.go", "src/deep/er/b.go", "docs/out.md", ".git/config", ".git/hooks/sample", ".git/HEAD",
 		".orchestration/active_intents.yaml", "secret.env", "src/keys/id")
 	files(t, w.outside, "file", "dir/inner")
-	w.box = &sandbox.Box{Workspace: w.root, Temp: t.TempDir()}
+	w.profile = &sandbox.Profile{Workspace: w.root, Temp: t.TempDir()}
 	return w
 }
 
 func (w *workspace) path(name string) string { return filepath.Join(w.root, name) }
 
-// inScope lets the box write below one directory.
+// inScope lets the profile write below one directory.
 func (w *workspace) inScope(names ...string) {
 	for _, name := range names {
-		w.box.Writable = append(w.box.Writable, w.path(name))
+		w.profile.Writable = append(w.profile.Writable, w.path(name))
 	}
 }
 
 // everything lets it write the workspace but for what is governed.
 func (w *workspace) everything() {
-	w.box.Writable = append(w.box.Writable, w.root)
+	w.profile.Writable = append(w.profile.Writable, w.root)
 	for _, name := range []string{".orchestration/", ".intentignore", ".git/hooks/", ".git/config", ".git/config.worktree",
 		".git/commondir", ".git/modules/", ".git/worktrees/", ".git/info/attributes", ".git/objects/info/alternates", "docs/out.md"} {
-		w.box.Frozen = append(w.box.Frozen, sandbox.Frozen{Path: w.path(filepath.Clean(name)), Directory: strings.HasSuffix(name, "/")})
+		w.profile.Frozen = append(w.profile.Frozen, sandbox.Frozen{Path: w.path(filepath.Clean(name)), Directory: strings.HasSuffix(name, "/")})
 	}
 }
 
-// run runs a line in the box, its root as $W and a place outside of it as $O.
+// run runs a line in the profile, its root as $W and a place outside of it as $O.
 func (w *workspace) run(line string) (output string, code int) {
 	w.t.Helper()
-	output, code = held(w.t, sandbox.Full, w.box, "W="+w.root+" O="+w.outside+"\n"+line)
+	output, code = held(w.t, sandbox.Full, w.profile, "W="+w.root+" O="+w.outside+"\n"+line)
 	w.t.Logf("%d %s", code, output)
 	return output, code
 }

@@ -19,8 +19,8 @@ func TestFullWhereOnlyOthersMayWrite(t *testing.T) {
 		return // TestFullAsAnOrdinaryUser comes here again
 	}
 	space := newWorkspace(t)
-	space.box.Writable = []string{"/usr/share"}
-	space.box.Frozen = []sandbox.Frozen{{Path: "/usr/share/orchestra-test"}}
+	space.profile.Writable = []string{"/usr/share"}
+	space.profile.Frozen = []sandbox.Frozen{{Path: "/usr/share/orchestra-test"}}
 	if out, code := space.run("touch /usr/share/orchestra-test; test ! -e /usr/share/orchestra-test"); code != 0 {
 		t.Errorf("%d %s", code, out)
 	}
@@ -124,7 +124,7 @@ func TestFullManyAtOnce(t *testing.T) {
 			cmd.Dir = space.root
 			ended := make(chan error)
 			sandbox.Go(func() {
-				held, err := sandbox.Start(cmd, sandbox.Full, space.box)
+				held, err := sandbox.Start(cmd, sandbox.Full, space.profile)
 				if err == nil {
 					err = cmd.Wait()
 					held.Close()

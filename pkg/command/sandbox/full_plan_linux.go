@@ -30,7 +30,7 @@ func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
 	if err := startIn(p, cmd.Dir); err != nil {
 		return nil, err
 	}
-	for _, layer := range l.box.Layers {
+	for _, layer := range l.profile.Layers {
 		p.Layers = append(p.Layers, helper.Layer(layer))
 	}
 	for _, device := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
@@ -53,15 +53,15 @@ func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
 	if len(p.Masks) > maxMasks {
 		return nil, fmt.Errorf("%d paths inside of what is writable need a rule of their own, at most %d can have one; a narrower scope needs fewer", len(p.Masks), maxMasks)
 	}
-	if l.box.DenyNetwork {
+	if l.profile.DenyNetwork {
 		p.Loopback = 1
 	}
-	p.MaxPID = maxPID(l.box.MaxTasks)
+	p.MaxPID = maxPID(l.profile.MaxTasks)
 	abi, err := syscall.LandlockGetABIVersion()
 	if err != nil {
 		return nil, fmt.Errorf("Landlock: %w", explained(err))
 	}
-	if err := l.secondWall(p, abi); err != nil {
+	if err := l.landlock(p, abi); err != nil {
 		return nil, fmt.Errorf("Landlock: %w", err)
 	}
 	if supervised {
@@ -91,10 +91,10 @@ func startIn(p *helper.Plan, dir string) error {
 	return err
 }
 
-// secondWall is Landlock, which allows writing where the masks do. It knows
+// landlock is Landlock, which allows writing where the masks do. It knows
 // nothing of what is frozen below. Of reading it leaves out the hidden files: a
 // mask is gone for a moment when its file is replaced.
-func (l *layout) secondWall(p *helper.Plan, abi int) error {
+func (l *layout) landlock(p *helper.Plan, abi int) error {
 	p.Landlock.Tree, p.Landlock.File = known(treeRights, abi), known(fileRights, abi)
 	if abi >= abiScope {
 		p.Landlock.Scoped = syscall.ScopeAbstractUnixSocket
@@ -105,7 +105,7 @@ func (l *layout) secondWall(p *helper.Plan, abi int) error {
 			p.Landlock.Allowed = append(p.Landlock.Allowed, e.path)
 		}
 	}
-	w, _ := l.box.walls(Full)
+	w, _ := l.profile.readable(Full)
 	if w == nil {
 		return nil // everything else can be read
 	}
@@ -124,19 +124,19 @@ type entry struct {
 	content string // for helper.Content
 }
 
-// layout is a box as the entries that make it, and what was put into the file
+// layout is a profile as the entries that make it, and what was put into the file
 // system for them.
 type layout struct {
-	box     *Box
+	profile *Profile
 	entries []entry
 
 	placeholders []*standing
 }
 
-// layOut finds what a box needs here. What stands in for absent paths is there
+// layOut finds what a profile needs here. What stands in for absent paths is there
 // when it returns, until release.
-func layOut(box *Box) (*layout, error) {
-	l := &layout{box: box}
+func layOut(profile *Profile) (*layout, error) {
+	l := &layout{profile: profile}
 	if err := l.addPaths(); err != nil {
 		l.release()
 		return nil, err
@@ -144,20 +144,20 @@ func layOut(box *Box) (*layout, error) {
 	return l, nil
 }
 
-// addPaths adds what the box names. Of the same path the strictest counts, and
+// addPaths adds what the profile names. Of the same path the strictest counts, and
 // below something hidden nothing does.
 func (l *layout) addPaths() error {
 	kinds := map[string]helper.Kind{}
-	for _, path := range l.box.Writable {
+	for _, path := range l.profile.Writable {
 		kinds[path] = helper.Writable
 	}
-	if l.box.Temp != "" {
-		kinds[l.box.Temp] = helper.Writable
+	if l.profile.Temp != "" {
+		kinds[l.profile.Temp] = helper.Writable
 	}
-	for _, frozen := range l.box.Frozen {
+	for _, frozen := range l.profile.Frozen {
 		kinds[frozen.Path] = helper.Frozen
 	}
-	if err := errors.Join(hide(kinds, helper.Emptied, l.box.Emptied), hide(kinds, helper.Hidden, l.box.Hidden)); err != nil {
+	if err := errors.Join(hide(kinds, helper.Emptied, l.profile.Emptied), hide(kinds, helper.Hidden, l.profile.Hidden)); err != nil {
 		return err
 	}
 	for path := range kinds {
@@ -196,7 +196,7 @@ func (l *layout) addEach(kinds map[string]helper.Kind) error {
 			add(path, kind)
 		}
 	}
-	for _, frozen := range l.box.Frozen {
+	for _, frozen := range l.profile.Frozen {
 		if kinds[frozen.Path] != helper.Frozen || holder(frozen.Path, kinds) != helper.Writable {
 			continue // hidden, or where nothing can be written anyway
 		}

@@ -37,22 +37,22 @@ const (
 const erratumSignals = 1 << 1
 
 // startLandlock restricts the calling thread, for good, and starts cmd from it.
-func startLandlock(cmd *exec.Cmd, box *Box) (*Held, error) {
+func startLandlock(cmd *exec.Cmd, profile *Profile) (*Held, error) {
 	abi, err := syscall.LandlockGetABIVersion()
 	if err != nil {
 		return nil, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
 	}
-	return startLandlockAs(cmd, box, abi)
+	return startLandlockAs(cmd, profile, abi)
 }
 
 // startLandlockAs does it with no more than what a version of Landlock has.
-func startLandlockAs(cmd *exec.Cmd, box *Box, abi int) (*Held, error) {
+func startLandlockAs(cmd *exec.Cmd, profile *Profile, abi int) (*Held, error) {
 	if onMainThread() {
 		// The domain would hold the server too, as far as signals go: they are
 		// judged by its main thread.
 		return nil, errors.New("a command must not be started from the main thread")
 	}
-	not, err := restrict(box, abi)
+	not, err := restrict(profile, abi)
 	if err != nil {
 		return nil, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
 	}
@@ -70,10 +70,10 @@ func startLandlockAs(cmd *exec.Cmd, box *Box, abi int) (*Held, error) {
 	return &Held{release: w.dismiss}, nil
 }
 
-// restrict holds the calling thread, and what it starts, to the box, and says
+// restrict holds the calling thread, and what it starts, to the profile, and says
 // what is left to isolate.
-func restrict(box *Box, abi int) (not lacking, err error) {
-	rules, scoped, err := ruleset(box, abi)
+func restrict(profile *Profile, abi int) (not lacking, err error) {
+	rules, scoped, err := ruleset(profile, abi)
 	not = lacking{signals: scoped&syscall.ScopeSignal == 0, truncation: abi < abiTruncate}
 	if err != nil {
 		return not, err
@@ -85,19 +85,19 @@ func restrict(box *Box, abi int) (not lacking, err error) {
 	if err := syscall.LandlockRestrictSelf(rules, 0); err != nil {
 		return not, fmt.Errorf("restrict: %w", err)
 	}
-	if box.DenyNetwork {
+	if profile.DenyNetwork {
 		return not, denySockets()
 	}
 	return not, nil
 }
 
-// ruleset is a descriptor of the rules of a box.
-func ruleset(box *Box, abi int) (rules int, scoped uint64, err error) {
+// ruleset is a descriptor of the rules of a profile.
+func ruleset(profile *Profile, abi int) (rules int, scoped uint64, err error) {
 	attributes := syscall.RulesetAttr{HandledAccessFS: known(treeRights|readRights, abi)}
 	if abi >= abiOfNamedSockets {
 		attributes.HandledAccessFS |= syscall.AccessFSResolveUnix // which no place has: only its own are left
 	}
-	if box.DenyNetwork && abi >= abiNetwork {
+	if profile.DenyNetwork && abi >= abiNetwork {
 		attributes.HandledAccessNet = netRights
 	}
 	if abi >= abiScope {
@@ -110,13 +110,13 @@ func ruleset(box *Box, abi int) (rules int, scoped uint64, err error) {
 	if err != nil {
 		return -1, 0, fmt.Errorf("ruleset: %w", err)
 	}
-	for _, p := range places(box) {
+	for _, p := range places(profile) {
 		if err := allow(rules, p, abi); err != nil {
 			unix.Close(rules)
 			return -1, 0, fmt.Errorf("%s: %w", p.path, err)
 		}
 	}
-	if err := allowReading(rules, box); err != nil {
+	if err := allowReading(rules, profile); err != nil {
 		unix.Close(rules)
 		return -1, 0, fmt.Errorf("reading: %w", err)
 	}
@@ -125,8 +125,8 @@ func ruleset(box *Box, abi int) (rules int, scoped uint64, err error) {
 
 // allowReading adds the rules for what may be read. Nothing is asked about what
 // they are for: the server of a mounted directory may be gone.
-func allowReading(rules int, box *Box) error {
-	w, _ := box.walls(Landlock)
+func allowReading(rules int, profile *Profile) error {
+	w, _ := profile.readable(Landlock)
 	_, err := w.each(func(dir int, name, _ string) error {
 		fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -158,17 +158,17 @@ type place struct {
 	optional bool // a device that may be missing
 }
 
-// places are what a box and the tools need to write. /dev/shm is shared with the
+// places are what a profile and the tools need to write. /dev/shm is shared with the
 // user's other programs; tests of many languages do not run without.
-func places(box *Box) []place {
+func places(profile *Profile) []place {
 	var all []place
-	for _, path := range box.Writable {
-		if !slices.Contains(box.Hidden, path) && !slices.Contains(box.Emptied, path) {
+	for _, path := range profile.Writable {
+		if !slices.Contains(profile.Hidden, path) && !slices.Contains(profile.Emptied, path) {
 			all = append(all, place{path: path})
 		}
 	}
-	if box.Temp != "" {
-		all = append(all, place{path: box.Temp})
+	if profile.Temp != "" {
+		all = append(all, place{path: profile.Temp})
 	}
 	for _, device := range Devices() {
 		all = append(all, place{path: device, optional: true})
@@ -236,7 +236,7 @@ func writable() (path string, remove func()) {
 func tryOnThread(victim string) error {
 	abi, err := syscall.LandlockGetABIVersion()
 	if err == nil {
-		_, err = restrict(&Box{}, abi)
+		_, err = restrict(&Profile{}, abi)
 	}
 	if err != nil {
 		return explained(err)

@@ -14,17 +14,17 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// held runs a line of the shell inside a box.
-func held(t *testing.T, level sandbox.Level, box *sandbox.Box, line string) (output string, code int) {
+// held runs a line of the shell inside a profile.
+func held(t *testing.T, level sandbox.Level, profile *sandbox.Profile, line string) (output string, code int) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", line)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Dir = box.Workspace
-	cmd.Env = append(os.Environ(), "TMPDIR="+box.Temp)
+	cmd.Dir = profile.Workspace
+	cmd.Env = append(os.Environ(), "TMPDIR="+profile.Temp)
 	done := make(chan error)
 	sandbox.Go(func() {
-		held, err := sandbox.Start(cmd, level, box)
+		held, err := sandbox.Start(cmd, level, profile)
 		if err == nil {
 			cmd.Wait()
 			held.Close()
@@ -65,7 +65,7 @@ func TestLandlockHolds(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	files(t, dir, "src/a", "src/b", "docs/a", "one", "two")
 	files(t, outside, "x")
-	box := &sandbox.Box{Workspace: dir, Temp: t.TempDir(), Writable: []string{filepath.Join(dir, "src"), filepath.Join(dir, "one")}}
+	profile := &sandbox.Profile{Workspace: dir, Temp: t.TempDir(), Writable: []string{filepath.Join(dir, "src"), filepath.Join(dir, "one")}}
 	for line, passes := range map[string]bool{
 		"echo 1 > src/a":                           true,
 		"echo 1 > src/new":                         true,
@@ -100,7 +100,7 @@ func TestLandlockHolds(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			before := tree(t, dir, "docs", "two") + tree(t, outside, ".")
-			output, code := held(t, sandbox.Landlock, box, line)
+			output, code := held(t, sandbox.Landlock, profile, line)
 			if (code == 0) != passes {
 				t.Errorf("code %d, want it to pass: %v\n%s", code, passes, output)
 			}
@@ -132,8 +132,8 @@ func TestLandlockDeniesSockets(t *testing.T) {
 		"import socket; a, b = socket.socketpair(); a.send(b'x')":                                  true,
 	} {
 		for _, deny := range []bool{true, false} {
-			box := &sandbox.Box{Workspace: t.TempDir(), Temp: t.TempDir(), DenyNetwork: deny}
-			output, code := held(t, sandbox.Landlock, box, "python3 -c \""+program+"\"")
+			profile := &sandbox.Profile{Workspace: t.TempDir(), Temp: t.TempDir(), DenyNetwork: deny}
+			output, code := held(t, sandbox.Landlock, profile, "python3 -c \""+program+"\"")
 			if (code == 0) != (passes || !deny) {
 				t.Errorf("%s, denied: %v: code %d\n%s", program, deny, code, output)
 			}
@@ -166,7 +166,7 @@ func TestTheServerIsNotHeld(t *testing.T) {
 	landlockHere(t)
 	dir := t.TempDir()
 	for range 100 {
-		held(t, sandbox.Landlock, &sandbox.Box{Workspace: dir}, "true")
+		held(t, sandbox.Landlock, &sandbox.Profile{Workspace: dir}, "true")
 		done := make(chan error)
 		for range 8 {
 			go func() {

@@ -193,25 +193,25 @@ func TestReadingInMounts(t *testing.T) {
 		return // for inMounts
 	}
 	level := sandbox.Level(os.Getenv("SANDBOX_LEVEL"))
-	box := readingBox()
+	profile := readingProfile()
 	open := []string{"/mnt/ws/src/keys/id", "/mnt/ws/src/dir"} // in what the command may write
 	if level == sandbox.Full {
 		open = open[:1] // who replaces a file replaces no directory
 	}
-	if exposed := sandbox.Exposed(level, box); !slices.Equal(exposed, slices.Sorted(slices.Values(open))) {
+	if exposed := sandbox.Exposed(level, profile); !slices.Equal(exposed, slices.Sorted(slices.Values(open))) {
 		t.Errorf("exposed: %q", exposed)
 	}
-	lasting := *box
+	lasting := *profile
 	lasting.Lasting = true
 	if exposed := sandbox.Exposed(level, &lasting); (len(exposed) > len(open)) != (level == sandbox.Full) {
 		t.Errorf("exposed to a command that lasts: %q", exposed)
 	}
 	for _, line := range legitimate {
-		if out, code := held(t, level, box, line); code != 0 {
+		if out, code := held(t, level, profile, line); code != 0 {
 			t.Errorf("%s: %d %s", line, code, out)
 		}
 	}
-	out, code := held(t, level, box, "python3 - <<'E'\nimport io, sys\nsys.stdin = io.StringIO('''"+strings.Join(places(), "\n")+"''')\n"+readers+"\nE")
+	out, code := held(t, level, profile, "python3 - <<'E'\nimport io, sys\nsys.stdin = io.StringIO('''"+strings.Join(places(), "\n")+"''')\n"+readers+"\nE")
 	if code != 0 {
 		t.Fatal(out)
 	}
@@ -221,12 +221,12 @@ func TestReadingInMounts(t *testing.T) {
 		}
 		t.Errorf("reached: %s", line)
 	}
-	t.Run("while it is replaced", func(t *testing.T) { replaced(t, level, box) })
+	t.Run("while it is replaced", func(t *testing.T) { replaced(t, level, profile) })
 }
 
-// readingBox hides the secrets from a command that may write src.
-func readingBox() *sandbox.Box {
-	return &sandbox.Box{
+// readingProfile hides the secrets from a command that may write src.
+func readingProfile() *sandbox.Profile {
+	return &sandbox.Profile{
 		Workspace: "/mnt/ws", Temp: "/mnt/t", Writable: []string{"/mnt/ws/src"},
 		Hidden: []string{
 			"/mnt/ws/top.env", "/mnt/ws/conf/deep/key", "/mnt/ws/with space/key", "/mnt/ws/private", "/mnt/ws/src/keys/id", "/mnt/ws/src/dir",
@@ -238,9 +238,9 @@ func readingBox() *sandbox.Box {
 
 // replaced has their owner save the secrets again and again, as editors do it,
 // while a command reads.
-func replaced(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+func replaced(t *testing.T, level sandbox.Level, profile *sandbox.Profile) {
 	files := []string{"/mnt/ws/top.env", "/mnt/ws/conf/deep/key", "/mnt/ws/private/key", "/mnt/ws/.orchestration/state/journal"}
-	begun := filepath.Join(box.Temp, "begun")
+	begun := filepath.Join(profile.Temp, "begun")
 	if err := unix.Mkfifo(begun, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func replaced(t *testing.T, level sandbox.Level, box *sandbox.Box) {
 			}
 		}
 	}()
-	out, code := held(t, level, box, fmt.Sprintf(`python3 -c "
+	out, code := held(t, level, profile, fmt.Sprintf(`python3 -c "
 import os
 open('%s', 'w').close()
 leaks = 0
@@ -288,15 +288,15 @@ func TestLandlockSaysWhatItCannotHide(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	box := &sandbox.Box{Workspace: dir, Temp: t.TempDir()}
+	profile := &sandbox.Profile{Workspace: dir, Temp: t.TempDir()}
 	for _, name := range []string{"many/secret", "many/deep/secret", "few/later/secret", "few/absent"} {
-		box.Hidden = append(box.Hidden, filepath.Join(dir, name))
+		profile.Hidden = append(profile.Hidden, filepath.Join(dir, name))
 	}
 	want := []string{filepath.Join(dir, "many/deep/secret"), filepath.Join(dir, "many/secret")}
-	if exposed := sandbox.Exposed(sandbox.Landlock, box); !slices.Equal(exposed, want) {
+	if exposed := sandbox.Exposed(sandbox.Landlock, profile); !slices.Equal(exposed, want) {
 		t.Errorf("exposed: %q", exposed)
 	}
-	begun := filepath.Join(box.Temp, "begun")
+	begun := filepath.Join(profile.Temp, "begun")
 	if err := unix.Mkfifo(begun, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestLandlockSaysWhatItCannotHide(t *testing.T) {
 		defer pipe.Close()
 		files(t, dir, "few/later/secret", "few/absent/inside")
 	}()
-	if out, _ := held(t, sandbox.Landlock, box, "cat "+begun+"; cat few/later/secret few/absent/inside many/secret few/later/x"); out !=
+	if out, _ := held(t, sandbox.Landlock, profile, "cat "+begun+"; cat few/later/secret few/absent/inside many/secret few/later/x"); out !=
 		"cat: few/later/secret: Permission denied\ncat: few/absent/inside: Permission denied\nmany/secret\nfew/later/x\n" {
 		t.Error(out)
 	}

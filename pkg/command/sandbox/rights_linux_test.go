@@ -33,14 +33,14 @@ func TestLandlockKeepsFromTerminals(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(path string) string { return "dd bs=1 count=1 iflag=nonblock status=none if=" + path }
-	box := &sandbox.Box{Workspace: t.TempDir(), Temp: t.TempDir()}
+	profile := &sandbox.Profile{Workspace: t.TempDir(), Temp: t.TempDir()}
 	for _, line := range []string{
 		read(terminal), read("/proc/self/root" + terminal), "echo shown > " + terminal, "exec 5<>" + terminal, "stty -F " + terminal + " -a",
 		"exec 5<>/dev/ptmx", "exec 5<>/dev/pts/ptmx", "python3 -c 'import pty; pty.openpty()'",
 		read("/dev/tty0"), read("/dev/console"), read("/dev/vcs"), read("/dev/mem"), read("/dev/kmsg"), read("/dev/vda"), read("/dev/sda"),
 		"python3 -c \"import fcntl; fcntl.ioctl(0, 0x5412, b'x')\"", "python3 -c \"import fcntl; fcntl.ioctl(0, 0x541c, b'x')\"",
 	} {
-		if out, code := held(t, sandbox.Landlock, box, line); code == 0 {
+		if out, code := held(t, sandbox.Landlock, profile, line); code == 0 {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
@@ -49,10 +49,10 @@ func TestLandlockKeepsFromTerminals(t *testing.T) {
 // TestLandlockLeavesFewRights: of root's rights those remain that a build uses.
 func TestLandlockLeavesFewRights(t *testing.T) {
 	landlockHere(t)
-	box := &sandbox.Box{Workspace: t.TempDir(), Temp: t.TempDir()}
+	profile := &sandbox.Profile{Workspace: t.TempDir(), Temp: t.TempDir()}
 	const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID |
 		1<<unix.CAP_SETUID | 1<<unix.CAP_SETPCAP | 1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_SYS_CHROOT
-	out, _ := held(t, sandbox.Landlock, box, "grep ^Cap /proc/self/status")
+	out, _ := held(t, sandbox.Landlock, profile, "grep ^Cap /proc/self/status")
 	for line := range strings.Lines(out) {
 		var name string
 		var rights uint64
@@ -74,16 +74,16 @@ func TestLandlockLeavesFewRights(t *testing.T) {
 		fmt.Sprintf("python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(%d, 0, -4, 0) < 0)'", unix.SYS_KEYCTL),
 		"python3 -c 'import os; os.setxattr(\"/bin/true\", \"security.capability\", b\"x\" * 20)'",
 	} {
-		if out, code := held(t, sandbox.Landlock, box, line); code == 0 {
+		if out, code := held(t, sandbox.Landlock, profile, line); code == 0 {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
 	if os.Getuid() != 0 {
 		return
 	}
-	files(t, box.Temp, "f")
+	files(t, profile.Temp, "f")
 	line := "chown 1:1 $TMPDIR/f && chmod 4755 $TMPDIR/f && cat $TMPDIR/f && setpriv --reuid 65534 --clear-groups true"
-	if out, code := held(t, sandbox.Landlock, box, line); code != 0 {
+	if out, code := held(t, sandbox.Landlock, profile, line); code != 0 {
 		t.Errorf("%s: %s", filepath.Base(line), out)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // from this process it does not keep from that thread, and before Linux 6.12 it
 // knows nothing of signals at all. A filter of system calls holds the rest: of
 // the thread it knows the id. The others come and go, so where Landlock does not
-// hold them, kill and tkill are put to the server (warden). What has no second
+// hold them, kill and tkill are put to the server (broker). What has no second
 // way for programs is compared, what has one is refused.
 
 // reachesProcesses is the part of a filter that keeps a command from changing
@@ -115,8 +115,8 @@ func asked(from starter) program {
 }
 
 // denySignals keeps the calling thread, and what it starts, from signalling
-// this process, until the warden is dismissed, where there is one.
-func denySignals(not lacking) (*warden, error) {
+// this process, until the broker is dismissed, where there is one.
+func denySignals(not lacking) (*broker, error) {
 	filter, err := isolation(starter{process: os.Getpid(), group: unix.Getpgrp(), thread: unix.Gettid()}, not)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func denySignals(not lacking) (*warden, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newWarden(listener), nil
+	return newBroker(listener), nil
 }
 
 // putFilter puts a filter on the calling thread. It may be slower than one with
@@ -155,7 +155,7 @@ func putFilter(filter []byte, flags uintptr) (int, error) {
 // isolate keeps the calling thread, and what it starts, from signalling this
 // process, from its limits and from its memory, as far as Landlock does not,
 // and from emptying files.
-func isolate(not lacking) (*warden, error) {
+func isolate(not lacking) (*broker, error) {
 	if err := dropRights(); err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func emptied(flags uint32) program {
 func trySignals(abi int) bool {
 	tried := make(chan bool)
 	Go(func() {
-		not, err := restrict(&Box{}, abi)
+		not, err := restrict(&Profile{}, abi)
 		if err != nil {
 			tried <- false
 			return

@@ -31,7 +31,7 @@ func versions(t *testing.T) []int {
 	return append(all, a.ABI)
 }
 
-// heldAs runs a program of python inside a box of a version of Landlock.
+// heldAs runs a program of python inside a profile of a version of Landlock.
 func heldAs(t *testing.T, abi int, program string, arguments ...string) (output string, code int) {
 	t.Helper()
 	cmd := exec.Command("python3", append([]string{"-c", program}, arguments...)...)
@@ -41,7 +41,7 @@ func heldAs(t *testing.T, abi int, program string, arguments ...string) (output 
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	done := make(chan error)
 	sandbox.Go(func() {
-		held, err := sandbox.StartLandlockAs(cmd, &sandbox.Box{Workspace: cmd.Dir, Temp: cmd.Dir}, abi)
+		held, err := sandbox.StartLandlockAs(cmd, &sandbox.Profile{Workspace: cmd.Dir, Temp: cmd.Dir}, abi)
 		if err == nil {
 			_ = cmd.Wait()
 			held.Close()
@@ -206,7 +206,7 @@ func TestTheStarterLimitsTasks(t *testing.T) {
 	}
 	done := make(chan error)
 	sandbox.Go(func() {
-		held, err := sandbox.Start(cmd, sandbox.Landlock, &sandbox.Box{Workspace: dir, Temp: dir})
+		held, err := sandbox.Start(cmd, sandbox.Landlock, &sandbox.Profile{Workspace: dir, Temp: dir})
 		if err == nil {
 			sandbox.LimitTasks(cmd.Process.Pid, 1000)
 			var now unix.Rlimit

@@ -17,7 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// The programs on both sides of a box: one has a listener for each way to give
+// The programs on both sides of a profile: one has a listener for each way to give
 // a socket a name, the other tries each way to name it.
 var (
 	//go:embed testdata/sockets_outside.py
@@ -35,7 +35,7 @@ func TestFullReachesNoListenerOutside(t *testing.T) {
 		t.Run(fmt.Sprint(denied), func(t *testing.T) {
 			w := newWorkspace(t)
 			w.inScope("src")
-			w.box.DenyNetwork = denied
+			w.profile.DenyNetwork = denied
 			if hits, attempts := reachOutside(t, w, sandbox.Full); len(hits) > 0 || attempts < 1000 {
 				t.Errorf("%d of %d:\n%s", len(hits), attempts, strings.Join(hits, "\n"))
 			}
@@ -49,7 +49,7 @@ func TestFullConnectsItsOwn(t *testing.T) {
 	for denied, parts := range map[bool]string{false: "own internet libraries", true: "own internet"} {
 		w := newWorkspace(t)
 		w.inScope("src")
-		w.box.DenyNetwork = denied
+		w.profile.DenyNetwork = denied
 		if err := os.WriteFile(w.path("src/own.py"), []byte(socketsOwn), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestFullWithoutSupervisor(t *testing.T) {
 		cmd.Dir = w.root
 		done := make(chan error)
 		sandbox.Go(func() {
-			held, err := sandbox.StartFullWith(cmd, w.box, false)
+			held, err := sandbox.StartFullWith(cmd, w.profile, false)
 			if err == nil {
 				err = cmd.Wait()
 				held.Close()
@@ -106,7 +106,7 @@ func reachOutside(t *testing.T, w *workspace, level sandbox.Level) (hits []strin
 			t.Fatal(err)
 		}
 	}
-	outside := exec.Command("python3", "-c", socketsOutside, w.path("docs/s"), w.path("src/s"), w.box.Temp, ask, told)
+	outside := exec.Command("python3", "-c", socketsOutside, w.path("docs/s"), w.path("src/s"), w.profile.Temp, ask, told)
 	outside.Stderr = os.Stderr
 	in, err := outside.StdinPipe()
 	if err != nil {
@@ -129,7 +129,7 @@ func reachOutside(t *testing.T, w *workspace, level sandbox.Level) (hits []strin
 	if err := os.WriteFile(program, []byte(socketsInside), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	output, _ := held(t, level, w.box, fmt.Sprintf("python3 %s %s %s %s", program, w.path("src/s"), ask, told))
+	output, _ := held(t, level, w.profile, fmt.Sprintf("python3 %s %s %s %s", program, w.path("src/s"), ask, told))
 	in.Close()
 	all, err := io.ReadAll(out)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 const HelperName = "orchestra-mcp sandbox"
 
 // Start starts cmd, complete but for its boundary, and returns when it runs
-// inside the box or does not run at all. With None, or no level, the box may
+// inside the profile or does not run at all. With None, or no level, the profile may
 // be nil.
 //
 // It must be called inside of Go, and the function given to Go must not return
@@ -20,17 +20,17 @@ const HelperName = "orchestra-mcp sandbox"
 // and waits for,
 // and the Held says the rest; it is nil where there is no more to say, which its
 // methods take.
-func Start(cmd *exec.Cmd, level Level, box *Box) (*Held, error) {
-	if box != nil && len(box.Layers) > 0 && level != Full {
+func Start(cmd *exec.Cmd, level Level, profile *Profile) (*Held, error) {
+	if profile != nil && len(profile.Layers) > 0 && level != Full {
 		return nil, fmt.Errorf("%w: the level %q has no layers", ErrUnavailable, level)
 	}
 	switch level {
 	case None, "":
 		return nil, cmd.Start()
 	case Landlock:
-		return startLandlock(cmd, box)
+		return startLandlock(cmd, profile)
 	case Full:
-		return startFull(cmd, box)
+		return startFull(cmd, profile)
 	}
 	return nil, fmt.Errorf("%w: there is no level %q", ErrUnavailable, level)
 }

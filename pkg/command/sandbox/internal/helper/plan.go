@@ -25,7 +25,7 @@ type Plan struct {
 	MaxPID uint32
 	// Loopback is 1 to bring up the only interface of a network namespace.
 	Loopback uint8
-	// Landlock is the second wall.
+	// Landlock is the second boundary.
 	Landlock Landlock
 	// Filter is the seccomp program, as the kernel takes it.
 	Filter []byte

@@ -1,0 +1,354 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// maxWritable bounds how many places one command may write.
+const maxWritable = 4000
+
+// Builder makes the profiles of one workspace. It is for concurrent use.
+type Builder struct {
+	root    string
+	environ []string
+
+	listings listings
+	swept    sync.Once // what killed servers left, with the first command
+
+	sharing sync.Mutex // of giving files of git a content of their own
+
+	mu   sync.Mutex
+	made map[string]int // build places that commands hold and that were made for them, by how many
+}
+
+// New returns a Builder for the workspace at root, an absolute path without
+// links. The environment is the server's: it says where the user's caches are.
+func New(root string, environ []string) *Builder {
+	return &Builder{root: root, environ: environ, made: map[string]int{}, listings: listings{now: time.Now}}
+}
+
+// Make works out what a command may reach, and makes the directories that it
+// needs. An error means that no profile could be made: the command must not run.
+func (m *Builder) Make(req Request) (_ *Profile, err error) {
+	r := &Profile{Level: req.Level}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	if err := m.giveTemp(r); err != nil {
+		return nil, err
+	}
+	if req.Level == sandbox.None || req.Level == "" {
+		r.Packages, r.Places = req.Packages, req.Packages
+		if repo, _ := findRepository(m.root); repo != nil && req.Git != GitClosed {
+			m.privateAsFarAsPossible(r, repo.common)
+		}
+		return r, nil
+	}
+	r.Sandbox = &sandbox.Profile{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Lasting: req.Background}
+	s, err := m.survey(req)
+	if err != nil {
+		return nil, err
+	}
+	packages := m.prepare(r, s, req)
+	shape(r, s, req)
+	m.openGit(r, req)
+	m.openPlaces(r, packages)
+	r.openNamed(req)
+	m.operatorPlaces(r, req)
+	r.hide(s, req)
+	if s.short {
+		r.warn("The workspace has more than %d entries; the command cannot write what was not looked at.", maxEntries)
+	}
+	return r, nil
+}
+
+// giveTemp makes the private temporary directory.
+func (m *Builder) giveTemp(r *Profile) (err error) {
+	if r.temp, err = makeTemp(); err != nil {
+		return fmt.Errorf("private temporary directory: %w", err)
+	}
+	m.swept.Do(func() { go sweepTemps(filepath.Dir(r.temp.path)) }) // which can be much
+	r.env = []string{"TMPDIR=" + r.temp.path, "TMP=" + r.temp.path, "TEMP=" + r.temp.path}
+	return nil
+}
+
+func (m *Builder) survey(req Request) (*survey, error) {
+	patterns, err := compile(req.Scope)
+	if err != nil {
+		return nil, err
+	}
+	s := &survey{root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}, open: req.Open,
+		named: req.Scope, tracked: req.Tracked}
+	s.touch(req.Touched)
+	if s.all {
+		return s, nil
+	}
+	for _, name := range req.Named {
+		named, err := pathglob.Compile(pathglob.Escape(name))
+		if err != nil {
+			return nil, err
+		}
+		s.patterns = append(s.patterns, named)
+	}
+	return s, nil
+}
+
+// prepare finds the places for packages, which it returns, makes the build
+// places, and the private caches.
+func (m *Builder) prepare(r *Profile, s *survey, req Request) (packages []buildPlace) {
+	for _, name := range req.Packages {
+		if exists, usable := s.placeable(name); usable {
+			s.places[name] = true
+			packages = append(packages, buildPlace{name, exists})
+		}
+	}
+	for _, place := range s.buildPlaces(req.Dir) {
+		if slices.ContainsFunc(packages, func(p buildPlace) bool { _, in := below(p.path, place.path); return in }) {
+			continue // made by the package manager, or not at all
+		}
+		s.doubted = slices.DeleteFunc(s.doubted, func(doubted string) bool { return doubted == place.path })
+		if m.hold(place, r) {
+			s.places[place.path] = true
+			r.Places = append(r.Places, place.path)
+		}
+	}
+	if len(s.doubted) > 0 {
+		r.warn("%s counts as no build output: the file that would make it so is in scope by a pattern, so an agent can have made it. "+
+			"The operator can name that file itself in the scope, or the place in commands.writable or .gitignore.", strings.Join(s.doubted, ", "))
+	}
+	m.openCaches(r)
+	return packages
+}
+
+func (m *Builder) openCaches(r *Profile) {
+	private, err := openCaches(m.root, m.environ)
+	if err != nil {
+		r.warn("Build tools have no caches in this command: %v.", err)
+		return
+	}
+	r.Sandbox.Writable = append(r.Sandbox.Writable, private.dir)
+	r.env = append(r.env, private.environment(m.environ)...)
+}
+
+// hold makes a missing build place for as long as commands use it. What is
+// still empty then is removed.
+func (m *Builder) hold(place buildPlace, r *Profile) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if place.exists && m.made[place.path] == 0 {
+		return true
+	}
+	made, err := m.makeDir(place.path)
+	if err != nil {
+		return false
+	}
+	m.made[place.path]++
+	r.vacate = append(r.vacate, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.made[place.path]--; m.made[place.path] == 0 {
+			delete(m.made, place.path)
+			_ = made.RemoveDir() // which fails if it is used
+		}
+		made.Close()
+	})
+	return true
+}
+
+// shape finds what of the scope may be written, in the way of the level.
+func shape(r *Profile, s *survey, req Request) {
+	if req.Level == sandbox.Full {
+		if mask(r, s) {
+			return
+		}
+		if req.Touched != nil {
+			r.Crowded = true
+		}
+		if s.open != nil {
+			s.open, s.seen, s.short = nil, 0, false
+			if mask(r, s) {
+				return
+			}
+		}
+		r.warn("So much in the directories of the scope is out of scope that new files can be made only where nothing is.")
+		s.seen, s.short = 0, false
+	}
+	p := &pieces{survey: s}
+	_, writable := p.visit(".", s.start())
+	r.addScope(writable)
+	if len(p.narrowed) > 0 && req.Level == sandbox.Landlock {
+		r.warn("At sandbox level landlock a command cannot make, rename or remove entries directly %s, though the scope has room for them: "+
+			"something there must not change, and this level cannot tell them apart.", named(p.narrowed))
+	}
+}
+
+// mask shapes the profile for the level full, and reports whether it could.
+func mask(r *Profile, s *survey) bool {
+	m := &masked{survey: s}
+	if m.visit(".", s.start(), false) != nil {
+		return false
+	}
+	r.addScope(m.writable)
+	if slices.Contains(m.writable, ".") {
+		m.frozen = append(m.frozen, absent(s.root)...)
+	}
+	r.freeze(m.frozen)
+	return true
+}
+
+// named says where, for a few directories.
+func named(dirs []string) string {
+	const most = 3
+	slices.Sort(dirs)
+	var names []string
+	for _, dir := range dirs[:min(most, len(dirs))] {
+		if dir == "." {
+			names = append(names, "at the top of the workspace")
+			continue
+		}
+		names = append(names, "in "+dir)
+	}
+	text := strings.Join(names, ", ")
+	if len(dirs) > most {
+		text += fmt.Sprintf(" and in %d more directories", len(dirs)-most)
+	}
+	return text
+}
+
+// openPlaces adds the places that the walk did not come to. One for packages is
+// made where the command cannot make it itself.
+func (m *Builder) openPlaces(r *Profile, packages []buildPlace) {
+	for _, place := range r.Places {
+		if !r.writable(r.path(place)) {
+			r.add([]string{place})
+		}
+	}
+	for _, place := range packages {
+		if !r.writable(r.path(place.path)) {
+			if !m.hold(place, r) {
+				continue
+			}
+			r.add([]string{place.path})
+		}
+		r.Places, r.Packages = append(r.Places, place.path), append(r.Packages, place.path)
+	}
+}
+
+// openNamed adds the files that the gate has let the command write and that
+// something else closes.
+func (r *Profile) openNamed(req Request) {
+	for _, name := range req.Named {
+		p := r.path(name)
+		r.Sandbox.Frozen = slices.DeleteFunc(r.Sandbox.Frozen, func(f sandbox.Frozen) bool { return f.Path == p })
+		if r.writable(p) {
+			continue
+		}
+		if info, err := os.Lstat(p); err != nil || !info.Mode().IsRegular() {
+			if req.Level == sandbox.Landlock {
+				r.warn("At sandbox level landlock a command cannot make %s, which it may write; make it with a file tool, and run the command again.", name)
+			}
+			continue
+		}
+		r.add([]string{name})
+	}
+}
+
+// operatorPlaces adds what commands.writable names. Of the workspace's own,
+// what is protected stays closed.
+func (m *Builder) operatorPlaces(r *Profile, req Request) {
+	for _, name := range req.Writable {
+		p := filepath.Clean(filepath.FromSlash(name))
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(r.Sandbox.Workspace, p)
+		}
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil {
+			continue // it is not there
+		}
+		if inside, ok := below(r.Sandbox.Workspace, real); ok {
+			if inside == "." || is(req.Rules.Ignored, inside+"/") || protected(inside) {
+				r.warn("commands.writable names %s, which stays closed to commands.", name)
+				continue
+			}
+			r.Places, r.operator = append(r.Places, inside), append(r.operator, inside)
+		}
+		if !r.writable(real) {
+			r.Sandbox.Writable = append(r.Sandbox.Writable, real)
+		}
+		m.operatorsGit(r, req, real)
+	}
+}
+
+// Environment is what the command gets: env with the private directories in
+// place of the user's.
+func (r *Profile) Environment(env []string) []string { return replaced(env, r.env) }
+
+// InPlace reports whether a workspace-relative path is build output.
+func (r *Profile) InPlace(path string) bool {
+	return slices.ContainsFunc(r.Places, func(place string) bool {
+		_, is := below(filepath.FromSlash(place), filepath.FromSlash(path))
+		return is
+	})
+}
+
+// Vacate removes what was made for the command in the workspace and was not
+// used.
+func (r *Profile) Vacate() {
+	for _, f := range slices.Backward(r.vacate) {
+		f()
+	}
+	r.vacate = nil
+}
+
+// Close removes all that was made for the command. It has no effect the second
+// time.
+func (r *Profile) Close() error {
+	r.Vacate()
+	temp := r.temp
+	r.temp = nil
+	if temp == nil {
+		return nil
+	}
+	return temp.Close()
+}
+
+func (r *Profile) path(name string) string {
+	return filepath.Join(r.Sandbox.Workspace, filepath.FromSlash(name))
+}
+
+// addScope adds what the scope lets be written, up to the bound.
+func (r *Profile) addScope(names []string) {
+	if left := len(names) - maxWritable; left > 0 {
+		names = names[:maxWritable]
+		r.warn("The scope is in so many pieces that %d of them cannot be written by commands; file tools can.", left)
+	}
+	r.add(names)
+}
+
+func (r *Profile) add(names []string) {
+	for _, name := range names {
+		r.Sandbox.Writable = append(r.Sandbox.Writable, r.path(name))
+	}
+}
+
+func (r *Profile) freeze(frozen []sandbox.Frozen) {
+	for _, f := range frozen {
+		r.Sandbox.Frozen = append(r.Sandbox.Frozen, sandbox.Frozen{Path: r.path(f.Path), Directory: f.Directory})
+	}
+}
+
+func (r *Profile) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,7 @@
+package profile
+
+// Private is makePrivate for everything in a git directory.
+func Private(gitDir string) error {
+	_, err := makePrivate(gitDir, func(string) bool { return false })
+	return err
+}

@@ -1,0 +1,206 @@
+package profile
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitignore"
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// toolchain is where the tools of one kind of project write, relative to the
+// directory of the file by which it is known.
+type toolchain struct {
+	files []string
+	// needed are made before a command where they are missing, because the
+	// tools cannot do without; they are removed again if they stay empty.
+	needed []string
+	// used are taken where they exist, and made where git ignores them.
+	used []string
+	// output are names that can hold sources as well: they count where git
+	// ignores them.
+	output []string
+}
+
+func toolchains() []toolchain {
+	return []toolchain{
+		{files: []string{"go.mod", "go.work"}, output: []string{"bin", "build", "dist", "out"}},
+		{
+			files:  []string{"package.json"},
+			needed: []string{"node_modules/.cache", "coverage"},
+			used: []string{"node_modules/.vite", "node_modules/.vite-temp", "node_modules/.vitest", "node_modules/.tmp", ".nyc_output",
+				".next", ".nuxt", ".output", ".turbo", ".parcel-cache", ".svelte-kit", ".angular/cache", ".astro"},
+			output: []string{"build", "dist", "out"},
+		},
+		{
+			files:  []string{"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "pytest.ini", "tox.ini"},
+			needed: []string{".pytest_cache"},
+			used:   []string{"htmlcov", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".hypothesis", ".eggs"},
+			output: []string{"build", "dist"},
+		},
+		{files: []string{"Cargo.toml", "pom.xml", "build.sbt"}, needed: []string{"target"}},
+		{
+			files:  []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"},
+			needed: []string{"build", ".gradle"}, used: []string{".kotlin"},
+		},
+		{files: []string{"CMakeLists.txt", "meson.build", "Makefile", "makefile", "GNUmakefile"}, output: []string{"bin", "build", "dist", "obj", "out"}},
+		{files: []string{"mix.exs", "dune-project"}, needed: []string{"_build"}},
+		{files: []string{"Package.swift"}, needed: []string{".build"}},
+		{files: []string{"build.zig"}, needed: []string{"zig-out", ".zig-cache"}},
+		{files: []string{"Gemfile", "composer.json"}, used: []string{"coverage", ".phpunit.cache"}},
+		{files: []string{"pubspec.yaml"}, needed: []string{".dart_tool"}, used: []string{"build"}},
+	}
+}
+
+// buildPlace is a directory that build tools write.
+type buildPlace struct {
+	path   string
+	exists bool
+}
+
+// buildPlaces finds them by the files in the directory where a command starts
+// and in those above it, up to the workspace. Out of scope, what git tracks is
+// no output, whatever its name.
+func (s *survey) buildPlaces(dir string) []buildPlace {
+	found := s.declaredPlaces(dir)
+	var outside []string
+	for _, place := range found {
+		if !s.inScopeBelow(place.path) {
+			outside = append(outside, place.path)
+		}
+	}
+	if len(outside) == 0 || s.tracked == nil {
+		return found
+	}
+	tracked := s.tracked(outside)
+	return slices.DeleteFunc(found, func(p buildPlace) bool { return slices.Contains(tracked, p.path) })
+}
+
+func (s *survey) inScopeBelow(dir string) bool { return s.all || s.inScope(path.Join(dir, "x")) }
+
+// declares reports whether a file that makes a directory a project stands there.
+// byAgent: an agent can have made it, so it says nothing of what is out of
+// scope. One that the scope names as it is was meant by the operator.
+func (s *survey) declares(file string) (there, byAgent bool) {
+	if !s.isFile(file) {
+		return false, false
+	}
+	return true, (s.inScope(file) || is(s.rules.Unscoped, file)) && !slices.Contains(s.named, file)
+}
+
+func (s *survey) declaredPlaces(dir string) []buildPlace {
+	var found []buildPlace
+	for ; ; dir = path.Dir(dir) {
+		ignored := s.ignoredIn(dir)
+		for _, tools := range toolchains() {
+			present, believed := false, false
+			for _, name := range tools.files {
+				is, byAgent := s.declares(path.Join(dir, name))
+				present, believed = present || is, believed || is && !byAgent
+			}
+			if !present {
+				continue
+			}
+			for _, name := range slices.Concat(tools.needed, tools.used, tools.output) {
+				place := buildPlace{path: path.Join(dir, name)}
+				var usable bool
+				place.exists, usable = s.placeable(place.path)
+				isIgnored := ignored(name)
+				wanted := slices.Contains(tools.needed, name) || isIgnored || place.exists && slices.Contains(tools.used, name)
+				believable := believed || isIgnored || s.inScopeBelow(place.path)
+				if usable && wanted && !believable && !slices.Contains(s.doubted, place.path) {
+					s.doubted = append(s.doubted, place.path)
+				}
+				if usable && wanted && believable && !slices.ContainsFunc(found, func(p buildPlace) bool { return p.path == place.path }) {
+					found = append(found, place)
+				}
+			}
+		}
+		if dir == "." {
+			return found
+		}
+	}
+}
+
+func (s *survey) isFile(name string) bool {
+	info, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(name)))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// placeable reports whether a place is, or could be made, a directory that no
+// rule closes. Of more than one missing level none is made.
+func (s *survey) placeable(place string) (exists, usable bool) {
+	exists = true
+	for i, at := range prefixes(place) {
+		info, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(at)))
+		switch {
+		case err == nil && !info.IsDir():
+			return false, false
+		case err != nil && (!os.IsNotExist(err) || i < strings.Count(place, "/")):
+			return false, false
+		case err != nil:
+			exists = false
+		}
+		if is(s.rules.Ignored, at+"/") || is(s.rules.Secret, at+"/") {
+			return false, false
+		}
+	}
+	return exists, workspace.Protect(place) == workspace.ProtectNone
+}
+
+// prefixes are the directories on the way to a path, and the path.
+func prefixes(p string) []string {
+	var all []string
+	for i := range len(p) {
+		if p[i] == '/' {
+			all = append(all, p[:i])
+		}
+	}
+	return append(all, p)
+}
+
+// gitignoreLimit bounds what is read of a .gitignore, in bytes.
+const gitignoreLimit = 1 << 20
+
+// ignoredIn says which directories the .gitignore of a directory, or the one
+// of the workspace, has git ignore. A file that the scope has says nothing: who
+// may change it could make any of the names writable.
+func (s *survey) ignoredIn(dir string) func(name string) bool {
+	top := s.gitignore(".")
+	own := top
+	if dir != "." {
+		own = s.gitignore(dir)
+	}
+	return func(name string) bool {
+		_, byOwn := own.Match(name, true)
+		_, byTop := top.Match(path.Join(dir, name), true)
+		return byOwn || byTop
+	}
+}
+
+func (s *survey) gitignore(dir string) gitignore.List {
+	name := path.Join(dir, ".gitignore")
+	if !s.all && (s.inScope(name) || is(s.rules.Unscoped, name)) || !s.isFile(name) {
+		return nil
+	}
+	text, err := durable.ReadRegular(filepath.Join(s.root, filepath.FromSlash(name)), gitignoreLimit)
+	if err != nil {
+		return nil
+	}
+	var rules gitignore.List
+	for line := range strings.Lines(string(text)) {
+		if rule, ok, err := gitignore.Parse(strings.TrimRight(line, "\r\n")); ok && err == nil {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+func (s *survey) inScope(name string) bool {
+	return slices.ContainsFunc(s.patterns, func(p *pathglob.Pattern) bool { return p.Match(name) })
+}

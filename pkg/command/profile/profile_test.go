@@ -1,0 +1,499 @@
+package profile_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// tree makes a workspace: names that end in a slash are directories, those
+// with an arrow links.
+func tree(t *testing.T, names ...string) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		name, target, link := strings.Cut(name, " -> ")
+		p := filepath.Join(root, name)
+		must(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		switch {
+		case link:
+			must(t, os.Symlink(target, p))
+		case strings.HasSuffix(name, "/"):
+			must(t, os.MkdirAll(p, 0o755))
+		default:
+			must(t, os.WriteFile(p, []byte(name), 0o644))
+		}
+	}
+	return root
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reached is a profile as text: workspace-relative names, frozen ones with a minus,
+// hidden ones with a star.
+func reached(t *testing.T, root string, req profile.Request) (string, *profile.Profile) {
+	t.Helper()
+	if req.Dir == "" {
+		req.Dir = "."
+	}
+	r, err := profile.New(root, []string{"HOME=" + t.TempDir()}).Make(req)
+	must(t, err)
+	t.Cleanup(func() { must(t, r.Close()) })
+	var all []string
+	name := func(p string) string {
+		if p == root {
+			return "."
+		}
+		return strings.TrimPrefix(p, root+"/")
+	}
+	for _, p := range r.Sandbox.Writable {
+		if n := name(p); !filepath.IsAbs(n) {
+			all = append(all, n)
+		}
+	}
+	for _, f := range r.Sandbox.Frozen {
+		n := "-" + name(f.Path)
+		if f.Directory {
+			n += "/"
+		}
+		all = append(all, n)
+	}
+	for _, p := range slices.Concat(r.Sandbox.Hidden, r.Sandbox.Emptied) {
+		all = append(all, "*"+name(p))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " "), r
+}
+
+const absent = "-.claude/ -.cursor/ -.envrc -.git/ -.intentignore -.mcp.json -.orchestration/ -.roo/ -.roomodes -.vscode/"
+
+func TestScopes(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		tree           []string
+		scope          []string
+		full, landlock string
+	}{
+		{"a directory", []string{"src/a", "src/b/c", "docs/a", "top"}, []string{"src/**"}, "src", "src"},
+		{"a directory that is not there", []string{"a", "b/c"}, []string{"src/**"}, "-a -b/ . " + absent, ""},
+		{"one deep", []string{"a/b/x", "a/c/y", "z"}, []string{"a/b/new/**"}, "-a/b/x a/b", ""},
+		{"an existing file", []string{"src/a", "src/b"}, []string{"src/a"}, "src/a", "src/a"},
+		{"a file that is not there", []string{"src/b/c", "src/d"}, []string{"src/a"}, "-src/b/ -src/d src", ""},
+		{"a name glob", []string{"src/a.ts", "src/b.css", "src/sub/c.ts", "top"}, []string{"src/*.ts"}, "-src/b.css -src/sub/ src", "src/a.ts"},
+		{"a name glob that fits all", []string{"src/a.ts", "src/b.ts", "top"}, []string{"src/*.ts"}, "src", "src"},
+		{"everything", []string{"a", "b/c"}, []string{"**"}, ". " + absent, "a b"},
+		{"no scope", []string{"a", "b/c", "d/.vscode/x", "d/e/f"}, nil, "-d/.vscode/ . " + absent, "a b d/e"},
+		{"a nested repository", []string{"src/a", "src/mod/.git/config", "src/mod/f"}, []string{"src/**"}, "-src/mod/.git/ src", "src/a src/mod/f"},
+		{"a glob at any depth", []string{"a.ts", "b.go", "x/c.ts", "y/d.go", "z/e/f.ts"}, []string{"**/*.ts"},
+			"-b.go -y/d.go . " + absent, "a.ts x z"},
+		{"a writable place in a frozen one", []string{"lib/x/gen/a", "lib/x/b", "main.ts"}, []string{"*.ts", "lib/x/gen/**"},
+			"-lib/ . " + absent + " lib/x/gen", "lib/x/gen main.ts"},
+		{"a wildcard in the middle", []string{"p/a/src/x", "p/a/y", "p/b/z"}, []string{"p/*/src/**"}, "-p/a/ -p/b/z p p/a/src", "p/a/src"},
+		{"a link that must not change", []string{"src/a.ts", "src/l -> ../top", "top"}, []string{"src/*.ts"}, "src/a.ts", "src/a.ts"},
+		{"a link in scope", []string{"src/a", "src/l -> ../top", "top"}, []string{"src/**"}, "src", "src"},
+		{"a scope that is a link", []string{"src -> real", "real/a"}, []string{"src/**"}, "", ""},
+		{"a link in the place of program configuration", []string{"a", ".envrc -> a"}, []string{"**"}, "a", "a"},
+		{"dependencies are not looked into", []string{"node_modules/p/.vscode/x", "a/b"}, []string{"**"}, ". " + absent, "a node_modules"},
+		{"empty", nil, []string{"**"}, ". " + absent, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := tree(t, test.tree...)
+			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Landlock: test.landlock} {
+				got, _ := reached(t, root, profile.Request{Level: level, Scope: test.scope})
+				if got != sorted(want) {
+					t.Errorf("%s: %s\nwant %s", level, got, sorted(want))
+				}
+			}
+		})
+	}
+}
+
+// What installing dependencies opens, and what the gate has let through by name.
+func TestOpened(t *testing.T) {
+	const out = "manifest README.md docs/a src/a"
+	for _, test := range []struct {
+		name           string
+		tree           string
+		req            profile.Request
+		full, landlock string
+		packages       string
+	}{
+		{"in scope", out, profile.Request{Scope: []string{"src/**", "manifest", "lock"}, Open: []string{"."}, Packages: []string{"node_modules"}},
+			". -README.md -docs/ " + absent, "src manifest node_modules", "node_modules"},
+		{"nothing of it in scope", out, profile.Request{Scope: []string{"docs/**"}, Named: []string{"manifest", "lock.json"}, Open: []string{"."}, Packages: []string{"node_modules"}},
+			". -README.md -src/ " + absent, "docs manifest node_modules", "node_modules"},
+		{"in a directory out of scope", "a/b/manifest a/b/x a/c src/a", profile.Request{Scope: []string{"src/**"}, Open: []string{"a/b"}, Packages: []string{"a/b/node_modules"}},
+			"a/b -a/b/manifest -a/b/x src", "a/b/node_modules src", "a/b/node_modules"},
+		{"packages that are there", "manifest node_modules/x/.git/config node_modules/x/.vscode/s src/a", profile.Request{Scope: []string{"src/**"}, Open: []string{"."}, Packages: []string{"node_modules"}},
+			". -manifest " + absent, "node_modules src", "node_modules"},
+		{"a link in their place", "manifest node_modules -> src,src/a", profile.Request{Scope: []string{"src/**"}, Packages: []string{"node_modules"}}, "src", "src", ""},
+		{"too many masks", "src/a " + many("f", 1200), profile.Request{Scope: []string{"src/**"}, Open: []string{"."}, Packages: []string{"node_modules"}}, "src node_modules", "src node_modules", "node_modules"},
+		{"program configuration by name", ".vscode/s src/a", profile.Request{Scope: []string{"src/**"}, Named: []string{".vscode/s", ".mcp.json"}}, ". .vscode/s -.claude/ -.cursor/ -.envrc -.git/ -.intentignore -.orchestration/ -.roo/ -.roomodes -.vscode/", ".vscode/s src", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Landlock: test.landlock} {
+				root := tree(t, fields(test.tree)...)
+				test.req.Level = level
+				got, r := reached(t, root, test.req)
+				if got != sorted(want) || strings.Join(r.Packages, " ") != test.packages {
+					t.Errorf("%s: %s, packages %q\nwant %s", level, got, r.Packages, sorted(want))
+				}
+			}
+		})
+	}
+}
+
+func many(name string, n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprint(name, i))
+	}
+	return strings.Join(names, " ")
+}
+
+func fields(names string) []string {
+	if strings.Contains(names, " -> ") {
+		link, rest, _ := strings.Cut(names, ",")
+		first, link, _ := strings.Cut(link, " ")
+		return []string{first, link, rest}
+	}
+	return strings.Fields(names)
+}
+
+func sorted(names string) string {
+	all := strings.Fields(names)
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func TestRules(t *testing.T) {
+	root := tree(t, "src/a", "src/keep/x", "src/.env", "docs/x", "docs/.env", "top", ".orchestration/.intentignore", ".orchestration/state/", ".orchestration/cache/")
+	rules := profile.Rules{
+		Ignored:  func(p string) bool { return p == "src/keep/" || strings.HasPrefix(p, "src/keep/") },
+		Secret:   func(p string) bool { return strings.HasSuffix(p, ".env") },
+		Unscoped: func(p string) bool { return p == "docs/x" },
+	}
+	for level, want := range map[sandbox.Level]string{
+		sandbox.Full:     "-src/.env -src/keep/ src docs/x *src/.env *docs/.env *.orchestration/state *.orchestration/cache *" + "HIDDEN",
+		sandbox.Landlock: "src/a docs/x *src/.env *docs/.env *.orchestration/state *.orchestration/cache *" + "HIDDEN",
+	} {
+		hidden := t.TempDir()
+		got, _ := reached(t, root, profile.Request{Level: level, Scope: []string{"src/**"}, Rules: rules, Hidden: []string{hidden, "/no/such/place"}})
+		if want = sorted(strings.Replace(want, "HIDDEN", hidden, 1)); got != want {
+			t.Errorf("%s: %s\nwant %s", level, got, want)
+		}
+	}
+}
+
+// TestHiddenByAllNames: a hard link of a secret is one; what cannot be hidden is
+// said.
+func TestHiddenByAllNames(t *testing.T) {
+	root := tree(t, "src/a", "docs/x", "private/key", "deep/er/.env")
+	must(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "docs/other")))
+	must(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "src/mine")))
+	rules := profile.Rules{Secret: func(p string) bool { return strings.HasPrefix(p, "private/") || strings.HasSuffix(p, ".env") }}
+	names := []profile.Name{
+		{Dir: "private", Name: "key", Dev: 1, Inode: 7, Links: 3}, {Dir: "docs", Name: "other", Dev: 1, Inode: 7, Links: 3},
+		{Dir: "src", Name: "mine", Dev: 1, Inode: 7, Links: 3}, {Dir: "docs", Name: "x", Dev: 1, Inode: 8, Links: 2}, {Dir: "docs", Name: "y", Dev: 2, Inode: 7, Links: 2},
+	}
+	for level, says := range map[sandbox.Level]string{sandbox.Full: "lets the command read it for a moment", sandbox.Landlock: "the command can read this"} {
+		_, r := reached(t, root, profile.Request{Level: level, Scope: []string{"src/**"}, Rules: rules})
+		r.HideNames(names)
+		for name, want := range map[string]bool{"private/key": true, "docs/other": true, "src/mine": true, "deep/er/.env": true, "docs/x": false, "docs/y": false, "src/a": false} {
+			if r.Hides(filepath.Join(root, name)) != want {
+				t.Errorf("%s: %s is hidden: %v", level, name, !want)
+			}
+		}
+		if runtime.GOOS == "linux" && (len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], says) || !strings.Contains(r.Warnings[0], "src/mine")) {
+			t.Errorf("%s: %q", level, r.Warnings)
+		}
+	}
+}
+
+func TestGit(t *testing.T) {
+	guards := "-.git/hooks/ -.git/config -.git/config.worktree -.git/commondir -.git/modules/ -.git/worktrees/ -.git/orchestra/ -.git/refs/orchestra/"
+	repository := []string{"src/a", ".git/HEAD", ".git/config", ".git/info/exclude", ".git/objects/info/", ".git/refs/heads/"}
+	for _, test := range []struct {
+		name           string
+		tree           []string
+		git            profile.Git
+		full, landlock string
+		warned         bool
+	}{
+		{"closed", repository, profile.GitClosed, "src", "src", false},
+		{"open", repository, profile.GitOpen, "src .git " + guards + " -.git/info/attributes -.git/objects/info/alternates", "src", true},
+		{"trusted", repository, profile.GitTrusted, "src .git " + guards + " -.git/info/attributes -.git/objects/info/alternates", "src .git", false},
+		{"directories are missing", []string{"src/a", ".git/objects/", ".git/refs/"}, profile.GitOpen,
+			"src .git " + guards + " -.git/info/ -.git/objects/info/", "src", true},
+		{"a pointer", []string{"src/a", ".git"}, profile.GitTrusted, "src", "src", true},
+		{"a link", []string{"src/a", ".git -> elsewhere"}, profile.GitTrusted, "src", "src", true},
+		{"hooks are a link", []string{"src/a", ".git/HEAD", ".git/hooks -> ../src"}, profile.GitTrusted, "src", "src", true},
+		{"none", []string{"src/a"}, profile.GitTrusted, "src", "src", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := tree(t, test.tree...)
+			got, _ := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: test.git})
+			if got != sorted(test.full) {
+				t.Errorf("full: %s\nwant %s", got, sorted(test.full))
+			}
+			got, r := reached(t, root, profile.Request{Level: sandbox.Landlock, Scope: []string{"src/**"}, Git: test.git})
+			if got != sorted(test.landlock) {
+				t.Errorf("landlock: %s\nwant %s", got, sorted(test.landlock))
+			}
+			if warned := len(r.Warnings) > 0; warned != test.warned {
+				t.Errorf("warnings: %q", r.Warnings)
+			}
+		})
+	}
+}
+
+// TestTouched: what a rehearsal touched is open, and nothing beside it, be it a link.
+func TestTouched(t *testing.T) {
+	root := tree(t, "src/a", "docs/one", "docs/two", "docs/link -> two", "docs/deep/x", "other/y", "top")
+	got, r := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Touched: &profile.Touched{
+		Files: map[string]bool{"docs/one": true, "docs/new": true, "docs/link": true}, Dirs: map[string]bool{"docs": true},
+	}})
+	if got != "-docs/deep/ -docs/two docs src" || r.Crowded {
+		t.Errorf("%s, crowded: %v", got, r.Crowded)
+	}
+}
+
+// TestGitUnderEverything: the repository is open in a workspace that is.
+func TestGitUnderEverything(t *testing.T) {
+	root := tree(t, "a", ".git/HEAD", ".git/info/x", ".git/objects/info/")
+	got, r := reached(t, root, profile.Request{Level: sandbox.Full, Git: profile.GitOpen})
+	if strings.Contains(got, "-.git/ ") || !slices.Contains(r.Sandbox.Writable, filepath.Join(root, ".git")) {
+		t.Error(got)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for _, test := range []struct {
+		name, dir      string
+		tree           []string
+		places, missed string
+	}{
+		{"node", ".", []string{"package.json", "node_modules/x/y", ".gitignore:dist/\n.next"}, "coverage dist .next node_modules/.cache", "build"},
+		{"node without modules", ".", []string{"package.json"}, "coverage", "node_modules/.cache dist"},
+		{"go", ".", []string{"go.mod", ".gitignore:/bin\n"}, "bin", "dist"},
+		{"rust", ".", []string{"Cargo.toml"}, "target", ""},
+		{"python", ".", []string{"pyproject.toml", ".ruff_cache/x"}, ".pytest_cache .ruff_cache", "htmlcov build"},
+		{"below", "web/app", []string{"Cargo.toml", "web/app/package.json", "web/app/src/x"}, "target web/app/coverage", ""},
+		{"nothing", ".", []string{"main.c"}, "", ""},
+		{"a link in the place", ".", []string{"Cargo.toml", "src/", "target -> src"}, "", "target"},
+		{"a file in the place", ".", []string{"Cargo.toml", "target"}, "", "target"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			names := []string{"a"}
+			for _, name := range test.tree {
+				name, _, _ = strings.Cut(name, ":")
+				names = append(names, name)
+			}
+			root := tree(t, names...)
+			for _, name := range test.tree {
+				if name, text, ok := strings.Cut(name, ":"); ok {
+					must(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+				}
+			}
+			before := list(t, root)
+			for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Full} {
+				m := profile.New(root, []string{"HOME=" + t.TempDir()})
+				r, err := m.Make(profile.Request{Level: level, Scope: []string{"a"}, Dir: test.dir})
+				must(t, err)
+				if got := sorted(strings.Join(r.Places, " ")); got != sorted(test.places) {
+					t.Errorf("%s: %s, want %s", level, got, test.places)
+				}
+				for _, place := range r.Places {
+					if !slices.Contains(r.Sandbox.Writable, filepath.Join(root, place)) {
+						t.Errorf("%s: %s is not writable", level, place)
+					}
+				}
+				must(t, r.Close())
+			}
+			if after := list(t, root); after != before {
+				t.Errorf("left behind: %s, before %s", after, before)
+			}
+		})
+	}
+}
+
+// declarations are files that make a directory a project, each with a place
+// that its tools write.
+func declarations() map[string]string {
+	return map[string]string{
+		"package.json": "coverage", "pyproject.toml": ".pytest_cache", "setup.py": ".pytest_cache", "requirements.txt": ".pytest_cache", "tox.ini": ".pytest_cache",
+		"Cargo.toml": "target", "pom.xml": "target", "build.sbt": "target", "build.gradle": "build", "settings.gradle.kts": ".gradle", "mix.exs": "_build",
+		"dune-project": "_build", "Package.swift": ".build", "build.zig": "zig-out", "Gemfile": "coverage", "composer.json": "coverage", "pubspec.yaml": ".dart_tool",
+	}
+}
+
+// TestPlacesThatAnAgentDeclares: a project's file that an agent can have made
+// opens nothing out of its scope.
+func TestPlacesThatAnAgentDeclares(t *testing.T) {
+	made, through := 0, 0
+	for file, place := range declarations() {
+		for _, dir := range []string{".", "docs/deep"} {
+			at := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
+			root := tree(t, at(file), at(place)+"/kept", "src/a")
+			m := profile.New(root, []string{"HOME=" + t.TempDir()})
+			opens := func(req profile.Request) bool {
+				req.Level, req.Dir = sandbox.Full, dir
+				r, err := m.Make(req)
+				must(t, err)
+				defer r.Close()
+				return slices.Contains(r.Places, at(place))
+			}
+			for _, scope := range []string{"**/" + file, "**/*" + file[1:], at("{" + file + ",x}"), at("?" + file[1:])} {
+				made++
+				if opens(profile.Request{Scope: []string{"src/**", scope}}) {
+					through++
+					t.Errorf("%s in scope by %s opens %s", at(file), scope, at(place))
+				}
+			}
+			if !opens(profile.Request{Scope: []string{"src/**"}}) || !opens(profile.Request{Scope: []string{"src/**", at(file)}}) {
+				t.Errorf("%s of the operator does not open %s", at(file), at(place))
+			}
+			tracked := func(places []string) []string { return places }
+			if made++; opens(profile.Request{Scope: []string{"src/**"}, Tracked: tracked}) {
+				through++
+				t.Errorf("%s is open, of which git tracks files", at(place))
+			}
+		}
+	}
+	t.Logf("%d places tried, %d opened", made, through)
+}
+
+func list(t *testing.T, root string) string {
+	t.Helper()
+	var names []string
+	must(t, filepath.WalkDir(root, func(p string, _ os.DirEntry, err error) error {
+		names = append(names, p)
+		return err
+	}))
+	return strings.Join(names, " ")
+}
+
+// TestPlacesOfTwoCommands: what one command made for itself stays for another.
+func TestPlacesOfTwoCommands(t *testing.T) {
+	root := tree(t, "Cargo.toml")
+	m := profile.New(root, []string{"HOME=" + t.TempDir()})
+	req := profile.Request{Level: sandbox.Landlock, Scope: []string{"src/**"}, Dir: "."}
+	first, err := m.Make(req)
+	must(t, err)
+	second, err := m.Make(req)
+	must(t, err)
+	target := filepath.Join(root, "target")
+	must(t, first.Close())
+	if _, err := os.Stat(target); err != nil {
+		t.Fatal(err)
+	}
+	must(t, os.WriteFile(filepath.Join(target, "x"), nil, 0o644))
+	must(t, second.Close())
+	if _, err := os.Stat(target); err != nil {
+		t.Error("what was used is gone")
+	}
+}
+
+// TestGitignoreInScope: who may change .gitignore cannot open a directory by it.
+func TestGitignoreInScope(t *testing.T) {
+	root := tree(t, "go.mod", "bin/run.sh")
+	must(t, os.WriteFile(filepath.Join(root, ".gitignore"), []byte("bin\n"), 0o644))
+	got, _ := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{".gitignore"}})
+	if got != ".gitignore" {
+		t.Error(got)
+	}
+}
+
+func TestOperatorPlaces(t *testing.T) {
+	root := tree(t, "gen/a", "src/b", ".git/config", "l -> /", "locked/x")
+	outside, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	got, r := reached(t, root, profile.Request{
+		Level: sandbox.Full, Scope: []string{"src/**"},
+		Rules:    profile.Rules{Ignored: func(p string) bool { return p == "locked/" }},
+		Writable: []string{"gen/", outside, ".git/config", ".", "no/such", "locked"},
+	})
+	if got != "gen src" || !slices.Contains(r.Sandbox.Writable, outside) || len(r.Warnings) != 3 {
+		t.Errorf("%s, %q, %q", got, r.Sandbox.Writable, r.Warnings)
+	}
+}
+
+func TestTooManyMasks(t *testing.T) {
+	names := []string{"src/a.ts", "gen/b.ts"}
+	for i := range 1100 {
+		names = append(names, "src/x"+strings.Repeat("i", i%37)+string(rune('a'+i%26))+strings.Repeat("o", i/37)+".css")
+	}
+	root := tree(t, names...)
+	got, r := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{"src/*.ts", "gen/*.ts"}})
+	if got != "gen src/a.ts" || len(r.Warnings) == 0 {
+		t.Errorf("%d bytes: %.200s, %q", len(got), got, r.Warnings)
+	}
+}
+
+// TestGuardedNamesAreProtected: the list here and the law of file tools agree.
+func TestGuardedNamesAreProtected(t *testing.T) {
+	for _, name := range strings.Fields(absent) {
+		if name = strings.Trim(name, "-/"); workspace.Protect(name) == workspace.ProtectNone {
+			t.Errorf("%s", name)
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	root, home := tree(t, "go.mod"), t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(home, "go/pkg/mod/cache/download"), 0o755))
+	// As an installation of Go says what it uses where nobody has said otherwise.
+	must(t, os.MkdirAll(filepath.Join(home, "sdk/bin"), 0o755))
+	must(t, os.WriteFile(filepath.Join(home, "sdk/bin/go"), nil, 0o755))
+	must(t, os.WriteFile(filepath.Join(home, "sdk/go.env"), []byte("# comment\nGOPROXY=https://proxy.example,direct\n"), 0o644))
+	path := filepath.Join(home, "sdk/bin") + ":/bin"
+	environ := []string{"HOME=" + home, "GOCACHE=/users/own", "MAVEN_ARGS=-q", "PATH=" + path}
+	r, err := profile.New(root, environ).Make(profile.Request{Level: sandbox.Landlock, Dir: "."})
+	must(t, err)
+	env := r.Environment(environ)
+	cache := filepath.Join(home, ".cache", "orchestra-mcp", "build")
+	for name, want := range map[string]string{"GOCACHE": cache, "npm_config_cache": cache, "PIP_CACHE_DIR": cache, "CARGO_HOME": cache, "PNPM_HOME": cache, "POETRY_CACHE_DIR": cache, "WORKON_HOME": cache, "COMPOSER_CACHE_DIR": cache,
+		"GOMODCACHE": cache, "GOPROXY": "file://" + home + "/go/pkg/mod/cache/download,https://proxy.example,direct", "PATH": path, "MAVEN_ARGS": "-q -D", "TMPDIR": r.Sandbox.Temp} {
+		var values []string
+		for _, entry := range env {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+				values = append(values, value)
+			}
+		}
+		if len(values) != 1 || !strings.HasPrefix(values[0], want) {
+			t.Errorf("%s: %q, want %s", name, values, want)
+		}
+	}
+	must(t, os.MkdirAll(filepath.Join(r.Sandbox.Temp, "a/b"), 0o755))
+	must(t, os.Chmod(filepath.Join(r.Sandbox.Temp, "a"), 0))
+	must(t, r.Close())
+	if _, err := os.Stat(r.Sandbox.Temp); !os.IsNotExist(err) {
+		t.Errorf("the temporary directory is still there: %v", err)
+	}
+}
+
+// TestNoLevel: what holds nothing has a temporary directory all the same.
+func TestNoLevel(t *testing.T) {
+	r, err := profile.New(tree(t), nil).Make(profile.Request{Level: sandbox.None, Dir: "."})
+	must(t, err)
+	if env := r.Environment(nil); r.Sandbox != nil || len(env) != 3 {
+		t.Errorf("%v, %q", r.Sandbox, env)
+	}
+	must(t, r.Close())
+}

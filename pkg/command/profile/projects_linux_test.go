@@ -1,0 +1,281 @@
+package profile_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// nobody is an ordinary user.
+const nobody = 65534
+
+// TestProjectsAsAnOrdinaryUser runs the tests of projects again as somebody who
+// is not root. Who is not root has run them so already.
+func TestProjectsAsAnOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		return
+	}
+	dir, err := os.MkdirTemp("", "user")
+	must(t, err)
+	defer os.RemoveAll(dir)
+	must(t, os.Chmod(dir, 0o755))
+	content, err := os.ReadFile("/proc/self/exe")
+	must(t, err)
+	program, home := filepath.Join(dir, "program"), filepath.Join(dir, "home")
+	must(t, os.WriteFile(program, content, 0o755))
+	must(t, os.Mkdir(home, 0o755))
+	must(t, os.Chown(home, nobody, nobody))
+	cmd := exec.Command(program, "-test.run", "^TestProject$", "-test.v", "-test.short")
+	cmd.Dir = home
+	// Tools below the home directory of root are none that an ordinary user has.
+	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestProject/go/full")) {
+		t.Errorf("as user %d: %v\n%s", nobody, err, out)
+	}
+}
+
+// project is an ordinary project, and what its people type.
+type project struct {
+	name  string
+	files map[string]string
+	scope []string
+	lines []string // pass at every level
+	long  []string // too, and compile much of Go's library
+	made  []string // are there afterwards
+	kept  []string // were made by none of them
+}
+
+func projects() []project {
+	return []project{
+		{
+			name: "go",
+			files: map[string]string{
+				"go.mod": "module example.com/shop\n\ngo 1.24\n\nrequire example.com/money v1.0.0\n", "go.sum": "",
+				"price/price.go":      "package price\n\nimport \"example.com/money\"\n\nfunc Of(n int) int { return money.Cents(n) }\n",
+				"price/price_test.go": "package price\n\nimport \"testing\"\n\nfunc TestOf(t *testing.T) {\n\tif t.TempDir() == \"\" || Of(2) != 200 {\n\t\tt.Fail()\n\t}\n}\n",
+				"cmd/shop/main.go":    "package main\n\nimport \"example.com/shop/price\"\n\nfunc main() { println(price.Of(1)) }\n",
+				".gitignore":          "/bin\n",
+			},
+			scope: []string{"price/**", "cmd/**", "go.sum"},
+			lines: []string{"go build ./price", "gofmt -l -w price"},
+			long:  []string{"go test ./...", "go build -o bin/shop ./cmd/shop && ./bin/shop", "rm bin/shop"},
+		},
+		{
+			name: "node",
+			files: map[string]string{
+				"package.json": `{"name":"shop","version":"1.0.0","scripts":{"test":"node --test src/","build":"node build.js","coverage":"mkdir -p coverage/tmp && echo {} > coverage/tmp/c.json"}}`,
+				"build.js":     "const fs=require('fs');fs.mkdirSync('dist',{recursive:true});fs.writeFileSync('dist/out.js',fs.readFileSync('src/price.js'));fs.writeFileSync('node_modules/.cache/b','1');",
+				"src/price.js": "module.exports=n=>n*100;\n",
+				"src/price.test.js": "const test=require('node:test'),fs=require('fs'),os=require('os'),path=require('path');" +
+					"test('p',()=>{fs.mkdtempSync(path.join(os.tmpdir(),'x'));if(require('./price.js')(2)!==200)throw 1});\n",
+				"node_modules/dep/index.js": "", ".gitignore": "node_modules\ndist\n",
+			},
+			scope: []string{"src/**"},
+			lines: []string{"npm test", "npm run build", "npm run coverage", "npm cache ls >/dev/null"},
+			made:  []string{"dist/out.js", "node_modules/.cache/b", "coverage/tmp/c.json"},
+		},
+		{
+			name: "python",
+			files: map[string]string{
+				"pyproject.toml": "[project]\nname = \"shop\"\nversion = \"1\"\n", "shop/__init__.py": "", "shop/price.py": "def of(n):\n    return n * 100\n",
+				"tests/test_price.py": "import multiprocessing, tempfile, unittest\nfrom shop.price import of\n\nclass T(unittest.TestCase):\n    def test_of(self):\n" +
+					"        tempfile.mkdtemp()\n        multiprocessing.Lock()\n        self.assertEqual(of(2), 200)\n",
+				".gitignore": "build\n", "tests/__init__.py": "",
+			},
+			scope: []string{"shop/**", "tests/**"},
+			lines: []string{"python3 -m unittest discover -s tests -t .", "python3 -m compileall -q shop", "mkdir -p build/lib && cp -r shop build/lib/", "mkdir -p .pytest_cache/v"},
+			made:  []string{"build/lib/shop/price.py", ".pytest_cache/v"},
+			kept:  []string{"shop/__pycache__", "tests/__pycache__"},
+		},
+	}
+}
+
+// TestProject: tests, builds and git work in scope, at both levels, with no
+// setting, without a network; and the rest stays as it is.
+func TestProject(t *testing.T) {
+	ability := sandbox.Probe()
+	if ability.Level != sandbox.Full {
+		t.Fatalf("no level full here: %v", ability.NoFull)
+	}
+	for _, p := range projects() {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			publish(t, filepath.Join(home, "go", "pkg", "mod", "cache", "download"))
+			root := p.root(t, home)
+			for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Full} {
+				t.Run(string(level), func(t *testing.T) { p.works(t, level, root, home) })
+			}
+		})
+	}
+}
+
+func (p project) works(t *testing.T, level sandbox.Level, root, home string) {
+	s := p.shell(t, level, root, home)
+	for _, line := range p.lines {
+		s.passes(line)
+	}
+	for _, line := range p.long {
+		if !check.Short() {
+			s.passes(line)
+		}
+	}
+	for _, name := range p.made {
+		if _, err := os.Stat(filepath.Join(s.root, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range p.kept {
+		if _, err := os.Stat(filepath.Join(s.root, name)); err == nil {
+			t.Errorf("%s was made", name)
+		}
+	}
+	for _, line := range []string{"echo x > README.md", "echo x >> .gitignore", "rm -r .orchestration", "echo x > .orchestration/config.yaml",
+		"echo x > $HOME/.bashrc", "touch $HOME/go/pkg/mod/cache/download/x"} {
+		s.fails(line)
+	}
+	s.git(level)
+}
+
+// shell runs lines in a project as execute_command does.
+type shell struct {
+	t      *testing.T
+	root   string
+	open   *os.File
+	runner *command.Runner
+	maker  *profile.Builder
+	env    []string
+	req    profile.Request
+}
+
+// root is the project in a repository.
+func (p project) root(t *testing.T, home string) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	for name, content := range p.files {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(root, name), []byte(content), 0o644))
+	}
+	must(t, os.MkdirAll(filepath.Join(root, ".orchestration"), 0o755))
+	env := environment(home)
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = root, env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return root
+}
+
+func environment(home string) []string {
+	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GOPROXY=off", "GONOSUMDB=*", "GONOSUMCHECK=1", `GOFLAGS=-mod=mod -modcacherw -vet=off "-gcflags=all=-N -l"`,
+		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_CONFIG_NOSYSTEM=1"}
+}
+
+func (p project) shell(t *testing.T, level sandbox.Level, root, home string) *shell {
+	t.Helper()
+	env := environment(home)
+	s := &shell{t: t, root: root, env: env, maker: profile.New(root, env), req: profile.Request{Level: level, Scope: p.scope, Dir: "."}}
+	var err error
+	s.runner, err = command.NewRunner(command.Options{})
+	must(t, err)
+	s.open, err = os.Open(root)
+	must(t, err)
+	t.Cleanup(func() { s.open.Close() })
+	return s
+}
+
+func (s *shell) run(line string, git profile.Git) command.Result {
+	s.t.Helper()
+	req := s.req
+	req.Git = git
+	made, err := s.maker.Make(req)
+	must(s.t, err)
+	result, err := s.runner.Run(context.Background(), command.Spec{
+		Command: line, Dir: s.open, Env: made.Environment(s.env), Level: req.Level, Profile: made.Sandbox, Timeout: 2 * time.Minute,
+	})
+	must(s.t, err)
+	must(s.t, made.Close())
+	return result
+}
+
+func (s *shell) passes(line string) {
+	s.t.Helper()
+	if r := s.run(line, profile.GitOpen); r.ExitCode != 0 {
+		s.t.Errorf("%s: exit code %d\n%s", line, r.ExitCode, r.Output)
+	}
+}
+
+func (s *shell) fails(line string) {
+	s.t.Helper()
+	if r := s.run(line, profile.GitOpen); r.ExitCode == 0 {
+		s.t.Errorf("%s: it passed\n%s", line, r.Output)
+	}
+}
+
+// git: a commit works where the level can keep hooks and configuration apart,
+// or where the operator trusts.
+func (s *shell) git(level sandbox.Level) {
+	const commit = "echo >> %s && git add -A . && git commit -qm second && git log --oneline && git status --short"
+	dir := strings.TrimSuffix(s.req.Scope[0], "/**")
+	line := strings.Replace(commit, "%s", dir+"/new.txt", 1)
+	s.passes("git status && git log && git diff")
+	if level == sandbox.Landlock {
+		s.fails(line)
+		if r := s.run(line, profile.GitTrusted); r.ExitCode != 0 || !strings.Contains(r.Output, "second") {
+			s.t.Errorf("trusted: %d\n%s", r.ExitCode, r.Output)
+		}
+		return
+	}
+	if r := s.run(line, profile.GitOpen); r.ExitCode != 0 || !strings.Contains(r.Output, "second") {
+		s.t.Errorf("%s: %d\n%s", line, r.ExitCode, r.Output)
+	}
+	for _, line := range []string{"git config user.name x", "echo x > .git/hooks/pre-commit", "echo x > .git/commondir", "mv .git git", "git remote add o /x",
+		"mkdir .git/modules/x", "echo x > .git/config.worktree", "git worktree add ../w", "echo x >> .git/info/attributes", "echo x > .git/objects/info/alternates"} {
+		s.fails(line)
+	}
+	if r := s.run("echo x > .git/x", profile.GitClosed); r.ExitCode == 0 {
+		s.t.Error(".git was written without a git command")
+	}
+	cmd := exec.Command("git", "fsck")
+	cmd.Dir, cmd.Env = s.root, s.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Errorf("git fsck: %v\n%s", err, out)
+	}
+}
+
+// publish puts a module into what a user has downloaded.
+func publish(t *testing.T, download string) {
+	t.Helper()
+	source := tree(t, "money/", "x")
+	source = filepath.Join(source, "money")
+	must(t, os.WriteFile(filepath.Join(source, "go.mod"), []byte("module example.com/money\n\ngo 1.24\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(source, "money.go"), []byte("package money\n\nfunc Cents(n int) int { return n * 100 }\n"), 0o644))
+	at := filepath.Join(download, "example.com", "money", "@v")
+	must(t, os.MkdirAll(at, 0o755))
+	must(t, os.WriteFile(filepath.Join(at, "list"), []byte("v1.0.0\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(at, "v1.0.0.info"), []byte(`{"Version":"v1.0.0","Time":"2026-01-01T00:00:00Z"}`), 0o644))
+	must(t, os.WriteFile(filepath.Join(at, "v1.0.0.mod"), []byte("module example.com/money\n\ngo 1.24\n"), 0o644))
+	archive, err := os.Create(filepath.Join(at, "v1.0.0.zip"))
+	must(t, err)
+	defer archive.Close()
+	must(t, zip.CreateFromDir(archive, module.Version{Path: "example.com/money", Version: "v1.0.0"}, source))
+}

@@ -1,0 +1,108 @@
+package profile
+
+import (
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// Git says what of .git a command may write.
+type Git int
+
+// The choices.
+const (
+	// GitClosed: nothing.
+	GitClosed Git = iota
+	// GitOpen: what git's own commands need, at a level that can tell it apart.
+	GitOpen
+	// GitTrusted: the same, and all of .git at a level that cannot.
+	GitTrusted
+)
+
+// Rules are what .intentignore says. Paths are workspace-relative, directories
+// with a slash at their end. A nil function is a rule that nothing matches.
+type Rules struct {
+	// Ignored reports what nobody may change.
+	Ignored func(path string) bool
+	// Secret reports what nobody may read.
+	Secret func(path string) bool
+	// Unscoped reports what any intent may change.
+	Unscoped func(path string) bool
+}
+
+// Request is one command.
+type Request struct {
+	Level sandbox.Level
+	// Scope has the globs of the intent; none is the whole workspace.
+	Scope []string
+	Rules Rules
+	// Dir is where the command starts, workspace-relative, "." for the root.
+	Dir string
+	// Git is for a line in which a git command stands.
+	Git Git
+	// Writable are more places: workspace-relative directories or files, or
+	// absolute ones, which must exist.
+	Writable []string
+	// Named are workspace-relative files that the gate has let this command
+	// write, whatever the scope and the rules say.
+	Named []string
+	// Open are directories in which the command can make and rename files
+	// beside those that it may write, at a level that can close the rest.
+	Open []string
+	// Touched is what the line touched when it was rehearsed; nil: it was not.
+	Touched *Touched
+	// Packages are places for what a package manager unpacks, which may be
+	// missing. Where one cannot be had, it is left out.
+	Packages []string
+	// Tracked are those of some places in the workspace that hold files which
+	// git tracks; nil: none does.
+	Tracked func(places []string) []string
+	// Hidden are directories, by absolute paths anywhere, of whose files none
+	// must be read.
+	Hidden      []string
+	DenyNetwork bool
+	// Background: the command may run for hours.
+	Background bool
+}
+
+// Touched are the workspace-relative files and directories that a rehearsal
+// made, changed or removed something of: at the level full they are open besides
+// the scope, and everything beside them stays closed. "." is the workspace.
+type Touched struct{ Files, Dirs map[string]bool }
+
+// Profile is what a command may reach. It must be closed when the command has
+// ended.
+type Profile struct {
+	Level sandbox.Level // that it is for
+	// Sandbox is for package sandbox; nil where the level holds nothing.
+	Sandbox *sandbox.Profile
+	// Places are where builds write in the workspace, workspace-relative.
+	Places []string
+	// Packages are those of the request that the command may fill; they are
+	// among Places.
+	Packages []string
+	// Warnings are sentences for the agent about what it cannot write though
+	// the scope has it, and what it could read though it should not.
+	Warnings []string
+
+	// Crowded: what was touched could not be opened by itself.
+	Crowded bool
+
+	env  []string
+	temp *temp
+	// vacate takes back what was made in the workspace, the last first.
+	vacate []func()
+	// operator are the places in the workspace that the operator named.
+	operator []string
+}
+
+func compile(scope []string) ([]*pathglob.Pattern, error) {
+	var patterns []*pathglob.Pattern
+	for _, glob := range scope {
+		some, err := pathglob.CompileAll(glob)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, some...)
+	}
+	return patterns, nil
+}

@@ -1,0 +1,115 @@
+package profile
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// hide adds what must not be read.
+func (r *Profile) hide(s *survey, req Request) {
+	// What the program itself keeps has sessions, requests with their calls,
+	// contents, and the output of other commands.
+	for _, p := range append(slices.Clip(req.Hidden), r.path(".orchestration/state"), r.path(".orchestration/cache")) {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			r.Sandbox.Emptied = append(r.Sandbox.Emptied, real)
+		}
+	}
+	if req.Rules.Secret == nil {
+		return
+	}
+	for _, p := range s.secrets() {
+		r.Sandbox.Hidden = append(r.Sandbox.Hidden, r.path(p))
+	}
+}
+
+// HideNames hides the other names that hidden files have in the workspace (hard
+// links), of those that the look at it has found. It is to be called once, before
+// the command starts, and adds to the warnings what can be read all the same.
+func (r *Profile) HideNames(names []Name) {
+	if r.Sandbox == nil {
+		return
+	}
+	type file struct{ dev, inode uint64 }
+	rules, secret := map[string]bool{}, map[file]bool{}
+	for _, p := range r.Sandbox.Hidden {
+		rules[p] = true
+	}
+	var others []Name
+	for _, n := range names {
+		at := r.path(n.path())
+		for at != r.Sandbox.Workspace && !rules[at] {
+			at = filepath.Dir(at)
+		}
+		if rules[at] {
+			secret[file{n.Dev, n.Inode}] = true
+		} else {
+			others = append(others, n)
+		}
+	}
+	for _, n := range others {
+		if secret[file{n.Dev, n.Inode}] {
+			r.Sandbox.Hidden = append(r.Sandbox.Hidden, r.path(n.path()))
+		}
+	}
+	if exposed := sandbox.Exposed(r.Level, r.Sandbox); len(exposed) > 0 {
+		r.warn(exposure(r.Level), r.shown(exposed))
+	}
+}
+
+// exposure says what it means that a level cannot hide everything.
+func exposure(level sandbox.Level) string {
+	if level == sandbox.Full {
+		return "%s: whoever replaces this while the command runs lets the command read it for a moment: so it is with a single file in a directory that the " +
+			"command may write, and with all of them for a command in the background. A directory of its own (secret:private/) has no such moment."
+	}
+	return "%s: the command can read this, because it lies in a directory that the command may write, and sandbox level landlock cannot hide anything there " +
+		"(nor in a directory that cannot be listed or has thousands of entries)."
+}
+
+// shown names a few paths.
+func (r *Profile) shown(paths []string) string {
+	const most = 3
+	text := ""
+	for i, p := range paths[:min(most, len(paths))] {
+		if i > 0 {
+			text += ", "
+		}
+		if inside, is := below(r.Sandbox.Workspace, p); is {
+			p = inside
+		}
+		text += fmt.Sprintf("%q", p)
+	}
+	if left := len(paths) - most; left > 0 {
+		text += fmt.Sprintf(" and %d more", left)
+	}
+	return text
+}
+
+// secrets finds what nobody may read, anywhere in the workspace. A directory
+// stands for what is in it.
+func (s *survey) secrets() []string {
+	s.seen = 0
+	var found []string
+	todo := []string{"."}
+	for len(todo) > 0 {
+		dir := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		listed, _ := s.list(dir)
+		for _, e := range listed.entries {
+			p := path.Join(dir, e.name)
+			switch isDir := e.kind.IsDir(); {
+			case isDir && s.rules.Secret(p+"/"), !isDir && s.rules.Secret(p):
+				if !isLink(e) {
+					found = append(found, p)
+				}
+			case isDir && p != ".git":
+				todo = append(todo, p)
+			}
+		}
+	}
+	return found
+}

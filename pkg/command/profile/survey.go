@@ -1,0 +1,243 @@
+package profile
+
+import (
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// maxEntries bounds how many entries of the workspace are looked at for one
+// command.
+const maxEntries = 200_000
+
+// longest bounds the absolute path of a directory that is looked into, in
+// bytes: everything in it must have a path that the kernel takes (4,096), also
+// where it is mounted. One that is longer is closed as a whole.
+const longest = 4096 - 1 - 255 - 64
+
+// survey looks at the workspace with the eyes of one request.
+type survey struct {
+	root     string
+	listings *listings
+	patterns []*pathglob.Pattern
+	all      bool // there is no scope: everything is in it
+	rules    Rules
+	places   map[string]bool
+	named    []string // Request.Scope: what it names without a wildcard, the operator has named
+	doubted  []string // places that only a file declares which an agent can have made
+	tracked  func(places []string) []string
+	open     []string // Request.Open
+	touched  *Touched
+	ways     map[string]bool // towards what was touched
+	seen     int
+	short    bool // maxEntries was reached
+}
+
+// states are how far each pattern of the scope has got on the way to a
+// directory.
+type states struct {
+	at  []pathglob.State
+	all bool // everything from here on is in scope
+}
+
+func (s *survey) start() states {
+	if s.all {
+		return states{all: true}
+	}
+	at := make([]pathglob.State, len(s.patterns))
+	for i, p := range s.patterns {
+		at[i] = p.Start()
+	}
+	return s.settled(at)
+}
+
+func (s *survey) settled(at []pathglob.State) states {
+	for i, p := range s.patterns {
+		if p.Covers(at[i]) {
+			return states{all: true}
+		}
+	}
+	return states{at: at}
+}
+
+func (s *survey) step(from states, name string) states {
+	if from.all {
+		return from
+	}
+	at := make([]pathglob.State, len(s.patterns))
+	for i, p := range s.patterns {
+		at[i] = p.Step(from.at[i], name)
+	}
+	return s.settled(at)
+}
+
+// matches reports whether what was stepped to is in scope.
+func (s *survey) matches(at states) bool {
+	return at.all || slices.ContainsFunc(s.indices(at), func(i int) bool { return s.patterns[i].Accepts(at.at[i]) })
+}
+
+// alive reports whether something below can be in scope.
+func (s *survey) alive(at states) bool {
+	if at.all || s.rules.Unscoped != nil {
+		return true
+	}
+	for i, p := range s.patterns {
+		if names, open := p.Next(at.at[i]); open || len(names) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *survey) indices(at states) []int {
+	var live []int
+	for i, state := range at.at {
+		if state != 0 {
+			live = append(live, i)
+		}
+	}
+	return live
+}
+
+// towards reports whether a directory, or one in it, is to be opened.
+func (s *survey) towards(dir string) bool {
+	return s.ways[dir] || slices.ContainsFunc(s.open, func(open string) bool { _, in := below(dir, open); return in || dir == "." })
+}
+
+// touch has what a rehearsal touched opened.
+func (s *survey) touch(t *Touched) {
+	if t == nil {
+		return
+	}
+	s.touched, s.ways = t, map[string]bool{}
+	for dir := range t.Dirs {
+		for _, way := range prefixes(dir) {
+			s.ways[way] = true
+		}
+	}
+}
+
+// touchedIn reports whether a rehearsal made or removed names in a directory, or
+// changed what has them.
+func (s *survey) touchedIn(dir string) bool { return s.touched != nil && s.touched.Dirs[dir] }
+
+// roomy reports whether the scope has room, directly in a directory, for
+// something that does not exist.
+func (s *survey) roomy(at states, entries []entry) bool {
+	if at.all {
+		return true
+	}
+	for _, i := range s.indices(at) {
+		names, open := s.patterns[i].Next(at.at[i])
+		if open {
+			return true
+		}
+		for _, name := range names {
+			if _, exists := slices.BinarySearchFunc(entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) }); !exists {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// entry is one name in a directory.
+type entry struct {
+	name string
+	kind fs.FileMode // its type bits
+	// closed: nobody may change it, scope or not.
+	closed bool
+}
+
+// list gives what a directory holds, with the names in it judged. It reports
+// false if that cannot be known: then nothing in it may be written.
+func (s *survey) list(dir string) (*listing, bool) {
+	if s.seen >= maxEntries {
+		s.short = true
+		return &listing{}, false
+	}
+	at := filepath.Join(s.root, filepath.FromSlash(dir))
+	if len(at) > longest || workspace.TooDeep(dir) {
+		return &listing{}, false
+	}
+	found, ok := s.listings.read(at, dir)
+	if !ok {
+		return &listing{}, false
+	}
+	s.seen += len(found.entries)
+	if !s.ruled() {
+		return found, true
+	}
+	judged := &listing{entries: slices.Clone(found.entries)}
+	for i := range judged.entries {
+		e := &judged.entries[i]
+		e.closed = e.closed || s.ignored(path.Join(dir, e.name), e.kind)
+	}
+	return judged, true
+}
+
+// ruled reports whether any name can be closed by a rule.
+func (s *survey) ruled() bool { return s.rules.Ignored != nil || s.rules.Secret != nil }
+
+func (s *survey) ignored(p string, kind fs.FileMode) bool {
+	if kind.IsDir() {
+		p += "/"
+	}
+	return is(s.rules.Ignored, p) || is(s.rules.Secret, p)
+}
+
+// undecided are the entries of a directory, to be written as a whole, that
+// need a look each: where the scope has all and there are no rules, few.
+func (s *survey) undecided(l *listing, at states) []entry {
+	if at.all && !s.ruled() {
+		return l.notable
+	}
+	return l.entries
+}
+
+func is(rule func(string) bool, path string) bool { return rule != nil && rule(path) }
+
+// lastNames are the names that Protect looks at: those above were looked at
+// before.
+func lastNames(dir, name string) string { return path.Join(path.Base(dir), name) }
+
+// suspicious reports whether Protect could know a name. It is asked for every
+// file of a workspace.
+func suspicious(dir, name string) bool {
+	if name[0] == '.' || strings.EqualFold(path.Base(dir), ".github") {
+		return true
+	}
+	for i := range len(name) {
+		if name[i] == '~' || name[i] >= 0x80 {
+			return true
+		}
+	}
+	return false
+}
+
+// unexamined reports whether what is below a directory is taken as it is:
+// build output, and what package managers unpack, which is much and has
+// program configuration of other projects in it.
+func (s *survey) unexamined(dir string) bool {
+	if s.places[dir] {
+		return true
+	}
+	if s.ruled() {
+		return false
+	}
+	switch path.Base(dir) {
+	case "node_modules", ".venv", "venv":
+		return true
+	}
+	return false
+}
+
+// openTo reports whether an entry may be changed by itself.
+func (s *survey) openTo(dir string, e entry, at states) bool {
+	return !e.closed && (s.matches(at) || s.touched != nil && s.touched.Files[path.Join(dir, e.name)] || is(s.rules.Unscoped, path.Join(dir, e.name)))
+}

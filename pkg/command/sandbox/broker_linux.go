@@ -1,0 +1,196 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// broker answers for the signals that a command's processes send, where the
+// kernel cannot tell this process from others (seccomp_unotify(2)). What it
+// allows it sends itself: between an answer and the kernel's own look a process
+// id could become one of this process's threads.
+type broker struct {
+	listener int
+	thread   atomic.Int64 // that it waits on
+	leaving  atomic.Bool
+	gone     chan struct{}
+}
+
+func newBroker(listener int) *broker {
+	b := &broker{listener: listener, gone: make(chan struct{})}
+	go b.watch()
+	return b
+}
+
+// dismiss ends it. Signals of what is left of the command fail from then on.
+func (b *broker) dismiss() {
+	if b == nil {
+		return
+	}
+	b.leaving.Store(true)
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		if thread := b.thread.Load(); thread != 0 {
+			_ = unix.Tgkill(os.Getpid(), int(thread), unix.SIGURG) // which only breaks off what it waits for
+		}
+		select {
+		case <-b.gone:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (b *broker) watch() {
+	defer close(b.gone)
+	defer unix.Close(b.listener)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	b.thread.Store(int64(unix.Gettid()))
+	for !b.leaving.Load() {
+		ready := []unix.PollFd{{Fd: int32(b.listener), Events: unix.POLLIN}}
+		_, err := unix.Poll(ready, -1)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || ready[0].Revents&unix.POLLIN == 0:
+			return // nobody is left who could ask
+		}
+		b.answer()
+	}
+}
+
+// question is struct seccomp_notif, reply is struct seccomp_notif_resp
+// (linux/seccomp.h).
+type (
+	question struct {
+		id         uint64
+		pid, flags uint32
+		number     int32
+		arch       uint32
+		_          uint64
+		arguments  [6]uint64
+	}
+	reply struct {
+		id    uint64
+		_     int64
+		error int32
+		flags uint32
+	}
+)
+
+// seccompSend is SECCOMP_IOCTL_NOTIF_SEND.
+const seccompSend = 0xc0182101
+
+// answer hears one question and answers it. One whose process has died
+// meanwhile needs no answer.
+func (b *broker) answer() {
+	var q question
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q))); errno != 0 {
+		return
+	}
+	r := reply{id: q.id}
+	switch err := judge(&q); {
+	case errors.Is(err, errKernels):
+		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	case err != nil:
+		r.error = -int32(unix.EPERM)
+		var errno unix.Errno
+		if errors.As(err, &errno) {
+			r.error = -int32(errno)
+		}
+	}
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), seccompSend, uintptr(unsafe.Pointer(&r)))
+}
+
+// errKernels: the kernel may go on, for it keeps this process from the sender
+// anyway.
+var errKernels = errors.New("the kernel decides")
+
+// judge sends the signal that a process wants to send, or says why not.
+func judge(q *question) error {
+	sender, err := readSender(int(q.pid))
+	if err != nil {
+		return unix.EPERM
+	}
+	if sender.elsewhere || !sender.like(os.Geteuid()) {
+		return errKernels
+	}
+	to, signal := int(int32(q.arguments[0])), unix.Signal(int32(q.arguments[1]))
+	if to != os.Getpid() && (to == int(q.pid) || q.number == unix.SYS_KILL && to == sender.process) {
+		return errKernels // itself, which stands still under this id until it is answered
+	}
+	if q.number == unix.SYS_TKILL {
+		// To a thread of the sender's own process, as libraries do.
+		if sender.process == os.Getpid() {
+			return unix.EPERM
+		}
+		return unix.Tgkill(sender.process, to, signal)
+	}
+	if to <= 0 || to == os.Getpid() {
+		return unix.EPERM // the filter lets neither come here
+	}
+	// Only a process can be opened, by its first thread's id, which is not ours.
+	fd, err := unix.PidfdOpen(to, 0)
+	if err != nil {
+		return unix.ESRCH
+	}
+	defer unix.Close(fd)
+	return unix.PidfdSendSignal(fd, signal, nil, 0)
+}
+
+// sender is who asks, which stands still until it is answered.
+type sender struct {
+	process   int
+	elsewhere bool // in a process namespace of its own: its ids are not ours, and this process has none there
+	users     []string
+	mayKill   bool
+}
+
+// readSender reads /proc/PID/status (proc_pid_status(5)).
+func readSender(thread int) (s sender, err error) {
+	content, err := os.ReadFile("/proc/" + strconv.Itoa(thread) + "/status")
+	if err != nil {
+		return s, err
+	}
+	const kill = 1 << unix.CAP_KILL
+	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		fields := strings.Fields(value)
+		switch name {
+		case "Tgid":
+			s.process, err = strconv.Atoi(strings.TrimSpace(value))
+		case "NSpid":
+			s.elsewhere = len(fields) > 1
+		case "Uid":
+			s.users = fields
+		case "CapEff":
+			var effective uint64
+			effective, err = strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			s.mayKill = effective&kill != 0
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	if s.process == 0 || len(s.users) < 2 {
+		return s, errors.New("no status of a process")
+	}
+	return s, nil
+}
+
+// like reports whether the sender could signal a process of the user: by its
+// own user, real or effective (kill(2)), or by its rights.
+func (s sender) like(user int) bool {
+	id := strconv.Itoa(user)
+	return s.mayKill || s.users[0] == id || s.users[1] == id
+}

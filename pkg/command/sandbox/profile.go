@@ -1,0 +1,85 @@
+package sandbox
+
+// Level is how a command is held, weakest first.
+type Level string
+
+// The levels.
+const (
+	// None holds nothing.
+	None Level = "none"
+	// Landlock restricts what can be written, with the kernel's Landlock alone.
+	Landlock Level = "landlock"
+	// Full has namespaces of its own, read-only masks, Landlock and seccomp.
+	Full Level = "full"
+)
+
+// AtLeast reports whether l holds what the level other holds.
+func (l Level) AtLeast(other Level) bool { return l.rank() >= other.rank() }
+
+func (l Level) rank() int {
+	switch l {
+	case Full:
+		return 2
+	case Landlock:
+		return 1
+	}
+	return 0
+}
+
+// Profile is what one command may reach. Paths are absolute, clean and free of
+// links; each is named once. What is neither Hidden nor Emptied can be read.
+type Profile struct {
+	// Workspace is the root of the workspace.
+	Workspace string
+	// Layers are directories, none in another, that stay as they are: what the
+	// command does to them goes into the layer instead. Only Full has layers.
+	Layers []Layer
+	// Writable are existing directories, with everything below them, and
+	// existing files: what may be changed. Nothing else may be, in the
+	// workspace or out of it, but Temp and the devices that tools need.
+	//
+	// A path here may lie below a Frozen one, and a Frozen one below a path
+	// here: of the entries that hold a path the deepest decides.
+	Writable []string
+	// Frozen are paths below Writable that must stay as they are, also those
+	// that do not exist and then may not come into being. Neither they nor a
+	// directory between them and what is Writable above can be renamed or
+	// removed; nor can what is Writable itself. Only Full can hold them: for
+	// Landlock a Profile has no Writable above one. None of the existing ones is
+	// a link.
+	Frozen []Frozen
+	// Hidden are files and directories that cannot be read, and at Full not
+	// listed, under any name that the mounts give them. What of them a level
+	// cannot hold, Exposed says.
+	Hidden []string
+	// Emptied are directories whose files cannot be read: at Full an empty one
+	// stands in their place, at Landlock they are like the Hidden.
+	Emptied []string
+	// Lasting: the command may run for hours. Then at Full Hidden files have
+	// their masks only: what Landlock leaves out of reading takes the files beside
+	// them along when an editor replaces one, until the command is started again.
+	Lasting bool
+	// Temp is a private directory that the command gets as TMPDIR. At Full it
+	// also stands in the place of the system's.
+	Temp string
+	// DenyNetwork: no connection leaves the machine or reaches another process
+	// of it.
+	DenyNetwork bool
+	// MaxTasks is how many processes and threads there can be, 0 for any number:
+	// a limit where no control group counts them. Only Full has one, and only where
+	// the kernel can: for an ordinary user, and from Linux 6.14 on for everybody.
+	MaxTasks int
+}
+
+// Layer is a directory with two others, empty and of one file system, that take
+// its changes (overlayfs). Afterwards Upper has what is new or different, a device
+// with the number 0 where something was removed, and the attribute
+// user.overlay.opaque on a directory of which nothing of before is left.
+type Layer struct{ Path, Upper, Work string }
+
+// Frozen is one path that must not change.
+type Frozen struct {
+	Path string
+	// Directory says what stands in where nothing exists yet.
+	Directory bool
+}
