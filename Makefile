@@ -1,6 +1,6 @@
 # Targets for people who work on orchestra-mcp. Users need none of them.
 
-.PHONY: build test race lint bench fuzz-short machines clients grammars grammars-check sweep rename-module
+.PHONY: build test long race lint bench fuzz-short machines clients grammars grammars-check sweep rename-module
 
 build:
 	go build -o bin/orchestra-mcp ./cmd/orchestra-mcp
@@ -8,7 +8,11 @@ build:
 test:
 	go test ./...
 
-# The tests with the race detector, also inside the program that e2e drives.
+# The tests in their long form, for hours: each table whole, and many more rounds.
+long:
+	ORCHESTRA_LONG=1 go test -timeout 6h ./...
+
+# The tests with the race detector, in their smallest form, also inside the program that e2e drives.
 race:
 	go test -race ./...
 
