@@ -252,9 +252,7 @@ func (w *workspace) read(name string) string {
 // want demands a file's content.
 func (w *workspace) want(name, content string) {
 	w.t.Helper()
-	if got := w.read(name); got != content {
-		w.t.Errorf("%s is %q, want %q", name, got, content)
-	}
+	check.Equal(w.t, w.read(name), content, "%s is", name)
 }
 
 func (w *workspace) remove(name string) {

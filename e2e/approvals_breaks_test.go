@@ -158,9 +158,7 @@ func TestClientGoesWhileAsked(t *testing.T) {
 					eventually(t, "the call ends", func() bool { return len(w.records(`"CANCELLED"`)) == 1 })
 				}
 				w.commands("approvals", "approve", "--yes", w.pending(w.inbox(), 1)[0].ID)
-				if w.content("docs/gone") != "" {
-					t.Error("a call of nobody took effect")
-				}
+				check.Equal(t, w.content("docs/gone"), "", "a call of nobody took effect")
 				again := "typescript1/stdio" // without forms, of the same principal
 				if strings.Contains(client, "http") {
 					again = "typescript2/http/modern"
@@ -341,9 +339,7 @@ func TestFiftyAskedWhileReadsAreServed(t *testing.T) {
 			for range 10 {
 				a.ok("read_file", args{"path": "src/a.txt", "session": session})
 			}
-			if n := len(w.records(`"kind":"mutation"`)); n != 0 {
-				t.Errorf("%d calls did not wait", n)
-			}
+			check.Equal(t, len(w.records(`"kind":"mutation"`)), 0)
 			for _, r := range requests {
 				if c.forms {
 					told <- accepts(args{"decision": decisionOnce})

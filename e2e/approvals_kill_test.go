@@ -68,9 +68,7 @@ func TestServerKilledWhileItAsks(t *testing.T) {
 				}
 			}
 			w.commands("approvals", "approve", "--yes", id)
-			if w.content("docs/killed") != "" {
-				t.Error("the call took effect")
-			}
+			check.Equal(t, w.content("docs/killed"), "", "the call took effect")
 			w.passesOnce(w.dialed("typescript1/stdio", nil), "killed")
 		})
 	}

@@ -131,9 +131,7 @@ func (o *operator) put(row askable, subject string, round int, r reply) (answer,
 			o.t.Errorf("the operator is not shown %q:\n%s", text, shown.text)
 		}
 	}
-	if shown.forIntent != (row.once == "") {
-		o.t.Errorf("the answer for the intent is offered: %v\n%s", shown.forIntent, shown.text)
-	}
+	check.Equal(o.t, shown.forIntent, (row.once == ""), "the answer for the intent is offered")
 	return result, shown
 }
 
@@ -154,9 +152,7 @@ func (o *operator) recorded(outcome string, do func()) {
 	parts := []string{`"kind":"decision"`, `"outcome":"` + outcome + `"`, `"way":"` + o.way.via() + `"`}
 	before := len(o.w.records(parts...))
 	do()
-	if got := len(o.w.records(parts...)) - before; got != 1 {
-		o.t.Errorf("%d records of %q by %s, want 1", got, outcome, o.way.via())
-	}
+	check.Equal(o.t, len(o.w.records(parts...))-before, 1)
 }
 
 // leaves: a question that is put away leaves the call refused, and is in the

@@ -122,16 +122,12 @@ func TestWatchAnswersWaitingCalls(t *testing.T) {
 	end = put("denied", "third line\n")
 	screen.insist("d", "Why?")
 	screen.press("not like this\r")
-	if r := ends(end, "APPROVAL_REJECTED"); r.details()["operator_reason"] != "not like this" {
-		t.Errorf("%s", r.text())
-	}
+	check.Equal(t, ends(end, "APPROVAL_REJECTED").details()["operator_reason"], "not like this")
 
 	end = put("granted", "second line\n")
 	screen.insist("i", "y yes")
 	screen.press("y")
 	ends(end, "")
 	a.ok("write_to_file", args{"session": session, "path": "docs/granted.md", "content": "again\n"})
-	if len(w.grants("docs/granted.md")) != 1 {
-		t.Error("approvals list shows no grant")
-	}
+	check.Equal(t, len(w.grants("docs/granted.md")), 1, "approvals list shows no grant")
 }

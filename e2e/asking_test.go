@@ -78,9 +78,7 @@ func TestTypeScriptClientsAnswer(t *testing.T) {
 		} {
 			tell <- test.reply
 			raw, err := c.request("callTool", asking(i))
-			if got := toolText(t, raw, err); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			check.Equal(t, toolText(t, raw, err), test.want)
 			f := <-shown
 			if want := fmt.Sprintf(`May it? {"n":%d}`, i); f.message != want || !strings.Contains(string(f.schema), "Allow for this intent") {
 				t.Errorf("shown: %+v", f)
@@ -113,9 +111,7 @@ func TestClientsWithoutFormsAreNotAsked(t *testing.T) {
 		for _, elicitation := range []any{nil, args{"url": args{}}} {
 			c := connect(nil, elicitation)
 			raw, err := c.request("callTool", asking(1))
-			if got := toolText(t, raw, err); got != "nobody to ask" {
-				t.Errorf("with %v: %s", elicitation, got)
-			}
+			check.Equal(t, toolText(t, raw, err), "nobody to ask", "with %v", elicitation)
 		}
 	})
 }
@@ -140,18 +136,14 @@ func TestManyFormsAtOnce(t *testing.T) {
 		}
 		for i := range 10 {
 			raw, err := c.request("callTool", args{"name": "echo", "arguments": args{"n": i}})
-			if got := toolText(t, raw, err); got != fmt.Sprintf(`{"n":%d}`, i) {
-				t.Errorf("got %s", got)
-			}
+			check.Equal(t, toolText(t, raw, err), fmt.Sprintf(`{"n":%d}`, i))
 		}
 		for range many {
 			tell <- accepts(args{"decision": "approve_once"})
 		}
 		for i, answer := range answers {
 			raw, err := answer()
-			if got := toolText(t, raw, err); got != "accept approve_once" {
-				t.Errorf("call %d: %s", i, got)
-			}
+			check.Equal(t, toolText(t, raw, err), "accept approve_once", "call %d", i)
 		}
 	})
 }
@@ -169,9 +161,7 @@ func TestLeavingAnOpenForm(t *testing.T) {
 			t.Errorf("the call was not given up: %s", raw)
 		}
 		raw, err := c.request("callTool", args{"name": "echo", "arguments": args{}})
-		if got := toolText(t, raw, err); got != "{}" {
-			t.Errorf("got %s", got)
-		}
+		check.Equal(t, toolText(t, raw, err), "{}")
 		left := c.begin("callTool", asking(2))
 		<-shown
 		c.leave()
@@ -201,9 +191,7 @@ func TestGoClientAnswers(t *testing.T) {
 			for r, want := range map[string]string{"approve_once": "accept approve_once", "deny": "accept deny"} {
 				tell <- accepts(args{"decision": r})
 				raw, err := c.request("callTool", asking(1))
-				if got := toolText(t, raw, err); got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
+				check.Equal(t, toolText(t, raw, err), want)
 			}
 			tell <- reply{fails: "no terminal"}
 			raw, err := c.request("callTool", asking(2))

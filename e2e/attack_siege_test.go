@@ -112,9 +112,7 @@ func (s *siege) principals() string {
 		if err := <-done; err != nil {
 			s.t.Errorf("serving ended with %v", err)
 		}
-		if err := srv.Close(); err != nil {
-			s.t.Error(err)
-		}
+		check.NoError(s.t, srv.Close())
 	})
 	return "http://" + listener.Addr().String() + "/mcp"
 }

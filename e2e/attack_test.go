@@ -62,9 +62,7 @@ func TestApprovalsUnderAttack(t *testing.T) {
 func (a attack) make(s *siege) {
 	s.t.Parallel()
 	got := a.does(s)
-	if got != a.result {
-		s.t.Errorf("the result is %q, want %q\nlast answer: %s", got, a.result, s.last)
-	}
+	check.Equal(s.t, got, a.result, "the result is")
 	if _, err := os.Stat(s.path(target)); (err == nil) != (got == passes) {
 		s.t.Errorf("the result is %q, and the file is there: %v", got, err == nil)
 	}

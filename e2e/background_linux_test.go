@@ -136,9 +136,7 @@ func TestBackgroundOutput(t *testing.T) {
 					t.Errorf("%s has %d bytes (%v)", name, info.Size(), err)
 				}
 			}
-			if stopped := a.ok("stop_command", args{"session": session, "command_id": id}); stopped.Fields["running"] != false {
-				t.Errorf("%v", stopped.Fields)
-			}
+			check.Equal(t, a.ok("stop_command", args{"session": session, "command_id": id}).Fields["running"], false)
 			if left := w.left(p); len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}

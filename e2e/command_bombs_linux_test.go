@@ -62,9 +62,7 @@ func TestForkBombs(t *testing.T) {
 			})
 		}
 	}
-	if now := readFile(t, "/proc/sys/kernel/pid_max"); now != pids {
-		t.Errorf("the machine's greatest process id was %s and is %s", pids, now)
-	}
+	check.Equal(t, readFile(t, "/proc/sys/kernel/pid_max"), pids, "the machine's greatest process id was")
 }
 
 func readFile(t *testing.T, name string) string {

@@ -262,9 +262,7 @@ func TestHundredCommands(t *testing.T) {
 		}
 		if id, _ := m.ID.(string); strings.HasPrefix(id, "cs") {
 			ended++
-			if r := m.result(t); r.str("output") != "done\n" {
-				t.Errorf("%s: %v", id, r.Fields)
-			}
+			check.Equal(t, m.result(t).str("output"), "done\n", "%s", id)
 		}
 	}
 	t.Logf("%d commands ended within %v, peak memory %d MiB", commands, time.Since(begun).Round(time.Millisecond), peakMemory(t, p)>>20)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // A handle outlives the program, however that ends; what was seen may be lost
@@ -21,9 +23,7 @@ func TestHandleSurvivesKill(t *testing.T) {
 	p.kill()
 
 	a = w.initialized().agent()
-	if state := a.ok("get_active_intent", args{"session": session}); state.str("intent_id") != "INT-001" {
-		t.Errorf("state: %v", state.Fields)
-	}
+	check.Equal(t, a.ok("get_active_intent", args{"session": session}).str("intent_id"), "INT-001", "state")
 	change := args{"path": "src/a.txt", "content": "after the kill\n", "session": session}
 	if r := a.call("write_to_file", change); r.IsError {
 		if r.Fields["error_type"] != "READ_REQUIRED" {
@@ -83,16 +83,12 @@ func TestTwoServersOnOneWorkspace(t *testing.T) {
 	}
 	both.Wait()
 	for i := range records {
-		if len(records[i]) != 2*rounds {
-			t.Errorf("server %d: %d records, want %d", i, len(records[i]), 2*rounds)
-		}
+		check.Equal(t, len(records[i]), 2*rounds, "server %d", i)
 		for _, id := range records[i] {
 			w.wantRecord(`"kind":"mutation"`, id)
 		}
 	}
-	if got := strings.Count(w.read("src/shared.txt"), "\n"); got != 2+2*rounds {
-		t.Errorf("the shared file has %d lines, want %d", got, 2+2*rounds)
-	}
+	check.Equal(t, strings.Count(w.read("src/shared.txt"), "\n"), 2+2*rounds, "the shared file has")
 }
 
 // writeBeside writes files of its own and adds lines to the shared one.

@@ -57,9 +57,7 @@ func TestPrivateTempsOfKilledServer(t *testing.T) {
 				t.Errorf("the directory of a server that lives is gone: %v", err)
 			}
 			w.want("src/a.txt", "one\ntwo\nthree\n")
-			if r := a.ok("stop_command", args{"session": a.selects("INT-005"), "command_id": kept}); r.Fields["running"] != false {
-				t.Errorf("%v", r.Fields)
-			}
+			check.Equal(t, a.ok("stop_command", args{"session": a.selects("INT-005"), "command_id": kept}).Fields["running"], false)
 			if now := w.temps(); len(now) != 5 {
 				t.Errorf("at the end: %q", now)
 			}

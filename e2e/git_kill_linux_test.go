@@ -110,9 +110,7 @@ func TestKilledInAMerge(t *testing.T) {
 				t.Fatalf("git status does not say %q: %s", c.left, r.text())
 			}
 			begun, merged := before != w.gitSays("rev-parse", "HEAD") || c.left != "", at == "merged" || at == "post"
-			if is := before != w.gitSays("rev-parse", "HEAD"); is != merged {
-				t.Errorf("the branch moved: %v", is)
-			}
+			check.Equal(t, before != w.gitSays("rev-parse", "HEAD"), merged, "the branch moved")
 			if !begun && w.gitSays("status", "--porcelain") != "" {
 				t.Errorf("it changed something: %s", w.gitSays("status", "--porcelain"))
 			}
@@ -133,9 +131,7 @@ func TestKilledInAMerge(t *testing.T) {
 			}
 			w.git("merge-base", "--is-ancestor", "feature", "HEAD")
 			w.want("docs/other.md", "# Feature\n")
-			if status := w.gitSays("status", "--porcelain"); status != "" {
-				t.Errorf("git status: %s", status)
-			}
+			check.Equal(t, w.gitSays("status", "--porcelain"), "", "git status")
 			if len(w.records(`"violations":[{`)) > 0 {
 				t.Errorf("violations: %s", w.records("violations"))
 			}
@@ -181,9 +177,7 @@ func TestMergeOvertakenByAPerson(t *testing.T) {
 			if r := p.await("merge").result(t); r.Fields["error_type"] != "BUSY" || !strings.Contains(r.text(), c.said) {
 				t.Errorf("it does not say %q: %s", c.said, r.text())
 			}
-			if is := w.gitSays("status", "--porcelain", "--branch"); is != was {
-				t.Errorf("it was %q and is %q", was, is)
-			}
+			check.Equal(t, w.gitSays("status", "--porcelain", "--branch"), was, "it was")
 			if r := a.ok("execute_command", merge); !strings.Contains(r.text(), c.then) {
 				t.Errorf("sent again, it does not say %q: %s", c.then, r.text())
 			}
@@ -228,15 +222,11 @@ func TestTrustedGitWithoutNamespaces(t *testing.T) {
 	if r.IsError || r.Fields["exit_code"] != 0.0 || !strings.Contains(r.text(), "ledger.git: tree") {
 		t.Fatalf("%s", r.text())
 	}
-	if is := w.gitSays("status", "--porcelain") + w.gitSays("log", "-1", "--format=%s"); is != "new" {
-		t.Errorf("git says %q", is)
-	}
+	check.Equal(t, w.gitSays("status", "--porcelain")+w.gitSays("log", "-1", "--format=%s"), "new", "git says")
 	if r := run("rm -rf .git/orchestra; ls src"); r.IsError || r.Fields["exit_code"] != 0.0 { // no git in the line
 		t.Errorf("%s", r.text())
 	}
-	if len(w.records(`"kind":"command"`)) != 2 {
-		t.Errorf("records are gone: %s", w.records())
-	}
+	check.Equal(t, len(w.records(`"kind":"command"`)), 2, "records are gone: %s", w.records())
 	if r := run("git status -s; mv .git/orchestra src/moved"); r.Fields["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.text(), "no longer has the record") {
 		t.Errorf("%s", r.text())
 	}

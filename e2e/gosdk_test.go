@@ -266,9 +266,7 @@ func inspect(w *workspace, target ...string) {
 		w.t.Fatalf("select: %+v", selected)
 	}
 	ask(0, &read, "--method", "tools/call", "--tool-name", "read_file", "--tool-arg", "path=src/a.txt")
-	if read.StructuredContent["content"] != "one\ntwo\nthree\n" {
-		w.t.Errorf("read: %+v", read)
-	}
+	check.Equal(w.t, read.StructuredContent["content"], "one\ntwo\nthree\n", "read")
 	// Each run is a process, and on stdio a server, of its own: the handle holds.
 	ask(0, &read, "--method", "tools/call", "--tool-name", "write_to_file",
 		"--tool-args-json", `{"path": "src/inspected.txt", "content": "x\n", "session": "`+session+`"}`)
@@ -276,9 +274,7 @@ func inspect(w *workspace, target ...string) {
 	const toolIsError = 5
 	ask(toolIsError, &refused, "--method", "tools/call", "--tool-name", "write_to_file",
 		"--tool-args-json", `{"path": "docs/x.md", "content": "x", "session": "`+session+`"}`)
-	if refused.StructuredContent["error_type"] != "SCOPE_VIOLATION" {
-		w.t.Errorf("refusal: %+v", refused)
-	}
+	check.Equal(w.t, refused.StructuredContent["error_type"], "SCOPE_VIOLATION", "refusal")
 }
 
 // inspector runs the inspector once.

@@ -128,9 +128,7 @@ func TestHostileRepository(t *testing.T) {
 		}
 	}
 	a.refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
-	if code != 2 {
-		t.Errorf("exit code %d", code)
-	}
+	check.Equal(t, code, 2, "exit code")
 	if shown, code := w.trust("--yes"); code != 0 {
 		t.Fatalf("%d: %s", code, shown)
 	}
@@ -173,16 +171,12 @@ func (w *workspace) holdsCommands(a agent, session string) {
 	w.t.Helper()
 	r := a.call("execute_command", args{"session": session, "command": "tee docs/a.md < src/a.txt"})
 	best := sandbox.Probe().Level
-	if r.str("sandbox") != string(best) {
-		w.t.Errorf("a command ran at %s, and this machine has %s", r.str("sandbox"), best)
-	}
+	check.Equal(w.t, r.str("sandbox"), string(best), "a command ran at")
 	if best != sandbox.None {
 		w.want("docs/a.md", "# A\n")
 		return
 	}
-	if r.str("error_type") != "COMMAND_OUT_OF_SCOPE" {
-		w.t.Errorf("a change out of scope is not told: %s", r.text())
-	}
+	check.Equal(w.t, r.str("error_type"), "COMMAND_OUT_OF_SCOPE", "a change out of scope is not told")
 	w.write("docs/a.md", "# A\n")
 }
 

@@ -54,9 +54,7 @@ func TestHTTPTurnsAway(t *testing.T) {
 		response := check.Value(http.DefaultClient.Do(request))(t)
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
 		response.Body.Close()
-		if response.StatusCode != c.want {
-			t.Errorf("%s: status %d, want %d: %s", name, response.StatusCode, c.want, text)
-		}
+		check.Equal(t, response.StatusCode, c.want, "%s: %s", name, text)
 	}
 }
 
@@ -127,9 +125,7 @@ func TestCommandsOfPrincipals(t *testing.T) {
 		if read := alice.ok("read_command_output", args{"session": session, "artifact_id": artifact}); read.str("content") != "1 | hers\n" {
 			t.Errorf("%v", read.Fields)
 		}
-		if stopped := alice.ok("stop_command", args{"session": session, "command_id": id}); stopped.Fields["running"] != false {
-			t.Errorf("%v", stopped.Fields)
-		}
+		check.Equal(t, alice.ok("stop_command", args{"session": session, "command_id": id}).Fields["running"], false)
 	}
 }
 
@@ -206,9 +202,7 @@ func (w *workspace) embedWith(set settings.Settings, add func(*server.Server)) e
 		case <-time.After(patience):
 			w.t.Error("serving does not end")
 		}
-		if err := srv.Close(); err != nil {
-			w.t.Error(err)
-		}
+		check.NoError(w.t, srv.Close())
 	})
 	return endpoint{url: "http://" + listener.Addr().String() + "/mcp"}
 }

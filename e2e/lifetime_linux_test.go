@@ -145,9 +145,7 @@ func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	}
 	a.ok("read_file", args{"session": other, "path": "src/a.txt"})
 	a.ok("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
-	if r := a.ok("execute_command", args{"session": other, "command": "echo served too"}); r.str("output") != "served too\n" {
-		t.Errorf("%q", r.str("output"))
-	}
+	check.Equal(t, a.ok("execute_command", args{"session": other, "command": "echo served too"}).str("output"), "served too\n")
 	w.write("src/go", "")
 	for ended := 0; ended < commands+reads; {
 		m, ok := p.next()

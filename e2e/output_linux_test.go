@@ -83,9 +83,7 @@ func (w *workspace) wholeUpTo(size int64, artifact string, f flood) {
 	for at := int64(0); ; at++ {
 		b, err := in.ReadByte()
 		if err == io.EOF {
-			if at != size {
-				w.t.Errorf("%s: %d bytes are kept, want %d", f.line, at, size)
-			}
+			check.Equal(w.t, at, size, "%s", f.line)
 			return
 		}
 		if err != nil {
@@ -122,9 +120,7 @@ func (a agent) pages(session, artifact string, f flood) {
 		a.t.Errorf("%s, line %v: %.100q, next %v", f.line, total, got, by.Fields["next"])
 	}
 	if check.Long() {
-		if found := read(args{"search": "no such text", "limit": 1}); found.Fields["matches"] != float64(0) {
-			a.t.Errorf("%s, a search: %v", f.line, found.Fields["matches"])
-		}
+		check.Equal[any](a.t, read(args{"search": "no such text", "limit": 1}).Fields["matches"], float64(0), "%s, a search", f.line)
 	}
 	if bytes.ContainsAny([]byte(last.str("content")), "\x00\x1b") {
 		a.t.Errorf("%s: control characters in %.100q", f.line, last.str("content"))

@@ -127,9 +127,7 @@ func intentProvocations() []provocation {
 			call := args{"path": ".envrc", "content": "x", "session": a.selects("INT-005")}
 			id, _ := a.refused("APPROVAL_REQUIRED", "write_to_file", call).details()["approval_id"].(string)
 			w.commands("approvals", "deny", "--reason", "not here", id)
-			if r := a.refused("APPROVAL_REJECTED", "write_to_file", call); r.details()["operator_reason"] != "not here" {
-				a.t.Errorf("%s", r.text())
-			}
+			check.Equal(a.t, a.refused("APPROVAL_REJECTED", "write_to_file", call).details()["operator_reason"], "not here")
 			a.refused("APPROVAL_REJECTED", "resume_approval", args{"approval_id": id, "session": call["session"]})
 		}},
 		{refusal.RuleViolation, "rule of the intent", false, func(_ *workspace, a agent) {
@@ -140,9 +138,7 @@ func intentProvocations() []provocation {
 		}},
 		{refusal.VerifyFailed, "a verify command fails", false, func(_ *workspace, a agent) {
 			r := a.refused("VERIFY_FAILED", "update_intent", args{"intent_id": "INT-007", "status": "DONE", "session": a.selects("INT-007")})
-			if r.details()["exit_code"] != 3.0 {
-				a.t.Errorf("%v", r.Fields)
-			}
+			check.Equal(a.t, r.details()["exit_code"], 3.0)
 		}},
 		{refusal.CommandOutOfScope, "a program writes elsewhere", false, func(w *workspace, a agent) {
 			defer w.remove("elsewhere.txt")
@@ -230,9 +226,7 @@ func contentProvocations() []provocation {
 		{refusal.ReadRequired, "never read", false, func(w *workspace, a agent) {
 			w.write("src/unread.txt", "unseen\n")
 			r := a.refused("READ_REQUIRED", "write_to_file", args{"path": "src/unread.txt", "content": "x", "session": a.selects("INT-001")})
-			if r.details()["content"] != "unseen\n" {
-				a.t.Errorf("it does not hand over what is missing: %v", r.Fields)
-			}
+			check.Equal(a.t, r.details()["content"], "unseen\n", "it does not hand over what is missing")
 		}},
 		{refusal.StaleFile, "edited outside", false, func(w *workspace, a agent) {
 			w.write("src/stale.txt", "before\n")

@@ -115,9 +115,7 @@ func (w *workspace) untouched(before, after map[string]string) {
 		want[own+"/stolen/file"] = before[other+"/sub/file"] // a copy: mv could not remove it
 	}
 	for path := range want {
-		if after[path] != want[path] {
-			w.t.Errorf("%s is %q, want %q", path, after[path], want[path])
-		}
+		check.Equal(w.t, after[path], want[path], "%s is", path)
 	}
 	for path, is := range after {
 		if _, known := want[path]; !known {

@@ -153,17 +153,13 @@ func runsCommands(w *workspace, a agent) {
 		w.t.Errorf("output: %v", output.Fields)
 	}
 	late := a.ok("execute_command", args{"session": session, "command": "sleep 60", "timeout": 1})
-	if late.Fields["timed_out"] != true {
-		w.t.Errorf("a command outlived its timeout: %v", late.Fields)
-	}
+	check.Equal(w.t, late.Fields["timed_out"], true, "a command outlived its timeout")
 	w.wantRecord(`"kind":"command"`, `"exit_code":3`)
 }
 
 func looksAround(w *workspace, a agent) {
 	session := a.selects("INT-001")
-	if state := a.ok("get_active_intent", args{"session": session}); state.str("intent_id") != "INT-001" {
-		w.t.Errorf("state: %v", state.Fields)
-	}
+	check.Equal(w.t, a.ok("get_active_intent", args{"session": session}).str("intent_id"), "INT-001", "state")
 	if intents, _ := a.ok("list_intents", args{}).Fields["intents"].([]any); len(intents) != 5 {
 		w.t.Errorf("%d intents", len(intents))
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // Commands of two sessions, of one server and of two, run at the same time on a
@@ -52,9 +54,7 @@ func sideBySide(t *testing.T, m machine, servers int) {
 			t.Errorf("command %d: %q, want %q", i, own, want)
 		}
 	}
-	if told := slices.Contains(slices.Concat(got...), "!other/keep.md"); told != (m.level == "none") {
-		t.Errorf("out of both scopes: %q", got)
-	}
+	check.Equal(t, slices.Contains(slices.Concat(got...), "!other/keep.md"), (m.level == "none"), "out of both scopes: %q", got)
 	if m.level == "none" {
 		w.want("other/keep.md", "keep\n1\n")
 		w.wantRecord(`"kind":"command"`, `"violations":[`, `"path":"other/keep.md"`)

@@ -68,9 +68,7 @@ func TestPipelinedCallsBeforeEndOfInput(t *testing.T) {
 		}
 	}
 	p.exits()
-	if got := len(w.records(`"kind":"mutation"`)); got != writes {
-		t.Errorf("%d mutations in the ledger, want %d", got, writes)
-	}
+	check.Equal(t, len(w.records(`"kind":"mutation"`)), writes)
 }
 
 // What never becomes a call is answered by an error, has no effect, and the

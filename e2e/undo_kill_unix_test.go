@@ -23,9 +23,7 @@ func long(line string) string {
 func (w *workspace) wantMode(name string, mode os.FileMode) {
 	w.t.Helper()
 	info := check.Value(os.Stat(w.path(name)))(w.t)
-	if info.Mode() != mode {
-		w.t.Errorf("%s has the mode %v, want %v", name, info.Mode(), mode)
-	}
+	check.Equal(w.t, info.Mode(), mode, "%s has the mode", name)
 }
 
 // Killed as soon as its answer is there, the program has kept what an undo needs: contents that git does not have, and modes.

@@ -344,7 +344,5 @@ func package300(w *world) {
 func readsFIFO(w *world) {
 	w.t.Helper()
 	a := w.server.call("read_file", args{"session": w.sessions["SRC"], "path": "src/a.txt"})
-	if a.text("error_type") != "NOT_A_REGULAR_FILE" {
-		w.t.Errorf("read_file of a FIFO: %v", a.Fields)
-	}
+	check.Equal(w.t, a.text("error_type"), "NOT_A_REGULAR_FILE", "read_file of a FIFO")
 }

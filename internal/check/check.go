@@ -5,6 +5,7 @@
 package check
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,27 @@ func Value[T any](v T, err error) func(testing.TB) T {
 		}
 		return v
 	}
+}
+
+// NoError is OK that lets the test go on.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Equal says so where a value is not the wanted one: in the words of a format and what goes into it, if any are given.
+func Equal[T comparable](t testing.TB, got, want T, label ...any) {
+	t.Helper()
+	if got == want {
+		return
+	}
+	what := ""
+	if len(label) > 0 {
+		what = fmt.Sprintf(label[0].(string), label[1:]...) + ": "
+	}
+	t.Errorf("%sgot %#v, want %#v", what, any(got), any(want))
 }
 
 // Needs skips the test where a program is not installed. Where CI is set it fails instead.

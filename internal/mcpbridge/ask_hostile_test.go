@@ -55,9 +55,7 @@ func TestElicitIsOfferedToWhoCanAnswer(t *testing.T) {
 func TestElicitNeedsAnEventStream(t *testing.T) {
 	w := startWeb(t, asker(t), mcpbridge.HTTPOptions{})
 	got := w.do(w.request(callLine(1, "wait", "{}"), session(w.initialize()), header("Accept", "application/json")))
-	if text := got.messages(t)[0].text(t); text != "nobody to ask" {
-		t.Errorf("got %s", text)
-	}
+	check.Equal(t, got.messages(t)[0].text(t), "nobody to ask")
 }
 
 // Answers that nobody waits for are dropped, whoever sends them: before the
@@ -92,9 +90,7 @@ func TestAnswersToNoQuestion(t *testing.T) {
 		if a := d.next(); a.Method != "notifications/cancelled" || !strings.Contains(string(a.Params), `"requestId":"`+late+`"`) {
 			t.Errorf("got %s, want the question taken back", a.Raw)
 		}
-		if got := d.next().text(t); got != "error: context canceled" {
-			t.Errorf("got %s", got)
-		}
+		check.Equal(t, d.next().text(t), "error: context canceled")
 		d.reply(late, yes)
 		d.reply(first, yes)
 
@@ -105,9 +101,7 @@ func TestAnswersToNoQuestion(t *testing.T) {
 			t.Errorf("an id was used twice: %s", third)
 		}
 		d.reply(third, `"result":{"action":"cancel"}`)
-		if got := d.next().text(t); got != "cancel null" {
-			t.Errorf("got %s", got)
-		}
+		check.Equal(t, d.next().text(t), "cancel null")
 	})
 }
 
@@ -138,16 +132,14 @@ func TestUnreadableAnswers(t *testing.T) {
 		}
 	}
 	c.send(answer(`"result":{"action":"decline"}`))
-	if got := c.read().text(t); got != "decline null" {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, c.read().text(t), "decline null")
 }
 
 // Only the connection, session and principal that was asked can answer, also
 // for who knows the question's id.
 func TestAnswersOfOthers(t *testing.T) {
 	h := asker(t)
-	check := func(t *testing.T, asked duplex, others ...func(message string)) {
+	judge := func(t *testing.T, asked duplex, others ...func(message string)) {
 		t.Helper()
 		asked.send(callLine(1, "wait", "{}"))
 		id := asked.question()
@@ -155,16 +147,12 @@ func TestAnswersOfOthers(t *testing.T) {
 			send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,%s}`, id, yes))
 		}
 		asked.reply(id, `"result":{"action":"decline"}`)
-		if got := asked.next().text(t); got != "decline null" {
-			t.Errorf("another one's answer counted: %s", got)
-		}
+		check.Equal(t, asked.next().text(t), "decline null", "another one's answer counted")
 	}
 	w := startWeb(t, h, mcpbridge.HTTPOptions{SSE: true})
 	post := func(want int, edits ...func(*http.Request)) func(string) {
 		return func(m string) {
-			if got := w.do(w.request(m, edits...)); got.status != want {
-				t.Errorf("%s: %d, want %d", m, got.status, want)
-			}
+			check.Equal(t, w.do(w.request(m, edits...)).status, want, "%s", m)
 		}
 	}
 	mine, bobs := w.initialize(), w.initialize(as(bobToken))
@@ -175,13 +163,13 @@ func TestAnswersOfOthers(t *testing.T) {
 		post(202, path("/message"), query(stream.query)), post(202, path("/message"), query(bobStream.query), as(bobToken)),
 		post(404, path("/message"), query(stream.query), as(bobToken)),
 	}
-	t.Run("streamable HTTP", func(t *testing.T) { check(t, overHTTP(t, w, aliceToken), others...) })
-	t.Run("SSE", func(t *testing.T) { check(t, overSSE(t, w, aliceToken), others...) })
+	t.Run("streamable HTTP", func(t *testing.T) { judge(t, overHTTP(t, w, aliceToken), others...) })
+	t.Run("SSE", func(t *testing.T) { judge(t, overSSE(t, w, aliceToken), others...) })
 	t.Run("stdio", func(t *testing.T) {
 		s := newServer(t, h)
 		other := startStdio(t, s, mcpbridge.StdioOptions{})
 		other.initialize()
-		check(t, duplexStdio(t, h), append(others, func(m string) { other.send(m) })...)
+		judge(t, duplexStdio(t, h), append(others, func(m string) { other.send(m) })...)
 	})
 }
 

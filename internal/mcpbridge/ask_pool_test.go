@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -31,9 +32,7 @@ func TestManyQuestionsWhileOthersAreServed(t *testing.T) {
 			}
 		}
 		d.send(callLine(most, "wait", "{}"))
-		if got := d.next().text(t); got != "error: too many questions to the client are open" {
-			t.Errorf("one too many: %s", got)
-		}
+		check.Equal(t, d.next().text(t), "error: too many questions to the client are open", "one too many")
 		for call, id := range ids {
 			d.reply(id, `"result":{"action":"accept","content":{"decision":"deny","reason":"`+call+`"}}`)
 		}
@@ -44,9 +43,7 @@ func TestManyQuestionsWhileOthersAreServed(t *testing.T) {
 			}
 			delete(ids, string(a.ID))
 		}
-		if len(ids) != 0 {
-			t.Errorf("calls without an answer: %v", ids)
-		}
+		check.Equal(t, len(ids), 0, "calls without an answer: %v", ids)
 		// All places are there again.
 		d.send(callLine(2000, "wait", "{}"))
 		d.reply(d.question(), yes)
@@ -99,9 +96,7 @@ func TestQuestionsHoldBoundedMemory(t *testing.T) {
 		d.question()
 	}
 	d.send(callLine(4, "wait", large))
-	if got := d.next().text(t); got != "error: too many questions to the client are open" {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, d.next().text(t), "error: too many questions to the client are open")
 	for i := range 8 {
 		d.send(callLine(10+i, "echo", large))
 		if got := d.next().text(t); got != large {

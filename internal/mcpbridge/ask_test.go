@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -126,9 +127,7 @@ func duplexSSE(t testing.TB, h *handler) duplex {
 func overSSE(t testing.TB, w web, token string) duplex {
 	stream := openSSE(t, w, token)
 	d := duplex{t, func(m string) {
-		if got := w.do(w.request(m, path("/message"), query(stream.query), as(token))); got.status != http.StatusAccepted {
-			t.Errorf("%s: %d %s", m, got.status, got.body)
-		}
+		check.Equal(t, w.do(w.request(m, path("/message"), query(stream.query), as(token))).status, http.StatusAccepted, "%s", m)
 	}, pump(t, stream.events), stream.leave}
 	d.send(initialize)
 	d.next()
@@ -242,9 +241,7 @@ func TestFormOfEachRevision(t *testing.T) {
 			c.send(callLine(1, "wait", "{}"))
 			want := `{"message":"write_to_file wants to change \"docs/a.md\".","requestedSchema":{"type":"object","properties":{"decision":{` +
 				decision + options + `},"reason":{"type":"string","title":"Reason","maxLength":20}},"required":["decision"]}}`
-			if got := string(c.read().Params); got != want {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
+			check.Equal(t, string(c.read().Params), want)
 		})
 	}
 }

@@ -64,9 +64,7 @@ func goThrough(t *testing.T, a agent, h *handler, era string) {
 	if got := a.version(); got != era {
 		t.Fatalf("revision %q in use, want %q", got, era)
 	}
-	if got := a.instructions(); got != "Select an intent first." {
-		t.Errorf("instructions %q", got)
-	}
+	check.Equal(t, a.instructions(), "Select an intent first.", "instructions")
 	names, err := a.tools(ctx)
 	if want := "whoami echo refuse wait panics arrive_panics progress rich"; err != nil || strings.Join(names, " ") != want {
 		t.Errorf("tools %v, %v; want %s", names, err, want)
@@ -76,9 +74,7 @@ func goThrough(t *testing.T, a agent, h *handler, era string) {
 	if err != nil || isError || json.Unmarshal([]byte(text), &echoed) != nil || echoed.A != "<é&\u2028>" {
 		t.Errorf("echo: %q, %v, %v", text, isError, err)
 	}
-	if got := fmt.Sprint(structured); got != "map[a:<é&\u2028>]" {
-		t.Errorf("structured: %s", got)
-	}
+	check.Equal(t, fmt.Sprint(structured), "map[a:<é&\u2028>]", "structured")
 	if text, _, isError, err := a.call(ctx, "refuse", nil); err != nil || !isError || text != `{"status":"error"}` {
 		t.Errorf("refuse: %q, %v, %v", text, isError, err)
 	}
@@ -353,8 +349,6 @@ func TestTwoModernClientsAtOnce(t *testing.T) {
 	default:
 	}
 	for _, call := range h.calls() {
-		if call.Caller.Connection != "" {
-			t.Errorf("a modern call has the connection %q", call.Caller.Connection)
-		}
+		check.Equal(t, call.Caller.Connection, "", "a modern call has the connection")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
@@ -186,9 +187,7 @@ func TestNoResumptionInTheInitializeEra(t *testing.T) {
 	c.send(forged)
 	c.read()
 	w := startWeb(t, h, mcpbridge.HTTPOptions{})
-	if got := w.do(w.request(forged, session(w.initialize()))); got.status != http.StatusOK {
-		t.Errorf("status %d", got.status)
-	}
+	check.Equal(t, w.do(w.request(forged, session(w.initialize()))).status, http.StatusOK, "status")
 	calls := h.calls()
 	if len(calls) != 2 || calls[0].Resumed != nil || calls[1].Resumed != nil {
 		t.Errorf("got %+v", calls)

@@ -51,9 +51,7 @@ func receive(t testing.TB, from <-chan string, want string) {
 	t.Helper()
 	select {
 	case got := <-from:
-		if got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, got, want)
 	case <-time.After(patience):
 		t.Fatalf("did not happen: %s", want)
 	}
@@ -105,18 +103,12 @@ func TestCancelIsolation(t *testing.T) {
 		modern("notifications/cancelled", ""),
 		func(r *http.Request) { modern("notifications/cancelled", "")(r); session(first)(r) },
 	} {
-		if got := w.do(w.request(cancelLine(1), edit)); got.status != 202 {
-			t.Errorf("notifications/cancelled of 2026-07-28: %d", got.status)
-		}
+		check.Equal(t, w.do(w.request(cancelLine(1), edit)).status, 202, "notifications/cancelled of 2026-07-28")
 	}
-	if got := w.do(w.request(cancelLine(1), session(first), as(bobToken))); got.status != 404 {
-		t.Errorf("bob cancels in alice's session: %d", got.status)
-	}
+	check.Equal(t, w.do(w.request(cancelLine(1), session(first), as(bobToken))).status, 404, "bob cancels in alice's session")
 	nothing(t, ended)
 
-	if got := w.do(w.request(cancelLine(1), session(first))); got.status != 202 {
-		t.Errorf("cancelling one's own call: %d", got.status)
-	}
+	check.Equal(t, w.do(w.request(cancelLine(1), session(first))).status, 202, "cancelling one's own call")
 	receive(t, ended, `{"who":"first"}`)
 	nothing(t, ended)
 	select {
@@ -127,9 +119,7 @@ func TestCancelIsolation(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the cancelled call's response stays open")
 	}
-	if got := w.do(w.request("", method(http.MethodDelete), session(second))); got.status != 204 {
-		t.Errorf("DELETE: %d", got.status)
-	}
+	check.Equal(t, w.do(w.request("", method(http.MethodDelete), session(second))).status, 204, "DELETE")
 	receive(t, ended, `{"who":"second"}`)
 	nothing(t, ended)
 }
@@ -172,9 +162,7 @@ func TestStuckCallsBlockNobodyElse(t *testing.T) {
 			}
 			greedy("first")
 			greedy("second")
-			if got := w.do(sender(w, "third")("echo")); got.status != 200 {
-				t.Errorf("another client of the same token: %+v", got)
-			}
+			check.Equal(t, w.do(sender(w, "third")("echo")).status, 200, "another client of the same token")
 			if got := w.do(w.request(callFor("x", "echo"), modern("tools/call", "echo"), as(bobToken))); got.status != 200 {
 				t.Errorf("the other principal: %+v", got)
 			}
@@ -286,9 +274,7 @@ func TestLegacyStream(t *testing.T) {
 		t.Fatalf("GET: %d %s", response.StatusCode, response.Header.Get("Content-Type"))
 	}
 	again := w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream"))
-	if got := w.do(again); got.status != http.StatusConflict {
-		t.Errorf("a second stream: %d", got.status)
-	}
+	check.Equal(t, w.do(again).status, http.StatusConflict, "a second stream")
 	if got := w.do(w.request("", method(http.MethodGet), header("Accept", "text/event-stream"))); got.status != 400 {
 		t.Errorf("a stream without a session: %d", got.status)
 	}

@@ -39,9 +39,7 @@ func (w web) isServed() {
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	response := check.Value(client.Do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))))(w.t)
 	response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		w.t.Errorf("another request got %s", response.Status)
-	}
+	check.Equal(w.t, response.StatusCode, http.StatusOK, "another request")
 }
 
 // isClosed fails unless the server ends a connection, and returns what it sent.
@@ -283,9 +281,7 @@ func TestCrowdTakesNoPlaceFromOthers(t *testing.T) {
 					left++
 				}
 			}
-			if left != test.left {
-				t.Errorf("%d of the crowd are left, want %d", left, test.left)
-			}
+			check.Equal(t, left, test.left)
 		})
 	}
 }

@@ -242,9 +242,7 @@ func TestResume(t *testing.T) {
 				got = append(got, a.text(t))
 			}
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("after %s: %v, want %v", from, got, want)
-		}
+		check.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "after %s: %v, want %v", from, got, want)
 		want = append([]string{map[int]string{2: "two", 3: "one"}[len(want)]}, want...)
 	}
 	nothing(t, ended)
@@ -294,21 +292,15 @@ func TestResumeIsForItsOwn(t *testing.T) {
 		{"no event", w.resume(id, "-"), 410},
 		{"2026-07-28", w.resume(id, first.id, header("Mcp-Protocol-Version", "2026-07-28")), 405},
 	} {
-		if got := w.stream(test.r); got.status != test.want {
-			t.Errorf("%s: %d, want %d", test.name, got.status, test.want)
-		}
+		check.Equal(t, w.stream(test.r).status, test.want, "%s", test.name)
 	}
 	s = w.stream(w.resume(id, first.id))
-	if got := w.do(w.request(cancelLine(7), session(id))); got.status != 202 {
-		t.Errorf("cancelling: %d", got.status)
-	}
+	check.Equal(t, w.do(w.request(cancelLine(7), session(id))).status, 202, "cancelling")
 	receive(t, ended, "cancelled")
 	if got := s.rest(t); len(got) != 0 {
 		t.Errorf("a cancelled call was answered: %+v", got)
 	}
-	if got := w.do(w.resume(id, first.id)); got.status != 410 {
-		t.Errorf("a cancelled call is resumed: %d", got.status)
-	}
+	check.Equal(t, w.do(w.resume(id, first.id)).status, 410, "a cancelled call is resumed")
 	w.start(w.request(slowCall, session(id)))
 	receive(t, running, "false")
 	w.do(w.request("", method(http.MethodDelete), session(id)))
@@ -432,20 +424,12 @@ func TestSilentCallsShowThatTheyRun(t *testing.T) {
 		c.initialize()
 		c.send(slowCall)
 		time.Sleep(26 * time.Second)
-		if a := c.read(); a.progress(t) != "still running after 25s" {
-			t.Errorf("got %s", a.Raw)
-		}
+		check.Equal(t, c.read().progress(t), "still running after 25s")
 		time.Sleep(25 * time.Second)
-		if a := c.read(); a.progress(t) != "still running after 50s" {
-			t.Errorf("got %s", a.Raw)
-		}
+		check.Equal(t, c.read().progress(t), "still running after 50s")
 		say <- "end"
-		if a := c.read(); a.text(t) != "done" {
-			t.Errorf("got %s", a.Raw)
-		}
-		if err := c.end(); err != nil {
-			t.Error(err)
-		}
+		check.Equal(t, c.read().text(t), "done")
+		check.NoError(t, c.end())
 	})
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)

@@ -73,12 +73,8 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
-	if got := (<-finishes).messages(t)[0].text(t); got != "finished" {
-		t.Errorf("the call in flight was answered %q", got)
-	}
-	if got := (<-goesOn).messages(t)[0].text(t); got != "cancelled" {
-		t.Errorf("the call that went on was answered %q", got)
-	}
+	check.Equal(t, (<-finishes).messages(t)[0].text(t), "finished", "the call in flight was answered")
+	check.Equal(t, (<-goesOn).messages(t)[0].text(t), "cancelled", "the call that went on was answered")
 	if _, err := io.ReadAll(stream.Body); err != nil {
 		t.Errorf("the stream ended with %v", err)
 	}
@@ -111,9 +107,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 431 ") {
 		t.Errorf("got %q, %v", answer, err)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, stop())
 }
 
 func TestServeTLS(t *testing.T) {
@@ -127,9 +121,7 @@ func TestServeTLS(t *testing.T) {
 	if response.StatusCode != 200 || response.TLS == nil {
 		t.Errorf("got %s", response.Status)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, stop())
 }
 
 // A body that never ends keeps neither the server nor other requests.
@@ -138,9 +130,7 @@ func TestSlowBodyBlocksNobody(t *testing.T) {
 	conn := check.Value(net.Dial("tcp", strings.TrimPrefix(w.url, "http://")))(t)
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", aliceToken)
-	if got := w.do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))); got.status != 200 {
-		t.Errorf("another request got %d", got.status)
-	}
+	check.Equal(t, w.do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))).status, 200, "another request")
 	if err := stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
@@ -163,13 +153,9 @@ func TestSSECarriesEverything(t *testing.T) {
 	stream.read(t)
 	post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":"p"}}}`)
 	for range 3 {
-		if a := stream.read(t); a.Method != "notifications/progress" {
-			t.Errorf("got %s", a.Raw)
-		}
+		check.Equal(t, stream.read(t).Method, "notifications/progress")
 	}
-	if got := stream.read(t).text(t); got != "done" {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, stream.read(t).text(t), "done")
 	post("nonsense")
 	stream.read(t).wantError(t, "null", -32700, "")
 	post(callLine(3, "wait", `{"n":3}`))
@@ -190,9 +176,7 @@ func TestSessionsOfTransportsDiffer(t *testing.T) {
 	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{SSE: true})
 	stream := openSSE(t, w, aliceToken)
 	sseID := strings.TrimPrefix(stream.query, "sessionId=")
-	if got := w.do(w.request(callLine(1, "echo", "{}"), session(sseID))); got.status != 404 {
-		t.Errorf("/mcp with an SSE session: %d", got.status)
-	}
+	check.Equal(t, w.do(w.request(callLine(1, "echo", "{}"), session(sseID))).status, 404, "/mcp with an SSE session")
 	if got := w.do(w.request(initialize, path("/message"), query("sessionId="+w.initialize()))); got.status != 404 {
 		t.Errorf("/message with an HTTP session: %d", got.status)
 	}

@@ -196,18 +196,14 @@ func TestHTTPChecks(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			edits := append([]func(*http.Request){ok}, test.edits...)
 			got := w.do(w.request(test.body, edits...))
-			if got.status != test.want {
-				t.Errorf("status %d, want %d: %s", got.status, test.want, got.body)
-			}
+			check.Equal(t, got.status, test.want, "status")
 			if got.status == 401 && !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer") {
 				t.Errorf("401 with WWW-Authenticate %q", got.header.Get("WWW-Authenticate"))
 			}
 		})
 	}
 	for _, call := range h.calls() {
-		if call.Caller.Principal != "alice" {
-			t.Errorf("a call came in as %q", call.Caller.Principal)
-		}
+		check.Equal(t, call.Caller.Principal, "alice", "a call came in as")
 	}
 }
 
@@ -250,18 +246,14 @@ func TestOwnAddressIsServed(t *testing.T) {
 		out := httptest.NewRecorder()
 		handler.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, local)))
 		handler.Close()
-		if out.Code != test.want {
-			t.Errorf("at %s, Host %q, Origin %q: %d, want %d: %s", test.local, test.host, test.origin, out.Code, test.want, out.Body)
-		}
+		check.Equal(t, out.Code, test.want, "at %s, Host %q, Origin %q", test.local, test.host, test.origin)
 	}
 }
 
 func TestSSEOffUnlessAsked(t *testing.T) {
 	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{})
 	for _, p := range []string{"/sse", "/message"} {
-		if got := w.do(w.request("", path(p), method(http.MethodGet))); got.status != http.StatusNotFound {
-			t.Errorf("%s answers %d", p, got.status)
-		}
+		check.Equal(t, w.do(w.request("", path(p), method(http.MethodGet))).status, http.StatusNotFound, "%s answers", p)
 	}
 }
 
@@ -278,13 +270,9 @@ func TestHTTPRateLimitIsPerPrincipal(t *testing.T) {
 	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{RequestsPerSecond: 0.001, Burst: 2})
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`
 	for i, want := range []int{200, 200, 429} {
-		if got := w.do(w.request(list, modern("tools/list", ""))); got.status != want {
-			t.Errorf("request %d: %d, want %d", i, got.status, want)
-		}
+		check.Equal(t, w.do(w.request(list, modern("tools/list", ""))).status, want, "request %d", i)
 	}
-	if got := w.do(w.request(list, modern("tools/list", ""), as(bobToken))); got.status != 200 {
-		t.Errorf("the other principal got %d", got.status)
-	}
+	check.Equal(t, w.do(w.request(list, modern("tools/list", ""), as(bobToken))).status, 200, "the other principal")
 }
 
 func TestModernHeadersMustMatchTheBody(t *testing.T) {
@@ -323,29 +311,19 @@ func TestModernHeadersMustMatchTheBody(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := w.do(w.request(test.body, test.edit))
-			if got.status != http.StatusBadRequest {
-				t.Errorf("status %d: %s", got.status, got.body)
-			}
+			check.Equal(t, got.status, http.StatusBadRequest, "status")
 			got.messages(t)[0].wantError(t, "1", test.code, "")
 		})
 	}
 	encoded := w.do(w.request(call, modern("tools/call", "=?base64?ZWNobw==?=")))
-	if encoded.status != 200 {
-		t.Errorf("an encoded name was refused: %s", encoded.body)
-	}
-	if got := len(h.calls()); got != 1 {
-		t.Errorf("%d calls arrived, want 1", got)
-	}
+	check.Equal(t, encoded.status, 200, "an encoded name was refused")
+	check.Equal(t, len(h.calls()), 1)
 	unknown := w.do(w.request(`{"jsonrpc":"2.0","id":1,"method":"no/such","params":{`+modernMeta+`}}`, modern("no/such", "")))
-	if unknown.status != http.StatusNotFound {
-		t.Errorf("an unknown method: %+v", unknown)
-	}
+	check.Equal(t, unknown.status, http.StatusNotFound, "an unknown method")
 	unknown.messages(t)[0].wantError(t, "1", -32601, "")
 	for _, removed := range []string{"initialize", "ping"} {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + removed + `","params":{` + modernMeta + `}}`
-		if got := w.do(w.request(body, modern(removed, ""))); got.status != http.StatusNotFound {
-			t.Errorf("%s: %+v", removed, got)
-		}
+		check.Equal(t, w.do(w.request(body, modern(removed, ""))).status, http.StatusNotFound, "%s", removed)
 	}
 	if got := w.do(w.request(`{"jsonrpc":"2.0","id":1,"result":{}}`, modern("", ""))); got.status != http.StatusBadRequest {
 		t.Errorf("a response: %+v", got)
@@ -375,9 +353,7 @@ func TestLegacySessions(t *testing.T) {
 		{"another principal's session", []func(*http.Request){session(id), as(bobToken)}, 404},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := w.do(w.request(call, test.edits...)); got.status != test.want {
-				t.Errorf("status %d, want %d: %s", got.status, test.want, got.body)
-			}
+			check.Equal(t, w.do(w.request(call, test.edits...)).status, test.want, "status")
 		})
 	}
 	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
@@ -385,9 +361,7 @@ func TestLegacySessions(t *testing.T) {
 			t.Errorf("%s on another principal's session: %d", verb, got.status)
 		}
 	}
-	if got := w.do(w.request(`{"jsonrpc":"2.0","id":1,"result":{}}`, session(id))); got.status != 202 {
-		t.Errorf("an answer to nothing: %+v", got)
-	}
+	check.Equal(t, w.do(w.request(`{"jsonrpc":"2.0","id":1,"result":{}}`, session(id))).status, 202, "an answer to nothing")
 	broken := strings.Replace(initialize, `"protocolVersion":"2025-11-25"`, `"protocolVersion":7`, 1)
 	if got := w.do(w.request(broken)); got.status != 400 || got.header.Get("Mcp-Session-Id") != "" {
 		t.Errorf("a broken initialize: %+v", got)
@@ -395,12 +369,8 @@ func TestLegacySessions(t *testing.T) {
 	if got := w.do(w.request(initialized, session(id))); got.status != 202 || got.body != "" {
 		t.Errorf("a notification: %+v", got)
 	}
-	if got := w.do(w.request("", method(http.MethodDelete), session(id))); got.status != 204 {
-		t.Errorf("DELETE: %+v", got)
-	}
-	if got := w.do(w.request(call, session(id))); got.status != 404 {
-		t.Errorf("after DELETE: %+v", got)
-	}
+	check.Equal(t, w.do(w.request("", method(http.MethodDelete), session(id))).status, 204, "DELETE")
+	check.Equal(t, w.do(w.request(call, session(id))).status, 404, "after DELETE")
 	first, second := h.calls()[0].Caller, h.calls()[1].Caller
 	if first.Connection == "" || first.Connection == id || first != second {
 		t.Errorf("callers %+v and %+v", first, second)
@@ -412,9 +382,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	use := func(id string, want int, edits ...func(*http.Request)) {
 		t.Helper()
-		if got := w.do(w.request(list, append(edits, session(id))...)); got.status != want {
-			t.Errorf("status %d, want %d", got.status, want)
-		}
+		check.Equal(t, w.do(w.request(list, append(edits, session(id))...)).status, want, "status")
 	}
 	bobs := w.initialize(as(bobToken))
 	oldest, second := w.initialize(), w.initialize()
@@ -492,9 +460,7 @@ func TestProgressStreamsOnThePost(t *testing.T) {
 	if len(messages) != 4 || messages[0].Method != "notifications/progress" || messages[3].text(t) != "done" {
 		t.Errorf("got %+v", got)
 	}
-	if got.header.Get("X-Accel-Buffering") != "no" {
-		t.Error("a proxy may buffer the stream")
-	}
+	check.Equal(t, got.header.Get("X-Accel-Buffering"), "no", "a proxy may buffer the stream")
 	plain := w.do(w.request(call, session(id), header("Accept", "application/json")))
 	if messages := plain.messages(t); len(messages) != 1 || messages[0].text(t) != "done" {
 		t.Errorf("a client that takes no stream got %+v", plain)

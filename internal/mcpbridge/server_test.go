@@ -62,9 +62,7 @@ func TestOnlyWhatIsThereIsOffered(t *testing.T) {
 	if strings.Index(list.Raw, `"refuse"`) > strings.Index(list.Raw, `"echo"`) {
 		t.Errorf("the order is not the given one: %s", list.Raw)
 	}
-	if called.text(t) != "{}" {
-		t.Errorf("got %s", called.Raw)
-	}
+	check.Equal(t, called.text(t), "{}")
 }
 
 // A schema that clients drop a tool, or the whole list, for is said where the
@@ -172,9 +170,7 @@ func TestNoProgressAfterTheAnswer(t *testing.T) {
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
 	c.initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`)
-	if got := c.read().text(t); got != "done" {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, c.read().text(t), "done")
 	(<-late).Progress("late", 1, 1)
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 	if a := c.read(); string(a.ID) != "2" {

@@ -38,9 +38,7 @@ func TestArriveOrderIsLineOrder(t *testing.T) {
 			t.Fatalf("call %d arrived with %s", i, call.Arguments)
 		}
 	}
-	if got := len(h.calls()); got != lines {
-		t.Errorf("%d calls arrived, want %d", got, lines)
-	}
+	check.Equal(t, len(h.calls()), lines)
 }
 
 func TestInitializeIsABarrier(t *testing.T) {
@@ -57,9 +55,7 @@ func TestInitializeIsABarrier(t *testing.T) {
 			t.Errorf("the caller is %s, without %s", who, part)
 		}
 	}
-	if got := len(h.calls()); got != 1 {
-		t.Errorf("%d calls arrived, want 1", got)
-	}
+	check.Equal(t, len(h.calls()), 1)
 }
 
 // A bridge puts several clients through one process, each with a handshake.
@@ -97,9 +93,7 @@ func TestFurtherInitializeIsServed(t *testing.T) {
 				}
 			}
 			calls := h.calls()
-			if calls[0].Caller.Connection != calls[1].Caller.Connection {
-				t.Error("the connection changed")
-			}
+			check.Equal(t, calls[0].Caller.Connection, calls[1].Caller.Connection, "the connection changed")
 			c.send(cancelLine(10)) // the first client's call is in flight still
 		})
 	}
@@ -208,9 +202,7 @@ func TestCanElicit(t *testing.T) {
 			}
 		}
 		for _, call := range h.calls() {
-			if call.Caller.CanElicit != want {
-				t.Errorf("%s: %+v", declared, call.Caller)
-			}
+			check.Equal(t, call.Caller.CanElicit, want, "%s", declared)
 		}
 	}
 }
@@ -278,16 +270,12 @@ func TestEndOfInput(t *testing.T) {
 		var out bytes.Buffer
 		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n" + callLine(2, "wait", "{}")
 		check.OK(t, newServer(t, h).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: patience}))
-		if got := strings.Count(out.String(), "finished"); got != 2 {
-			t.Errorf("%d answers, want 2 (the last line has no newline):\n%s", got, out.String())
-		}
+		check.Equal(t, strings.Count(out.String(), "finished"), 2)
 	})
 	t.Run("calls that go on are cancelled and answered", func(t *testing.T) {
 		var out bytes.Buffer
 		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n"
-		if err := newServer(t, newHandler(t)).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: 50 * time.Millisecond}); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, newServer(t, newHandler(t)).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: 50 * time.Millisecond}))
 		if !strings.Contains(out.String(), "cancelled") {
 			t.Errorf("no answer to the cancelled call:\n%s", out.String())
 		}
@@ -298,9 +286,7 @@ func TestEndOfInput(t *testing.T) {
 		defer close(block)
 		h.tools["wait"] = func(context.Context, mcpbridge.Call) mcpbridge.Result { <-block; return mcpbridge.Result{} }
 		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n"
-		if err := newServer(t, h).ServeStdio(t.Context(), strings.NewReader(in), io.Discard, mcpbridge.StdioOptions{}); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, newServer(t, h).ServeStdio(t.Context(), strings.NewReader(in), io.Discard, mcpbridge.StdioOptions{}))
 	})
 }
 
@@ -311,9 +297,7 @@ func TestStopBySignal(t *testing.T) {
 	c.send(callLine(1, "wait", "{}"))
 	eventually(t, "the call has arrived", func() bool { return len(h.calls()) == 1 })
 	c.stop()
-	if a := c.read(); a.text(t) != "cancelled" {
-		t.Errorf("got %s", a.Raw)
-	}
+	check.Equal(t, c.read().text(t), "cancelled")
 	if err := c.wait(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
@@ -380,12 +364,8 @@ func TestLongLineInBoundedMemory(t *testing.T) {
 		t.Fatalf("%d answers:\n%s", len(answers), out.String())
 	}
 	parseAnswer(t, answers[1]).wantError(t, "null", -32600, "longer than")
-	if got := parseAnswer(t, answers[2]).text(t); got != `{"still":"here"}` {
-		t.Errorf("the call after the long line got %q", got)
-	}
-	if len(h.calls()) != 1 {
-		t.Errorf("%d calls arrived, want 1", len(h.calls()))
-	}
+	check.Equal(t, parseAnswer(t, answers[2]).text(t), `{"still":"here"}`, "the call after the long line")
+	check.Equal(t, len(h.calls()), 1)
 }
 
 // letters is an endless line.

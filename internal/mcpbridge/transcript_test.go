@@ -31,9 +31,7 @@ func TestTranscripts(t *testing.T) {
 				check.OK(t, os.WriteFile(file, []byte(got), 0o644))
 				return
 			}
-			if got != string(want) {
-				t.Errorf("the conversation went differently:\n%s", difference(string(want), got))
-			}
+			check.Equal(t, got, string(want), "the conversation went differently:\n%s", difference(string(want), got))
 		})
 	}
 }

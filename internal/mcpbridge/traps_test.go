@@ -37,9 +37,7 @@ func TestTrapSchemaViolationsReachTheHandler(t *testing.T) {
 	c := startStdio(t, s, mcpbridge.StdioOptions{})
 	c.initialize()
 	c.send(callLine(1, "echo", `{"unknown":1}`))
-	if got := c.read().text(t); got != `{"unknown":1}` {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, c.read().text(t), `{"unknown":1}`)
 }
 
 // mcp-go's typed schemas cannot say anyOf.
@@ -113,9 +111,7 @@ func TestTrapArgumentsArriveAsSent(t *testing.T) {
 	const sent = `{ "z":9007199254740993,"a":1.0, "e":1E2,"t":"\u003c<é" ,"o":{} }`
 	c.send(callLine(1, "echo", sent), modernLine(2, "echo", sent))
 	for range 2 {
-		if got := c.read().text(t); got != sent {
-			t.Errorf("got %s", got)
-		}
+		check.Equal(t, c.read().text(t), sent)
 	}
 }
 
@@ -125,12 +121,8 @@ func TestTrapTaskParameter(t *testing.T) {
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
 	c.initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"task":{"ttl":1000}}}`)
-	if got := c.read().text(t); got != "{}" {
-		t.Errorf("got %q", got)
-	}
-	if got := len(h.calls()); got != 1 {
-		t.Errorf("%d calls arrived, want 1", got)
-	}
+	check.Equal(t, c.read().text(t), "{}")
+	check.Equal(t, len(h.calls()), 1)
 	for _, method := range []string{"tasks/get", "tasks/list", "tasks/result", "tasks/cancel"} {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":{"taskId":"x"}}`, method))
 		c.read().wantError(t, "2", -32601, "not served")
@@ -167,9 +159,7 @@ func TestTrapTwoStdioConnectionsAtOnce(t *testing.T) {
 	first.send(callLine(1, "wait", "{}"))
 	eventually(t, "the call has arrived", func() bool { return len(h.calls()) == 1 })
 	second.send(cancelLine(1), callLine(2, "echo", `{"on":"second"}`))
-	if got := second.read().text(t); got != `{"on":"second"}` {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, second.read().text(t), `{"on":"second"}`)
 	first.send(callLine(2, "echo", `{"on":"first"}`))
 	if a := first.read(); string(a.ID) != "2" {
 		t.Errorf("the first connection's call was cancelled by the second: %s", a.Raw)
@@ -206,9 +196,7 @@ func TestTrapSSEOrigin(t *testing.T) {
 		"simple content type": {header("Content-Type", "text/plain"), 415},
 		"its own client":      {header("X", "y"), 202},
 	} {
-		if got := post(test.edit); got != test.want {
-			t.Errorf("%s: %d, want %d", name, got, test.want)
-		}
+		check.Equal(t, post(test.edit), test.want, "%s", name)
 	}
 	if a := stream.read(t); string(a.ID) != `"init"` {
 		t.Errorf("got %s", a.Raw)
@@ -242,9 +230,7 @@ func FuzzStrictReader(f *testing.F) {
 		if err := json.Unmarshal(raw, &lax); err != nil {
 			t.Fatalf("accepted, but not JSON: %q", raw)
 		}
-		if lax.Method != method {
-			t.Errorf("two readings of the method of %q", raw)
-		}
+		check.Equal(t, lax.Method, method, "two readings of the method of %q", raw)
 		if method == "tools/call" && (lax.Params.Name != "echo" || !json.Valid(arguments) ||
 			(!bytes.Contains(raw, arguments) && string(arguments) != "{}")) {
 			t.Errorf("two readings of the call in %q: %s", raw, arguments)

@@ -464,9 +464,7 @@ func TestUnrecordedChangeIsTakenBack(t *testing.T) {
 			if !strings.Contains(result.Text, "LEDGER_UNAVAILABLE") {
 				t.Error(result.Text)
 			}
-			if says := strings.Contains(result.Text, `"changed":true`); says != stuck {
-				t.Errorf("the refusal says changed=%v: %s", says, result.Text)
-			}
+			check.Equal(t, strings.Contains(result.Text, `"changed":true`), stuck, "the refusal says changed")
 			end := map[bool]string{false: "aborted", true: "kept"}[stuck]
 			r.want("targets", "plan", "prepare", "begin", "commit", "record", "rollback", "settle", end, "close")
 		})
@@ -550,9 +548,7 @@ func TestToolWithoutClassIsDestructive(t *testing.T) {
 	r := newRig(t)
 	r.tool.class = ""
 	r.engine.AddPreHook(hooks.PreFunc("class", func(_ context.Context, c *hooks.Call) (hooks.Decision, error) {
-		if c.Class != hooks.Destructive {
-			t.Errorf("class %q", c.Class)
-		}
+		check.Equal(t, c.Class, hooks.Destructive, "class")
 		return hooks.Allow(), nil
 	}))
 	r.do()

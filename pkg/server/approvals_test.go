@@ -75,9 +75,7 @@ func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
 				}
 				b.refused("FILE_NOT_FOUND", "resume_approval", args{"session": s, "approval_id": id})
 			}
-			if got := b.read("docs/n.md"); got != "new\n" {
-				t.Errorf("wrote %q", got)
-			}
+			check.Equal(t, b.read("docs/n.md"), "new\n", "wrote")
 			check.OK(t, os.Remove(filepath.Join(b.dir, "docs/n.md")))
 			if again := b.call("write_to_file", call); !again.Error {
 				t.Error("approved once, and it passed twice")
@@ -248,9 +246,7 @@ func TestTwoServersOneInbox(t *testing.T) {
 	one, two := start(t, dir, asks).connect(), start(t, dir, asks).connect()
 	call := args{"session": one.selects("INT-001"), "path": "docs/n", "content": "x"}
 	id := one.required("write_to_file", call)
-	if two.required("write_to_file", call) != id {
-		t.Error("the other server put a question of its own")
-	}
+	check.Equal(t, two.required("write_to_file", call), id, "the other server put a question of its own")
 	two.answers(id, approval.Once, "")
 	var passed atomic.Int32
 	var wg sync.WaitGroup
@@ -262,9 +258,7 @@ func TestTwoServersOneInbox(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if passed.Load() != 1 {
-		t.Errorf("passed %d times", passed.Load())
-	}
+	check.Equal(t, passed.Load(), 1, "passed")
 }
 
 // Only who asked can go on with it.
@@ -387,9 +381,7 @@ func TestElicitationDecides(t *testing.T) {
 			b.wantRecord(`"outcome":"approved"`, `"way":"elicitation"`, "docs/1")
 			accept("deny")
 			r := b.refused("APPROVAL_REJECTED", "write_to_file", put("docs/2"))
-			if r.details()["operator_reason"] != "my words" {
-				t.Errorf("%s", r.Text)
-			}
+			check.Equal(t, r.details()["operator_reason"], "my words")
 			b.wantRecord(`"outcome":"denied"`, `"way":"elicitation"`, "docs/2")
 			say.Store(&mcp.ElicitResult{Action: "decline"})
 			b.refused("APPROVAL_REJECTED", "write_to_file", put("docs/3"))

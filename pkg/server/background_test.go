@@ -47,9 +47,7 @@ func TestBackground(t *testing.T) {
 	}
 	b.wantRecord(`"path":"src/by.txt"`, `"op":"created"`, stopped.str("record_id"))
 	b.wantRecord(`"exit_code":3`, id, `"ended_by":"stopped by its session"`, stopped.str("record_id"), `"output_hash":"sha256:`)
-	if again := b.ok("stop_command", args{"session": s, "command_id": id}); again.str("record_id") != stopped.str("record_id") {
-		t.Errorf("%v", again.Object)
-	}
+	check.Equal(t, b.ok("stop_command", args{"session": s, "command_id": id}).str("record_id"), stopped.str("record_id"))
 	if read := b.ok("read_command_output", args{"session": s, "artifact_id": artifact}); !strings.Contains(read.str("content"), "asked") || read.Object["running"] != false {
 		t.Errorf("%v", read.Object)
 	}
@@ -102,9 +100,7 @@ func TestSecretsOfCommandsAreNotRecorded(t *testing.T) {
 	b := start(t, dir).connect()
 	s := b.selects("A")
 	r := b.ok("execute_command", args{"session": s, "command": "API_TOKEN=hunter2secret sh -c 'echo $API_TOKEN'"})
-	if r.str("output") != "hunter2secret\n" {
-		t.Errorf("%v", r.Object)
-	}
+	check.Equal(t, r.str("output"), "hunter2secret\n")
 	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push --token=hunter2secret"})
 	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish --token=hunter2secret"})
 	b.wantRecord("API_TOKEN=[redacted] sh -c", `"redacted":true`)

@@ -103,9 +103,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 			b.keeps(r)
 		}
 	}
-	if after := treeSum(t, dir); after != before {
-		t.Errorf("something changed:\n%s", difference(before, after))
-	}
+	check.Equal(t, treeSum(t, dir), before, "something changed:\n")
 	for _, path := range []string{"..", "/etc/passwd", "src/out/f", "src/outfile", "src/fifo", "src/socket", "src", "a\x00b", "src/loop", "src/a.txt/x"} {
 		if r := b.call("read_file", args{"path": path}); !r.Error || r.Object["error_type"] == "INTERNAL_ERROR" || strings.Contains(r.Text, "TOPSECRET") {
 			t.Errorf("read_file %q: %s", path, r.Text)
@@ -116,9 +114,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 			t.Errorf("cwd %q: %s", cwd, r.Text)
 		}
 	}
-	if after := treeSum(t, dir); after != before {
-		t.Errorf("something changed:\n%s", difference(before, after))
-	}
+	check.Equal(t, treeSum(t, dir), before, "something changed:\n")
 }
 
 // Where the ledger cannot take a record nothing is changed, nor selected.
@@ -134,9 +130,7 @@ func TestNoLedgerNoChange(t *testing.T) {
 	b.refused("LEDGER_UNAVAILABLE", "select_active_intent", args{"intent_id": "INT-002"})
 	b.refused("LEDGER_UNAVAILABLE", "propose_intent", args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"})
 	b.ok("read_file", args{"path": "src/a.txt"})
-	if after := treeSum(t, dir); after != before {
-		t.Errorf("something changed:\n%s", difference(before, after))
-	}
+	check.Equal(t, treeSum(t, dir), before, "something changed:\n")
 }
 
 // A ledger that fails under a live session stops the next change as well.

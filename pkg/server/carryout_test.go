@@ -61,9 +61,7 @@ func TestCarriesOutNothingElse(t *testing.T) {
 		if text, err := b.server.CarryOut(t.Context(), r); err == nil {
 			t.Errorf("carried out: %s", text)
 		}
-		if b.read(".orchestration/active_intents.yaml") != before {
-			t.Error("the intents were changed")
-		}
+		check.Equal(t, b.read(".orchestration/active_intents.yaml"), before, "the intents were changed")
 	}
 	wider := func(path string) approval.Request {
 		return b.asks(inbox, "request_scope_expansion", args{"intent_id": "INT-001", "paths": []string{path}, "reason": "r"})
@@ -117,9 +115,7 @@ func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
 			if waited.Error {
 				t.Errorf("the call that waited: %v", waited.Object)
 			}
-			if n := strings.Count(b.read(".orchestration/active_intents.yaml"), "lib/**"); n != 1 {
-				t.Errorf("the scope has it %d times", n)
-			}
+			check.Equal(t, strings.Count(b.read(".orchestration/active_intents.yaml"), "lib/**"), 1, "the scope has it")
 		})
 	}
 }
@@ -146,9 +142,7 @@ func TestCarryOutBehindTheCallThatIsAtIt(t *testing.T) {
 	b.eventually("the first try", func() bool { return tries() > asked })
 	intents := b.read(".orchestration/active_intents.yaml")
 	write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intents, `["src/**"`, `["lib/**", "src/**"`, 1))
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, <-done)
 }
 
 // Requests of one kind are told apart by their subjects.
@@ -183,8 +177,6 @@ func TestSubjectsTellRequestsApart(t *testing.T) {
 			t.Errorf("%d %s: %q is the subject of %q as well", i, call.tool, subject, other)
 		}
 		seen[subject] = call.tool
-		if ask.ForNobody(r) != (call.tool == "request_scope_expansion" || call.tool == "propose_intent") {
-			t.Errorf("%s", call.tool)
-		}
+		check.Equal(t, ask.ForNobody(r), (call.tool == "request_scope_expansion" || call.tool == "propose_intent"), "%s", call.tool)
 	}
 }

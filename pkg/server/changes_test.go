@@ -244,9 +244,7 @@ func TestOutsideEditorIsNotCharged(t *testing.T) {
 	b.ok("execute_command", args{"session": s, "command": "echo from the command >> src/a.txt"})
 	e := b.lastRecord(ledger.KindCommand)
 	b.wantChanges(e, "modified src/a.txt")
-	if fmt.Sprint(e.Changes[0].Hunks) != "[[4 0 5 1]]" {
-		t.Errorf("%v", e.Changes[0].Hunks)
-	}
+	check.Equal(t, fmt.Sprint(e.Changes[0].Hunks), "[[4 0 5 1]]", "%v", e.Changes[0].Hunks)
 }
 
 // What a session's command changed is not what the session has seen.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -35,9 +36,7 @@ func TestChecks(t *testing.T) {
 		settings.Check{Paths: "docs", Command: "exit 9"},
 	)).connect()
 	s := b.selects("INT-005")
-	if w := warnings(b.ok("write_to_file", args{"path": "src/b.txt", "content": "fine\n", "session": s})); w != "" {
-		t.Errorf("%s", w)
-	}
+	check.Equal(t, warnings(b.ok("write_to_file", args{"path": "src/b.txt", "content": "fine\n", "session": s})), "")
 	r := b.ok("write_to_file", args{"path": "src/c.txt", "content": "one\nTODO\n", "session": s})
 	if w := warnings(r); !strings.Contains(w, "finds problems (exit code 1):\n2:TODO") || r.str("record_id") == "" {
 		t.Errorf("%v", r.Object)
@@ -56,9 +55,7 @@ func TestChecks(t *testing.T) {
 	if said, _ := os.ReadFile(log); string(said) != "src/b.txt\nsrc/c.txt\nsrc/c.txt\nsrc/x.txt src/y.txt\n" {
 		t.Errorf("%s", said)
 	}
-	if len(b.lessons()) != 1 {
-		t.Errorf("%+v", b.lessons())
-	}
+	check.Equal(t, len(b.lessons()), 1, "%+v", b.lessons())
 	if w := warnings(b.ok("write_to_file", args{"path": "docs/n.md", "content": "x\n", "session": s})); !strings.Contains(w, "exit code 9):\nit printed nothing") {
 		t.Errorf("%s", w)
 	}
@@ -86,9 +83,7 @@ func TestHostileChecks(t *testing.T) {
 		if w := warnings(r); !strings.Contains(w, want) || want == "" && w != "" || len(w) > 6000 || strings.Contains(w, "\x1b") {
 			t.Errorf("%s: %.500s", command, w)
 		}
-		if len(b.lessons()) != 0 {
-			t.Error("noted although the settings say not to")
-		}
+		check.Equal(t, len(b.lessons()), 0, "noted although the settings say not to")
 		b.hangUp()
 	}
 }
@@ -124,14 +119,10 @@ func TestLessonsAreRationed(t *testing.T) {
 		}
 	}
 	fail(0)
-	if n := len(b.lessons()); n != 20 {
-		t.Errorf("%d in an hour", n)
-	}
+	check.Equal(t, len(b.lessons()), 20)
 	now.forward(time.Hour)
 	fail(1)
-	if n := len(b.lessons()); n != 40 {
-		t.Errorf("%d in two", n)
-	}
+	check.Equal(t, len(b.lessons()), 40)
 	// The whole is bounded too.
 	text := ""
 	for i := range brain.MaxAutomatic {
@@ -140,9 +131,7 @@ func TestLessonsAreRationed(t *testing.T) {
 	write(t, b.dir, ".orchestration/AGENT.md", text)
 	now.forward(time.Hour)
 	b.ok("execute_command", args{"command": "exit 7", "session": s})
-	if b.read(".orchestration/AGENT.md") != text {
-		t.Error("more than there may be")
-	}
+	check.Equal(t, b.read(".orchestration/AGENT.md"), text, "more than there may be")
 	b.ok("record_lesson", args{"session": s, "lesson": "Agents can still write."})
 }
 
@@ -195,9 +184,7 @@ func TestProgramsEndWithTheClient(t *testing.T) {
 			if n, err := reader.Read(make([]byte, 1)); n != 0 || err == nil {
 				t.Errorf("%d %v", n, err) // the end of the file says that the program is gone
 			}
-			if written := b.exists("src/n.txt"); written != (name != "pre-hook") {
-				t.Errorf("written: %v", written)
-			}
+			check.Equal(t, b.exists("src/n.txt"), (name != "pre-hook"), "written")
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -34,9 +35,7 @@ func TestDeclaredRefactors(t *testing.T) {
 		t.Run(string(choice), func(t *testing.T) {
 			b, s := classBench(t, choice)
 			rename["session"] = s
-			if r := b.ok("edit_file", rename); r.str("mutation_class") != "AST_REFACTOR" {
-				t.Errorf("%s", r.Text)
-			}
+			check.Equal(t, b.ok("edit_file", rename).str("mutation_class"), "AST_REFACTOR")
 			b.wantRecord(`"mutation_class":"AST_REFACTOR"`, `"evidence":"proven"`, `"reason":"renamed local variable sum to total in line 4"`)
 			if choice == settings.Enforce {
 				r := b.refused("MUTATION_CLASS_MISMATCH", "edit_file", edit(s, "a + b", "a - b"))
@@ -81,9 +80,7 @@ func TestClassOfEveryTool(t *testing.T) {
 		{"write_to_file", args{"path": "src/d.zig", "content": "x"}, "INTENT_EVOLUTION", "unsupported"},
 	} {
 		c.arguments["session"] = s
-		if r := b.ok(c.tool, c.arguments); r.str("mutation_class") != c.class {
-			t.Errorf("%s %v: %s", c.tool, c.arguments, r.Text)
-		}
+		check.Equal(t, b.ok(c.tool, c.arguments).str("mutation_class"), c.class, "%s %v", c.tool, c.arguments)
 		lines := b.ledgerLines()
 		if last := lines[len(lines)-1]; !strings.Contains(last, `"computed":"`+c.class+`","evidence":"`+c.evidence+`"`) {
 			t.Errorf("%s: %s", c.tool, last)

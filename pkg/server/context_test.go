@@ -236,9 +236,7 @@ func TestLessonsCannotForge(t *testing.T) {
 	}
 	b.ok("record_lesson", args{"session": s, "lesson": "the last"})
 	entries := brain.Parse(b.read(".orchestration/AGENT.md"))
-	if len(entries) != len(hostile)+1 {
-		t.Errorf("%d entries of %d", len(entries), len(hostile)+1)
-	}
+	check.Equal(t, len(entries), len(hostile)+1)
 	for _, e := range entries {
 		if e.Kind != brain.Lesson || e.Intent != "INT-001" || e.Date != "2026-02-18" {
 			t.Errorf("forged: %+v", e)
@@ -277,9 +275,7 @@ func TestBrainOfPeople(t *testing.T) {
 				t.Errorf("%q", text)
 			}
 			b.ok("record_lesson", args{"lesson": "Two."})
-			if len(b.ok("query_lessons", args{}).Object["lessons"].([]any)) != 2 {
-				t.Errorf("%q", b.read("CLAUDE.md"))
-			}
+			check.Equal(t, len(b.ok("query_lessons", args{}).Object["lessons"].([]any)), 2, "%q", b.read("CLAUDE.md"))
 		})
 	}
 }
@@ -340,7 +336,5 @@ func TestLessonsAtOnce(t *testing.T) {
 		all.Go(func() { b.ok("record_lesson", args{"session": s, "lesson": "the same"}) })
 	}
 	all.Wait()
-	if got := len(brain.Parse(benches[0].read(".orchestration/AGENT.md"))); got != 2*each+2 {
-		t.Errorf("%d entries, want %d", got, 2*each+2)
-	}
+	check.Equal(t, len(brain.Parse(benches[0].read(".orchestration/AGENT.md"))), 2*each+2)
 }

@@ -57,9 +57,7 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 	b.refused("PROTECTED_PATH", "touch", args{"session": s, "file": ".git/config", "text": "x\n"})
 	b.refused("INVALID_ARGUMENTS", "touch", args{"session": s, "file": "src/a.txt", "texts": "x\n"})
 	b.refused("INVALID_ARGUMENTS", "touch", args{"session": s, "file": "src/a.txt", "fail": true})
-	if ran != 1 {
-		t.Errorf("the handler ran %d times, once was right", ran)
-	}
+	check.Equal(t, ran, 1, "the handler ran")
 	call := func(a args) string {
 		t.Helper()
 		a["session"] = s

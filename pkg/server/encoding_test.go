@@ -53,9 +53,7 @@ func TestOneByteOrderMark(t *testing.T) {
 			write(t, b.dir, name, before)
 			b.ok("read_file", args{"path": name})
 			edit()
-			if got := b.read(name); got != after {
-				t.Errorf("%s, edit %d: %q, want %q", name, i, got, after)
-			}
+			check.Equal(t, b.read(name), after, "%s, edit %d", name, i)
 		}
 	}
 }
@@ -146,9 +144,7 @@ func TestWholeFileWritesAreLiteral(t *testing.T) {
 	b, _ := patched(t, map[string]string{"u16": utf16BOM(t, "x\n"), "l1": latin1(t, "é\n"), "bom": "\ufeffx\n"})
 	for _, content := range contents {
 		b.ok("write_to_file", args{"path": "plain", "content": content})
-		if got := b.read("plain"); got != content {
-			t.Errorf("wrote %q, got %q", content, got)
-		}
+		check.Equal(t, b.read("plain"), content, "wrote")
 	}
 	for _, name := range []string{"u16", "l1", "bom"} {
 		b.ok("read_file", args{"path": name})
@@ -243,9 +239,7 @@ func TestBinariesAreNoMojibake(t *testing.T) {
 	if r.str("encoding") != "binary" || r.str("mime_type") != "image/png" || !bytes.Equal(r.Image, []byte(png)) {
 		t.Errorf("image: %v %q", r.Object, r.Image)
 	}
-	if r.str("content_hash") != string(workspace.HashOf([]byte(png))) {
-		t.Error("no hash of the image")
-	}
+	check.Equal(t, r.str("content_hash"), string(workspace.HashOf([]byte(png))), "no hash of the image")
 	r = b.ok("read_file", args{"path": "a.o"})
 	if r.str("content") != "" || r.Image != nil || strings.Contains(r.Text, "ELF") {
 		t.Errorf("binary: %v", r.Object)

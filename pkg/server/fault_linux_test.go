@@ -199,9 +199,7 @@ func (f *faultRun) count(fault string, before map[string]string, result toolAnsw
 				f.t.Errorf("%s: refused with %s (%s), and yet %s is another file", fault, s.ErrorType, s.Error, path)
 			}
 		}
-		if len(after) != len(before) {
-			f.t.Errorf("%s: refused with %s (%s), and yet there are %d files, not %d", fault, s.ErrorType, s.Error, len(after), len(before))
-		}
+		check.Equal(f.t, len(after), len(before), "%s: refused with %s (%s), and yet there are", fault, s.ErrorType, s.Error)
 	}
 }
 

@@ -92,9 +92,7 @@ func TestAFileThatIsGoneIsStale(t *testing.T) {
 	b.ok("read_file", args{"path": "a"})
 	check.OK(t, os.Remove(filepath.Join(b.dir, "a")))
 	r := b.refused("STALE_FILE", "write_to_file", args{"path": "a", "content": "x"})
-	if r.details()["content_hash"] != "" {
-		t.Errorf("%v", r.Object)
-	}
+	check.Equal(t, r.details()["content_hash"], "")
 	b.ok("write_to_file", args{"path": "a", "content": "x"})
 }
 
@@ -116,9 +114,7 @@ func TestStaleCarriesWhatIsLacking(t *testing.T) {
 	b.ok("write_to_file", args{"path": "a", "content": "x"})
 
 	r = b.refused("STALE_FILE", "write_to_file", args{"path": "part", "content": "x"})
-	if r.details()["content"] != long+"added\n" {
-		t.Errorf("no content: %v", r.details())
-	}
+	check.Equal[any](t, r.details()["content"], long+"added\n", "no content")
 	b.ok("write_to_file", args{"path": "part", "content": "x"})
 }
 

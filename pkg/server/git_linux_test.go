@@ -232,9 +232,7 @@ func (c gitCase) run(t *testing.T, world string) string {
 		if r = b.ok("execute_command", args{"session": s, "command": line}); i < len(c.lines)-1 {
 			continue
 		}
-		if code := r.Object["exit_code"]; code != float64(c.exit) {
-			t.Errorf("%s: exit %v\n%s", line, code, r.Text)
-		}
+		check.Equal[any](t, r.Object["exit_code"], float64(c.exit), "%s: exit", line)
 	}
 	if !strings.Contains(r.Text, c.says) {
 		t.Errorf("it does not say %q: %s", c.says, r.Text)
@@ -256,9 +254,7 @@ func (c gitCase) run(t *testing.T, world string) string {
 		shell(t, dir, c.then)
 	}
 	for name, want := range c.files {
-		if is := b.read(name); is != want {
-			t.Errorf("%s says %q, want %q", name, is, want)
-		}
+		check.Equal(t, b.read(name), want, "%s says", name)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/layers/*")); len(left) > 0 {
 		t.Errorf("layers are left: %v", left)
@@ -323,9 +319,7 @@ func TestGitThatChangesFilesNeedsTheLevelFull(t *testing.T) {
 		if r := b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line}); !strings.Contains(r.Text, "&& "+line) || !strings.Contains(r.Text, "terminal") {
 			t.Errorf("%s: it does not say what a person types: %s", line, r.Text)
 		}
-		if snapshotOf(t, b.dir) != was {
-			t.Errorf("%s changed something", line)
-		}
+		check.Equal(t, snapshotOf(t, b.dir), was, "%s changed something", line)
 	}
 	for _, line := range []string{"git status", "git stash list", "git log -1", "git diff feature", "git branch own", "git apply --stat /dev/null", "git mv src/a.txt src/b.txt", "git rm -q -f src/b.txt"} {
 		b.ok("execute_command", args{"session": s, "command": line})
@@ -343,19 +337,11 @@ func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
 	s := b.selects("INT-001")
 	was := git(t, main, "status", "--porcelain", "--branch")
 	for _, line := range []string{"git merge -q feature", "git revert --no-edit -m 1 HEAD", "git rebase -q --abort 2>/dev/null; git reset -q --hard main", "git stash -q; git cherry-pick feature~1"} {
-		if r := b.ok("execute_command", args{"session": s, "command": line}); r.Object["exit_code"] != float64(0) {
-			t.Errorf("%s: %s", line, r.Text)
-		}
-		if status := git(t, dir, "status", "--porcelain"); status != "" {
-			t.Errorf("%s left %q", line, status)
-		}
+		check.Equal[any](t, b.ok("execute_command", args{"session": s, "command": line}).Object["exit_code"], float64(0), "%s", line)
+		check.Equal(t, git(t, dir, "status", "--porcelain"), "", "%s left", line)
 	}
-	if is := git(t, main, "status", "--porcelain", "--branch"); is != was {
-		t.Errorf("the main work tree was %q and is %q", was, is)
-	}
-	if got := b.read("docs/new/n.md"); got != "new\n" {
-		t.Errorf("%q", got)
-	}
+	check.Equal(t, git(t, main, "status", "--porcelain", "--branch"), was, "the main work tree was")
+	check.Equal(t, b.read("docs/new/n.md"), "new\n")
 	write(t, dir, "docs/other.md", "a person's\n")
 	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git reset -q --hard"})
 }
@@ -372,9 +358,7 @@ func TestGitThatTheOperatorLetsThrough(t *testing.T) {
 	if r := b.ok("execute_command", line); r.Object["exit_code"] != float64(0) || b.read(".mcp.json") != "{}\n" {
 		t.Errorf("%s", r.Text)
 	}
-	if status := git(t, dir, "status", "--porcelain"); status != "" {
-		t.Errorf("git status: %s", status)
-	}
+	check.Equal(t, git(t, dir, "status", "--porcelain"), "", "git status")
 	if e := b.lastRecord(ledger.KindCommand); len(e.Violations) > 0 || len(e.Changes) > 0 {
 		t.Errorf("%+v", e)
 	}

@@ -213,9 +213,7 @@ func (b *bench) close() {
 		return
 	}
 	b.closed = true
-	if err := b.server.Close(); err != nil {
-		b.t.Error(err)
-	}
+	check.NoError(b.t, b.server.Close())
 	b.verify()
 }
 

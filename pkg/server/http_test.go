@@ -115,9 +115,7 @@ func TestNamesOfTheServerAreServed(t *testing.T) {
 					r.Header.Set("Origin", test.origin)
 				}
 			})
-		if out.Code != test.want {
-			t.Errorf("Host %q, Origin %q: %d, want %d: %s", test.host, test.origin, out.Code, test.want, out.Body)
-		}
+		check.Equal(t, out.Code, test.want, "Host %q, Origin %q", test.host, test.origin)
 	}
 }
 
@@ -164,9 +162,7 @@ func TestAgentsOfOneTokenHaveTheirShares(t *testing.T) {
 			t.Fatalf("a call that waits was answered with %d", got)
 		}
 	}
-	if out := call(other, "read_file", `"path":"src/a.txt"`)(); out.Code != http.StatusOK {
-		t.Errorf("another agent of the token: %d %s", out.Code, out.Body)
-	}
+	check.Equal(t, call(other, "read_file", `"path":"src/a.txt"`)().Code, http.StatusOK, "another agent of the token")
 }
 
 const httpToken = "a-token-of-tests"
@@ -330,7 +326,5 @@ func TestWhatIsWaitedForIsNotHandedOver(t *testing.T) {
 	c := connect(modern)
 	s = c.selects("INT-001")
 	c.ok("update_intent", args{"session": s, "intent_id": "INT-001", "status": "DONE"})
-	if n := b.recordsOf(`"background":true`); n != 0 {
-		t.Errorf("%d records of the background", n)
-	}
+	check.Equal(t, b.recordsOf(`"background":true`), 0)
 }

@@ -43,9 +43,7 @@ func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, kept int
 					continue
 				}
 				kept++
-				if string(workspace.HashOf(content)) != hash {
-					t.Errorf("%s: the kept content is not the recorded one", c.Path)
-				}
+				check.Equal(t, string(workspace.HashOf(content)), hash, "%s: the kept content is not the recorded one", c.Path)
 			}
 		}
 	}
@@ -180,9 +178,7 @@ func TestMutationClassOfRecords(t *testing.T) {
 			arguments["mutation_class"] = c.declared
 		}
 		r := b.ok("write_to_file", arguments)
-		if r.str("mutation_class") != c.want {
-			t.Errorf("%s: %s, want %s", path, r.str("mutation_class"), c.want)
-		}
+		check.Equal(t, r.str("mutation_class"), c.want, "%s", path)
 		b.wantRecord(`"path":"`+path+`"`, `"mutation_class":"`+c.want+`"`, `"evidence":"`)
 	}
 }
@@ -236,9 +232,7 @@ func TestIntentMapFromTheLedger(t *testing.T) {
 		if err != nil || len(entries) != 2 || entries[1].IntentID != "INT-005" || len(entries[1].Files) != 1 {
 			t.Fatalf("%+v %v", entries, err)
 		}
-		if got := again.read(".orchestration/intent_map.md"); got != strings.ReplaceAll(before, "forged.txt", "z.txt") {
-			t.Errorf("got:\n%s\nfrom:\n%s", got, before)
-		}
+		check.Equal(t, again.read(".orchestration/intent_map.md"), strings.ReplaceAll(before, "forged.txt", "z.txt"), "got:\n")
 	}
 	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
 	if _, err := again.server.WriteIntentMap(t.Context()); err == nil {

@@ -72,9 +72,7 @@ func (b *bench) installs(session, line string) reply {
 	if code := r.Object["exit_code"]; code != float64(0) || r.Object["sandbox_denied"] != nil {
 		b.t.Fatalf("%s: exit code %v\n%s", line, code, r.Text)
 	}
-	if n := b.records() - before; n != 1 {
-		b.t.Errorf("%s: %d records, want 1", line, n)
-	}
+	check.Equal(b.t, b.records()-before, 1, "%s", line)
 	if len(r.Text) > 4000 {
 		b.t.Errorf("%s: an answer of %d bytes: %.2000s", line, len(r.Text), r.Text)
 	}
@@ -151,9 +149,7 @@ func TestInstallInAFreshNodeProject(t *testing.T) {
 	}
 	r = b.installs(s, "rm -rf node_modules && npm ci"+quiet)
 	b.wantChanges(b.lastRecord(ledger.KindCommand))
-	if b.read("node_modules/dep/lib/7.js") != "module.exports = 7\n" {
-		t.Error("npm ci installed nothing")
-	}
+	check.Equal(t, b.read("node_modules/dep/lib/7.js"), "module.exports = 7\n", "npm ci installed nothing")
 }
 
 // modules is a proxy with one module, as GOPROXY has it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -129,9 +130,7 @@ func TestDoneRunsVerify(t *testing.T) {
 
 	three := b.selects("V-3")
 	closed := b.refused("COMMAND_BLOCKED", "update_intent", done("V-3", args{"session": three}))
-	if closed.details()["verify_command"] != "touch ran" {
-		t.Errorf("%v", closed.Object)
-	}
+	check.Equal(t, closed.details()["verify_command"], "touch ran")
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("a command that the intent closes was run to verify it")
 	}
@@ -236,14 +235,10 @@ func TestTwoServersUpdateIntents(t *testing.T) {
 		}()
 	}
 	for range intents {
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, <-ended)
 	}
 	text := servers[0].read(".orchestration/active_intents.yaml")
-	if n := strings.Count(text, "status: IN_PROGRESS"); n != intents {
-		t.Errorf("%d steps are in the file:\n%s", n, text)
-	}
+	check.Equal(t, strings.Count(text, "status: IN_PROGRESS"), intents)
 	for i := range intents {
 		if !strings.Contains(text, fmt.Sprintf("} # %d\n", i)) {
 			t.Errorf("the comment of N-%d is lost", i)
@@ -254,8 +249,6 @@ func TestTwoServersUpdateIntents(t *testing.T) {
 				records++
 			}
 		}
-		if records != 1 {
-			t.Errorf("N-%d has %d records", i, records)
-		}
+		check.Equal(t, records, 1, "N-%d has", i)
 	}
 }

@@ -88,9 +88,7 @@ func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
 			t.Errorf("%s: the link leads to %q, %v", line, there, err)
 		}
 	}
-	if n := len(b.ledgerLines()); n != 5 {
-		t.Errorf("%d records, want 5", n)
-	}
+	check.Equal(t, len(b.ledgerLines()), 5)
 }
 
 // TestRecordsThatACommandTakesAwayDegraded: changes go on, and the chain still

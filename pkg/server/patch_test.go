@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // patch makes a patch of its lines.
@@ -75,9 +77,7 @@ func TestPatchSectionsCompose(t *testing.T) {
 				t.Fatalf("files: %v", files)
 			}
 			for i, op := range c.ops {
-				if got := files[i].(map[string]any)["operation"]; got != op {
-					t.Errorf("operation %v, want %s", got, op)
-				}
+				check.Equal[any](t, files[i].(map[string]any)["operation"], op, "operation")
 			}
 		})
 	}
@@ -132,9 +132,7 @@ func TestPatchReplaces(t *testing.T) {
 	lines := []string{"*** Delete File: a", "*** Add File: a", "+new"}
 	b.refused("READ_REQUIRED", "apply_patch", call(lines...))
 	r := b.ok("apply_patch", call(lines...))
-	if op := r.Object["files"].([]any)[0].(map[string]any)["operation"]; op != "modified" {
-		t.Errorf("operation %v", op)
-	}
+	check.Equal(t, r.Object["files"].([]any)[0].(map[string]any)["operation"], "modified", "operation")
 	b.holds(map[string]string{"a": "new\n"})
 }
 

@@ -110,9 +110,7 @@ func TestFeedbackFromNodeRunsUnchanged(t *testing.T) {
 		t.Errorf("%v", r.Object)
 	}
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})
-	if w := warnings(b.ok("write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})); w != "" {
-		t.Errorf("%v", w)
-	}
+	check.Equal(t, warnings(b.ok("write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})), "")
 }
 
 // Each way in which a program can end.
@@ -252,12 +250,8 @@ func TestWhatHooksSee(t *testing.T) {
 			return ""
 		}
 		is := []string{e["tool_name"].(string), text("file_path", "command"), text("old_string"), text("new_string", "content")}
-		if fmt.Sprint(is) != fmt.Sprint(want[i]) {
-			t.Errorf("event %d is %q, want %q", i, is, want[i])
-		}
-		if after := e["hook_event_name"] == "PostToolUse"; after != (e["tool_response"] != nil) {
-			t.Errorf("event %d: %v", i, e)
-		}
+		check.Equal(t, fmt.Sprint(is), fmt.Sprint(want[i]), "event %d is %q, want %q", i, is, want[i])
+		check.Equal(t, e["hook_event_name"] == "PostToolUse", (e["tool_response"] != nil), "event %d: %v", i, e)
 	}
 	last := got[len(got)-1]
 	if out := last["tool_response"].(map[string]any)["stdout"]; out != "done\n" || last["cwd"] != abs("src") {

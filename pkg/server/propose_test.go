@@ -105,9 +105,7 @@ func TestScopeExpansionIsAnswered(t *testing.T) {
 	}
 	b.ok("write_to_file", args{"session": s, "path": "lib/x", "content": "x"})
 	b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-001"`, `"scope_added":["lib/**"]`, `"reason":"needed"`, r.ID)
-	if again := b.ok("request_scope_expansion", wider); again.str("record_id") != "" {
-		t.Errorf("%v", again.Object)
-	}
+	check.Equal(t, b.ok("request_scope_expansion", wider).str("record_id"), "")
 
 	other := args{"session": s, "paths": []string{"web/**"}, "reason": "also"}
 	no := b.asks(inbox, "request_scope_expansion", other)
@@ -135,9 +133,7 @@ func TestApprovedProposalIsBoundToTheFile(t *testing.T) {
 	if anew := b.asks(inbox, "request_scope_expansion", wider); anew.ID == r.ID || anew.Digest == r.Digest {
 		t.Errorf("the approval of another file was taken for this: %+v", anew)
 	}
-	if text := b.read(".orchestration/active_intents.yaml"); text != intentsYAML+"# by hand\n" {
-		t.Errorf("%s", text)
-	}
+	check.Equal(t, b.read(".orchestration/active_intents.yaml"), intentsYAML+"# by hand\n")
 }
 
 // What no yes could make work is refused before anybody is asked.
@@ -228,9 +224,7 @@ func TestRequestsExpire(t *testing.T) {
 	r := b.refused("APPROVAL_REQUIRED", "propose_intent", args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"})
 	now.forward(25 * time.Hour)
 	gone := b.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": r.details()["approval_id"]})
-	if gone.str("action_hint") != "ask_user" {
-		t.Errorf("%v", gone.Object)
-	}
+	check.Equal(t, gone.str("action_hint"), "ask_user")
 }
 
 // Governance tools need no selected intent, but a readable file and a ledger.
@@ -273,9 +267,7 @@ func TestListIntents(t *testing.T) {
 			}
 			got = append(got, id)
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %v", status, got)
-		}
+		check.Equal(t, strings.Join(got, " "), want, "%s: %v", status, got)
 	}
 	b.refused("INVALID_ARGUMENTS", "list_intents", args{"status": "OPEN"})
 }

@@ -251,15 +251,9 @@ func foreignWriterInTheWay(t *testing.T, overwrite func(t *testing.T, dir, name,
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 
 	refused := b.refused("LEDGER_UNAVAILABLE", "interrupted", args{"session": session})
-	if changed := refused.details()["changed"]; changed != true {
-		t.Errorf("the agent is told changed: %v, although a part stands", changed)
-	}
-	if got := b.read("src/a.txt"); got != theirs {
-		t.Errorf("somebody else's content became %q", got)
-	}
-	if got := b.read("src/b.txt"); got != "bee\n" {
-		t.Errorf("the other file was not taken back: %q", got)
-	}
+	check.Equal(t, refused.details()["changed"], true, "the agent is told changed")
+	check.Equal(t, b.read("src/a.txt"), theirs, "somebody else's content became")
+	check.Equal(t, b.read("src/b.txt"), "bee\n", "the other file was not taken back")
 	unblock()
 	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 

@@ -30,9 +30,7 @@ func TestIntentRefusals(t *testing.T) {
 	if one == two {
 		t.Fatal("two intents share a session")
 	}
-	if again := b.selects("INT-001"); again != one {
-		t.Error("selecting again did not continue the selection")
-	}
+	check.Equal(t, b.selects("INT-001"), one, "selecting again did not continue the selection")
 	ambiguous := b.refused("INTENT_MISMATCH", "write_to_file", w)
 	if s := ambiguous.str("suggestion"); !strings.Contains(s, one) || !strings.Contains(s, "INT-005") {
 		t.Errorf("the suggestion does not say what to add: %s", s)
@@ -83,9 +81,7 @@ func TestScopeRefusals(t *testing.T) {
 	}
 	b.refused("SCOPE_VIOLATION", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Update File: src/a.txt\n@@\n-one\n+1\n*** Add File: docs/new.md\n+x\n*** End Patch"})
 	b.refused("SCOPE_VIOLATION", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Update File: src/a.txt\n*** Move to: docs/a.txt\n@@\n-one\n+1\n*** End Patch"})
-	if b.read("src/a.txt") != "one\ntwo\nthree\n" {
-		t.Error("a refused patch changed a file")
-	}
+	check.Equal(t, b.read("src/a.txt"), "one\ntwo\nthree\n", "a refused patch changed a file")
 }
 
 func TestPathRefusals(t *testing.T) {
@@ -150,9 +146,7 @@ func TestFreshness(t *testing.T) {
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
 	unread := b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "new\n", "session": s})
-	if unread.details()["content"] != "one\ntwo\nthree\n" {
-		t.Errorf("READ_REQUIRED does not carry the content: %v", unread.Object)
-	}
+	check.Equal(t, unread.details()["content"], "one\ntwo\nthree\n", "READ_REQUIRED does not carry the content")
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": "new\n", "session": s})
 
 	write(t, b.dir, "src/a.txt", "edited outside\n")

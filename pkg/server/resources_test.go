@@ -69,9 +69,7 @@ func TestResources(t *testing.T) {
 			for _, id := range []string{"INT-999", "..%2F..%2Fetc%2Fpasswd", ""} {
 				b.noResource("orchestra://intent/"+id, "")
 			}
-			if brain := b.resource("orchestra://brain"); brain != "" {
-				t.Errorf("no brain, yet %q", brain)
-			}
+			check.Equal(t, b.resource("orchestra://brain"), "", "no brain, yet")
 			write(t, dir, ".orchestration/AGENT.md", "## Decision (2026-01-01)\nTabs.\n")
 			if brain := b.resource("orchestra://brain"); !strings.Contains(brain, "Tabs.") {
 				t.Errorf("brain: %q", brain)

@@ -59,9 +59,7 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 				t.Errorf("%d bytes of text", len(r.Text))
 			}
 			image := b.ok("read_file", args{"path": "src/dot.png"})
-			if string(image.Image) != png {
-				t.Errorf("no image beside the text: %v", image.Object)
-			}
+			check.Equal(t, string(image.Image), png, "no image beside the text: %v", image.Object)
 			view, _ := image.Object["image"].(map[string]any)
 			if data, _ := view["data"].(string); (data == base64.StdEncoding.EncodeToString([]byte(png)) && view["mimeType"] == "image/png") == short {
 				t.Errorf("the image in structured content: %v", image.Object)
@@ -95,9 +93,7 @@ func TestSearchGivesContextOnce(t *testing.T) {
 	b := start(t, dir).connect()
 	r := b.ok("search_files", args{"regex": "hit", "path": "src"})
 	want := "# src/s.txt\n     1   0\n     2 > hit 1\n     3 > hit 2\n     4   3\n     5 > hit 4\n     6   5\n----\n     8   6\n     9 > hit 7"
-	if r.Text != want {
-		t.Errorf("got\n%s\nwant\n%s", r.Text, want)
-	}
+	check.Equal(t, r.Text, want, "got\n")
 	seen := map[string]int{}
 	for _, m := range r.Object["matches"].([]any) {
 		match := m.(map[string]any)
@@ -108,13 +104,9 @@ func TestSearchGivesContextOnce(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 8 {
-		t.Errorf("%d lines: %v", len(seen), seen)
-	}
+	check.Equal(t, len(seen), 8)
 	for line, n := range seen {
-		if n != 1 {
-			t.Errorf("%q is given %d times", line, n)
-		}
+		check.Equal(t, n, 1, "%q is given", line)
 	}
 	r = b.ok("search_files", args{"regex": "wanted", "path": "src"})
 	if size := structured(t, r); len(r.Text) > large.Len()*5/4 || size > large.Len()*3/2 {

@@ -192,14 +192,10 @@ func TestRulesSeeDecodedText(t *testing.T) {
 	write(t, b.dir, "blob", "\x00\x01\x02")
 	s := b.selects("INT-001")
 	r := b.refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "größer"})
-	if r.details()["rule"] != "word" {
-		t.Errorf("%s", r.Text)
-	}
+	check.Equal(t, r.details()["rule"], "word")
 	b.ok("edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "groß"})
 	r = b.refused("RULE_VIOLATION", "apply_patch", args{"session": s, "patch": patch("*** Update File: blob", "*** Move to: blob2")})
-	if r.details()["rule"] != "binary" {
-		t.Errorf("%s", r.Text)
-	}
+	check.Equal(t, r.details()["rule"], "binary")
 	b.call("read_file", args{"session": s, "path": "blob"})
 	b.ok("apply_patch", args{"session": s, "patch": patch("*** Delete File: blob")})
 }

@@ -234,9 +234,7 @@ func TestSearchKeepsSecrets(t *testing.T) {
 	for _, path := range []string{"", ".", "src"} {
 		r := b.ok("search_files", args{"regex": "TOP", "path": path})
 		b.keeps(r)
-		if len(r.Object["matches"].([]any)) != 0 {
-			t.Errorf("%q: %v", path, r.Object)
-		}
+		check.Equal(t, len(r.Object["matches"].([]any)), 0, "%q: %v", path, r.Object)
 	}
 	for _, path := range []string{"private", "private/deep", "src/folder", "src/folder/deep"} {
 		b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "search_files", args{"regex": "TOP", "path": path}))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -278,9 +279,7 @@ func TestProgramConfigAsks(t *testing.T) {
 			t.Errorf("%s: %s", path, r.Text)
 		}
 		same := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": path, "content": "x"})
-		if same.details()["approval_id"] != id {
-			t.Errorf("%s: the same call made another request", path)
-		}
+		check.Equal[any](t, same.details()["approval_id"], id, "%s: the same call made another request", path)
 		again := b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": id})
 		if s := again.str("suggestion"); strings.HasSuffix(strings.TrimSpace(s), ":") || s == "" {
 			t.Errorf("the suggestion ends in nothing: %q", s)

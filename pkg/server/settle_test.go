@@ -70,9 +70,7 @@ func settledAtStart(t *testing.T) {
 	both.Wait()
 	a.greetedAndEnded() // of two, each may have left the rest to the other
 	a.check("after two servers started")
-	if a.recovered != 1 {
-		t.Errorf("%d records of what was settled", a.recovered)
-	}
+	check.Equal(t, a.recovered, 1)
 	if left, _ := filepath.Glob(filepath.Join(a.dir, ".orchestration/state/inflight/*.entry")); len(left) > 0 {
 		t.Errorf("left in the journal: %v", left)
 	}
@@ -85,9 +83,7 @@ func TestNothingIsMadeAtStart(t *testing.T) {
 	for _, dir := range []string{newWorkspace(t), t.TempDir()} {
 		b := start(t, dir).connect()
 		b.hangUp()
-		if err := b.server.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, b.server.Close())
 		b.closed = true
 		if _, err := os.Lstat(filepath.Join(dir, ".orchestration/state")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("state/ was made: %v", err)
@@ -176,12 +172,8 @@ func TestCommandsWaitForWhatCannotBeTaken(t *testing.T) {
 	}
 	a.acknowledged[settled] = true
 	a.check("after the kill")
-	if a.recovered != 2 {
-		t.Errorf("%d records of what was settled, want the command and the write", a.recovered)
-	}
-	if err := next.end(); err != nil {
-		t.Error(err)
-	}
+	check.Equal(t, a.recovered, 2)
+	check.NoError(t, next.end())
 }
 
 // lockFile takes a file's lock when it is free.

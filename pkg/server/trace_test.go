@@ -55,9 +55,7 @@ func TestExternalBeforeInWorkTrees(t *testing.T) {
 		b := start(t, step.dir).connect()
 		b.selects("INT-001")
 		rewrite(b, fmt.Sprintf("step %d\n", i))
-		if noted(b, "src/a.txt") != step.want {
-			t.Errorf("step %d: an edit by somebody else is noted: %v, want %v", i, !step.want, step.want)
-		}
+		check.Equal(t, noted(b, "src/a.txt"), step.want, "step %d: an edit by somebody else is noted: %v, want", i, !step.want)
 	}
 }
 
@@ -198,9 +196,7 @@ func TestQueryTrace(t *testing.T) {
 				t.Errorf("%s: the text lacks a record", name)
 			}
 		}
-		if strings.Join(got, " ") != strings.Join(c.want, " ") {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		check.Equal(t, strings.Join(got, " "), strings.Join(c.want, " "), "%s: %v, want %v", name, got, c.want)
 	}
 	if below := records(b.ok("query_trace", args{"path": "src/"})); len(below) != 3 || below[0]["intent_id"] != "INT-005" || below[0]["call"] != "write_to_file" {
 		t.Errorf("below src: %v", below)
@@ -237,9 +233,7 @@ func TestQueryLessons(t *testing.T) {
 		for _, l := range r.Object["lessons"].([]any) {
 			got = append(got, l.(map[string]any)["text"].(string))
 		}
-		if strings.Join(got, "|") != c.want {
-			t.Errorf("%v: %q", c.args, got)
-		}
+		check.Equal(t, strings.Join(got, "|"), c.want, "%v: %q", c.args, got)
 		if !strings.Contains(r.Text, "not instructions") {
 			t.Errorf("not marked as notes: %s", r.Text)
 		}
@@ -347,9 +341,7 @@ func TestMarksOfLines(t *testing.T) {
 			if err != nil || len(found.Entries) != 1 || len(found.Entries[0].Changes) != 1 {
 				t.Fatalf("%d records of %s, %v; want one", len(found.Entries), c.path, err)
 			}
-			if got := len(found.Entries[0].Changes[0].Marks); got != c.want {
-				t.Errorf("the record has %d marks, want %d", got, c.want)
-			}
+			check.Equal(t, len(found.Entries[0].Changes[0].Marks), c.want, "the record has")
 		})
 	}
 }

@@ -281,7 +281,5 @@ func settleOnce(t *testing.T, dir string) {
 	if _, err := srv.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"}); err != nil {
 		t.Error(err)
 	}
-	if err := srv.Close(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, srv.Close())
 }

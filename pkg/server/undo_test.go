@@ -61,9 +61,7 @@ func (b *bench) carriesOut(p *undo.Plan) string {
 
 func (b *bench) reads(path, want string) {
 	b.t.Helper()
-	if got := b.read(path); got != want {
-		b.t.Errorf("%s holds %q, want %q", path, got, want)
-	}
+	check.Equal(b.t, b.read(path), want, "%s holds", path)
 }
 
 func (b *bench) gone(path string) {
@@ -167,12 +165,8 @@ func TestUndoUnderAnIntentThatIsOver(t *testing.T) {
 			write(t, b.dir, ".orchestration/active_intents.yaml", yaml)
 			e := b.entry(b.undoes(id))
 			b.reads("src/a.txt", "one\ntwo\nthree\n")
-			if e.IntentID != "INT-005" {
-				t.Errorf("recorded under %s", e.IntentID)
-			}
-			if noted := strings.Contains(string(e.Raw), "out of the scope of INT-005"); noted != (name == "narrower") {
-				t.Errorf("noted %v: %s", noted, e.Raw)
-			}
+			check.Equal(t, e.IntentID, "INT-005", "recorded under")
+			check.Equal(t, strings.Contains(string(e.Raw), "out of the scope of INT-005"), (name == "narrower"), "noted")
 		})
 	}
 }

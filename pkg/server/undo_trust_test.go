@@ -25,9 +25,7 @@ func (b *bench) chmod(name string, mode os.FileMode) {
 func (b *bench) hasMode(name string, want os.FileMode) {
 	b.t.Helper()
 	info := check.Value(os.Stat(filepath.Join(b.dir, name)))(b.t)
-	if info.Mode() != want {
-		b.t.Errorf("%s has the mode %v, want %v", name, info.Mode(), want)
-	}
+	check.Equal(b.t, info.Mode(), want, "%s has the mode", name)
 }
 
 func (b *bench) commits(paths ...string) {
@@ -58,9 +56,7 @@ func TestRecordsHaveModes(t *testing.T) {
 	id := b.patches("*** Delete File: src/key", "*** Add File: src/new.txt", "+new", "*** Update File: src/run.sh", "*** Move to: src/go.sh", "@@", "-#!/bin/sh", "+#!/bin/bash")
 	e := b.entry(id)
 	for path, want := range map[string]string{"src/key": "0600 ", "src/new.txt": " 0644", "src/go.sh": "0755 0755"} {
-		if got := modesOf(e, path); got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
+		check.Equal(t, modesOf(e, path), want, "%s", path)
 	}
 	if strings.Contains(string(e.Raw), `"before_mode":"0755","after_mode"`) {
 		t.Errorf("a mode that stayed is said twice: %s", e.Raw)
@@ -81,9 +77,7 @@ func TestUndoOfPermissions(t *testing.T) {
 	write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
 	b.chmod("src/run.sh", 0o750)
 	alone := b.runs("chmod 600 src/run.sh")
-	if got := modesOf(b.entry(alone), "src/run.sh"); got != "0750 0600" {
-		t.Errorf("%q", got)
-	}
+	check.Equal(t, modesOf(b.entry(alone), "src/run.sh"), "0750 0600")
 	undone := b.undoes(alone)
 	b.hasMode("src/run.sh", 0o750)
 	b.undoes(undone)
@@ -104,9 +98,7 @@ func TestUndoOfPermissions(t *testing.T) {
 
 	b.chmod("src/run.sh", 0o755|os.ModeSetuid)
 	id := b.runs("chmod 755 src/run.sh")
-	if got := modesOf(b.entry(id), "src/run.sh"); got != "4755 0755" {
-		t.Errorf("%q", got)
-	}
+	check.Equal(t, modesOf(b.entry(id), "src/run.sh"), "4755 0755")
 	if p := b.plan(id); len(p.Files) != 0 {
 		t.Errorf("undo would set set-user-ID: %+v", p.Files)
 	}
@@ -289,9 +281,7 @@ func TestUndoSaysLinks(t *testing.T) {
 	} {
 		check.OK(t, os.Link(filepath.Join(b.dir, "docs/outside"), filepath.Join(b.dir, "docs/other name")))
 		id = change()
-		if got := fmt.Sprint(b.entry(id).Detail["hard_links"]); got != "[docs/outside]" {
-			t.Errorf("hard_links: %s", got)
-		}
+		check.Equal(t, fmt.Sprint(b.entry(id).Detail["hard_links"]), "[docs/outside]", "hard_links")
 		if p = b.plan(id); len(p.Files) != 1 || !strings.Contains(strings.Join(p.Files[0].Notes, ""), "several names (hard links), and becomes one of its own") {
 			t.Errorf("%+v", p)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -234,9 +235,7 @@ func happyPath(t *testing.T, era string) {
 		t.Errorf("read: %v\n%s", read.Object, read.Text)
 	}
 	edited := b.ok("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": session})
-	if got := b.read("src/a.txt"); got != "one\n2\nthree\n" {
-		t.Errorf("file is %q", got)
-	}
+	check.Equal(t, b.read("src/a.txt"), "one\n2\nthree\n", "file is")
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": "whole\n", "session": session, "expected_content_hash": edited.str("content_hash")})
 	b.ok("apply_diff", args{"path": "src/a.txt", "session": session, "diff": "<<<<<<< SEARCH\n:start_line:1\n-------\nwhole\n=======\nWHOLE\n>>>>>>> REPLACE"})
 	b.ok("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Add File: src/b/new.txt\n+hello\n*** Update File: src/a.txt\n*** Move to: src/moved.txt\n@@\n-WHOLE\n+whole again\n*** End Patch"})
