@@ -11,34 +11,19 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-func TestIntentRefusals(t *testing.T) {
+// What cannot be selected, and that an intent has one session on a connection. pkg/hooks/gate has the table of what is
+// refused under an intent.
+func TestSelectionRefusals(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	w := args{"path": "src/new.txt", "content": "x"}
-	none := b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", w)
-	if none.str("action_hint") != "select_active_intent" || none.str("classification") != "destructive" {
-		t.Errorf("%v", none.Object)
-	}
 	b.refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-999"})
 	b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
 	b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-004"})
-	b.refused("SESSION_EXPIRED", "write_to_file", args{"path": "src/n", "content": "", "session": "ses_" + strings.Repeat("a", 32)})
-
-	one := b.selects("INT-001")
-	b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/n", "content": "", "session": one, "intent_id": "INT-005"})
-	two := b.selects("INT-005")
-	if one == two {
-		t.Fatal("two intents share a session")
+	one, five := b.selects("INT-001"), b.selects("INT-005")
+	if again := b.selects("INT-001"); one == five || again != one {
+		t.Errorf("two intents share a session, or selecting again did not continue the selection: %s %s %s", one, five, again)
 	}
-	check.Equal(t, b.selects("INT-001"), one, "selecting again did not continue the selection")
-	ambiguous := b.refused("INTENT_MISMATCH", "write_to_file", w)
-	if s := ambiguous.str("suggestion"); !strings.Contains(s, one) || !strings.Contains(s, "INT-005") {
-		t.Errorf("the suggestion does not say what to add: %s", s)
-	}
-	b.ok("write_to_file", args{"path": "src/chosen.txt", "content": "x", "intent_id": "INT-001"})
-
 	write(t, b.dir, ".orchestration/.intentignore", "intent:INT-001\n")
-	b.refused("INTENT_IGNORED", "write_to_file", args{"path": "src/n", "content": "", "session": one})
 	b.refused("INTENT_IGNORED", "select_active_intent", args{"intent_id": "INT-001"})
 }
 
@@ -59,31 +44,6 @@ func TestSelectingStartsAnIntent(t *testing.T) {
 	}
 }
 
-func TestScopeRefusals(t *testing.T) {
-	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	s := b.selects("INT-001")
-	for _, path := range []string{"docs/other.md", "src2/a.txt", "srcx", "a.txt", "docs/src/a.txt"} {
-		r := b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": path, "content": "x", "session": s})
-		if r.str("action_hint") != "request_scope_expansion" || r.details()["path"] != path {
-			t.Errorf("%s: %v", path, r.Object)
-		}
-	}
-	r := b.refused("SCOPE_VIOLATION", "apply_diff", args{"path": "docs/other.md", "diff": "no diff at all", "session": s})
-	if !strings.Contains(r.str("error"), "Scope Violation: INT-001 is not authorized to edit [docs/other.md]") {
-		t.Errorf("%s", r.Text)
-	}
-	if strings.Contains(r.Text, "# Other") {
-		t.Error("a scope refusal quotes the file")
-	}
-	if covering := r.details()["covering_intents"].([]any); len(covering) == 0 || covering[0] != "INT-002" {
-		t.Errorf("covering intents: %v", covering)
-	}
-	b.refused("SCOPE_VIOLATION", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Update File: src/a.txt\n@@\n-one\n+1\n*** Add File: docs/new.md\n+x\n*** End Patch"})
-	b.refused("SCOPE_VIOLATION", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Update File: src/a.txt\n*** Move to: docs/a.txt\n@@\n-one\n+1\n*** End Patch"})
-	check.Equal(t, b.read("src/a.txt"), "one\ntwo\nthree\n", "a refused patch changed a file")
-}
-
 func TestPathRefusals(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -97,25 +57,13 @@ func TestPathRefusals(t *testing.T) {
 	mkfifo(t, filepath.Join(dir, "src/fifo"))
 	b := start(t, dir).connect()
 	s := b.selects("INT-005")
-	cases := []struct{ code, path string }{
-		{"PATH_OUTSIDE_WORKSPACE", "../x"}, {"PATH_OUTSIDE_WORKSPACE", "src/../../x"}, {"PATH_OUTSIDE_WORKSPACE", "/etc/passwd"},
-		{"PATH_OUTSIDE_WORKSPACE", "src/out/new.txt"}, {"PATH_OUTSIDE_WORKSPACE", "src/file-link"}, {"PATH_OUTSIDE_WORKSPACE", "src/dangling"},
-		{"PATH_OUTSIDE_WORKSPACE", "src/a\x00b"}, {"PATH_OUTSIDE_WORKSPACE", "src/" + strings.Repeat("n", 300)},
-		{"NOT_A_REGULAR_FILE", "src"}, {"NOT_A_REGULAR_FILE", "src/fifo"},
-		{"PROTECTED_PATH", ".git/hooks/pre-commit"}, {"PROTECTED_PATH", ".GIT/config"}, {"PROTECTED_PATH", "src/git-link/config"},
-		{"PROTECTED_PATH", ".orchestration/active_intents.yaml"}, {"PROTECTED_PATH", ".orchestration/agent_trace.jsonl"},
-		{"PROTECTED_PATH", ".orchestration/config.yaml"}, {"PROTECTED_PATH", ".intentignore"}, {"PROTECTED_PATH", "sub/.git/config"},
-		{"APPROVAL_REQUIRED", ".vscode/tasks.json"}, {"APPROVAL_REQUIRED", ".Envrc"}, {"APPROVAL_REQUIRED", ".roomodes"},
-		{"APPROVAL_REQUIRED", ".github/agents/a.agent.md"},
-	}
-	for _, c := range cases {
-		b.refused(c.code, "write_to_file", args{"path": c.path, "content": "x", "session": s})
-	}
-	for _, path := range []string{"", "."} {
-		r := b.call("write_to_file", args{"path": path, "content": "x", "session": s})
-		if !r.Error {
-			t.Errorf("path %q was accepted", path)
-		}
+	for path, code := range map[string]string{
+		"../x": "PATH_OUTSIDE_WORKSPACE", "src/../../x": "PATH_OUTSIDE_WORKSPACE", "/etc/passwd": "PATH_OUTSIDE_WORKSPACE", "src/a\x00b": "PATH_OUTSIDE_WORKSPACE",
+		"src/out/new.txt": "PATH_OUTSIDE_WORKSPACE", "src/file-link": "PATH_OUTSIDE_WORKSPACE", "src/dangling": "PATH_OUTSIDE_WORKSPACE",
+		"src/" + strings.Repeat("n", 300): "PATH_OUTSIDE_WORKSPACE", "src": "NOT_A_REGULAR_FILE", "src/fifo": "NOT_A_REGULAR_FILE",
+		"src/git-link/config": "PROTECTED_PATH", ".vscode/tasks.json": "APPROVAL_REQUIRED",
+	} {
+		b.refused(code, "write_to_file", args{"path": path, "content": "x", "session": s})
 	}
 	for _, path := range []string{"src/", "src/a.txt/"} {
 		r := b.call("write_to_file", args{"path": path, "content": "x", "session": s})
@@ -202,55 +150,6 @@ func TestEditRefusals(t *testing.T) {
 	b.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": "apr_x"})
 }
 
-func TestUnreadableIntents(t *testing.T) {
-	t.Parallel()
-	for name, yaml := range map[string]string{
-		"malformed": "active_intents:\n  - id: [\n", "duplicate": "active_intents:\n  - {id: A, name: a}\n  - {id: A, name: b}\n",
-		"wrong type": "active_intents: 3\n", "escaping": "active_intents:\n  - {id: A, name: a, owned_scope: [\"../x/**\"]}\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := start(t, newWorkspace(t)).connect()
-			s := b.selects("INT-001")
-			write(t, b.dir, ".orchestration/active_intents.yaml", yaml)
-			r := b.refused("INTENTS_UNREADABLE", "write_to_file", args{"path": "src/x.txt", "content": "x", "session": s})
-			if line, _ := r.details()["line"].(float64); line < 1 {
-				t.Errorf("no line: %v", r.Object)
-			}
-			b.ok("read_file", args{"path": "src/a.txt", "session": s})
-		})
-	}
-}
-
-func TestIgnoreRules(t *testing.T) {
-	t.Parallel()
-	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/.intentignore", "src/frozen/**\nsecret:*.key\napprove:INT-005\n")
-	write(t, dir, "src/private.key", "TOP SECRET\n")
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
-	b.refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "src/frozen/x", "content": "x", "session": s})
-	for _, call := range []struct {
-		tool string
-		args args
-	}{
-		{"read_file", args{"path": "src/private.key"}}, {"write_to_file", args{"path": "src/private.key", "content": "x"}},
-		{"apply_diff", args{"path": "src/private.key", "diff": "x"}}, {"edit_file", args{"path": "src/private.key", "old_string": "T", "new_string": "x"}},
-	} {
-		call.args["session"] = s
-		if r := b.refused("INTENTIGNORE_PATH_BLOCKED", call.tool, call.args); strings.Contains(r.Text, "TOP SECRET") {
-			t.Errorf("%s quotes a secret file", call.tool)
-		}
-	}
-	if r := b.ok("search_files", args{"regex": "SECRET"}); strings.Contains(r.Text, "TOP") {
-		t.Error("search_files shows a secret file")
-	}
-	five := b.selects("INT-005")
-	r := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "src/x", "content": "x", "session": five})
-	b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"].(string), "session": five})
-	write(t, b.dir, ".orchestration/.intentignore", "secert:*.key\n")
-	b.refused("INTENTS_UNREADABLE", "write_to_file", args{"path": "src/x", "content": "x", "session": s})
-}
-
 func TestUninitialized(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -298,15 +197,5 @@ func TestUnusableIgnoreFileStopsReads(t *testing.T) {
 			b.refused("INTENTS_UNREADABLE", "search_files", args{"regex": "one"})
 			b.refused("INTENTS_UNREADABLE", "list_files", args{})
 		})
-	}
-}
-
-// Listings hide the server's own temporary files, so agents cannot make one.
-func TestTemporaryNamesAreProtected(t *testing.T) {
-	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	s := b.selects("INT-001")
-	for _, path := range []string{"src/.orchestra-abc.tmp", "src/.ORCHESTRA-ABC.TMP"} {
-		b.refused("PROTECTED_PATH", "write_to_file", args{"path": path, "content": "x", "session": s})
 	}
 }

@@ -41,17 +41,6 @@ func TestTwoChatsOnOneConnection(t *testing.T) {
 	}
 }
 
-// An intent_id never selects.
-func TestIntentIDNeverSelects(t *testing.T) {
-	t.Parallel()
-	for _, era := range []string{legacy, modern} {
-		b := start(t, newWorkspace(t)).connectAs(era)
-		for range 2 {
-			b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x", "intent_id": "INT-001"})
-		}
-	}
-}
-
 // Selecting with `session` replaces that session's intent; the handle stays,
 // and so does what was seen.
 func TestSelectWithSessionSwitches(t *testing.T) {

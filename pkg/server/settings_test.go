@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -194,49 +193,6 @@ func TestTheFirstFailingStepWins(t *testing.T) {
 	}
 }
 
-// Within step 4 and between steps, over every path: a hard failure of the
-// last path stands before an askable one of the first.
-func TestOrderOverSeveralPaths(t *testing.T) {
-	t.Parallel()
-	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/.intentignore", "frozen/**\nsecret:*.key\n")
-	b := start(t, dir).connect()
-	b.selects("INT-005")
-	for _, c := range []struct {
-		code  string
-		patch []string
-	}{
-		{"INTENTIGNORE_PATH_BLOCKED", []string{"*** Add File: .envrc", "+x", "*** Add File: frozen/a", "+x"}},
-		{"INTENTIGNORE_PATH_BLOCKED", []string{"*** Add File: frozen/a", "+x", "*** Add File: a.key", "+x"}},
-		{"PROTECTED_PATH", []string{"*** Add File: a.key", "+x", "*** Add File: .git/hooks/x", "+x"}},
-		{"PATH_OUTSIDE_WORKSPACE", []string{"*** Add File: .git/x", "+x", "*** Add File: ../x", "+x"}},
-		{"NOT_A_REGULAR_FILE", []string{"*** Add File: .git/x", "+x", "*** Add File: docs", "+x"}},
-		{"PROTECTED_PATH", []string{"*** Update File: src/a.txt", "*** Move to: .git/hooks/pre-commit"}},
-		{"INTENTIGNORE_PATH_BLOCKED", []string{"*** Update File: src/a.txt", "*** Move to: b.key"}},
-	} {
-		b.refused(c.code, "apply_patch", args{"patch": patch(c.patch...)})
-	}
-}
-
-// Settings that this version cannot evaluate stop a call at their own step.
-func TestStepsOfSettings(t *testing.T) {
-	t.Parallel()
-	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", `active_intents:
-  - {id: INT-001, name: rules, status: IN_PROGRESS, owned_scope: ["src/**"], rules: [{name: r, when: 'true', action: refuse, message: m}]}
-  - {id: INT-002, name: commands, status: IN_PROGRESS, owned_scope: ["src/**"], commands: {deny: ["true"]}}
-  - {id: INT-003, name: open, status: IN_PROGRESS}
-`)
-	b := start(t, dir, func(o *server.Options) { o.Settings.Scope.Required = true }).connect()
-	one, two, three := b.selects("INT-001"), b.selects("INT-002"), b.selects("INT-003")
-	b.refused("RULE_VIOLATION", "write_to_file", args{"session": one, "path": "src/a.txt", "content": "x"})
-	b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": one, "path": "a.txt", "content": "x"})
-	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": two, "command": "true"})
-	b.refused("PROTECTED_PATH", "execute_command", args{"session": two, "command": "true", "cwd": ".git"})
-	b.ok("write_to_file", args{"session": two, "path": "src/n.txt", "content": "x"})
-	b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": three, "path": "src/n.txt", "content": "x"})
-}
-
 // A failure that is put aside to be asked about stands when a later check
 // fails: nobody is asked, the later code is named, and no content is.
 func TestAFailurePutAside(t *testing.T) {
@@ -287,37 +243,4 @@ func TestProgramConfigAsks(t *testing.T) {
 		b.wantRecord(`"kind":"decision"`, "APPROVAL_REQUIRED", path)
 	}
 	b.refused("APPROVAL_REQUIRED", "apply_patch", args{"session": s, "patch": patch("*** Update File: src/a.txt", "*** Move to: .envrc")})
-}
-
-// Where the settings say so, scope and ignored paths are asked about as well,
-// and refuse where they say that.
-func TestAskableFailures(t *testing.T) {
-	t.Parallel()
-	set := func(scope, ignored, missing, config hooks.Policy) func(*server.Options) {
-		return func(o *server.Options) {
-			a := &o.Settings.Approvals
-			a.ScopeViolation, a.IgnoredPath = settings.Choice(scope), settings.Choice(ignored)
-			a.MissingIntent, a.ProgramConfig = settings.Choice(missing), settings.Choice(config)
-		}
-	}
-	for name, c := range map[string]struct {
-		set                            func(*server.Options)
-		scope, ignored, missing, rcode string
-	}{
-		"ask":    {set(hooks.PolicyAsk, hooks.PolicyAsk, hooks.PolicyAsk, hooks.PolicyAsk), "APPROVAL_REQUIRED", "APPROVAL_REQUIRED", "APPROVAL_REQUIRED", "APPROVAL_REQUIRED"},
-		"refuse": {set(hooks.PolicyRefuse, hooks.PolicyRefuse, hooks.PolicyRefuse, hooks.PolicyRefuse), "SCOPE_VIOLATION", "INTENTIGNORE_PATH_BLOCKED", "MISSING_OR_INVALID_INTENT", "APPROVAL_REQUIRED"},
-		"elicit": {set(hooks.PolicyElicit, hooks.PolicyElicit, hooks.PolicyElicit, hooks.PolicyElicit), "SCOPE_VIOLATION", "INTENTIGNORE_PATH_BLOCKED", "MISSING_OR_INVALID_INTENT", "APPROVAL_REQUIRED"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := newWorkspace(t)
-			write(t, dir, ".intentignore", "src/frozen/**\n")
-			b := start(t, dir, c.set).connect()
-			b.refused(c.missing, "write_to_file", args{"path": "src/n", "content": "x"})
-			b.selects("INT-001")
-			b.refused(c.scope, "write_to_file", args{"path": "docs/n", "content": "x"})
-			b.refused(c.ignored, "write_to_file", args{"path": "src/frozen/n", "content": "x"})
-			b.refused(c.rcode, "write_to_file", args{"path": "src/.envrc", "content": "x"})
-			b.holds(map[string]string{"src/n": "", "docs/n": "", "src/frozen/n": "", "src/.envrc": ""})
-		})
-	}
 }

@@ -1,0 +1,396 @@
+package gate_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
+	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+const intents = `active_intents:
+  - {id: INT-001, name: Weather, status: IN_PROGRESS, owned_scope: ["src/**", go.mod]}
+  - {id: INT-002, name: Docs, status: TODO, owned_scope: ["docs/**"]}
+  - {id: INT-003, name: Finished, status: DONE}
+  - {id: INT-004, name: Stuck, status: BLOCKED}
+  - {id: INT-005, name: Everything, status: IN_PROGRESS, owned_scope: ["**"]}
+  - {id: OPEN, name: Open, status: IN_PROGRESS}
+  - {id: RULES, name: Rules, status: IN_PROGRESS, owned_scope: ["src/**"], rules: [{name: r, when: 'effect.path == "src/ruled"', action: refuse}], commands: {ask: ["npm publish"], deny: ["git push"], allow: [rm]}}
+  - {id: OFFLINE, name: Offline, status: IN_PROGRESS, commands: {network: deny}}
+`
+
+// passed is what a call gets that nothing has stopped.
+const passed = "The gate let it pass."
+
+// probe is a tool whose effects stand in the test's row. What reaches it has passed the gate.
+type probe struct{ effects hooks.Effects }
+
+func (probe) Spec() hooks.Spec                                 { return hooks.Spec{Name: "probe"} }
+func (p *probe) Decode(hooks.Arguments) (hooks.Decoded, error) { return p, nil }
+func (p *probe) Targets(context.Context, *hooks.Call) (hooks.Targeted, error) {
+	return p, nil
+}
+func (p *probe) Effects() hooks.Effects                      { return p.effects }
+func (p *probe) Close() error                                { return nil }
+func (p *probe) Plan(context.Context) (hooks.Planned, error) { return p, nil }
+func (p *probe) Result(*hooks.Outcome) (hooks.Result, error) { return hooks.Result{}, nil }
+func (p *probe) Prepare(context.Context) (hooks.Prepared, error) {
+	return nil, refusal.New(refusal.Busy, passed)
+}
+
+// effectsOf reads what a call does: "create a", "modify a", "delete a", "move a b", "read a", and a command line after "$".
+// A "!" behind a path is content that the change does not quote.
+func effectsOf(does string) hooks.Effects {
+	var e hooks.Effects
+	for _, part := range strings.Split(does, "; ") {
+		word := strings.Fields(part)
+		if line, ok := strings.CutPrefix(part, "$ "); ok {
+			reading := shell.Read(line, shell.Bash)
+			e.Command = &hooks.CommandEffect{Line: line, Cwd: ".", Reading: &reading}
+			continue
+		}
+		name, blind := strings.CutSuffix(word[1], "!")
+		f := &hooks.FileEffect{Requested: name, Knowledge: hooks.KnowsBySearch, Protection: workspace.Protect(name)}
+		f.Path, f.Op = name, map[string]change.Op{"create": change.Created, "modify": change.Modified, "delete": change.Deleted, "move": change.Moved, "read": change.Read}[word[0]]
+		if f.Op == change.Moved {
+			f.To = word[2]
+			f.Protection = max(f.Protection, workspace.Protect(f.To))
+		}
+		if blind {
+			f.Knowledge = hooks.KnowsNothing
+		}
+		if f.Op != change.Created {
+			f.Exists, f.Before = true, change.Version{Bytes: []byte("old\n"), Hash: string(workspace.HashOf([]byte("old\n")))}
+		}
+		if strings.HasPrefix(name, "..") {
+			f.Problem = refusal.Newf(refusal.PathOutsideWorkspace, "%s is outside.", name)
+		}
+		e.Files = append(e.Files, f)
+	}
+	return e
+}
+
+// recorder takes nothing: no call of the table gets so far.
+type recorder struct{ writable error }
+
+func (recorder) Settle(context.Context) error { return nil }
+func (recorder) Begin(context.Context, *hooks.Call, *hooks.Pending) (hooks.Inflight, error) {
+	return nil, errors.New("nothing is recorded here")
+}
+func (recorder) Record(context.Context, *hooks.Call, *hooks.Outcome) (string, error) { return "", nil }
+func (recorder) Refused(*hooks.Call, string, *refusal.Refusal)                       {}
+func (r recorder) Writable(context.Context) error                                    { return r.writable }
+
+// operator can be asked in the inbox, and not in line. What is asked is written down.
+type operator struct{ asked []string }
+
+func (*operator) CanAsk(_ *hooks.Call, q hooks.Question) bool { return q.Policy == hooks.PolicyAsk }
+func (*operator) Pass(context.Context, *hooks.Call, []hooks.Question) ([]string, bool, error) {
+	return nil, false, nil
+}
+func (*operator) Lapse(string) {}
+func (o *operator) Ask(_ context.Context, _ *hooks.Call, q []hooks.Question) (string, error) {
+	for _, one := range q {
+		o.asked = append(o.asked, one.Hook)
+	}
+	return "", refusal.New(refusal.ApprovalRequired, "asked")
+}
+
+// row is a call and what the gate decides.
+type row struct {
+	under string // the intent that is selected, "" for none, and "ses_x" for a handle that is nobody's
+	does  string
+	want  string // a code; "PASSED"; "ask scope" is what the operator is asked about
+	says  string // stands in the refusal
+	with  func(*world)
+}
+
+// world is what a row can change.
+type world struct {
+	p          gate.Policy
+	intents    string
+	ignore     string
+	arguments  map[string]string
+	writable   error
+	unprepared bool
+	also       string // a second intent that is selected
+	then       string // the intents after the selection
+}
+
+func decide(t *testing.T, r row) {
+	t.Helper()
+	none := sandbox.Want{Ability: func() sandbox.Ability {
+		return sandbox.Ability{NoFull: errors.New("no"), NoLandlock: errors.New("no")}
+	}}
+	w := world{intents: intents, arguments: map[string]string{}, p: gate.Policy{
+		Sandbox: none, UnjudgedAuto: true, ProgramConfig: hooks.PolicyAsk, Commands: policy.Policy{Unjudged: policy.Ask},
+		MissingIntent: hooks.PolicyElicit, ScopeViolation: hooks.PolicyElicit, IgnoredPath: hooks.PolicyElicit,
+	}}
+	if r.with != nil {
+		r.with(&w)
+	}
+	dir := t.TempDir()
+	if !w.unprepared {
+		check.Write(t, dir, ".orchestration/active_intents.yaml", w.intents)
+	}
+	check.Write(t, dir, ".intentignore", w.ignore)
+	root := check.Value(os.OpenRoot(dir))(t)
+	defer root.Close()
+	sessions := session.Open(nil, session.Options{})
+	defer sessions.Close()
+	caller := session.Caller{Connection: "c"}
+	for _, id := range []string{r.under, w.also} {
+		if id != "" && !strings.HasPrefix(id, "ses_") {
+			_, handle, err := sessions.Select(t.Context(), caller, "", id, "")
+			check.OK(t, err)
+			if w.also == "" {
+				w.arguments["session"] = handle
+			}
+		}
+	}
+	if strings.HasPrefix(r.under, "ses_") {
+		w.arguments["session"] = r.under
+	}
+	if w.then != "" {
+		check.Write(t, dir, ".orchestration/active_intents.yaml", w.then)
+	}
+	asks, records := &operator{}, recorder{w.writable}
+	engine := hooks.NewEngine(sessions, records, asks, zerolog.Nop())
+	gate.Register(engine, intent.Open(root), gate.NewFreshness(false), records, w.p)
+	check.OK(t, engine.AddTool(&probe{effectsOf(r.does)}))
+	result := engine.Do(t.Context(), hooks.Request{Tool: "probe", Caller: caller, Arguments: check.Value(hooks.MakeArguments(w.arguments))(t)})
+	var o refusal.Object
+	check.OK(t, json.Unmarshal(result.Structured, &o))
+	got := string(o.ErrorType)
+	switch {
+	case o.Error == passed:
+		got = "PASSED"
+	case len(asks.asked) > 0:
+		got = "ask " + strings.Join(asks.asked, ", ")
+	}
+	check.Equal(t, got, r.want, "under %q: %s: %s", r.under, r.does, result.Text)
+	if !strings.Contains(result.Text, r.says) {
+		t.Errorf("under %q: %s: it does not say %q: %s", r.under, r.does, r.says, result.Text)
+	}
+}
+
+func table(t *testing.T, with func(*world), rows ...row) {
+	t.Helper()
+	for _, r := range rows {
+		if r.with == nil {
+			r.with = with
+		}
+		decide(t, r)
+	}
+}
+
+// An intent is selected, is there, can be worked under, and is the one that the call names.
+func TestIntentStep(t *testing.T) {
+	names := func(id string) func(*world) { return func(w *world) { w.arguments["intent_id"] = id } }
+	two := func(id string) func(*world) {
+		return func(w *world) { w.also = "INT-005"; w.arguments["intent_id"] = id }
+	}
+	table(t, nil,
+		row{"", "create src/a", "MISSING_OR_INVALID_INTENT", "INT-001 (Weather)", nil},
+		row{"INT-001", "create src/a", "PASSED", "", nil},
+		row{"INT-003", "create a", "INTENT_NOT_ACTIVE", "Finished", nil},
+		row{"INT-004", "create a", "INTENT_NOT_ACTIVE", "BLOCKED", nil},
+		row{"INT-999", "create a", "MISSING_OR_INVALID_INTENT", "no longer", nil},
+		row{"ses_" + strings.Repeat("a", 32), "create src/a", "SESSION_EXPIRED", "", nil},
+		row{"INT-001", "create src/a", "INTENT_MISMATCH", "", names("INT-005")},
+		row{"", "create src/a", "MISSING_OR_INVALID_INTENT", "", names("INT-001")}, // naming never selects
+		row{"INT-001", "create src/a", "INTENT_MISMATCH", "INT-005", two("")},
+		row{"INT-001", "create src/a", "PASSED", "", two("INT-001")},
+		row{"INT-001", "create docs/a", "SCOPE_VIOLATION", "INT-002", two("INT-001")},
+		row{"INT-001", "create docs/a", "PASSED", "", two("INT-005")},
+		row{"INT-001", "create src/a", "INTENT_IGNORED", "", func(w *world) { w.ignore = "intent:INT-001\n" }},
+		row{"", "create src/a", "ask intent", "", func(w *world) { w.p.MissingIntent = hooks.PolicyAsk }},
+		row{"INT-001", "create src/a", "MISSING_OR_INVALID_INTENT", "INT-009", func(w *world) { w.then = "active_intents:\n  - {id: INT-009, name: n, status: TODO}\n" }},
+		row{"OPEN", "create a", "PASSED", "", nil},
+		row{"OPEN", "create a", "SCOPE_VIOLATION", "no owned_scope", func(w *world) { w.p.ScopeRequired = true }},
+		row{"", "create a", "WORKSPACE_NOT_INITIALIZED", "orchestra-mcp init", func(w *world) { w.unprepared = true }},
+		row{"", "create a", "PASSED", "", func(w *world) { w.unprepared, w.p.AllowUninitialized = true, true }},
+		row{"", "create .git/config", "PROTECTED_PATH", "", func(w *world) { w.unprepared, w.p.AllowUninitialized = true, true }},
+	)
+	for _, yaml := range []string{
+		"active_intents:\n  - id: [\n", "active_intents:\n  - {id: A, name: a}\n  - {id: A, name: b}\n", "active_intents: 3\n",
+		"active_intents:\n  - {id: A, name: a, owned_scope: [\"../x/**\"]}\n", "active_intents:\n  - {id: A, name: a, commands: {deny: [\"git push; rm\"]}}\n",
+		`active_intents: [{id: A, name: a, commands: {deny: [{prefix: "git push", match: ["git pull"]}]}}]`,
+		`active_intents: [{id: A, name: a, commands: {deny: [{prefix: git, not_match: ["git pull"]}]}}]`,
+		`active_intents: [{id: A, name: a, commands: {deny: ["$X"]}}]`, `active_intents: [{id: A, name: a, commands: {deny: [{match: [x]}]}}]`,
+		`active_intents: [{id: A, name: a, commands: {deny: [7]}}]`, `active_intents: [{id: A, name: a, rules: [{name: r, when: 'efect == 3'}]}]`,
+	} {
+		decide(t, row{"INT-001", "create src/a", "INTENTS_UNREADABLE", `"line":`, func(w *world) { w.then = yaml }})
+	}
+	decide(t, row{"INT-001", "create src/a", "INTENTS_UNREADABLE", ".intentignore", func(w *world) { w.ignore = "secert:*.key\n" }})
+}
+
+// Each step of the paths looks at all of them before the next begins: a hard failure of the last path outranks one of the
+// first that can be asked about.
+func TestPathSteps(t *testing.T) {
+	ignore := func(w *world) { w.ignore = "src/frozen/**\nsecret:*.key\nsecret:private/\nunscoped:tmp/**\n" }
+	table(t, ignore,
+		row{"INT-001", "create src/a/b; modify go.mod", "PASSED", "", nil},
+		row{"INT-001", "modify docs/other.md", "SCOPE_VIOLATION", "INT-001 is not authorized to edit [docs/other.md]", nil},
+		row{"INT-001", "create src2/a", "SCOPE_VIOLATION", `request_scope_expansion`, nil},
+		row{"INT-001", "create srcx", "SCOPE_VIOLATION", "", nil},
+		row{"INT-001", "create docs/src/a", "SCOPE_VIOLATION", `"covering_intents":["INT-002","INT-005"`, nil},
+		row{"INT-001", "modify src/a; create docs/new.md", "SCOPE_VIOLATION", "", nil},
+		row{"INT-001", "move src/a docs/a", "SCOPE_VIOLATION", "", nil},
+		row{"INT-001", "move docs/a src/a", "SCOPE_VIOLATION", "", nil},
+		row{"INT-001", "create docs/a", "ask scope", "", func(w *world) { w.p.ScopeViolation = hooks.PolicyAsk }},
+		row{"INT-001", "create docs/a", "SCOPE_VIOLATION", "", func(w *world) { w.p.ScopeViolation = hooks.PolicyRefuse }},
+		row{"INT-001", "create tmp/a", "SCOPE_VIOLATION", "", func(w *world) { w.ignore = "" }},
+
+		row{"INT-001", "create src/frozen/a", "INTENTIGNORE_PATH_BLOCKED", "", nil},
+		row{"INT-001", "create src/frozen/a", "ask ignored", "", func(w *world) { ignore(w); w.p.IgnoredPath = hooks.PolicyAsk }},
+		row{"INT-001", "read src/frozen/a", "PASSED", "", nil},
+		row{"INT-001", "read src/a.key", "INTENTIGNORE_PATH_BLOCKED", "out of reach for every tool", nil},
+		row{"INT-001", "modify src/a.key", "INTENTIGNORE_PATH_BLOCKED", "", func(w *world) { ignore(w); w.p.IgnoredPath = hooks.PolicyAsk }},
+		row{"INT-005", "read private/deep/x", "INTENTIGNORE_PATH_BLOCKED", "", nil},
+		row{"INT-005", "move src/a src/b.key", "INTENTIGNORE_PATH_BLOCKED", "", nil},
+		row{"INT-005", "create .envrc; create src/frozen/a", "INTENTIGNORE_PATH_BLOCKED", "", nil},
+		row{"INT-005", "create src/frozen/a; create a.key", "INTENTIGNORE_PATH_BLOCKED", "", nil},
+
+		row{"INT-005", "create .git/hooks/pre-commit", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "modify .GIT/config", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "create sub/.git/config", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "modify .orchestration/active_intents.yaml", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "modify .orchestration/agent_trace.jsonl", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "create .intentignore", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "create src/.orchestra-abc.tmp", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "create src/.ORCHESTRA-ABC.TMP", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "move src/a .git/hooks/pre-commit", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "create a.key; create .git/hooks/x", "PROTECTED_PATH", "", nil},
+		row{"INT-005", "create .git/x; create ../x", "PATH_OUTSIDE_WORKSPACE", "", nil},
+
+		row{"INT-005", "create .vscode/tasks.json", "ask program-config", "", nil},
+		row{"INT-005", "create .EnvRC", "ask program-config", "", nil},
+		row{"INT-005", "create .roomodes", "ask program-config", "", nil},
+		row{"INT-005", "create .github/agents/a.agent.md", "ask program-config", "", nil},
+		row{"INT-005", "move src/a .cursor/x", "ask program-config", "", nil},
+		row{"INT-005", "create .mcp.json", "APPROVAL_REQUIRED", "", func(w *world) { w.p.ProgramConfig = hooks.PolicyRefuse }},
+		row{"INT-001", "create .mcp.json", "ask scope, program-config", "", func(w *world) { w.p.ScopeViolation = hooks.PolicyAsk }},
+		row{"INT-005", "read .mcp.json", "PASSED", "", nil},
+	)
+}
+
+// What is behind the plan: rules, freshness, the ledger, approvals.
+func TestPlanSteps(t *testing.T) {
+	busy := func(err error) func(*world) { return func(w *world) { w.writable = err } }
+	table(t, nil,
+		row{"RULES", "create src/ruled", "RULE_VIOLATION", `"rule":"r"`, nil},
+		row{"RULES", "create src/free", "PASSED", "", nil},
+		row{"INT-001", "create src/a", "RULE_VIOLATION", "", func(w *world) {
+			always, err := rule.Compile("everywhere", "true", rule.Refuse, "")
+			if err != nil {
+				panic(err)
+			}
+			w.p.Rules = []*rule.Rule{always}
+		}},
+		row{"INT-001", "modify src/a", "PASSED", "", nil},
+		row{"INT-001", "modify src/a!", "READ_REQUIRED", `"content":"old\n"`, nil},
+		row{"INT-001", "delete src/a!", "READ_REQUIRED", "", nil},
+		row{"INT-001", "create src/a!", "PASSED", "", nil},
+		row{"INT-001", "create src/a", "LEDGER_UNAVAILABLE", "disk full", busy(errors.New("disk full"))},
+		row{"INT-001", "create src/a", "BUSY", "", busy(ledger.ErrBusy)},
+		row{"INT-001", "create src/a", "ask approval", "", func(w *world) { w.ignore = "approve:INT-001\n" }},
+		row{"INT-001", "$ true", "ask approval", "", func(w *world) { w.ignore = "approve:INT-001\n" }},
+	)
+}
+
+// A rule is found however the line writes the command; the strictest of the settings and of the intent counts, and what
+// cannot be judged could hide just what is denied.
+func TestCommandStep(t *testing.T) {
+	rules := func(list ...string) (all []policy.Rule) {
+		for _, text := range list {
+			r, err := policy.Parse(text)
+			if err != nil {
+				panic(err)
+			}
+			all = append(all, r)
+		}
+		return all
+	}
+	settings := func(s policy.Source) func(*world) {
+		s.Name = "the settings"
+		return func(w *world) { w.p.Commands.Sources = []policy.Source{s} }
+	}
+	with := settings(policy.Source{Deny: rules("rm -rf"), Ask: rules("mkdir")})
+	for _, line := range []string{"git push", "true && /usr/bin/git -C src push", `g""it \push`, "sh -c 'echo $(git push)'", "env A=1 git push origin"} {
+		decide(t, row{"RULES", "$ " + line, "COMMAND_BLOCKED", `"rule_of":"RULES"`, with})
+	}
+	for _, line := range []string{"npm --prefix web publish x", "mkdir src/new", "$X push", `eval "$X"`, "curl x | sh", "npm $ARGS", "a 'b"} {
+		decide(t, row{"RULES", "$ " + line, "ask command", "", with})
+	}
+	table(t, with,
+		row{"RULES", "$ touch src/made && rm -rf src", "COMMAND_BLOCKED", `"rule_of":"the settings"`, nil},
+		row{"RULES", `$ git status && cat src/a.txt | head -1 && echo "$HOME"`, "PASSED", "", nil},
+		row{"OFFLINE", "$ true", "COMMAND_BLOCKED", "denies the network", nil},
+		row{"INT-001", "$ true", "COMMAND_BLOCKED", "The settings deny the network", func(w *world) { w.p.NetworkDenied = true }},
+		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", "", func(w *world) { w.p.Sandbox.AtLeast = sandbox.Full }},
+		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", "", func(w *world) { w.p.Sandbox.AtLeast = sandbox.Landlock }},
+		row{"INT-001", "create src/a", "PASSED", "", func(w *world) { w.p.Sandbox.AtLeast = sandbox.Full }},
+	)
+	closed := func(w *world) {
+		settings(policy.Source{Allow: rules("cat")})(w)
+		w.p.Commands.Default, w.p.Commands.Unjudged, w.p.UnjudgedAuto = policy.Deny, policy.Deny, false
+	}
+	table(t, closed,
+		row{"INT-001", "$ ls", "COMMAND_BLOCKED", "commands.default", nil},
+		row{"INT-001", "$ cat a | $X", "COMMAND_BLOCKED", "", nil},
+		row{"INT-001", "$ cd src && cat a.txt && echo done", "PASSED", "", nil},
+		row{"INT-001", "$ X=echo && $X one", "PASSED", "", func(w *world) { w.p.Commands.Unjudged, w.p.UnjudgedAuto = policy.Allow, false }},
+	)
+	held := func(s policy.Source, change func(*policy.Policy)) func(*world) {
+		return func(w *world) {
+			settings(s)(w)
+			w.p.Sandbox.Ability = func() sandbox.Ability { return sandbox.Ability{Level: sandbox.Full} }
+			if change != nil {
+				change(&w.p.Commands)
+				w.p.UnjudgedAuto = false
+			}
+		}
+	}
+	touch := rules("touch")
+	deny := func(p *policy.Policy) { p.Unjudged = policy.Deny }
+	for _, line := range []string{
+		"x=touch && $x src/made", `set -- touch src/made && "$@"`, "x='$(touch src/made)' && : ${x@P}", "printf -v 'a[$(touch src/made)]' x", "env -S 'touch src/made'", `flock -x src/a.txt -c "$X"`,
+		"hash -p /bin/touch q && q src/made", "mapfile -C 'touch src/made' -c 1 a <<< 1", "declare -a a='($(touch src/made))'", "true && )", `echo x > "$OUT"`,
+	} {
+		table(t, nil,
+			row{"INT-001", "$ " + line, "ask command", "", held(policy.Source{Deny: touch}, nil)},
+			row{"INT-001", "$ " + line, "ask command", "", held(policy.Source{Ask: touch}, nil)},
+			row{"INT-001", "$ " + line, "COMMAND_BLOCKED", "", held(policy.Source{Deny: touch}, deny)},
+			row{"INT-001", "$ " + line, "COMMAND_BLOCKED", "", held(policy.Source{}, deny)},
+			row{"INT-001", "$ " + line, "PASSED", "", held(policy.Source{}, nil)},
+		)
+	}
+	places := func(w *world) {
+		settings(policy.Source{Deny: rules("scripts/deploy", "/w/scripts/other", "/usr/bin/env")})(w)
+		w.p.Commands.Root = "/w"
+	}
+	for _, line := range []string{"scripts/deploy", "./scripts/deploy", "cd scripts && ./deploy", "src/../scripts/deploy", "/w/scripts/deploy", "cd / && /w/scripts/deploy",
+		"scripts/other", "cd scripts && ./other", "cd /usr && bin/env"} {
+		decide(t, row{"INT-001", "$ " + line, "COMMAND_BLOCKED", "", places})
+	}
+	decide(t, row{"INT-001", `$ cd "$X" && ./deploy`, "ask command", "", places})
+	decide(t, row{"INT-001", "$ env true && cat src/a.txt", "PASSED", "", places})
+}
