@@ -58,7 +58,7 @@ func TestBackground(t *testing.T) {
 func TestBackgroundThatEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
+	check.Write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
 	b := start(t, dir).connect()
 	s := b.selects("A")
 	r := b.ok("execute_command", args{"session": s, "command": "echo oh; exit 7", "background": true})
@@ -96,7 +96,7 @@ func TestBackgroundBelongsToItsSession(t *testing.T) {
 func TestSecretsOfCommandsAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
+	check.Write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
 	b := start(t, dir).connect()
 	s := b.selects("A")
 	r := b.ok("execute_command", args{"session": s, "command": "API_TOKEN=hunter2secret sh -c 'echo $API_TOKEN'"})

@@ -58,7 +58,7 @@ func difference(before, after string) string {
 func TestBadPathsChangeNothing(t *testing.T) {
 	dir := newWorkspace(t)
 	outside := t.TempDir()
-	write(t, outside, "f", "TOPSECRET\n")
+	check.Write(t, outside, "f", "TOPSECRET\n")
 	for at, to := range map[string]string{
 		"src/out": outside, "src/outfile": filepath.Join(outside, "f"), "src/dangling": "nowhere", "src/dangling-out": outside + "/none",
 		"src/loop": "loop", "src/git": "../.git", "src/orch": "../.orchestration",

@@ -71,7 +71,7 @@ func TestCarriesOutNothingElse(t *testing.T) {
 	answers(t, inbox, denied, approval.Deny, "no")
 	want(denied)
 	answers(t, inbox, stale, approval.Once, "")
-	write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML+"# by hand\n")
+	check.Write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML+"# by hand\n")
 	want(stale)
 }
 
@@ -141,7 +141,7 @@ func TestCarryOutBehindTheCallThatIsAtIt(t *testing.T) {
 	}()
 	b.eventually("the first try", func() bool { return tries() > asked })
 	intents := b.read(".orchestration/active_intents.yaml")
-	write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intents, `["src/**"`, `["lib/**", "src/**"`, 1))
+	check.Write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intents, `["src/**"`, `["lib/**", "src/**"`, 1))
 	check.NoError(t, <-done)
 }
 
@@ -150,8 +150,8 @@ func TestSubjectsTellRequestsApart(t *testing.T) {
 	t.Parallel()
 	way := briefly(t)
 	dir := newWorkspace(t)
-	write(t, dir, ".intentignore", "approve:INT-001\n")
-	write(t, dir, "src/a.txt", "one\ntwo\n")
+	check.Write(t, dir, ".intentignore", "approve:INT-001\n")
+	check.Write(t, dir, "src/a.txt", "one\ntwo\n")
 	b := start(t, dir, way).connect()
 	s := b.selects("INT-001")
 	b.ok("read_file", args{"session": s, "path": "src/a.txt"})

@@ -75,10 +75,10 @@ func TestRefusalsAreBounded(t *testing.T) {
 		fmt.Fprintf(&blocks, "<<<<<<< SEARCH\nline %d of a file, which is neither short nor long\n=======\nx\n>>>>>>> REPLACE\n", i)
 	}
 	dir := newWorkspace(t)
-	write(t, dir, "src/long.txt", file.String())
+	check.Write(t, dir, "src/long.txt", file.String())
 	patched.WriteString("*** Begin Patch\n")
 	for i := range 300 {
-		write(t, dir, fmt.Sprintf("src/many/%d.txt", i), file.String()[:2000])
+		check.Write(t, dir, fmt.Sprintf("src/many/%d.txt", i), file.String()[:2000])
 		fmt.Fprintf(&patched, "*** Update File: src/many/%d.txt\n@@\n-line 1 of no file\n+x\n", i)
 	}
 	patched.WriteString("*** End Patch\n")
@@ -112,7 +112,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 func TestRefusalsOfEdits(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, "src/bars.txt", "|a|b|\n|---|---|\n|c|d|\nx\u00a0= 1\nраth\nsame\nsame\n")
+	check.Write(t, dir, "src/bars.txt", "|a|b|\n|---|---|\n|c|d|\nx\u00a0= 1\nраth\nsame\nsame\n")
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
 	block := func(old, new string) string {

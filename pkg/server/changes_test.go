@@ -88,10 +88,10 @@ func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 func TestCommandOutOfScope(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".intentignore", "secret:keys/\nsrc/frozen\nunscoped:tmp/**\n")
-	write(t, dir, "src/frozen", "x\n")
-	write(t, dir, "keys/a", "secret\n")
-	write(t, dir, ".git/hooks/post-commit", "true\n")
+	check.Write(t, dir, ".intentignore", "secret:keys/\nsrc/frozen\nunscoped:tmp/**\n")
+	check.Write(t, dir, "src/frozen", "x\n")
+	check.Write(t, dir, "keys/a", "secret\n")
+	check.Write(t, dir, ".git/hooks/post-commit", "true\n")
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
 	closed := regexp.MustCompile(`^(keys/|src/frozen|\.vscode/|\.git/|\.orchestration/|docs/bad)`)
@@ -121,7 +121,7 @@ func TestCommandOutOfScope(t *testing.T) {
 			dir := newWorkspace(t)
 			for _, name := range []string{".intentignore", "src/frozen", "keys/a", ".git/hooks/post-commit"} {
 				content := check.Value(os.ReadFile(filepath.Join(b.dir, name)))(t)
-				write(t, dir, name, string(content))
+				check.Write(t, dir, name, string(content))
 			}
 			b := start(t, dir, withoutSandbox).connect()
 			s := b.selects("INT-001")
@@ -276,8 +276,8 @@ func TestCommandMakesViewsStale(t *testing.T) {
 func TestWritesWhileACommandRuns(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, "src/ours", "0\n")
-	write(t, dir, "src/theirs", "0\n")
+	check.Write(t, dir, "src/ours", "0\n")
+	check.Write(t, dir, "src/theirs", "0\n")
 	check.OK(t, syscall.Mkfifo(filepath.Join(dir, "src/go"), 0o600))
 	b := start(t, dir, withoutSandbox).connect()
 	other := start(t, dir, withoutSandbox).connect()
@@ -294,8 +294,8 @@ func TestWritesWhileACommandRuns(t *testing.T) {
 	other.ok("read_file", args{"session": third, "path": "src/theirs"})
 	other.ok("write_to_file", args{"session": third, "path": "src/theirs", "content": "by another server\n"})
 	other.ok("write_to_file", args{"session": third, "path": "docs/theirs", "content": "by another server\n"})
-	write(t, dir, "src/editor", "by an editor\n")
-	write(t, dir, "src/go", "go\n") // lets the command go on
+	check.Write(t, dir, "src/editor", "by an editor\n")
+	check.Write(t, dir, "src/go", "go\n") // lets the command go on
 	r := <-ended
 	if r.Error {
 		t.Fatal(r.Text)

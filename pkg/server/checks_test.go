@@ -128,7 +128,7 @@ func TestLessonsAreRationed(t *testing.T) {
 	for i := range brain.MaxAutomatic {
 		text += fmt.Sprintf("## Lesson Learned (2026-01-01)\n**Category:** failed command\n- %s\n\n", strings.Repeat("y", i+1))
 	}
-	write(t, b.dir, ".orchestration/AGENT.md", text)
+	check.Write(t, b.dir, ".orchestration/AGENT.md", text)
 	now.forward(time.Hour)
 	b.ok("execute_command", args{"command": "exit 7", "session": s})
 	check.Equal(t, b.read(".orchestration/AGENT.md"), text, "more than there may be")

@@ -16,7 +16,7 @@ const goBefore = "package a\n\nfunc add(a, b int) int {\n\tsum := a + b\n\tretur
 func classBench(t *testing.T, choice settings.Choice) (b *bench, s string) {
 	t.Helper()
 	dir := newWorkspace(t)
-	write(t, dir, "src/a.go", goBefore)
+	check.Write(t, dir, "src/a.go", goBefore)
 	b = start(t, dir, func(o *server.Options) { o.Settings.MutationClass = choice }).connect()
 	s = b.selects("INT-001")
 	b.ok("read_file", args{"session": s, "path": "src/a.go"})
@@ -62,7 +62,7 @@ func TestDeclaredRefactors(t *testing.T) {
 func TestClassOfEveryTool(t *testing.T) {
 	t.Parallel()
 	b, s := classBench(t, settings.Warn)
-	write(t, b.dir, "src/b.go", "package a\n\nfunc twice(n int) int { return add(n, n) }\n")
+	check.Write(t, b.dir, "src/b.go", "package a\n\nfunc twice(n int) int { return add(n, n) }\n")
 	for _, c := range []struct {
 		tool      string
 		arguments args
@@ -94,8 +94,8 @@ func TestRulesOnClasses(t *testing.T) {
 	b := ruledBench(t, `rules:
   - {name: only-refactors, when: 'effect.path.endsWith(".go") && class.computed != "AST_REFACTOR"', message: Refactors only.}
   - {name: proven, when: 'effect.path == "old.go" && class.evidence != "proven"', message: Only what is proven.}`)
-	write(t, b.dir, "new.go", goBefore)
-	write(t, b.dir, "old.go", goBefore)
+	check.Write(t, b.dir, "new.go", goBefore)
+	check.Write(t, b.dir, "old.go", goBefore)
 	s := b.selects("INT-001")
 	b.refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "new.go", "old_string": "a + b", "new_string": "a * b"})
 	b.ok("edit_file", args{"session": s, "path": "new.go", "old_string": "func add", "new_string": "func plus"})
@@ -161,7 +161,7 @@ func usesBench(t *testing.T, r renaming, more map[string]string, configure ...fu
 	dir := newWorkspace(t)
 	for _, files := range []map[string]string{r.files, more} {
 		for name, content := range files {
-			write(t, dir, name, content)
+			check.Write(t, dir, name, content)
 		}
 	}
 	b = start(t, dir, configure...).connect()

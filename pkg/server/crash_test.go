@@ -78,11 +78,11 @@ func crashWorkspace(t *testing.T) string {
 	for k := range crashCallers {
 		intents += fmt.Sprintf("  - {id: W-%d, name: Caller %d, status: IN_PROGRESS, owned_scope: [\"**\"]}\n", k, k)
 		shared += fmt.Sprintf("caller %d: 0.\n", k)
-		write(t, dir, fmt.Sprintf("w%d/first.txt", k), "first\n")
+		check.Write(t, dir, fmt.Sprintf("w%d/first.txt", k), "first\n")
 	}
-	write(t, dir, ".orchestration/active_intents.yaml", intents)
-	write(t, dir, "shared.txt", shared)
-	git(t, dir, "init", "-q", "--template=")
+	check.Write(t, dir, ".orchestration/active_intents.yaml", intents)
+	check.Write(t, dir, "shared.txt", shared)
+	check.Git(t, dir, "init", "-q", "--template=")
 	return dir
 }
 
@@ -94,7 +94,7 @@ func apart(t *testing.T, dir string) {
 	for k := range crashCallers {
 		intents += fmt.Sprintf("  - {id: W-%d, name: Caller %d, status: IN_PROGRESS, owned_scope: [\"w%d/**\", shared.txt, \"begin/**\"]}\n", k, k, k)
 	}
-	write(t, dir, ".orchestration/active_intents.yaml", intents)
+	check.Write(t, dir, ".orchestration/active_intents.yaml", intents)
 }
 
 // killServers kills servers of one workspace one after the other.

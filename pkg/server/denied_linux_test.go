@@ -64,11 +64,11 @@ func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
 	for level, able := range map[string]func(*server.Options){"full": func(*server.Options) {}, "landlock": landlockOnly} {
 		t.Run(level, func(t *testing.T) {
 			dir := newWorkspace(t)
-			write(t, dir, "go.mod", "module x\n")
-			write(t, dir, "src/closed.txt", "x")
-			write(t, dir, "src/readonly.txt", "x")
-			write(t, dir, "docs/closed.md", "x")
-			write(t, dir, "docs/errors.md", "EROFS is\ndocs/other.md:Read-only file system\n")
+			check.Write(t, dir, "go.mod", "module x\n")
+			check.Write(t, dir, "src/closed.txt", "x")
+			check.Write(t, dir, "src/readonly.txt", "x")
+			check.Write(t, dir, "docs/closed.md", "x")
+			check.Write(t, dir, "docs/errors.md", "EROFS is\ndocs/other.md:Read-only file system\n")
 			for name, mode := range map[string]os.FileMode{"src/closed.txt": 0, "docs/closed.md": 0, "src/readonly.txt": 0o444} {
 				check.OK(t, os.Chmod(filepath.Join(dir, name), mode))
 			}
@@ -95,13 +95,13 @@ func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
 func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/.intentignore", "secret:.env\n")
-	write(t, dir, ".env", "KEY=1\n")
+	check.Write(t, dir, ".orchestration/.intentignore", "secret:.env\n")
+	check.Write(t, dir, ".env", "KEY=1\n")
 	shared := filepath.Join(t.TempDir(), "shared.txt")
-	write(t, filepath.Dir(shared), "shared.txt", "x")
+	check.Write(t, filepath.Dir(shared), "shared.txt", "x")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Commands.Network = "deny" }).connect()
 	s := b.selects("INT-001")
-	write(t, dir, "go.mod", "module x\n")
+	check.Write(t, dir, "go.mod", "module x\n")
 	for line, want := range map[string][2]string{
 		"cat .env":      {".env", "read |  | choose_different_file"},
 		"cat " + shared: {shared, "commands see a private directory in the place of /tmp"},
@@ -111,7 +111,7 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 		"chown 12345 go.mod":                                                        {"", "root |  | follow_constraints"},
 		"python3 -c \"import socket; socket.create_connection(('192.0.2.1', 80))\"": {"", "connect | INT-001 | ask_user | the settings deny commands the network"},
 	} {
-		write(t, dir, "src/a.txt", "x")
+		check.Write(t, dir, "src/a.txt", "x")
 		r := b.ok("execute_command", args{"session": s, "command": line})
 		if path, said := denialOf(t, r); path != want[0] || !strings.Contains(said, want[1]) {
 			t.Errorf("%q: %q: %s\n%s", line, path, said, r.Text)
@@ -125,7 +125,7 @@ func TestAnApprovedRedirectionIsWritten(t *testing.T) {
 	dir := newWorkspace(t)
 	b := start(t, dir, asks, func(o *server.Options) { o.Settings.Approvals.ProgramConfig = settings.Ask }).connect()
 	s := b.selects("INT-001")
-	write(t, dir, ".vscode/settings.json", "{}\n")
+	check.Write(t, dir, ".vscode/settings.json", "{}\n")
 	for _, line := range []string{"echo new > docs/other.md", "echo new > docs/new.md", "echo new > .vscode/settings.json", "echo new > .mcp.json"} {
 		call := args{"session": s, "command": line}
 		b.answers(b.required("execute_command", call), approval.Once, "")

@@ -38,7 +38,7 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 			}
 			text := r.GetString("text", "")
 			if text != "" {
-				write(t, dir, r.GetString("file", ""), text)
+				check.Write(t, dir, r.GetString("file", ""), text)
 			}
 			if r.GetBool("fail", false) {
 				return nil, errors.New("no more")

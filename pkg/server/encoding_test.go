@@ -50,7 +50,7 @@ func TestOneByteOrderMark(t *testing.T) {
 			func() { b.ok("apply_diff", args{"path": name, "diff": "@@ -1,1 +1,1 @@\n-one\n+" + mark + "1\n"}) },
 			func() { b.ok("apply_patch", call("*** Update File: "+name, "@@", "-"+mark+"one", "+"+mark+"1")) },
 		} {
-			write(t, b.dir, name, before)
+			check.Write(t, b.dir, name, before)
 			b.ok("read_file", args{"path": name})
 			edit()
 			check.Equal(t, b.read(name), after, "%s, edit %d", name, i)
@@ -123,7 +123,7 @@ func TestEditsKeepWhatTheAuthorChose(t *testing.T) {
 		for edit, call := range edits {
 			t.Run(form+"/"+edit, func(t *testing.T) {
 				name := strings.ReplaceAll(form+"-"+edit, " ", "-")
-				write(t, b.dir, name, c.encode(t, c.text))
+				check.Write(t, b.dir, name, c.encode(t, c.text))
 				r := b.ok("read_file", args{"path": name})
 				if r.str("content") != c.text || r.str("encoding") != c.encoding || r.str("line_ending") != c.ending {
 					t.Errorf("read: %q %s %s", r.str("content"), r.str("encoding"), r.str("line_ending"))

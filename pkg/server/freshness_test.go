@@ -104,8 +104,8 @@ func TestStaleCarriesWhatIsLacking(t *testing.T) {
 	b, _ := patched(t, map[string]string{"a": long, "part": long})
 	b.ok("read_file", args{"path": "a"})
 	b.ok("read_file", args{"path": "part", "limit": 5})
-	write(t, b.dir, "a", long+"added\n")
-	write(t, b.dir, "part", long+"added\n")
+	check.Write(t, b.dir, "a", long+"added\n")
+	check.Write(t, b.dir, "part", long+"added\n")
 
 	r := b.refused("STALE_FILE", "write_to_file", args{"path": "a", "content": "x"})
 	if diff, _ := r.details()["diff_since_seen"].(string); !strings.Contains(diff, "+added") || r.details()["content"] != nil {
@@ -123,7 +123,7 @@ func TestStaleOverTheBound(t *testing.T) {
 	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": "x\n"})
 	b.ok("read_file", args{"path": "a"})
-	write(t, b.dir, "a", lines(100_000))
+	check.Write(t, b.dir, "a", lines(100_000))
 	for range 2 {
 		r := b.refused("STALE_FILE", "write_to_file", args{"path": "a", "content": "y"})
 		if r.details()["content"] != nil || len(r.Text) > 10_000 {
@@ -148,9 +148,9 @@ func TestDiffsAreHeldToTheView(t *testing.T) {
 		{"apply_diff", args{"path": "a", "diff": diff, "expected_content_hash": hash}},
 		{"edit_file", args{"path": "a", "old_string": "one", "new_string": "1", "expected_content_hash": hash}},
 	} {
-		write(t, b.dir, "a", "one\ntwo\n")
+		check.Write(t, b.dir, "a", "one\ntwo\n")
 		b.call("read_file", args{"path": "a"})
-		write(t, b.dir, "a", "one\nedited\n")
+		check.Write(t, b.dir, "a", "one\nedited\n")
 		b.refused("STALE_FILE", c.tool, c.args)
 		b.holds(map[string]string{"a": "one\nedited\n"})
 	}
@@ -163,7 +163,7 @@ func TestBlindWrites(t *testing.T) {
 	b := start(t, dir, func(o *server.Options) { o.Settings.Write.Blind = settings.Allow }).connect()
 	b.selects("INT-001")
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": "x"})
-	write(t, dir, "src/a.txt", "edited\n")
+	check.Write(t, dir, "src/a.txt", "edited\n")
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "y"})
 }
 
@@ -191,7 +191,7 @@ func TestTooLargeIsNotStale(t *testing.T) {
 	b := start(t, dir, func(o *server.Options) { o.Settings.Limits.FileSize = 1000 }).connect()
 	b.selects("INT-001")
 	hash := b.ok("read_file", args{"path": "src/a.txt"}).str("content_hash")
-	write(t, dir, "src/a.txt", lines(1000))
+	check.Write(t, dir, "src/a.txt", lines(1000))
 	b.refused("TOO_LARGE", "read_file", args{"path": "src/a.txt"})
 	b.refused("TOO_LARGE", "write_to_file", args{"path": "src/a.txt", "content": "x"})
 	b.refused("TOO_LARGE", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": hash})

@@ -20,26 +20,26 @@ import (
 func gitWorld(t *testing.T) string {
 	t.Helper()
 	dir := newWorkspace(t)
-	git(t, dir, "config", "user.name", "U")
-	git(t, dir, "config", "user.email", "u@example.org")
-	git(t, dir, "symbolic-ref", "HEAD", "refs/heads/main")
-	write(t, dir, ".git/info/exclude", "/.orchestration/\n")
+	check.Git(t, dir, "config", "user.name", "U")
+	check.Git(t, dir, "config", "user.email", "u@example.org")
+	check.Git(t, dir, "symbolic-ref", "HEAD", "refs/heads/main")
+	check.Write(t, dir, ".git/info/exclude", "/.orchestration/\n")
 	person := func(message string, files ...string) {
 		for i := 0; i < len(files); i += 2 {
-			write(t, dir, files[i], files[i+1])
+			check.Write(t, dir, files[i], files[i+1])
 		}
-		git(t, dir, "add", "-A")
-		git(t, dir, "commit", "-qm", message)
+		check.Git(t, dir, "add", "-A")
+		check.Git(t, dir, "commit", "-qm", message)
 	}
 	const lines = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 	person("base", "docs/other.md", lines, "src/a.txt", lines, "docs/gone.md", "x\n", "docs/more/deep.md", "deep\n")
-	git(t, dir, "switch", "-qc", "feature")
+	check.Git(t, dir, "switch", "-qc", "feature")
 	person("feature one", "docs/other.md", strings.Replace(lines, "one", "ONE", 1), "src/a.txt", strings.Replace(lines, "one", "ONE", 1), "docs/new/n.md", "new\n")
-	git(t, dir, "rm", "-q", "docs/gone.md")
-	git(t, dir, "commit", "-qm", "feature two")
-	git(t, dir, "switch", "-qc", "clash", "main")
+	check.Git(t, dir, "rm", "-q", "docs/gone.md")
+	check.Git(t, dir, "commit", "-qm", "feature two")
+	check.Git(t, dir, "switch", "-qc", "clash", "main")
 	person("clash", "docs/other.md", strings.Replace(lines, "seven", "clash", 1))
-	git(t, dir, "switch", "-q", "main")
+	check.Git(t, dir, "switch", "-q", "main")
 	person("main goes on", "docs/other.md", strings.Replace(lines, "seven", "SEVEN", 1), "docs/main.md", "m\n")
 	return dir
 }
@@ -206,9 +206,9 @@ func TestAgentsUseGit(t *testing.T) {
 
 func (c gitCase) run(t *testing.T, world string) string {
 	dir := filepath.Join(t.TempDir(), "w")
-	shell(t, ".", fmt.Sprintf("cp -a '%s' '%s'", world, dir))
+	check.Shell(t, ".", fmt.Sprintf("cp -a '%s' '%s'", world, dir))
 	if c.before != "" {
-		shell(t, dir, c.before)
+		check.Shell(t, dir, c.before)
 	}
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
@@ -237,7 +237,7 @@ func (c gitCase) run(t *testing.T, world string) string {
 	if !strings.Contains(r.Text, c.says) {
 		t.Errorf("it does not say %q: %s", c.says, r.Text)
 	}
-	if status := strings.TrimRight(git(t, dir, "status", "--porcelain"), "\n"); status != c.status {
+	if status := strings.TrimRight(check.Git(t, dir, "status", "--porcelain"), "\n"); status != c.status {
 		t.Errorf("git status: %q, want %q\n%s", status, c.status, r.Text)
 	}
 	var kinds []string
@@ -251,7 +251,7 @@ func (c gitCase) run(t *testing.T, world string) string {
 		t.Errorf("records: %s, want %s\n%s", is, c.kinds, r.Text)
 	}
 	if c.then != "" {
-		shell(t, dir, c.then)
+		check.Shell(t, dir, c.then)
 	}
 	for name, want := range c.files {
 		check.Equal(t, b.read(name), want, "%s says", name)
@@ -331,18 +331,18 @@ func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
 	t.Parallel()
 	main := gitWorld(t)
 	dir := filepath.Join(t.TempDir(), "tree")
-	git(t, main, "worktree", "add", "-q", "-b", "work", dir, "main")
-	write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
+	check.Git(t, main, "worktree", "add", "-q", "-b", "work", dir, "main")
+	check.Write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
-	was := git(t, main, "status", "--porcelain", "--branch")
+	was := check.Git(t, main, "status", "--porcelain", "--branch")
 	for _, line := range []string{"git merge -q feature", "git revert --no-edit -m 1 HEAD", "git rebase -q --abort 2>/dev/null; git reset -q --hard main", "git stash -q; git cherry-pick feature~1"} {
 		check.Equal[any](t, b.ok("execute_command", args{"session": s, "command": line}).Object["exit_code"], float64(0), "%s", line)
-		check.Equal(t, git(t, dir, "status", "--porcelain"), "", "%s left", line)
+		check.Equal(t, check.Git(t, dir, "status", "--porcelain"), "", "%s left", line)
 	}
-	check.Equal(t, git(t, main, "status", "--porcelain", "--branch"), was, "the main work tree was")
+	check.Equal(t, check.Git(t, main, "status", "--porcelain", "--branch"), was, "the main work tree was")
 	check.Equal(t, b.read("docs/new/n.md"), "new\n")
-	write(t, dir, "docs/other.md", "a person's\n")
+	check.Write(t, dir, "docs/other.md", "a person's\n")
 	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git reset -q --hard"})
 }
 
@@ -350,7 +350,7 @@ func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
 func TestGitThatTheOperatorLetsThrough(t *testing.T) {
 	t.Parallel()
 	dir := gitWorld(t)
-	shell(t, dir, "git switch -q feature; echo '{}' > .mcp.json; echo y > docs/y; git add .; git commit -qm config; git switch -q main; git rm -q docs/main.md; git commit -qm gone")
+	check.Shell(t, dir, "git switch -q feature; echo '{}' > .mcp.json; echo y > docs/y; git add .; git commit -qm config; git switch -q main; git rm -q docs/main.md; git commit -qm gone")
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
 	line := args{"session": s, "command": "git merge -q feature"}
@@ -358,7 +358,7 @@ func TestGitThatTheOperatorLetsThrough(t *testing.T) {
 	if r := b.ok("execute_command", line); r.Object["exit_code"] != float64(0) || b.read(".mcp.json") != "{}\n" {
 		t.Errorf("%s", r.Text)
 	}
-	check.Equal(t, git(t, dir, "status", "--porcelain"), "", "git status")
+	check.Equal(t, check.Git(t, dir, "status", "--porcelain"), "", "git status")
 	if e := b.lastRecord(ledger.KindCommand); len(e.Violations) > 0 || len(e.Changes) > 0 {
 		t.Errorf("%+v", e)
 	}

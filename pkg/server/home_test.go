@@ -181,15 +181,15 @@ func inHome(t *testing.T, way *homeWay) (b *bench, own string) {
 	ownHome(t, home)
 	own = filepath.Join(home, "config", "orchestra-mcp")
 	for name, content := range map[string]string{"approval.key": "TOPSECRET\n", "config.yaml": "# TOPSECRET\n", "seal-keys/a.pub": "TOPSECRET\n"} {
-		write(t, own, name, content)
+		check.Write(t, own, name, content)
 	}
-	write(t, home, "src/a.txt", "one\n")
+	check.Write(t, home, "src/a.txt", "one\n")
 	if way.make != nil {
 		way.make(t, home, own)
 	}
 	dir := filepath.Join(home, way.workspace)
-	write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
-	write(t, dir, "mine.txt", "mine\n")
+	check.Write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
+	check.Write(t, dir, "mine.txt", "mine\n")
 	b = start(t, dir, func(o *server.Options) { o.UserDir = own }, unsandboxed, withoutSandbox).connect()
 	b.selects("INT-005")
 	b.call("read_file", args{"path": "mine.txt"}) // which has to be seen to be moved
@@ -201,9 +201,9 @@ func inHome(t *testing.T, way *homeWay) (b *bench, own string) {
 func TestFilesOfAHomeThatRunCode(t *testing.T) {
 	way := homeWay{make: func(t *testing.T, home, own string) {
 		check.OK(t, os.RemoveAll(own))
-		write(t, home, "dotfiles/zshrc", "# mine\n")
+		check.Write(t, home, "dotfiles/zshrc", "# mine\n")
 		link(t, "dotfiles/zshrc", filepath.Join(home, ".zshrc"))
-		write(t, home, ".bashrc", "# mine\n")
+		check.Write(t, home, ".bashrc", "# mine\n")
 	}}
 	b, _ := inHome(t, &way)
 	for _, path := range []string{

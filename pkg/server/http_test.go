@@ -86,7 +86,7 @@ func TestSessionWithACommandMakesNoRoom(t *testing.T) {
 	if len(listed) != 1 || listed[0].(map[string]any)["running"] != true {
 		t.Errorf("%v of %v", listed, command)
 	}
-	write(t, s.dir, "src/go", "")
+	check.Write(t, s.dir, "src/go", "")
 	s.eventually("the command ends", func() bool { return s.recordsOf(`"exit_code":0`) == 1 })
 }
 
@@ -146,7 +146,7 @@ func TestAgentsOfOneTokenHaveTheirShares(t *testing.T) {
 	greedy, other := agent(), agent()
 	var sent sync.WaitGroup
 	defer sent.Wait()
-	defer write(t, s.dir, "src/go", "")
+	defer check.Write(t, s.dir, "src/go", "")
 	status := make(chan int, 300)
 	send := func(tool, rest string) {
 		sends := call(greedy, tool, rest)
@@ -243,7 +243,7 @@ func TestLongCommandsAreHandedOver(t *testing.T) {
 	if listed["command_id"] != id || listed["running"] != true {
 		t.Errorf("%v", listed)
 	}
-	write(t, b.dir, "src/go", "")
+	check.Write(t, b.dir, "src/go", "")
 	b.eventually("the command ends", func() bool {
 		listed = second.commands(s)[0]
 		return listed["running"] == false
@@ -314,7 +314,7 @@ func TestClosingEndsWhatIsNotHandedOver(t *testing.T) {
 func TestWhatIsWaitedForIsNotHandedOver(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, `    constraints: ["Use TypeScript"]`, `    verify: ["sleep 0.05; test -e src/a.txt"]`, 1))
+	check.Write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, `    constraints: ["Use TypeScript"]`, `    verify: ["sleep 0.05; test -e src/a.txt"]`, 1))
 	b := start(t, dir, func(o *server.Options) { o.HandOverAfter(time.Nanosecond) })
 	connect := b.overHTTP()
 	old := connect(legacy)

@@ -111,7 +111,7 @@ func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
 func TestAnswerSaysThatContentsCannotBeKept(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/cache/images", "in the way")
+	check.Write(t, dir, ".orchestration/cache/images", "in the way")
 	b := start(t, dir).connect()
 	b.selects("INT-001")
 	for tool, with := range map[string]args{
@@ -152,7 +152,7 @@ func TestIntentMap(t *testing.T) {
 		t.Errorf("a refactor is in the map:\n%s", text)
 	}
 
-	write(t, b.dir, ".orchestration/intent_map.md", "# Ours\nprose before\n\n"+text+"\nprose behind\n")
+	check.Write(t, b.dir, ".orchestration/intent_map.md", "# Ours\nprose before\n\n"+text+"\nprose behind\n")
 	b = start(t, b.dir).connect()
 	b.selects("INT-005")
 	b.ok("write_to_file", args{"path": "q.txt", "content": "x"})
@@ -227,14 +227,14 @@ func TestIntentMapFromTheLedger(t *testing.T) {
 	again := start(t, b.dir)
 	defer again.close()
 	for _, before := range []string{kept, "# Ours\n\n" + kept + "\ntail", strings.ReplaceAll(kept, "z.txt", "forged.txt")} {
-		write(t, b.dir, ".orchestration/intent_map.md", before)
+		check.Write(t, b.dir, ".orchestration/intent_map.md", before)
 		entries, err := again.server.WriteIntentMap(t.Context())
 		if err != nil || len(entries) != 2 || entries[1].IntentID != "INT-005" || len(entries[1].Files) != 1 {
 			t.Fatalf("%+v %v", entries, err)
 		}
 		check.Equal(t, again.read(".orchestration/intent_map.md"), strings.ReplaceAll(before, "forged.txt", "z.txt"), "got:\n")
 	}
-	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
+	check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
 	if _, err := again.server.WriteIntentMap(t.Context()); err == nil {
 		t.Error("a map of intents that cannot be read")
 	}

@@ -40,7 +40,7 @@ func project(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		write(t, dir, name, content)
+		check.Write(t, dir, name, content)
 	}
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
@@ -49,11 +49,11 @@ func project(t *testing.T, files map[string]string) string {
 	for _, glob := range found.Scope {
 		intents += fmt.Sprintf("      - %q\n", glob)
 	}
-	write(t, dir, ".orchestration/active_intents.yaml", intents+"  - id: INT-002\n    name: Docs\n    status: IN_PROGRESS\n    owned_scope: [\"docs/**\"]\n")
-	git(t, dir, "init", "-q", "--template=")
-	write(t, dir, ".git/info/exclude", "/.orchestration/\n")
-	git(t, dir, "add", ".")
-	git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "fresh")
+	check.Write(t, dir, ".orchestration/active_intents.yaml", intents+"  - id: INT-002\n    name: Docs\n    status: IN_PROGRESS\n    owned_scope: [\"docs/**\"]\n")
+	check.Git(t, dir, "init", "-q", "--template=")
+	check.Write(t, dir, ".git/info/exclude", "/.orchestration/\n")
+	check.Git(t, dir, "add", ".")
+	check.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "fresh")
 	return dir
 }
 
@@ -100,7 +100,7 @@ func (r reply) object(key string) map[string]any {
 // gained is what git would commit.
 func (b *bench) gained(want ...string) {
 	b.t.Helper()
-	if got := strings.Fields(git(b.t, b.dir, "status", "--porcelain", "--untracked-files=all")); !slices.Equal(got, want) {
+	if got := strings.Fields(check.Git(b.t, b.dir, "status", "--porcelain", "--untracked-files=all")); !slices.Equal(got, want) {
 		b.t.Errorf("git status: %q, want %q", got, want)
 	}
 }
@@ -160,14 +160,14 @@ func modules(t *testing.T) string {
 	dir := filepath.Join(home, "proxy") // in /tmp the command would not see it
 	at := module.Version{Path: "example.com/money", Version: "v1.2.0"}
 	source := t.TempDir()
-	write(t, source, "go.mod", "module example.com/money\n\ngo 1.21\n")
-	write(t, source, "money.go", "package money\n\nfunc Cents(n int) int { return 100 * n }\n")
+	check.Write(t, source, "go.mod", "module example.com/money\n\ngo 1.21\n")
+	check.Write(t, source, "money.go", "package money\n\nfunc Cents(n int) int { return 100 * n }\n")
 	var archive bytes.Buffer
 	check.OK(t, modzip.CreateFromDir(&archive, at, source))
 	for name, content := range map[string]string{
 		"list": "v1.2.0\n", "v1.2.0.info": `{"Version":"v1.2.0","Time":"2020-01-01T00:00:00Z"}`, "v1.2.0.mod": "module example.com/money\n\ngo 1.21\n", "v1.2.0.zip": archive.String(),
 	} {
-		write(t, dir, filepath.Join("example.com/money/@v", name), content)
+		check.Write(t, dir, filepath.Join("example.com/money/@v", name), content)
 	}
 	return "file://" + dir
 }
@@ -190,9 +190,9 @@ func TestInstallInAFreshGoProject(t *testing.T) {
 	b.gained("M", "go.mod", "??", "go.sum")
 
 	// What git tracks is a source like any other.
-	write(t, dir, ".gitignore", "")
-	git(t, dir, "add", ".")
-	git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "vendored")
+	check.Write(t, dir, ".gitignore", "")
+	check.Git(t, dir, "add", ".")
+	check.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "vendored")
 	r = b.ok("execute_command", args{"session": s, "command": "go mod vendor; rm -f vendor/modules.txt"})
 	if len(r.object("packages")) > 0 || !b.exists("vendor/modules.txt") {
 		t.Errorf("a tracked vendor is open: %s", r.Text)
@@ -238,8 +238,8 @@ func pipWheel(t *testing.T) string {
 func TestInstallInAFreshPythonProject(t *testing.T) {
 	dir := project(t, map[string]string{"requirements.txt": "money==1.2\n", "shop/__init__.py": "", "wheels/.keep": ""})
 	wheel(t, filepath.Join(dir, "wheels/money-1.2-py3-none-any.whl"))
-	git(t, dir, "add", ".")
-	git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "wheel")
+	check.Git(t, dir, "add", ".")
+	check.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "wheel")
 	t.Setenv("PYTHONPATH", pipWheel(t))
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
@@ -263,7 +263,7 @@ func fake(t *testing.T, names ...string) {
 	t.Helper()
 	bin := t.TempDir()
 	for _, name := range names {
-		write(t, bin, name, "#!/bin/sh\nset -e\n"+
+		check.Write(t, bin, name, "#!/bin/sh\nset -e\n"+
 			"[ \"$1\" = ci ] || for f in package.json package-lock.json; do echo \"{}$*\" > $f.tmp1; mv $f.tmp1 $f; done\n"+
 			"rm -rf node_modules; mkdir -p node_modules/dep; echo x > node_modules/dep/index.js\n")
 		check.OK(t, os.Chmod(filepath.Join(bin, name), 0o755))
@@ -325,7 +325,7 @@ func TestInstallAtEveryLevel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := project(t, map[string]string{"package.json": "{}\n", "package-lock.json": "{}\n", "src/a.js": ""})
 			bin := t.TempDir()
-			write(t, bin, "npm", "#!/bin/sh\necho '{\"a\":1}' > package-lock.json; mkdir -p node_modules/dep; echo x > node_modules/dep/index.js\n")
+			check.Write(t, bin, "npm", "#!/bin/sh\necho '{\"a\":1}' > package-lock.json; mkdir -p node_modules/dep; echo x > node_modules/dep/index.js\n")
 			check.OK(t, os.Chmod(filepath.Join(bin, "npm"), 0o755))
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 			b := start(t, dir, level).connect()

@@ -117,7 +117,7 @@ func killedBetweenEditAndRecord(t *testing.T, kind string) {
 				t.Fatalf("edited: %v", edited)
 			}
 			if c.touch != "" {
-				write(t, dir, ".orchestration/active_intents.yaml", text+c.touch)
+				check.Write(t, dir, ".orchestration/active_intents.yaml", text+c.touch)
 			}
 			b.connect()
 			b.ok("update_intent", args{"intent_id": "INT-001", "note": "the next call settles"})

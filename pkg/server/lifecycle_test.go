@@ -84,9 +84,9 @@ func TestUpdateIntent(t *testing.T) {
 		b.refused("MISSING_OR_INVALID_INTENT", "update_intent", update("INT-999", "DONE", ""))
 		b.refused("INVALID_ARGUMENTS", "update_intent", update("INT-002", "", ""))
 		b.refused("INVALID_ARGUMENTS", "update_intent", update("INT-002", "TODO", ""))
-		write(t, b.dir, ".intentignore", "intent:INT-002\n")
+		check.Write(t, b.dir, ".intentignore", "intent:INT-002\n")
 		b.refused("INTENT_IGNORED", "update_intent", update("INT-002", "DONE", ""))
-		write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
+		check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
 		b.refused("INTENTS_UNREADABLE", "update_intent", update("INT-002", "DONE", ""))
 	}
 }
@@ -96,7 +96,7 @@ func TestUpdateIntent(t *testing.T) {
 func TestDoneRunsVerify(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
+	check.Write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
 	b := start(t, dir, unsandboxed).connect() // one of the commands writes the intents
 	done := func(id string, more args) args {
 		a := args{"intent_id": id, "status": "DONE"}
@@ -148,7 +148,7 @@ func TestDoneRunsVerify(t *testing.T) {
 func TestOperatorUpdatesIntent(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
+	check.Write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
 	b := start(t, dir).connect()
 	agent := b.selects("V-1")
 	var progress strings.Builder
@@ -189,7 +189,7 @@ func TestOperatorsVerifyIsUnderTheLaw(t *testing.T) {
 			if c.rule != "" {
 				text += `    rules: [{name: no-touch, when: 'command.line.contains("touch")', action: ` + c.rule + "}]\n"
 			}
-			write(t, dir, ".orchestration/active_intents.yaml", text)
+			check.Write(t, dir, ".orchestration/active_intents.yaml", text)
 			b := start(t, dir, func(o *server.Options) {
 				if c.hook != "" {
 					o.Settings.Hooks = []settings.Hook{{Event: settings.EventPre, Command: c.hook, Tools: []string{"Bash"}}}
@@ -219,7 +219,7 @@ func TestTwoServersUpdateIntents(t *testing.T) {
 	for i := range intents {
 		fmt.Fprintf(&list, "  - {id: N-%d, name: N, status: TODO} # %d\n", i, i)
 	}
-	write(t, dir, ".orchestration/active_intents.yaml", list.String())
+	check.Write(t, dir, ".orchestration/active_intents.yaml", list.String())
 	servers := []*bench{start(t, dir).connect(), start(t, dir).connect()}
 	ended := make(chan error, intents)
 	for i := range intents {

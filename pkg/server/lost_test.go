@@ -4,7 +4,6 @@ package server_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,15 +113,8 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 		t.Setenv(name+"_NAME", "a")
 		t.Setenv(name+"_EMAIL", "a@example.org")
 	}
-	git := func(arguments ...string) {
-		t.Helper()
-		cmd := exec.Command("git", arguments...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", arguments, err, out)
-		}
-	}
-	write(t, dir, ".orchestration/.gitignore", "state/\ncache/\n")
+	git := func(arguments ...string) { t.Helper(); check.Git(t, dir, arguments...) }
+	check.Write(t, dir, ".orchestration/.gitignore", "state/\ncache/\n")
 	git("checkout", "-q", "-b", "first")
 	git("add", ".")
 	git("commit", "-qm", "one")

@@ -20,7 +20,7 @@ func patched(t *testing.T, files map[string]string) (*bench, func(lines ...strin
 	t.Helper()
 	dir := newWorkspace(t)
 	for name, content := range files {
-		write(t, dir, name, content)
+		check.Write(t, dir, name, content)
 	}
 	b := start(t, dir).connect()
 	s := b.selects("INT-005")
@@ -114,7 +114,7 @@ func TestPatchIsAllOrNone(t *testing.T) {
 	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n", "b": "two\n", "c": "three\n"})
 	b.ok("read_file", args{"path": "c"})
-	write(t, b.dir, "c", "three, edited\n")
+	check.Write(t, b.dir, "c", "three, edited\n")
 	lines := []string{"*** Update File: a", "@@", "-one", "+1", "*** Delete File: b", "*** Add File: n", "+x", "*** Update File: c", "@@", "-three, edited", "+3"}
 	b.refused("READ_REQUIRED", "apply_patch", call(lines...))
 	b.refused("STALE_FILE", "apply_patch", call(lines...))
@@ -145,7 +145,7 @@ func TestPatchMovesBinary(t *testing.T) {
 	b.holds(map[string]string{"a.bin": "", "b.bin": binary})
 	b.refused("DIFF_NOT_APPLIED", "apply_patch", call("*** Update File: b.bin", "@@", "-x", "+y"))
 	b.ok("apply_patch", call("*** Delete File: b.bin"))
-	write(t, b.dir, "c.bin", binary)
+	check.Write(t, b.dir, "c.bin", binary)
 	b.refused("READ_REQUIRED", "apply_patch", call("*** Delete File: c.bin"))
 	b.ok("read_file", args{"path": "c.bin"})
 	b.ok("apply_patch", call("*** Delete File: c.bin"))

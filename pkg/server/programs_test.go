@@ -184,8 +184,8 @@ func outcomeOfHook(t *testing.T, command, code, says string) {
 // environment.
 func quietWorkspace(t *testing.T) string {
 	dir := t.TempDir()
-	write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
-	write(t, dir, "src/a.txt", "one\ntwo\nthree\n")
+	check.Write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
+	check.Write(t, dir, "src/a.txt", "one\ntwo\nthree\n")
 	return dir
 }
 

@@ -129,7 +129,7 @@ func TestApprovedProposalIsBoundToTheFile(t *testing.T) {
 	wider := args{"intent_id": "INT-002", "paths": []string{"lib/**"}, "reason": "needed"}
 	r := b.asks(inbox, "request_scope_expansion", wider)
 	answers(t, inbox, r, approval.Once, "")
-	write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML+"# by hand\n")
+	check.Write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML+"# by hand\n")
 	if anew := b.asks(inbox, "request_scope_expansion", wider); anew.ID == r.ID || anew.Digest == r.Digest {
 		t.Errorf("the approval of another file was taken for this: %+v", anew)
 	}
@@ -141,7 +141,7 @@ func TestProposalsThatCannotStand(t *testing.T) {
 	t.Parallel()
 	way := briefly(t)
 	dir := newWorkspace(t)
-	write(t, dir, ".intentignore", "secret:keys/\nsecret:*.pem\nintent:INT-005\n")
+	check.Write(t, dir, ".intentignore", "secret:keys/\nsecret:*.pem\nintent:INT-005\n")
 	b := start(t, dir, way).connect()
 	ask := func(path string, more args) args {
 		a := args{"intent_id": "INT-001", "paths": []string{"ok/**", path}, "reason": "r"}
@@ -167,7 +167,7 @@ func TestProposalsThatCannotStand(t *testing.T) {
 	if pending, err := os.ReadDir(filepath.Join(dir, ".orchestration/state/approvals")); err == nil && len(pending) > 0 {
 		t.Errorf("%d requests were made", len(pending))
 	}
-	write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: OPEN, name: open, status: IN_PROGRESS}\n")
+	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: OPEN, name: open, status: IN_PROGRESS}\n")
 	b.refused("INVALID_ARGUMENTS", "request_scope_expansion", ask("x", args{"intent_id": "OPEN"}))
 }
 
@@ -176,7 +176,7 @@ func TestStepsOfAWatchedIntentAreAsked(t *testing.T) {
 	t.Parallel()
 	way := briefly(t)
 	dir := newWorkspace(t)
-	write(t, dir, ".intentignore", "approve:INT-002\n")
+	check.Write(t, dir, ".intentignore", "approve:INT-002\n")
 	b := start(t, dir, way).connect()
 	inbox := b.operator(way)
 	step := args{"intent_id": "INT-002", "status": "DONE"}
@@ -231,7 +231,7 @@ func TestRequestsExpire(t *testing.T) {
 func TestGovernanceToolsNeedTheFile(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [\n")
+	check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [\n")
 	propose := args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"}
 	b.refused("INTENTS_UNREADABLE", "propose_intent", propose)
 	for _, tool := range []string{"list_intents", "get_active_intent"} {
@@ -247,7 +247,7 @@ func TestGovernanceToolsNeedTheFile(t *testing.T) {
 func TestListIntents(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".intentignore", "intent:INT-005\n")
+	check.Write(t, dir, ".intentignore", "intent:INT-005\n")
 	b := start(t, dir).connect()
 	for status, want := range map[string]string{"": "INT-001 INT-002 INT-003! INT-004! INT-005!", "TODO": "INT-002", "PENDING": "INT-002", "DONE": "INT-003!", "COMPLETED": "INT-003!", "BLOCKED": "INT-004!"} {
 		arguments := args{}

@@ -49,19 +49,19 @@ func TestForeignWritersBetweenCheckAndSwap(t *testing.T) {
 		code string
 	}{
 		"modified": {"edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2"},
-			func() { write(t, b.dir, "src/a.txt", "foreign\n") }, map[string]string{"src/a.txt": "foreign\n"}, "STALE_FILE"},
+			func() { check.Write(t, b.dir, "src/a.txt", "foreign\n") }, map[string]string{"src/a.txt": "foreign\n"}, "STALE_FILE"},
 		"replaced": {"write_to_file", args{"path": "src/a.txt", "content": "mine\n"}, func() {
-			write(t, b.dir, "src/new", "foreign\n")
+			check.Write(t, b.dir, "src/new", "foreign\n")
 			check.OK(t, os.Rename(filepath.Join(b.dir, "src/new"), path))
 		}, map[string]string{"src/a.txt": "foreign\n"}, "STALE_FILE"},
 		"created": {"write_to_file", args{"path": "src/fresh.txt", "content": "mine\n"},
-			func() { write(t, b.dir, "src/fresh.txt", "foreign\n") }, map[string]string{"src/fresh.txt": "foreign\n"}, "STALE_FILE"},
+			func() { check.Write(t, b.dir, "src/fresh.txt", "foreign\n") }, map[string]string{"src/fresh.txt": "foreign\n"}, "STALE_FILE"},
 		"moved onto": {"apply_patch", args{"patch": patch("*** Update File: src/a.txt", "*** Move to: src/to.txt")},
-			func() { write(t, b.dir, "src/to.txt", "foreign\n") }, map[string]string{"src/to.txt": "foreign\n", "src/a.txt": "one\ntwo\nthree\n"}, "STALE_FILE"},
+			func() { check.Write(t, b.dir, "src/to.txt", "foreign\n") }, map[string]string{"src/to.txt": "foreign\n", "src/a.txt": "one\ntwo\nthree\n"}, "STALE_FILE"},
 		"the third of a patch": {"apply_patch", args{"patch": patch("*** Add File: src/p", "+x", "*** Update File: docs/other.md", "@@", "-# Other", "+# Its", "*** Update File: src/a.txt", "@@", "-one", "+1")},
-			func() { write(t, b.dir, "src/a.txt", "foreign\n") }, map[string]string{"src/a.txt": "foreign\n", "src/p": "", "docs/other.md": "# Other\n"}, "STALE_FILE"},
+			func() { check.Write(t, b.dir, "src/a.txt", "foreign\n") }, map[string]string{"src/a.txt": "foreign\n", "src/p": "", "docs/other.md": "# Other\n"}, "STALE_FILE"},
 	} {
-		write(t, b.dir, "src/a.txt", "one\ntwo\nthree\n")
+		check.Write(t, b.dir, "src/a.txt", "one\ntwo\nthree\n")
 		b.ok("read_file", args{"path": "src/a.txt"})
 		slip = c.slip
 		r := b.refused(c.code, c.tool, c.args)
@@ -88,7 +88,7 @@ func TestDirectorySwappedForALink(t *testing.T) {
 	b.connect()
 	b.selects("INT-001")
 	outside := t.TempDir()
-	write(t, outside, "a.txt", "outside\n")
+	check.Write(t, outside, "a.txt", "outside\n")
 	for _, arguments := range []args{{"path": "src/a.txt", "old_string": "one", "new_string": "1"}, {"path": "src/n.txt", "content": "x"}} {
 		slip = func() {
 			check.OK(t, os.Rename(filepath.Join(b.dir, "src"), filepath.Join(b.dir, "was")))
@@ -227,18 +227,20 @@ func TestForeignWriterInTheWayOfARollback(t *testing.T) {
 	t.Parallel()
 	t.Run("renamed into place", func(t *testing.T) {
 		foreignWriterInTheWay(t, func(t *testing.T, dir, name, content string) {
-			write(t, dir, name+".new", content)
+			check.Write(t, dir, name+".new", content)
 			check.OK(t, os.Rename(filepath.Join(dir, name+".new"), filepath.Join(dir, name)))
 		})
 	})
 	if check.Long() {
-		t.Run("written in place", func(t *testing.T) { foreignWriterInTheWay(t, write) })
+		t.Run("written in place", func(t *testing.T) {
+			foreignWriterInTheWay(t, func(t *testing.T, dir, name, content string) { check.Write(t, dir, name, content) })
+		})
 	}
 }
 
 func foreignWriterInTheWay(t *testing.T, overwrite func(t *testing.T, dir, name, content string)) {
 	dir := newWorkspace(t)
-	write(t, dir, "src/b.txt", "bee\n")
+	check.Write(t, dir, "src/b.txt", "bee\n")
 	const theirs = "one\ntwo\nthree\nappended\nby somebody else\n"
 	unblock := func() {}
 	b := start(t, dir)

@@ -182,7 +182,7 @@ func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
 		b.ok("execute_command", args{"session": session, "command": ": " + mark + name + "; sleep 100; :", "background": true})
 		b.eventually("the command runs", func() bool { return !gone(name)() })
 	}
-	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "IN_PROGRESS", "BLOCKED", 1))
+	check.Write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "IN_PROGRESS", "BLOCKED", 1))
 	b.eventually("the command of the blocked intent ends", gone("one"))
 	if gone("two")() {
 		t.Error("the other intent's command has ended too")

@@ -23,7 +23,7 @@ func TestSelectionRefusals(t *testing.T) {
 	if again := b.selects("INT-001"); one == five || again != one {
 		t.Errorf("two intents share a session, or selecting again did not continue the selection: %s %s %s", one, five, again)
 	}
-	write(t, b.dir, ".orchestration/.intentignore", "intent:INT-001\n")
+	check.Write(t, b.dir, ".orchestration/.intentignore", "intent:INT-001\n")
 	b.refused("INTENT_IGNORED", "select_active_intent", args{"intent_id": "INT-001"})
 }
 
@@ -48,7 +48,7 @@ func TestPathRefusals(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	outside := t.TempDir()
-	write(t, outside, "secret.txt", "outside\n")
+	check.Write(t, outside, "secret.txt", "outside\n")
 	link(t, outside, filepath.Join(dir, "src/out"))
 	link(t, filepath.Join(outside, "secret.txt"), filepath.Join(dir, "src/file-link"))
 	link(t, filepath.Join(outside, "not-there"), filepath.Join(dir, "src/dangling"))
@@ -97,14 +97,14 @@ func TestFreshness(t *testing.T) {
 	check.Equal(t, unread.details()["content"], "one\ntwo\nthree\n", "READ_REQUIRED does not carry the content")
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": "new\n", "session": s})
 
-	write(t, b.dir, "src/a.txt", "edited outside\n")
+	check.Write(t, b.dir, "src/a.txt", "edited outside\n")
 	stale := b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "mine\n", "session": s})
 	if !strings.Contains(stale.Text, "edited outside") {
 		t.Errorf("STALE_FILE does not show what changed: %s", stale.Text)
 	}
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": "mine\n", "session": s})
 
-	write(t, b.dir, "src/a.txt", "outside again\n")
+	check.Write(t, b.dir, "src/a.txt", "outside again\n")
 	also := b.refused("STALE_FILE", "edit_file", args{"path": "src/a.txt", "old_string": "mine", "new_string": "x", "session": s})
 	if also.details()["also"] == nil {
 		t.Errorf("staleness hides that the edit does not match: %v", also.Object)
@@ -114,10 +114,10 @@ func TestFreshness(t *testing.T) {
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": zero, "session": s})
 	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": "abc", "session": s})
 
-	write(t, b.dir, "src/long.txt", strings.Repeat("line\n", 3000))
+	check.Write(t, b.dir, "src/long.txt", strings.Repeat("line\n", 3000))
 	b.ok("read_file", args{"path": "src/long.txt", "limit": 10, "session": s})
 	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/long.txt", "content": "x", "session": s})
-	write(t, b.dir, "src/b.txt", "unseen\n")
+	check.Write(t, b.dir, "src/b.txt", "unseen\n")
 	b.refused("READ_REQUIRED", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Delete File: src/b.txt\n*** End Patch"})
 }
 
@@ -125,7 +125,7 @@ func TestEditRefusals(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
-	write(t, b.dir, "src/twice.txt", "same\nother\nsame\n")
+	check.Write(t, b.dir, "src/twice.txt", "same\nother\nsame\n")
 	block := func(search, replace string) string {
 		return "<<<<<<< SEARCH\n" + search + "\n=======\n" + replace + "\n>>>>>>> REPLACE"
 	}
@@ -153,7 +153,7 @@ func TestEditRefusals(t *testing.T) {
 func TestUninitialized(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "a.txt", "a\n")
+	check.Write(t, dir, "a.txt", "a\n")
 	b := start(t, dir).connect()
 	r := b.refused("WORKSPACE_NOT_INITIALIZED", "write_to_file", args{"path": "b.txt", "content": "x"})
 	if !strings.Contains(r.str("suggestion"), "orchestra-mcp init") {
@@ -168,7 +168,7 @@ func TestUninitialized(t *testing.T) {
 func TestUntracked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "a.txt", "a\n")
+	check.Write(t, dir, "a.txt", "a\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
 	r := b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
 	if !strings.Contains(r.Text, "no intents file and no ledger: this has no record") || r.str("record_id") != "" {
@@ -186,8 +186,10 @@ func TestUnusableIgnoreFileStopsReads(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(t *testing.T, path string){
 		"link":      func(t *testing.T, path string) { link(t, "elsewhere", path) },
-		"directory": func(t *testing.T, path string) { write(t, path, "x", "") },
-		"utf-16":    func(t *testing.T, path string) { write(t, filepath.Dir(path), filepath.Base(path), "\xff\xfes\x00") },
+		"directory": func(t *testing.T, path string) { check.Write(t, path, "x", "") },
+		"utf-16": func(t *testing.T, path string) {
+			check.Write(t, filepath.Dir(path), filepath.Base(path), "\xff\xfes\x00")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)

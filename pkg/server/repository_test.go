@@ -116,14 +116,14 @@ func TestFileToolsMakeNoRepository(t *testing.T) {
 				place := filepath.Join(b.dir, at)
 				switch kind {
 				case "there":
-					write(t, place, "a.txt", "one\n")
+					check.Write(t, place, "a.txt", "one\n")
 				case "link":
-					write(t, place+"-real", "a.txt", "one\n")
+					check.Write(t, place+"-real", "a.txt", "one\n")
 					link(t, filepath.Base(at)+"-real", place)
 				}
-				write(t, filepath.Dir(place), "common/objects/x", "x\n")
-				write(t, filepath.Dir(place), "common/refs/x", "x\n")
-				write(t, filepath.Dir(place), "common/config", "[planted]\n\tby = agent\n")
+				check.Write(t, filepath.Dir(place), "common/objects/x", "x\n")
+				check.Write(t, filepath.Dir(place), "common/refs/x", "x\n")
+				check.Write(t, filepath.Dir(place), "common/config", "[planted]\n\tby = agent\n")
 				b.makes(plantings(at, i, rand.New(rand.NewPCG(1, uint64(i))))[name])
 				made++
 				if _, err := os.Stat(place); err == nil && takesForRepository(t, place) {
@@ -142,7 +142,7 @@ func TestFilesOfARepositoryInTheScope(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	b.selects("INT-005")
-	git(t, b.dir, "init", "-q", "--bare", "--template=", "testdata/repo")
+	check.Git(t, b.dir, "init", "-q", "--bare", "--template=", "testdata/repo")
 	for _, path := range []string{"testdata/repo/config", "testdata/repo/hooks/post-update", "testdata/repo/info/attributes", "testdata/repo/CONFIG", "testdata/repo/commondir", "testdata/repo/modules/x/config"} {
 		b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": path, "content": "x\n"})
 	}
@@ -163,18 +163,18 @@ func TestWhatGitLeftHalfDone(t *testing.T) {
 	t.Setenv("GIT_AUTHOR_EMAIL", "a@example.org")
 	t.Setenv("GIT_COMMITTER_NAME", "a")
 	t.Setenv("GIT_COMMITTER_EMAIL", "a@example.org")
-	write(t, b.dir, ".gitignore", ".orchestration/\n")
+	check.Write(t, b.dir, ".gitignore", ".orchestration/\n")
 	for i, text := range []string{"one\n", "two\n", "three\n"} {
-		write(t, b.dir, "src/a.txt", text)
-		git(t, b.dir, "add", ".")
-		git(t, b.dir, "commit", "-qm", fmt.Sprint(i))
+		check.Write(t, b.dir, "src/a.txt", text)
+		check.Git(t, b.dir, "add", ".")
+		check.Git(t, b.dir, "commit", "-qm", fmt.Sprint(i))
 	}
-	git(t, b.dir, "branch", "-M", "main")
-	git(t, b.dir, "branch", "topic", "HEAD~1")
-	git(t, b.dir, "switch", "-q", "topic")
-	write(t, b.dir, "src/a.txt", "other\n")
-	git(t, b.dir, "commit", "-qam", "other")
-	git(t, b.dir, "commit", "-q", "--allow-empty", "-m", "more")
+	check.Git(t, b.dir, "branch", "-M", "main")
+	check.Git(t, b.dir, "branch", "topic", "HEAD~1")
+	check.Git(t, b.dir, "switch", "-q", "topic")
+	check.Write(t, b.dir, "src/a.txt", "other\n")
+	check.Git(t, b.dir, "commit", "-qam", "other")
+	check.Git(t, b.dir, "commit", "-q", "--allow-empty", "-m", "more")
 
 	r := b.ok("execute_command", args{"command": "git replace HEAD HEAD~1; git notes add -m x; git replace -d HEAD"})
 	if !strings.Contains(r.Text, ".git/refs/notes/commits") {
@@ -184,7 +184,7 @@ func TestWhatGitLeftHalfDone(t *testing.T) {
 		t.Errorf("the replacement is not told of: %s", r.Text)
 	}
 	b.ok("execute_command", args{"command": "git replace -d HEAD"})
-	shell(t, b.dir, "git rebase main || true") // which a person does: below the level full agents do not
+	check.Shell(t, b.dir, "git rebase main || true") // which a person does: below the level full agents do not
 	if !b.exists(".git/rebase-merge/git-rebase-todo") {
 		t.Fatal("the rebase does not stop")
 	}
@@ -192,7 +192,7 @@ func TestWhatGitLeftHalfDone(t *testing.T) {
 		t.Errorf("a planted program is not told of: %s", r.Text)
 	}
 	b.ok("execute_command", args{"command": "sed -i /exec/d .git/rebase-merge/git-rebase-todo; git status -s"})
-	shell(t, b.dir, "echo both > src/a.txt; git add src/a.txt; GIT_EDITOR=true git rebase --continue")
+	check.Shell(t, b.dir, "echo both > src/a.txt; git add src/a.txt; GIT_EDITOR=true git rebase --continue")
 	if b.exists(".git/rebase-merge") {
 		t.Error("the rebase did not go on")
 	}

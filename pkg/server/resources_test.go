@@ -58,7 +58,7 @@ func TestResources(t *testing.T) {
 			if err := json.Unmarshal([]byte(b.resource("orchestra://intent/INT-001")), &one); err != nil || one["description"] != "Serve the weather." {
 				t.Errorf("intent: %v %v", one, err)
 			}
-			write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - id: INT-001\n    commands: {deny: [rm], network: deny}\n    rules: [{name: r, when: 'false', message: m}]\n    verify: [make check]\n    started_at: 2026-02-18T18:30:00Z\n")
+			check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - id: INT-001\n    commands: {deny: [rm], network: deny}\n    rules: [{name: r, when: 'false', message: m}]\n    verify: [make check]\n    started_at: 2026-02-18T18:30:00Z\n")
 			whole := b.resource("orchestra://intent/INT-001")
 			for _, part := range []string{`"commands":{"deny":["rm"],"network":"deny"}`, `"rules":[{"name":"r","when":"false","action":"refuse","message":"m"}]`,
 				`"verify":["make check"]`, `"started_at":"2026-02-18T18:30:00Z"`, `"status":"IN_PROGRESS"`} {
@@ -70,7 +70,7 @@ func TestResources(t *testing.T) {
 				b.noResource("orchestra://intent/"+id, "")
 			}
 			check.Equal(t, b.resource("orchestra://brain"), "", "no brain, yet")
-			write(t, dir, ".orchestration/AGENT.md", "## Decision (2026-01-01)\nTabs.\n")
+			check.Write(t, dir, ".orchestration/AGENT.md", "## Decision (2026-01-01)\nTabs.\n")
 			if brain := b.resource("orchestra://brain"); !strings.Contains(brain, "Tabs.") {
 				t.Errorf("brain: %q", brain)
 			}
@@ -94,8 +94,8 @@ func TestBrainKeepsSecrets(t *testing.T) {
 	for name, brain := range map[string]string{"secret": "keys.secret", "through a link": "brain.md", "outside": "../brain.md", "a directory": "src"} {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)
-			write(t, dir, ".intentignore", "secret:*.secret\n")
-			write(t, dir, "keys.secret", "## Decision (2026-01-01)\nTOP SECRET\n")
+			check.Write(t, dir, ".intentignore", "secret:*.secret\n")
+			check.Write(t, dir, "keys.secret", "## Decision (2026-01-01)\nTOP SECRET\n")
 			link(t, "keys.secret", dir+"/brain.md")
 			b := start(t, dir, func(o *server.Options) { o.Settings.Brain.File = brain }).connect()
 			b.noResource("orchestra://brain", "TOP")
@@ -115,7 +115,7 @@ func TestPromptAndInstructions(t *testing.T) {
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
 			dir := newWorkspace(t)
-			write(t, dir, ".intentignore", "intent:INT-002\n")
+			check.Write(t, dir, ".intentignore", "intent:INT-002\n")
 			b := start(t, dir).connectAs(era)
 			prompt := check.Value(b.client.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "intent_driven_protocol", Arguments: map[string]string{"intent_id": "INT-001"}}))(t)
 			texts := map[string]string{"prompt": prompt.Messages[0].Content.(*mcp.TextContent).Text, "instructions": b.client.InitializeResult().Instructions}

@@ -37,8 +37,8 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 	for name, short := range map[string]bool{"full": false, "short": true} {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)
-			write(t, dir, "src/large.txt", large.String())
-			write(t, dir, "src/dot.png", png)
+			check.Write(t, dir, "src/large.txt", large.String())
+			check.Write(t, dir, "src/dot.png", png)
 			b := start(t, dir, func(o *server.Options) {
 				if short {
 					shortTexts(o)
@@ -75,7 +75,7 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 // unread puts a file where no session has read it, and selects an intent.
 func unread(t *testing.T, b *bench, content string) string {
 	t.Helper()
-	write(t, b.dir, "src/b.txt", content)
+	check.Write(t, b.dir, "src/b.txt", content)
 	return b.selects("INT-001")
 }
 
@@ -84,12 +84,12 @@ func unread(t *testing.T, b *bench, content string) string {
 func TestSearchGivesContextOnce(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, "src/s.txt", "0\nhit 1\nhit 2\n3\nhit 4\n5\n-\n6\nhit 7\n")
+	check.Write(t, dir, "src/s.txt", "0\nhit 1\nhit 2\n3\nhit 4\n5\n-\n6\nhit 7\n")
 	var large strings.Builder
 	for i := range 250 {
 		fmt.Fprintf(&large, "wanted, in line %d: %s\n", i, strings.Repeat("x", 200))
 	}
-	write(t, dir, "src/t.txt", large.String())
+	check.Write(t, dir, "src/t.txt", large.String())
 	b := start(t, dir).connect()
 	r := b.ok("search_files", args{"regex": "hit", "path": "src"})
 	want := "# src/s.txt\n     1   0\n     2 > hit 1\n     3 > hit 2\n     4   3\n     5 > hit 4\n     6   5\n----\n     8   6\n     9 > hit 7"

@@ -121,12 +121,12 @@ func TestTheRulesOfThePage(t *testing.T) {
 func ruledBench(t *testing.T, rules string, changes ...func(*server.Options)) *bench {
 	t.Helper()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - id: INT-001\n    name: Ruled\n    status: IN_PROGRESS\n"+
+	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - id: INT-001\n    name: Ruled\n    status: IN_PROGRESS\n"+
 		"    owned_scope: ['**']\n    "+strings.ReplaceAll(strings.TrimSpace(rules), "\n", "\n    ")+"\n")
-	write(t, dir, "old.js", "a = eval('0')\nfirst\n")
-	write(t, dir, "migrations/1.sql", "one\n")
-	write(t, dir, "large.txt", strings.Repeat("0123456789\n", 30_000)+"end\n")
-	write(t, dir, "x_test.go", "package x\n\nfunc TestOne() {}\n")
+	check.Write(t, dir, "old.js", "a = eval('0')\nfirst\n")
+	check.Write(t, dir, "migrations/1.sql", "one\n")
+	check.Write(t, dir, "large.txt", strings.Repeat("0123456789\n", 30_000)+"end\n")
+	check.Write(t, dir, "x_test.go", "package x\n\nfunc TestOne() {}\n")
 	return start(t, dir, append(changes, func(o *server.Options) { o.Settings.Approvals.Wait = 0 })...).connect()
 }
 
@@ -188,8 +188,8 @@ func TestRulesSeePrograms(t *testing.T) {
 func TestRulesSeeDecodedText(t *testing.T) {
 	t.Parallel()
 	b := ruledBench(t, `rules: [{name: word, when: 'effect.after.contains("größer")'}, {name: binary, when: 'effect.binary && effect.kind != "delete"'}]`)
-	write(t, b.dir, "latin.txt", "gr\xf6\xdfe\n")
-	write(t, b.dir, "blob", "\x00\x01\x02")
+	check.Write(t, b.dir, "latin.txt", "gr\xf6\xdfe\n")
+	check.Write(t, b.dir, "blob", "\x00\x01\x02")
 	s := b.selects("INT-001")
 	r := b.refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "größer"})
 	check.Equal(t, r.details()["rule"], "word")
@@ -205,7 +205,7 @@ func TestARuleThatDoesNotCompile(t *testing.T) {
 	t.Parallel()
 	b := ruledBench(t, "rules: []")
 	s := b.selects("INT-001")
-	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: a, status: IN_PROGRESS, rules: [{name: r,\n      when: 'efect.path == 3'}]}\n")
+	check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: a, status: IN_PROGRESS, rules: [{name: r,\n      when: 'efect.path == 3'}]}\n")
 	r := b.refused("INTENTS_UNREADABLE", "write_to_file", args{"session": s, "path": "n.txt", "content": "x"})
 	if d := r.details(); d["line"] != 3.0 || d["column"] != 13.0 || !strings.Contains(r.str("error"), "at 1:6: undeclared reference") {
 		t.Errorf("%s", r.Text)

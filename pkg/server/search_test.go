@@ -45,7 +45,7 @@ func TestListingsRespectGitignore(t *testing.T) {
 		"sub/deep/again.log": "needle", "sub/deep/note.md": "needle", "sub/deep/one/two/gone.txt": "needle", "sub/deep/x.tmp": "needle",
 		".orchestration/active_intents.yaml": intentsYAML, ".orchestration/state/x": "needle", ".orchestration/cache/x": "needle", ".git/x": "needle",
 	} {
-		write(t, dir, name, content)
+		check.Write(t, dir, name, content)
 	}
 	link(t, "sub", filepath.Join(dir, "linked"))
 	link(t, "/etc", filepath.Join(dir, "outside"))
@@ -131,7 +131,7 @@ func TestCapsAreSaid(t *testing.T) {
 		t.Errorf("%d entries, truncated %v", n, r.Object["truncated"])
 	}
 	mkfifo(t, filepath.Join(b.dir, "src/fifo"))
-	write(t, b.dir, "src/evil\nname", "needle\n")
+	check.Write(t, b.dir, "src/evil\nname", "needle\n")
 	r = b.ok("list_files", args{"path": "src"})
 	if strings.Contains(r.Text, "evil\nname") || !strings.Contains(r.Text, `"src/evil\nname"`) {
 		t.Errorf("a name breaks its line: %q", r.Text)
@@ -175,10 +175,10 @@ func TestReadCommandOutput(t *testing.T) {
 func secretive(t *testing.T) string {
 	t.Helper()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/.intentignore", "secret:*.key\nsecret:private/\n")
-	write(t, dir, ".intentignore", "secret:/env/**\n!/env/public\n")
+	check.Write(t, dir, ".orchestration/.intentignore", "secret:*.key\nsecret:private/\n")
+	check.Write(t, dir, ".intentignore", "secret:/env/**\n!/env/public\n")
 	for _, name := range []string{"src/a.key", "private/deep/x.txt", "env/prod"} {
-		write(t, dir, name, "line\nTOPSECRET\n")
+		check.Write(t, dir, name, "line\nTOPSECRET\n")
 	}
 	link(t, "a.key", filepath.Join(dir, "src/innocent"))
 	link(t, "../private", filepath.Join(dir, "src/folder"))
@@ -240,7 +240,7 @@ func TestSearchKeepsSecrets(t *testing.T) {
 		b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "search_files", args{"regex": "TOP", "path": path}))
 		b.refused("INTENTIGNORE_PATH_BLOCKED", "list_files", args{"path": path})
 	}
-	write(t, b.dir, "env/public", "TOPSECRET no more\n")
+	check.Write(t, b.dir, "env/public", "TOPSECRET no more\n")
 	if r := b.ok("search_files", args{"regex": "TOP", "path": "env"}); len(r.Object["matches"].([]any)) > 1 {
 		t.Errorf("%v", r.Object)
 	}
@@ -251,8 +251,8 @@ func TestSeenThenSecret(t *testing.T) {
 	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n"})
 	b.ok("read_file", args{"path": "a"})
-	write(t, b.dir, "a", "TOPSECRET\n")
-	write(t, b.dir, ".intentignore", "secret:a\n")
+	check.Write(t, b.dir, "a", "TOPSECRET\n")
+	check.Write(t, b.dir, ".intentignore", "secret:a\n")
 	b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "a", "content": "x"}))
 	b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", call("*** Update File: a", "@@", "-one", "+x")))
 }
@@ -262,10 +262,10 @@ func TestSeenThenSecret(t *testing.T) {
 func TestSecretsOfUnclearFiles(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(dir string){
-		"intents": func(dir string) { write(t, dir, ".orchestration/active_intents.yaml", "active_intents: [\n") },
-		"rules":   func(dir string) { write(t, dir, ".intentignore", "secret:/env/**\nwhat is this: no\n[\n") },
+		"intents": func(dir string) { check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents: [\n") },
+		"rules":   func(dir string) { check.Write(t, dir, ".intentignore", "secret:/env/**\nwhat is this: no\n[\n") },
 		"other rules": func(dir string) {
-			write(t, dir, ".orchestration/.intentignore", "secret:*.key\nsecret:private/\nsecert:x\n")
+			check.Write(t, dir, ".orchestration/.intentignore", "secret:*.key\nsecret:private/\nsecert:x\n")
 		},
 		"no intents": func(dir string) {
 			check.OK(t, os.Remove(filepath.Join(dir, ".orchestration/active_intents.yaml")))

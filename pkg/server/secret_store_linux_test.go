@@ -110,41 +110,41 @@ func secretIgnore(all []kept) string {
 func keepingWorkspace(t *testing.T, all []kept) string {
 	t.Helper()
 	dir := newWorkspace(t)
-	write(t, dir, ".gitignore", "*ignored-*\n")
-	write(t, dir, "src/out/there", "")
+	check.Write(t, dir, ".gitignore", "*ignored-*\n")
+	check.Write(t, dir, "src/out/there", "")
 	for _, k := range all {
 		path := k.path()
 		switch k.writer {
 		case "become":
 			path += ".not"
-			write(t, dir, k.path()+".beside", "")
+			check.Write(t, dir, k.path()+".beside", "")
 		case "make":
 			path = "../made/" + k.plain()
-			write(t, dir, k.path()+".beside", "")
+			check.Write(t, dir, k.path()+".beside", "")
 		}
 		if k.git == "tracked" {
-			write(t, dir, path, "another content\n")
+			check.Write(t, dir, path, "another content\n")
 		}
 	}
-	git(t, dir, "add", "-A", ".")
-	git(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+	check.Git(t, dir, "add", "-A", ".")
+	check.Git(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
 	for _, k := range all {
 		switch path := k.path(); k.writer {
 		case "become":
-			write(t, dir, path+".not", k.content())
+			check.Write(t, dir, path+".not", k.content())
 		case "make":
-			write(t, dir, "../made/"+k.plain(), k.content())
+			check.Write(t, dir, "../made/"+k.plain(), k.content())
 		default:
-			write(t, dir, path, k.content())
+			check.Write(t, dir, path, k.content())
 			switch k.writer {
 			case "hardlink":
 				check.OK(t, os.Link(filepath.Join(dir, path), filepath.Join(dir, "src/a-"+k.plain())))
 			case "equal":
-				write(t, dir, "src/a-"+k.plain(), k.content())
+				check.Write(t, dir, "src/a-"+k.plain(), k.content())
 			}
 		}
 	}
-	write(t, dir, "src/public", "nothing secret\n")
+	check.Write(t, dir, "src/public", "nothing secret\n")
 	return dir
 }
 
@@ -157,7 +157,7 @@ func commandOn(t *testing.T, dir string, all []kept) string {
 			fmt.Fprintf(&script, "f='%s'; n='%s'; %s\n", k.path(), k.plain(), line)
 		}
 	}
-	write(t, dir, "../made/script", script.String())
+	check.Write(t, dir, "../made/script", script.String())
 	return "sh ../made/script; echo now public > src/public"
 }
 
@@ -217,7 +217,7 @@ func TestNoSecretIsStored(t *testing.T) {
 			t.Run(file+" "+when, func(t *testing.T) {
 				dir := keepingWorkspace(t, all)
 				if when == "from the beginning" {
-					write(t, dir, file, secretIgnore(all))
+					check.Write(t, dir, file, secretIgnore(all))
 				}
 				// What a person writes while a command runs would be taken back as the command's.
 				reverts := func(o *server.Options) { o.Settings.Commands.RevertViolations = when != "during a command" }
@@ -240,7 +240,7 @@ func TestNoSecretIsStored(t *testing.T) {
 					leaked(t, dir, "while a command runs", all, true, found)
 				}
 				if when == "during a command" {
-					write(t, dir, file, secretIgnore(all))
+					check.Write(t, dir, file, secretIgnore(all))
 				}
 				if _, err := goes.Write([]byte("\n")); err != nil {
 					t.Fatal(err)
@@ -249,7 +249,7 @@ func TestNoSecretIsStored(t *testing.T) {
 				if when != "between calls" {
 					leaked(t, dir, "after the command", all, first, found)
 				} else {
-					write(t, dir, file, secretIgnore(all))
+					check.Write(t, dir, file, secretIgnore(all))
 				}
 				b.ok("list_files", args{"path": "src/out"})
 				leaked(t, dir, "after a call", all, first, found)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
@@ -102,14 +103,14 @@ func TestSelectionEndsWithItsIntent(t *testing.T) {
 			b := start(t, newWorkspace(t)).connectAs(era)
 			s := b.selects("INT-001")
 			b.ok("write_to_file", args{"path": "src/b", "content": "x", "session": s})
-			write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "status: IN_PROGRESS", "status: "+status, 1))
+			check.Write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "status: IN_PROGRESS", "status: "+status, 1))
 			r := b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
 			if available, _ := r.details()["available"].([]any); len(available) == 0 || strings.Contains(fmt.Sprint(available), "INT-001") {
 				t.Errorf("available: %v", available)
 			}
 			b.ok("read_file", args{"path": "src/a.txt", "session": s})
 			// Reopening it does not bring the selection back.
-			write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML)
+			check.Write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML)
 			b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
 			b.ok("write_to_file", args{"path": "src/c", "content": "y", "session": b.selects("INT-001")})
 		}
@@ -121,7 +122,7 @@ func TestIntentGoneFromTheFile(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	s := b.selects("INT-001")
-	write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-009, name: other, status: TODO, owned_scope: [\"src/**\"]}\n")
+	check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-009, name: other, status: TODO, owned_scope: [\"src/**\"]}\n")
 	for _, tool := range []string{"write_to_file", "get_active_intent"} {
 		arguments := args{"session": s}
 		if tool == "write_to_file" {
@@ -142,7 +143,7 @@ func TestReadsBeforeTheFirstSelection(t *testing.T) {
 	one := b.selects("INT-001")
 	five := b.selects("INT-005")
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": "x\n", "session": one})
-	write(t, b.dir, "src/a.txt", "one\ntwo\nthree\n")
+	check.Write(t, b.dir, "src/a.txt", "one\ntwo\nthree\n")
 	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "y\n", "session": five})
 }
 

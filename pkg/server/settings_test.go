@@ -32,7 +32,7 @@ func TestGuardsThatCannotStandRefuse(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)
-			write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
+			check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
 			b := start(t, dir, unsandboxed, func(o *server.Options) { c.set(&o.Settings) }).connect()
 			session := b.selects("A")
 			switch c.tool {
@@ -61,7 +61,7 @@ func TestSelectionThatHasToBeAsked(t *testing.T) {
 func TestNotesReachTheResult(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
+	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
 	b := start(t, dir).connect()
 	session := b.selects("A")
 	r := b.ok("write_to_file", args{"path": "x.txt", "content": "x", "session": session})
@@ -84,12 +84,12 @@ func TestNullMeansLeftOut(t *testing.T) {
 func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
 	t.Parallel()
 	origin := newWorkspace(t)
-	write(t, origin, ".intentignore", "unscoped:**\n")
-	write(t, origin, ".orchestration/config.yaml", "write.blind: allow\nsandbox: \"off\"\nhooks: [{event: pre, command: \"touch ran\"}]\n")
-	git(t, origin, "add", "-f", ".")
-	git(t, origin, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "hostile")
+	check.Write(t, origin, ".intentignore", "unscoped:**\n")
+	check.Write(t, origin, ".orchestration/config.yaml", "write.blind: allow\nsandbox: \"off\"\nhooks: [{event: pre, command: \"touch ran\"}]\n")
+	check.Git(t, origin, "add", "-f", ".")
+	check.Git(t, origin, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "hostile")
 	dir := t.TempDir()
-	git(t, dir, "clone", "-q", origin, ".")
+	check.Git(t, dir, "clone", "-q", origin, ".")
 	trusted := false
 	b := start(t, dir, func(o *server.Options) {
 		o.Trusted = func(hash string) bool { return trusted && hash == settings.ContentHash([]byte("unscoped:**\n")) }
@@ -131,7 +131,7 @@ func TestVerifyNeedsNoTrust(t *testing.T) {
 		"cat .env && echo x > src/leaked.txt": "VERIFY_FAILED",
 	} {
 		dir := newWorkspace(t)
-		write(t, dir, ".orchestration/active_intents.yaml", fmt.Sprintf(
+		check.Write(t, dir, ".orchestration/active_intents.yaml", fmt.Sprintf(
 			"active_intents:\n  - {id: V-1, name: V, owned_scope: [src/**], commands: {deny: [make], allow: [cat]}, verify: [%q]}\n", command))
 		b := start(t, dir, func(o *server.Options) {
 			o.Trusted = func(string) bool { return false }
@@ -160,25 +160,25 @@ func TestTheFirstFailingStepWins(t *testing.T) {
 		set  func(t *testing.T, dir string, a args)
 	}{
 		{"DIFF_NOT_APPLIED", func(t *testing.T, dir string, a args) {
-			write(t, dir, "src/a.txt", "one\n")
+			check.Write(t, dir, "src/a.txt", "one\n")
 			a["path"], a["diff"] = "src/a.txt", "<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE"
 		}},
 		{"STALE_FILE", func(_ *testing.T, _ string, a args) { a["expected_content_hash"] = zero }},
 		{"SCOPE_VIOLATION", func(t *testing.T, dir string, a args) {
-			write(t, dir, "docs/x.key", "one\n")
+			check.Write(t, dir, "docs/x.key", "one\n")
 			a["path"] = "docs/x.key"
 		}},
 		{"INTENTIGNORE_PATH_BLOCKED", func(t *testing.T, dir string, _ args) {
-			write(t, dir, ".orchestration/.intentignore", "secret:*.key\n")
+			check.Write(t, dir, ".orchestration/.intentignore", "secret:*.key\n")
 		}},
 		{"PROTECTED_PATH", func(t *testing.T, dir string, a args) {
-			write(t, dir, ".git/x.key", "one\n")
+			check.Write(t, dir, ".git/x.key", "one\n")
 			a["path"] = ".git/x.key"
 		}},
 		{"PATH_OUTSIDE_WORKSPACE", func(_ *testing.T, _ string, a args) { a["path"] = "../.git/x.key" }},
 		{"INTENT_MISMATCH", func(_ *testing.T, _ string, a args) { a["intent_id"] = "INT-005" }},
 		{"INTENTS_UNREADABLE", func(t *testing.T, dir string, _ args) {
-			write(t, dir, ".orchestration/active_intents.yaml", "active_intents: [\n")
+			check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents: [\n")
 		}},
 		{"INVALID_ARGUMENTS", func(_ *testing.T, _ string, a args) { a["surprise"] = true }},
 	}
@@ -198,7 +198,7 @@ func TestTheFirstFailingStepWins(t *testing.T) {
 func TestAFailurePutAside(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".envrc", "export PASSWORD=hunter2\n")
+	check.Write(t, dir, ".envrc", "export PASSWORD=hunter2\n")
 	b := start(t, dir).connect()
 	s := b.selects("INT-005")
 	for _, c := range []struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -19,7 +20,7 @@ import (
 func TestStatusShowsWhatHappens(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "    owned_scope: [\"src/**\"", "    verify: [\"exit 3\", \"true\"]\n    owned_scope: [\"src/**\"", 1))
+	check.Write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "    owned_scope: [\"src/**\"", "    verify: [\"exit 3\", \"true\"]\n    owned_scope: [\"src/**\"", 1))
 	checked := func(o *server.Options) {
 		o.Settings.Checks = []settings.Check{{Paths: "src/checked.*", Command: "grep -q good src/checked.txt"}}
 	}

@@ -40,17 +40,17 @@ func rewrite(b *bench, content string) {
 func TestExternalBeforeInWorkTrees(t *testing.T) {
 	t.Parallel()
 	dir, tree := newWorkspace(t), filepath.Join(t.TempDir(), "tree")
-	git(t, dir, "config", "user.name", "U")
-	git(t, dir, "config", "user.email", "u@example.org")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-qm", "one")
-	git(t, dir, "worktree", "add", "-q", "-b", "work", tree)
+	check.Git(t, dir, "config", "user.name", "U")
+	check.Git(t, dir, "config", "user.email", "u@example.org")
+	check.Git(t, dir, "add", "-A")
+	check.Git(t, dir, "commit", "-qm", "one")
+	check.Git(t, dir, "worktree", "add", "-q", "-b", "work", tree)
 	for i, step := range []struct {
 		dir, outside string
 		want         bool
 	}{{dir, "", false}, {tree, "", false}, {dir, "", false}, {tree, "", false}, {tree, "edited\n", true}, {dir, "", false}} {
 		if step.outside != "" {
-			write(t, step.dir, "src/a.txt", step.outside)
+			check.Write(t, step.dir, "src/a.txt", step.outside)
 		}
 		b := start(t, step.dir).connect()
 		b.selects("INT-001")
@@ -74,7 +74,7 @@ func TestExternalBefore(t *testing.T) {
 	if noted(b, "src/a.txt") {
 		t.Error("an own change is no external one")
 	}
-	write(t, dir, "src/a.txt", "edited\n")
+	check.Write(t, dir, "src/a.txt", "edited\n")
 	rewrite(b, "third\n")
 	if !noted(b, "src/a.txt") {
 		t.Error("an edit in between is not noted")
@@ -94,7 +94,7 @@ func TestExternalBefore(t *testing.T) {
 	if noted(b, "src/a.txt") {
 		t.Error("another server's record is taken for an edit")
 	}
-	write(t, dir, "src/a.txt", "edited\n")
+	check.Write(t, dir, "src/a.txt", "edited\n")
 	third := start(t, dir).connect()
 	third.selects("INT-001")
 	b.ok("apply_patch", args{"patch": patch("*** Add File: src/z", "+z")})
@@ -135,7 +135,7 @@ func TestRecordReads(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	write(t, dir, "a.txt", "a\n")
+	check.Write(t, dir, "a.txt", "a\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Ledger.RecordReads = true }).connect()
 	b.ok("read_file", args{"path": "a.txt"})
 }
@@ -145,7 +145,7 @@ func TestRecordReads(t *testing.T) {
 func TestUntrackedIsRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, ".orchestration/config.yaml", "{}\n")
+	check.Write(t, dir, ".orchestration/config.yaml", "{}\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
 	r := b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
 	if r.str("record_id") == "" || !strings.Contains(r.Text, "recorded as UNTRACKED") {
@@ -201,7 +201,7 @@ func TestQueryTrace(t *testing.T) {
 	if below := records(b.ok("query_trace", args{"path": "src/"})); len(below) != 3 || below[0]["intent_id"] != "INT-005" || below[0]["call"] != "write_to_file" {
 		t.Errorf("below src: %v", below)
 	}
-	write(t, b.dir, "src/a.txt", "0\n1\ntwo\n3\n")
+	check.Write(t, b.dir, "src/a.txt", "0\n1\ntwo\n3\n")
 	if r := b.ok("query_trace", args{"path": "src/a.txt", "line": 2}); r.Object["certain"] != false {
 		t.Errorf("certain behind an unrecorded change: %v", r.Object)
 	}
@@ -214,7 +214,7 @@ func TestQueryTrace(t *testing.T) {
 func TestQueryLessons(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/AGENT.md", "# Brain\nprose\n## Lesson Learned (2026-01-01)\n**Intent:** INT-001\n**File:** `src/a.txt`\nUse tabs.\n\n"+
+	check.Write(t, dir, ".orchestration/AGENT.md", "# Brain\nprose\n## Lesson Learned (2026-01-01)\n**Intent:** INT-001\n**File:** `src/a.txt`\nUse tabs.\n\n"+
 		"## Constraint (2026-01-02)\nNever eval.\n\n## Something else\nnot a lesson\n\n## Decision (2026-01-03)\n**Intent:** INT-002\nSQLite, for tests.\n")
 	b := start(t, dir).connect()
 	for _, c := range []struct {
@@ -286,12 +286,12 @@ func TestRecordsThatGitFetched(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	forge, other := filepath.Join(t.TempDir(), "forge"), filepath.Join(t.TempDir(), "other")
-	git(t, dir, "config", "user.name", "U")
-	git(t, dir, "config", "user.email", "u@example.org")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-qm", "one")
-	git(t, dir, "clone", "-q", "--bare", dir, forge)
-	git(t, dir, "clone", "-q", forge, other)
+	check.Git(t, dir, "config", "user.name", "U")
+	check.Git(t, dir, "config", "user.email", "u@example.org")
+	check.Git(t, dir, "add", "-A")
+	check.Git(t, dir, "commit", "-qm", "one")
+	check.Git(t, dir, "clone", "-q", "--bare", dir, forge)
+	check.Git(t, dir, "clone", "-q", forge, other)
 	here := start(t, other).connect()
 	here.selects("INT-001")
 
@@ -302,10 +302,10 @@ func TestRecordsThatGitFetched(t *testing.T) {
 		if _, err := gitref.Export(t.Context(), there.server.Workspace().Root(), gitref.Withheld{}); err != nil {
 			t.Fatal(err)
 		}
-		git(t, dir, "commit", "-qam", "two")
-		git(t, dir, "push", "-q", forge, "HEAD", gitref.Ref)
-		git(t, other, "pull", "-q")
-		git(t, other, "fetch", "-q", "origin", gitref.Ref+":refs/orchestra/remotes/origin/ledger")
+		check.Git(t, dir, "commit", "-qam", "two")
+		check.Git(t, dir, "push", "-q", forge, "HEAD", gitref.Ref)
+		check.Git(t, other, "pull", "-q")
+		check.Git(t, other, "fetch", "-q", "origin", gitref.Ref+":refs/orchestra/remotes/origin/ledger")
 		if round == 0 { // the second record is found when the file is written
 			here.ok("query_trace", args{"path": "src/a.txt"})
 		}

@@ -34,10 +34,10 @@ func (b *bench) runs(line string) string {
 func committed(t *testing.T) *bench {
 	t.Helper()
 	dir := newWorkspace(t)
-	write(t, dir, "src/b.txt", "b\n")
-	write(t, dir, "src/bin", "\x00\x01")
-	git(t, dir, "add", ".")
-	git(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+	check.Write(t, dir, "src/b.txt", "b\n")
+	check.Write(t, dir, "src/bin", "\x00\x01")
+	check.Git(t, dir, "add", ".")
+	check.Git(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
 	b := start(t, dir, withoutSandbox).connect()
 	b.selects("INT-005")
 	return b
@@ -57,7 +57,7 @@ func TestUndoOfCommands(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := committed(t)
-			write(t, b.dir, "src/untracked", "untracked\n")
+			check.Write(t, b.dir, "src/untracked", "untracked\n")
 			before := b.tree()
 			id := b.runs(c.line)
 			after := b.tree()
@@ -115,7 +115,7 @@ func (b *bench) conflict(p *undo.Plan, path, reason string) {
 func TestUndoOfACommandThatWasGoneOnFrom(t *testing.T) {
 	t.Parallel()
 	b := committed(t)
-	write(t, b.dir, "src/long", strings.Repeat("line\n", 20))
+	check.Write(t, b.dir, "src/long", strings.Repeat("line\n", 20))
 	id := b.runs("sed -i '2s/.*/by the command/' src/long")
 	later := exec.Command("sed", "-i", "15s/.*/by a person/", filepath.Join(b.dir, "src/long"))
 	if out, err := later.CombinedOutput(); err != nil {
@@ -134,7 +134,7 @@ func TestUndoOfACommandThatWasGoneOnFrom(t *testing.T) {
 func TestUndoOfACommandWithoutBeforeImage(t *testing.T) {
 	t.Parallel()
 	b := committed(t)
-	write(t, b.dir, "src/untracked", "nobody has this\n")
+	check.Write(t, b.dir, "src/untracked", "nobody has this\n")
 	b.runs("true") // it is read, and kept
 	id := b.runs("echo over > src/untracked; echo x >> src/a.txt")
 	b.hangUp()
@@ -164,7 +164,7 @@ func TestUndoOfACommandWithoutBeforeImage(t *testing.T) {
 func TestChangeOfALargeFileSaysThatItCannotBeUndone(t *testing.T) {
 	t.Parallel()
 	b := committed(t)
-	write(t, b.dir, "src/large", strings.Repeat("0123456789abcdef", images.DefaultLargest/64))
+	check.Write(t, b.dir, "src/large", strings.Repeat("0123456789abcdef", images.DefaultLargest/64))
 	b.runs("true")
 	r := b.ok("execute_command", args{"command": "echo x >> src/large"})
 	if !strings.Contains(r.Text, "undo cannot bring it back") {
@@ -222,9 +222,9 @@ func TestKilledUndoIsAllOrNothing(t *testing.T) {
 	kills := check.Rounds(8, 100)
 	b := start(t, newWorkspace(t), withoutSandbox).connect()
 	b.selects("INT-005")
-	write(t, b.dir, "src/b.txt", "b\n")
-	write(t, b.dir, "src/gone.txt", "gone\n")
-	write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
+	check.Write(t, b.dir, "src/b.txt", "b\n")
+	check.Write(t, b.dir, "src/gone.txt", "gone\n")
+	check.Write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
 	b.chmod("src/gone.txt", 0o750)
 	a := newAudit(t, b.dir)
 	b.ok("read_file", args{"path": "src/gone.txt"})

@@ -97,7 +97,7 @@ func TestUndoGoesBackInTime(t *testing.T) {
 		b := undoBench(t)
 		a := &agent{bench: b, r: rand.New(rand.NewPCG(uint64(run), 7))}
 		for i := range 3 {
-			write(t, b.dir, fmt.Sprintf("work/%d", i), a.fresh([]string{"\n", "\r\n"}[i%2]))
+			check.Write(t, b.dir, fmt.Sprintf("work/%d", i), a.fresh([]string{"\n", "\r\n"}[i%2]))
 		}
 		start := a.files()
 		for range 4 + a.r.IntN(14) {
@@ -165,7 +165,7 @@ func TestUndoKeepsEditsFromOutside(t *testing.T) {
 			return text.String()
 		}
 		start := slices.Clone(agents)
-		write(t, b.dir, "src/x", both())
+		check.Write(t, b.dir, "src/x", both())
 		for turn := range 3 + r.IntN(12) {
 			text := fmt.Sprintf("turn %d\n", turn)
 			if r.IntN(4) == 0 {
@@ -176,7 +176,7 @@ func TestUndoKeepsEditsFromOutside(t *testing.T) {
 				b.writes("src/x", both())
 			} else {
 				others[2*r.IntN(blocks/2)+1] = text
-				write(t, b.dir, "src/x", both())
+				check.Write(t, b.dir, "src/x", both())
 			}
 		}
 		p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // undoBench is a workspace with the intents of intentsYAML, and INT-005 selected, whose scope is everything.
@@ -95,7 +93,7 @@ func TestUndoRestoresExactly(t *testing.T) {
 	for name, content := range contents {
 		t.Run(name, func(t *testing.T) {
 			b := undoBench(t)
-			write(t, b.dir, "src/x", content)
+			check.Write(t, b.dir, "src/x", content)
 			check.OK(t, os.Chmod(filepath.Join(b.dir, "src/x"), 0o755))
 			b.call("read_file", args{"path": "src/x"})
 			hash := b.hashOf("src/x")
@@ -162,7 +160,7 @@ func TestUndoUnderAnIntentThatIsOver(t *testing.T) {
 			if yaml == intentsYAML {
 				t.Fatal("the intents are the same")
 			}
-			write(t, b.dir, ".orchestration/active_intents.yaml", yaml)
+			check.Write(t, b.dir, ".orchestration/active_intents.yaml", yaml)
 			e := b.entry(b.undoes(id))
 			b.reads("src/a.txt", "one\ntwo\nthree\n")
 			check.Equal(t, e.IntentID, "INT-005", "recorded under")
@@ -185,7 +183,7 @@ func TestUndoIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := undoBench(t)
 			p := b.plan(b.writes("src/a.txt", "other\n"))
-			write(t, b.dir, c.file, c.content)
+			check.Write(t, b.dir, c.file, c.content)
 			before := b.read("src/a.txt")
 			_, _, err := b.server.Undo(t.Context(), p)
 			if r, ok := refusal.As(err); !ok || r.Code() != c.code {
@@ -199,10 +197,10 @@ func TestUndoIsRefused(t *testing.T) {
 func TestUndoMergesWhatCameAfter(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
-	write(t, b.dir, "src/x.txt", "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n")
+	check.Write(t, b.dir, "src/x.txt", "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n")
 	first := b.writes("src/x.txt", "1\r\nTWO\r\n3\r\n4\r\n5\r\n6\r\n7\r\n")
 	b.writes("src/x.txt", "1\r\nTWO\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n")
-	write(t, b.dir, "src/x.txt", "1\r\nTWO\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n8 by hand\r\n")
+	check.Write(t, b.dir, "src/x.txt", "1\r\nTWO\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n8 by hand\r\n")
 	p := b.plan(first)
 	if len(p.Files) != 1 || !p.Files[0].Merged {
 		t.Errorf("%+v", p.Files)
@@ -249,10 +247,10 @@ func TestUndoConflictWithSomebodyOutside(t *testing.T) {
 		return b.patches("*** Delete File: src/del.txt")
 	}()
 	binary := b.writes("src/bin.txt", "text\n")
-	write(t, b.dir, "src/a.txt", "one\nby hand\nthree\n")
-	write(t, b.dir, "src/new.txt", "new\nby hand\n")
-	write(t, b.dir, "src/del.txt", "made anew\n")
-	write(t, b.dir, "src/bin.txt", "\x00\x01")
+	check.Write(t, b.dir, "src/a.txt", "one\nby hand\nthree\n")
+	check.Write(t, b.dir, "src/new.txt", "new\nby hand\n")
+	check.Write(t, b.dir, "src/del.txt", "made anew\n")
+	check.Write(t, b.dir, "src/bin.txt", "\x00\x01")
 	for id, want := range map[string]string{
 		id: "the same lines have changed since", created: "created by the record and has changed since",
 		deleted: "another file stands", binary: "created by the record and has changed since",
@@ -279,7 +277,7 @@ func TestUndoAllOrNone(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
 	id := b.patches("*** Add File: src/1.txt", "+1", "*** Add File: src/2.txt", "+2")
-	write(t, b.dir, "src/2.txt", "2\nby hand\n")
+	check.Write(t, b.dir, "src/2.txt", "2\nby hand\n")
 	p := b.plan(id)
 	if _, _, err := b.server.Undo(t.Context(), p); err == nil || p.Ready() {
 		t.Errorf("%v %+v", err, p)
@@ -309,7 +307,7 @@ func TestUndoFollowsLaterMoves(t *testing.T) {
 func TestUndoOfAPathThatChangedHands(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
-	write(t, b.dir, "src/b.txt", "b\n")
+	check.Write(t, b.dir, "src/b.txt", "b\n")
 	b.ok("read_file", args{"path": "src/b.txt"})
 	ids := []string{
 		b.patches("*** Delete File: src/b.txt"),
@@ -319,129 +317,4 @@ func TestUndoOfAPathThatChangedHands(t *testing.T) {
 	b.undoes(ids...)
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
 	b.reads("src/b.txt", "b\n")
-}
-
-func TestUndoOfUndo(t *testing.T) {
-	t.Parallel()
-	b := undoBench(t)
-	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
-	undone := b.undoes(id)
-	b.reads("src/a.txt", "one\ntwo\nthree\n")
-	if p := b.plan(id); p.Ready() || len(p.Already) != 1 || p.Already[0] != (undo.Undone{Record: id, By: undone}) || len(p.Conflicts) != 0 {
-		t.Errorf("%+v", p)
-	}
-	redone := b.undoes(undone)
-	b.reads("src/a.txt", "ONE\ntwo\nthree\n")
-	again := b.undoes(id)
-	b.reads("src/a.txt", "one\ntwo\nthree\n")
-	if p := b.plan(redone, id); p.Ready() || len(p.Files) != 0 {
-		t.Errorf("%+v", p)
-	}
-	// Somebody puts back the content with git: the record stands again, whatever the ledger says.
-	write(t, b.dir, "src/a.txt", "ONE\ntwo\nthree\n")
-	b.undoes(id)
-	b.reads("src/a.txt", "one\ntwo\nthree\n")
-	_ = again
-}
-
-func TestUndoIntent(t *testing.T) {
-	t.Parallel()
-	b := undoBench(t)
-	b.writes("src/a.txt", "ONE\ntwo\nthree\n")
-	kept := b.undoes(b.writes("src/taken-back.txt", "x\n"))
-	b.writes("src/new.txt", "new\n")
-	b.selects("INT-001")
-	b.ok("edit_file", args{"path": "src/a.txt", "old_string": "three", "new_string": "THREE", "intent_id": "INT-001"})
-	p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
-	if err != nil || len(p.Records) != 2 || slices.Contains(p.Records, kept) {
-		t.Fatalf("%v %+v", err, p)
-	}
-	all := b.carriesOut(p)
-	b.reads("src/a.txt", "one\ntwo\nTHREE\n")
-	b.gone("src/new.txt")
-	if p, err = b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"}); err != nil || len(p.Records) != 0 || p.Ready() {
-		t.Fatalf("%v %+v", err, p)
-	}
-	b.undoes(all)
-	b.reads("src/a.txt", "ONE\ntwo\nTHREE\n")
-	b.reads("src/new.txt", "new\n")
-}
-
-func TestUndoRequests(t *testing.T) {
-	t.Parallel()
-	b := undoBench(t)
-	five := b.writes("src/a.txt", "5\n")
-	b.selects("INT-001")
-	one := b.ok("write_to_file", args{"path": "src/b.txt", "content": "1\n", "intent_id": "INT-001"}).str("record_id")
-	selection := check.Value(b.server.Ledger().Query(t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindSelection}}))(t)
-	for _, c := range []struct {
-		records []string
-		want    error
-	}{
-		{[]string{five, one}, undo.ErrIntents}, {[]string{"1234567"}, undo.ErrNoRecord}, {[]string{"zzzzzzzzz"}, undo.ErrNoRecord},
-		{[]string{"00000000-0000"}, undo.ErrNoRecord}, {[]string{selection.Entries[0].ID}, undo.ErrNoRecord},
-	} {
-		if _, err := b.server.PlanUndo(t.Context(), undo.Request{Records: c.records}); !errors.Is(err, c.want) {
-			t.Errorf("%v: %v, want %v", c.records, err, c.want)
-		}
-	}
-	if p := b.plan(strings.ToUpper(five[:8]), five); len(p.Records) != 1 || p.Records[0] != five {
-		t.Errorf("%+v", p)
-	}
-}
-
-func TestUndoWithoutKeptContents(t *testing.T) {
-	t.Parallel()
-	b := undoBench(t)
-	git(t, b.dir, "add", "src/a.txt")
-	inGit := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
-	b.writes("src/b.txt", "first\n")
-	nowhere := b.writes("src/b.txt", "second\n")
-	forged := b.writes("src/a.txt", "ONE\nTWO\nthree\n")
-	b.plan(forged) // waits for the images
-	check.OK(t, os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")))
-	p := b.plan(nowhere)
-	if len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "no longer kept, and git does not have it") {
-		t.Errorf("%+v", p.Conflicts)
-	}
-	// Both records of a.txt need only what was before the first, which git has.
-	b.undoes(inGit, forged)
-	b.reads("src/a.txt", "one\ntwo\nthree\n")
-}
-
-// TestUndoBelievesNoImage: what somebody puts into the cache is held against the record's SHA-256.
-func TestUndoBelievesNoImage(t *testing.T) {
-	t.Parallel()
-	b := undoBench(t)
-	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
-	asked := 0
-	source := undo.Source{Files: b.server.Workspace(), Ledger: b.server.Ledger(), Largest: 1 << 20, Kept: "at most 1MiB", Images: func(string) ([]byte, bool) {
-		asked++
-		return []byte("a collision\n"), true
-	}}
-	p, err := source.Plan(t.Context(), undo.Request{Records: []string{id}})
-	if err != nil || asked == 0 || len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "no longer kept") {
-		t.Errorf("%v, asked %d times, %+v", err, asked, p)
-	}
-}
-
-// TestUndoMakesOtherSessionsStale: who saw the file before the undo cannot overwrite it.
-func TestUndoMakesOtherSessionsStale(t *testing.T) {
-	t.Parallel()
-	b := undoBench(t)
-	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
-	b.plan(id) // waits until the contents are kept
-	other := start(t, b.dir)
-	p := check.Value(other.server.PlanUndo(t.Context(), undo.Request{Records: []string{id}}))(t)
-	if _, _, err := other.server.Undo(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	check.OK(t, other.server.Close())
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "over it\n"})
-	b.reads("src/a.txt", "one\ntwo\nthree\n")
-}
-
-func (b *bench) hashOf(path string) string {
-	b.t.Helper()
-	return string(workspace.HashOf([]byte(b.read(path))))
 }

@@ -30,8 +30,8 @@ func (b *bench) hasMode(name string, want os.FileMode) {
 
 func (b *bench) commits(paths ...string) {
 	b.t.Helper()
-	git(b.t, b.dir, append([]string{"add"}, paths...)...)
-	git(b.t, b.dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "by a person")
+	check.Git(b.t, b.dir, append([]string{"add"}, paths...)...)
+	check.Git(b.t, b.dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "by a person")
 }
 
 func modesOf(e ledger.Entry, path string) string {
@@ -47,8 +47,8 @@ func modesOf(e ledger.Entry, path string) string {
 func TestRecordsHaveModes(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
-	write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
-	write(t, b.dir, "src/key", "private\n")
+	check.Write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
+	check.Write(t, b.dir, "src/key", "private\n")
 	b.chmod("src/run.sh", 0o755)
 	b.chmod("src/key", 0o600)
 	b.ok("read_file", args{"path": "src/run.sh"})
@@ -74,7 +74,7 @@ func TestRecordsHaveModes(t *testing.T) {
 func TestUndoOfPermissions(t *testing.T) {
 	t.Parallel()
 	b := committed(t)
-	write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
+	check.Write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
 	b.chmod("src/run.sh", 0o750)
 	alone := b.runs("chmod 600 src/run.sh")
 	check.Equal(t, modesOf(b.entry(alone), "src/run.sh"), "0750 0600")
@@ -119,8 +119,8 @@ func TestUndoInPart(t *testing.T) {
 	b.ok("read_file", args{"path": "src/a.txt"})
 	id := b.patches(lines...)
 	on := b.writes("src/moved.txt", "one\nTWO\nthree\nfour\n") // goes with what it stands on
-	write(t, b.dir, "src/many/7.txt", "by hand\n")
-	write(t, b.dir, "src/moved.txt", "one\nTWO, by hand\nthree\nfour\n")
+	check.Write(t, b.dir, "src/many/7.txt", "by hand\n")
+	check.Write(t, b.dir, "src/moved.txt", "one\nTWO, by hand\nthree\nfour\n")
 	p := b.plan(id, on)
 	if p.Ready() || len(p.Files) != 119 || len(p.Conflicts) != 2 {
 		t.Fatalf("%d files, %+v", len(p.Files), p.Conflicts)
@@ -138,8 +138,8 @@ func TestUndoInPart(t *testing.T) {
 
 	// The record is not undone: the rest of it goes when nothing is in its way any more.
 	b.conflict(b.plan(id, on), "src/many/7.txt", "has changed since")
-	write(t, b.dir, "src/many/7.txt", "by the agent\n")
-	write(t, b.dir, "src/moved.txt", "one\nTWO\nthree\nfour\n")
+	check.Write(t, b.dir, "src/many/7.txt", "by the agent\n")
+	check.Write(t, b.dir, "src/moved.txt", "one\nTWO\nthree\nfour\n")
 	p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
 	if err != nil || len(p.Files) != 2 || slices.Contains(p.Records, undone) {
 		t.Fatalf("%v %d files, records %v", err, len(p.Files), p.Records)
@@ -156,7 +156,7 @@ func TestUndoInPart(t *testing.T) {
 func TestUndoInPartKeepsWhatHangsTogether(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
-	write(t, b.dir, "src/b.txt", "b\n")
+	check.Write(t, b.dir, "src/b.txt", "b\n")
 	b.ok("read_file", args{"path": "src/a.txt"})
 	b.ok("read_file", args{"path": "src/b.txt"})
 	first := b.patches("*** Update File: src/a.txt", "@@", "-one", "+ONE", "*** Update File: src/b.txt", "@@", "-b", "+B")
@@ -179,33 +179,33 @@ func TestUndoFollowsGit(t *testing.T) {
 		return "one\n" + two + "\nthree\nfour\nfive\nsix\nseven\neight\n"
 	}
 	for name, move := range map[string]func(b *bench){
-		"staged": func(b *bench) { git(b.t, b.dir, "mv", "src/x.txt", "docs/y.txt") },
+		"staged": func(b *bench) { check.Git(b.t, b.dir, "mv", "src/x.txt", "docs/y.txt") },
 		"committed": func(b *bench) {
-			git(b.t, b.dir, "mv", "src/x.txt", "docs/y.txt")
+			check.Git(b.t, b.dir, "mv", "src/x.txt", "docs/y.txt")
 			b.commits("docs")
 		},
 		"committed with a change": func(b *bench) {
-			git(b.t, b.dir, "mv", "src/x.txt", "docs/y.txt")
-			write(b.t, b.dir, "docs/y.txt", strings.Replace(b.read("docs/y.txt"), "eight", "EIGHT", 1))
+			check.Git(b.t, b.dir, "mv", "src/x.txt", "docs/y.txt")
+			check.Write(b.t, b.dir, "docs/y.txt", strings.Replace(b.read("docs/y.txt"), "eight", "EIGHT", 1))
 			b.commits("docs")
 		},
 		"a directory, twice": func(b *bench) {
-			git(b.t, b.dir, "mv", "src", "lib")
+			check.Git(b.t, b.dir, "mv", "src", "lib")
 			b.commits("lib")
-			git(b.t, b.dir, "mv", "lib/x.txt", "docs/y.txt")
+			check.Git(b.t, b.dir, "mv", "lib/x.txt", "docs/y.txt")
 			b.commits("docs")
 		},
 		"on a branch that was merged": func(b *bench) {
-			git(b.t, b.dir, "checkout", "-qb", "side")
-			git(b.t, b.dir, "mv", "src/x.txt", "docs/y.txt")
+			check.Git(b.t, b.dir, "checkout", "-qb", "side")
+			check.Git(b.t, b.dir, "mv", "src/x.txt", "docs/y.txt")
 			b.commits("docs")
-			git(b.t, b.dir, "checkout", "-q", "-")
-			write(b.t, b.dir, "other", "x\n")
+			check.Git(b.t, b.dir, "checkout", "-q", "-")
+			check.Write(b.t, b.dir, "other", "x\n")
 			b.commits("other")
-			git(b.t, b.dir, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "side")
+			check.Git(b.t, b.dir, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "side")
 		},
 		"and by a record": func(b *bench) {
-			git(b.t, b.dir, "mv", "src/x.txt", "src/z.txt")
+			check.Git(b.t, b.dir, "mv", "src/x.txt", "src/z.txt")
 			b.commits("src")
 			b.ok("read_file", args{"path": "src/z.txt"})
 			b.patches("*** Update File: src/z.txt", "*** Move to: docs/y.txt")
@@ -213,8 +213,8 @@ func TestUndoFollowsGit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := undoBench(t)
-			write(t, b.dir, "src/x.txt", text("two"))
-			write(t, b.dir, "src/stays.txt", "stays\n")
+			check.Write(t, b.dir, "src/x.txt", text("two"))
+			check.Write(t, b.dir, "src/stays.txt", "stays\n")
 			b.commits(".")
 			id := b.writes("src/x.txt", text("TWO"))
 			b.commits("src")
@@ -234,11 +234,11 @@ func TestUndoFollowsGit(t *testing.T) {
 func TestUndoFollowsNoDeletedFileByGit(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
-	write(t, b.dir, "src/x.txt", "one\ntwo\nthree\nfour\nfive\n")
+	check.Write(t, b.dir, "src/x.txt", "one\ntwo\nthree\nfour\nfive\n")
 	b.commits(".")
 	id := b.writes("src/x.txt", "one\nTWO\nthree\nfour\nfive\n")
 	b.patches("*** Delete File: src/x.txt")
-	write(t, b.dir, "docs/like.txt", "one\nTWO\nthree\nfour\nfive\n")
+	check.Write(t, b.dir, "docs/like.txt", "one\nTWO\nthree\nfour\nfive\n")
 	b.commits(".")
 	b.conflict(b.plan(id), "src/x.txt", "the file is gone")
 }
@@ -246,10 +246,10 @@ func TestUndoFollowsNoDeletedFileByGit(t *testing.T) {
 func TestUndoSeesThroughWhiteSpace(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
-	write(t, b.dir, "src/x.go", "package x\n\nfunc f() {\n\tone()\n\ttwo()\n\tthree()\n\tfour()\n}\n")
+	check.Write(t, b.dir, "src/x.go", "package x\n\nfunc f() {\n\tone()\n\ttwo()\n\tthree()\n\tfour()\n}\n")
 	b.commits(".")
 	id := b.writes("src/x.go", "package x\n\nfunc f() {\n\tone()\n\tTWO()\n\tthree()\n\tfour()\n}\n")
-	write(t, b.dir, "src/x.go", "package x\r\n\r\nfunc f() {\r\n    if true {\r\n        one()\r\n        TWO()\r\n        three()\r\n        four()\r\n    }\r\n}\r\n")
+	check.Write(t, b.dir, "src/x.go", "package x\r\n\r\nfunc f() {\r\n    if true {\r\n        one()\r\n        TWO()\r\n        three()\r\n        four()\r\n    }\r\n}\r\n")
 	p := b.plan(id)
 	if len(p.Files) != 1 || !p.Files[0].Merged {
 		t.Fatalf("%+v", p)
@@ -309,7 +309,7 @@ func TestUndoTellsNotKeptFromNotYet(t *testing.T) {
 	dir := newWorkspace(t)
 	b := start(t, dir, withoutSandbox).connect()
 	b.selects("INT-005")
-	write(t, dir, "src/b.txt", "first\n")
+	check.Write(t, dir, "src/b.txt", "first\n")
 	id := b.writes("src/b.txt", "second\n")
 	began := b.ok("execute_command", args{"command": "echo x > src/by.txt; mkfifo src/wait; read line < src/wait", "background": true})
 	if _, err := b.server.PlanUndo(t.Context(), undo.Request{Records: []string{began.str("record_id")}}); !errors.Is(err, undo.ErrNotYet) {

@@ -224,8 +224,8 @@ func TestHappyPath(t *testing.T) {
 
 func happyPath(t *testing.T, era string) {
 	dir := newWorkspace(t)
-	git(t, dir, "add", ".")
-	git(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+	check.Git(t, dir, "add", ".")
+	check.Git(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Durability = settings.Full }).connectAs(era)
 	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/new.txt", "content": "x\n"})
 
@@ -249,7 +249,7 @@ func happyPath(t *testing.T, era string) {
 	}
 	b.ok("read_command_output", args{"artifact_id": ran.str("artifact_id")})
 	b.wantRecord(`"kind":"mutation"`, `"call":"apply_patch"`, `"op":"moved"`)
-	b.wantRecord(`"kind":"mutation"`, `"revision":"`+strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))+`"`)
+	b.wantRecord(`"kind":"mutation"`, `"revision":"`+strings.TrimSpace(check.Git(t, dir, "rev-parse", "HEAD"))+`"`)
 	b.wantRecord(`"kind":"command"`, `"exit_code":3`)
 	b.wantRecord(`"kind":"decision"`, "MISSING_OR_INVALID_INTENT")
 	b.wantRecord(`"kind":"selection"`, "INT-001")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -17,13 +18,13 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 		t.Fatalf("no level full here: %v", ability.NoFull)
 	}
 	dir := newWorkspace(t)
-	git(t, dir, "config", "user.name", "U")
-	git(t, dir, "config", "user.email", "u@example.org")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-qm", "one")
+	check.Git(t, dir, "config", "user.name", "U")
+	check.Git(t, dir, "config", "user.email", "u@example.org")
+	check.Git(t, dir, "add", "-A")
+	check.Git(t, dir, "commit", "-qm", "one")
 	tree := filepath.Join(t.TempDir(), "tree")
-	git(t, dir, "worktree", "add", "-q", "-b", "work", tree)
-	was := git(t, dir, "rev-parse", "HEAD") + git(t, dir, "status", "--short", "--branch")
+	check.Git(t, dir, "worktree", "add", "-q", "-b", "work", tree)
+	was := check.Git(t, dir, "rev-parse", "HEAD") + check.Git(t, dir, "status", "--short", "--branch")
 	b := start(t, tree).connect()
 	s := b.selects("INT-001")
 	r := b.ok("execute_command", args{"session": s, "command": "echo new > src/new.txt && git add src && git commit -qm two && " +
@@ -36,7 +37,7 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 		change := c.(map[string]any)
 		said[change["path"].(string)], _ = change["after"].(string)
 	}
-	tip := strings.TrimSpace(git(t, tree, "rev-parse", "HEAD"))
+	tip := strings.TrimSpace(check.Git(t, tree, "rev-parse", "HEAD"))
 	if said[".git/HEAD"] != "ref: refs/heads/topic" || said[".git/refs/heads/topic"] != tip || said[".git/index"] == "" || said[".git/refs/heads/main"] != "" {
 		t.Errorf("git_changes: %v", said)
 	}
@@ -46,7 +47,7 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 	if r := b.ok("execute_command", args{"session": s, "command": "git config core.hooksPath src"}); r.Object["exit_code"] == float64(0) {
 		t.Errorf("the configuration was written\n%s", r.Text)
 	}
-	if is := git(t, dir, "rev-parse", "HEAD") + git(t, dir, "status", "--short", "--branch"); is != was {
+	if is := check.Git(t, dir, "rev-parse", "HEAD") + check.Git(t, dir, "status", "--short", "--branch"); is != was {
 		t.Errorf("the other work tree was %q and is %q", was, is)
 	}
 	for _, line := range b.ledgerLines() {
@@ -66,9 +67,9 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	write(t, dir, ".orchestration/.gitignore", "/state/\n/cache/\n/intent_map.md\n")
-	git(t, dir, "config", "user.name", "U")
-	git(t, dir, "config", "user.email", "u@example.org")
+	check.Write(t, dir, ".orchestration/.gitignore", "/state/\n/cache/\n/intent_map.md\n")
+	check.Git(t, dir, "config", "user.name", "U")
+	check.Git(t, dir, "config", "user.email", "u@example.org")
 	b := start(t, dir, inTree).connect()
 	s := b.selects("INT-001")
 	run := func(line string) reply { return b.ok("execute_command", args{"session": s, "command": line}) }
@@ -78,24 +79,24 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	}
 	for _, branch := range []string{"one", "two"} {
 		run("echo " + branch + " > src/a.txt")
-		git(t, dir, "add", "-A")
-		git(t, dir, "commit", "-qm", branch)
-		git(t, dir, "branch", branch)
+		check.Git(t, dir, "add", "-A")
+		check.Git(t, dir, "commit", "-qm", branch)
+		check.Git(t, dir, "branch", branch)
 	}
-	git(t, dir, "switch", "-q", "one")
+	check.Git(t, dir, "switch", "-q", "one")
 	if r := b.refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git switch two"}); !strings.Contains(r.Text, "is the ledger") || !strings.Contains(r.Text, "git switch two") {
 		t.Errorf("git went on without the ledger: %s", r.Text)
 	}
 	b.wantRecord("PROTECTED_PATH") // it is not written while git replaces the file
-	git(t, dir, "checkout", "-q", "-f", "two")
-	git(t, dir, "branch", "side", strings.TrimSpace(git(t, dir, "commit-tree", "-p", "one", "-m", "side", "two^{tree}")))
+	check.Git(t, dir, "checkout", "-q", "-f", "two")
+	check.Git(t, dir, "branch", "side", strings.TrimSpace(check.Git(t, dir, "commit-tree", "-p", "one", "-m", "side", "two^{tree}")))
 	run("true") // its record is not committed
 	for _, line := range []string{"git switch one", "git checkout -q one", "git rebase side", "git commit -qam three && git rebase side"} {
 		r := b.call("execute_command", args{"session": s, "command": line})
 		if r.Object["exit_code"] == float64(0) || !strings.Contains(r.Text, said) && !strings.Contains(r.Text, "is the ledger") {
 			t.Errorf("%s: %s", line, r.Text)
 		}
-		git(t, dir, "restore", "src")
+		check.Git(t, dir, "restore", "src")
 	}
 	if r := b.refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git stash"}); !strings.Contains(r.Text, "is the ledger") {
 		t.Errorf("git stash: %s", r.Text)

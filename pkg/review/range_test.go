@@ -1,0 +1,321 @@
+package review_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/review"
+)
+
+// A line that one commit of the range adds and a later one drops is missed, though neither the base nor HEAD has it; so is
+// one of the base that a merge does not take over. A line that comes back is not.
+func TestDroppedWithinTheRange(t *testing.T) {
+	r := newRepo(t, "")
+	const name = ".orchestration/agent_trace.jsonl"
+	r.git("switch", "-qc", "work")
+	r.traced("INT-001", "src/a.txt", lines(2, 20))
+	r.commit("one")
+	one, _ := r.read(name)
+	r.traced("INT-001", "src/a.txt", lines(3, 20))
+	r.commit("two")
+	two, _ := r.read(name)
+	r.write(name, one)
+	r.commit("dropped")
+	want(t, r.review(review.Options{}), review.Error, "ledger "+name+" dropped_line: … (line 2 there)")
+	r.write(name, two)
+	r.commit("back")
+	want(t, r.review(review.Options{}), review.Error)
+
+	r.git("switch", "-q", "main")
+	must(t, r.ledger.Close(context.Background()))
+	r.openLedger()
+	r.traced("INT-002", "docs/manual.txt", "manual\nfrom main\n")
+	r.commit("main goes on")
+	r.git("switch", "-q", "work")
+	r.git("merge", "-q", "--no-edit", "main")
+	want(t, r.review(review.Options{}), review.Error)
+	r.write(name, two)
+	r.git("add", "-A")
+	r.git("commit", "-q", "--amend", "--no-edit")
+	want(t, r.review(review.Options{}), review.Error, "ledger "+name+" dropped_line")
+}
+
+// A rotation in the range moves lines of the base into an archive, which is no loss; to remove that is.
+func TestRotationInTheRange(t *testing.T) {
+	r := newRepo(t, "")
+	for i := range 10 {
+		r.traced("INT-001", "src/a.txt", lines(2+i%2, 20))
+	}
+	r.commit("ten records")
+	r.git("switch", "-qc", "work")
+	must(t, r.ledger.Close(context.Background()))
+	r.openLedgerOf(4096)
+	must(t, r.ledger.Rotate(context.Background()))
+	must(t, r.ledger.Close(context.Background()))
+	r.openLedger()
+	r.traced("INT-001", "src/a.txt", lines(5, 20))
+	r.traced("INT-001", "src/a.txt", lines(6, 20))
+	r.commit("rotated")
+	archives, err := filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*"))
+	if must(t, err); len(archives) == 0 {
+		t.Fatal("nothing was rotated")
+	}
+	report := r.review(review.Options{MinTraced: 100})
+	want(t, report, review.Error)
+	if report.Records != 2 {
+		t.Errorf("%d records", report.Records)
+	}
+	r.git("rm", "-q", "--cached", "-r", ".orchestration/archive")
+	r.git("commit", "-qm", "archive removed")
+	if got := strings.Join(found(r.review(review.Options{}), review.Error), "\n"); !strings.Contains(got, "dropped_line") {
+		t.Errorf("a removed archive: %s", got)
+	}
+}
+
+// The commits that forges make: a test merge, and a squash.
+func TestMergeAndSquash(t *testing.T) {
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	r.traced("INT-001", "src/a.txt", lines(1, 20)+"from the branch\n")
+	r.commit("work")
+	r.git("switch", "-q", "main")
+	must(t, r.ledger.Close(context.Background()))
+	r.openLedger()
+	r.traced("INT-002", "docs/manual.txt", "manual\nfrom main\n")
+	r.commit("main goes on")
+	r.git("switch", "-qc", "merged")
+	r.git("merge", "-q", "--no-edit", "work")
+	for _, head := range []string{"work", "merged"} {
+		report := r.review(review.Options{Head: head, MinTraced: 100})
+		want(t, report, review.Error)
+		if report.Records != 1 || report.Lines != (review.Lines{Added: 1, Traced: 1}) {
+			t.Errorf("%s: %d records, %+v", head, report.Records, report.Lines)
+		}
+	}
+	r.git("switch", "-q", "main")
+	r.git("merge", "-q", "--squash", "work")
+	r.commit("squashed")
+	report := r.review(review.Options{Base: "main^", Head: "main", MinTraced: 100})
+	want(t, report, review.Error)
+	if report.Commits != 1 || report.Records != 1 {
+		t.Errorf("%d commits, %d records", report.Commits, report.Records)
+	}
+	if _, err := review.Run(t.Context(), r.root, review.Options{Base: "main", Head: "main"}); !errors.Is(err, review.ErrEmptyRange) {
+		t.Errorf("an empty range: %v", err)
+	}
+}
+
+// A gate that had nothing to judge, or whose ledger is gone, does not pass.
+func TestNothingToJudge(t *testing.T) {
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	r.write("src/x", "x\n")
+	r.commit("by hand")
+	report := r.review(review.Options{})
+	if !report.Passed || !strings.Contains(strings.Join(report.Unproven, "\n"), "has no ledger record") {
+		t.Errorf("nothing recorded yet: %+v", report)
+	}
+	r.write("src/x", "y\n")
+	r.commit("edit\n\nOrchestra-Intent: INT-001")
+	want(t, r.review(review.Options{}), review.Error, "lost_ledger: … names the intent of recorded changes")
+
+	none := newRepo(t, "")
+	none.git("rm", "-q", "-r", "--cached", ".orchestration")
+	none.git("commit", "-q", "-m", "not governed")
+	none.git("switch", "-qc", "work")
+	none.git("commit", "-q", "--allow-empty", "-m", "more")
+	if _, err := review.Run(t.Context(), none.root, review.Options{Base: "main"}); !errors.Is(err, review.ErrNotGoverned) {
+		t.Errorf("a repository without .orchestration: %v", err)
+	}
+}
+
+func TestCannotBeJudged(t *testing.T) {
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	r.write("src/x", "x\n")
+	r.commit("more")
+	for _, c := range []struct {
+		opts review.Options
+		want error
+	}{
+		{review.Options{Base: "nothing"}, review.ErrUnknownRevision}, {review.Options{Base: "main", Head: "nothing"}, review.ErrUnknownRevision},
+		{review.Options{Base: "--all"}, review.ErrUnknownRevision},
+	} {
+		if _, err := review.Run(t.Context(), r.root, c.opts); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c.opts, err)
+		}
+	}
+	r.git("switch", "-q", "--orphan", "other")
+	r.git("commit", "-q", "--allow-empty", "-m", "other")
+	if _, err := review.Run(t.Context(), r.root, review.Options{Base: "main"}); !errors.Is(err, review.ErrUnrelated) {
+		t.Errorf("unrelated: %v", err)
+	}
+	clone := t.TempDir()
+	if out, err := exec.Command("git", "clone", "-q", "--depth=1", "--branch=work", "file://"+r.top, clone).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	root, err := os.OpenRoot(clone)
+	must(t, err)
+	defer root.Close()
+	if _, err := review.Run(t.Context(), root, review.Options{Base: "HEAD"}); !errors.Is(err, review.ErrShallow) || !strings.Contains(err.Error(), "fetch-depth") {
+		t.Errorf("shallow: %v", err)
+	}
+	none, err := os.OpenRoot(t.TempDir())
+	must(t, err)
+	defer none.Close()
+	if _, err := review.Run(t.Context(), none, review.Options{Base: "HEAD"}); !errors.Is(err, review.ErrNoRepository) {
+		t.Errorf("no repository: %v", err)
+	}
+}
+
+// A judge that knows one rule: who says "refactor" in the text keeps what it does.
+func honestJudge(_ context.Context, files []mutation.File) mutation.Verdict {
+	for _, f := range files {
+		if !strings.Contains(string(f.After), "refactor") {
+			return mutation.Verdict{Evidence: mutation.Unproven, Reason: "it does something else"}
+		}
+	}
+	return mutation.Verdict{Evidence: mutation.Proven}
+}
+
+func claimed(rec *ledger.Record) {
+	rec.MutationClass = "AST_REFACTOR"
+	rec.Class = &ledger.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven"}
+}
+
+func TestClassClaims(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		contents []string
+		errors   []string
+		evidence mutation.Evidence
+	}{
+		{"true", []string{"refactor one\n"}, nil, mutation.Proven},
+		{"false", []string{"evil\n"}, []string{`class src/a.txt "src/a.txt" is claimed to be a refactor: it does something else`}, mutation.Unproven},
+		{"false, over a content that git does not have", []string{"refactor 1\n", "evil\n"},
+			[]string{"all records that changed these files claim so, and the change from the merge base to HEAD is none"}, mutation.Unproven},
+		{"true, over a content that git does not have", []string{"refactor 1\n", "refactor 2\n"}, nil, mutation.Proven},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRepo(t, "")
+			r.git("switch", "-qc", "work")
+			for _, content := range c.contents {
+				r.traced("INT-001", "src/a.txt", content, claimed)
+			}
+			r.commit("claims")
+			report := r.review(review.Options{Judge: honestJudge})
+			want(t, report, review.Error, c.errors...)
+			if got := file(t, report, "src/a.txt").Evidence; got != c.evidence {
+				t.Errorf("evidence %s", got)
+			}
+			unsupported := r.review(review.Options{Judge: func(context.Context, []mutation.File) mutation.Verdict {
+				return mutation.Verdict{Evidence: mutation.Unsupported}
+			}})
+			want(t, unsupported, review.Error)
+			if !strings.Contains(strings.Join(unsupported.Unproven, "\n"), "claim a refactor that could not be checked again") {
+				t.Errorf("%q", unsupported.Unproven)
+			}
+		})
+	}
+}
+
+// An evolution on the same file means that the sum says nothing about the claims.
+func TestClassClaimsBesideAnEvolution(t *testing.T) {
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	r.traced("INT-001", "src/a.txt", "refactor 1\n", claimed)
+	r.traced("INT-001", "src/a.txt", "evolved\n")
+	r.commit("both")
+	want(t, r.review(review.Options{Judge: honestJudge}), review.Error)
+}
+
+func TestViolationsAndForeignLines(t *testing.T) {
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	r.append(ledger.Record{Kind: ledger.KindCommand, IntentID: "INT-001", Command: &ledger.Command{Command: "make"}, Violations: []ledger.Violation{
+		{Path: "docs/x.txt", Op: change.Created}, {Path: "docs/y.txt", Op: change.Created, Reverted: true},
+	}})
+	content, _ := r.read(".orchestration/agent_trace.jsonl")
+	r.write(".orchestration/agent_trace.jsonl", content+`{"version":"0.1.0","files":[{"path":"src/a.txt"}]}`+"\n")
+	r.commit("violations")
+	report := r.review(review.Options{})
+	want(t, report, review.Warning, `violation .orchestration/agent_trace.jsonl:1 a command left the scope of INT-001: "docs/x.txt" created`)
+	want(t, report, review.Note, "which was undone")
+	if report.Foreign != 1 || report.Records != 1 {
+		t.Errorf("%d foreign, %d records", report.Foreign, report.Records)
+	}
+}
+
+// A renaming over several packages is judged again with what HEAD says about them: the module that they are in.
+func TestClassClaimOverSeveralPackages(t *testing.T) {
+	for _, c := range []struct {
+		name, module string
+		errors       []string
+	}{
+		{"the module tells what the import means", "module example.com/m\n", nil},
+		{"another module", "module example.com/other\n", []string{`class src/a/a.go "src/a/a.go" is claimed to be a refactor: src/b/b.go:5: `}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRepo(t, "")
+			source := map[string]string{
+				"src/go.mod": c.module, "src/a/a.go": "package a\n\nfunc First() int { return 1 }\n",
+				"src/b/b.go": "package b\n\nimport \"example.com/m/a\"\n\nvar B = a.First()\n",
+			}
+			for name, content := range source {
+				r.write(name, content)
+			}
+			r.commit("base")
+			r.git("switch", "-qc", "work")
+			var changes []ledger.Change
+			for _, name := range []string{"src/a/a.go", "src/b/b.go"} {
+				r.traced("INT-001", name, strings.ReplaceAll(source[name], "First", "Second"), func(rec *ledger.Record) {
+					changes = append(changes, rec.Changes...)
+					rec.Changes, rec.Kind = nil, ledger.KindDecision
+				})
+			}
+			r.append(ledger.Record{
+				Kind: ledger.KindMutation, IntentID: "INT-001", Call: "apply_patch", MutationClass: "AST_REFACTOR", Changes: changes,
+				Class:       &ledger.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven"},
+				Contributor: ledger.Contributor{Type: "ai", ModelID: "test/model"},
+			})
+			r.commit("claims")
+			want(t, r.review(review.Options{}), review.Error, c.errors...)
+		})
+	}
+}
+
+// A renaming of a field is judged again with the types that the package has at HEAD, or had before the range.
+func TestClassClaimAmongThePackage(t *testing.T) {
+	const types = "package a\n\ntype whole struct{ first part }\n"
+	for _, c := range []struct {
+		name, before, head string
+		errors             []string
+	}{
+		{"HEAD tells the type", "package a\n", types, nil},
+		{"the merge base told it", types, "package a\n\ntype whole = other\n", nil},
+		{"nothing tells it", "package a\n", "package a\n", []string{`class src/a/a.go "src/a/a.go" is claimed to be a refactor: src/a/a.go:5: `}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRepo(t, "")
+			source := "package a\n\ntype part struct{ count int }\n\nfunc total(w *whole) int { return w.first.count }\n"
+			r.write("src/a/a.go", source)
+			r.write("src/a/b.go", c.before)
+			r.commit("base")
+			r.git("switch", "-qc", "work")
+			r.traced("INT-001", "src/a/a.go", strings.ReplaceAll(source, "count", "size"), claimed)
+			if c.before != c.head {
+				r.traced("INT-001", "src/a/b.go", c.head)
+			}
+			r.commit("claims")
+			want(t, r.review(review.Options{}), review.Error, c.errors...)
+		})
+	}
+}
