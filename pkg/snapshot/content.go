@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // budget bounds what one walk reads and holds. Workers share it.
@@ -71,7 +73,6 @@ func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, 
 		return nil, nil, err
 	}
 	defer f.Close()
-	var err2 error
 	for range 3 {
 		var opened, after stat
 		if err := fstat(f, &opened); err != nil {
@@ -82,21 +83,18 @@ func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, 
 		}
 		open := opened.changed() >= r.unseen && !closed(f) // asked before it is read: who opens it later changes its times
 		d, content, err := r.read(f, opened.size, !secret)
+		if err == nil {
+			err = fstat(f, &after)
+		}
 		if err != nil && !errors.Is(err, errChanging) {
 			return nil, nil, err
 		}
-		if err == nil {
-			if err := fstat(f, &after); err != nil {
-				return nil, nil, err
-			}
-			if after == opened {
-				*st, d.open = opened, open
-				return d, content, nil
-			}
+		if err == nil && after == opened {
+			*st, d.open = opened, open
+			return d, content, nil
 		}
-		err2 = errChanging
 	}
-	return nil, nil, err2
+	return nil, nil, errChanging
 }
 
 // read gives a content of a known size, and with hold its bytes, if there is room for them.
@@ -129,10 +127,9 @@ func (r *reader) read(f *os.File, size int64, hold bool) (*digest, []byte, error
 
 // digest of a content in memory.
 func (r *reader) digest(content []byte) *digest {
-	sum := sha256.Sum256(content)
 	blob := r.newBlobHash(int64(len(content)))
 	blob.Write(content)
-	return &digest{hash: "sha256:" + hex.EncodeToString(sum[:]), oid: hex.EncodeToString(blob.Sum(nil)), size: int64(len(content))}
+	return &digest{hash: string(workspace.HashOf(content)), oid: hex.EncodeToString(blob.Sum(nil)), size: int64(len(content))}
 }
 
 // onlyReader and onlyWriter keep io.CopyBuffer from going around the buffer.

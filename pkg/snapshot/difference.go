@@ -3,8 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // Difference is what changed in a window.
@@ -186,7 +185,7 @@ func (k *Keeper) fetchAfter(changes []Change) {
 	left := int64(holdPerWalk)
 	for i := range changes {
 		c := changes[i].After
-		if c == nil || c.Known || c.Secret || c.Kind != File || c.Hash == "" || c.Size > k.options.Largest {
+		if !k.wanted(c) || c.Known {
 			continue
 		}
 		if left -= c.Size; left < 0 {
@@ -196,6 +195,11 @@ func (k *Keeper) fetchAfter(changes []Change) {
 			c.Bytes, c.Known = bytes, true
 		}
 	}
+}
+
+// wanted: the bytes of a content are of use to somebody.
+func (k *Keeper) wanted(c *Content) bool {
+	return c != nil && !c.Secret && c.Kind == File && c.Hash != "" && c.Size <= k.options.Largest
 }
 
 // readFile reads a file that is size bytes long.
@@ -218,31 +222,30 @@ func (k *Keeper) fetch(ctx context.Context, changes []Change) {
 	left := int64(holdPerWalk)
 	var wanted []*Content
 	for i := range changes {
-		c := &changes[i]
-		if c.Before == nil || c.Before.Secret || c.Before.Hash == "" || c.Before.Kind != File || c.Before.Size > k.options.Largest {
+		c, after := changes[i].Before, changes[i].After
+		if !k.wanted(c) {
 			continue
 		}
-		if c.After != nil && c.After.Hash == c.Before.Hash && c.After.Known {
-			c.Before.Bytes, c.Before.Known = c.After.Bytes, true
+		if after != nil && after.Hash == c.Hash && after.Known {
+			c.Bytes, c.Known = after.Bytes, true
 			continue
 		}
-		if left -= c.Before.Size; left < 0 {
+		if left -= c.Size; left < 0 {
 			return
 		}
 		if k.options.Images != nil {
-			if bytes, ok := k.options.Images.Get(c.Before.OID); ok && c.Before.is(bytes) {
-				c.Before.Bytes, c.Before.Known = bytes, true
+			if bytes, ok := k.options.Images.Get(c.OID); ok && c.is(bytes) {
+				c.Bytes, c.Known = bytes, true
 				continue
 			}
 		}
-		wanted = append(wanted, c.Before)
+		wanted = append(wanted, c)
 	}
 	k.fromGit(ctx, wanted)
 }
 
 func (c *Content) is(bytes []byte) bool {
-	sum := sha256.Sum256(bytes)
-	return "sha256:"+hex.EncodeToString(sum[:]) == c.Hash
+	return string(workspace.HashOf(bytes)) == c.Hash
 }
 
 // gitTime bounds the asking of git.

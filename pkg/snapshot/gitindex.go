@@ -45,11 +45,7 @@ func (k *Keeper) gitIndex() string {
 // gitHas gives what git seems to have of contents: those that its index names. It only saves keeping them twice, so
 // nothing depends on its being true.
 func (k *Keeper) gitHas() func(oid string) bool {
-	none := func(string) bool { return false }
-	index, ok := readIndex(k.gitIndex())
-	if !ok {
-		return none
-	}
+	index, _ := readIndex(k.gitIndex())
 	named := blobsOf(index, k.options.NewBlobHash(0).Size())
 	return func(oid string) bool { return named[oid] }
 }

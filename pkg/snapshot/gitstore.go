@@ -69,7 +69,7 @@ func (k *Keeper) GitStore() *GitStore {
 		}
 		s.dirs[dir] = now
 		for _, name := range k.stored.names(top, dir, &now) {
-			if inner, is := trimSlash(name); is {
+			if inner, is := strings.CutSuffix(name, "/"); is {
 				left = append(left, path.Join(dir, inner))
 			} else {
 				s.files = append(s.files, path.Join(dir, name))
@@ -86,13 +86,6 @@ func (k *Keeper) GitStore() *GitStore {
 		}
 	}
 	return s
-}
-
-func trimSlash(name string) (string, bool) {
-	if name[len(name)-1] == '/' {
-		return name[:len(name)-1], true
-	}
-	return name, false
 }
 
 func (k *Keeper) gitTop() *handle {
@@ -124,16 +117,16 @@ func (c *storeCache) names(top *handle, dir string, now *stat) []string {
 		h = inner
 	}
 	defer h.release()
-	buf := make([]byte, 32<<10)
-	_ = h.names(buf, func(name []byte) {
+	_ = h.names(make([]byte, listing), func(name []byte) {
 		var of stat
-		switch err := h.lstat(string(name), &of); {
-		case err != nil:
-		case of.kind() == Directory:
-			at.names = append(at.names, string(name)+"/")
-		default:
-			at.names = append(at.names, string(name))
+		if h.lstat(string(name), &of) != nil {
+			return
 		}
+		behind := ""
+		if of.kind() == Directory {
+			behind = "/"
+		}
+		at.names = append(at.names, string(name)+behind)
 	})
 	if c.dirs == nil || len(c.dirs) > maxStored {
 		c.dirs = map[string]*storeDir{}

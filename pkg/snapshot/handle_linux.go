@@ -3,22 +3,22 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
-	"sync/atomic"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// handle is an open directory, held by a counted number of tasks.
-type handle struct {
-	fd      int
-	holders atomic.Int32
-}
+// dirHandle is how an open directory is held here.
+type dirHandle struct{ fd int }
+
+func (d dirHandle) close() { _ = unix.Close(d.fd) }
 
 func openTop(root *os.Root) (*handle, error) {
 	f, err := root.Open(".")
@@ -36,24 +36,7 @@ func openTop(root *os.Root) (*handle, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("open", err)
 	}
-	return newHandle(own), nil
-}
-
-func newHandle(fd int) *handle {
-	h := &handle{fd: fd}
-	h.holders.Store(1)
-	return h
-}
-
-func (h *handle) hold() *handle {
-	h.holders.Add(1)
-	return h
-}
-
-func (h *handle) release() {
-	if h.holders.Add(-1) == 0 {
-		_ = unix.Close(h.fd)
-	}
+	return newHandle(dirHandle{own}), nil
 }
 
 // openDir opens the directory name, which must be one and no link.
@@ -62,7 +45,7 @@ func (h *handle) openDir(name string) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHandle(fd), nil
+	return newHandle(dirHandle{fd}), nil
 }
 
 // open opens a file for reading and waits for nobody.
@@ -181,16 +164,27 @@ func (h *handle) names(buf []byte, visit func(name []byte)) error {
 		for rest := buf[:n]; len(rest) > nameAt; {
 			length := int(binary.NativeEndian.Uint16(rest[16:18]))
 			name := rest[nameAt:length]
-			for i, c := range name {
-				if c == 0 {
-					name = name[:i]
-					break
-				}
-			}
+			name, _, _ = bytes.Cut(name, []byte{0})
 			if string(name) != "." && string(name) != ".." {
 				visit(name)
 			}
 			rest = rest[length:]
 		}
 	}
+}
+
+// closed reports whether nobody in the whole system has a file open for writing, so that nobody maps it for that either:
+// only then does the kernel grant a lease for reading (fcntl(2), F_SETLEASE), which is given back at once: who opens the
+// file for writing in that moment waits for it, or is told to try again if it is not to wait. Where a lease may not be asked for,
+// nothing is known. A file system that has the files of another (overlayfs) keeps no account of those that are mapped.
+func closed(f *os.File) bool {
+	var on unix.Statfs_t
+	if unix.Fstatfs(int(f.Fd()), &on) != nil || !slices.Contains(ownFiles[:], uint32(on.Type)) {
+		return false
+	}
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+		return false
+	}
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+	return err == nil
 }

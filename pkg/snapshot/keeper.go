@@ -2,11 +2,11 @@ package snapshot
 
 import (
 	"context"
-	"fmt"
 	"hash"
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -137,10 +137,7 @@ func Open(o Options) *Keeper {
 // Begin opens a window: when it returns, the state before is known, and what changes from now on is found by End.
 // inScope says whether the command may change a path; nil: it may change everything.
 func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Window, error) {
-	if inScope == nil {
-		inScope = func(string) bool { return true }
-	}
-	w := &Window{keeper: k, Began: time.Now(), inScope: inScope, deltas: map[string]*pending{}, writes: map[string][]*Write{}}
+	w := k.window(time.Now(), inScope)
 	k.mu.Lock()
 	for writing := range k.active {
 		w.add(writing.writes)
@@ -159,6 +156,16 @@ func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Wi
 		return nil, err
 	}
 	return w, nil
+}
+
+func (k *Keeper) window(began time.Time, inScope func(path string) bool) *Window {
+	if inScope == nil {
+		inScope = func(string) bool { return true }
+	}
+	return &Window{
+		keeper: k, Began: began, inScope: inScope, deltas: map[string]*pending{}, writes: map[string][]*Write{},
+		touched: map[string]*pending{}, back: map[string]*version{},
+	}
 }
 
 // request has a walk made, or joins one that has not begun.
@@ -203,17 +210,17 @@ func (k *Keeper) walkAll() {
 
 // running: a command runs, or has just ended. The caller holds the lock.
 func (k *Keeper) running(served []*request) bool {
-	for _, r := range served {
-		if r.ends != nil {
-			return true
-		}
-	}
+	return len(k.begun()) > 0 || slices.ContainsFunc(served, func(r *request) bool { return r.ends != nil })
+}
+
+// begun are the open windows of which the state before is known. The caller holds the lock.
+func (k *Keeper) begun() (windows []*Window) {
 	for w := range k.open {
 		if w.begun {
-			return true
+			windows = append(windows, w)
 		}
 	}
-	return false
+	return windows
 }
 
 // found is what one walk did.
@@ -259,25 +266,21 @@ func (k *Keeper) walk(served []*request, running bool) (found, error) {
 	if running {
 		k.root.twice(deltas)
 	}
-	for i := range deltas {
-		if k.base != nil {
+	if k.base != nil {
+		for i := range deltas {
 			k.since[deltas[i].path] = deltas[i].after
 		}
 	}
-	first := !k.walked
-	k.walked, k.last = true, began
-	if first {
+	if !k.walked {
 		deltas = nil
 	}
+	k.walked, k.last = true, began
 	return found{deltas, w.gaps, w.links()}, nil
 }
 
 // temporary: a name that the server gives to files on the way to their place. A command that uses such a name does not
 // hide behind it, as the server says which are its own.
 func (k *Keeper) temporary(dir, name string) bool {
-	if !workspace.IsTemp(name) {
-		return false
-	}
 	token := workspace.TempOwner(name)
 	if token == "" {
 		return false
@@ -290,16 +293,9 @@ func (k *Keeper) temporary(dir, name string) bool {
 func (k *Keeper) deliver(served []*request, f *found) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, r := range served {
-		if r.begins != nil {
-			r.begins.begun, r.begins.linked = true, f.linked
-		}
-	}
-	var running []*Window
-	for w := range k.open {
-		if w.begun && !begins(served, w) {
-			running = append(running, w)
-		}
+	running := k.begun() // not those that begin with this walk
+	for _, w := range beginning(served) {
+		w.begun, w.linked = true, f.linked
 	}
 	for _, w := range running {
 		w.gaps, w.linked = f.gaps, f.linked
@@ -319,22 +315,8 @@ func beginning(served []*request) []*Window {
 	return windows
 }
 
-func begins(served []*request, w *Window) bool {
-	for _, r := range served {
-		if r.begins == w {
-			return true
-		}
-	}
-	return false
-}
-
 func ends(served []*request, w *Window) bool {
-	for _, r := range served {
-		if r.ends == w {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(served, func(r *request) bool { return r.ends == w })
 }
 
 // Write is one change of one file that is known to be somebody else's than a command's. A hash is "" where there is no
@@ -391,11 +373,4 @@ func (w *Writing) end(each func(*Write)) {
 	for _, one := range w.writes {
 		each(one)
 	}
-}
-
-func (g Gap) String() string {
-	if g.Path == "" {
-		return g.Reason
-	}
-	return fmt.Sprintf("%s: %s", g.Path, g.Reason)
 }

@@ -18,8 +18,8 @@ const nobodyRuns = math.MaxInt64
 func (k *Keeper) unseenSince(served []*request) int64 {
 	since := int64(nobodyRuns)
 	k.mu.Lock()
-	for w := range k.open {
-		if w.begun && !ends(served, w) {
+	for _, w := range k.begun() {
+		if !ends(served, w) {
 			since = min(since, w.Began.Add(-coarse).UnixNano())
 		}
 	}

@@ -5,12 +5,7 @@ import "slices"
 // unrecorded is what was there before the commands that run already changed it: no record tells of that yet, and what
 // one of them puts back, such as a file for a moment, none will. The caller holds the lock.
 func (k *Keeper) unrecorded(begin []*Window) (states []saved) {
-	var running []*Window
-	for w := range k.open {
-		if w.begun && !slices.Contains(begin, w) {
-			running = append(running, w)
-		}
-	}
+	running := slices.DeleteFunc(k.begun(), func(w *Window) bool { return slices.Contains(begin, w) })
 	slices.SortFunc(running, func(a, b *Window) int { return b.Began.Compare(a.Began) }) // the last to say it is the first that ran
 	for _, w := range running {
 		for path, p := range w.deltas {

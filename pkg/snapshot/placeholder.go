@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"path"
@@ -18,19 +16,16 @@ func (k *Keeper) without(deltas []delta) []delta {
 	if k.options.Placeholder == nil {
 		return deltas
 	}
-	kept := deltas[:0]
-	for _, d := range deltas {
+	for i := range deltas {
+		d := &deltas[i]
 		if k.placeholder(d.path, d.before) {
 			d.before = nil
 		}
 		if k.placeholder(d.path, d.after) {
 			d.after = nil
 		}
-		if d.before != nil || d.after != nil {
-			kept = append(kept, d)
-		}
 	}
-	return kept
+	return slices.DeleteFunc(deltas, func(d delta) bool { return d.before == nil && d.after == nil })
 }
 
 // placeholder: there are such only where nobody but the operator may write. It says what the package of that name has it
@@ -57,8 +52,7 @@ func (k *Keeper) says(at string, v *version, contents ...string) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	return slices.ContainsFunc(contents, func(content string) bool {
-		said := sha256.Sum256([]byte(content))
-		return v.digest.hash == "sha256:"+hex.EncodeToString(said[:])
+		return v.digest.hash == string(workspace.HashOf([]byte(content)))
 	})
 }
 

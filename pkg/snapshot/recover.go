@@ -18,13 +18,8 @@ func Recover(ctx context.Context, o Options, state *os.Root, content []byte, inS
 	k := Open(o)
 	defer k.Close()
 	k.root, k.walked, k.last = root, true, began
-	if inScope == nil {
-		inScope = func(string) bool { return true }
-	}
-	w := &Window{
-		keeper: k, Began: began, inScope: inScope,
-		deltas: map[string]*pending{}, writes: map[string][]*Write{}, begun: true,
-	}
+	w := k.window(began, inScope)
+	w.begun = true
 	if others != nil {
 		w.others = func(ctx context.Context, paths []string) (Foreign, error) { return others(ctx, began, paths) }
 	}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,19 +178,17 @@ func (k *Keeper) newBase() error {
 		return err
 	}
 	k.mu.Lock()
-	older := k.older
-	if k.older = nil; k.base != nil {
-		k.older = []*base{k.base} // the last to end with it may not be recorded yet
-	}
-	k.base, k.since = b, map[string]*version{}
 	var unused []*base
-	for _, o := range older {
+	k.older = slices.DeleteFunc(k.older, func(o *base) bool {
 		if o.uses == 0 {
 			unused = append(unused, o)
-		} else {
-			k.older = append(k.older, o)
 		}
+		return o.uses == 0
+	})
+	if k.base != nil {
+		k.older = append(k.older, k.base) // the last to end with it may not be recorded yet
 	}
+	k.base, k.since = b, map[string]*version{}
 	k.mu.Unlock()
 	for _, o := range unused {
 		k.dropBase(o)
@@ -237,13 +236,11 @@ func (k *Keeper) writeBase(f *os.File) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	if _, err := f.WriteAt([]byte(hex.EncodeToString(sum.Sum(nil))), int64(len(savedMagic))); err != nil {
-		return err
+	_, err := f.WriteAt([]byte(hex.EncodeToString(sum.Sum(nil))), int64(len(savedMagic)))
+	if err == nil && k.options.Durable {
+		err = f.Sync()
 	}
-	if k.options.Durable {
-		return f.Sync()
-	}
-	return nil
+	return err
 }
 
 // each visits every entry, a directory before what is in it.
@@ -290,9 +287,9 @@ func (k *Keeper) Close() {
 	for _, b := range all {
 		if b.uses > 0 {
 			_ = b.file.Close()
-			continue
+		} else {
+			k.dropBase(b)
 		}
-		k.dropBase(b)
 	}
 	k.notices.close()
 }

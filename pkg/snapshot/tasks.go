@@ -1,6 +1,9 @@
 package snapshot
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // task is a directory to look into.
 type task struct {
@@ -49,5 +52,28 @@ func (s *stack) done() {
 	s.mu.Unlock()
 	if last {
 		s.wake.Broadcast()
+	}
+}
+
+// handle is an open directory, held by a counted number of tasks.
+type handle struct {
+	dirHandle
+	holders atomic.Int32
+}
+
+func newHandle(dir dirHandle) *handle {
+	h := &handle{dirHandle: dir}
+	h.holders.Store(1)
+	return h
+}
+
+func (h *handle) hold() *handle {
+	h.holders.Add(1)
+	return h
+}
+
+func (h *handle) release() {
+	if h.holders.Add(-1) == 0 {
+		h.close()
 	}
 }

@@ -32,9 +32,6 @@ func (w *Window) touch(p *pending) {
 		return
 	}
 	if len(w.touched) < maxTouched {
-		if w.touched == nil {
-			w.touched = map[string]*pending{}
-		}
 		w.touched[p.path] = p
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"hash"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,13 @@ const (
 
 // Gap is a part of the tree that was not looked into.
 type Gap struct{ Path, Reason string }
+
+func (g Gap) String() string {
+	if g.Path == "" {
+		return g.Reason
+	}
+	return fmt.Sprintf("%s: %s", g.Path, g.Reason)
+}
 
 // walk is one look at the whole tree, which brings the kept state up to date in place.
 type walk struct {
@@ -91,11 +99,7 @@ func (w *walk) once(root *node) ([]delta, error) {
 		})
 	}
 	all.Wait()
-	var found []delta
-	for _, deltas := range w.deltas {
-		found = append(found, deltas...)
-	}
-	return found, nil
+	return slices.Concat(w.deltas[:]...), nil
 }
 
 func (w *walk) gap(path, reason string) {

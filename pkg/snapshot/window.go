@@ -73,9 +73,6 @@ func (w *Window) merge(d delta, running []*Window, ends bool) {
 	if !p.real() {
 		delete(w.deltas, d.path) // it was changed and changed back
 		w.touch(p)
-		if w.back == nil {
-			w.back = map[string]*version{}
-		}
 		if len(w.back) < maxTouched {
 			w.back[d.path] = p.after
 		}
@@ -241,10 +238,7 @@ func explained(d *delta, writes []*Write, inScope bool) (last *Write, ok bool) {
 			known, last = true, one
 		}
 	}
-	if last == nil || d.after != nil && d.after.digest == nil {
-		return last, false
-	}
-	if !reached[hashOf(d.after)] {
+	if last == nil || d.after != nil && d.after.digest == nil || !reached[hashOf(d.after)] {
 		return last, false
 	}
 	// A tool keeps the rights of what it replaces.
@@ -254,8 +248,8 @@ func explained(d *delta, writes []*Write, inScope bool) (last *Write, ok bool) {
 // older counts the writes up to the last that left the content which was there when the window opened: what they did was
 // done by then.
 func older(before string, writes []*Write) int {
-	for i := len(writes) - 1; i >= 0; i-- {
-		if writes[i].After == before {
+	for i, one := range slices.Backward(writes) {
+		if one.After == before {
 			return i + 1
 		}
 	}
