@@ -5,16 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
@@ -244,37 +240,6 @@ func TestStateThatIsClearedIsSavedAgain(t *testing.T) {
 	mustResolve(t, b.open(), chat, handle, "")
 }
 
-// logTo opens a store that logs to the buffer.
-func (b *bench) logTo(log io.Writer) *session.Store {
-	root, err := os.OpenRoot(b.dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	s := session.Open(root, session.Options{Clock: b.now, Logger: zerolog.New(log)})
-	b.t.Cleanup(func() {
-		s.Close()
-		root.Close()
-	})
-	return s
-}
-
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
 func TestACorruptStateFileIsAnExpiredHandle(t *testing.T) {
 	good := `{"version":1,"public_id":"0b8d6d3c-6b7e-4a53-9a0e-0e6c5a2e9a11","intent_id":"INT-9","started_at":"2026-01-01T00:00:00Z"}`
 	for name, content := range map[string]string{
@@ -289,7 +254,7 @@ func TestACorruptStateFileIsAnExpiredHandle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			var log lockedBuffer
+			var log bytes.Buffer // nothing runs in the background that has something to say
 			running := b.logTo(&log)
 			_, handle := mustSelect(t, running, chat, "", "INT-1")
 			b.write(session.FileOf(handle), content)
@@ -315,18 +280,19 @@ func (b *bench) write(name, content string) {
 
 func TestCorruptViewsCountAsNotSeen(t *testing.T) {
 	entry := fmt.Sprintf(`{"path":"a.go","hash":"%s","total":3,"lines":[[1,3]],"at":1}`, hash(1))
+	file := func(entry string) string { return `{"version":1,"files":[` + entry + `]}` }
 	for name, c := range map[string]struct{ content, want string }{
-		"as written":    {`{"version":1,"files":[` + entry + `]}`, "1 whole=true [[1 3]]/3"},
+		"as written":    {file(entry), "1 whole=true [[1 3]]/3"},
 		"not JSON":      {"{", "unseen"},
 		"version":       {`{"version":2,"files":[` + entry + `]}`, "unseen"},
-		"hash":          {`{"version":1,"files":[` + strings.Replace(entry, "sha256:", "", 1) + `]}`, "unseen"},
-		"beyond":        {`{"version":1,"files":[` + strings.Replace(entry, "[1,3]", "[1,4]", 1) + `]}`, "unseen"},
-		"before":        {`{"version":1,"files":[` + strings.Replace(entry, "[1,3]", "[0,3]", 1) + `]}`, "unseen"},
-		"backwards":     {`{"version":1,"files":[` + strings.Replace(entry, "[1,3]", "[3,1]", 1) + `]}`, "unseen"},
-		"negative":      {`{"version":1,"files":[` + strings.Replace(entry, `"total":3`, `"total":-3`, 1) + `]}`, "unseen"},
-		"time":          {`{"version":1,"files":[` + strings.Replace(entry, `"at":1`, `"at":9223372036854775807`, 1) + `]}`, "unseen"},
+		"hash":          {file(strings.Replace(entry, "sha256:", "", 1)), "unseen"},
+		"beyond":        {file(strings.Replace(entry, "[1,3]", "[1,4]", 1)), "unseen"},
+		"before":        {file(strings.Replace(entry, "[1,3]", "[0,3]", 1)), "unseen"},
+		"backwards":     {file(strings.Replace(entry, "[1,3]", "[3,1]", 1)), "unseen"},
+		"negative":      {file(strings.Replace(entry, `"total":3`, `"total":-3`, 1)), "unseen"},
+		"time":          {file(strings.Replace(entry, `"at":1`, `"at":9223372036854775807`, 1)), "unseen"},
 		"one of two":    {`{"version":1,"files":[{"path":""},` + entry + `]}`, "1 whole=true [[1 3]]/3"},
-		"many ranges":   {`{"version":1,"files":[` + strings.Replace(entry, "[1,3]", strings.TrimSuffix(strings.Repeat("[1,3],", session.MaxRanges+1), ","), 1) + `]}`, "unseen"},
+		"many ranges":   {file(strings.Replace(entry, "[1,3]", strings.TrimSuffix(strings.Repeat("[1,3],", session.MaxRanges+1), ","), 1)), "unseen"},
 		"another shape": {`{"version":1,"files":{"a.go":true}}`, "unseen"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package session_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -199,42 +198,20 @@ func TestACallPutToTheOperatorLeavesTheOrder(t *testing.T) {
 	s := newBench(t).open()
 	mustSelect(t, s, chat, "", "INT-1")
 	w := newWire(t, s, chat)
-	answer := make(chan struct{})
-	var asked *session.Turn
-	ready := make(chan struct{})
-	asked = w.send(session.Call{}, func(c session.Caller) {
-		<-ready
-		asked.Leave()
+	answer, asked := make(chan struct{}), make(chan *session.Turn, 1)
+	asked <- w.send(session.Call{}, func(c session.Caller) {
+		(<-asked).Leave()
 		<-answer
 		if sess, err := s.Resolve(c, "", ""); err != nil || sess.IntentID() != "INT-1" {
 			t.Errorf("after the answer: %v", err)
 		}
 		w.note("answered")
 	})
-	close(ready)
 	w.send(session.Call{}, func(session.Caller) {
 		w.note("later")
 		close(answer)
 	})
 	w.wantLog("later", "answered")
-}
-
-func TestACallCancelledBeforeItStartsNeverStarts(t *testing.T) {
-	s := newBench(t).open()
-	_, handle := mustSelect(t, s, modern, "", "INT-1")
-	first := s.Arrive(modern, session.Call{Handle: handle})
-	second := s.Arrive(modern, session.Call{Handle: handle})
-	third := s.Arrive(modern, session.Call{Handle: handle})
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := second.Wait(ctx); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	first.Done()
-	if err := third.Wait(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	third.Done()
 }
 
 func TestAModernCallWithoutAHandleIsInNoOrder(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
@@ -58,12 +61,14 @@ func (b *bench) setEnded(id string, ended bool) {
 }
 
 // open is a server process on the workspace.
-func (b *bench) open() *session.Store {
+func (b *bench) open() *session.Store { return b.logTo(io.Discard) }
+
+func (b *bench) logTo(log io.Writer) *session.Store {
 	root, err := os.OpenRoot(b.dir)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	s := session.Open(root, session.Options{Clock: b.now, Ended: b.isEnded})
+	s := session.Open(root, session.Options{Clock: b.now, Ended: b.isEnded, Logger: zerolog.New(log)})
 	b.t.Cleanup(func() {
 		s.Close()
 		root.Close()

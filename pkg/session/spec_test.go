@@ -75,19 +75,13 @@ func TestInitializeEraFindsTheOneLiveSelectionOfItsConnection(t *testing.T) {
 	wantError(t, s, other, "", "", session.ErrNone)
 }
 
-func TestWithSeveralLiveSelectionsTheIntentIDChooses(t *testing.T) {
+func TestWithSeveralLiveSelectionsACallWithNeitherIsRefusedNamingThem(t *testing.T) {
 	s := newBench(t).open()
-	first, _ := mustSelect(t, s, chat, "", "INT-1")
-	second, _ := mustSelect(t, s, chat, "", "INT-2")
+	first, h1 := mustSelect(t, s, chat, "", "INT-1")
+	second, h2 := mustSelect(t, s, chat, "", "INT-2")
 	if mustResolve(t, s, chat, "", "INT-1") != first || mustResolve(t, s, chat, "", "INT-2") != second {
 		t.Fatal("intent_id does not choose")
 	}
-}
-
-func TestWithSeveralLiveSelectionsACallWithNeitherIsRefusedNamingThem(t *testing.T) {
-	s := newBench(t).open()
-	_, h1 := mustSelect(t, s, chat, "", "INT-1")
-	_, h2 := mustSelect(t, s, chat, "", "INT-2")
 	_, err := s.Resolve(chat, "", "")
 	var ambiguous *session.AmbiguousError
 	if !errors.As(err, &ambiguous) || len(ambiguous.Live) != 2 {
@@ -189,16 +183,19 @@ func TestStateHolds(t *testing.T) {
 
 func TestWhatWasSeenIsWholeHashAndLines(t *testing.T) {
 	sess, _ := mustSelect(t, newBench(t).open(), chat, "", "INT-1")
-	sess.Saw("a.go", hash(1), 30, 1, 10)
-	wantSeen(t, sess, "a.go", "1 whole=false [[1 10]]/30")
-	sess.Saw("a.go", hash(1), 30, 21, 40)
-	wantSeen(t, sess, "a.go", "1 whole=false [[1 10] [21 30]]/30")
-	sess.Saw("a.go", hash(1), 30, 11, 20)
-	wantSeen(t, sess, "a.go", "1 whole=true [[1 30]]/30")
-	sess.Saw("a.go", hash(2), 30, 5, 6)
-	wantSeen(t, sess, "a.go", "2 whole=false [[5 6]]/30")
-	sess.Saw("a.go", hash(3), 30, 31, 30)
-	wantSeen(t, sess, "a.go", "3 whole=false []/30")
+	for _, step := range []struct {
+		hash, from, to int
+		want           string
+	}{
+		{1, 1, 10, "1 whole=false [[1 10]]/30"},
+		{1, 21, 40, "1 whole=false [[1 10] [21 30]]/30"},
+		{1, 11, 20, "1 whole=true [[1 30]]/30"},
+		{2, 5, 6, "2 whole=false [[5 6]]/30"},
+		{3, 31, 30, "3 whole=false []/30"},
+	} {
+		sess.Saw("a.go", hash(step.hash), 30, step.from, step.to)
+		wantSeen(t, sess, "a.go", step.want)
+	}
 	sess.Saw("empty", hash(4), 0, 1, 0)
 	wantSeen(t, sess, "empty", "4 whole=true []/0")
 }

@@ -15,11 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/session/order"
 )
 
-func write(keys ...string) order.Ticket { return order.Ticket{Connection: "c", Keys: keys} }
-func read(keys ...string) order.Ticket {
-	return order.Ticket{Connection: "c", Keys: keys, Shared: true}
-}
-
+func write(keys ...string) order.Ticket    { return order.Ticket{Connection: "c", Keys: keys} }
 func found(keys ...string) func() []string { return func() []string { return keys } }
 
 func wantReady(t *testing.T, want bool, turns ...*order.Turn) {
@@ -29,34 +25,6 @@ func wantReady(t *testing.T, want bool, turns ...*order.Turn) {
 			t.Fatalf("turn %d: ready is %t", i, !want)
 		}
 	}
-}
-
-func TestTurnsThatShareAKeyGoInOrder(t *testing.T) {
-	var q order.Queue
-	first, second, elsewhere := q.Arrive(write("a")), q.Arrive(write("b", "a", "a")), q.Arrive(write("c"))
-	wantReady(t, true, first, elsewhere)
-	wantReady(t, false, second)
-	first.Done()
-	wantReady(t, true, second)
-	second.Done()
-	elsewhere.Done()
-	if !q.Empty() {
-		t.Fatal("something is left behind")
-	}
-}
-
-func TestSharedTurnsRunSideBySide(t *testing.T) {
-	var q order.Queue
-	r1, r2, w, r3 := q.Arrive(read("a")), q.Arrive(read("a")), q.Arrive(write("a")), q.Arrive(read("a"))
-	wantReady(t, true, r1, r2)
-	wantReady(t, false, w, r3)
-	r2.Done()
-	wantReady(t, false, w)
-	r1.Done()
-	wantReady(t, true, w)
-	wantReady(t, false, r3)
-	w.Done()
-	wantReady(t, true, r3)
 }
 
 func TestAFindWaitsForEarlierChangesOfItsConnectionOnly(t *testing.T) {
@@ -75,25 +43,6 @@ func TestAFindWaitsForEarlierChangesOfItsConnectionOnly(t *testing.T) {
 	wantReady(t, false, second) // it found the same key
 	first.Done()
 	wantReady(t, true, second)
-}
-
-func TestAChangeDoesNotWaitForRunningTurns(t *testing.T) {
-	var q order.Queue
-	running := q.Arrive(order.Ticket{Connection: "c", Find: found("a")})
-	change := q.Arrive(order.Ticket{Connection: "c", Find: found(), Changes: true})
-	wantReady(t, true, running, change)
-}
-
-func TestKnownKeysPassAChangeButNotASearch(t *testing.T) {
-	var q order.Queue
-	q.Arrive(order.Ticket{Connection: "c", Changes: true})
-	known := q.Arrive(write("a"))
-	wantReady(t, true, known)
-	search := q.Arrive(order.Ticket{Connection: "c", Find: found("b")})
-	behind := q.Arrive(write("b"))
-	wantReady(t, false, search, behind)
-	search.Leave()
-	wantReady(t, true, behind)
 }
 
 func TestWithoutConnectionOnlyKeysCount(t *testing.T) {
@@ -140,15 +89,6 @@ func TestACancelledCallNeverStarts(t *testing.T) {
 	}
 }
 
-func TestACallThatIsCancelledDoesNotLetOthersPass(t *testing.T) {
-	var q order.Queue
-	first, second, third := q.Arrive(write("a")), q.Arrive(write("a", "b")), q.Arrive(write("a", "b"))
-	second.Done()
-	wantReady(t, false, third)
-	first.Done()
-	wantReady(t, true, third)
-}
-
 func TestAWaitLearnsThatItsTurnWasEnded(t *testing.T) {
 	var q order.Queue
 	q.Arrive(write("a"))
@@ -171,7 +111,7 @@ type modelTurn struct {
 	gone    bool
 }
 
-func (m *model) settle() {
+func (m *model) enter() {
 	last := 0
 	for _, turn := range m.turns {
 		last = max(last, turn.entered)
@@ -235,7 +175,7 @@ func agree(t *testing.T, seed uint64) {
 			gone.gone = true
 			[]func(){turns[gone].Done, turns[gone].Leave, func() { cancelled(t, turns[gone]) }}[r.IntN(3)]()
 		}
-		m.settle()
+		m.enter()
 		for i, turn := range m.turns {
 			if !turn.gone && turns[turn].Ready() != m.ready(turn) {
 				t.Fatalf("seed %d step %d turn %d (%+v): ready is %t", seed, step, i, turn.ticket, turns[turn].Ready())
@@ -251,13 +191,7 @@ func agree(t *testing.T, seed uint64) {
 }
 
 func (m *model) live() []*modelTurn {
-	var live []*modelTurn
-	for _, turn := range m.turns {
-		if !turn.gone {
-			live = append(live, turn)
-		}
-	}
-	return live
+	return slices.DeleteFunc(slices.Clone(m.turns), func(turn *modelTurn) bool { return turn.gone })
 }
 
 func cancelled(t *testing.T, turn *order.Turn) {
