@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -142,7 +143,7 @@ func (b *blamed) record(i int) ([]byte, error) {
 	before := b.content()
 	b.change(i*31, fmt.Sprintf("\trecord%d := change(of, a, line)", i))
 	after := b.content()
-	oid := ledger.NewGit(b.dir).BlobID
+	oid := gitdir.New(b.dir).BlobID
 	c := ledger.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: blamedPath, Before: change.Version{Hash: string(workspace.HashOf(before)), OID: oid(before)}, After: change.Version{Hash: string(workspace.HashOf(after)), OID: oid(after)}, Hunks: edit.Hunks(string(before), string(after)),

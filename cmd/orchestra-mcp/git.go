@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -69,7 +69,7 @@ func (a *app) installHooks(ctx context.Context, root *os.Root) ([]githooks.Resul
 	}
 	// Where the ledger does not travel in the tree, every git fetch brings the records along.
 	remote := gitref.Remote(ctx, root)
-	if remote == "" || !ledger.WillBeBeside(root, true) {
+	if remote == "" || !locate.WillBeBeside(root, true) {
 		return results, nil
 	}
 	return results, gitref.Follow(ctx, root, remote)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -123,10 +123,10 @@ const maxNamedHeads = 8
 
 // namedHeads are what a commit with recorded changes relies on, where the ledger does not come with it.
 func namedHeads(ctx context.Context, root *os.Root, recorded bool) ([]string, error) {
-	if !recorded || !ledger.IsBeside(root) {
+	if !recorded || !locate.IsBeside(root) {
 		return nil, nil
 	}
-	heads, err := ledger.Heads(ctx, root)
+	heads, err := locate.Heads(ctx, root)
 	if err == nil && len(heads) > maxNamedHeads {
 		err = fmt.Errorf("the ledger has %d heads, more than a message can name; the next record joins them", len(heads))
 	}

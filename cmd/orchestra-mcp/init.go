@@ -17,7 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -103,7 +103,7 @@ func (c *initCommand) run(ctx context.Context, _ []string) error {
 // willBeBeside reports whether the ledger will stand beside the tree. What settings do not load is told of later.
 func (a *app) willBeBeside(root *os.Root) bool {
 	loaded, err := a.loadSettings(root.Name(), nil)
-	return ledger.WillBeBeside(root, err != nil || loaded.Settings.Ledger.Git != settings.Tree)
+	return locate.WillBeBeside(root, err != nil || loaded.Settings.Ledger.Git != settings.Tree)
 }
 
 // checkPlace lets an operator who says so twice have an unfit place.

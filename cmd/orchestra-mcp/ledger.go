@@ -9,6 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
 
 func (a *app) newLedgerCommand() *cobra.Command {
@@ -28,12 +29,12 @@ func (a *app) newLedgerRepairCommand() *cobra.Command {
 
 // repairResult is what ledger repair prints for programs.
 type repairResult struct {
-	SetAside []ledger.SetAside `json:"set_aside"`
-	Problems []ledger.Problem  `json:"problems"`
+	SetAside []mend.SetAside  `json:"set_aside"`
+	Problems []ledger.Problem `json:"problems"`
 }
 
 func (a *app) repairLedger(ctx context.Context, root *os.Root) error {
-	done, repairErr := ledger.Repair(ctx, root)
+	done, repairErr := mend.Repair(ctx, root)
 	result := repairResult{SetAside: orEmpty(done)}
 	if repairErr == nil {
 		report, err := verifiedLedger(ctx, root)

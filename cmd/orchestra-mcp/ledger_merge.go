@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
 
 func (a *app) newLedgerMergeCommand() *cobra.Command {
@@ -31,9 +32,9 @@ func (a *app) newLedgerMergeCommand() *cobra.Command {
 
 // mergeResult is what ledger merge prints for programs.
 type mergeResult struct {
-	Resolved []ledger.Resolution `json:"resolved"`
-	Added    bool                `json:"added"` // to git's index
-	Problems []ledger.Problem    `json:"problems"`
+	Resolved []mend.Resolution `json:"resolved"`
+	Added    bool              `json:"added"` // to git's index
+	Problems []ledger.Problem  `json:"problems"`
 }
 
 func (a *app) mergeLedger(ctx context.Context, root *os.Root, add bool) error {
@@ -41,7 +42,7 @@ func (a *app) mergeLedger(ctx context.Context, root *os.Root, add bool) error {
 	if err != nil {
 		return err
 	}
-	done, err := ledger.ResolveConflicts(ctx, root, unmerged)
+	done, err := mend.Conflicts(ctx, root, unmerged)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *app) printMerge(r mergeResult) {
 }
 
 // gitAdd runs the user's own git, with all that is configured for it.
-func gitAdd(ctx context.Context, dir string, files []ledger.Resolution) error {
+func gitAdd(ctx context.Context, dir string, files []mend.Resolution) error {
 	args := []string{"--literal-pathspecs", "add", "--"}
 	for _, f := range files {
 		args = append(args, f.File)

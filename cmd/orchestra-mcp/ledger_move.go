@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -43,7 +44,7 @@ func (a *app) moveLedger(ctx context.Context, root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	dir, err := ledger.MoveBeside(ctx, root)
+	dir, err := locate.MoveBeside(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (a *app) takeOutOfTree(ctx context.Context, root *os.Root, r trailer.Reposi
 	if _, err := gitOutput(ctx, r.Dir, "add", "--", r.Prefix+orchdir.Name+"/.gitignore", r.Prefix+scaffold.ConfigFile); err != nil {
 		return nil, err
 	}
-	return removed, ledger.LeaveTree(ctx, root)
+	return removed, locate.LeaveTree(ctx, root)
 }
 
 // keepOut adds the lines that a new workspace has to .orchestration/.gitignore.

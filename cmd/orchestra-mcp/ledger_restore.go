@@ -18,6 +18,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
@@ -56,7 +58,7 @@ type restorable struct {
 	Segment string    `json:"segment"`
 	Commit  string    `json:"commit"`
 
-	line ledger.Line
+	line mend.Line
 }
 
 // restorableSeal is a lost seal.
@@ -99,7 +101,7 @@ func (c *restoreCommand) run(ctx context.Context, root *os.Root) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(result.Found)+len(result.Seals)+result.FromRef == 0 && !ledger.IsBeside(root) && !history.HasLedger(ctx, root, c.from...) {
+	if len(result.Found)+len(result.Seals)+result.FromRef == 0 && !locate.IsBeside(root) && !history.HasLedger(ctx, root, c.from...) {
 		return foundf("no commit up to %s has ledger records or seals, so there was nothing to restore from; --from REVISION looks at another one",
 			cmp.Or(strings.Join(c.from, ", "), "HEAD"))
 	}
@@ -153,7 +155,7 @@ func (r *restoreResult) question() string {
 
 func newRestorable(lost history.LostLine) restorable {
 	r := restorable{Hash: lost.Hash.String(), Segment: lost.Segment, Commit: lost.Commit,
-		line: ledger.Line{Segment: lost.Segment, Data: bytes.Clone(lost.Data)}}
+		line: mend.Line{Segment: lost.Segment, Data: bytes.Clone(lost.Data)}}
 	if e, err := ledger.Parse(lost.Data); err == nil {
 		r.ID, r.Time, r.Kind, r.Intent = e.ID, e.Time, string(e.Kind), e.IntentID
 	}
@@ -194,12 +196,12 @@ func (c *restoreCommand) mayRestore(question string) bool {
 }
 
 func putBack(ctx context.Context, root *os.Root, r *restoreResult) error {
-	lines := make([]ledger.Line, len(r.Found))
+	lines := make([]mend.Line, len(r.Found))
 	for i, found := range r.Found {
 		lines[i] = found.line
 	}
 	if len(lines) > 0 {
-		if err := ledger.PutBack(ctx, root, lines); err != nil {
+		if err := mend.PutBack(ctx, root, lines); err != nil {
 			return err
 		}
 	}

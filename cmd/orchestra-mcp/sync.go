@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -66,7 +66,7 @@ func (a *app) sync(ctx context.Context, root *os.Root, args []string) error {
 
 // travels says what of the ledger stays here when the rest goes along, or why nothing does.
 func (a *app) travels(root *os.Root) (gitref.Withheld, error) {
-	if ledger.Beside(root.Name()) == "" {
+	if locate.Beside(root.Name()) == "" {
 		return gitref.Withheld{}, gitref.ErrNoRepository
 	}
 	loaded, err := a.loadSettings(root.Name(), nil)
@@ -76,7 +76,7 @@ func (a *app) travels(root *os.Root) (gitref.Withheld, error) {
 		return gitref.Withheld{}, err
 	case of.Git == settings.Off:
 		return gitref.Withheld{}, errors.New("ledger.git is off: the records of this workspace stay on this machine")
-	case of.Git == settings.Tree && !ledger.IsBeside(root):
+	case of.Git == settings.Tree && !locate.IsBeside(root):
 		return gitref.Withheld{}, gitref.ErrInTree
 	}
 	withheld := func(kind string) bool { return slices.Contains(of.Withhold, kind) }
@@ -93,7 +93,7 @@ func (a *app) prePush(ctx context.Context, remote, address string) error {
 	}
 	return a.withWorkspace(func(root *os.Root) error {
 		withheld, err := a.travels(root)
-		if err != nil || !ledger.IsBeside(root) {
+		if err != nil || !locate.IsBeside(root) {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, pushTime)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -62,8 +62,8 @@ func workspaceAbove(start string) (dir string, found bool) {
 
 // siblings reports whether two directories are in different work trees of one repository.
 func siblings(a, b string) bool {
-	topA, commonA := ledger.NewGit(a).WorkTree()
-	topB, commonB := ledger.NewGit(b).WorkTree()
+	topA, commonA := gitdir.New(a).WorkTree()
+	topB, commonB := gitdir.New(b).WorkTree()
 	return commonA != "" && commonB != "" && !sameDir(topA, topB) && sameDir(commonA, commonB)
 }
 
@@ -89,7 +89,7 @@ func (a *app) servedDir() (string, error) {
 	case err != nil:
 		return "", err
 	case a.workspaceFlag != "" && siblings(current, dir):
-		top, _ := ledger.NewGit(current).WorkTree()
+		top, _ := gitdir.New(current).WorkTree()
 		return "", usageErrorf("--workspace %s is another work tree of the repository than the one that this server is started in, %s: "+
 			"what an agent does here would land there. Run `orchestra-mcp setup CLIENT` in %s, which takes the path out of the client's "+
 			"configuration; or start the server in the work tree that it is for", dir, top, top)

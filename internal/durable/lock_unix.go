@@ -11,8 +11,13 @@ import (
 
 // TryLock takes the exclusive advisory lock (flock) of f's inode. It reports false if somebody else holds
 // it, and ErrUnsupported where the file system has no such locks for a file open for reading.
-func TryLock(f *os.File) (bool, error) {
-	err := retryFlock(f, unix.LOCK_EX|unix.LOCK_NB)
+func TryLock(f *os.File) (bool, error) { return tryFlock(f, unix.LOCK_EX) }
+
+// TryShare takes the lock together with others that do the same.
+func TryShare(f *os.File) (bool, error) { return tryFlock(f, unix.LOCK_SH) }
+
+func tryFlock(f *os.File, how int) (bool, error) {
+	err := retryFlock(f, how|unix.LOCK_NB)
 	switch err {
 	case nil:
 		return true, nil

@@ -15,6 +15,9 @@ var ErrNotRegular = errors.New("not a regular file")
 // ErrTooLarge is returned, wrapped, for a file that is longer than its reader allows.
 var ErrTooLarge = errors.New("larger than it may be")
 
+// ErrReplaced is returned, wrapped, where another file took the name between a look at it and its opening.
+var ErrReplaced = errors.New("was replaced while it was opened")
+
 // What stands in a workspace, in git's directory or in the user's may have been made by a stranger. So whatever is opened
 // by a path, without a [Dir], is opened by one of the functions below: none waits for the other end of a pipe or acts on a
 // device.
@@ -46,7 +49,7 @@ func openRegular(name string, look func() (fs.FileInfo, error), open func() (*os
 	}
 	opened, err := file.Stat()
 	if err == nil && !os.SameFile(named, opened) {
-		err = fmt.Errorf("%s was replaced while it was opened", name)
+		err = fmt.Errorf("%s %w", name, ErrReplaced)
 	}
 	if err != nil {
 		file.Close()

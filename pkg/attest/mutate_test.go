@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // sweep says how many bytes to change of each kind: the ledger's cost a review each, the others a look.
@@ -97,7 +98,7 @@ func (p *tampering) onlyCopy() (name string, whole []byte) {
 		return nil
 	})
 	must(p.t, err)
-	home := filepath.Join(ledger.Beside(p.dir), ".orchestration")
+	home := filepath.Join(locate.Beside(p.dir), ".orchestration")
 	must(p.t, os.RemoveAll(filepath.Join(home, "archive")))
 	name = filepath.Join(home, "agent_trace.jsonl")
 	must(p.t, os.WriteFile(name, whole, 0o644))

@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -145,7 +146,7 @@ func (a *author) commit(message string) {
 	a.t.Helper()
 	report, err := ledger.Verify(context.Background(), a.root)
 	must(a.t, err)
-	if ledger.IsBeside(a.root) {
+	if locate.IsBeside(a.root) {
 		message += "\n"
 		for _, head := range report.Heads {
 			message += "\n" + gitref.TrailerKey + ": " + head
@@ -229,7 +230,7 @@ func (a *author) attest() []byte {
 // stranger clones what the author has, with the ref of the ledger.
 func (a *author) stranger(keep gitref.Withheld) *place {
 	a.t.Helper()
-	beside := ledger.IsBeside(a.root)
+	beside := locate.IsBeside(a.root)
 	if beside {
 		_, err := gitref.Export(context.Background(), a.root, keep)
 		must(a.t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -70,7 +71,7 @@ func Verify(ctx context.Context, root *os.Root, text []byte, opts VerifyOptions)
 func parseHeads(texts []string) ([]ledger.Hash, error) {
 	heads := []ledger.Hash{} // not nil: that would be what the commits name
 	for _, text := range texts {
-		head, err := ledger.ParseHash(text)
+		head, err := record.ParseHash(text)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %v", ErrForged, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -103,7 +104,7 @@ type origin struct {
 }
 
 func (l Line) origin() origin {
-	return origin{l.Record.Hash, l.Path, l.Origin, ledger.Squeeze(l.Text)}
+	return origin{l.Record.Hash, l.Path, l.Origin, record.Squeeze(l.Text)}
 }
 
 // origins gives those of the lines that are answered.

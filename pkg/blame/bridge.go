@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -127,7 +128,7 @@ func blocks(lines []Line, such func(Line) bool) map[int]bool {
 	for i := 0; i < len(lines); {
 		last, sum := i, 0
 		for last < len(lines) && such(lines[last]) {
-			sum += ledger.Weight(lines[last].Text)
+			sum += record.Weight(lines[last].Text)
 			last++
 		}
 		for k := i; sum >= blockWeight && k < last; k++ {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // maxElsewhere bounds how many records are looked at for lines that git's history begins with.
@@ -102,8 +103,8 @@ func (q *question) canBeMoved(lines []Line, movable map[int]bool) (bool, error) 
 func wantedMarks(lines []Line, movable map[int]bool, weight int) map[[5]byte]bool {
 	wanted := map[[5]byte]bool{}
 	for _, l := range lines {
-		if movable[l.Number] && l.Record == nil && ledger.Weight(l.Text) >= weight {
-			wanted[ledger.MarkOf(l.Text).Bare()] = true
+		if movable[l.Number] && l.Record == nil && record.Weight(l.Text) >= weight {
+			wanted[record.MarkOf(l.Text).Bare()] = true
 		}
 	}
 	return wanted

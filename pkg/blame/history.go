@@ -5,6 +5,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -217,7 +218,7 @@ func (h *history) hadTwin(id lineID) bool {
 			}
 		}
 	}
-	return h.twins[ledger.MarkOf(h.text(id)).Bare()]
+	return h.twins[record.MarkOf(h.text(id)).Bare()]
 }
 
 // lineSet has a place for each id that there was when it was made.

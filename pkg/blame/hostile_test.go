@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // forged makes records of whatever the bytes say.
@@ -51,10 +52,10 @@ func forged(data []byte) (entries []ledger.Entry) {
 			added += h[3] % 100
 		}
 		for range max(0, added) {
-			c.Marks = append(c.Marks, ledger.MarkOf(fmt.Sprint(next()%9)))
+			c.Marks = append(c.Marks, record.MarkOf(fmt.Sprint(next()%9)))
 		}
 		for range uint64(next()) % 3 {
-			c.Anchors = append(c.Anchors, ledger.Anchor{Line: int(next()), Mark: ledger.MarkOf(fmt.Sprint(next() % 9))})
+			c.Anchors = append(c.Anchors, ledger.Anchor{Line: int(next()), Mark: record.MarkOf(fmt.Sprint(next() % 9))})
 		}
 		for range uint64(next()) % 3 {
 			c.Ranges = append(c.Ranges, ledger.Range{StartLine: int(next()), EndLine: int(next()), ContentHash: sum256("x")})

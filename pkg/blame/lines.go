@@ -5,6 +5,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -35,7 +36,7 @@ type lineText struct {
 func (t *lineTable) useMarks() {
 	t.marked, t.bare = map[ledger.LineMark]lineID{}, map[[5]byte]lineID{}
 	for i, l := range t.all[1:] {
-		id, mark := lineID(i+1), ledger.MarkOf(l.text)
+		id, mark := lineID(i+1), record.MarkOf(l.text)
 		if l.stands {
 			t.marked[mark] = id
 		}
@@ -54,7 +55,7 @@ func (t *lineTable) id(text string) lineID {
 	if !t.all[id].stands {
 		t.all[id].stands = true
 		if t.marked != nil {
-			t.marked[ledger.MarkOf(text)] = id
+			t.marked[record.MarkOf(text)] = id
 		}
 	}
 	return id
@@ -67,12 +68,12 @@ func (t *lineTable) entry(text string) lineID {
 	}
 	id = lineID(len(t.all))
 	t.ids[text] = id
-	t.all = append(t.all, lineText{text: text, weight: int32(ledger.Weight(text))})
+	t.all = append(t.all, lineText{text: text, weight: int32(record.Weight(text))})
 	loose := id
-	if squeezed := ledger.Squeeze(text); squeezed != text {
+	if squeezed := record.Squeeze(text); squeezed != text {
 		loose = t.entry(squeezed)
 	} else if t.bare != nil {
-		t.bare[ledger.MarkOf(text).Bare()] = id
+		t.bare[record.MarkOf(text).Bare()] = id
 	}
 	t.all[id].loose = loose
 	return id

@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (
-	strongWeight = ledger.StrongWeight
+	strongWeight = record.StrongWeight
 	// blockLines and blockWeight make a block: git blame -M too wants 20 letters and digits of a moved block.
 	blockLines  = 3
 	blockWeight = 20

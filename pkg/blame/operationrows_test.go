@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // operation is what happens to the lines of agents, and how much of them must be known after it.
@@ -266,10 +266,10 @@ func (p *past) unformatted() {
 // setAs gives lines the texts that a formatter gave them: the same but for white space.
 func (h *hand) setAs(f simFile, texts []string) (out simFile) {
 	for _, text := range texts {
-		for len(f) > 0 && ledger.Squeeze(f[0].text) != ledger.Squeeze(text) && ledger.Squeeze(f[0].text) == "" {
+		for len(f) > 0 && record.Squeeze(f[0].text) != record.Squeeze(text) && record.Squeeze(f[0].text) == "" {
 			f = f[1:]
 		}
-		if len(f) > 0 && ledger.Squeeze(f[0].text) == ledger.Squeeze(text) {
+		if len(f) > 0 && record.Squeeze(f[0].text) == record.Squeeze(text) {
 			out, f = append(out, simLine{text, f[0].owner, f[0].id}), f[1:]
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Workspace answers for the files of a workspace, from its ledger and its git repository. It changes nothing.
@@ -182,7 +183,7 @@ func (q *question) records(path string) ([]ledger.Entry, error) {
 			names = append(names, olderNames(e, names)...)
 		}
 	}
-	entries = inOrder(ledger.WithoutRetracted(entries))
+	entries = inOrder(record.WithoutRetracted(entries))
 	q.asked[path] = entries
 	return entries, nil
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // addWrapped finds lines that were broken into several, and several that were joined into one: between the same
@@ -135,7 +135,7 @@ func (c *cells) broken(t *lineTable) map[[5]byte]span {
 			}
 			whole += t.looseOf(c.lines[k])
 			if t.weight(c.lines[first])+t.weight(c.lines[k]) >= strongWeight {
-				c.joined[ledger.MarkOf(whole).Bare()] = span{first, k + 1}
+				c.joined[record.MarkOf(whole).Bare()] = span{first, k + 1}
 			}
 			if !deeper {
 				break

@@ -17,6 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -36,10 +37,10 @@ const (
 // findLedger finds where the ledger stands, or will.
 func (e *examination) findLedger() (leave func()) {
 	e.home = e.root
-	if e.beside = ledger.WillBeBeside(e.root, e.carried != settings.Tree); !e.beside {
+	if e.beside = locate.WillBeBeside(e.root, e.carried != settings.Tree); !e.beside {
 		return func() {}
 	}
-	beside, err := os.OpenRoot(ledger.Beside(e.Dir))
+	beside, err := os.OpenRoot(locate.Beside(e.Dir))
 	if err != nil {
 		return func() {} // no record has made it yet
 	}

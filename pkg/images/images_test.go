@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 // bench is a workspace with a store.
@@ -55,7 +55,7 @@ func (b *bench) put(o images.Options, contents ...[]byte) {
 	}
 }
 
-func (b *bench) id(content []byte) string { return ledger.NewGit(b.dir).BlobID(content) }
+func (b *bench) id(content []byte) string { return gitdir.New(b.dir).BlobID(content) }
 
 func (b *bench) image(content []byte, paths ...string) images.Image {
 	if paths == nil {
@@ -344,7 +344,7 @@ func BenchmarkPut(b *testing.B) {
 	defer root.Close()
 	s := images.Open(root, images.Options{Size: 1 << 30})
 	content := bytes.Repeat([]byte("a line of a file\n"), 200)
-	g := ledger.NewGit(dir)
+	g := gitdir.New(dir)
 	for i := range b.N {
 		unique := fmt.Appendf(nil, "file %d\n%s", i, content)
 		s.Put(images.Image{ID: g.BlobID(unique), Content: unique, Paths: []string{"a"}})

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 func benchLedger(b *testing.B, opts ledger.Options) (*ledger.Ledger, *os.Root) {
@@ -139,20 +140,20 @@ func BenchmarkWritable(b *testing.B) {
 // BenchmarkVerify compares the chain alone with a chain under many claims, as seals make them.
 func BenchmarkVerify(b *testing.B) {
 	l, root := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS, Revision: func() string { return "" }})
-	var claims []ledger.Claim
+	var claims []verify.Claim
 	for n := 1000; n <= 200_000; n += 1000 {
 		manyRecords(b, l, 1000)
 		at := appendOne(b, l, mutation("INT-001", "src/last"))
-		claims = append(claims, ledger.Claim{Heads: []string{at.Hash}, Lines: n + n/1000, Trusted: true})
+		claims = append(claims, verify.Claim{Heads: []string{at.Hash}, Lines: n + n/1000, Trusted: true})
 	}
 	for _, c := range []struct {
 		name   string
-		claims []ledger.Claim
+		claims []verify.Claim
 	}{{"chain", nil}, {"200 seals", claims}} {
 		b.Run(c.name, func(b *testing.B) {
 			records := 0
 			for b.Loop() {
-				report, _, err := ledger.VerifyClaims(context.Background(), root, c.claims, nil)
+				report, _, err := verify.VerifyClaims(context.Background(), root, c.claims, nil)
 				must(b, err)
 				if len(report.Problems) != 0 || len(c.claims) > 0 && report.Unsealed != 0 {
 					b.Fatalf("%d unsealed, problems %v", report.Unsealed, report.Problems)

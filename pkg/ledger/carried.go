@@ -1,11 +1,9 @@
 package ledger
 
 import (
-	"errors"
-	"io"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"time"
-
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
 // clockSlack is by how much the times of a file system may be behind the system's clock.
@@ -15,13 +13,13 @@ const clockSlack = time.Minute
 // taken the other one's place, nor into an archive. What cannot be read counts as not there: a record that stands twice
 // is better than one that is lost.
 func (l *Ledger) notCarried(s *share) []*request {
-	wanted := map[digest]bool{}
+	wanted := map[record.Hash]bool{}
 	for _, r := range s.requests {
 		for _, id := range r.ids {
 			wanted[id] = true
 		}
 	}
-	_ = takeOut(s.segment.file, s.segment.end, wanted)
+	_ = segment.TakeOut(s.segment.File, s.segment.End, wanted)
 	if len(wanted) > 0 {
 		l.takeOutArchived(s.begun, wanted)
 	}
@@ -41,45 +39,28 @@ func (l *Ledger) notCarried(s *share) []*request {
 }
 
 // takeOutArchived looks into the archives that are younger than the lines.
-func (l *Ledger) takeOutArchived(begun time.Time, wanted map[digest]bool) {
+func (l *Ledger) takeOutArchived(begun time.Time, wanted map[record.Hash]bool) {
 	at, err := l.here()
 	if err != nil {
 		return
 	}
-	names, err := archiveNames(at.root)
+	names, err := segment.ArchiveNames(at.root)
 	if err != nil {
 		return
 	}
-	places, _ := look(at.root, names)
+	places, _ := segment.Look(at.root, names)
 	for _, place := range places {
-		if place.info.ModTime().Before(begun.Add(-clockSlack)) {
+		if place.Info.ModTime().Before(begun.Add(-clockSlack)) {
 			continue
 		}
-		file, size, err := place.open(at.root)
+		file, size, err := place.Open(at.root)
 		if err != nil {
 			continue
 		}
-		_ = takeOut(file, size, wanted)
+		_ = segment.TakeOut(file, size, wanted)
 		file.Close()
 		if len(wanted) == 0 {
 			return
 		}
 	}
-}
-
-// takeOut removes from wanted the lines that a file has.
-func takeOut(file io.ReaderAt, size int64, wanted map[digest]bool) error {
-	err := readLines(file, size, true, func(line rawLine) error {
-		if !line.tooLong && !line.torn {
-			delete(wanted, identity(line.data))
-		}
-		if len(wanted) == 0 {
-			return errEnough
-		}
-		return nil
-	}, func(*framed.Damage) {})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 func TestClaims(t *testing.T) {
@@ -20,21 +23,21 @@ func TestClaims(t *testing.T) {
 	unknown := strings.Repeat("0", 64)
 	for _, c := range []struct {
 		name   string
-		claims []ledger.Claim
+		claims []verify.Claim
 		holds  []bool
 		sealed int
 	}{
 		{"none", nil, nil, 0},
-		{"all", []ledger.Claim{{Heads: hashes[5:], Lines: 6, Trusted: true}}, []bool{true}, 6},
-		{"a part", []ledger.Claim{{Heads: hashes[2:3], Lines: 3, Trusted: true}}, []bool{true}, 3},
-		{"growing", []ledger.Claim{{Heads: hashes[3:4], Lines: 4, Trusted: true}, {Heads: hashes[1:2], Lines: 2, Trusted: true}}, []bool{true, true}, 4},
-		{"not trusted", []ledger.Claim{{Heads: hashes[5:], Lines: 6}}, []bool{true}, 0},
-		{"only the smaller one trusted", []ledger.Claim{{Heads: hashes[5:], Lines: 6}, {Heads: hashes[:1], Lines: 1, Trusted: true}}, []bool{true, true}, 1},
-		{"an unknown head", []ledger.Claim{{Heads: []string{unknown, hashes[5]}, Lines: 6, Trusted: true}}, []bool{false}, 0},
-		{"no hash", []ledger.Claim{{Heads: []string{hashes[5] + hashes[5]}, Lines: 1, Trusted: true}}, []bool{false}, 0},
-		{"more lines than there are", []ledger.Claim{{Heads: hashes[5:], Lines: 7, Trusted: true}}, []bool{false}, 0},
+		{"all", []verify.Claim{{Heads: hashes[5:], Lines: 6, Trusted: true}}, []bool{true}, 6},
+		{"a part", []verify.Claim{{Heads: hashes[2:3], Lines: 3, Trusted: true}}, []bool{true}, 3},
+		{"growing", []verify.Claim{{Heads: hashes[3:4], Lines: 4, Trusted: true}, {Heads: hashes[1:2], Lines: 2, Trusted: true}}, []bool{true, true}, 4},
+		{"not trusted", []verify.Claim{{Heads: hashes[5:], Lines: 6}}, []bool{true}, 0},
+		{"only the smaller one trusted", []verify.Claim{{Heads: hashes[5:], Lines: 6}, {Heads: hashes[:1], Lines: 1, Trusted: true}}, []bool{true, true}, 1},
+		{"an unknown head", []verify.Claim{{Heads: []string{unknown, hashes[5]}, Lines: 6, Trusted: true}}, []bool{false}, 0},
+		{"no hash", []verify.Claim{{Heads: []string{hashes[5] + hashes[5]}, Lines: 1, Trusted: true}}, []bool{false}, 0},
+		{"more lines than there are", []verify.Claim{{Heads: hashes[5:], Lines: 7, Trusted: true}}, []bool{false}, 0},
 	} {
-		report, standings, err := ledger.VerifyClaims(context.Background(), w.root, c.claims, nil)
+		report, standings, err := verify.VerifyClaims(context.Background(), w.root, c.claims, nil)
 		must(t, err)
 		var holds []bool
 		broken := 0
@@ -57,7 +60,7 @@ func TestHashLines(t *testing.T) {
 	foreign := `{"id":"x"}`
 	text := "<<<<<<< HEAD\r\n" + strings.TrimSuffix(w.read(tracePath), "\n") + "\r\n\n" + foreign + "\n" + foreign[:5]
 	var numbers []int
-	must(t, ledger.HashLines(strings.NewReader(text), func(line ledger.HashedLine) error {
+	must(t, segment.HashLines(strings.NewReader(text), func(line ledger.HashedLine) error {
 		numbers = append(numbers, line.Number)
 		if line.Number == 2 && line.Hash.String() != at.Hash {
 			t.Errorf("line 2 is %s, want %s", line.Hash, at.Hash)
@@ -75,7 +78,7 @@ func FuzzParseHash(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if h, err := ledger.ParseHash(text); err == nil && h.String() != text {
+		if h, err := record.ParseHash(text); err == nil && h.String() != text {
 			t.Errorf("%q is written as %q", text, h)
 		}
 	})

@@ -11,15 +11,17 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
 
-func side(content string) ledger.Side {
-	return ledger.Side{Name: "a side", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }}
+func side(content string) mend.Side {
+	return mend.Side{Name: "a side", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }}
 }
 
-func resolve(w *workspace, unmerged ...ledger.Unmerged) ([]ledger.Resolution, error) {
+func resolve(w *workspace, unmerged ...mend.Unmerged) ([]mend.Resolution, error) {
 	w.t.Helper()
-	return ledger.ResolveConflicts(context.Background(), w.root, unmerged)
+	return mend.Conflicts(context.Background(), w.root, unmerged)
 }
 
 // threeLines is a ledger of one base line and two that followed it on different branches, and a handle that stays open.
@@ -77,13 +79,13 @@ func TestResolveConflictsKeepsEveryLineOfAllSides(t *testing.T) {
 
 func TestResolveConflictsTakesWhatTheIndexKept(t *testing.T) {
 	w, _, base, ours, theirs := threeLines(t)
-	done, err := resolve(w, ledger.Unmerged{Segment: "agent_trace.jsonl", Sides: []ledger.Side{side(base + ours), side(base + theirs)}})
+	done, err := resolve(w, mend.Unmerged{Segment: "agent_trace.jsonl", Sides: []mend.Side{side(base + ours), side(base + theirs)}})
 	must(t, err)
 	if w.read(tracePath) != base+ours+theirs || done[0].Added != 1 || done[0].Duplicates != 0 {
 		t.Errorf("%+v\n%s", done, w.read(tracePath))
 	}
 	const deleted = "trace/" + session + ".jsonl" // by one of the branches
-	_, err = resolve(w, ledger.Unmerged{Segment: deleted, Sides: []ledger.Side{side(theirs)}})
+	_, err = resolve(w, mend.Unmerged{Segment: deleted, Sides: []mend.Side{side(theirs)}})
 	must(t, err)
 	if w.read(".orchestration/"+deleted) != theirs {
 		t.Error("the deleted segment is not back")
@@ -105,7 +107,7 @@ func TestResolveConflictsRefusesWhatIsNoRecord(t *testing.T) {
 				other := ".orchestration/trace/" + session + ".jsonl"
 				w.write(other, "<<<<<<< HEAD\n"+ours)
 				_, err := resolve(w)
-				if !errors.Is(err, ledger.ErrUnresolvable) || !strings.Contains(err.Error(), tracePath+" line 7") {
+				if !errors.Is(err, mend.ErrUnresolvable) || !strings.Contains(err.Error(), tracePath+" line 7") {
 					t.Errorf("error %v", err)
 				}
 				if w.read(tracePath) != content || w.read(other) != "<<<<<<< HEAD\n"+ours {
@@ -136,7 +138,7 @@ func TestPutBackGivesLinesTheIdentityThatTheyHad(t *testing.T) {
 		}
 		lines := w.lines(".orchestration/" + name)
 		w.write(".orchestration/"+name, lines[0]+"\n"+lines[2]) // and the last newline is gone
-		must(t, ledger.PutBack(context.Background(), w.root, []ledger.Line{{Segment: name, Data: []byte(lines[1])}}))
+		must(t, mend.PutBack(context.Background(), w.root, []mend.Line{{Segment: name, Data: []byte(lines[1])}}))
 		if got := w.lines(".orchestration/" + name); !slices.Equal(got, []string{lines[0], lines[2], lines[1]}) {
 			t.Errorf("%s: %q", layout, got)
 		}
@@ -145,13 +147,13 @@ func TestPutBackGivesLinesTheIdentityThatTheyHad(t *testing.T) {
 		if heads := w.verify().Heads; len(heads) != 1 {
 			t.Errorf("heads %v", heads)
 		}
-		archived := ledger.Line{Segment: "archive/x", Data: []byte(lines[1])}
-		must(t, ledger.PutBack(context.Background(), w.root, []ledger.Line{archived}))
+		archived := mend.Line{Segment: "archive/x", Data: []byte(lines[1])}
+		must(t, mend.PutBack(context.Background(), w.root, []mend.Line{archived}))
 		if !strings.Contains(w.read(tracePath), lines[1]) {
 			t.Error("a line of an archive does not come back into the single file")
 		}
 		for _, bad := range []string{"", "x", "{}\n{}"} {
-			if err := ledger.PutBack(context.Background(), w.root, []ledger.Line{{Data: []byte(bad)}}); !errors.Is(err, ledger.ErrMalformed) {
+			if err := mend.PutBack(context.Background(), w.root, []mend.Line{{Data: []byte(bad)}}); !errors.Is(err, ledger.ErrMalformed) {
 				t.Errorf("%q: %v", bad, err)
 			}
 		}
@@ -170,7 +172,7 @@ func FuzzResolveConflicts(f *testing.F) {
 		must(t, err)
 		defer root.Close()
 		before := hashes(t, content)
-		_, err = ledger.ResolveConflicts(context.Background(), root, nil)
+		_, err = mend.Conflicts(context.Background(), root, nil)
 		after := w.read(tracePath)
 		if err != nil && after != content {
 			t.Fatalf("refused with %v and changed", err)
@@ -183,7 +185,7 @@ func FuzzResolveConflicts(f *testing.F) {
 
 // hashes are the identities of a content's lines, each once, in order.
 func hashes(t *testing.T, content string) (all []string) {
-	must(t, ledger.HashLines(bytes.NewReader([]byte(content)), func(l ledger.HashedLine) error {
+	must(t, segment.HashLines(bytes.NewReader([]byte(content)), func(l ledger.HashedLine) error {
 		if !slices.Contains(all, l.Hash.String()) {
 			all = append(all, l.Hash.String())
 		}

@@ -11,18 +11,20 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Draft is a record that has its id, its time and its lines, and is not in the ledger yet. A journal keeps the lines
 // before the mutation, so that whoever finds them after a crash can append the record that was meant.
 type Draft struct {
-	entry  Entry
+	entry  record.Entry
 	bodies [][]byte
 }
 
 // Draft encodes a record and gives it the id that it will have. Errors: ErrInvalidRecord, ErrTooLarge, and those for
 // which the ledger takes no record at all.
-func (l *Ledger) Draft(r Record) (*Draft, error) {
+func (l *Ledger) Draft(r record.Record) (*Draft, error) {
 	if err := l.usable(); err != nil {
 		return nil, err
 	}
@@ -30,20 +32,20 @@ func (l *Ledger) Draft(r Record) (*Draft, error) {
 }
 
 // DraftAs is Draft with an id that the caller has chosen, a UUID that the ledger does not have yet.
-func (l *Ledger) DraftAs(id string, r Record) (*Draft, error) {
-	return l.draft(Entry{
+func (l *Ledger) DraftAs(id string, r record.Record) (*Draft, error) {
+	return l.draft(record.Entry{
 		Record: r, ID: id, Time: l.opts.Clock(), Revision: l.opts.Revision(), ToolVersion: l.opts.Version,
 	})
 }
 
 // Redraft gives another record the id, time and revision of d: what a command did is known only after it.
-func (l *Ledger) Redraft(d *Draft, r Record) (*Draft, error) {
+func (l *Ledger) Redraft(d *Draft, r record.Record) (*Draft, error) {
 	e := d.entry
 	e.Record = r
 	return l.draft(e)
 }
 
-func (l *Ledger) draft(e Entry) (*Draft, error) {
+func (l *Ledger) draft(e record.Entry) (*Draft, error) {
 	bodies, err := l.encode(e)
 	if err != nil {
 		return nil, err
@@ -58,13 +60,13 @@ func (d *Draft) ID() string { return d.entry.ID }
 func (d *Draft) Time() time.Time { return d.entry.Time }
 
 // Record is what was drafted. Its slices are shared.
-func (d *Draft) Record() Record { return d.entry.Record }
+func (d *Draft) Record() record.Record { return d.entry.Record }
 
 // Lines are the record's lines without their place in the chain, which only the append knows.
 func (d *Draft) Lines() [][]byte {
 	lines := make([][]byte, len(d.bodies))
 	for i, body := range d.bodies {
-		lines[i] = link(nil, nil, body)
+		lines[i] = record.Link(nil, nil, body)
 	}
 	return lines
 }
@@ -72,11 +74,11 @@ func (d *Draft) Lines() [][]byte {
 // ParseDraft reads what Lines gave. The parts of a record that was spread become one again.
 func ParseDraft(lines [][]byte) (*Draft, error) {
 	if len(lines) == 0 {
-		return nil, fmt.Errorf("%w: a draft without lines", ErrMalformed)
+		return nil, fmt.Errorf("%w: a draft without lines", record.ErrMalformed)
 	}
-	var whole Entry
+	var whole record.Entry
 	for i, line := range lines {
-		e, err := Parse(line)
+		e, err := record.Parse(line)
 		switch {
 		case err != nil:
 			return nil, err
@@ -88,7 +90,7 @@ func ParseDraft(lines [][]byte) (*Draft, error) {
 		}
 	}
 	if whole.ID == "" || whole.Kind == "" {
-		return nil, fmt.Errorf("%w: a draft without id or kind", ErrMalformed)
+		return nil, fmt.Errorf("%w: a draft without id or kind", record.ErrMalformed)
 	}
 	whole.Part, whole.Prev, whole.Raw, whole.Hash, whole.Files = nil, nil, nil, "", nil
 	return &Draft{entry: whole}, nil
@@ -114,12 +116,12 @@ func (l *Ledger) AppendDraft(ctx context.Context, d *Draft) (Appended, error) {
 // in the damaged part of an archive is not found.
 func (l *Ledger) Has(ctx context.Context, ids ...string) (map[string]bool, error) {
 	found := map[string]bool{}
-	err := unlessRotated(func() error {
+	err := segment.UnlessRotated(func() error {
 		at, err := l.here()
 		if err != nil {
 			return err
 		}
-		places, _, err := extents(ctx, at.root)
+		places, _, err := segment.List(ctx, at.root)
 		if err != nil {
 			return fmt.Errorf("look for records in the ledger: %w", err)
 		}
@@ -128,7 +130,7 @@ func (l *Ledger) Has(ctx context.Context, ids ...string) (map[string]bool, error
 				return nil
 			}
 			if err := l.look(ctx, at.root, place, ids, found); err != nil {
-				return fmt.Errorf("look for records in the ledger: %s: %w", place.name, err)
+				return fmt.Errorf("look for records in the ledger: %s: %w", place.Name, err)
 			}
 		}
 		return nil
@@ -136,13 +138,13 @@ func (l *Ledger) Has(ctx context.Context, ids ...string) (map[string]bool, error
 	return found, err
 }
 
-func (l *Ledger) look(ctx context.Context, root *os.Root, place extent, ids []string, found map[string]bool) error {
-	file, size, err := place.open(root)
+func (l *Ledger) look(ctx context.Context, root *os.Root, place segment.Extent, ids []string, found map[string]bool) error {
+	file, size, err := place.Open(root)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err != nil && place.archived() {
-		l.warnDamaged(place.name, err)
+	if err != nil && place.Archived() {
+		l.warnDamaged(place.Name, err)
 		return nil
 	}
 	if err != nil {
@@ -150,27 +152,27 @@ func (l *Ledger) look(ctx context.Context, root *os.Root, place extent, ids []st
 	}
 	defer file.Close()
 	before := len(found)
-	err = readLines(file, size, true, func(line rawLine) error {
+	err = segment.ReadLines(file, size, true, func(line segment.Line) error {
 		for _, id := range ids {
-			if line.tooLong || !bytes.Contains(line.data, []byte(id)) {
+			if line.TooLong || !bytes.Contains(line.Data, []byte(id)) {
 				continue
 			}
-			if e, err := Parse(line.data); err == nil && e.ID == id {
+			if e, err := record.Parse(line.Data); err == nil && e.ID == id {
 				found[id] = true
 			}
 		}
 		if len(found) == len(ids) {
-			return errEnough
+			return segment.ErrEnough
 		}
 		return ctx.Err()
-	}, func(d *framed.Damage) { l.warnDamaged(place.name, d) })
-	if err != nil && !errors.Is(err, errEnough) {
+	}, func(d *framed.Damage) { l.warnDamaged(place.Name, d) })
+	if err != nil && !errors.Is(err, segment.ErrEnough) {
 		return err
 	}
-	if len(found) == before || l.opts.Durability == DurabilityOS || place.archived() { // an archive was flushed
+	if len(found) == before || l.opts.Durability == DurabilityOS || place.Archived() { // an archive was flushed
 		return nil
 	}
-	return l.flushNamed(root, path.Join(home, place.name))
+	return l.flushNamed(root, path.Join(segment.Home, place.Name))
 }
 
 func (l *Ledger) warnDamaged(segment string, err error) {
@@ -179,13 +181,25 @@ func (l *Ledger) warnDamaged(segment string, err error) {
 
 // flushNamed makes sure of records that another process wrote and perhaps did not live to flush.
 func (l *Ledger) flushNamed(root *os.Root, name string) error {
-	file, _, err := openRegular(root, name, os.O_RDWR)
+	file, _, err := segment.OpenRegular(root, name, os.O_RDWR)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
 	}
 	defer file.Close()
-	if err := l.disk.flush(file); err != nil {
+	if err := l.disk.Flush(file); err != nil {
 		return l.poison(err)
 	}
-	return flushDirNamed(root, l.disk, path.Dir(name))
+	return segment.FlushDir(root, l.disk, path.Dir(name))
+}
+
+// encode gives the bodies of the record's lines: one, unless its changes are too many.
+func (l *Ledger) encode(e record.Entry) ([][]byte, error) {
+	body, err := record.EncodeBody(e)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) <= l.maxLine {
+		return [][]byte{body}, nil
+	}
+	return record.Spread(e, l.maxLine, l.opts.NewID)
 }

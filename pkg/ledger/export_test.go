@@ -6,7 +6,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/postings"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Disk lets a test stand between a Ledger and its files. Nil functions are the real ones.
@@ -22,22 +26,22 @@ type Disk struct {
 // UseDisk must come before the first append.
 func (l *Ledger) UseDisk(d Disk) {
 	if d.Write != nil {
-		l.disk.write = d.Write
+		l.disk.Write = d.Write
 	}
 	if d.Rewrite != nil {
-		l.disk.rewrite = d.Rewrite
+		l.disk.Rewrite = d.Rewrite
 	}
 	if d.Truncate != nil {
-		l.disk.truncate = d.Truncate
+		l.disk.Truncate = d.Truncate
 	}
 	if d.Flush != nil {
-		l.disk.flush = d.Flush
+		l.disk.Flush = d.Flush
 	}
 	if d.FlushDir != nil {
-		l.disk.flushDir = d.FlushDir
+		l.disk.FlushDir = d.FlushDir
 	}
 	if d.Rename != nil {
-		l.disk.rename = d.Rename
+		l.disk.Rename = d.Rename
 	}
 }
 
@@ -45,7 +49,7 @@ func (l *Ledger) UseDisk(d Disk) {
 func (l *Ledger) LimitLine(n int) { l.maxLine = n }
 
 // FlushData is how the ledger flushes a file.
-func FlushData(f *os.File) error { return flushData(f) }
+func FlushData(f *os.File) error { return durable.FlushData(f) }
 
 // FollowEvery sets how often Follow looks.
 func (l *Ledger) FollowEvery(d time.Duration) { l.followEvery = d }
@@ -53,27 +57,27 @@ func (l *Ledger) FollowEvery(d time.Duration) { l.followEvery = d }
 // ArchiveName is the name that an archive with these bytes must have, relative to .orchestration.
 func ArchiveName(firstLine, content []byte) string {
 	hash := sha256.Sum256(content)
-	return archiveName(firstLine, hash[:])
+	return segment.ArchiveName(firstLine, hash[:])
 }
 
 // IndexRuns sets how many bytes of a segment a run of the index covers.
 func (l *Ledger) IndexRuns(most, least int64) {
 	index := l.at.Load().index
-	index.maxRun, index.minRun = most, least
+	index.MaxRun, index.MinRun = most, least
 }
 
 // Proposes reports whether a query would look at the line if its index were made of it alone.
-func Proposes(line []byte, f Filter) bool {
-	var k lineKeys
-	if !indexLine(&k, rawLine{data: line}, identity(line)) {
+func Proposes(line []byte, f record.Filter) bool {
+	var k index.LineKeys
+	if !index.IndexLine(&k, segment.Line{Data: line}, record.Identity(line)) {
 		return false
 	}
 	var b postings.Builder
-	b.Add(postings.Row{Marks: k.marks(), Time: k.at}, k.keys)
-	run := covered{postings.Span{To: 1}, b, ""}
-	w, _ := wantedBy(f, nil)
+	b.Add(postings.Row{Marks: k.Marks(), Time: k.At}, k.Keys)
+	run := index.Covered{Span: postings.Span{To: 1}, Reader: b}
+	w, _ := index.WantedBy(f, nil)
 	proposed := false
-	_ = w.rows(run, f.Newest, func(int, postings.Row, int64) error {
+	_ = w.Rows(run, f.Newest, func(int, postings.Row, int64) error {
 		proposed = true
 		return nil
 	})
@@ -82,7 +86,7 @@ func Proposes(line []byte, f Filter) bool {
 
 // FindHeads gives the heads of a segment's content as a writer finds them.
 func FindHeads(content []byte) (heads []string, err error) {
-	found, err := findHeads(bytes.NewReader(content), int64(len(content)), func(rawLine, digest, lineKind) {})
+	found, err := segment.FindHeads(bytes.NewReader(content), int64(len(content)), func(segment.Line, record.Hash, record.LineKind) {})
 	for _, head := range found {
 		heads = append(heads, head.String())
 	}
@@ -91,10 +95,10 @@ func FindHeads(content []byte) (heads []string, err error) {
 
 // HeldForHeads is the largest number of lines that are held at once while heads are found.
 func HeldForHeads(content []byte) (most int, err error) {
-	found := headFinder{}
-	err = forward(bytes.NewReader(content), 0, func(line rawLine) error {
-		id, prev, _ := readChain(line)
-		found.take(id, prev)
+	found := segment.HeadFinder{}
+	err = segment.Forward(bytes.NewReader(content), 0, func(line segment.Line) error {
+		id, prev, _ := segment.ReadChain(line)
+		found.Take(id, prev)
 		most = max(most, len(found))
 		return nil
 	})

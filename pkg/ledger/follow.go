@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"io"
 	"io/fs"
 	"os"
 	"time"
-
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
 // followEvery is how often Follow looks for new lines. Notifications of the system would not come from every file
@@ -22,7 +22,7 @@ var errLineFilter = errors.New("follow the ledger: a line of a file cannot be fo
 // Follow calls visit for each record that matches f and comes into the ledger after what is there now, whichever
 // process appends it, until the context ends (nil) or visit fails (its error). Each record is given once. Limit and
 // Newest mean nothing here; Line is an error. It is Tail and Tail.Follow in one.
-func (l *Ledger) Follow(ctx context.Context, f Filter, visit func(Entry) error) error {
+func (l *Ledger) Follow(ctx context.Context, f record.Filter, visit func(record.Entry) error) error {
 	t, err := l.Tail(ctx)
 	if err != nil {
 		return err
@@ -36,16 +36,14 @@ type Tail struct {
 	ledger *Ledger
 	root   *os.Root  // where the ledger stood at the last look
 	since  time.Time // lines of a rewritten segment count as new from here on
-	places map[string]reached
-	given  map[digest]struct{}
+	places map[string]readTo
+	given  map[record.Hash]struct{}
 }
 
-// reached is how far a segment has been read.
-type reached struct {
-	info   fs.FileInfo
-	end    int64 // of the last whole line that is known
-	lastAt int64
-	last   digest
+// readTo is how far a segment has been read, and the file then.
+type readTo struct {
+	segment.Reached
+	info fs.FileInfo
 	// byAge: the segment was read from its start while following. Git writes a file in pieces, so its growth alone
 	// does not make a line new.
 	byAge bool
@@ -54,14 +52,14 @@ type reached struct {
 // Tail gives the end of the ledger as it is now.
 func (l *Ledger) Tail(ctx context.Context) (*Tail, error) {
 	_ = l.Flush(ctx)
-	t := &Tail{ledger: l, since: l.opts.Clock().Truncate(time.Millisecond), places: map[string]reached{}, given: map[digest]struct{}{}}
+	t := &Tail{ledger: l, since: l.opts.Clock().Truncate(time.Millisecond), places: map[string]readTo{}, given: map[record.Hash]struct{}{}}
 	places, err := t.extents(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("follow the ledger: %w", err)
 	}
 	for _, place := range places {
-		if t.places[place.name], err = t.lastLine(place); err != nil {
-			return nil, fmt.Errorf("follow the ledger: %s: %w", place.name, err)
+		if t.places[place.Name], err = t.lastLine(place); err != nil {
+			return nil, fmt.Errorf("follow the ledger: %s: %w", place.Name, err)
 		}
 	}
 	return t, ctx.Err()
@@ -72,8 +70,8 @@ func (l *Ledger) Tail(ctx context.Context) (*Tail, error) {
 func (t *Tail) Ends() []string {
 	var ends []string
 	for _, at := range t.places {
-		if at.end > 0 {
-			ends = append(ends, hex.EncodeToString(at.last[:]))
+		if at.End > 0 {
+			ends = append(ends, hex.EncodeToString(at.Last[:]))
 		}
 	}
 	return ends
@@ -81,68 +79,58 @@ func (t *Tail) Ends() []string {
 
 // extents looks where the ledger stands now. Where it was moved beside the tree, its lines are given already, and by their
 // age no line is new.
-func (t *Tail) extents(ctx context.Context) ([]extent, error) {
+func (t *Tail) extents(ctx context.Context) ([]segment.Extent, error) {
 	at, err := t.ledger.here()
 	if err != nil {
 		return nil, err
 	}
 	t.root = at.root
-	places, _, err := extents(ctx, at.root)
+	places, _, err := segment.List(ctx, at.root)
 	return places, err
 }
 
 // lastLine finds the end of the last whole line. Records of the tail's own millisecond are taken for given: their age
 // could not tell them from those that come.
-func (t *Tail) lastLine(place extent) (reached, error) {
-	at := reached{info: place.info}
-	file, size, err := place.open(t.root)
+func (t *Tail) lastLine(place segment.Extent) (readTo, error) {
+	at := readTo{info: place.Info}
+	file, size, err := place.Open(t.root)
 	if err != nil {
-		return at, ignoreGone(err)
+		return at, segment.IgnoreGone(err)
 	}
 	defer file.Close()
-	err = backward(file, size, func(line rawLine) error {
-		if line.torn {
+	err = segment.Backward(file, size, func(line segment.Line) error {
+		if line.Torn {
 			return nil
 		}
-		var id digest
-		if !line.tooLong {
-			id = identity(line.data)
+		var id record.Hash
+		if !line.TooLong {
+			id = record.Identity(line.Data)
 		}
-		if at.end == 0 {
-			at.lastAt, at.end, at.last = line.offset, line.offset+line.size, id
+		if at.End == 0 {
+			at.LastAt, at.End, at.Last = line.Offset, line.Offset+line.Size, id
 		}
-		if e, err := Parse(line.data); line.tooLong || err != nil || e.Time.Before(t.since) {
-			return errEnough
+		if e, err := record.Parse(line.Data); line.TooLong || err != nil || e.Time.Before(t.since) {
+			return segment.ErrEnough
 		}
 		t.given[id] = struct{}{}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, segment.ErrEnough) {
 		err = nil
 	}
-	return at, ignoreGone(err)
-}
-
-// ignoreGone: what git or a rotation takes away between two looks is read when it is back, and damage is for Verify to
-// report.
-func ignoreGone(err error) error {
-	_, damaged := errors.AsType[*framed.Damage](err)
-	if damaged || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errRotated) {
-		return nil
-	}
-	return err
+	return at, segment.IgnoreGone(err)
 }
 
 // Follow goes on from the tail, as Ledger.Follow does. A record that git brings, by a merge or a switch, counts as new
 // if it is not older than the tail: others made it since. A Tail can be followed once.
-func (t *Tail) Follow(ctx context.Context, f Filter, visit func(Entry) error) error {
+func (t *Tail) Follow(ctx context.Context, f record.Filter, visit func(record.Entry) error) error {
 	if f.Line > 0 {
 		return errLineFilter
 	}
 	ticker := time.NewTicker(t.ledger.followEvery)
 	defer ticker.Stop()
 	for {
-		if err := t.look(ctx, f, visit); err != nil {
+		if err := t.Next(ctx, f, visit); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -156,22 +144,17 @@ func (t *Tail) Follow(ctx context.Context, f Filter, visit func(Entry) error) er
 	}
 }
 
-// look gives what is new.
 // Next calls visit for each record that matches f and came since the tail was taken or Next was last called.
-func (t *Tail) Next(ctx context.Context, f Filter, visit func(Entry) error) error {
-	return t.look(ctx, f, visit)
-}
-
-func (t *Tail) look(ctx context.Context, f Filter, visit func(Entry) error) error {
+func (t *Tail) Next(ctx context.Context, f record.Filter, visit func(record.Entry) error) error {
 	places, err := t.extents(ctx)
 	if err != nil {
 		return fmt.Errorf("follow the ledger: %w", err)
 	}
 	before := t.places
-	t.places = make(map[string]reached, len(places))
+	t.places = make(map[string]readTo, len(places))
 	for _, place := range places {
-		if at, known := before[place.name]; known && unchanged(at.info, place.info) {
-			t.places[place.name] = at
+		if at, known := before[place.Name]; known && segment.Unchanged(at.info, place.Info) {
+			t.places[place.Name] = at
 			continue
 		}
 		r := tailReader{t: t, f: f, visit: visit}
@@ -182,79 +165,65 @@ func (t *Tail) look(ctx context.Context, f Filter, visit func(Entry) error) erro
 	return nil
 }
 
-func unchanged(a, b fs.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
-}
-
 // tailReader reads what one changed segment has that is new.
 type tailReader struct {
 	t     *Tail
-	f     Filter
-	visit func(Entry) error
-	at    reached
+	f     record.Filter
+	visit func(record.Entry) error
+	at    readTo
 }
 
-func (r *tailReader) read(ctx context.Context, place extent, before map[string]reached) error {
-	file, size, err := place.open(r.t.root)
+func (r *tailReader) read(ctx context.Context, place segment.Extent, before map[string]readTo) error {
+	file, size, err := place.Open(r.t.root)
 	if err != nil {
 		// What cannot be read now may be readable at a later look, from where it was left.
-		if at, known := before[place.name]; known {
-			r.t.places[place.name] = at
+		if at, known := before[place.Name]; known {
+			r.t.places[place.Name] = at
 		}
 		return nil
 	}
 	defer file.Close()
 	r.begin(file, size, place, before)
-	err = forward(io.NewSectionReader(file, r.at.end, size-r.at.end), r.at.end, func(line rawLine) error {
-		if err := ctx.Err(); err != nil || line.torn {
+	err = segment.Forward(io.NewSectionReader(file, r.at.End, size-r.at.End), r.at.End, func(line segment.Line) error {
+		if err := ctx.Err(); err != nil || line.Torn {
 			return err
 		}
-		return r.line(place.name, line)
+		return r.line(place.Name, line)
 	})
-	r.t.places[place.name] = r.at
-	return ignoreGone(err)
+	r.t.places[place.Name] = r.at
+	return segment.IgnoreGone(err)
 }
 
 // begin finds the place from which the segment continues what is known: of its own, or, where the lines were moved
 // as when a segment is archived, of another one. Where there is none, all is read again, and age tells what is new.
-func (r *tailReader) begin(file content, size int64, place extent, before map[string]reached) {
-	if own := before[place.name]; own.continues(file, size) {
+func (r *tailReader) begin(file segment.Content, size int64, place segment.Extent, before map[string]readTo) {
+	if own := before[place.Name]; own.Continues(file, size) {
 		r.at = own
 	} else {
 		for _, c := range before {
-			if c.end > r.at.end && c.continues(file, size) {
+			if c.End > r.at.End && c.Continues(file, size) {
 				r.at = c
 			}
 		}
 	}
-	r.at.byAge = r.at.byAge || r.at.end == 0
-	r.at.info = place.info
+	r.at.byAge = r.at.byAge || r.at.End == 0
+	r.at.info = place.Info
 }
 
-// continues reports whether the content has the last line that was read where it was.
-func (c reached) continues(file content, size int64) bool {
-	if c.end == 0 || c.end > size || c.end-c.lastAt > maxLineToRead {
-		return false
-	}
-	line := make([]byte, c.end-c.lastAt)
-	_, err := file.ReadAt(line, c.lastAt)
-	return (err == nil || errors.Is(err, io.EOF)) && identity(trimEnd(line)) == c.last
-}
-
-func (r *tailReader) line(segment string, line rawLine) error {
-	r.at.end, r.at.lastAt, r.at.last = line.offset+line.size, line.offset, digest{}
-	e, err := Entry{}, error(ErrMalformed)
-	if !line.tooLong {
-		r.at.last = identity(line.data)
-		e, err = Parse(line.data)
+func (r *tailReader) line(name string, line segment.Line) error {
+	r.at.Reached = segment.Reached{End: line.Offset + line.Size, LastAt: line.Offset}
+	e, err := record.Entry{}, error(record.ErrMalformed)
+	if !line.TooLong {
+		r.at.Last = record.Identity(line.Data)
+		e, err = record.Parse(line.Data)
 	}
 	if err != nil || r.at.byAge && e.Time.Before(r.t.since) || !r.f.Matches(e) {
 		return nil
 	}
-	if _, given := r.t.given[r.at.last]; given {
+	if _, given := r.t.given[r.at.Last]; given {
 		return nil
 	}
-	r.t.given[r.at.last] = struct{}{}
-	e.Segment, e.Offset = segment, line.offset
+	r.t.given[r.at.Last] = struct{}{}
+	e.Segment, e.Offset = name, line.Offset
 	return r.visit(e)
 }

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // gitWorkspace has a repository with the ledger's attributes, and a ledger that stays open all along.
@@ -18,7 +20,7 @@ func gitWorkspace(t *testing.T, opts ledger.Options) (*workspace, *ledger.Ledger
 	t.Helper()
 	w := newWorkspace(t)
 	w.git("init", "-q")
-	w.write(".gitattributes", ledger.GitAttributes)
+	w.write(".gitattributes", locate.GitAttributes)
 	w.write(".gitignore", ".orchestration/state/\n")
 	return w, w.open(opts)
 }
@@ -153,8 +155,8 @@ func TestConvertedLineEndingsChangeNoRecord(t *testing.T) {
 
 func TestGitRevision(t *testing.T) {
 	w := newWorkspace(t)
-	g := ledger.NewGit(w.dir)
-	want := func(step string, g *ledger.Git, revision string) {
+	g := gitdir.New(w.dir)
+	want := func(step string, g *gitdir.Git, revision string) {
 		t.Helper()
 		if got := g.Revision(); got != revision {
 			t.Errorf("%s: revision %q, want %q", step, got, revision)
@@ -167,7 +169,7 @@ func TestGitRevision(t *testing.T) {
 	w.write("sub/x", "1")
 	w.commit("one")
 	want("loose ref", g, head())
-	want("subdirectory", ledger.NewGit(w.path("sub")), head())
+	want("subdirectory", gitdir.New(w.path("sub")), head())
 	w.git("pack-refs", "--all")
 	want("packed ref", g, head())
 	w.write("x", "2")
@@ -178,7 +180,7 @@ func TestGitRevision(t *testing.T) {
 	want("detached", g, head())
 	tree := filepath.Join(t.TempDir(), "tree")
 	w.git("worktree", "add", "-q", "-b", "other", tree, "main")
-	want("worktree", ledger.NewGit(tree), w.git("rev-parse", "main"))
+	want("worktree", gitdir.New(tree), w.git("rev-parse", "main"))
 	w.write(".git/HEAD", "ref: refs/../../../../etc/passwd\n")
 	want("hostile ref", g, "")
 	w.write(".git/HEAD", "ref: refs/heads/loop\n")

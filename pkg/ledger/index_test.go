@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 const indexPath = ".orchestration/cache/index"
@@ -42,7 +43,7 @@ func TestQueriesThroughTheIndexAgreeWithAScan(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorkspace(t)
 			w.git("init", "-q")
-			w.write(".gitattributes", ledger.GitAttributes)
+			w.write(".gitattributes", locate.GitAttributes)
 			w.write(".gitignore", ".orchestration/state/\n.orchestration/cache/\n")
 			w.commit("start")
 			c := &chaos{workspace: w, r: rand.New(rand.NewPCG(uint64(seed), 9)), intents: 6}

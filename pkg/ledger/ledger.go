@@ -13,6 +13,14 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Layout says which file a record goes to. Every query and check reads both.
@@ -30,12 +38,7 @@ const (
 	DurabilityOS   Durability = "os"   // the end of the process: the system flushes when it likes
 )
 
-const (
-	defaultLockWait = 5 * time.Second
-	readerLockWait  = 250 * time.Millisecond
-
-	defaultSegmentSize = 16 << 20
-)
+const defaultLockWait = 5 * time.Second
 
 // Options are fixed for the life of a Ledger. The zero value serves.
 type Options struct {
@@ -66,8 +69,8 @@ type Ledger struct {
 	workspace *os.Root
 	at        atomic.Pointer[location]
 	opts      Options
-	git       *Git
-	disk      disk
+	git       *gitdir.Git
+	disk      segment.Disk
 	maxLine   int
 
 	findBeside sync.Once
@@ -88,9 +91,9 @@ type Ledger struct {
 	broken atomic.Pointer[error] // the failure that poisoned the ledger
 
 	goneLock sync.Mutex
-	gone     []digest // lines that the next record follows although they are gone; see Loss
+	gone     []record.Hash // lines that the next record follows although they are gone; see Loss
 
-	segments map[string]*segment // of the writer's goroutine
+	segments map[string]*live.File // of the writer's goroutine
 	rotation *rotator
 	own      func() string // names the segment of records without a session
 }
@@ -123,15 +126,15 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 		return nil, fmt.Errorf("open the ledger of %s: %w", root.Name(), err)
 	}
 	l := &Ledger{
-		workspace: root, git: NewGit(dir), disk: realDisk(), maxLine: maxLine, followEvery: followEvery,
-		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*segment{}, rotation: newRotator(),
+		workspace: root, git: gitdir.New(dir), disk: segment.RealDisk(), maxLine: record.MaxLine, followEvery: followEvery,
+		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*live.File{}, rotation: newRotator(),
 	}
-	l.at.Store(&location{root: root, index: newIndex(root)})
+	l.at.Store(&location{root: root, index: index.New(root)})
 	if opts.LockWait == 0 {
 		opts.LockWait = defaultLockWait
 	}
 	if opts.SegmentSize == 0 {
-		opts.SegmentSize = defaultSegmentSize
+		opts.SegmentSize = rotation.DefaultSize
 	}
 	if opts.Clock == nil {
 		opts.Clock = time.Now
@@ -150,7 +153,7 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 // record is not acknowledged: ErrInvalidRecord, ErrTooLarge, ErrNotInitialized, ErrBusy and the context's error leave
 // nothing in the file; after ErrUnavailable it may be there or not. The context ends the waiting for a turn, not a
 // write that has begun.
-func (l *Ledger) Append(ctx context.Context, r Record) (Appended, error) {
+func (l *Ledger) Append(ctx context.Context, r record.Record) (Appended, error) {
 	d, err := l.Draft(r)
 	if err != nil {
 		return Appended{}, err
@@ -161,7 +164,7 @@ func (l *Ledger) Append(ctx context.Context, r Record) (Appended, error) {
 // AppendSoon writes a record that no answer has to wait for. It goes with the next group, or within a few
 // milliseconds, and keeps its place before every later append. When the queue is full it blocks; what cannot be
 // written is reported to the log and to Options.Lost, never dropped silently.
-func (l *Ledger) AppendSoon(r Record) {
+func (l *Ledger) AppendSoon(r record.Record) {
 	req, err := l.request(r)
 	if err == nil {
 		req.soon = true
@@ -199,7 +202,7 @@ func (l *Ledger) Writable(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if _, err := homeInfo(l.workspace); err != nil {
+	if _, err := segment.HomeInfo(l.workspace); err != nil {
 		return err
 	}
 	at, err := l.found()
@@ -217,23 +220,23 @@ func (l *Ledger) Writable(ctx context.Context) error {
 }
 
 func (l *Ledger) writableAt(at *location) error {
-	name := path.Join(home, singleName)
+	name := path.Join(segment.Home, segment.SingleName)
 	if l.opts.Layout == LayoutSingle {
-		file, _, err := openRegular(at.root, name, os.O_WRONLY|os.O_APPEND)
+		file, _, err := segment.OpenRegular(at.root, name, os.O_WRONLY|os.O_APPEND)
 		if err == nil {
 			return file.Close()
 		}
 		if !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+			return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
 		}
 	}
-	dir, err := openDirectory(at.root, home)
+	dir, err := durable.OpenRoot(at.root)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
 	}
 	defer dir.Close()
-	if err := writable(dir); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrUnavailable, home, err)
+	if err := dir.Writable(segment.Home); err != nil {
+		return fmt.Errorf("%w: %s: %w", segment.ErrUnavailable, segment.Home, err)
 	}
 	return nil
 }
@@ -280,7 +283,7 @@ func (l *Ledger) usable() error {
 // poison makes every later append fail with ErrUnavailable, and returns that error.
 func (l *Ledger) poison(cause error) error {
 	failure := fmt.Errorf("%w: %w; what was being written may be on disk or not; it is reopened and checked before the next change",
-		ErrUnavailable, cause)
+		segment.ErrUnavailable, cause)
 	if l.broken.CompareAndSwap(nil, &failure) {
 		l.opts.Logger.Error().Err(cause).Msg("the ledger failed and takes no more records until it is reopened")
 	}

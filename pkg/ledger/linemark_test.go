@@ -10,10 +10,11 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func TestMarkKnowsALineByItsText(t *testing.T) {
-	a := ledger.MarkOf("\treturn count + 1")
+	a := record.MarkOf("\treturn count + 1")
 	for line, same := range map[string]struct{ bare, whole bool }{
 		"\treturn count + 1":  {true, true},
 		"  return count + 1":  {true, false},
@@ -21,7 +22,7 @@ func TestMarkKnowsALineByItsText(t *testing.T) {
 		"\treturn  count + 2": {false, false},
 		"":                    {false, false},
 	} {
-		if b := ledger.MarkOf(line); (a.Bare() == b.Bare()) != same.bare || (a == b) != same.whole {
+		if b := record.MarkOf(line); (a.Bare() == b.Bare()) != same.bare || (a == b) != same.whole {
 			t.Errorf("%q: mark %x, of the line itself %x", line, b, a)
 		}
 	}
@@ -40,7 +41,7 @@ func TestMarkSaysTwin(t *testing.T) {
 	if want := []bool{true, true, false}; !slices.Equal(twins, want) {
 		t.Errorf("twins %v, want %v", twins, want)
 	}
-	if m := ledger.MarkOf("alpha"); marks[0].Line() != m || marks[0] == m || marks[0].Bare() != m.Bare() {
+	if m := record.MarkOf("alpha"); marks[0].Line() != m || marks[0] == m || marks[0].Bare() != m.Bare() {
 		t.Errorf("%x and %x are not one line", marks[0], m)
 	}
 }
@@ -48,14 +49,15 @@ func TestMarkSaysTwin(t *testing.T) {
 // Where none of a hunk's lines tells by itself where it stood, the nearest lines that do stand beside it.
 func TestAnchors(t *testing.T) {
 	const text = "unmistakable one\nif a {\n\treturn nothing\n}\nb++\nunmistakable two\nif a {\n\treturn nothing\n}\n"
+	at := func(line int, text string) ledger.Anchor { return ledger.Anchor{Line: line, Mark: record.MarkOf(text)} }
 	for name, c := range map[string]struct {
 		hunks [][4]int
 		want  []ledger.Anchor
 	}{
-		"twins":                        {[][4]int{{1, 0, 2, 3}}, []ledger.Anchor{{1, ledger.MarkOf("unmistakable one")}, {6, ledger.MarkOf("unmistakable two")}}},
-		"nothing behind it":            {[][4]int{{6, 0, 7, 3}}, []ledger.Anchor{{6, ledger.MarkOf("unmistakable two")}}},
-		"one line, hardly a text":      {[][4]int{{4, 0, 5, 1}}, []ledger.Anchor{{1, ledger.MarkOf("unmistakable one")}, {6, ledger.MarkOf("unmistakable two")}}},
-		"two hunks beside one line":    {[][4]int{{4, 0, 5, 1}, {6, 0, 7, 1}}, []ledger.Anchor{{1, ledger.MarkOf("unmistakable one")}, {6, ledger.MarkOf("unmistakable two")}}},
+		"twins":                        {[][4]int{{1, 0, 2, 3}}, []ledger.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
+		"nothing behind it":            {[][4]int{{6, 0, 7, 3}}, []ledger.Anchor{at(6, "unmistakable two")}},
+		"one line, hardly a text":      {[][4]int{{4, 0, 5, 1}}, []ledger.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
+		"two hunks beside one line":    {[][4]int{{4, 0, 5, 1}, {6, 0, 7, 1}}, []ledger.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
 		"a line that tells is its own": {[][4]int{{4, 0, 5, 2}}, nil},
 		"what is gone has none":        {[][4]int{{1, 3, 1, 0}}, nil},
 	} {

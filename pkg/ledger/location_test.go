@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/union"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // besideWorkspace has a repository whose ledger stands beside the tree as soon as there is a record.
@@ -39,7 +41,7 @@ func (w *workspace) wantClean() {
 func TestBesideTheTree(t *testing.T) {
 	w, l := besideWorkspace(t)
 	must(t, l.Writable(context.Background()))
-	if _, err := os.Stat(ledger.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(locate.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("a ledger that nobody wrote to has a place: %v", err)
 	}
 	for _, op := range []struct {
@@ -81,7 +83,7 @@ func TestFirstRecordsAtOnce(t *testing.T) {
 	w, _ := besideWorkspace(t)
 	const servers, rounds = 4, 60
 	for range rounds {
-		must(t, os.RemoveAll(ledger.Beside(w.dir)))
+		must(t, os.RemoveAll(locate.Beside(w.dir)))
 		if err := os.Remove(w.path(tracePath)); !errors.Is(err, os.ErrNotExist) {
 			must(t, err)
 		}
@@ -137,7 +139,7 @@ func TestWorkspacesOfOneRepository(t *testing.T) {
 	w.wantRecords(1)
 	report, err := ledger.Verify(context.Background(), root)
 	must(t, err)
-	if report.Records != 1 || ledger.Beside(w.dir) == ledger.Beside(w.path("sub")) {
+	if report.Records != 1 || locate.Beside(w.dir) == locate.Beside(w.path("sub")) {
 		t.Errorf("the workspace below has %d records of its own, want 1", report.Records)
 	}
 	content, err := os.ReadFile(w.path("sub/.orchestration/agent_trace.jsonl"))
@@ -153,7 +155,7 @@ func TestLedgerInTheTreeStays(t *testing.T) {
 	if len(w.lines(tracePath)) != 1 {
 		t.Error("the record is not in the tree")
 	}
-	if _, err := os.Stat(ledger.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(locate.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the ledger was moved without being asked: %v", err)
 	}
 }
@@ -162,7 +164,7 @@ func TestLedgerInTheTreeStays(t *testing.T) {
 func TestMoveBeside(t *testing.T) {
 	w := newWorkspace(t)
 	w.git("init", "-q")
-	w.write(".gitattributes", ledger.GitAttributes)
+	w.write(".gitattributes", locate.GitAttributes)
 	w.write(".orchestration/.gitignore", "/state/\n/cache/\n")
 	l := w.open(ledger.Options{})
 	for range 40 {
@@ -179,7 +181,7 @@ func TestMoveBeside(t *testing.T) {
 	})
 	must(t, err)
 
-	dir, err := ledger.MoveBeside(context.Background(), w.root)
+	dir, err := locate.MoveBeside(context.Background(), w.root)
 	must(t, err)
 	var after []string
 	_, err = ledger.EachLine(context.Background(), w.root, func(line ledger.RawLine) error {
@@ -187,7 +189,7 @@ func TestMoveBeside(t *testing.T) {
 		return nil
 	})
 	must(t, err)
-	if dir != ledger.Beside(w.dir) || !slices.Equal(before, after) {
+	if dir != locate.Beside(w.dir) || !slices.Equal(before, after) {
 		t.Fatalf("moved to %s with %d lines of %d", dir, len(after), len(before))
 	}
 	w.git("rm", "-rq", "--cached", "--", tracePath, ".orchestration/archive")
@@ -223,7 +225,10 @@ func TestUnite(t *testing.T) {
 	}
 	lines := other.lines(tracePath)
 	unite := func(lines ...string) (int, error) {
-		u, err := ledger.BeginUnion(context.Background(), w.root)
+		root, leave, err := locate.Stands(w.root)
+		must(t, err)
+		defer leave()
+		u, err := union.Begin(context.Background(), root)
 		must(t, err)
 		defer u.Discard()
 		all := func(yield func([]byte) error) error {
@@ -245,7 +250,7 @@ func TestUnite(t *testing.T) {
 	}
 	forged := strings.Replace(lines[1], "a.txt", "b.txt", 1)
 	for _, with := range [][]string{{lines[1], forged}, {strings.Replace(w.lines(tracePath)[0], "a.txt", "b.txt", 1)}} {
-		if _, err := unite(with...); !errors.As(err, new(*ledger.IDConflictError)) {
+		if _, err := unite(with...); !errors.As(err, new(*union.IDConflictError)) {
 			t.Errorf("another record under the same id gives %v", err)
 		}
 	}

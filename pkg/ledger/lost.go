@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"io/fs"
 	"maps"
-	"os"
-	"path"
 	"slices"
 	"strings"
 )
@@ -27,18 +29,18 @@ func (l *Ledger) Mark(ctx context.Context) (*Mark, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
 	}
-	places, _, err := extentsBut(ctx, at.root, func(string) bool { return true })
+	places, _, err := segment.ListBut(ctx, at.root, func(string) bool { return true })
 	if err != nil {
 		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
 	}
-	m := &Mark{beside: at.beside, tail: &Tail{ledger: l, root: at.root, since: l.opts.Clock(), places: map[string]reached{}, given: map[digest]struct{}{}}}
+	m := &Mark{beside: at.beside, tail: &Tail{ledger: l, root: at.root, since: l.opts.Clock(), places: map[string]readTo{}, given: map[record.Hash]struct{}{}}}
 	for _, place := range places {
-		if place.archived() {
-			m.archives = append(m.archives, place.name)
+		if place.Archived() {
+			m.archives = append(m.archives, place.Name)
 			continue
 		}
-		if m.tail.places[place.name], err = m.tail.lastLine(place); err != nil {
-			return nil, fmt.Errorf("mark the end of the ledger: %s: %w", place.name, err)
+		if m.tail.places[place.Name], err = m.tail.lastLine(place); err != nil {
+			return nil, fmt.Errorf("mark the end of the ledger: %s: %w", place.Name, err)
 		}
 	}
 	return m, nil
@@ -47,22 +49,22 @@ func (l *Ledger) Mark(ctx context.Context) (*Mark, error) {
 // Loss is what the ledger had and has no more.
 type Loss struct {
 	ledger   *Ledger
-	lines    map[digest]bool
+	lines    map[record.Hash]bool
 	archives []string
 }
 
 // Lost finds what is gone since the mark: nil if nothing is. A line may have moved to another place in the ledger, as by
 // a rotation or a merge. Lines that elsewhere has are not lost, but on another branch; nil asks nowhere. No branch has what
 // stands beside the tree.
-func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
-	loss := &Loss{ledger: m.tail.ledger, lines: map[digest]bool{}, archives: m.archives}
+func (m *Mark) Lost(ctx context.Context, elsewhere verify.Elsewhere) (*Loss, error) {
+	loss := &Loss{ledger: m.tail.ledger, lines: map[record.Hash]bool{}, archives: m.archives}
 	now, err := loss.ledger.here()
 	if err != nil {
 		return nil, fmt.Errorf("look for what the ledger had: %w", err)
 	}
 	for name, at := range m.tail.places {
-		if at.end > 0 && !at.inPlace(now.root, name) {
-			loss.lines[at.last] = true
+		if at.End > 0 && !at.InPlace(now.root, name) {
+			loss.lines[at.Last] = true
 		}
 	}
 	if err := loss.look(ctx); err != nil {
@@ -70,7 +72,7 @@ func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
 	}
 	if elsewhere != nil && !m.beside && len(loss.lines) > 0 {
 		if err := elsewhere(ctx, func(line []byte, _ string) error {
-			delete(loss.lines, identity(trimEnd(line)))
+			delete(loss.lines, record.Identity(segment.TrimEnd(line)))
 			return nil
 		}); err != nil {
 			return nil, err
@@ -83,19 +85,6 @@ func (m *Mark) Lost(ctx context.Context, elsewhere Elsewhere) (*Loss, error) {
 	return loss, nil
 }
 
-// inPlace reports whether the last line stands where it stood.
-func (at reached) inPlace(root *os.Root, name string) bool {
-	file, info, err := openRegular(root, path.Join(home, name), os.O_RDONLY)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	if info.Size() < at.end || at.end-at.lastAt > maxLineToRead {
-		return false
-	}
-	return (&segment{file: file}).hasLine(at.lastAt, at.end, at.last)
-}
-
 // look leaves what is still not there.
 func (l *Loss) look(ctx context.Context) error {
 	if l.none() {
@@ -105,25 +94,25 @@ func (l *Loss) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for what the ledger had: %w", err)
 	}
-	places, _, err := extents(ctx, at.root)
+	places, _, err := segment.List(ctx, at.root)
 	if err != nil {
 		return fmt.Errorf("look for what the ledger had: %w", err)
 	}
 	l.archives = slices.DeleteFunc(slices.Clone(l.archives), func(name string) bool {
-		return slices.ContainsFunc(places, func(e extent) bool { return e.name == name })
+		return slices.ContainsFunc(places, func(e segment.Extent) bool { return e.Name == name })
 	})
 	for _, place := range slices.Backward(places) {
 		if len(l.lines) == 0 {
 			return nil
 		}
-		file, size, err := place.open(at.root)
+		file, size, err := place.Open(at.root)
 		if err != nil {
 			continue // gone, or damaged: what it had is not there
 		}
-		err = takeOut(file, size, l.lines)
+		err = segment.TakeOut(file, size, l.lines)
 		file.Close()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("look for what the ledger had: %s: %w", place.name, err)
+			return fmt.Errorf("look for what the ledger had: %s: %w", place.Name, err)
 		}
 	}
 	return nil
@@ -137,11 +126,11 @@ func (l *Loss) Back(ctx context.Context) bool { return l.look(ctx) == nil && l.n
 // String names what is gone.
 func (l *Loss) String() string {
 	var what []string
-	for _, id := range slices.SortedFunc(maps.Keys(l.lines), compareHash) {
+	for _, id := range slices.SortedFunc(maps.Keys(l.lines), record.CompareHash) {
 		what = append(what, "the record with hash "+id.String()+" and those before it")
 	}
 	for _, name := range l.archives {
-		what = append(what, home+"/"+name)
+		what = append(what, segment.Home+"/"+name)
 	}
 	return strings.Join(what, ", ")
 }
@@ -159,15 +148,15 @@ func (l *Loss) Follow() {
 }
 
 // followGone puts the lines that are gone among the heads of a segment. Only the writer calls it, before an append.
-func (l *Ledger) followGone(s *segment) {
+func (l *Ledger) followGone(s *live.File) {
 	l.goneLock.Lock()
 	defer l.goneLock.Unlock()
 	if len(l.gone) == 0 {
 		return
 	}
-	heads := slices.Concat(s.heads, l.gone)
-	slices.SortFunc(heads, compareHash)
-	s.heads = slices.Compact(heads)
+	heads := slices.Concat(s.Heads, l.gone)
+	slices.SortFunc(heads, record.CompareHash)
+	s.Heads = slices.Compact(heads)
 }
 
 // followed: a record stands that follows them.

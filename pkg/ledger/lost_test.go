@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
 
 // TestLost: what the ledger had and has no more is found, and what only stands elsewhere in it is not.
@@ -63,11 +65,11 @@ func TestLost(t *testing.T) {
 			if report := w.verify(); len(report.Problems) == 0 || report.Problems[0].Kind != ledger.ProblemMissing {
 				t.Errorf("verify finds %+v", report.Problems)
 			}
-			var back []ledger.Line
+			var back []mend.Line
 			for _, line := range lines {
-				back = append(back, ledger.Line{Segment: "agent_trace.jsonl", Data: []byte(line)})
+				back = append(back, mend.Line{Segment: "agent_trace.jsonl", Data: []byte(line)})
 			}
-			must(t, ledger.PutBack(ctx, w.root, back))
+			must(t, mend.PutBack(ctx, w.root, back))
 			if !loss.Back(ctx) {
 				t.Errorf("it is not said to be back: %s", loss)
 			}
@@ -126,7 +128,7 @@ func TestALostArchive(t *testing.T) {
 func TestNoBranchHasWhatStandsBeside(t *testing.T) {
 	for _, name := range []string{"the file", "the place"} {
 		w, l := besideWorkspace(t)
-		ctx, at := context.Background(), ledger.Beside(w.dir)
+		ctx, at := context.Background(), locate.Beside(w.dir)
 		appendOne(t, l, mutation("INT-001", "a"))
 		mark, err := l.Mark(ctx)
 		must(t, err)

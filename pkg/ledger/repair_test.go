@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
 
-func (w *workspace) repair() []ledger.SetAside {
+func (w *workspace) repair() []mend.SetAside {
 	w.t.Helper()
-	done, err := ledger.Repair(context.Background(), w.root)
+	done, err := mend.Repair(context.Background(), w.root)
 	must(w.t, err)
 	return done
 }
@@ -34,7 +35,7 @@ func TestRepairSetsTornTailsAside(t *testing.T) {
 			t.Fatalf("cut at %d: set aside %+v", cut, done)
 		}
 		for i, segment := range []string{tracePath, other} {
-			want := ledger.SetAside{Segment: segment, Offset: int64(last), Bytes: int64(cut - last), File: done[i].File}
+			want := mend.SetAside{Segment: segment, Offset: int64(last), Bytes: int64(cut - last), File: done[i].File}
 			if done[i] != want || !strings.HasPrefix(done[i].File, ".orchestration/state/torn-") {
 				t.Errorf("cut at %d: %+v, want %+v", cut, done[i], want)
 			}
@@ -81,7 +82,7 @@ func TestRepairRefusesAnythingElse(t *testing.T) {
 func TestRepairNeedsAWritableLedger(t *testing.T) {
 	w := newWorkspace(t)
 	must(t, os.Remove(w.path(".orchestration")))
-	if _, err := ledger.Repair(context.Background(), w.root); !errors.Is(err, ledger.ErrNotInitialized) {
+	if _, err := mend.Repair(context.Background(), w.root); !errors.Is(err, ledger.ErrNotInitialized) {
 		t.Errorf("no directory: %v", err)
 	}
 	w.write(tracePath, "x")
@@ -96,7 +97,7 @@ func TestRepairNeedsAWritableLedger(t *testing.T) {
 	}
 	w.write(tracePath, "torn")
 	must(t, os.Chmod(w.path(tracePath), 0o444))
-	if _, err := ledger.Repair(context.Background(), w.root); !errors.Is(err, os.ErrPermission) {
+	if _, err := mend.Repair(context.Background(), w.root); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("read-only: %v", err)
 	}
 	must(t, os.Remove(w.path(tracePath)))

@@ -4,21 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"path"
 	"sync"
 	"sync/atomic"
 )
-
-// rotateDir has the files of the one rotation that is under way in a workspace. Whoever holds the lock on it may remove
-// what a rotation that was killed left there.
-const (
-	rotateDir  = home + "/" + stateDir + "/rotate"
-	rotateLock = home + "/" + stateDir + "/rotate.lock"
-)
-
-// tailShare is how much of SegmentSize stays in the file that is appended to: what was last is asked for most.
-const tailShare = 8
 
 // rotator moves lines into archives while the writer goes on.
 type rotator struct {
@@ -39,14 +30,14 @@ func newRotator() *rotator {
 // rotateLong begins a rotation if a file that was just appended to is long enough. It does not wait for it.
 func (l *Ledger) rotateLong() {
 	for name, s := range l.segments {
-		if !l.tooLong(name, s.end) || !l.rotation.busy.CompareAndSwap(false, true) {
+		if !l.tooLong(name, s.End) || !l.rotation.busy.CompareAndSwap(false, true) {
 			continue
 		}
-		size, root := s.end, s.root
+		size, root := s.End, s.Root
 		l.rotation.done.Go(func() {
 			defer l.rotation.busy.Store(false)
-			err := l.rotate(l.rotation.ctx, root, name)
-			l.rotation.note(name, err, size+l.opts.SegmentSize/tailShare)
+			err := rotation.File(l.rotation.ctx, root, l.disk, name, l.opts.SegmentSize, l.opts.LockWait)
+			l.rotation.note(name, err, size+l.opts.SegmentSize/rotation.TailShare)
 			if err != nil && l.rotation.ctx.Err() == nil {
 				l.opts.Logger.Warn().Err(err).Str("segment", name).
 					Msg("the ledger could not be rotated into the archive; nothing is lost, and it is tried again later")
@@ -88,81 +79,16 @@ func (l *Ledger) Rotate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("rotate the ledger: %w", err)
 	}
-	names, err := segmentNames(at.root)
+	names, err := segment.SegmentNames(at.root)
 	if err != nil {
 		return fmt.Errorf("rotate the ledger: %w", err)
 	}
-	places, _ := look(at.root, names)
+	places, _ := segment.Look(at.root, names)
 	var failed []error
 	for _, place := range places {
-		if l.opts.SegmentSize > 0 && place.info.Size() > l.opts.SegmentSize {
-			failed = append(failed, l.rotate(ctx, at.root, path.Join(home, place.name)))
+		if l.opts.SegmentSize > 0 && place.Info.Size() > l.opts.SegmentSize {
+			failed = append(failed, rotation.File(ctx, at.root, l.disk, path.Join(segment.Home, place.Name), l.opts.SegmentSize, l.opts.LockWait))
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// rotate is for one file at a time and for one process at a time; where another one is at it, nothing is to do.
-func (l *Ledger) rotate(ctx context.Context, root *os.Root, name string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("rotate %s: %w", name, err)
-		}
-	}()
-	release, err := tryRotation(root)
-	if err != nil || release == nil {
-		return err
-	}
-	defer release()
-	m := move{root: root, disk: l.disk, name: name, limit: l.opts.SegmentSize}
-	defer m.close()
-	if err := m.prepare(ctx); err != nil {
-		return err
-	}
-	unlock, err := lockHome(ctx, root, true, l.opts.LockWait)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return m.publish(ctx)
-}
-
-// lockRotation is tryRotation for who can wait.
-func lockRotation(ctx context.Context, root *os.Root) (release func(), err error) {
-	return waitFor(ctx, repairLockWait, func() (func(), error) { return tryRotation(root) })
-}
-
-// tryRotation gives an empty rotateDir to one process at a time, and neither that nor an error while another one has it.
-func tryRotation(root *os.Root) (release func(), err error) {
-	for _, dir := range []string{path.Dir(rotateDir), rotateDir} {
-		if err := makeDir(root, dir, 0o700); err != nil {
-			return nil, err
-		}
-	}
-	file, err := openLock(root, rotateLock, true)
-	if err != nil {
-		return nil, err
-	}
-	unlock, err := tryLockFile(root, rotateLock, file, true)
-	if err != nil || unlock == nil {
-		return nil, err
-	}
-	clearDir(root, rotateDir)
-	return func() {
-		clearDir(root, rotateDir)
-		unlock()
-	}, nil
-}
-
-// clearDir leaves what it cannot remove: the next rotation tries again.
-func clearDir(root *os.Root, name string) {
-	dir, err := openDirectory(root, name)
-	if err != nil {
-		return
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, file := range names {
-		_ = root.Remove(path.Join(name, file))
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // What a record says has no record is a problem until somebody has put his name
@@ -22,8 +23,8 @@ func TestUnrecordedIsAProblem(t *testing.T) {
 	}})
 	appendOne(t, l, mutation("INT-001", "b"))
 	w.problems = []ledger.ProblemKind{ledger.ProblemUnrecorded}
-	for _, claim := range []ledger.Claim{{}, {Heads: []string{told.Hash}, Lines: 2}, {Heads: []string{told.Hash}, Lines: 2, Trusted: true}} {
-		report, _, err := ledger.VerifyClaims(context.Background(), w.root, []ledger.Claim{claim}, nil)
+	for _, claim := range []verify.Claim{{}, {Heads: []string{told.Hash}, Lines: 2}, {Heads: []string{told.Hash}, Lines: 2, Trusted: true}} {
+		report, _, err := verify.VerifyClaims(context.Background(), w.root, []verify.Claim{claim}, nil)
 		must(t, err)
 		if claim.Trusted {
 			if len(report.Problems) > 0 {

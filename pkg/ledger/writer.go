@@ -3,6 +3,9 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"path"
 	"runtime"
 	"sync"
@@ -15,7 +18,6 @@ const (
 	maxGroupSize = 4 << 20 // bytes of one write, beyond which no further record joins
 	linger       = 20 * time.Millisecond
 	maxOpen      = 64 // segments of the layout by sessions that stay open
-	maxReplaced  = 8  // times that git may take the file away while a group is written
 )
 
 // request is a record on its way to the writer.
@@ -29,13 +31,13 @@ type request struct {
 	reopen   bool        // asks for Reopen; has no bodies
 	claimed  atomic.Bool // by the writer, or by the caller who gives up
 	answered chan error
-	ids      []digest // of its lines, once they were written
+	ids      []record.Hash // of its lines, once they were written
 }
 
 func newRequest() *request { return &request{answered: make(chan error, 1)} }
 
 // request encodes a record in the caller's goroutine.
-func (l *Ledger) request(r Record) (*request, error) {
+func (l *Ledger) request(r record.Record) (*request, error) {
 	d, err := l.Draft(r)
 	if err != nil {
 		return nil, err
@@ -46,13 +48,13 @@ func (l *Ledger) request(r Record) (*request, error) {
 func (l *Ledger) requestOf(d *Draft) *request {
 	req := newRequest()
 	req.id, req.kind, req.call, req.bodies = d.ID(), string(d.entry.Kind), d.entry.Call, d.bodies
-	req.file = path.Join(home, singleName)
+	req.file = path.Join(segment.Home, segment.SingleName)
 	if l.opts.Layout == LayoutSessions {
 		name := d.entry.Session
 		if name == "" {
 			name = l.own()
 		}
-		req.file = path.Join(home, traceDir, name+lineSuffix)
+		req.file = path.Join(segment.Home, segment.TraceDir, name+segment.LineSuffix)
 	}
 	return req
 }
@@ -117,7 +119,7 @@ func (l *Ledger) run() {
 	}
 	l.rotation.stop()
 	for _, s := range l.segments {
-		s.close()
+		s.Close()
 	}
 }
 
@@ -168,7 +170,7 @@ func (r *request) size() int {
 
 // share is the part of a group that goes into one segment.
 type share struct {
-	segment  *segment
+	segment  *live.File
 	requests []*request
 	begun    time.Time // by the system's clock, which the times of files are by
 	err      error
@@ -186,10 +188,10 @@ func (l *Ledger) commit(group []*request) {
 		var again []*share
 		for _, s := range shares {
 			switch {
-			case s.err == nil && !s.segment.inPlace() && attempt < maxReplaced:
+			case s.err == nil && !s.segment.InPlace() && attempt < segment.MaxReplaced:
 				again = append(again, s)
-			case s.err == nil && attempt == maxReplaced:
-				s.err = fmt.Errorf("%w: %s is replaced again and again", ErrUnavailable, s.segment.name)
+			case s.err == nil && attempt == segment.MaxReplaced:
+				s.err = fmt.Errorf("%w: %s is replaced again and again", segment.ErrUnavailable, s.segment.Name)
 				fallthrough
 			default:
 				l.answer(s)
@@ -234,17 +236,17 @@ func (l *Ledger) divide(group []*request) []*share {
 	}
 	for name, s := range l.segments {
 		if len(l.segments) > maxOpen && byFile[name] == nil {
-			s.close()
+			s.Close()
 			delete(l.segments, name)
 		}
 	}
 	return shares
 }
 
-func (l *Ledger) segment(name string) *segment {
+func (l *Ledger) segment(name string) *live.File {
 	s := l.segments[name]
 	if s == nil {
-		s = &segment{root: l.at.Load().root, disk: l.disk, log: l.opts.Logger, now: l.opts.Clock, name: name}
+		s = &live.File{Root: l.at.Load().root, Disk: l.disk, Log: l.opts.Logger, Now: l.opts.Clock, Name: name}
 		l.segments[name] = s
 	}
 	return s
@@ -256,7 +258,7 @@ func (l *Ledger) lock(ctx context.Context) (unlock func(), at *location, err err
 		if at, err = l.settle(); err != nil {
 			return nil, nil, err
 		}
-		if unlock, err = lockHome(ctx, at.root, true, l.opts.LockWait); err != nil {
+		if unlock, err = segment.Lock(ctx, at.root, true, l.opts.LockWait); err != nil {
 			return nil, nil, err
 		}
 		now, err := l.here()
@@ -276,9 +278,9 @@ func (l *Ledger) write(shares []*share) {
 		defer unlock()
 	}
 	for _, s := range shares {
-		if err == nil && s.segment.root != at.root {
-			s.segment.close()
-			s.segment.root = at.root
+		if err == nil && s.segment.Root != at.root {
+			s.segment.Close()
+			s.segment.Root = at.root
 		}
 		if failure := l.broken.Load(); failure != nil {
 			err = *failure
@@ -290,7 +292,7 @@ func (l *Ledger) write(shares []*share) {
 }
 
 func (l *Ledger) writeShare(s *share) error {
-	if err := s.segment.catchUp(); err != nil {
+	if err := s.segment.CatchUp(); err != nil {
 		return err
 	}
 	missing := s.requests
@@ -307,7 +309,7 @@ func (l *Ledger) writeShare(s *share) error {
 		return nil
 	}
 	l.followGone(s.segment)
-	ids, err := s.segment.append(bodies)
+	ids, err := s.segment.Append(bodies)
 	if err != nil {
 		return l.poison(err)
 	}
@@ -337,7 +339,7 @@ func (l *Ledger) flush(shares []*share) {
 }
 
 func (l *Ledger) flushShare(s *share) {
-	if err := s.segment.flush(); err != nil {
+	if err := s.segment.Flush(); err != nil {
 		s.err = l.poison(err)
 	}
 }

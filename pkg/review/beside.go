@@ -10,6 +10,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 const (
@@ -46,7 +48,7 @@ func (r *review) bringLedgers() error {
 	if err != nil {
 		return err
 	}
-	if !ledger.IsBeside(r.root) {
+	if !locate.IsBeside(r.root) {
 		if !r.opts.Fetched && (len(anchors) > 0 || r.head.keepsLedgerOut()) {
 			return ErrNoLedger
 		}
@@ -73,7 +75,7 @@ func (r *review) bringLedgers() error {
 // bringPinned is bringLedgers where somebody has said which heads HEAD relies on.
 func (r *review) bringPinned() error {
 	switch {
-	case ledger.IsBeside(r.root):
+	case locate.IsBeside(r.root):
 	case len(r.pinned) == 0:
 		return nil // nothing was recorded yet
 	default:
@@ -131,7 +133,7 @@ func (r *review) bringLedger(snap *snapshot, anchors []gitref.Anchor, all bool) 
 		_, err = ledger.EachLine(r.ctx, r.root, write)
 	} else {
 		var gone []ledger.Hash
-		gone, err = ledger.Closure(r.ctx, r.root, heads(anchors), write)
+		gone, err = verify.Closure(r.ctx, r.root, heads(anchors), write)
 		missing = slices.DeleteFunc(slices.Clone(anchors), func(a gitref.Anchor) bool { return !slices.Contains(gone, a.Head) })
 	}
 	if err = errors.Join(err, text.Flush(), file.Close()); err != nil {

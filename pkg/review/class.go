@@ -12,7 +12,7 @@ import (
 // others by what they came to together.
 func (r *review) checkClasses() {
 	unchecked := 0
-	var together []*record
+	var together []*added
 	for _, call := range r.calls() {
 		if !claimsRefactor(call[0]) {
 			continue
@@ -44,7 +44,7 @@ func (r *review) checkClasses() {
 }
 
 // calls gives the records of the range that changed files, those that are parts of one call together.
-func (r *review) calls() (calls [][]*record) {
+func (r *review) calls() (calls [][]*added) {
 	index := map[string]int{}
 	for _, rec := range r.records {
 		if len(rec.Changes) == 0 {
@@ -57,14 +57,14 @@ func (r *review) calls() (calls [][]*record) {
 			}
 			index[rec.Part.Of] = len(calls)
 		}
-		calls = append(calls, []*record{rec})
+		calls = append(calls, []*added{rec})
 	}
 	return calls
 }
 
-func claimsRefactor(rec *record) bool { return rec.MutationClass == string(mutation.Refactor) }
+func claimsRefactor(rec *added) bool { return rec.MutationClass == string(mutation.Refactor) }
 
-func (r *review) contradict(rec *record, reason string) {
+func (r *review) contradict(rec *added, reason string) {
 	path := rec.Changes[0].Path
 	r.gather(rec, path, reason, Finding{
 		Check: CheckClass, Severity: Error, Intent: rec.IntentID, Message: fmt.Sprintf("%q is claimed to be a refactor: %s", path, reason),
@@ -73,7 +73,7 @@ func (r *review) contradict(rec *record, reason string) {
 }
 
 // contentsOf gives the contents before and after a call; not complete if git lacks one.
-func (r *review) contentsOf(call []*record) (files []mutation.File, complete bool) {
+func (r *review) contentsOf(call []*added) (files []mutation.File, complete bool) {
 	for _, rec := range call {
 		for _, c := range rec.Changes {
 			if c.Op == change.Unchanged || c.Before.Hash == c.After.Hash {
@@ -101,7 +101,7 @@ func (r *review) blob(id string) ([]byte, bool) {
 
 // checkTogether compares the merge base with HEAD over the files of calls whose contents in between are gone. That says
 // something about them only if nothing else changed these files: then a chain of refactors must be one.
-func (r *review) checkTogether(records []*record) (checked bool) {
+func (r *review) checkTogether(records []*added) (checked bool) {
 	var files []mutation.File
 	seen := map[string]bool{}
 	for _, rec := range records {
@@ -132,4 +132,4 @@ func (r *review) checkTogether(records []*record) (checked bool) {
 	return true
 }
 
-func isEvolution(rec *record) bool { return !claimsRefactor(rec) }
+func isEvolution(rec *added) bool { return !claimsRefactor(rec) }

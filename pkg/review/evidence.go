@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // Evidence is what a review has brought together, for who vouches for it, or checks what somebody else vouched for.
@@ -125,13 +127,13 @@ func (e *Evidence) UnprovenFor(keys []seal.PublicKey) ([]string, error) {
 func (e *Evidence) Sealed(s seal.Checked) (n int, err error) {
 	var sealed []ledger.Hash
 	for _, head := range s.Heads {
-		hash, err := ledger.ParseHash(head)
+		hash, err := record.ParseHash(head)
 		if err != nil {
 			return 0, err
 		}
 		sealed = append(sealed, hash)
 	}
-	_, err = ledger.Closure(e.review.ctx, e.review.head.root, sealed, func(line ledger.RawLine) error {
+	_, err = verify.Closure(e.review.ctx, e.review.head.root, sealed, func(line ledger.RawLine) error {
 		if _, ours := slices.BinarySearchFunc(e.Lines, line.Hash, func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }); ours {
 			n++
 		}

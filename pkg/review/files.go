@@ -151,7 +151,7 @@ func status(d difference) string {
 }
 
 // describe notes which records and intents changed the file.
-func (f *File) describe(related []*record) {
+func (f *File) describe(related []*added) {
 	f.Records = len(related)
 	for _, rec := range related {
 		if rec.IntentID != "" && !slices.Contains(f.Intents, rec.IntentID) {
@@ -162,7 +162,7 @@ func (f *File) describe(related []*record) {
 }
 
 // traceWhole judges what has no lines to compare: it is one line, traced if a record made just this content.
-func (r *review) traceWhole(f *File, d difference, before, after side, related []*record) {
+func (r *review) traceWhole(f *File, d difference, before, after side, related []*added) {
 	switch {
 	case d.oldMode == modeCommit || d.newMode == modeCommit:
 		f.Kind = "submodule"
@@ -200,7 +200,7 @@ func (r *review) traceWhole(f *File, d difference, before, after side, related [
 }
 
 // madeBy gives the newest record that ended in the state of a file, or took it away.
-func madeBy(before, after side, related []*record) *record {
+func madeBy(before, after side, related []*added) *added {
 	for _, rec := range slices.Backward(related) {
 		for _, c := range rec.Changes {
 			gone := !after.there && (c.Op == change.Deleted && c.Path == before.path && c.Before.OID == before.id || c.From == before.path)
@@ -215,7 +215,7 @@ func madeBy(before, after side, related []*record) *record {
 
 // setMode gives the newest record after which a file had a mode as git knows it: executable or not. Records of systems
 // without such modes, and of earlier versions, do not say.
-func setMode(mode string, after side, related []*record) *record {
+func setMode(mode string, after side, related []*added) *added {
 	for _, rec := range slices.Backward(related) {
 		for _, c := range rec.Changes {
 			was, known := c.Before.Mode.FileMode()

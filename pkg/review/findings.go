@@ -29,7 +29,7 @@ type group struct {
 }
 
 // gather adds a finding about a record to those of the same kind on the same path.
-func (r *review) gather(rec *record, path, reason string, f Finding) {
+func (r *review) gather(rec *added, path, reason string, f Finding) {
 	key := grouping{f.Check, f.Severity, f.Intent, path, reason}
 	g := r.grouped[key]
 	if g == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -43,9 +44,9 @@ func (r *review) landingOf(commits []commit) landing {
 			}
 			for _, line := range r.linesOf(d.newID) {
 				delete(cut, line)
-				if !old[line] && !marked[line] && ledger.IsStrong(line) {
+				if !old[line] && !marked[line] && record.IsStrong(line) {
 					marked[line] = true
-					l.marks[ledger.MarkOf(line).Bare()] = true
+					l.marks[record.MarkOf(line).Bare()] = true
 				}
 			}
 			if inside && len(cut) > 0 {
@@ -71,9 +72,9 @@ func (r *review) linesOf(id string) []string {
 
 // records tells which records landed: they left a content that landed, or one from which another of them went on that landed;
 // or lines that they wrote did. Records are in order, the oldest first.
-func (l *landing) records(all []*record) map[*record]bool {
+func (l *landing) records(all []*added) map[*added]bool {
 	type content struct{ path, id string }
-	leads, landed := map[content]bool{}, map[*record]bool{}
+	leads, landed := map[content]bool{}, map[*added]bool{}
 	for _, rec := range slices.Backward(all) {
 		lines, of := l.lines(rec)
 		byLines := lines > 0 && (!l.most || 2*lines > of)
@@ -104,7 +105,7 @@ func (l *landing) left(c ledger.Change) bool {
 
 // lines counts the lines that a record wrote, as far as their marks are known, and those of them that landed. What removed
 // lines alone counts as one, which landed if lines of that file were removed.
-func (l *landing) lines(rec *record) (landed, written int) {
+func (l *landing) lines(rec *added) (landed, written int) {
 	for _, c := range rec.Changes {
 		for _, m := range c.Marks {
 			if written++; l.marks[m.Bare()] {
@@ -122,27 +123,27 @@ func (l *landing) lines(rec *record) (landed, written int) {
 
 // candidate is a record that may be of the range.
 type candidate struct {
-	*record
+	*added
 	based bool // a commit of the base names it, or one after it
 	sure  bool // it is of the range, whatever it changed
 }
 
 // isMarked reports whether a record says of lines that it wrote them.
-func (r *record) isMarked() bool {
+func (r *added) isMarked() bool {
 	return slices.ContainsFunc(r.Changes, func(c ledger.Change) bool { return len(c.Marks) > 0 })
 }
 
 // choose takes the records that the range's commits have: those that lead to a content of theirs, or wrote a line that they
 // added, and that did not land in the base before. Of a record that tells neither, it counts what the commits name.
-func (r *review) choose(candidates []candidate) ([]*record, error) {
-	var all, doubtful []*record
+func (r *review) choose(candidates []candidate) ([]*added, error) {
+	var all, doubtful []*added
 	for _, c := range candidates {
 		if !c.sure {
-			all = append(all, c.record)
+			all = append(all, c.added)
 		}
 	}
 	byTime(all)
-	chosen := map[*record]bool{}
+	chosen := map[*added]bool{}
 	var here landing
 	if len(all) > 0 {
 		here = r.landingOf(r.commits)
@@ -150,12 +151,12 @@ func (r *review) choose(candidates []candidate) ([]*record, error) {
 	landed := here.records(all)
 	for _, c := range candidates {
 		if c.sure {
-			chosen[c.record] = true
+			chosen[c.added] = true
 			continue
 		}
-		chosen[c.record] = landed[c.record] || !c.based && !c.isMarked()
-		if chosen[c.record] && c.based {
-			doubtful = append(doubtful, c.record)
+		chosen[c.added] = landed[c.added] || !c.based && !c.isMarked()
+		if chosen[c.added] && c.based {
+			doubtful = append(doubtful, c.added)
 		}
 	}
 	if len(doubtful) > 0 {
@@ -168,10 +169,10 @@ func (r *review) choose(candidates []candidate) ([]*record, error) {
 			chosen[rec] = !landed[rec]
 		}
 	}
-	var records []*record
+	var records []*added
 	for _, c := range candidates {
-		if chosen[c.record] {
-			records = append(records, c.record)
+		if chosen[c.added] {
+			records = append(records, c.added)
 		}
 	}
 	return records, nil
@@ -184,7 +185,7 @@ const clockSlack = 24 * time.Hour
 const maxPathspecs = 1000
 
 // landedInBase is what the base's commits put into the files of some records since the first of them.
-func (r *review) landedInBase(records []*record) (landing, error) {
+func (r *review) landedInBase(records []*added) (landing, error) {
 	since := records[0].Time
 	var paths []string
 	for _, rec := range records {

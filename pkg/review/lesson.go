@@ -11,14 +11,14 @@ import (
 const brainFile = home + "/AGENT.md"
 
 // isLesson tells the record of a lesson, which an agent leaves without an intent and outside of any scope.
-func isLesson(rec *record) bool {
+func isLesson(rec *added) bool {
 	_, lesson := rec.Detail["lesson"].(string)
 	return lesson && rec.Call == "record_lesson" && (rec.Kind == ledger.KindLifecycle || rec.Kind == ledger.KindRecovered)
 }
 
 // checkLesson judges what a lesson changed: another file than the usual one is for a reviewer to look at, since agents may
 // read it as their instructions, and only a Markdown file can be meant.
-func (r *review) checkLesson(rec *record, changed string) {
+func (r *review) checkLesson(rec *added, changed string) {
 	switch {
 	case changed == brainFile:
 	case writable(changed) && path.Ext(changed) == ".md":

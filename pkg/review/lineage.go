@@ -139,7 +139,7 @@ func (l *lineage) look(id string) (known bool, err error) {
 	return true, err
 }
 
-func (l *lineage) presence(c *commit, here *atCommit, line int, rec *record) presence {
+func (l *lineage) presence(c *commit, here *atCommit, line int, rec *added) presence {
 	p := presence{since: c.made}
 	if c.made.Before(rec.Time) {
 		p.since = c.at // it was amended: its author's time is that of the first form

@@ -14,7 +14,7 @@ import (
 )
 
 // traceLines finds for each changed line of a text whether a record of the range wrote or removed it.
-func (r *review) traceLines(f *File, before, after side, related []*record) error {
+func (r *review) traceLines(f *File, before, after side, related []*added) error {
 	hunks := edit.Hunks(before.text, after.text)
 	for _, h := range hunks {
 		f.Lines.Removed += h[1]
@@ -95,7 +95,7 @@ func (s side) state() state {
 
 // way finds an unbroken way from one content to the other, notes it, and gives its last record; nil if there is none. One
 // that begins at a file which git does not take for the same under an old name is noted, and explains no line.
-func (r *review) way(f *File, before, after side, related []*record) *record {
+func (r *review) way(f *File, before, after side, related []*added) *added {
 	if before.there && before.content == nil || after.there && after.content == nil {
 		return nil // too large to be read
 	}
@@ -129,7 +129,7 @@ func (r *review) stoodInBase(at state) bool {
 
 // leads goes back from a content by the records that made it to where a way begins. It gives the last record of the way and
 // its changes in order; nil if there is none without a gap.
-func leads(after side, related []*record, begins func(state) bool) (last *record, steps []ledger.Change, at state) {
+func leads(after side, related []*added, begins func(state) bool) (last *added, steps []ledger.Change, at state) {
 	at = after.state()
 	for _, rec := range slices.Backward(related) {
 		c := changeTo(rec, at)
@@ -153,7 +153,7 @@ func leads(after side, related []*record, begins func(state) bool) (last *record
 }
 
 // changeTo gives the change by which a record ended in a state.
-func changeTo(rec *record, at state) *ledger.Change {
+func changeTo(rec *added, at state) *ledger.Change {
 	for i := range rec.Changes {
 		c := &rec.Changes[i]
 		if c.Op != change.Unchanged && c.Path == at.path && c.After.Hash == at.hash {
@@ -189,7 +189,7 @@ func (r *review) writers(c asked, of side) (credits, error) {
 	if len(c.records) == 0 || !of.there {
 		return written, nil
 	}
-	byHash := map[string]*record{}
+	byHash := map[string]*added{}
 	for _, rec := range c.records {
 		byHash[rec.Hash] = rec
 	}
@@ -222,7 +222,7 @@ func (r *review) origins(c asked, content []byte, visit func(blame.Line)) error 
 // removers gives the records that removed lines of one end of a change. Seen backward in time, who removed a line wrote it.
 func (r *review) removers(c asked, of side) (credits, error) {
 	back := asked{names: c.names}
-	byHash := map[string]*record{}
+	byHash := map[string]*added{}
 	for _, rec := range slices.Backward(c.records) {
 		back.records = append(back.records, turnedRound(rec))
 		byHash[rec.Hash] = rec
@@ -235,14 +235,14 @@ func (r *review) removers(c asked, of side) (credits, error) {
 }
 
 // turnedRound gives the record of the opposite change.
-func turnedRound(rec *record) *record {
+func turnedRound(rec *added) *added {
 	e := ledger.Entry{ID: rec.ID, Hash: rec.Hash, Time: time.UnixMilli(-rec.Time.UnixMilli())}
 	for _, c := range rec.Changes {
 		if c.Op != change.Unchanged {
 			e.Changes = append(e.Changes, c.Inverse())
 		}
 	}
-	return &record{Entry: e}
+	return &added{Entry: e}
 }
 
 // contents gives a blob that a record names, if git has it.

@@ -10,17 +10,17 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
-// record is one that the range adds.
-type record struct {
+// added is a record that the range adds.
+type added struct {
 	ledger.Entry
 	number int // of the line in its segment
 	hash   ledger.Hash
 }
 
-func (r *record) name() string { return cmp.Or(r.ID, r.Hash) }
+func (r *added) name() string { return cmp.Or(r.ID, r.Hash) }
 
 // explains reports whether the record can account for changes of files.
-func (r *record) explains() bool {
+func (r *added) explains() bool {
 	return slices.Contains(append(ledger.ChangeKinds(), ledger.KindLifecycle), r.Kind)
 }
 
@@ -80,7 +80,7 @@ func (r *review) readRecord(line ledger.RawLine, based bool) []candidate {
 		return nil
 	}
 	entry.Raw, entry.Segment = nil, line.Segment
-	c := candidate{&record{entry, line.Number, line.Hash}, based, false}
+	c := candidate{&added{entry, line.Number, line.Hash}, based, false}
 	if c.sure = len(c.Changes) == 0 || r.head.hasLedger(); c.sure && based {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (r *review) readRecord(line ledger.RawLine, based bool) []candidate {
 }
 
 // take counts a record for the range.
-func (r *review) take(rec *record) {
+func (r *review) take(rec *added) {
 	r.lines = append(r.lines, rec.hash)
 	if rec.Kind == "" {
 		r.report.Foreign++
@@ -121,7 +121,7 @@ func changedPaths(c ledger.Change) []string {
 }
 
 // count adds the record to the totals of its intent.
-func (r *review) count(rec *record) {
+func (r *review) count(rec *added) {
 	if d := rec.Decision; d != nil {
 		switch d.Outcome {
 		case "refused", "denied":
@@ -161,9 +161,9 @@ func (r *review) intent(id string) *Intent {
 }
 
 // related gives the records on a path and on all names that moves tie to it, the oldest first.
-func (r *review) related(paths ...string) []*record {
-	var found []*record
-	seen := map[*record]bool{}
+func (r *review) related(paths ...string) []*added {
+	var found []*added
+	seen := map[*added]bool{}
 	names := slices.Clone(paths)
 	for i := 0; i < len(names); i++ {
 		for _, rec := range r.touched[names[i]] {
@@ -178,13 +178,13 @@ func (r *review) related(paths ...string) []*record {
 	return found
 }
 
-func byTime(records []*record) {
-	slices.SortStableFunc(records, func(a, b *record) int {
+func byTime(records []*added) {
+	slices.SortStableFunc(records, func(a, b *added) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Segment, b.Segment), a.number-b.number)
 	})
 }
 
-func tied(rec *record, names []string) (more []string) {
+func tied(rec *added, names []string) (more []string) {
 	for _, c := range rec.Changes {
 		if c.From == "" {
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -65,7 +66,7 @@ func newRepoWith(t testing.TB, below string, beside bool) *repo {
 	if beside {
 		ignored += "/agent_trace.jsonl\n"
 	} else {
-		r.write(".gitattributes", ledger.GitAttributes)
+		r.write(".gitattributes", locate.GitAttributes)
 	}
 	r.write(".orchestration/.gitignore", ignored)
 	var err error
@@ -151,7 +152,7 @@ func (r *repo) trailer() (text string) {
 	if !r.beside || r.named {
 		return ""
 	}
-	heads, err := ledger.Heads(context.Background(), r.root)
+	heads, err := locate.Heads(context.Background(), r.root)
 	must(r.t, err)
 	for _, head := range heads {
 		text += "\n" + gitref.TrailerKey + ": " + head.String()

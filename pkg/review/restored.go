@@ -5,19 +5,19 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // credits say which record wrote a line, or took it out, by its number.
-type credits map[int]*record
+type credits map[int]*added
 
 // change is what is asked about one file: its two ends, the records of the range on it, the oldest first, and its names.
 type asked struct {
 	before, after side
 	names         []string
-	records       []*record
+	records       []*added
 }
 
 // dropRestored takes out of written and gone what a person brought back: a line that a record wrote, that then was taken out,
@@ -60,7 +60,7 @@ const maxCredited = 16
 // undone gives for lines the later record that did the opposite of what was done by the record to which they are given.
 func (c asked) undone(given credits, opposite func(later asked) (credits, error)) (credits, error) {
 	found := credits{}
-	has := map[*record]bool{}
+	has := map[*added]bool{}
 	for _, rec := range given {
 		has[rec] = true
 	}
@@ -90,7 +90,7 @@ func (c asked) undone(given credits, opposite func(later asked) (credits, error)
 // broughtByUndo gives the lines that an undo brought back: they are given to who wrote them first, and a record tells of it.
 func (r *review) broughtByUndo(c asked, written credits) (map[int]bool, error) {
 	lines := map[int]bool{}
-	if !slices.ContainsFunc(c.records, func(rec *record) bool { return len(brief.References(rec.Entry, brief.Undoes)) > 0 }) {
+	if !slices.ContainsFunc(c.records, func(rec *added) bool { return len(brief.References(rec.Entry, brief.Undoes)) > 0 }) {
 		return lines, nil
 	}
 	plain := c
@@ -117,7 +117,7 @@ type origin struct {
 // standing tells of contents of the file which of the lines at HEAD that are given to records they have, as those.
 func (r *review) standing(c asked, given credits) func(content []byte) (map[int]bool, error) {
 	var wanted map[origin]int // the lines at HEAD
-	note := func(l blame.Line) origin { return origin{l.Record.Hash, l.Path, l.Origin, ledger.Squeeze(l.Text)} }
+	note := func(l blame.Line) origin { return origin{l.Record.Hash, l.Path, l.Origin, record.Squeeze(l.Text)} }
 	return func(content []byte) (map[int]bool, error) {
 		lines := map[int]bool{}
 		if _, err := workspace.Decode(content); err != nil {

@@ -33,8 +33,8 @@ type review struct {
 
 	report  *Report
 	commits []commit             // of the range, parents before children
-	records []*record            // of the range, as they stand in the ledger
-	touched map[string][]*record // by path, those that changed it
+	records []*added             // of the range, as they stand in the ledger
+	touched map[string][]*added  // by path, those that changed it
 	changed map[string]*File     // by path in the workspace at HEAD
 	was     map[string][]string  // by path in the repository, names that git moved the file from in a commit of the range
 	ends    map[string][2]string // the blobs of these, in the merge base and at HEAD
@@ -66,7 +66,7 @@ func Run(ctx context.Context, root *os.Root, opts Options) (*Report, error) {
 func newReview(ctx context.Context, root *os.Root, opts Options) *review {
 	r := &review{
 		ctx: ctx, root: root, opts: opts, git: repository{gitread.Repository{Dir: root.Name()}, ctx}, snapshots: map[string]*snapshot{},
-		touched: map[string][]*record{}, changed: map[string]*File{}, ends: map[string][2]string{}, grouped: map[grouping]*group{}, intents: map[string]*Intent{},
+		touched: map[string][]*added{}, changed: map[string]*File{}, ends: map[string][2]string{}, grouped: map[grouping]*group{}, intents: map[string]*Intent{},
 		ways: map[string]Way{}, olds: map[string]string{},
 		report: &Report{MinTraced: opts.MinTraced, strict: opts.Strict, Findings: []Finding{}, Files: []File{}, Outside: []string{}, Unproven: []string{}},
 	}

@@ -65,7 +65,7 @@ func (r *review) approvals() map[approval]bool {
 }
 
 // checkIntentOf reports whether the intent of a record is declared, in the base or in HEAD.
-func (r *review) checkIntentOf(rec *record) bool {
+func (r *review) checkIntentOf(rec *added) bool {
 	id := rec.IntentID
 	f := Finding{Check: CheckIntent, Severity: Error, Intent: id, Advice: "Find out what made these changes, and whether they are wanted; redo them under an intent."}
 	was, based := r.base.get(id)
@@ -94,7 +94,7 @@ func (r *review) checkIntentOf(rec *record) bool {
 }
 
 // checkPath judges one path of a record. It counts what the base declares; what HEAD alone allows is a warning.
-func (r *review) checkPath(rec *record, path string, known, approved bool) {
+func (r *review) checkPath(rec *added, path string, known, approved bool) {
 	f := Finding{Check: CheckScope, Severity: Error, Intent: rec.IntentID, Advice: "Take the change back, or let the operator widen the scope in the base first."}
 	if !writable(path) {
 		f.Message = fmt.Sprintf("%q was changed, which no tool may write", path)
@@ -135,7 +135,7 @@ func (r *review) checkPath(rec *record, path string, known, approved bool) {
 }
 
 // addApproved makes a failure that an operator is recorded to have agreed to one that a reviewer has to look at.
-func (r *review) addApproved(rec *record, path, reason string, approved bool, f Finding) {
+func (r *review) addApproved(rec *added, path, reason string, approved bool, f Finding) {
 	if approved {
 		f.Severity, reason = Warning, reason+" approved"
 		f.Message += "; an approval is recorded"
@@ -160,7 +160,7 @@ func inScope(snap *snapshot, id, path string) bool {
 }
 
 // checkViolations reports what a command changed beyond its scope.
-func (r *review) checkViolations(rec *record) {
+func (r *review) checkViolations(rec *added) {
 	for _, v := range rec.Violations {
 		f := Finding{Check: CheckViolation, Severity: Warning, Intent: rec.IntentID, Advice: "Look at what the command did: orchestra-mcp log --kind command."}
 		f.Message = fmt.Sprintf("a command left the scope of %s: %q %s", rec.IntentID, v.Path, v.Op)

@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -83,7 +84,7 @@ func (s *Server) changedUnderIntents(ctx context.Context) (map[string]map[string
 		return nil, err
 	}
 	for _, e := range recovered.Entries {
-		if id, ok := e.Detail[ledger.DetailRetracts].(string); ok {
+		if id, ok := e.Detail[record.DetailRetracts].(string); ok {
 			retracted[id], retracted[e.ID] = true, true
 		}
 	}

@@ -16,13 +16,18 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+<<<<<<< HEAD
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
+=======
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+>>>>>>> 7346c53 (The ledger is divided where its promises divide)
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 )
 
 // policyOf is what the settings say to the gate.
@@ -100,7 +105,7 @@ func gitOf(choice settings.Choice) profile.Git {
 // hidden is what commands do not see of what this program keeps outside of the workspace's own .orchestration.
 func (s *Server) hidden() []string {
 	hidden := []string{s.options.UserDir}
-	if beside := ledger.Beside(s.workspace.Dir()); beside != "" {
+	if beside := locate.Beside(s.workspace.Dir()); beside != "" {
 		hidden = append(hidden, filepath.Join(beside, orchdir.Name, "state"), filepath.Join(beside, orchdir.Name, "cache"))
 	}
 	return hidden
@@ -123,7 +128,7 @@ func (s *Server) families(fresh *gate.Freshness, runner *command.Runner, artifac
 			Files: files, Intents: s.intents, Runner: runner, Artifacts: artifacts, Jobs: s.jobs,
 			Observer: observe.New(observe.Options{
 				Workspace: s.workspace, Snapshots: s.snapshots, Ledger: s.recorder, Outside: sync.OnceValue(s.watchedPlaces), Revert: o.Commands.RevertViolations,
-				Git: &replay.Repository{Workspace: s.workspace, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
+				Git: &replay.Repository{Workspace: s.workspace, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
 			}),
 			Confine: tools.Confine{
 				Want: s.policy.Sandbox, Profiles: s.profiles, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,

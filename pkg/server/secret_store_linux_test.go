@@ -18,8 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
@@ -292,7 +292,7 @@ func (b *bench) wantImage(content string, want bool) {
 	b.t.Helper()
 	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	defer root.Close()
-	if _, ok := images.Open(root, images.Options{}).Get(ledger.NewGit(b.dir).BlobID([]byte(content))); ok != want {
+	if _, ok := images.Open(root, images.Options{}).Get(gitdir.New(b.dir).BlobID([]byte(content))); ok != want {
 		b.t.Errorf("%q is kept: %v", content, ok)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
@@ -211,7 +212,7 @@ func (s *Server) assemble() error {
 	s.recorder.SearchGit(history.Elsewhere(root))
 	s.recorder.Bring(s.bringRecords)
 	watched := snapshot.Options{
-		Root: root, NewBlobHash: ledger.NewGit(s.workspace.Dir()).NewBlobHash, Images: s.images, Secrets: s.intents.Secrets,
+		Root: root, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Images: s.images, Secrets: s.intents.Secrets,
 		Largest: min(int64(o.Settings.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Settings.Durability != settings.OS,
 		Placeholder: sandbox.IsPlaceholder, Logger: s.log,
 	}

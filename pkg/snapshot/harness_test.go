@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -41,7 +41,7 @@ func newBench(t testing.TB) *bench {
 	}
 	b.images = images.Open(root, images.Options{Size: 1 << 30})
 	b.options = snapshot.Options{
-		Root: root, NewBlobHash: ledger.NewGit(dir).NewBlobHash, Images: b.images, Largest: 8 << 20, State: b.state,
+		Root: root, NewBlobHash: gitdir.New(dir).NewBlobHash, Images: b.images, Largest: 8 << 20, State: b.state,
 	}
 	b.keeper = snapshot.Open(b.options)
 	t.Cleanup(func() {

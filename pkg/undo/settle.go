@@ -6,7 +6,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -96,7 +96,7 @@ func (t *tree) merge(f *file, s *step) error {
 	if from.Encoding != to.Encoding || from.BOM != to.BOM {
 		return t.conflict(f, s.newest, s.path, "the file has changed since, and the record changed its encoding")
 	}
-	merged, clashes := edit.MergeLoosely(from.String, now.String, to.String, ledger.Squeeze)
+	merged, clashes := edit.MergeLoosely(from.String, now.String, to.String, record.Squeeze)
 	if len(clashes) > 0 {
 		return t.clash(f, s, clashes)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -252,7 +253,7 @@ func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*
 	rec := draft.Record()
 	planned := rec.Changes
 	rec.Kind, rec.Changes, rec.Command = ledger.KindRecovered, nil, nil
-	rec.Detail = map[string]any{ledger.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the mutation was taken back"}
+	rec.Detail = map[string]any{record.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the mutation was taken back"}
 	for _, f := range found.Files {
 		if c, ok := changeOf(planned, f.Path); ok && f.Fate == workspace.Undone {
 			rec.Changes = append(rec.Changes, c.Inverse())

@@ -8,6 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // editOf reads the edit of a governance file back from its record.
@@ -39,7 +40,7 @@ func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hook
 		return nil, nil // it stands, and so does its record
 	case known:
 		rec.Kind = ledger.KindRecovered
-		rec.Detail = map[string]any{ledger.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the edit was taken back"}
+		rec.Detail = map[string]any{record.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the edit was taken back"}
 		return r.ledger.DraftAs(retractionID(draft), rec)
 	case now == edit.Before:
 		return nil, nil

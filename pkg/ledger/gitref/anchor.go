@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // TrailerKey is that of the line in a commit's message that names a head of the ledger, 64 hex digits: the commit relies on
@@ -72,7 +73,7 @@ func readAnchors(out io.Reader) []Anchor {
 		if !is {
 			continue
 		}
-		if head, err := ledger.ParseHash(value); err == nil && !seen[head] {
+		if head, err := record.ParseHash(value); err == nil && !seen[head] {
 			seen[head] = true
 			anchors = append(anchors, Anchor{Head: head, Commit: commit})
 		}

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // Exported is what Export did.
@@ -33,7 +35,7 @@ func Export(ctx context.Context, root *os.Root, keep Withheld) (Exported, error)
 	if err != nil {
 		return Exported{}, err
 	}
-	if !ledger.WillBeBeside(root, true) {
+	if !locate.WillBeBeside(root, true) {
 		return Exported{}, ErrInTree
 	}
 	for range maxRaces {
@@ -107,8 +109,8 @@ func (c *carrier) packLoose(ctx context.Context) {
 }
 
 // union is what any of the tips has, and which of them first.
-func (c *carrier) union(ctx context.Context, tips []tip) (all map[string]segment, err error) {
-	all = map[string]segment{}
+func (c *carrier) union(ctx context.Context, tips []tip) (all map[string]refSegment, err error) {
+	all = map[string]refSegment{}
 	for _, t := range tips {
 		segments, _, err := c.list(ctx, t)
 		if err != nil {
@@ -130,7 +132,7 @@ func (c *carrier) union(ctx context.Context, tips []tip) (all map[string]segment
 }
 
 // genuine is the one of two files under one name that the name is true of.
-func (c *carrier) genuine(ctx context.Context, a, b segment) (segment, error) {
+func (c *carrier) genuine(ctx context.Context, a, b refSegment) (refSegment, error) {
 	objects, err := c.git.Objects(ctx, "--batch")
 	if err != nil {
 		return a, err
@@ -146,12 +148,12 @@ func (c *carrier) genuine(ctx context.Context, a, b segment) (segment, error) {
 }
 
 // packNew writes the lines that no segment has into new ones, as objects of git.
-func (c *carrier) packNew(ctx context.Context, there map[string]segment, keep Withheld) (fresh map[string]segment, records int, err error) {
+func (c *carrier) packNew(ctx context.Context, there map[string]refSegment, keep Withheld) (fresh map[string]refSegment, records int, err error) {
 	sent, err := c.sent(ctx, there)
 	if err != nil {
 		return nil, 0, err
 	}
-	p := &packing{ctx: ctx, carrier: c, fresh: map[string]segment{}}
+	p := &packing{ctx: ctx, carrier: c, fresh: map[string]refSegment{}}
 	_, err = ledger.EachLine(ctx, c.root, func(line ledger.RawLine) error {
 		if _, is := sent[line.Hash]; is || !line.Whole {
 			return nil
@@ -170,7 +172,7 @@ func (c *carrier) packNew(ctx context.Context, there map[string]segment, keep Wi
 }
 
 // sent are the lines that the segments of this workspace have.
-func (c *carrier) sent(ctx context.Context, segments map[string]segment) (map[ledger.Hash]struct{}, error) {
+func (c *carrier) sent(ctx context.Context, segments map[string]refSegment) (map[ledger.Hash]struct{}, error) {
 	in := &importer{carrier: c}
 	var err error
 	if in.objects, err = c.git.Objects(ctx, "--batch"); err != nil {
@@ -184,12 +186,12 @@ func (c *carrier) sent(ctx context.Context, segments map[string]segment) (map[le
 		}
 		text, err := in.text(s)
 		if err == nil {
-			err = ledger.HashLines(text, func(line ledger.HashedLine) error {
+			err = segment.HashLines(text, func(line ledger.HashedLine) error {
 				sent[line.Hash] = struct{}{}
 				return ctx.Err()
 			})
 		}
-		if err != nil && !errors.Is(err, ledger.ErrDamagedArchive) { // of that one, what could be read counts
+		if err != nil && !errors.Is(err, segment.ErrDamagedArchive) { // of that one, what could be read counts
 			return nil, err
 		}
 	}
@@ -203,7 +205,7 @@ type packing struct {
 	file  bytes.Buffer
 	text  *segmentWriter
 	size  int
-	fresh map[string]segment
+	fresh map[string]refSegment
 }
 
 func (p *packing) add(line []byte) (err error) {
@@ -238,13 +240,13 @@ func (p *packing) end() error {
 	sum := sha256.Sum256(p.file.Bytes())
 	hash := hex.EncodeToString(sum[:])
 	path := p.key + "-" + hash[:2] + "/" + hash[2:] + suffix
-	p.fresh[path] = segment{path: path, blob: blob, hash: hash, ref: Ref}
+	p.fresh[path] = refSegment{path: path, blob: blob, hash: hash, ref: Ref}
 	return nil
 }
 
 // commit gives a commit of segments that follows all tips: one of them, if it does and has them, else a new one; "" where
 // there are no segments.
-func (c *carrier) commit(ctx context.Context, segments map[string]segment, tips []tip, message string) (string, error) {
+func (c *carrier) commit(ctx context.Context, segments map[string]refSegment, tips []tip, message string) (string, error) {
 	if len(segments) == 0 {
 		return "", nil
 	}
@@ -254,11 +256,11 @@ func (c *carrier) commit(ctx context.Context, segments map[string]segment, tips 
 	}
 	if len(newest) == 1 {
 		there, aside, err := c.list(ctx, newest[0])
-		if err != nil || len(aside) == 0 && maps.EqualFunc(there, segments, func(a, b segment) bool { return a.blob == b.blob }) {
+		if err != nil || len(aside) == 0 && maps.EqualFunc(there, segments, func(a, b refSegment) bool { return a.blob == b.blob }) {
 			return newest[0].commit, err
 		}
 	}
-	if err := ledger.MakeBeside(c.root); err != nil {
+	if err := locate.MakeBeside(c.root); err != nil {
 		return "", err
 	}
 	dir, err := os.MkdirTemp(c.home, "index-")

@@ -3,7 +3,7 @@
 // # Form
 //
 // The ref names a commit. Its tree has segments, each by the 64 hex digits of its SHA-256 behind the key of the workspace's
-// path (see [ledger.Beside]): KEY-ab/cdef….jsonl.zst. A segment is lines of the ledger, compressed as those of an archive but
+// path (see [locate.Beside]): KEY-ab/cdef….jsonl.zst. A segment is lines of the ledger, compressed as those of an archive but
 // with a dictionary, which the frames name by its id. Segments are only ever added, so that the union of two trees is the
 // union of two histories, in any order and without a conflict. There is one directory level, because each commit of a few
 // records writes all trees above them anew.
@@ -39,7 +39,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // The refs.
@@ -70,7 +70,7 @@ type carrier struct {
 }
 
 func open(root *os.Root) (*carrier, error) {
-	beside := ledger.Beside(root.Name())
+	beside := locate.Beside(root.Name())
 	if beside == "" {
 		return nil, ErrNoRepository
 	}
@@ -133,7 +133,7 @@ const suffix = ".jsonl.zst"
 var segmentPath = regexp.MustCompile(`^[0-9a-f]{16}-([0-9a-f]{2})/([0-9a-f]{62})\.jsonl\.zst$`)
 
 // segment is a file of the ref.
-type segment struct {
+type refSegment struct {
 	path string
 	blob string
 	hash string // of its bytes, as its name says
@@ -141,7 +141,7 @@ type segment struct {
 }
 
 // isTrue reports whether the content of the object that was opened last is what the name says.
-func (s segment) isTrue(content io.Reader) (bool, error) {
+func (s refSegment) isTrue(content io.Reader) (bool, error) {
 	sum := sha256.New()
 	_, err := io.Copy(sum, content)
 	return hex.EncodeToString(sum.Sum(nil)) == s.hash, err
@@ -154,7 +154,7 @@ const (
 )
 
 // list gives the segments of a commit, those of all workspaces, by path, and what else stands there.
-func (c *carrier) list(ctx context.Context, t tip) (segments map[string]segment, aside []Aside, err error) {
+func (c *carrier) list(ctx context.Context, t tip) (segments map[string]refSegment, aside []Aside, err error) {
 	text, err := c.git.Ask(ctx, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", t.commit)
 	if err != nil {
 		return nil, nil, err
@@ -162,7 +162,7 @@ func (c *carrier) list(ctx context.Context, t tip) (segments map[string]segment,
 	if len(text) > maxTree {
 		return nil, []Aside{{Path: "", Ref: t.ref, Reason: "it has too many files"}}, nil
 	}
-	segments = map[string]segment{}
+	segments = map[string]refSegment{}
 	for entry := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
 		if entry == "" {
 			continue
@@ -178,7 +178,7 @@ func (c *carrier) list(ctx context.Context, t tip) (segments map[string]segment,
 		case len(segments) == maxListed:
 			return segments, append(aside, Aside{Path: path, Ref: t.ref, Reason: "it and all behind it are too many files"}), nil
 		default:
-			segments[path] = segment{path: path, blob: fields[2], hash: parts[1] + parts[2], ref: t.ref}
+			segments[path] = refSegment{path: path, blob: fields[2], hash: parts[1] + parts[2], ref: t.ref}
 		}
 	}
 	return segments, aside, nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // clone is a repository with a workspace, and its ledger beside the tree.
@@ -363,7 +364,7 @@ func TestWithheldMarks(t *testing.T) {
 		Change: change.Change{
 			Op: change.Created, Path: "a.txt", After: change.Version{Hash: "sha256:" + strings.Repeat("0", 64)}, Hunks: [][4]int{{0, 0, 1, 1}},
 		},
-		Marks: ledger.LineMarks{ledger.MarkOf("x")},
+		Marks: ledger.LineMarks{record.MarkOf("x")},
 	}
 	_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []ledger.Change{change}})
 	must(t, err)

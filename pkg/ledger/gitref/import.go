@@ -16,6 +16,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/union"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // Imported is what Import did.
@@ -50,7 +53,7 @@ func (c *carrier) bringIn(ctx context.Context, seen map[string]bool) (Imported, 
 		return Imported{}, err
 	}
 	var result Imported
-	fresh := map[string]segment{}
+	fresh := map[string]refSegment{}
 	for _, t := range tips {
 		if seen[t.commit] {
 			continue
@@ -67,7 +70,7 @@ func (c *carrier) bringIn(ctx context.Context, seen map[string]bool) (Imported, 
 		}
 	}
 	if len(fresh) > 0 {
-		if err := ledger.MakeBeside(c.root); err != nil {
+		if err := locate.MakeBeside(c.root); err != nil {
 			return Imported{}, err
 		}
 		in := &importer{carrier: c, result: &result, left: importBudget}
@@ -107,20 +110,25 @@ type importer struct {
 	left    budget
 }
 
-func (in *importer) run(ctx context.Context, fresh map[string]segment) (err error) {
+func (in *importer) run(ctx context.Context, fresh map[string]refSegment) (err error) {
 	if in.objects, err = in.git.Objects(ctx, "--batch"); err != nil {
 		return err
 	}
 	defer func() { in.objects.Close() }()
-	union, err := ledger.BeginUnion(ctx, in.root)
+	root, leave, err := locate.Stands(in.root)
 	if err != nil {
 		return err
 	}
-	defer union.Discard()
+	defer leave()
+	u, err := union.Begin(ctx, root)
+	if err != nil {
+		return err
+	}
+	defer u.Discard()
 	for _, path := range slices.Sorted(maps.Keys(fresh)) {
 		s := fresh[path]
 		lines := func(yield func([]byte) error) error { return in.lines(s, yield) }
-		reason, err := in.check(s, union.Check, lines)
+		reason, err := in.check(s, u.Check, lines)
 		if err != nil {
 			return err
 		}
@@ -128,11 +136,11 @@ func (in *importer) run(ctx context.Context, fresh map[string]segment) (err erro
 			in.result.Aside = append(in.result.Aside, Aside{Path: s.path, Ref: s.ref, Reason: reason})
 			continue
 		}
-		if err := lines(union.Add); err != nil {
+		if err := lines(u.Add); err != nil {
 			return err
 		}
 	}
-	in.result.Records, err = union.Publish(ctx)
+	in.result.Records, err = u.Publish(ctx)
 	return err
 }
 
@@ -140,7 +148,7 @@ func (in *importer) run(ctx context.Context, fresh map[string]segment) (err erro
 const maxSegment = 256 << 20
 
 // check gives the reason why a segment is not believed, "" if there is none.
-func (in *importer) check(s segment, check func(ledger.Lines) error, lines ledger.Lines) (reason string, err error) {
+func (in *importer) check(s refSegment, check func(union.Lines) error, lines union.Lines) (reason string, err error) {
 	found, err := in.objects.Open(s.blob)
 	switch {
 	case err != nil:
@@ -167,21 +175,21 @@ func (in *importer) check(s segment, check func(ledger.Lines) error, lines ledge
 	if err == nil {
 		in.left = left
 	}
-	conflict := (*ledger.IDConflictError)(nil)
-	if errors.As(err, &conflict) || errors.Is(err, ledger.ErrDamagedArchive) || errors.Is(err, ledger.ErrMalformed) || errors.Is(err, bufio.ErrTooLong) || errors.Is(err, errBudget) {
+	conflict := (*union.IDConflictError)(nil)
+	if errors.As(err, &conflict) || errors.Is(err, segment.ErrDamagedArchive) || errors.Is(err, ledger.ErrMalformed) || errors.Is(err, bufio.ErrTooLong) || errors.Is(err, errBudget) {
 		return err.Error(), nil
 	}
 	return "", err
 }
 
 // lines gives the lines of a segment.
-func (in *importer) lines(s segment, yield func([]byte) error) error {
+func (in *importer) lines(s refSegment, yield func([]byte) error) error {
 	text, err := in.text(s)
 	if err != nil {
 		return err
 	}
 	lines := bufio.NewScanner(text)
-	lines.Buffer(make([]byte, 0, 64<<10), ledger.MaxLine+1)
+	lines.Buffer(make([]byte, 0, 64<<10), segment.MaxLine+1)
 	for lines.Scan() {
 		if err := yield(lines.Bytes()); err != nil {
 			return err
@@ -190,7 +198,7 @@ func (in *importer) lines(s segment, yield func([]byte) error) error {
 	return lines.Err()
 }
 
-func (in *importer) text(s segment) (io.Reader, error) {
+func (in *importer) text(s refSegment) (io.Reader, error) {
 	if _, err := in.objects.Open(s.blob); err != nil {
 		return nil, err
 	}

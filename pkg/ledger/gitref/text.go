@@ -9,8 +9,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 )
 
 // first is the dictionary of segments: what most lines have in common, because a segment of a few lines would be field names
@@ -84,7 +84,7 @@ func newSegmentReader(content io.Reader) (*segmentReader, error) {
 		return nil, err
 	}
 	lines := bufio.NewScanner(text)
-	lines.Buffer(make([]byte, 0, 64<<10), ledger.MaxLine+2)
+	lines.Buffer(make([]byte, 0, 64<<10), segment.MaxLine+2)
 	lines.Split(wholeLines)
 	return &segmentReader{lines: lines}, nil
 }
@@ -95,7 +95,7 @@ func wholeLines(data []byte, atEnd bool) (advance int, line []byte, err error) {
 		return i + 1, data[:i], nil
 	}
 	if atEnd && len(data) > 0 {
-		return 0, nil, fmt.Errorf("%w: its last line has no end", ledger.ErrDamagedArchive)
+		return 0, nil, fmt.Errorf("%w: its last line has no end", segment.ErrDamagedArchive)
 	}
 	return 0, nil, nil
 }
@@ -108,7 +108,7 @@ func (r *segmentReader) Read(p []byte) (int, error) {
 		line := r.lines.Bytes()
 		switch {
 		case len(line) > 0 && line[0] == follows && r.follow == nil:
-			return 0, fmt.Errorf("%w: its first line follows another one", ledger.ErrDamagedArchive)
+			return 0, fmt.Errorf("%w: its first line follows another one", segment.ErrDamagedArchive)
 		case len(line) > 0 && line[0] == follows:
 			line = slices.Concat(r.follow, line[1:])
 		case len(line) > 0 && line[0] == literal:

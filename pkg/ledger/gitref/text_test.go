@@ -9,8 +9,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 )
 
 // TestDictionaryStays: segments that are written can be read with this very text alone.
@@ -74,7 +74,7 @@ func TestHostileSegmentText(t *testing.T) {
 		"the first line follows another one": compressed("+,x\n", 0), "no end of the last line": compressed("x\ny", 0),
 		"an unknown dictionary": compressed("another dictionary\n", 40_000), "no compressed text": []byte("x\n"),
 	} {
-		if text, err := gitref.ReadSegment(file); !errors.Is(err, ledger.ErrDamagedArchive) {
+		if text, err := gitref.ReadSegment(file); !errors.Is(err, segment.ErrDamagedArchive) {
 			t.Errorf("%s: read as %q, %v", name, text, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Withheld says what of the ledger stays on this machine.
@@ -26,7 +27,7 @@ func (w Withheld) of(line []byte) []byte {
 		w.Decisions && e.Kind == ledger.KindDecision,
 		w.Lessons && e.Kind == ledger.KindLifecycle && e.Call == "record_lesson",
 		w.Marks && slices.ContainsFunc(e.Changes, func(c ledger.Change) bool { return len(c.Marks) > 0 }):
-		return ledger.Withhold(line, e.Kind)
+		return record.Withhold(line, e.Kind)
 	}
 	return line
 }

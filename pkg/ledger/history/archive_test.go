@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
 
 const segmentSize = 16 << 10
@@ -181,10 +182,10 @@ func TestLostLinesOfArchives(t *testing.T) {
 	r.commit("a")
 	r.rotate()
 	r.commit("rotate")
-	lost := func() (lines []ledger.Line) {
+	lost := func() (lines []mend.Line) {
 		t.Helper()
 		must(t, history.Lost(context.Background(), r.root, nil, history.Visit{Line: func(l history.LostLine) error {
-			lines = append(lines, ledger.Line{Segment: l.Segment, Data: []byte(string(l.Data))})
+			lines = append(lines, mend.Line{Segment: l.Segment, Data: []byte(string(l.Data))})
 			return nil
 		}}))
 		return lines
@@ -198,7 +199,7 @@ func TestLostLinesOfArchives(t *testing.T) {
 	if len(lines) < 20 {
 		t.Fatalf("%d lines are lost", len(lines))
 	}
-	must(t, ledger.PutBack(context.Background(), r.root, lines))
+	must(t, mend.PutBack(context.Background(), r.root, lines))
 	if report := r.verify(); len(report.Problems) != 0 {
 		t.Errorf("problems %+v", first(report.Problems))
 	}

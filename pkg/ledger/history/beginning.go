@@ -5,7 +5,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 // beginnings holds contents of segments, and tells whether a blob is the beginning of one of them without reading the
 // blob: its id is the hash of its size and those bytes. Segments grow at the end, so most are.
 type beginnings struct {
-	git   *ledger.Git
+	git   *gitdir.Git
 	sizes *objects
 	held  []*heldContent // the last one used last
 }
@@ -30,7 +30,7 @@ type heldContent struct {
 
 func newBeginnings(ctx context.Context, r repository) (*beginnings, error) {
 	sizes, err := r.objects(ctx, "--batch-check")
-	return &beginnings{git: ledger.NewGit(r.Dir), sizes: sizes}, err
+	return &beginnings{git: gitdir.New(r.Dir), sizes: sizes}, err
 }
 
 func (b *beginnings) close() { b.sizes.Close() }
@@ -120,7 +120,7 @@ func (b *beginnings) size(id string) (int64, error) {
 
 func isObjectName(id string) bool { return len(id) == 40 || len(id) == 64 }
 
-func (h *heldContent) begins(git *ledger.Git, id string, size int64) bool {
+func (h *heldContent) begins(git *gitdir.Git, id string, size int64) bool {
 	if h.id == id {
 		return true
 	}

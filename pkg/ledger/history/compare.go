@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 )
 
 // maxHeld bounds how many lines are held to be looked for. A test sets it lower.
@@ -76,7 +77,7 @@ func (c *comparison) segment(name string, kept bool) error {
 		return err
 	}
 	c.wanted = map[ledger.Hash]dropped{}
-	err = ledger.HashLines(before, func(line ledger.HashedLine) error {
+	err = segment.HashLines(before, func(line ledger.HashedLine) error {
 		c.wanted[line.Hash] = dropped{segment: name, line: same.lines + line.Number, from: c.old.name, into: c.now.name}
 		if len(c.wanted) < c.limit {
 			return nil
@@ -150,7 +151,7 @@ func search(in side, first []string, wanted map[ledger.Hash]dropped) error {
 		if err != nil {
 			return err
 		}
-		err = ledger.HashLines(content, func(line ledger.HashedLine) error {
+		err = segment.HashLines(content, func(line ledger.HashedLine) error {
 			delete(wanted, line.Hash)
 			if len(wanted) == 0 {
 				return errFound

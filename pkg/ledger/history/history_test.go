@@ -15,6 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 const tracePath = ".orchestration/agent_trace.jsonl"
@@ -40,7 +41,7 @@ func newRepository(t *testing.T, layout ledger.Layout, below string) *repository
 	t.Cleanup(func() { root.Close() })
 	r.root = root
 	r.git("init", "-q")
-	r.write(".gitattributes", strings.ReplaceAll(ledger.GitAttributes, "/.orchestration", "**/.orchestration"))
+	r.write(".gitattributes", strings.ReplaceAll(locate.GitAttributes, "/.orchestration", "**/.orchestration"))
 	r.write(".orchestration/.gitignore", "/state/\n/cache/\n")
 	return r
 }

@@ -10,11 +10,13 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
 
 // LostLine is a ledger line that a commit has and the work tree has not.
 type LostLine struct {
-	ledger.Line
+	mend.Line
 	Hash   ledger.Hash
 	Commit string // one that has it
 }
@@ -129,7 +131,7 @@ func (c *collection) hold(segments map[string]string) error {
 		if !isArchive(name) {
 			content = c.begins.keep(name, content)
 		}
-		if err := ledger.HashLines(content, func(l ledger.HashedLine) error {
+		if err := segment.HashLines(content, func(l ledger.HashedLine) error {
 			c.lines[l.Hash] = struct{}{}
 			return nil
 		}); err != nil {
@@ -206,11 +208,11 @@ func (c *collection) segment(commit, name string, of *content, visit func(LostLi
 	if !isArchive(name) { // which nothing grows from
 		content = c.begins.keep(id, content)
 	}
-	return ledger.HashLines(content, func(l ledger.HashedLine) error {
+	return segment.HashLines(content, func(l ledger.HashedLine) error {
 		if _, seen := c.lines[l.Hash]; seen {
 			return nil
 		}
 		c.lines[l.Hash] = struct{}{}
-		return visit(LostLine{Line: ledger.Line{Segment: name, Data: l.Data}, Hash: l.Hash, Commit: commit})
+		return visit(LostLine{Line: mend.Line{Segment: name, Data: l.Data}, Hash: l.Hash, Commit: commit})
 	})
 }

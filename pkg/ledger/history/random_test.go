@@ -19,6 +19,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // TestRandomGit drives git at random over a ledger that servers append to in between, and after each step compares what
@@ -310,13 +313,13 @@ func (d *gitDriver) reset() {
 
 // restore must leave no dropped line.
 func (d *gitDriver) restore() {
-	var lines []ledger.Line
+	var lines []mend.Line
 	must(d.t, history.Lost(context.Background(), d.root, nil, history.Visit{Line: func(l history.LostLine) error {
-		lines = append(lines, ledger.Line{Segment: l.Segment, Data: bytes.Clone(l.Data)})
+		lines = append(lines, mend.Line{Segment: l.Segment, Data: bytes.Clone(l.Data)})
 		return nil
 	}}))
 	d.script = append(d.script, fmt.Sprintf("restore %d lines", len(lines)))
-	must(d.t, ledger.PutBack(context.Background(), d.root, lines))
+	must(d.t, mend.PutBack(context.Background(), d.root, lines))
 	d.save("restored")
 	if report := d.verify(); len(report.Problems) > 0 {
 		d.t.Errorf("after restoring: %+v", report.Problems)
@@ -360,7 +363,7 @@ func (d *gitDriver) resolve(what string) {
 		}
 		unmerged = nil
 	}
-	done, err := ledger.ResolveConflicts(context.Background(), d.root, unmerged)
+	done, err := mend.Conflicts(context.Background(), d.root, unmerged)
 	if err != nil {
 		d.t.Fatalf("resolve: %v", err)
 	}
@@ -440,7 +443,7 @@ func (d *gitDriver) checkChain(have, other lineSet) {
 			}
 		}
 	}
-	report, _, err := ledger.VerifyClaims(context.Background(), d.root, nil, history.Elsewhere(d.root))
+	report, _, err := verify.VerifyClaims(context.Background(), d.root, nil, history.Elsewhere(d.root))
 	must(d.t, err)
 	got := map[string]ledger.ProblemKind{}
 	for _, p := range report.Problems {
@@ -531,7 +534,7 @@ func (d *gitDriver) worktree() lineSet {
 
 func modelLines(t *testing.T, name string, content []byte) (lines []modelLine) {
 	if strings.Contains(filepath.ToSlash(name), "/archive/") {
-		text, err := ledger.ArchiveLines(bytes.NewReader(content))
+		text, err := segment.ArchiveLines(bytes.NewReader(content))
 		must(t, err)
 		content, err = io.ReadAll(text)
 		must(t, err)

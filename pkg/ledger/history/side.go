@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 )
 
 // side is one of the two that are compared.
@@ -64,7 +64,7 @@ func newWorkTree(root *os.Root, damages damages) (*workTree, error) {
 	if err := w.list(sealsDir, sealSuffix, w.seals); err != nil {
 		return nil, err
 	}
-	git := ledger.NewGit(root.Name())
+	git := gitdir.New(root.Name())
 	for name := range w.seals {
 		id, err := w.blobID(git, name)
 		if err != nil {
@@ -76,7 +76,7 @@ func newWorkTree(root *os.Root, damages damages) (*workTree, error) {
 }
 
 func (w *workTree) listArchives() error {
-	git := ledger.NewGit(w.root.Name())
+	git := gitdir.New(w.root.Name())
 	names := map[string]string{}
 	err := w.list(archiveDir, packSuffix, names)
 	for name := range names {
@@ -87,7 +87,7 @@ func (w *workTree) listArchives() error {
 	return err
 }
 
-func (w *workTree) blobID(git *ledger.Git, name string) (string, error) {
+func (w *workTree) blobID(git *gitdir.Git, name string) (string, error) {
 	file, info, err := durable.OpenRegularIn(w.root, path.Join(home, name), os.O_RDONLY)
 	if err != nil {
 		return "", err

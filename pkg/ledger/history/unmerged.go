@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
 
 // Unmerged lists the segments of the ledger that git's index has in several versions, because a merge, a rebase or a
 // cherry-pick stopped at them. Without git or a repository there are none.
-func Unmerged(ctx context.Context, root *os.Root) ([]ledger.Unmerged, error) {
+func Unmerged(ctx context.Context, root *os.Root) ([]mend.Unmerged, error) {
 	r := repositoryAt(root.Name())
 	if _, err := r.Ask(ctx, "rev-parse", "--git-dir"); err != nil {
 		return nil, nil
@@ -24,7 +24,7 @@ func Unmerged(ctx context.Context, root *os.Root) ([]ledger.Unmerged, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for unmerged files: %w", err)
 	}
-	var found []ledger.Unmerged
+	var found []mend.Unmerged
 	for item := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
 		about, file, ok := strings.Cut(item, "\t")
 		fields := strings.Fields(about) // mode, id, stage
@@ -32,18 +32,18 @@ func Unmerged(ctx context.Context, root *os.Root) ([]ledger.Unmerged, error) {
 		if !ok || !inside || len(fields) != 3 || !strings.HasPrefix(fields[0], "100") || !isSegment(segment) {
 			continue
 		}
-		side := ledger.Side{
+		side := mend.Side{
 			Name: stageName(fields[2]) + " of " + file,
 			Open: func() (io.ReadCloser, error) { return r.blob(ctx, fields[1]) },
 		}
-		i := slices.IndexFunc(found, func(u ledger.Unmerged) bool { return u.Segment == segment })
+		i := slices.IndexFunc(found, func(u mend.Unmerged) bool { return u.Segment == segment })
 		if i < 0 {
-			i, found = len(found), append(found, ledger.Unmerged{Segment: segment})
+			i, found = len(found), append(found, mend.Unmerged{Segment: segment})
 		}
 		found[i].Sides = append(found[i].Sides, side)
 	}
 	for _, u := range found { // our lines, theirs, and last what both may have taken out
-		slices.SortFunc(u.Sides, func(a, b ledger.Side) int { return strings.Compare(rank(a.Name), rank(b.Name)) })
+		slices.SortFunc(u.Sides, func(a, b mend.Side) int { return strings.Compare(rank(a.Name), rank(b.Name)) })
 	}
 	return found, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // What the comparison of commits can find.
@@ -190,7 +191,7 @@ func (w *walk) checkFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if tree == "" && ledger.IsBeside(w.workspace) {
+	if tree == "" && locate.IsBeside(w.workspace) {
 		return nil
 	}
 	if tree == "" {
@@ -324,7 +325,7 @@ func (w *walk) settle(ctx context.Context) error {
 
 // linesBeside gives the lines of a ledger that stands beside the tree.
 func (w *walk) linesBeside(ctx context.Context, visit func(ledger.Hash)) error {
-	if !ledger.IsBeside(w.workspace) {
+	if !locate.IsBeside(w.workspace) {
 		return nil
 	}
 	_, err := ledger.EachLine(ctx, w.workspace, func(line ledger.RawLine) error {

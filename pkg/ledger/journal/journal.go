@@ -62,7 +62,7 @@ type slot struct {
 // Open gives the journal of a workspace. It reads and creates nothing.
 func Open(o Options) *Journal {
 	write := func(f *os.File, b []byte) error { _, err := f.WriteAt(b, 0); return err }
-	return &Journal{opts: o, flush: flushData, write: write, own: map[string]bool{}}
+	return &Journal{opts: o, flush: durable.FlushData, write: write, own: map[string]bool{}}
 }
 
 // Begin writes an entry and returns when it is as durable as Options say. Errors: ErrUnavailable, ErrClosed.

@@ -30,6 +30,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // Shape says what is to be written. Zero fields have the defaults of a long life: a tenth of a percent as many intents
@@ -57,7 +58,7 @@ func Path(i int) string {
 // Home is the .orchestration in which the ledger of the workspace at dir stands, or will: beside the tree in a git
 // repository, unless one is in the tree.
 func Home(dir string) string {
-	beside, tree := ledger.Beside(dir), filepath.Join(dir, ".orchestration")
+	beside, tree := locate.Beside(dir), filepath.Join(dir, ".orchestration")
 	if info, err := os.Lstat(filepath.Join(tree, "agent_trace.jsonl")); beside == "" || err == nil && info.Mode().IsRegular() {
 		return tree
 	}

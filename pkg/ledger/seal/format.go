@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const origin = "orchestra-mcp ledger seal v1"
@@ -47,7 +47,7 @@ func Parse(text string) (Seal, error) {
 	}
 	s := Seal{Time: at.UTC(), Lines: count, Heads: lines[3:]}
 	for _, head := range s.Heads {
-		if _, err := ledger.ParseHash(head); err != nil {
+		if _, err := record.ParseHash(head); err != nil {
 			return Seal{}, fmt.Errorf("%w: %v", ErrMalformed, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
@@ -121,7 +122,7 @@ func (w *workspace) unpacked(name string) []string {
 	file, err := os.Open(name)
 	must(w.t, err)
 	defer file.Close()
-	text, err := ledger.ArchiveLines(file)
+	text, err := segment.ArchiveLines(file)
 	must(w.t, err)
 	all, err := io.ReadAll(text)
 	must(w.t, err)

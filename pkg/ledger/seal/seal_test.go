@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
@@ -309,7 +310,7 @@ func TestWithoutAnOrchestrationDirectory(t *testing.T) {
 	if report.Records != 0 || len(report.Problems) != 0 || report.Seals == nil || report.Heads == nil {
 		t.Errorf("%+v", report)
 	}
-	if _, err := ledger.Repair(context.Background(), root); !errors.Is(err, ledger.ErrNotInitialized) {
+	if _, err := mend.Repair(context.Background(), root); !errors.Is(err, ledger.ErrNotInitialized) {
 		t.Errorf("repair: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // What verification can find beyond the ledger's own problems.
@@ -73,7 +74,7 @@ func Verify(ctx context.Context, root *os.Root, opts VerifyOptions) (Report, err
 	unreadable := readEach(root, "", c.key, sealsDir, keysDir)
 	unreadable = append(unreadable, readEach(root, suffix, c.seal, sealsDir)...)
 	c.problems = append(c.problems, unreadable...)
-	chain, standings, err := ledger.VerifyClaims(ctx, root, c.claims, opts.Elsewhere)
+	chain, standings, err := verify.VerifyClaims(ctx, root, c.claims, opts.Elsewhere)
 	if err != nil {
 		return Report{}, err
 	}
@@ -94,13 +95,13 @@ type checker struct {
 	trusted    []PublicKey
 	repository []PublicKey
 	seals      []Checked
-	claims     []ledger.Claim
+	claims     []verify.Claim
 	claimed    []int // the seal of each claim
 	problems   []ledger.Problem
 }
 
-func (c *checker) add(kind ledger.ProblemKind, segment, detail string, args ...any) {
-	c.problems = append(c.problems, ledger.Problem{Kind: kind, Segment: segment, Detail: fmt.Sprintf(detail, args...)})
+func (c *checker) add(kind ledger.ProblemKind, place, detail string, args ...any) {
+	c.problems = append(c.problems, ledger.Problem{Kind: kind, Segment: place, Detail: fmt.Sprintf(detail, args...)})
 }
 
 // key takes in a public key of the repository. One that the reader trusts anyway is no news.
@@ -135,7 +136,7 @@ func (c *checker) seal(file string, content []byte) {
 		}
 		checked.Time, checked.Lines, checked.Heads = s.Time, s.Lines, s.Heads
 		c.claimed = append(c.claimed, len(c.seals))
-		c.claims = append(c.claims, ledger.Claim{Segment: file, Heads: s.Heads, Lines: s.Lines, Trusted: signature.trust == TrustedKey})
+		c.claims = append(c.claims, verify.Claim{Segment: file, Heads: s.Heads, Lines: s.Lines, Trusted: signature.trust == TrustedKey})
 	}
 	c.seals = append(c.seals, checked)
 }

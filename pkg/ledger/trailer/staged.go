@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -209,7 +210,7 @@ func (r Repository) counted(ctx context.Context, c staged, steps []step) ([]step
 	if err != nil {
 		return nil, err
 	}
-	git := ledger.NewGit(r.Dir)
+	git := gitdir.New(r.Dir)
 	if c.old != "" {
 		from = append(from, git.BlobID([]byte(before)))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // step is a recorded change of one file. An empty id is a file that is not there.
@@ -113,7 +114,7 @@ func (s step) standsIn(lines, added []string) bool {
 		marked[m.Bare()] = true
 	}
 	for _, line := range added {
-		if marked[ledger.MarkOf(line).Bare()] && letters(line) >= minLetters {
+		if marked[record.MarkOf(line).Bare()] && letters(line) >= minLetters {
 			return true
 		}
 	}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package durable
+
+import "os"
+
+// FlushData brings a file to disk.
+func FlushData(f *os.File) error { return f.Sync() }

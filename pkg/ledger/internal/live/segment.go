@@ -1,0 +1,242 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/rs/zerolog"
+)
+
+// segment is one file that this Ledger appends to, with what is known of it: the heads of its first end bytes. Its
+// methods run in the writer's goroutine, and all but flush and inPlace under the lock.
+type File struct {
+	Root *os.Root
+	Disk segment.Disk
+	Log  zerolog.Logger
+	Now  func() time.Time
+	Name string // relative to the workspace root
+
+	File     *os.File
+	identity fs.FileInfo // of the open file; holding it open keeps its inode number from being used again
+	created  bool        // or found, and its directory entry is not flushed by us yet
+
+	segment.Reached // the lines that heads accounts for
+	Heads           []record.Hash
+	modified        time.Time // of the file when it had been read or written up to end
+
+	proven segment.Reached // on disk, since this file was opened
+
+	Aside SetAside // what was last cut off the end
+}
+
+// catchUp brings heads up to what is in the file now: what others appended, or, when git or an editor replaced it,
+// all of it.
+func (s *File) CatchUp() error {
+	if err := s.reopen(); err != nil {
+		return err
+	}
+	info, err := s.File.Stat()
+	if err != nil {
+		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+	}
+	if info.Size() == s.End && info.ModTime().Equal(s.modified) {
+		return nil
+	}
+	s.modified = info.ModTime()
+	continued := false
+	if s.Continues(s.File, info.Size()) {
+		if continued, err = s.readOn(info.Size()); err != nil {
+			return err
+		}
+	}
+	if !continued {
+		if err := s.readAll(info.Size()); err != nil {
+			return err
+		}
+	}
+	if s.End < info.Size() {
+		return s.mendTail(info.Size())
+	}
+	return nil
+}
+
+// reopen makes file the one that stands under the name, creating it if there is none.
+func (s *File) reopen() error {
+	if s.File != nil && s.InPlace() {
+		return nil
+	}
+	s.Close()
+	if dir := path.Dir(s.Name); dir != segment.Home {
+		if err := segment.MakeDir(s.Root, dir, 0o755); err != nil {
+			return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		}
+	}
+	file, info, err := segment.OpenRegular(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
+	if errors.Is(err, fs.ErrNotExist) {
+		file, info, err = s.create()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+	}
+	// Whoever made the name, git or a process that was killed, may not have flushed it.
+	s.File, s.identity, s.created = file, info, true
+	return nil
+}
+
+func (s *File) create() (*os.File, fs.FileInfo, error) {
+	file, err := s.Root.OpenFile(s.Name, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// inPlace reports whether the open file still stands under its name.
+func (s *File) InPlace() bool {
+	info, err := s.Root.Lstat(s.Name)
+	return err == nil && os.SameFile(info, s.identity)
+}
+
+var errBranched = errors.New("the lines do not continue from the known heads")
+
+// readOn takes in what others appended. Appends under the lock follow exactly the heads; anything else (lines that a
+// merge or a person put there) means that all has to be read again.
+func (s *File) readOn(size int64) (bool, error) {
+	err := segment.Forward(io.NewSectionReader(s.File, s.End, size-s.End), s.End, func(line segment.Line) error {
+		if line.Torn {
+			return nil
+		}
+		prev, kind := record.Classify(line.Data)
+		if line.TooLong || kind != record.LineRecord || !slices.Equal(prev, s.Heads) {
+			return errBranched
+		}
+		id := record.Identity(line.Data)
+		s.account(line, id)
+		s.Heads = []record.Hash{id}
+		return nil
+	})
+	if errors.Is(err, errBranched) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: read %s: %w", segment.ErrUnavailable, s.Name, err)
+	}
+	return true, nil
+}
+
+func (s *File) readAll(size int64) error {
+	s.Reached = segment.Reached{}
+	heads, err := segment.FindHeads(s.File, size, func(line segment.Line, id record.Hash, _ record.LineKind) { s.account(line, id) })
+	if err != nil {
+		return fmt.Errorf("%w: read %s: %w", segment.ErrUnavailable, s.Name, err)
+	}
+	s.Heads = heads
+	return nil
+}
+
+func (s *File) account(line segment.Line, id record.Hash) {
+	s.Reached = segment.Reached{End: line.Offset + line.Size, LastAt: line.Offset, Last: id}
+}
+
+// append writes the bodies as a chain on the heads in a single write, and returns the identity of each line.
+func (s *File) Append(bodies [][]byte) ([]record.Hash, error) {
+	var buf []byte
+	ids := make([]record.Hash, len(bodies))
+	heads, lastAt := s.Heads, s.LastAt
+	for i, body := range bodies {
+		begin := len(buf)
+		buf = record.Link(buf, heads, body)
+		ids[i] = record.Identity(buf[begin:])
+		heads, lastAt = []record.Hash{ids[i]}, s.End+int64(begin)
+		buf = append(buf, '\n')
+	}
+	if n, err := s.Disk.Write(s.File, buf); err != nil || n != len(buf) {
+		return nil, s.takeBack(n, len(buf), err)
+	}
+	s.Heads, s.Reached = heads, segment.Reached{End: s.End + int64(len(buf)), LastAt: lastAt, Last: ids[len(ids)-1]}
+	if info, err := s.File.Stat(); err == nil {
+		s.modified = info.ModTime()
+	}
+	return ids, nil
+}
+
+// takeBack removes what a failed write left, if the file ends with it. Where that fails, the next process to append
+// sets the torn line aside.
+func (s *File) takeBack(wrote, want int, err error) error {
+	if err == nil {
+		err = io.ErrShortWrite
+	}
+	err = fmt.Errorf("append to %s: %d of %d bytes: %w", s.Name, wrote, want, err)
+	if info, serr := s.File.Stat(); serr != nil || info.Size() != s.End+int64(wrote) {
+		return fmt.Errorf("%w; the rest was left in place: somebody else wrote behind it", err)
+	}
+	if terr := s.Disk.Truncate(s.File, s.End); terr != nil {
+		return fmt.Errorf("%w; and the rest could not be removed: %w", err, terr)
+	}
+	return err
+}
+
+// flush brings the appended lines to disk, and the first time the file's name: a rotation that put it there may not have
+// come so far.
+func (s *File) Flush() error {
+	if err := s.Disk.Flush(s.File); err != nil {
+		return fmt.Errorf("flush %s: %w", s.Name, err)
+	}
+	if !s.created {
+		s.proven = s.Reached
+		return nil
+	}
+	for _, name := range slices.Compact([]string{path.Dir(s.Name), segment.Home}) {
+		if err := segment.FlushDir(s.Root, s.Disk, name); err != nil {
+			return err
+		}
+	}
+	s.created, s.proven = false, s.Reached
+	return nil
+}
+
+func (s *File) Close() {
+	if s.File != nil {
+		s.File.Close()
+	}
+	s.File, s.identity, s.created = nil, nil, false
+	s.Reached, s.Heads, s.modified, s.proven = segment.Reached{}, nil, time.Time{}, segment.Reached{}
+}
+
+func (s *File) putBack(content []byte) error {
+	if err := s.CatchUp(); err != nil {
+		return err
+	}
+	if n, err := s.Disk.Write(s.File, content); err != nil || n != len(content) {
+		return s.takeBack(n, len(content), err)
+	}
+	return s.Flush()
+}
+
+// putBackIn appends whole lines to one file.
+func PutBackIn(root *os.Root, name string, content []byte) error {
+	if len(content) == 0 {
+		return nil
+	}
+	s := New(root, path.Join(segment.Home, name))
+	defer s.Close()
+	return s.putBack(content)
+}
+
+// newSegment is one for a single use.
+func New(root *os.Root, name string) *File {
+	return &File{Root: root, Disk: segment.RealDisk(), Log: zerolog.Nop(), Now: time.Now, Name: name}
+}

@@ -1,0 +1,195 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+)
+
+// Result is the answer to a query.
+type Result struct {
+	Entries []record.Entry
+	// Problems are lines that could not be read, as far as the query met them. The entries do not depend on them.
+	Problems []segment.Problem
+	// Gap tells that the way back of a line crossed a change that is not in the ledger, so that older entries are
+	// likely, not certain.
+	Gap bool
+}
+
+// collect gives up to Limit matches of all segments.
+func (q *query) collect(ctx context.Context, root *os.Root, places []segment.Extent) (found []record.Entry, err error) {
+	found = make([]record.Entry, 0, min(q.Limit, index.MaxHeldLimit))
+	take := func(e record.Entry) error {
+		found = append(found, e)
+		if q.Limit > 0 && len(found) == q.Limit {
+			return segment.ErrEnough
+		}
+		return nil
+	}
+	if len(places) <= maxMerged || q.Limit > 0 && len(q.views) == len(places) {
+		if err = q.merge(ctx, root, places, take); errors.Is(err, segment.ErrEnough) {
+			err = nil
+		}
+		return found, err
+	}
+	for _, place := range places {
+		entries, err := q.read(ctx, root, place)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, entries...)
+	}
+	slices.SortStableFunc(found, func(a, b record.Entry) int {
+		if q.Newest {
+			return b.Time.Compare(a.Time)
+		}
+		return a.Time.Compare(b.Time)
+	})
+	if q.Limit > 0 && len(found) > q.Limit {
+		found = found[:q.Limit]
+	}
+	return found, nil
+}
+
+// query is one run of a filter over the segments.
+type query struct {
+	record.Filter
+	paths    []string
+	problems []segment.Problem
+	seen     seenLines
+	want     func(line []byte) bool
+
+	index  *index.Index // nil where all is read
+	wanted index.Wanted
+	views  map[string]*index.View
+}
+
+// read gives up to Limit matches of one segment.
+func (q *query) read(ctx context.Context, root *os.Root, place segment.Extent) ([]record.Entry, error) {
+	var found []record.Entry
+	err := q.each(ctx, root, place, func(e record.Entry) error {
+		found = append(found, e)
+		if q.Limit > 0 && len(found) == q.Limit {
+			return segment.ErrEnough
+		}
+		return nil
+	})
+	if errors.Is(err, segment.ErrEnough) {
+		return found, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("query the ledger: %s: %w", place.Name, err)
+	}
+	return found, err
+}
+
+// each gives the matches of one segment.
+func (q *query) each(ctx context.Context, root *os.Root, place segment.Extent, visit func(record.Entry) error) error {
+	if v := q.views[place.Name]; v != nil {
+		err := q.eachIndexed(ctx, root, v, visit)
+		if !errors.Is(err, index.ErrStale) {
+			return err
+		}
+		q.index.Forget(place.Name)
+	}
+	file, size, err := place.Open(root)
+	if errors.Is(err, segment.ErrRotated) {
+		return err
+	}
+	if err != nil {
+		q.problems = append(q.problems, segment.Problem{Kind: segment.ProblemUnreadable, Segment: place.Name, Detail: err.Error()})
+		return nil
+	}
+	defer file.Close()
+	needle, kinds := q.needle(), q.kindNeedles()
+	visitLine := func(line segment.Line) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !line.TooLong && bytes.HasPrefix(line.Data, []byte(record.PrevKey)) && !(bytes.Contains(line.Data, needle) && containsAny(line.Data, kinds)) {
+			return nil
+		}
+		if q.want != nil && !line.TooLong && bytes.HasPrefix(line.Data, []byte(record.PrevKey)) && !q.want(line.Data) {
+			return nil
+		}
+		return q.visit(place.Name, line, visit)
+	}
+	return segment.ReadLines(file, size, q.Newest, visitLine, func(d *framed.Damage) {
+		q.problems = append(q.problems, segment.DamageProblem(place.Name, d))
+	})
+}
+
+// needle is text that every matching line of ours contains, to pass over the others without parsing them.
+func (q *query) needle() []byte {
+	wanted := strings.TrimSuffix(q.Path, "/")
+	if len(q.paths) == 1 {
+		wanted = q.paths[0]
+	}
+	for _, value := range []string{wanted, q.Name, q.IntentID, q.Session} {
+		if quoted, err := jsontext.AppendQuote(nil, value); err == nil && value != "" {
+			return quoted[1 : len(quoted)-1]
+		}
+	}
+	return nil
+}
+
+// kindNeedles are texts of which every matching line of ours contains one; none where any kind matches.
+func (q *query) kindNeedles() [][]byte {
+	var needles [][]byte
+	for _, kind := range q.Kinds {
+		needles = append(needles, []byte(`"kind":"`+string(kind)+`"`))
+	}
+	return needles
+}
+
+func containsAny(data []byte, needles [][]byte) bool {
+	return len(needles) == 0 || slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(data, needle) })
+}
+
+func (q *query) visit(place string, line segment.Line, visit func(record.Entry) error) error {
+	if len(bytes.TrimSpace(line.Data)) == 0 && !line.TooLong {
+		return nil
+	}
+	e, err := q.parse(line)
+	if err != nil {
+		q.problems = append(q.problems, segment.LineProblem(place, line, err))
+		return nil
+	}
+	if !q.matches(e) {
+		return nil
+	}
+	return q.give(e, line, place, visit)
+}
+
+func (q *query) parse(line segment.Line) (record.Entry, error) {
+	if line.TooLong {
+		return record.Entry{}, record.ErrMalformed
+	}
+	return record.Parse(line.Data)
+}
+
+func (q *query) matches(e record.Entry) bool { return q.Matches(e) && q.onPaths(e) }
+
+// give visits a match, unless it was given before.
+func (q *query) give(e record.Entry, line segment.Line, segment string, visit func(record.Entry) error) error {
+	if !q.seen.add(e.Hash) {
+		return nil
+	}
+	e.Segment, e.Offset = segment, line.Offset
+	return visit(e)
+}
+
+func (q *query) onPaths(e record.Entry) bool {
+	return len(q.paths) == 0 || slices.ContainsFunc(q.paths, func(p string) bool { return record.MatchesPath(e, record.Filter{Path: p}.OnPath) })
+}

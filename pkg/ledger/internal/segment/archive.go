@@ -1,0 +1,127 @@
+package segment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+)
+
+const (
+	ArchiveSuffix   = ".jsonl.zst"
+	archiveTime     = "20060102T150405.000Z"
+	archiveHashText = 16 // hex digits of the hash in an archive's name
+)
+
+// ErrDamagedArchive: an archive does not have the form that it was written in.
+var ErrDamagedArchive = framed.ErrDamaged
+
+// ArchiveLines gives the lines of an archive that can be read from its start only, such as an object of git. What cannot
+// be decompressed ends it with ErrDamagedArchive. There is nothing to close.
+func ArchiveLines(content io.Reader) (io.Reader, error) { return framed.NewStream(content) }
+
+// archive is the lines of a compressed segment.
+type Archive struct {
+	*framed.Reader
+	file *os.File
+}
+
+func newArchive(file *os.File, size int64) (Archive, error) {
+	reader, err := framed.NewReader(file, size)
+	return Archive{reader, file}, err
+}
+
+func (a Archive) Close() error { return errors.Join(a.Reader.Close(), a.file.Close()) }
+
+// archiveName is where an archive with these bytes stands, relative to .orchestration. Two that are not the same never
+// have one name, whichever branch they come from.
+func ArchiveName(firstLine []byte, hash []byte) string {
+	at := "00000000T000000.000Z"
+	if e, err := record.Parse(firstLine); err == nil && !e.Time.IsZero() {
+		at = e.Time.UTC().Format(archiveTime)
+	}
+	return path.Join(ArchiveDir, at+"-"+hex.EncodeToString(hash)[:archiveHashText]+ArchiveSuffix)
+}
+
+// checkName compares an archive with the hash in its name. That finds what decompresses to the same lines, and what
+// was put there by another program.
+func (a Archive) CheckName(name string) error {
+	info, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(a.file, 0, info.Size())); err != nil {
+		return err
+	}
+	have := hex.EncodeToString(hash.Sum(nil))[:archiveHashText]
+	if !strings.HasSuffix(name, "-"+have+ArchiveSuffix) {
+		return fmt.Errorf("its SHA-256 begins with %s, which its name does not say: it is not the file that was archived", have)
+	}
+	return nil
+}
+
+// readLines is forward or backward over a segment, and goes around what is damaged. Lines behind damage have no number.
+func ReadLines(file io.ReaderAt, size int64, newest bool, yield func(Line) error, damaged func(*framed.Damage)) error {
+	if newest {
+		return readBackward(file, size, yield, damaged)
+	}
+	for from := int64(0); from < size; {
+		counted := from == 0
+		err := Forward(io.NewSectionReader(file, from, size-from), from, func(line Line) error {
+			if !counted {
+				line.Number = 0
+			}
+			return yield(line)
+		})
+		damage, is := errors.AsType[*framed.Damage](err)
+		if !is {
+			return err
+		}
+		damaged(damage)
+		from = damage.To
+	}
+	return nil
+}
+
+func readBackward(file io.ReaderAt, size int64, yield func(Line) error, damaged func(*framed.Damage)) error {
+	type part struct{ from, to int64 }
+	for todo := []part{{0, size}}; len(todo) > 0; {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		rest := p.to
+		err := Backward(io.NewSectionReader(file, p.from, p.to-p.from), p.to-p.from, func(line Line) error {
+			line.Offset += p.from
+			rest = line.Offset
+			return yield(line)
+		})
+		damage, is := errors.AsType[*framed.Damage](err)
+		if !is {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		// What one read found first may not be what stands last: the parts around it are read again.
+		if damage.From > p.from {
+			todo = append(todo, part{p.from, damage.From})
+		}
+		if damage.To < rest {
+			todo = append(todo, part{damage.To, rest})
+		}
+		damaged(damage)
+	}
+	return nil
+}
+
+// lineEnd is what stood behind a line's data.
+func (l Line) LineEnd() []byte {
+	return []byte("\r\n")[2-min(max(int(l.Size)-len(l.Data), 0), 2):]
+}

@@ -1,0 +1,215 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// extent is a segment and how much of it was complete when it was looked at.
+type Extent struct {
+	Name     string      // relative to .orchestration
+	Info     fs.FileInfo // nil for an archive that was known already
+	archives []string    // that are in the same list, sorted
+}
+
+// errRotated: lines went from a listed file into an archive that is not in the list.
+var ErrRotated = errors.New("the ledger was rotated meanwhile; try again")
+
+// unlessRotated reads again from the start, with a new list, after errRotated. What was seen may be seen once more.
+func UnlessRotated(read func() error) error {
+	for range maxRotated {
+		if err := read(); !errors.Is(err, ErrRotated) {
+			return err
+		}
+	}
+	return ErrRotated
+}
+
+const maxRotated = 100 // each took as many appends as fill a segment
+
+// extents lists the segments of both layouts, archives first. Sizes are taken under a shared lock, so that no write of
+// ours is seen halfway. A reader does not wait long for it: without the lock it may see a line that is just being
+// written.
+func List(ctx context.Context, root *os.Root) ([]Extent, []Problem, error) {
+	return ListBut(ctx, root, func(string) bool { return false })
+}
+
+// extentsBut does not look at archives that are known: a hundred of them would be most of a query's time.
+func ListBut(ctx context.Context, root *os.Root, known func(archive string) bool) ([]Extent, []Problem, error) {
+	unlock, err := Lock(ctx, root, false, readerLockWait)
+	switch {
+	case errors.Is(err, ErrNotInitialized):
+		return nil, nil, nil
+	case errors.Is(err, ErrBusy):
+	case err != nil:
+		return nil, nil, err
+	default:
+		defer unlock()
+	}
+	names, err := SegmentNames(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The files that are appended to come first: what a rotation takes out of them after this look is in no archive
+	// that the list lacks, or shows by the file's being another one.
+	active, problems := Look(root, names)
+	if names, err = ArchiveNames(root); err != nil {
+		return nil, nil, err
+	}
+	archives, more := lookBut(root, names, known)
+	for i := range active {
+		active[i].archives = names
+	}
+	return slices.Concat(archives, active), append(problems, more...), nil
+}
+
+func Look(root *os.Root, names []string) (found []Extent, problems []Problem) {
+	return lookBut(root, names, func(string) bool { return false })
+}
+
+func lookBut(root *os.Root, names []string, known func(string) bool) (found []Extent, problems []Problem) {
+	at := &lastDir{root: root}
+	defer at.close()
+	found = make([]Extent, 0, len(names))
+	for _, name := range names {
+		if known(name) {
+			found = append(found, Extent{Name: name})
+			continue
+		}
+		info, err := at.lstat(path.Join(Home, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			problems = append(problems, Problem{Kind: ProblemUnreadable, Segment: name, Detail: err.Error()})
+		case !info.Mode().IsRegular():
+			problems = append(problems, Problem{Kind: ProblemUnreadable, Segment: name, Detail: "not a regular file"})
+		default:
+			found = append(found, Extent{Name: name, Info: info})
+		}
+	}
+	return found, problems
+}
+
+// lastDir holds the directory open that it was last asked about: of a hundred archives, each would else be found from
+// the top.
+type lastDir struct {
+	root *os.Root
+	name string
+	dir  *os.Root
+}
+
+func (d *lastDir) lstat(name string) (fs.FileInfo, error) {
+	if in := path.Dir(name); d.dir == nil || in != d.name {
+		d.close()
+		dir, err := d.root.OpenRoot(in + "/")
+		if err != nil {
+			return nil, err
+		}
+		d.name, d.dir = in, dir
+	}
+	return d.dir.Lstat(path.Base(name))
+}
+
+func (d *lastDir) close() {
+	if d.dir != nil {
+		d.dir.Close()
+	}
+}
+
+// segmentNames are the files that are appended to.
+func SegmentNames(root *os.Root) ([]string, error) {
+	names, err := namesIn(root, TraceDir, LineSuffix)
+	return append([]string{SingleName}, names...), err
+}
+
+// archiveNames come in order of time.
+func ArchiveNames(root *os.Root) ([]string, error) { return namesIn(root, ArchiveDir, ArchiveSuffix) }
+
+func namesIn(root *os.Root, dir, suffix string) ([]string, error) {
+	if info, err := root.Lstat(path.Join(Home, dir)); err == nil && !info.IsDir() {
+		return []string{dir}, nil // a problem for whoever looks at it: links are not followed
+	}
+	all, err := ReadNames(root, path.Join(Home, dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list %s/%s: %w", Home, dir, err)
+	}
+	names := make([]string, 0, len(all))
+	for _, name := range all {
+		if strings.HasSuffix(name, suffix) {
+			names = append(names, dir+"/"+name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// readNames asks nothing about the entries, as reading the directory in any other way does.
+func ReadNames(root *os.Root, name string) ([]string, error) {
+	dir, err := durable.OpenDirectoryIn(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Readdirnames(-1)
+}
+
+// content is what readers need of a segment: its lines by their offsets, in whatever form they are kept.
+type Content interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// open gives the segment's content and the size to read. If git put another file there since, that one counts whole;
+// if a rotation did, the error is errRotated.
+func (x Extent) Open(root *os.Root) (Content, int64, error) {
+	file, info, err := OpenRegular(root, path.Join(Home, x.Name), os.O_RDONLY)
+	if err != nil {
+		return nil, 0, err
+	}
+	if x.Archived() {
+		a, err := newArchive(file, info.Size())
+		if err != nil {
+			file.Close()
+			return nil, 0, err
+		}
+		return a, a.Size(), nil
+	}
+	if os.SameFile(info, x.Info) && info.Size() >= x.Info.Size() {
+		return file, x.Info.Size(), nil
+	}
+	names, err := ArchiveNames(root)
+	if err == nil && slices.ContainsFunc(names, x.unlisted) {
+		err = ErrRotated
+	}
+	if err != nil {
+		file.Close()
+		return nil, 0, err
+	}
+	return file, info.Size(), nil
+}
+
+func (x Extent) unlisted(archive string) bool {
+	_, listed := slices.BinarySearch(x.archives, archive)
+	return !listed
+}
+
+func (x Extent) Archived() bool { return strings.HasPrefix(x.Name, ArchiveDir+"/") }
+
+// allNames are the names of a ledger's files, those that are appended to first.
+func AllNames(root *os.Root) ([]string, error) {
+	names, err := SegmentNames(root)
+	if err != nil {
+		return nil, err
+	}
+	archives, err := ArchiveNames(root)
+	return append(names, archives...), err
+}

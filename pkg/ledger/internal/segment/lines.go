@@ -1,0 +1,173 @@
+package segment
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"io"
+)
+
+// MaxLine is how long a line can be that is read, in bytes. A longer one is none of ours; it is passed over without being
+// held in memory.
+const MaxLine = 16 << 20
+
+const readBlock = 64 << 10
+
+// rawLine is a line as it stands in a segment.
+type Line struct {
+	Data    []byte // without newline and CR; valid until the next line is read
+	Offset  int64
+	Size    int64 // with the newline
+	Number  int   // 1-based; 0 when reading backwards
+	Torn    bool  // the last line has no newline
+	TooLong bool  // data is not the whole of it
+}
+
+// forward calls yield for each line from the start of r, which stands at base in its segment.
+func Forward(r io.Reader, base int64, yield func(Line) error) error {
+	block := int64(4 * readBlock)
+	if s, ok := r.(*io.SectionReader); ok {
+		block = min(block, s.Size()+1) // a few lines that were appended
+	}
+	in := bufio.NewReaderSize(r, int(block))
+	var held []byte
+	line := Line{Offset: base, Number: 1}
+	for {
+		piece, err := in.ReadSlice('\n')
+		line.Size += int64(len(piece))
+		full := errors.Is(err, bufio.ErrBufferFull)
+		if full || len(held) > 0 {
+			if line.TooLong = line.Size > MaxLine; !line.TooLong {
+				held = append(held, piece...)
+			}
+			piece = held
+		}
+		if full {
+			continue
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if line.Size == 0 {
+			return nil
+		}
+		line.Torn = err != nil
+		line.Data = TrimEnd(piece)
+		if err := yield(line); err != nil || line.Torn {
+			return err
+		}
+		line = Line{Offset: line.Offset + line.Size, Number: line.Number + 1}
+		held = held[:0]
+	}
+}
+
+// backward calls yield for each line of the first size bytes of r, the last one first, and reads no more than it
+// must. The window grows with the line that does not fit into it.
+func Backward(r io.ReaderAt, size int64, yield func(Line) error) error {
+	window := int64(readBlock)
+	var buf []byte
+	for end := size; end > 0; {
+		start := max(0, end-window)
+		buf = append(buf[:0], make([]byte, end-start)...)
+		if _, err := r.ReadAt(buf, start); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		rest, err := splitBackward(buf, start, size, yield)
+		switch {
+		case err != nil:
+			return err
+		case int64(len(rest)) < end-start:
+			end, window = start+int64(len(rest)), readBlock
+		case window < MaxLine:
+			window *= 2
+		default:
+			if end, err = passOver(r, end, yield); err != nil {
+				return err
+			}
+			window = readBlock
+		}
+	}
+	return nil
+}
+
+// splitBackward gives the lines of buf, last one first, and returns the bytes before the first line whose start is
+// in sight.
+func splitBackward(buf []byte, start, size int64, yield func(Line) error) ([]byte, error) {
+	for len(buf) > 0 {
+		body := bytes.TrimSuffix(buf, []byte("\n"))
+		begin := bytes.LastIndexByte(body, '\n') + 1
+		if begin == 0 && start > 0 {
+			return buf, nil
+		}
+		line := Line{
+			Data: TrimEnd(body[begin:]), Offset: start + int64(begin), Size: int64(len(buf) - begin),
+			Torn: len(body) == len(buf) && start+int64(len(buf)) == size,
+		}
+		if err := yield(line); err != nil {
+			return nil, err
+		}
+		buf = buf[:begin]
+	}
+	return nil, nil
+}
+
+// passOver reports the line that ends at end as too long, and returns where it begins.
+func passOver(r io.ReaderAt, end int64, yield func(Line) error) (int64, error) {
+	buf := make([]byte, readBlock)
+	for at := end - 1; at > 0; {
+		start := max(0, at-readBlock)
+		if _, err := r.ReadAt(buf[:at-start], start); err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(buf[:at-start], '\n'); i >= 0 {
+			begin := start + int64(i) + 1
+			return begin, yield(Line{Offset: begin, Size: end - begin, TooLong: true})
+		}
+		at = start
+	}
+	return 0, yield(Line{Size: end, TooLong: true})
+}
+
+// trimEnd takes a CR for part of the line's end: a checkout that converted line endings has not changed a record.
+func TrimEnd(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+}
+
+// HashedLine is a line that the chain knows: one of ours, or another tool's JSON object.
+type HashedLine struct {
+	Number int // 1-based
+	Hash   record.Hash
+	Data   []byte // without the newline; valid until the next line is visited
+}
+
+// HashLines calls visit for each line of a segment's content that the chain knows, in order. It passes over what the
+// chain does not: blank lines, conflict markers, a torn end. Its memory is bounded whatever is read.
+func HashLines(content io.Reader, visit func(HashedLine) error) error {
+	return Forward(content, 0, func(line Line) error {
+		if line.TooLong {
+			return nil
+		}
+		_, kind := record.Classify(line.Data)
+		if kind != record.LineRecord && kind != record.LineForeign || line.Torn && !record.IsWhole(line.Data) {
+			return nil
+		}
+		return visit(HashedLine{Number: line.Number, Hash: record.Identity(line.Data), Data: line.Data})
+	})
+}
+
+// readerAt stops reading when the context ends.
+type ReaderAt struct {
+	Ctx context.Context
+	io.ReaderAt
+}
+
+func (r ReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	if err := r.Ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+var ErrEnough = errors.New("enough")

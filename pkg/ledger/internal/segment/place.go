@@ -1,0 +1,166 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+)
+
+// Where things stand, relative to the workspace root.
+const (
+	Home       = ".orchestration"
+	SingleName = "agent_trace.jsonl"
+	TraceDir   = "trace"
+	ArchiveDir = "archive"
+	StateDir   = "state"
+	LineSuffix = ".jsonl"
+)
+
+// homeInfo refuses anything but a real directory: a link could lead the ledger to any place in the workspace.
+func HomeInfo(root *os.Root) (fs.FileInfo, error) {
+	info, err := root.Lstat(Home)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w; run `orchestra-mcp init`", ErrNotInitialized)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("%w: %s is not a directory", ErrUnavailable, Home)
+	}
+	return info, nil
+}
+
+// How long a lock is waited for.
+const (
+	MendLockWait   = 5 * time.Second // by who mends the ledger's files
+	readerLockWait = 250 * time.Millisecond
+)
+
+// maxReplaced is how many times others may take a file away that is wanted.
+const MaxReplaced = 8
+
+// lockFile is what every writer of .orchestration locks. It is in the state, which commands in a sandbox cannot open, and
+// can be deleted: so it is looked at again when it is locked.
+const lockFile = Home + "/" + StateDir + "/lock"
+
+// lockHome takes the lock that every writer of .orchestration takes. It waits with backoff until wait has passed, then gives
+// ErrBusy. A reader who cannot open it goes without.
+func Lock(ctx context.Context, root *os.Root, exclusive bool, wait time.Duration) (unlock func(), err error) {
+	return WaitFor(ctx, wait, func() (func(), error) { return tryLockHome(root, exclusive) })
+}
+
+// waitFor tries with backoff until wait has passed, then gives ErrBusy.
+func WaitFor(ctx context.Context, wait time.Duration, try func() (unlock func(), err error)) (unlock func(), err error) {
+	deadline := time.Now().Add(wait)
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 4*time.Millisecond) {
+		unlock, err := try()
+		if unlock != nil || err != nil {
+			return unlock, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("%w: %s has been locked for %v; try again", ErrBusy, Home, wait)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// tryLockHome gives neither a lock nor an error if somebody else holds it.
+func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
+	if _, err := HomeInfo(root); err != nil {
+		return nil, err
+	}
+	file, err := OpenLock(root, lockFile, exclusive)
+	switch {
+	case err != nil && exclusive:
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case err != nil:
+		return func() {}, nil
+	}
+	unlock, err = TryLockFile(root, lockFile, file, exclusive)
+	if err != nil {
+		err = fmt.Errorf("%w: lock %s: %w", ErrUnavailable, Home, err)
+	}
+	return unlock, err
+}
+
+// openLock opens a lock's file, which who locks exclusively makes.
+func OpenLock(root *os.Root, name string, exclusive bool) (*os.File, error) {
+	file, _, err := OpenRegular(root, name, os.O_RDONLY)
+	if !errors.Is(err, fs.ErrNotExist) || !exclusive {
+		return file, err
+	}
+	if err := MakeDir(root, path.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	file, err = root.OpenFile(name, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) { // another process was faster
+		file, _, err = OpenRegular(root, name, os.O_RDONLY)
+	}
+	return file, err
+}
+
+// BUG(segment): without flock (Windows) two processes that append to one ledger are not kept apart. Within one process one
+// Ledger is safe.
+
+// tryLockFile locks an open file, which it closes if it does not. It gives neither a lock nor an error if somebody else holds
+// it, or if the file was replaced since it was opened: a lock on the old one excludes nobody.
+func TryLockFile(root *os.Root, name string, file *os.File, exclusive bool) (unlock func(), err error) {
+	lock := durable.TryShare
+	if exclusive {
+		lock = durable.TryLock
+	}
+	locked, err := lock(file)
+	if errors.Is(err, durable.ErrUnsupported) && runtime.GOOS == "windows" {
+		locked, err = true, nil
+	}
+	if err != nil || !locked {
+		file.Close()
+		return nil, err
+	}
+	held, err := file.Stat()
+	now, lerr := root.Lstat(name)
+	unlock = func() {
+		_ = durable.Unlock(file)
+		file.Close()
+	}
+	if err != nil || lerr != nil || !os.SameFile(held, now) {
+		unlock()
+		return nil, nil
+	}
+	return unlock, nil
+}
+
+// makeDir creates a directory unless it is there, and refuses a link in its place: a hostile checkout could use one to
+// lead the ledger's files elsewhere.
+func MakeDir(root *os.Root, name string, mode fs.FileMode) error {
+	if err := root.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := root.Lstat(name)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", name)
+	}
+	return err
+}
+
+// openRegular opens a file that must be a regular one under its own name: no link, no FIFO that would block. A rotation or
+// git may put another file there at any moment, so it looks again, but not for ever.
+func OpenRegular(root *os.Root, name string, flag int) (file *os.File, info fs.FileInfo, err error) {
+	for range MaxReplaced {
+		if file, info, err = durable.OpenRegularIn(root, name, flag); !errors.Is(err, durable.ErrReplaced) {
+			break
+		}
+	}
+	return file, info, err
+}

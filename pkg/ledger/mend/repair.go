@@ -1,0 +1,50 @@
+package mend
+
+import (
+	"context"
+	"fmt"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"os"
+	"path"
+)
+
+// SetAside is the torn end of a segment that was moved to a file of its own.
+type SetAside = live.SetAside
+
+// Repair sets aside the end of each segment whose last line is torn: without newline, and not whole. The next append to
+// that segment would do the same. It changes nothing else: a line in the middle that is not whole was not left by a
+// crash, and what to do about it is for a person to say. What it did is returned also with an error.
+func Repair(ctx context.Context, root *os.Root) ([]live.SetAside, error) {
+	if _, err := segment.HomeInfo(root); err != nil {
+		return nil, err
+	}
+	root, leave, err := locate.Stands(root)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	unlock, err := segment.Lock(ctx, root, true, segment.MendLockWait)
+	if err != nil {
+		return nil, fmt.Errorf("repair the ledger: %w", err)
+	}
+	defer unlock()
+	names, err := segment.SegmentNames(root)
+	if err != nil {
+		return nil, fmt.Errorf("repair the ledger: %w", err)
+	}
+	var done []live.SetAside
+	for _, name := range names {
+		s := live.New(root, path.Join(segment.Home, name))
+		err := s.Repair()
+		s.Close()
+		if err != nil {
+			return done, fmt.Errorf("repair the ledger: %w", err)
+		}
+		if s.Aside != (live.SetAside{}) {
+			done = append(done, s.Aside)
+		}
+	}
+	return done, ctx.Err()
+}

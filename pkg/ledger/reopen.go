@@ -1,0 +1,47 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+)
+
+// Failed reports whether a write or flush failed, so that nothing is taken until Reopen.
+func (l *Ledger) Failed() bool { return l.broken.Load() != nil }
+
+// Reopen ends the state that a failed write or flush has put the ledger in. The files are opened anew. What was proven
+// to be on disk must still be there, all after it must be records, and it is written once more and flushed: a flush
+// that failed can leave pages that count as clean and are not on disk, so neither reading them back nor a second flush
+// alone would prove anything. A torn end is set aside as always.
+//
+// Without an error, every line in the file is as durable as Options.Durability says, those of failed appends included:
+// the caller finds out with Has which of them are there. With an error (ErrUnavailable, ErrBusy, ErrClosed), nothing
+// has changed and Reopen can be tried again.
+func (l *Ledger) Reopen(ctx context.Context) error {
+	req := newRequest()
+	req.reopen = true
+	if err := l.submit(ctx, req); err != nil {
+		return err
+	}
+	return req.wait(ctx)
+}
+
+// heal is Reopen in the writer's goroutine.
+func (l *Ledger) heal() error {
+	failure := l.broken.Load()
+	if failure == nil {
+		return nil
+	}
+	unlock, _, err := l.lock(context.Background())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, s := range l.segments {
+		if err := s.Heal(l.opts.Durability == DurabilityFull); err != nil {
+			return fmt.Errorf("%w; it could not be reopened: %w", *failure, err)
+		}
+	}
+	l.broken.Store(nil)
+	l.opts.Logger.Warn().AnErr("failure", *failure).Msg("the ledger was reopened and checked after a failure, and takes records again")
+	return nil
+}
