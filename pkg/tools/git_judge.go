@@ -11,15 +11,10 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
-	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
-<<<<<<< HEAD
 	"github.com/intentgov/orchestra-mcp/pkg/observe"
-=======
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
->>>>>>> 7346c53 (The ledger is divided where its promises divide)
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -31,12 +26,7 @@ func protectionIn(w *workspace.Workspace, path string) workspace.Protection {
 // judging is what the paths of one rehearsal are held against.
 type judging struct {
 	*rehearsal
-<<<<<<< HEAD
 	rules *observe.Judge
-=======
-	law *trace.Law
-	git *gitdir.Git
->>>>>>> 7346c53 (The ledger is divided where its promises divide)
 	// was and is are what git itself makes, before the line and behind it.
 	was, is *replay.Standing
 	judge   *replay.Judge
@@ -49,11 +39,7 @@ type judging struct {
 func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string) error {
 	c := r.call
 	d := c.tool.deps
-<<<<<<< HEAD
 	j := &judging{rehearsal: r, rules: c.judgeUnheld()}
-=======
-	j := &judging{rehearsal: r, law: c.lawOf(nil), git: gitdir.New(d.Workspace.Dir())}
->>>>>>> 7346c53 (The ledger is divided where its promises divide)
 	var err error
 	j.judge, err = d.Observer.Git.Judge(scratch, r.after, trusted, func(path string) bool { return j.rules.Allows(path) })
 	if err != nil {
