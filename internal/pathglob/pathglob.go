@@ -3,17 +3,13 @@
 // It promises: a pattern is anchored at the root and case-sensitive; `*`, `?` and `[…]` stay within one segment,
 // `**` as a whole segment is zero or more segments (inside a longer segment a run of stars is one `*`), `\` takes
 // the next character literally, `[!x]` and `[^x]` negate. A match costs at most one comparison per pattern segment
-// and path segment, and each comparison is free of backtracking beyond the last star, so no path, however hostile,
+// and path segment, and each comparison goes through the name once for each star at most, so no path, however hostile,
 // makes it exponential. What does not parse, or would leave the root, is an error and never a pattern that matches
 // nothing.
 //
 // It does not promise to know about files: paths are compared as text. Braces are expanded by [Expand]; elsewhere
-// they are literal.
-//
-// Segments are matched by github.com/gobwas/glob, compiled without separators and without alternatives. In that
-// shape its star drops all older restart points, so its backtracking is bounded; with separators or with braces it
-// is not (`*a*a*a*a*b` then takes seconds on 50 characters). Its `**`, its classes of several ranges (`[a-z0-9]` is a
-// syntax error there) and its reading of `[^x]` as a set are replaced here.
+// they are literal. Known libraries either go back without a bound (`*a*a*a*a*b` takes seconds on 50 characters) or read
+// classes and `**` otherwise.
 package pathglob
 
 import (

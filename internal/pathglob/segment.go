@@ -5,35 +5,68 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/gobwas/glob"
 )
 
 type segmentKind uint8
 
 const (
 	literalSegment segmentKind = iota
-	anySegment                 // a lone `*`
-	globSegment
+	wildSegment
 	treeSegment // `**`
 )
 
 // segment is one part of a pattern between slashes.
 type segment struct {
 	kind segmentKind
-	text string
-	glob *glob.Pattern
+	text string // of a literal one
+	// runs are what stands between the stars of a wild one.
+	runs [][]class
 }
 
 func (s segment) match(name string) bool {
-	switch s.kind {
-	case literalSegment:
+	if s.kind == literalSegment {
 		return s.text == name
-	case anySegment:
-		return true
-	default:
-		return s.glob.Match(name)
 	}
+	first, last := s.runs[0], s.runs[len(s.runs)-1]
+	if len(s.runs) == 1 {
+		rest, ok := cutRun(name, first)
+		return ok && rest == ""
+	}
+	name, ok := cutRun(name, first)
+	// The first place at which a run fits is as good as any later one: what is left for the others is longest then.
+	for _, run := range s.runs[1 : len(s.runs)-1] {
+		for ok {
+			rest, fits := cutRun(name, run)
+			if fits {
+				name = rest
+				break
+			}
+			name, ok = cutRune(name)
+		}
+	}
+	end := utf8.RuneCountInString(name) - len(last)
+	for ; ok && end > 0; end-- {
+		name, ok = cutRune(name)
+	}
+	rest, fits := cutRun(name, last)
+	return ok && end == 0 && fits && rest == ""
+}
+
+// cutRun takes the characters off that a run stands for.
+func cutRun(name string, run []class) (rest string, ok bool) {
+	for _, c := range run {
+		r, n := utf8.DecodeRuneInString(name)
+		if n == 0 || !c.has(r) {
+			return "", false
+		}
+		name = name[n:]
+	}
+	return name, true
+}
+
+func cutRune(name string) (string, bool) {
+	_, n := utf8.DecodeRuneInString(name)
+	return name[n:], n > 0
 }
 
 var errTrailingBackslash = errors.New(`a "\" at the end escapes nothing`)
@@ -98,51 +131,38 @@ func compileSegment(text string) (segment, error) {
 	if text == "**" {
 		return segment{kind: treeSegment}, nil
 	}
-	var literal, source strings.Builder
-	wild := false
+	var literal strings.Builder
+	seg := segment{runs: [][]class{nil}}
 	for i := 0; i < len(text); {
 		n := 1
-		switch c := text[i]; c {
+		var c class
+		switch text[i] {
 		case '*':
-			for i+n < len(text) && text[i+n] == '*' {
-				n++
-			}
-			wild = true
-			source.WriteByte('*')
+			n = len(text[i:]) - len(strings.TrimLeft(text[i:], "*"))
+			seg.kind, seg.runs = wildSegment, append(seg.runs, nil)
+			i += n
+			continue
 		case '?':
-			wild = true
-			source.WriteByte('?')
+			seg.kind, c.negated = wildSegment, true
 		case '[':
-			class, length, err := translateClass(text[i:])
-			if err != nil {
+			var err error
+			if c, n, err = parseClass(text[i:]); err != nil {
 				return segment{}, err
 			}
-			wild, n = true, length
-			source.WriteString(class)
+			seg.kind = wildSegment
 		default:
-			if c == '\\' {
+			if text[i] == '\\' {
 				i++
 			}
-			_, n = utf8.DecodeRuneInString(text[i:])
-			literal.WriteString(text[i : i+n])
-			source.WriteString(glob.QuoteMeta(text[i : i+n]))
+			var r rune
+			r, n = utf8.DecodeRuneInString(text[i:])
+			literal.WriteRune(r)
+			c.ranges = []runeRange{{r, r}}
 		}
+		last := len(seg.runs) - 1
+		seg.runs[last] = append(seg.runs[last], c)
 		i += n
 	}
-	if !wild {
-		return segment{kind: literalSegment, text: literal.String()}, nil
-	}
-	return compileWild(text, source.String())
-}
-
-func compileWild(text, source string) (segment, error) {
-	if source == "*" {
-		return segment{kind: anySegment}, nil
-	}
-	// No separators and no braces: see the package comment for why this is what bounds the cost.
-	compiled, err := glob.Compile(source)
-	if err != nil {
-		return segment{}, fmt.Errorf("%q does not compile: %w", text, err)
-	}
-	return segment{kind: globSegment, glob: compiled}, nil
+	seg.text = literal.String()
+	return seg, nil
 }
