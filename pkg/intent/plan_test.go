@@ -55,18 +55,16 @@ func TestPlanIsMadeOnItsFileOnly(t *testing.T) {
 
 func TestPlansThatCannotBe(t *testing.T) {
 	w := newWorkspace(t, sample)
-	_, err := w.store.PlanStatus("INT-009", intent.Done, at)
-	if !errors.Is(err, intent.ErrUnknownIntent) {
-		t.Error(err)
-	}
-	if _, err = w.store.PlanStatus("INT-001", "OPEN", at); !errors.Is(err, intent.ErrInvalid) {
-		t.Error(err)
-	}
-	if _, err = w.store.PlanScope("INT-001", []string{"../x"}); !errors.Is(err, intent.ErrInvalid) {
-		t.Error(err)
-	}
-	if _, _, err = w.store.PlanAdd(intent.Intent{ID: "INT-001", Status: intent.Todo}); !errors.Is(err, intent.ErrDuplicateID) {
-		t.Error(err)
+	_, unknown := w.store.PlanStatus("INT-009", intent.Done, at)
+	_, status := w.store.PlanStatus("INT-001", "OPEN", at)
+	_, outside := w.store.PlanScope("INT-001", []string{"../x"})
+	_, _, twice := w.store.PlanAdd(intent.Intent{ID: "INT-001", Status: intent.Todo})
+	for got, want := range map[error]error{
+		unknown: intent.ErrUnknownIntent, status: intent.ErrInvalid, outside: intent.ErrInvalid, twice: intent.ErrDuplicateID,
+	} {
+		if !errors.Is(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
 	}
 	p, err := w.store.PlanScope("INT-002", []string{"README.md"})
 	if err != nil || p.Changes() {

@@ -157,51 +157,6 @@ func TestLoadOtherVocabulary(t *testing.T) {
 	}
 }
 
-func TestSetStatus(t *testing.T) {
-	w := newWorkspace(t, sample)
-	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.FixedZone("x", 3600))
-	set, err := w.store.SetStatus(context.Background(), "INT-001", intent.InProgress, at)
-	must(t, err)
-	if in := get(t, set, "INT-001"); in.Status != intent.InProgress || in.StartedAt.IsZero() {
-		t.Errorf("%+v", in)
-	}
-	want := strings.Replace(sample, "status: TODO   # not begun\n",
-		"status: IN_PROGRESS   # not begun\n    started_at: 2026-03-01T11:00:00Z\n", 1)
-	if got := w.intents(); got != want {
-		t.Errorf("file:\n%s", got)
-	}
-	set, err = w.store.SetStatus(context.Background(), "INT-001", intent.Done, at)
-	must(t, err)
-	if get(t, set, "INT-001").Status != intent.Done || get(t, w.load(), "INT-001").Status != intent.Done {
-		t.Error("not done")
-	}
-	if _, err := w.store.SetStatus(context.Background(), "INT-9", intent.Done, at); !errors.Is(err, intent.ErrUnknownIntent) {
-		t.Errorf("unknown intent: %v", err)
-	}
-	if _, err := w.store.SetStatus(context.Background(), "INT-001", "SOON", at); !errors.Is(err, intent.ErrInvalid) {
-		t.Errorf("unknown status: %v", err)
-	}
-}
-
-func TestAddScope(t *testing.T) {
-	w := newWorkspace(t, sample)
-	_, err := w.store.AddScope(context.Background(), "INT-001", []string{"lib/*.ts", "src/api/**"})
-	must(t, err)
-	set, err := w.store.AddScope(context.Background(), "INT-002", []string{"a b", "*.md"})
-	must(t, err)
-	want := strings.Replace(sample, `"src/weather.ts"]`, `"src/weather.ts", "lib/*.ts"]`, 1)
-	want = strings.Replace(want, "- README.md\n", "- README.md\n    - \"a b\"\n    - \"*.md\"\n", 1)
-	if got := w.intents(); got != want {
-		t.Errorf("file:\n%s", got)
-	}
-	if !get(t, set, "INT-002").Scope().Match("a b/c") {
-		t.Error("scope of the result")
-	}
-	if _, err := w.store.AddScope(context.Background(), "INT-002", []string{"../x"}); !errors.Is(err, intent.ErrInvalid) {
-		t.Errorf("outside: %v", err)
-	}
-}
-
 func TestAdd(t *testing.T) {
 	w := newWorkspace(t, sample)
 	in := intent.Intent{ID: "INT-007", Name: "New: one", Status: intent.Todo, Description: "Two\nlines\n",
