@@ -49,9 +49,7 @@ func replace(b *testing.B, w *workspace.Workspace, before, after string) {
 	b.Helper()
 	target, err := w.Resolve("src/a/f")
 	must(b, err)
-	s, err := commit(b, w, workspace.Change{Op: change.Modified, Target: target, Before: hashOf(before), After: []byte(after)})
-	must(b, err)
-	must(b, s.Close())
+	done(b, w, workspace.Change{Op: change.Modified, Target: target, Before: hashOf(before), After: []byte(after)})
 	must(b, target.Close())
 }
 

@@ -88,13 +88,21 @@ func wantTree(t testing.TB, dir string, want map[string]string) {
 	}
 }
 
-func commit(t testing.TB, w *workspace.Workspace, changes ...workspace.Change) (*workspace.Settlement, error) {
+func commit(t testing.TB, w *workspace.Workspace, changes ...workspace.Change) (*workspace.Committed, error) {
 	t.Helper()
 	p, err := w.Prepare(context.Background(), changes)
 	if err != nil {
 		return nil, err
 	}
 	return p.Commit(context.Background())
+}
+
+// done carries changes out, to their end.
+func done(t testing.TB, w *workspace.Workspace, changes ...workspace.Change) {
+	t.Helper()
+	s, err := commit(t, w, changes...)
+	must(t, err)
+	must(t, s.Close())
 }
 
 // variants are the ways a change can be carried out, which must not differ in what a caller sees.
@@ -198,7 +206,7 @@ func TestRollbackAfterLateFailure(t *testing.T) {
 	})
 }
 
-func TestSettlementRollback(t *testing.T) {
+func TestCommittedRollback(t *testing.T) {
 	variants(t, func(t *testing.T, opts ...workspace.Option) {
 		files := map[string]string{"a": "1", "b": "2", "d": "4"}
 		w := open(t, files, opts...)

@@ -13,7 +13,7 @@ import (
 // displaced. On an error everything that was done has been taken back (a RollbackError names what could not
 // be), and nothing is held any more. ctx is honoured until the first change; from there on Commit goes to
 // the end.
-func (p *Prepared) Commit(ctx context.Context) (*Settlement, error) {
+func (p *Prepared) Commit(ctx context.Context) (*Committed, error) {
 	if p.done {
 		return nil, errors.New("these changes have already been committed or discarded")
 	}
@@ -36,7 +36,7 @@ func (p *Prepared) Commit(ctx context.Context) (*Settlement, error) {
 		return nil, errors.Join(err, p.closeSteps(), p.Discard())
 	}
 	p.done = true
-	return &Settlement{p: p}, nil
+	return &Committed{p: p}, nil
 }
 
 // apply goes through the steps until one fails, and returns those that took effect.
@@ -130,16 +130,16 @@ func (p *Prepared) closeSteps() error {
 	return err
 }
 
-// Settlement is a committed set of changes whose before-images and locks are still held. It must be closed.
+// Committed is a committed set of changes whose before-images and locks are still held. It must be closed.
 // Its methods are not to be called concurrently.
-type Settlement struct {
+type Committed struct {
 	p        *Prepared
 	reverted bool
 	closed   bool
 }
 
 // Files is what happened, in the order of the changes.
-func (s *Settlement) Files() []Result {
+func (s *Committed) Files() []Result {
 	files := make([]Result, len(s.p.planned))
 	for i, c := range s.p.planned {
 		files[i] = c.result
@@ -149,7 +149,7 @@ func (s *Settlement) Files() []Result {
 
 // Before is the content that the i-th change found, read from the displaced inode itself, until Close. It is
 // nil for Create.
-func (s *Settlement) Before(i int) *io.SectionReader {
+func (s *Committed) Before(i int) *io.SectionReader {
 	before := s.p.planned[i].before
 	if before == nil || before.file == nil {
 		return nil
@@ -159,9 +159,9 @@ func (s *Settlement) Before(i int) *io.SectionReader {
 
 // Rollback puts the before-images back wherever the file still has the content that this change gave it. For
 // the others the RollbackError names the paths; they are left alone.
-func (s *Settlement) Rollback(ctx context.Context) error {
+func (s *Committed) Rollback(ctx context.Context) error {
 	if s.reverted || s.closed {
-		return errors.New("these changes have already been settled or taken back")
+		return errors.New("these changes have already been closed or taken back")
 	}
 	s.reverted = true
 	return s.p.w.takeBack(context.WithoutCancel(ctx), s.p.steps, nil)
@@ -169,7 +169,7 @@ func (s *Settlement) Rollback(ctx context.Context) error {
 
 // Close removes the displaced files and gives the locks back. A KeptError says that another program wrote
 // into a displaced file at the last moment, and where that content is; the change stands nevertheless.
-func (s *Settlement) Close() error {
+func (s *Committed) Close() error {
 	if s.closed {
 		return nil
 	}

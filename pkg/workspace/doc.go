@@ -10,9 +10,9 @@
 //
 // A change is a compare-and-swap. [Workspace.Prepare] locks the paths, checks that each file has the
 // expected hash, and writes the new contents to temporary files: nothing is visible yet.
-// [Prepared.Commit] waits until they are on disk and makes all changes visible, or none. The [Settlement] then holds the before-images (the
-// displaced inodes themselves) and the locks until [Settlement.Close], so that a caller can write its
-// journal before Commit, its ledger before Close, and take everything back with [Settlement.Rollback].
+// [Prepared.Commit] waits until they are on disk and makes all changes visible, or none. The [Committed] then holds the before-images (the
+// displaced inodes themselves) and the locks until [Committed.Close], so that a caller can write its
+// journal before Commit, its ledger before Close, and take everything back with [Committed.Rollback].
 //
 // A [Grip] holds what stands at a path together with its directory, by descriptors, for who must take away or put right
 // what a look has found: it is that very file, directory or device which is moved, removed or given permissions, or
@@ -53,7 +53,7 @@
 // Counted with strace on Linux, for a file two directories deep. Resolve: two calls for each directory and one
 // for the file; checking the binding again: one open and close for each directory. Read: an lstat, an open, two
 // fstats, two reads. Replacing 4 KiB: about 20 calls to find, lock, lease and hash the old file, 25 to write
-// the temporary one with its metadata and lock it, 13 to exchange and confirm, 10 to settle; of these one file
+// the temporary one with its metadata and lock it, 13 to exchange and confirm, 10 to close; of these one file
 // flush and one directory flush wait for the disk, which is what a bare write, flush, rename, flush costs as
 // well (BenchmarkReplace shows both). A further file in the same call adds its own flush, in parallel with the
 // others, and shares the directory's.

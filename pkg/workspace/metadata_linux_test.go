@@ -4,7 +4,6 @@ package workspace_test
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,9 +31,7 @@ func TestMetadataIsKept(t *testing.T) {
 		must(t, unix.Setxattr(path, "user.note", []byte("kept"), 0))
 		must(t, unix.Setxattr(path, "system.posix_acl_access", acl, 0))
 		want := metadata(t, path)
-		s, err := commit(t, w, modify(t, w))
-		must(t, err)
-		must(t, s.Close())
+		done(t, w, modify(t, w))
 		if got := metadata(t, path); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -71,9 +68,7 @@ func TestNewFileInheritsFromItsDirectory(t *testing.T) {
 		must(t, os.Chown(shared, -1, group))
 	}
 	must(t, os.Chmod(shared, 0o775|os.ModeSetgid))
-	s, err := commit(t, w, workspace.Change{Op: change.Created, Target: resolve(t, w, "shared/new"), After: []byte("x")})
-	must(t, err)
-	must(t, s.Close())
+	done(t, w, workspace.Change{Op: change.Created, Target: resolve(t, w, "shared/new"), After: []byte("x")})
 	var st unix.Stat_t
 	must(t, unix.Stat(filepath.Join(shared, "new"), &st))
 	if int(st.Gid) != group || st.Mode&0o777 != 0o644 {
@@ -118,14 +113,9 @@ func TestOtherUser(t *testing.T) {
 func copyBinary(t *testing.T, to string) {
 	self, err := os.Executable()
 	must(t, err)
-	from, err := os.Open(self)
+	program, err := os.ReadFile(self)
 	must(t, err)
-	defer from.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	must(t, err)
-	_, err = io.Copy(out, from)
-	must(t, err)
-	must(t, out.Close())
+	must(t, os.WriteFile(to, program, 0o755))
 	must(t, os.Chmod(to, 0o755))
 }
 
@@ -145,12 +135,10 @@ func TestOtherFileSystem(t *testing.T) {
 	}
 	t.Cleanup(func() { must(t, unix.Unmount(mount, 0)) })
 	must(t, os.Symlink("/etc", filepath.Join(w.Dir(), ".orchestration"))) // must not be used for anything
-	s, err := commit(t, w,
+	done(t, w,
 		modify(t, w),
 		workspace.Change{Op: change.Created, Target: resolve(t, w, "other/n/new"), After: []byte("new")},
 		workspace.Change{Op: change.Moved, Target: resolve(t, w, "x/f"), To: resolve(t, w, "other/moved"), Before: hashOf("moving")})
-	must(t, err)
-	must(t, s.Close())
 	must(t, os.Remove(filepath.Join(w.Dir(), ".orchestration")))
 	wantTree(t, w.Dir(), map[string]string{"f": "ours", "other/n/new": "new", "other/moved": "moving"})
 }

@@ -137,7 +137,7 @@ func addOne(w *workspace.Workspace) error {
 		}
 		p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Modified, Target: target, Before: c.Hash, After: fmt.Append(nil, n+1)}})
 		if err == nil {
-			var s *workspace.Settlement
+			var s *workspace.Committed
 			if s, err = p.Commit(context.Background()); err == nil {
 				return errors.Join(s.Close(), target.Close())
 			}
@@ -182,28 +182,27 @@ func TestCounter(t *testing.T) {
 
 // modifyOnce replaces "old" by "new" and says what came of it.
 func modifyOnce() int {
-	w, err := workspace.Open(os.Args[1])
+	err := func() error {
+		w, err := workspace.Open(os.Args[1])
+		if err != nil {
+			return err
+		}
+		target, err := w.Resolve(os.Args[2])
+		if err != nil {
+			return err
+		}
+		p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Modified, Target: target, Before: workspace.HashOf([]byte("old")), After: []byte("new")}})
+		if err != nil {
+			return err
+		}
+		s, err := p.Commit(context.Background())
+		if err != nil {
+			return err
+		}
+		fmt.Printf("committed %v\n", s.Files())
+		return s.Close()
+	}()
 	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	target, err := w.Resolve(os.Args[2])
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Modified, Target: target, Before: workspace.HashOf([]byte("old")), After: []byte("new")}})
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	s, err := p.Commit(context.Background())
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	fmt.Printf("committed %v\n", s.Files())
-	if err := s.Close(); err != nil {
 		fmt.Println(err)
 		return 1
 	}

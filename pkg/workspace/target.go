@@ -40,7 +40,7 @@ func kindOf(mode fs.FileMode) Kind {
 }
 
 // Target is one path as a check saw it, bound to the open descriptor of its nearest existing parent. It must
-// stay open until the change made through it is settled.
+// stay open until the change made through it is closed.
 type Target struct {
 	w          *Workspace
 	requested  string

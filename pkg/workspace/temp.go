@@ -21,7 +21,7 @@ const (
 )
 
 // IsTemp reports whether a file name is that of a temporary file of this package: hidden from listings and
-// snapshots, and gone when its change is settled.
+// snapshots, and gone when its change is closed.
 func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }

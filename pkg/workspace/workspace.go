@@ -105,7 +105,7 @@ func (w *Workspace) Dir() string { return filepath.FromSlash(w.real) }
 // links even if they point into the workspace.
 func (w *Workspace) Root() *os.Root { return w.root }
 
-// Close releases the directory. Targets and settlements must have been closed.
+// Close releases the directory. Targets and what was committed must have been closed.
 func (w *Workspace) Close() error { return errors.Join(w.owner.close(), w.top.Close(), w.root.Close()) }
 
 // Names of the directories that this package uses.

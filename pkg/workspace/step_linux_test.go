@@ -155,9 +155,7 @@ func TestFileOpenForWriting(t *testing.T) {
 	}
 	wantTree(t, w.Dir(), initialised)
 	time.AfterFunc(20*time.Millisecond, func() { f.Close() })
-	s, err := commit(t, w, modify(t, w))
-	must(t, err)
-	must(t, s.Close())
+	done(t, w, modify(t, w))
 }
 
 // TestWriterMeetsOurLease: a program that opens the file while we hold it waits until we are done, and then has the
@@ -280,9 +278,7 @@ func TestForkDoesNotDisturb(t *testing.T) {
 	content := "old"
 	for i := range 100 {
 		next := strings.Repeat("x", i)
-		s, err := commit(t, w, workspace.Change{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf(content), After: []byte(next)})
-		must(t, err)
-		must(t, s.Close())
+		done(t, w, workspace.Change{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf(content), After: []byte(next)})
 		content = next
 	}
 	close(stop)
