@@ -1,3 +1,6 @@
+// Package gitdir reads what the files of a git repository say, without running git. It never writes and never fails: what
+// cannot be read is not known. It promises to wait for no pipe and to give away nothing but hex digits and paths, whatever a
+// clone has brought; it does not understand ref storages that are not made of files.
 package gitdir
 
 import (
@@ -39,7 +42,7 @@ const (
 	maxPackedRefs = 256 << 20
 )
 
-// NewGit looks at the repository that contains dir, at each question anew.
+// New looks at the repository that contains dir, at each question anew.
 func New(dir string) *Git {
 	g := &Git{dir: dir}
 	g.sha256 = sync.OnceValue(g.readObjectFormat)

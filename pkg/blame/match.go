@@ -39,7 +39,7 @@ func compare(t *lineTable, old, now *cells, hints func() []anchor) match {
 		}
 	}
 	if m.vague = old.open || t.anyVague(old.lines); m.vague {
-		m.settle(hints)
+		m.chooseAlike(hints)
 	}
 	m.dropIslands()
 	m.addWrapped()

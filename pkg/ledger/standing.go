@@ -61,9 +61,9 @@ func (at *location) inPlace() bool {
 	return err == nil && os.SameFile(held, now)
 }
 
-// settle is here for who is about to write: a first record decides where the ledger stands. A ledger that is in the tree
+// forWriting is here for who is about to write: a first record decides where the ledger stands. A ledger that is in the tree
 // stays there.
-func (l *Ledger) settle() (*location, error) {
+func (l *Ledger) forWriting() (*location, error) {
 	at, err := l.found()
 	if err != nil {
 		return nil, err

@@ -255,7 +255,7 @@ func (l *Ledger) segment(name string) *live.File {
 // lock locks the ledger where it stands, and gives that.
 func (l *Ledger) lock(ctx context.Context) (unlock func(), at *location, err error) {
 	for {
-		if at, err = l.settle(); err != nil {
+		if at, err = l.forWriting(); err != nil {
 			return nil, nil, err
 		}
 		if unlock, err = segment.Lock(ctx, at.root, true, l.opts.LockWait); err != nil {

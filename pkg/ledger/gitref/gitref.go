@@ -132,7 +132,7 @@ const suffix = ".jsonl.zst"
 // segmentPath is the one form of a segment's path.
 var segmentPath = regexp.MustCompile(`^[0-9a-f]{16}-([0-9a-f]{2})/([0-9a-f]{62})\.jsonl\.zst$`)
 
-// segment is a file of the ref.
+// refSegment is a file of the ref.
 type refSegment struct {
 	path string
 	blob string

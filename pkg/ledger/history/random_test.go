@@ -218,7 +218,7 @@ func (d *gitDriver) mergeOf(branches []string) {
 		maps.DeleteFunc(past, func(id string, _ modelLine) bool { _, kept := tip[id]; return kept })
 		maps.Copy(dropped, past)
 	}
-	if d.run(append([]string{"merge", "-q", "--no-edit"}, branches...)...) != nil && !d.settleOrAbort("merge") {
+	if d.run(append([]string{"merge", "-q", "--no-edit"}, branches...)...) != nil && !d.finishOrAbort("merge") {
 		return
 	}
 	have := d.worktree()
@@ -241,7 +241,7 @@ func (d *gitDriver) squash() {
 
 func (d *gitDriver) rebase() {
 	if d.run("rebase", "-q", d.pick(d.branches())) != nil {
-		d.settleOrAbort("rebase")
+		d.finishOrAbort("rebase")
 	}
 }
 
@@ -254,21 +254,21 @@ func (d *gitDriver) rebaseInteractive() {
 	d.t.Setenv("GIT_SEQUENCE_EDITOR", strings.Replace(editor, "-e ", "-e '", 1)+"'")
 	d.script = append(d.script, "export GIT_SEQUENCE_EDITOR=\""+os.Getenv("GIT_SEQUENCE_EDITOR")+"\"")
 	if d.run("rebase", "-q", "-i", fmt.Sprintf("HEAD~%d", n)) != nil {
-		d.settleOrAbort("rebase")
+		d.finishOrAbort("rebase")
 	}
 }
 
 func (d *gitDriver) cherryPick() {
 	commits := strings.Fields(d.git("rev-list", "--all", "--no-merges", "--min-parents=1"))
 	if len(commits) > 0 && d.run("cherry-pick", d.pick(commits)) != nil {
-		d.settleOrAbort("cherry-pick")
+		d.finishOrAbort("cherry-pick")
 	}
 }
 
 func (d *gitDriver) revert() {
 	commits := strings.Fields(d.git("rev-list", "--no-merges", "--min-parents=1", "HEAD"))
 	if len(commits) > 0 && d.run("revert", "--no-edit", d.pick(commits)) != nil {
-		d.settleOrAbort("revert")
+		d.finishOrAbort("revert")
 	}
 }
 
@@ -326,8 +326,8 @@ func (d *gitDriver) restore() {
 	}
 }
 
-// settleOrAbort goes on with what stopped at conflicts, and reports whether it came to its end.
-func (d *gitDriver) settleOrAbort(what string) bool {
+// finishOrAbort goes on with what stopped at conflicts, and reports whether it came to its end.
+func (d *gitDriver) finishOrAbort(what string) bool {
 	for range 12 {
 		if d.git("ls-files", "--unmerged") == "" && !d.inProgress() {
 			return what != "merge" // git had nothing left to do; an octopus that stops leaves nothing to go on from

@@ -166,7 +166,7 @@ func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
 	if err := w.commits(ctx, func(commit string, parents []string) error { return w.commit(ctx, commit, parents) }, revisions...); err != nil {
 		return Report{}, err
 	}
-	if err := w.settle(ctx); err != nil {
+	if err := w.reportDropped(ctx); err != nil {
 		return Report{}, err
 	}
 	if shallow == "true" {
@@ -280,13 +280,13 @@ func (w *walk) compare(ctx context.Context, old, now side, isRevert func() (bool
 		if len(w.pending) < w.limit {
 			return nil
 		}
-		return w.settle(ctx)
+		return w.reportDropped(ctx)
 	}}
 	return c.lines()
 }
 
-// settle takes out the dropped lines that are back in the work tree or stand beside it, and reports the others.
-func (w *walk) settle(ctx context.Context) error {
+// reportDropped takes out the dropped lines that are back in the work tree or stand beside it, and reports the others.
+func (w *walk) reportDropped(ctx context.Context) error {
 	before := len(w.pending)
 	if err := search(w.files.side, nil, w.pending); err != nil {
 		return err

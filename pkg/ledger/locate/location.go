@@ -61,7 +61,7 @@ func WillBeBeside(root *os.Root, wanted bool) bool {
 	return wanted && err == nil && !in
 }
 
-// inTree reports whether the tree has a ledger, which stays there. A link is none.
+// InTree reports whether the tree has a ledger, which stays there. A link is none.
 func InTree(root *os.Root) (bool, error) {
 	for _, name := range []string{segment.SingleName, segment.TraceDir, segment.ArchiveDir} {
 		switch info, err := root.Lstat(path.Join(segment.Home, name)); {
@@ -90,7 +90,7 @@ func Stands(workspace *os.Root) (root *os.Root, done func(), err error) {
 	return root, func() { root.Close() }, nil
 }
 
-// openBeside gives neither a directory nor an error where no ledger stands beside the tree.
+// Open gives neither a directory nor an error where no ledger stands beside the tree.
 func Open(dir string) (*os.Root, error) {
 	if dir == "" {
 		return nil, nil
@@ -123,7 +123,7 @@ func MakeBeside(root *os.Root) error {
 	return Make(dir)
 }
 
-// makeBeside makes what openBeside looks for.
+// Make makes what openBeside looks for.
 func Make(dir string) error {
 	common, err := os.OpenRoot(filepath.Dir(filepath.Dir(dir)))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // takenName is where a ledger that stands beside the tree notes what it took from the tree.
 const takenName = segment.Home + "/" + segment.StateDir + "/taken"
 
-// takeFromTree brings in what stands in the tree all the same: a branch from before the move has records there, and so has
+// TakeFromTree brings in what stands in the tree all the same: a branch from before the move has records there, and so has
 // whatever an older program wrote. The files stay.
 func TakeFromTree(ctx context.Context, tree, beside *os.Root) error {
 	seen := treeStamp(tree)
@@ -220,7 +220,7 @@ func copySegment(ctx context.Context, from, to *os.Root, name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// linkTo is what the link in the tree says.
+// LinkTarget is what the link in the tree says.
 func LinkTarget(tree, beside *os.Root) string {
 	target := filepath.Join(beside.Name(), segment.Home, segment.SingleName)
 	if at, err := filepath.EvalSymlinks(filepath.Join(tree.Name(), segment.Home)); err == nil {
@@ -231,7 +231,7 @@ func LinkTarget(tree, beside *os.Root) string {
 	return target
 }
 
-// linkInTree has the ledger beside the tree be found where other tools look for it. Where no link can be made there is
+// Link has the ledger beside the tree be found where other tools look for it. Where no link can be made there is
 // none.
 func Link(tree *os.Root, target string) {
 	name := path.Join(segment.Home, segment.SingleName)

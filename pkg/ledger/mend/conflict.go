@@ -42,7 +42,7 @@ type Resolution struct {
 	Duplicates int    `json:"duplicates"` // lines that stood there more than once
 }
 
-// ResolveConflicts rewrites each segment that has conflict markers or is among the unmerged ones: the lines of all sides
+// Conflicts rewrites each segment that has conflict markers or is among the unmerged ones: the lines of all sides
 // stay, byte for byte, each once, first those of the file in their order, then those that only a side has. Conflict
 // markers, repeated lines and blank lines go, and nothing else: with any other line the error is ErrUnresolvable, and no
 // segment is changed. Each file is replaced as a whole and is on disk when ResolveConflicts returns.

@@ -24,7 +24,7 @@ func Identity(line []byte) Hash {
 	return sha256.Sum256(line)
 }
 
-// prevKey is how every line of ours begins. It makes the chain readable without parsing JSON.
+// PrevKey is how every line of ours begins. It makes the chain readable without parsing JSON.
 const PrevKey = `{"prev":[`
 
 type LineKind int
@@ -36,7 +36,7 @@ const (
 	LineGarbage // conflict markers, a torn write: never linked, so that it can be cleaned away
 )
 
-// classify says what a line is, and whom it follows. A trailing CR must be gone.
+// Classify says what a line is, and whom it follows. A trailing CR must be gone.
 func Classify(line []byte) ([]Hash, LineKind) {
 	if prev, ok := ParsePrev(line); ok {
 		return prev, LineRecord
@@ -50,7 +50,7 @@ func Classify(line []byte) ([]Hash, LineKind) {
 	return nil, LineGarbage
 }
 
-// parsePrev reads the chain from the first bytes of a line, and looks at the last one, which a torn line lacks.
+// ParsePrev reads the chain from the first bytes of a line, and looks at the last one, which a torn line lacks.
 func ParsePrev(line []byte) ([]Hash, bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(PrevKey))
 	if !ok || line[len(line)-1] != '}' {
@@ -97,7 +97,7 @@ func ParseHash(text string) (Hash, error) {
 	return h, nil
 }
 
-// isWhole tells a line that lacks only its newline from one that was cut.
+// IsWhole tells a line that lacks only its newline from one that was cut.
 func IsWhole(line []byte) bool {
 	return len(line) > 0 && line[0] == '{' && jsontext.Value(line).IsValid()
 }

@@ -126,7 +126,7 @@ func Encode(e Entry) ([]byte, error) {
 	return Link(nil, prev, body), nil
 }
 
-// encodeBody gives the line from its `version` on. The chain is put before it under the lock, so that the work of
+// EncodeBody gives the line from its `version` on. The chain is put before it under the lock, so that the work of
 // encoding is done outside.
 func EncodeBody(e Entry) ([]byte, error) {
 	if err := e.Check(); err != nil {
@@ -152,7 +152,7 @@ func EncodeBody(e Entry) ([]byte, error) {
 	return body[1:], nil
 }
 
-// link appends to dst the line that has body after prev.
+// Link appends to dst the line that has body after prev.
 func Link(dst []byte, prev []Hash, body []byte) []byte {
 	dst = append(dst, PrevKey...)
 	for i, p := range prev {

@@ -48,7 +48,7 @@ func (f Filter) Matches(e Entry) bool {
 	return (f.Path == "" || MatchesPath(e, f.OnPath)) && (f.Name == "" || MatchesPath(e, func(p string) bool { return path.Base(p) == f.Name }))
 }
 
-// onPath reports whether a path is the one that is wanted, or below it.
+// OnPath reports whether a path is the one that is wanted, or below it.
 func (f Filter) OnPath(p string) bool {
 	return p == f.Path || strings.HasSuffix(f.Path, "/") && strings.HasPrefix(p, f.Path)
 }

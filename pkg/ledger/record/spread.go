@@ -2,10 +2,10 @@ package record
 
 import "fmt"
 
-// maxLine bounds the body of a line that is written, in bytes.
+// MaxLine bounds the body of a line that is written, in bytes.
 const MaxLine = 8 << 20
 
-// spread writes a record with very many changes or violations as several lines, which are appended together. Each
+// Spread writes a record with very many changes or violations as several lines, which are appended together. Each
 // carries its share and says which part it is; command, decision and detail stand in the first.
 func Spread(e Entry, limit int, newID func() string) ([][]byte, error) {
 	parts, err := parts(e, 0, len(e.Changes)+len(e.Violations), limit)

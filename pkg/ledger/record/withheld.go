@@ -15,7 +15,7 @@ const KindWithheld Kind = "withheld"
 // withheldKey stands behind the chain of a line that stands for another one, by that one's identity.
 const withheldKey = `],"withheld":"`
 
-// standsFor is the identity of the record that a line stands for.
+// StandsFor is the identity of the record that a line stands for.
 func StandsFor(line []byte) (of Hash, is bool) {
 	if !bytes.HasPrefix(line, []byte(PrevKey)) {
 		return of, false
@@ -27,7 +27,7 @@ func StandsFor(line []byte) (of Hash, is bool) {
 	return quotedHash(line[at+len(withheldKey)-1:])
 }
 
-// withheldKind is of what record a line stands for.
+// WithheldKind is of what record a line stands for.
 func WithheldKind(line []byte) Kind {
 	_, after, _ := bytes.Cut(line, []byte(`","kind":"`))
 	kind, _, _ := bytes.Cut(after, []byte(`"`))

@@ -33,7 +33,7 @@ func (h *heldLines) Get(archive string, offset int64) (segment.Line, bool) {
 	return segment.Line{Data: data, Offset: offset, Size: int64(len(data)) + 1}, held
 }
 
-// put takes a copy of the line.
+// Put takes a copy of the line.
 func (h *heldLines) Put(archive string, line segment.Line) {
 	if len(line.Data) > maxHeldLine {
 		return

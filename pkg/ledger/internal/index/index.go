@@ -25,10 +25,10 @@ const (
 	quiet    = time.Hour
 )
 
-// errStale: what the index says is not what stands in the segment.
+// ErrStale: what the index says is not what stands in the segment.
 var ErrStale = errors.New("the index does not fit the ledger")
 
-// index knows of each segment where its lines are that a query may want. It is made from the segments alone; what is
+// Index knows of each segment where its lines are that a query may want. It is made from the segments alone; what is
 // kept of it in cache/index saves the next process from reading them. Safe for concurrent use.
 type Index struct {
 	root *os.Root
@@ -59,7 +59,7 @@ type indexed struct {
 	view            *View // of an archive that is whole: it stays
 }
 
-// covered is a run and what it covers.
+// Covered is a run and what it covers.
 type Covered struct {
 	postings.Span
 	Reader
@@ -79,7 +79,7 @@ var (
 	_ Reader = postings.Builder{}
 )
 
-// view is the index of one segment at a moment. It stays as it is.
+// View is the index of one segment at a moment. It stays as it is.
 type View struct {
 	Place segment.Extent
 	segment.Reached
@@ -89,7 +89,7 @@ type View struct {
 	Least, Greatest time.Time // bounds for the times of the lines up to end
 }
 
-// knows reports whether all of an archive is in the index, so that nothing about it needs to be asked.
+// Knows reports whether all of an archive is in the index, so that nothing about it needs to be asked.
 func (x *Index) Knows(archive string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -97,7 +97,7 @@ func (x *Index) Knows(archive string) bool {
 	return s != nil && s.view != nil
 }
 
-// view brings the index of a segment up to what is in it now. The home is not locked.
+// View brings the index of a segment up to what is in it now. The home is not locked.
 func (x *Index) View(ctx context.Context, place segment.Extent) (*View, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -284,7 +284,7 @@ func (x *Index) keep(s *indexed) {
 	s.tail, s.tailFrom = postings.Builder{}, s.End
 }
 
-// forget drops what is known of a segment, also on disk.
+// Forget drops what is known of a segment, also on disk.
 func (x *Index) Forget(name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -294,7 +294,7 @@ func (x *Index) Forget(name string) {
 	}
 }
 
-// tidy removes index files that no segment wants, once in the life of a process, when all segments are known.
+// Tidy removes index files that no segment wants, once in the life of a process, when all segments are known.
 func (x *Index) Tidy() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -311,7 +311,7 @@ func (x *Index) Tidy() {
 	x.store.sweep(wanted)
 }
 
-// only drops what is known of segments that are gone.
+// Only drops what is known of segments that are gone.
 func (x *Index) Only(places []segment.Extent) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"path"
 )
 
-// heal starts again with a segment.
+// Heal starts again with a segment.
 func (s *File) Heal(durable bool) (err error) {
 	known, before := s.proven, s.identity
 	s.Close()

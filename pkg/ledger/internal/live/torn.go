@@ -69,7 +69,7 @@ func (s *File) setAside(tail io.Reader) (string, error) {
 	return name, err
 }
 
-// repair leaves alone what cannot be opened as a segment, and a last line that lacks only its newline.
+// Repair leaves alone what cannot be opened as a segment, and a last line that lacks only its newline.
 func (s *File) Repair() error {
 	file, info, err := segment.OpenRegular(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrPermission) {

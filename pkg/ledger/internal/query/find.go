@@ -14,7 +14,7 @@ import (
 // where says where the ledger stands now, and gives the index of what stands there.
 type where func() (*os.Root, *index.Index, error)
 
-// find gives the matches of f, on any of paths if there are some.
+// Find gives the matches of f, on any of paths if there are some.
 func Find(ctx context.Context, at where, f record.Filter, paths []string) (r Result, err error) {
 	err = segment.UnlessRotated(func() error {
 		q := query{Filter: f, paths: paths, seen: seenLines{}}
@@ -34,7 +34,7 @@ func Find(ctx context.Context, at where, f record.Filter, paths []string) (r Res
 	return r, err
 }
 
-// findLine reads all of the file's records, and where it was moved those of its older names, to follow the line.
+// FindLine reads all of the file's records, and where it was moved those of its older names, to follow the line.
 func FindLine(ctx context.Context, at where, f record.Filter) (Result, error) {
 	if f.Path == "" {
 		return Result{}, errors.New("query the ledger: a line needs a path")
@@ -61,7 +61,7 @@ func FindLine(ctx context.Context, at where, f record.Filter) (Result, error) {
 	}
 }
 
-// each gives each match to visit, in the order of their times where there are not too many segments.
+// Each gives each match to visit, in the order of their times where there are not too many segments.
 func Each(ctx context.Context, at where, f record.Filter, visit func(record.Entry) error) ([]segment.Problem, error) {
 	q := query{Filter: f, seen: seenLines{}}
 	err := segment.UnlessRotated(func() error {
@@ -77,7 +77,7 @@ func Each(ctx context.Context, at where, f record.Filter, visit func(record.Entr
 	return q.problems, err
 }
 
-// scan gives each record once whose line want accepts, without the index, also when a rotation makes it begin again.
+// Scan gives each record once whose line want accepts, without the index, also when a rotation makes it begin again.
 func Scan(ctx context.Context, at where, want func(line []byte) bool, visit func(record.Entry) error) ([]segment.Problem, error) {
 	q := query{seen: seenLines{}, want: want}
 	err := segment.UnlessRotated(func() error {

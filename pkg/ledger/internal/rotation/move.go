@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// move is one rotation of one file. What it prepares, without the lock, are the archives and the file that shall stand in
+// Move is one rotation of one file. What it prepares, without the lock, are the archives and the file that shall stand in
 // the place of the old one; all is on disk before anything is put in place, the archives first. So a crash at any
 // instruction leaves each line in the file, in an archive, or in both.
 type Move struct {
@@ -168,7 +168,7 @@ func (m *Move) publish(ctx context.Context) error {
 	return segment.FlushDir(m.Root, m.Disk, path.Dir(m.name))
 }
 
-// publishArchives returns what takes those away again that were not there before.
+// PublishArchives returns what takes those away again that were not there before.
 func (m *Move) PublishArchives() (undo func(), err error) {
 	var fresh []string
 	undo = func() {

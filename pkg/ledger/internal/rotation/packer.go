@@ -18,7 +18,7 @@ import (
 // packed is an archive on disk that is not in its place yet. Both names are relative to the workspace.
 type packed struct{ at, name string }
 
-// packer writes the lines that it gets into archives of limited size.
+// Packer writes the lines that it gets into archives of limited size.
 type Packer struct {
 	*Move
 	file  *os.File
@@ -61,7 +61,7 @@ func (p *Packer) begin(line segment.Line) (err error) {
 	return err
 }
 
-// end brings the archive that is being written to disk.
+// End brings the archive that is being written to disk.
 func (p *Packer) End() error {
 	if p.file == nil {
 		return nil

@@ -16,7 +16,7 @@ const (
 	rotateLock = segment.Home + "/" + segment.StateDir + "/rotate.lock"
 )
 
-// rotateFile moves the lines of a file into archives of limit bytes of lines each, but for the last eighth of limit. One
+// File moves the lines of a file into archives of limit bytes of lines each, but for the last eighth of limit. One
 // process at a time does so, for one file at a time: where another one is at it, nothing is to do. It waits for the lock of
 // writers no longer than wait.
 func File(ctx context.Context, root *os.Root, d segment.Disk, name string, limit int64, wait time.Duration) (err error) {
@@ -43,7 +43,7 @@ func File(ctx context.Context, root *os.Root, d segment.Disk, name string, limit
 	return m.publish(ctx)
 }
 
-// lockRotation is tryRotation for who can wait.
+// LockRotation is tryRotation for who can wait.
 func LockRotation(ctx context.Context, root *os.Root) (release func(), err error) {
 	return segment.WaitFor(ctx, segment.MendLockWait, func() (func(), error) { return tryRotation(root) })
 }
@@ -80,5 +80,5 @@ func clearDir(root *os.Root, name string) {
 
 const DefaultSize = 16 << 20 // bytes of an archive's lines
 
-// tailShare is how much of SegmentSize stays in the file that is appended to: what was last is asked for most.
+// TailShare is how much of SegmentSize stays in the file that is appended to: what was last is asked for most.
 const TailShare = 8

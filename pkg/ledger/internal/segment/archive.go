@@ -27,7 +27,7 @@ var ErrDamagedArchive = framed.ErrDamaged
 // be decompressed ends it with ErrDamagedArchive. There is nothing to close.
 func ArchiveLines(content io.Reader) (io.Reader, error) { return framed.NewStream(content) }
 
-// archive is the lines of a compressed segment.
+// Archive is the lines of a compressed segment.
 type Archive struct {
 	*framed.Reader
 	file *os.File
@@ -40,7 +40,7 @@ func newArchive(file *os.File, size int64) (Archive, error) {
 
 func (a Archive) Close() error { return errors.Join(a.Reader.Close(), a.file.Close()) }
 
-// archiveName is where an archive with these bytes stands, relative to .orchestration. Two that are not the same never
+// ArchiveName is where an archive with these bytes stands, relative to .orchestration. Two that are not the same never
 // have one name, whichever branch they come from.
 func ArchiveName(firstLine []byte, hash []byte) string {
 	at := "00000000T000000.000Z"
@@ -50,7 +50,7 @@ func ArchiveName(firstLine []byte, hash []byte) string {
 	return path.Join(ArchiveDir, at+"-"+hex.EncodeToString(hash)[:archiveHashText]+ArchiveSuffix)
 }
 
-// checkName compares an archive with the hash in its name. That finds what decompresses to the same lines, and what
+// CheckName compares an archive with the hash in its name. That finds what decompresses to the same lines, and what
 // was put there by another program.
 func (a Archive) CheckName(name string) error {
 	info, err := a.file.Stat()
@@ -68,7 +68,7 @@ func (a Archive) CheckName(name string) error {
 	return nil
 }
 
-// readLines is forward or backward over a segment, and goes around what is damaged. Lines behind damage have no number.
+// ReadLines is forward or backward over a segment, and goes around what is damaged. Lines behind damage have no number.
 func ReadLines(file io.ReaderAt, size int64, newest bool, yield func(Line) error, damaged func(*framed.Damage)) error {
 	if newest {
 		return readBackward(file, size, yield, damaged)
@@ -121,7 +121,7 @@ func readBackward(file io.ReaderAt, size int64, yield func(Line) error, damaged 
 	return nil
 }
 
-// lineEnd is what stood behind a line's data.
+// LineEnd is what stood behind a line's data.
 func (l Line) LineEnd() []byte {
 	return []byte("\r\n")[2-min(max(int(l.Size)-len(l.Data), 0), 2):]
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// disk is what the ledger does to files and must not believe blindly. Tests make it fail.
+// Disk is what the ledger does to files and must not believe blindly. Tests make it fail.
 type Disk struct {
 	Write    func(*os.File, []byte) (int, error)
 	Rewrite  func(*os.File, []byte, int64) error // of what is there already
@@ -29,7 +29,7 @@ func RealDisk() Disk {
 	}
 }
 
-// flushDirNamed does nothing on Windows, where directories cannot be flushed.
+// FlushDir does nothing on Windows, where directories cannot be flushed.
 func FlushDir(root *os.Root, d Disk, name string) error {
 	dir, err := durable.OpenDirectoryIn(root, name)
 	if err != nil {

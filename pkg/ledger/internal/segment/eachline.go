@@ -21,7 +21,7 @@ type RawLine struct {
 	Whole bool
 }
 
-// eachLine is EachLine where the ledger stands.
+// EachLine is EachLine where the ledger stands.
 func EachLine(ctx context.Context, root *os.Root, visit func(RawLine) error) ([]Problem, error) {
 	places, problems, err := List(ctx, root)
 	if err != nil {
@@ -64,7 +64,7 @@ func wholeLine(segment string, line Line) RawLine {
 	return found
 }
 
-// wholeLines gives the lines of a segment that a ledger can have, and goes around what is damaged.
+// WholeLines gives the lines of a segment that a ledger can have, and goes around what is damaged.
 func WholeLines(ctx context.Context, root *os.Root, place Extent, yield func([]byte) error) error {
 	file, size, err := place.Open(root)
 	if err != nil {

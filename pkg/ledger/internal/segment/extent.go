@@ -14,17 +14,17 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// extent is a segment and how much of it was complete when it was looked at.
+// Extent is a segment and how much of it was complete when it was looked at.
 type Extent struct {
 	Name     string      // relative to .orchestration
 	Info     fs.FileInfo // nil for an archive that was known already
 	archives []string    // that are in the same list, sorted
 }
 
-// errRotated: lines went from a listed file into an archive that is not in the list.
+// ErrRotated: lines went from a listed file into an archive that is not in the list.
 var ErrRotated = errors.New("the ledger was rotated meanwhile; try again")
 
-// unlessRotated reads again from the start, with a new list, after errRotated. What was seen may be seen once more.
+// UnlessRotated reads again from the start, with a new list, after errRotated. What was seen may be seen once more.
 func UnlessRotated(read func() error) error {
 	for range maxRotated {
 		if err := read(); !errors.Is(err, ErrRotated) {
@@ -36,14 +36,14 @@ func UnlessRotated(read func() error) error {
 
 const maxRotated = 100 // each took as many appends as fill a segment
 
-// extents lists the segments of both layouts, archives first. Sizes are taken under a shared lock, so that no write of
+// List lists the segments of both layouts, archives first. Sizes are taken under a shared lock, so that no write of
 // ours is seen halfway. A reader does not wait long for it: without the lock it may see a line that is just being
 // written.
 func List(ctx context.Context, root *os.Root) ([]Extent, []Problem, error) {
 	return ListBut(ctx, root, func(string) bool { return false })
 }
 
-// extentsBut does not look at archives that are known: a hundred of them would be most of a query's time.
+// ListBut does not look at archives that are known: a hundred of them would be most of a query's time.
 func ListBut(ctx context.Context, root *os.Root, known func(archive string) bool) ([]Extent, []Problem, error) {
 	unlock, err := Lock(ctx, root, false, readerLockWait)
 	switch {
@@ -125,13 +125,13 @@ func (d *lastDir) close() {
 	}
 }
 
-// segmentNames are the files that are appended to.
+// SegmentNames are the files that are appended to.
 func SegmentNames(root *os.Root) ([]string, error) {
 	names, err := namesIn(root, TraceDir, LineSuffix)
 	return append([]string{SingleName}, names...), err
 }
 
-// archiveNames come in order of time.
+// ArchiveNames come in order of time.
 func ArchiveNames(root *os.Root) ([]string, error) { return namesIn(root, ArchiveDir, ArchiveSuffix) }
 
 func namesIn(root *os.Root, dir, suffix string) ([]string, error) {
@@ -152,7 +152,7 @@ func namesIn(root *os.Root, dir, suffix string) ([]string, error) {
 	return names, nil
 }
 
-// readNames asks nothing about the entries, as reading the directory in any other way does.
+// ReadNames asks nothing about the entries, as reading the directory in any other way does.
 func ReadNames(root *os.Root, name string) ([]string, error) {
 	dir, err := durable.OpenDirectoryIn(root, name)
 	if err != nil {
@@ -162,13 +162,13 @@ func ReadNames(root *os.Root, name string) ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// content is what readers need of a segment: its lines by their offsets, in whatever form they are kept.
+// Content is what readers need of a segment: its lines by their offsets, in whatever form they are kept.
 type Content interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// open gives the segment's content and the size to read. If git put another file there since, that one counts whole;
+// Open gives the segment's content and the size to read. If git put another file there since, that one counts whole;
 // if a rotation did, the error is errRotated.
 func (x Extent) Open(root *os.Root) (Content, int64, error) {
 	file, info, err := OpenRegular(root, path.Join(Home, x.Name), os.O_RDONLY)
@@ -204,7 +204,7 @@ func (x Extent) unlisted(archive string) bool {
 
 func (x Extent) Archived() bool { return strings.HasPrefix(x.Name, ArchiveDir+"/") }
 
-// allNames are the names of a ledger's files, those that are appended to first.
+// AllNames are the names of a ledger's files, those that are appended to first.
 func AllNames(root *os.Root) ([]string, error) {
 	names, err := SegmentNames(root)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// headFinder finds the heads of lines that come in any order, with duplicates. In a chain it holds one line at a time,
+// HeadFinder finds the heads of lines that come in any order, with duplicates. In a chain it holds one line at a time,
 // however long the chain is.
 type HeadFinder map[record.Hash]struct{}
 
-// take holds the line until one that follows it comes. A line whose follower came before it stays, as one that comes
-// twice may: candidates, which settle sorts out.
+// Take holds the line until one that follows it comes. A line whose follower came before it stays, as one that comes
+// twice may: candidates, which FindHeads sorts out.
 func (h HeadFinder) Take(id record.Hash, prev []record.Hash) {
 	for _, p := range prev {
 		delete(h, p)
@@ -20,7 +20,7 @@ func (h HeadFinder) Take(id record.Hash, prev []record.Hash) {
 	h[id] = struct{}{}
 }
 
-// findHeads gives the sorted heads of the first size bytes, and calls each with each line that is whole and its kind.
+// FindHeads gives the sorted heads of the first size bytes, and calls each with each line that is whole and its kind.
 // Where there is more than one candidate all is read twice.
 func FindHeads(file io.ReaderAt, size int64, each func(Line, record.Hash, record.LineKind)) ([]record.Hash, error) {
 	found := HeadFinder{}
@@ -51,7 +51,7 @@ func FindHeads(file io.ReaderAt, size int64, each func(Line, record.Hash, record
 	return slices.SortedFunc(maps.Keys(found), record.CompareHash), err
 }
 
-// readChain gives a line's identity and whom it follows. A line that is too long is garbage to the chain.
+// ReadChain gives a line's identity and whom it follows. A line that is too long is garbage to the chain.
 func ReadChain(line Line) (record.Hash, []record.Hash, record.LineKind) {
 	if line.TooLong {
 		return record.Hash{}, nil, record.LineGarbage

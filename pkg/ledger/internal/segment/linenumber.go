@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// numberProblems gives those of the problems their line that were found without counting, as far as they can be counted.
+// NumberProblems gives those of the problems their line that were found without counting, as far as they can be counted.
 func NumberProblems(ctx context.Context, root *os.Root, problems []Problem) []Problem {
 	problems = slices.Clone(problems)
 	uncounted := map[string][]*Problem{}
@@ -34,7 +34,7 @@ func NumberProblems(ctx context.Context, root *os.Root, problems []Problem) []Pr
 	return problems
 }
 
-// lineNumbers counts in one pass to each of the offsets, which are sorted.
+// LineNumbers counts in one pass to each of the offsets, which are sorted.
 func LineNumbers(ctx context.Context, root *os.Root, segment string, offsets []int64) ([]int, error) {
 	places, _, err := List(ctx, root)
 	if err != nil {

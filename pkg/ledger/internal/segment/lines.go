@@ -15,7 +15,7 @@ const MaxLine = 16 << 20
 
 const readBlock = 64 << 10
 
-// rawLine is a line as it stands in a segment.
+// Line is a line as it stands in a segment.
 type Line struct {
 	Data    []byte // without newline and CR; valid until the next line is read
 	Offset  int64
@@ -25,7 +25,7 @@ type Line struct {
 	TooLong bool  // data is not the whole of it
 }
 
-// forward calls yield for each line from the start of r, which stands at base in its segment.
+// Forward calls yield for each line from the start of r, which stands at base in its segment.
 func Forward(r io.Reader, base int64, yield func(Line) error) error {
 	block := int64(4 * readBlock)
 	if s, ok := r.(*io.SectionReader); ok {
@@ -63,7 +63,7 @@ func Forward(r io.Reader, base int64, yield func(Line) error) error {
 	}
 }
 
-// backward calls yield for each line of the first size bytes of r, the last one first, and reads no more than it
+// Backward calls yield for each line of the first size bytes of r, the last one first, and reads no more than it
 // must. The window grows with the line that does not fit into it.
 func Backward(r io.ReaderAt, size int64, yield func(Line) error) error {
 	window := int64(readBlock)
@@ -130,7 +130,7 @@ func passOver(r io.ReaderAt, end int64, yield func(Line) error) (int64, error) {
 	return 0, yield(Line{Size: end, TooLong: true})
 }
 
-// trimEnd takes a CR for part of the line's end: a checkout that converted line endings has not changed a record.
+// TrimEnd takes a CR for part of the line's end: a checkout that converted line endings has not changed a record.
 func TrimEnd(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
@@ -157,7 +157,7 @@ func HashLines(content io.Reader, visit func(HashedLine) error) error {
 	})
 }
 
-// readerAt stops reading when the context ends.
+// ReaderAt stops reading when the context ends.
 type ReaderAt struct {
 	Ctx context.Context
 	io.ReaderAt

@@ -23,7 +23,7 @@ const (
 	LineSuffix = ".jsonl"
 )
 
-// homeInfo refuses anything but a real directory: a link could lead the ledger to any place in the workspace.
+// HomeInfo refuses anything but a real directory: a link could lead the ledger to any place in the workspace.
 func HomeInfo(root *os.Root) (fs.FileInfo, error) {
 	info, err := root.Lstat(Home)
 	switch {
@@ -43,20 +43,20 @@ const (
 	readerLockWait = 250 * time.Millisecond
 )
 
-// maxReplaced is how many times others may take a file away that is wanted.
+// MaxReplaced is how many times others may take a file away that is wanted.
 const MaxReplaced = 8
 
 // lockFile is what every writer of .orchestration locks. It is in the state, which commands in a sandbox cannot open, and
 // can be deleted: so it is looked at again when it is locked.
 const lockFile = Home + "/" + StateDir + "/lock"
 
-// lockHome takes the lock that every writer of .orchestration takes. It waits with backoff until wait has passed, then gives
+// Lock takes the lock that every writer of .orchestration takes. It waits with backoff until wait has passed, then gives
 // ErrBusy. A reader who cannot open it goes without.
 func Lock(ctx context.Context, root *os.Root, exclusive bool, wait time.Duration) (unlock func(), err error) {
 	return WaitFor(ctx, wait, func() (func(), error) { return tryLockHome(root, exclusive) })
 }
 
-// waitFor tries with backoff until wait has passed, then gives ErrBusy.
+// WaitFor tries with backoff until wait has passed, then gives ErrBusy.
 func WaitFor(ctx context.Context, wait time.Duration, try func() (unlock func(), err error)) (unlock func(), err error) {
 	deadline := time.Now().Add(wait)
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 4*time.Millisecond) {
@@ -94,7 +94,7 @@ func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
 	return unlock, err
 }
 
-// openLock opens a lock's file, which who locks exclusively makes.
+// OpenLock opens a lock's file, which who locks exclusively makes.
 func OpenLock(root *os.Root, name string, exclusive bool) (*os.File, error) {
 	file, _, err := OpenRegular(root, name, os.O_RDONLY)
 	if !errors.Is(err, fs.ErrNotExist) || !exclusive {
@@ -113,7 +113,7 @@ func OpenLock(root *os.Root, name string, exclusive bool) (*os.File, error) {
 // BUG(segment): without flock (Windows) two processes that append to one ledger are not kept apart. Within one process one
 // Ledger is safe.
 
-// tryLockFile locks an open file, which it closes if it does not. It gives neither a lock nor an error if somebody else holds
+// TryLockFile locks an open file, which it closes if it does not. It gives neither a lock nor an error if somebody else holds
 // it, or if the file was replaced since it was opened: a lock on the old one excludes nobody.
 func TryLockFile(root *os.Root, name string, file *os.File, exclusive bool) (unlock func(), err error) {
 	lock := durable.TryShare
@@ -141,7 +141,7 @@ func TryLockFile(root *os.Root, name string, file *os.File, exclusive bool) (unl
 	return unlock, nil
 }
 
-// makeDir creates a directory unless it is there, and refuses a link in its place: a hostile checkout could use one to
+// MakeDir creates a directory unless it is there, and refuses a link in its place: a hostile checkout could use one to
 // lead the ledger's files elsewhere.
 func MakeDir(root *os.Root, name string, mode fs.FileMode) error {
 	if err := root.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -154,7 +154,7 @@ func MakeDir(root *os.Root, name string, mode fs.FileMode) error {
 	return err
 }
 
-// openRegular opens a file that must be a regular one under its own name: no link, no FIFO that would block. A rotation or
+// OpenRegular opens a file that must be a regular one under its own name: no link, no FIFO that would block. A rotation or
 // git may put another file there at any moment, so it looks again, but not for ever.
 func OpenRegular(root *os.Root, name string, flag int) (file *os.File, info fs.FileInfo, err error) {
 	for range MaxReplaced {

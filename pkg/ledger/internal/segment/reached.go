@@ -11,14 +11,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// reached is how far a segment is known: up to the end of a whole line.
+// Reached is how far a segment is known: up to the end of a whole line.
 type Reached struct {
 	End    int64 // of the last line that is known
 	LastAt int64 // where that begins
 	Last   record.Hash
 }
 
-// continues reports whether the content has the last line that is known where it was.
+// Continues reports whether the content has the last line that is known where it was.
 func (c Reached) Continues(file io.ReaderAt, size int64) bool {
 	if c.End == 0 || c.End > size || c.End-c.LastAt > MaxLine {
 		return false
@@ -32,7 +32,7 @@ func Unchanged(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// ignoreGone: what git or a rotation takes away between two looks is read when it is back, and damage is for Verify to
+// IgnoreGone: what git or a rotation takes away between two looks is read when it is back, and damage is for Verify to
 // report.
 func IgnoreGone(err error) error {
 	_, damaged := errors.AsType[*framed.Damage](err)
@@ -42,7 +42,7 @@ func IgnoreGone(err error) error {
 	return err
 }
 
-// inPlace reports whether the last line stands where it stood.
+// InPlace reports whether the last line stands where it stood.
 func (at Reached) InPlace(root *os.Root, name string) bool {
 	file, info, err := OpenRegular(root, path.Join(Home, name), os.O_RDONLY)
 	if err != nil {
@@ -52,7 +52,7 @@ func (at Reached) InPlace(root *os.Root, name string) bool {
 	return at.Continues(file, info.Size())
 }
 
-// takeOut removes from wanted the lines that a file has.
+// TakeOut removes from wanted the lines that a file has.
 func TakeOut(file io.ReaderAt, size int64, wanted map[record.Hash]bool) error {
 	err := ReadLines(file, size, true, func(line Line) error {
 		if !line.TooLong && !line.Torn {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// settle decides between places that are alike, where not all of the older content is known: an agent copies a function
+// chooseAlike decides between places that are alike, where not all of the older content is known: an agent copies a function
 // that nobody recorded, and both the function and its copy look like what the record says. The copy stands as far from
 // its neighbours as it did then.
-func (m *match) settle(hints func() []anchor) {
-	s := settler{match: m, hints: hints, places: m.now.placesOf(m.lineTable), partners: make([]int, len(m.old.lines)), last: -1}
+func (m *match) chooseAlike(hints func() []anchor) {
+	s := chooser{match: m, hints: hints, places: m.now.placesOf(m.lineTable), partners: make([]int, len(m.old.lines)), last: -1}
 	for now, from := range m.from {
 		if from >= 0 {
 			s.partners[from] = now
@@ -27,26 +27,26 @@ func (m *match) settle(hints func() []anchor) {
 			last++
 		}
 		if last > first {
-			s.settleRun(span{first, last})
+			s.matchRun(span{first, last})
 		}
 		first = max(last, first+1)
 	}
 }
 
-type settler struct {
+type chooser struct {
 	*match
 	hints    func() []anchor
 	places   map[lineID][]int // of the newer content's lines, by their loose text
 	partners []int            // by line of the older content, as they were aligned
 	above    anchor           // the last one before the run at hand, or the beginning
 	below    []anchor         // those behind it, and the end
-	last     int              // the last place that was settled
+	last     int              // the last place that was chosen
 }
 
 // anchor is a place of a line that stands once, so that nothing else can have been meant.
 type anchor struct{ from, to int }
 
-func (s *settler) findAnchors() (all []anchor) {
+func (s *chooser) findAnchors() (all []anchor) {
 	for now, from := range s.from {
 		if from >= 0 && s.isLandmark(s.now, s.now.lines[now]) {
 			all = append(all, anchor{from, now})
@@ -82,9 +82,9 @@ type placing struct {
 	fit, far int
 }
 
-// settleRun puts lines that are known side by side where most of them fit for how far it is. Where about as many fit
+// matchRun puts lines that are known side by side where most of them fit for how far it is. Where about as many fit
 // nearer, it is not known where they stand.
-func (s *settler) settleRun(run span) {
+func (s *chooser) matchRun(run span) {
 	var all []placing
 	best, value := placing{}, 0.0
 	for _, to := range s.candidates(run) {
@@ -140,7 +140,7 @@ func (p placing) disagrees(other placing) bool {
 const maxDrift = 4
 
 // place gives the lines of a run their places, from a place on, also where a few lines were put between them since.
-func (s *settler) place(run span, to int) placing {
+func (s *chooser) place(run span, to int) placing {
 	p := placing{far: s.distance(run.first, to)}
 	last := s.last
 	for from := run.first; from < run.last; from++ {
@@ -161,7 +161,7 @@ func (s *settler) place(run span, to int) placing {
 
 // close gives lines without a place that of the line before the next one, if it is theirs: a brace goes with what it stands
 // before, where something was put between it and what it stood behind.
-func (s *settler) close(run span, p *placing) {
+func (s *chooser) close(run span, p *placing) {
 	k := len(p.at) // behind the nearest line above that has a place
 	for i := len(p.at) - 2; i >= 0; i-- {
 		if p.at[i] >= 0 || p.at[i+1] < 0 {
@@ -180,7 +180,7 @@ func (s *settler) close(run span, p *placing) {
 	}
 }
 
-func (s *settler) put(run span, p placing) {
+func (s *chooser) put(run span, p placing) {
 	sum := 0
 	for i, to := range p.at {
 		if to >= 0 {
@@ -197,7 +197,7 @@ func (s *settler) put(run span, p placing) {
 }
 
 // drift is how much farther down than to a line stands.
-func (s *settler) drift(from, to, last int) (int, bool) {
+func (s *chooser) drift(from, to, last int) (int, bool) {
 	if s.fits(from, to, last) {
 		return 0, true
 	}
@@ -212,14 +212,14 @@ func (s *settler) drift(from, to, last int) (int, bool) {
 }
 
 // allTwins reports whether a run has nothing but what stood elsewhere too: if it stands once, that can be the other.
-func (s *settler) allTwins(run span) bool {
+func (s *chooser) allTwins(run span) bool {
 	return !slices.ContainsFunc(s.old.lines[run.first:run.last], func(id lineID) bool {
 		return s.weight(id) > weakWeight && !s.mayBeTwin(id)
 	})
 }
 
 // distance is how much farther from its neighbours, or nearer to them, a line would stand; 0 if nothing tells.
-func (s *settler) distance(from, to int) int {
+func (s *chooser) distance(from, to int) int {
 	near := s.around(from)
 	if len(near) == 0 {
 		return 0
@@ -233,7 +233,7 @@ func (s *settler) distance(from, to int) int {
 
 // around gives what tells where a line is expected: the anchors beside it, else the nearest hint, else the beginning, if
 // it is that of the older content too.
-func (s *settler) around(from int) (near []anchor) {
+func (s *chooser) around(from int) (near []anchor) {
 	if s.above.from >= 0 {
 		near = append(near, s.above)
 	}
@@ -252,13 +252,13 @@ func (s *settler) around(from int) (near []anchor) {
 }
 
 // fits reports whether a line of the older content can stand in a place behind the last one and between the anchors.
-func (s *settler) fits(from, to, last int) bool {
+func (s *chooser) fits(from, to, last int) bool {
 	return to > max(s.above.to, last) && to < s.below[0].to && s.now.lines[to] != unknown && s.loose(s.old.lines[from]) == s.loose(s.now.lines[to])
 }
 
 // candidates gives places where a run could begin: where some of its lines that are more than a brace stand nearest to
 // where they are expected.
-func (s *settler) candidates(run span) (all []int) {
+func (s *chooser) candidates(run span) (all []int) {
 	var heavy []int
 	for from := run.first; from < run.last; from++ {
 		if s.weight(s.old.lines[from]) > weakWeight {

@@ -43,7 +43,7 @@ func merged(a, b []uint32) []uint32 {
 	return slices.Compact(all)
 }
 
-// rows gives the number and the row of each line that the filter may take, and where it ends at the latest.
+// Rows gives the number and the row of each line that the filter may take, and where it ends at the latest.
 func (w *Wanted) Rows(run Covered, newest bool, yield func(n int, row postings.Row, end int64) error) error {
 	numbers, all, err := w.candidates(run)
 	if err != nil {

@@ -184,7 +184,7 @@ func (r *indexReader) line(offset, end int64) (segment.Line, error) {
 	return line, nil
 }
 
-// stands checks a line that does not match although the index proposed it. That is as it should be where the index
+// Stands checks a line that does not match although the index proposed it. That is as it should be where the index
 // knows less than the filter; but the line must be the one that was indexed.
 func (r *indexReader) Stands(run index.Covered, n int, row postings.Row, line segment.Line, err error) bool {
 	if row.Marks == 0 {

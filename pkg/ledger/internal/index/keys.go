@@ -52,7 +52,7 @@ func hashOf[T ~string | ~[]byte](of byte, text T) uint64 {
 
 func KeyOfLine(id record.Hash) postings.Key { return postings.KeyOf(binary.LittleEndian.Uint64(id[:])) }
 
-// lineKeys is what the index says of one line. It may have keys too many, never too few.
+// LineKeys is what the index says of one line. It may have keys too many, never too few.
 type LineKeys struct {
 	At    int64 // Unix milliseconds
 	kinds uint32
@@ -69,7 +69,7 @@ const (
 	talkShift  = 16 // above the classes
 )
 
-// marks are 0 only where kinds and class are: of an unreadable line.
+// Marks are 0 only where kinds and class are: of an unreadable line.
 func (k *LineKeys) Marks() uint32 { return k.talk<<talkShift | k.class<<classShift | k.kinds }
 
 // addPath adds the keys of a path, of the directories above it, and of its last name.
@@ -139,7 +139,7 @@ func sessionMark[T ~string | ~[]byte](session T) uint32 {
 	return uint32(keyOf(ofSession, session)>>48) | 1
 }
 
-// indexLine gives the keys of a line; ok is false for one that is not to be in the index: a blank one. k is used again
+// IndexLine gives the keys of a line; ok is false for one that is not to be in the index: a blank one. k is used again
 // for each line.
 func IndexLine(k *LineKeys, line segment.Line, id record.Hash) (ok bool) {
 	*k = LineKeys{Keys: k.Keys[:0], changing: k.changing[:0]}
@@ -188,7 +188,7 @@ func (k *LineKeys) parse(line []byte) bool {
 	return true
 }
 
-// wanted is a filter in terms of the index.
+// Wanted is a filter in terms of the index.
 type Wanted struct {
 	groups       [][]postings.Key // of each group, a line has one of the keys
 	kinds, class uint32           // a line has one of the bits; 0 is any
@@ -196,7 +196,7 @@ type Wanted struct {
 	since, until int64
 }
 
-// wantedBy is false where the index is of no use: the filter takes every line.
+// WantedBy is false where the index is of no use: the filter takes every line.
 func WantedBy(f record.Filter, paths []string) (w Wanted, selective bool) {
 	w.since, w.until = minTime, maxTime
 	if f.ID != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// segment is one file that this Ledger appends to, with what is known of it: the heads of its first end bytes. Its
+// File is one file that this Ledger appends to, with what is known of it: the heads of its first end bytes. Its
 // methods run in the writer's goroutine, and all but flush and inPlace under the lock.
 type File struct {
 	Root *os.Root
@@ -37,7 +37,7 @@ type File struct {
 	Aside SetAside // what was last cut off the end
 }
 
-// catchUp brings heads up to what is in the file now: what others appended, or, when git or an editor replaced it,
+// CatchUp brings heads up to what is in the file now: what others appended, or, when git or an editor replaced it,
 // all of it.
 func (s *File) CatchUp() error {
 	if err := s.reopen(); err != nil {
@@ -104,7 +104,7 @@ func (s *File) create() (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// inPlace reports whether the open file still stands under its name.
+// InPlace reports whether the open file still stands under its name.
 func (s *File) InPlace() bool {
 	info, err := s.Root.Lstat(s.Name)
 	return err == nil && os.SameFile(info, s.identity)
@@ -151,7 +151,7 @@ func (s *File) account(line segment.Line, id record.Hash) {
 	s.Reached = segment.Reached{End: line.Offset + line.Size, LastAt: line.Offset, Last: id}
 }
 
-// append writes the bodies as a chain on the heads in a single write, and returns the identity of each line.
+// Append writes the bodies as a chain on the heads in a single write, and returns the identity of each line.
 func (s *File) Append(bodies [][]byte) ([]record.Hash, error) {
 	var buf []byte
 	ids := make([]record.Hash, len(bodies))
@@ -189,7 +189,7 @@ func (s *File) takeBack(wrote, want int, err error) error {
 	return err
 }
 
-// flush brings the appended lines to disk, and the first time the file's name: a rotation that put it there may not have
+// Flush brings the appended lines to disk, and the first time the file's name: a rotation that put it there may not have
 // come so far.
 func (s *File) Flush() error {
 	if err := s.Disk.Flush(s.File); err != nil {
@@ -226,7 +226,7 @@ func (s *File) putBack(content []byte) error {
 	return s.Flush()
 }
 
-// putBackIn appends whole lines to one file.
+// PutBackIn appends whole lines to one file.
 func PutBackIn(root *os.Root, name string, content []byte) error {
 	if len(content) == 0 {
 		return nil
@@ -236,7 +236,7 @@ func PutBackIn(root *os.Root, name string, content []byte) error {
 	return s.putBack(content)
 }
 
-// newSegment is one for a single use.
+// New is one for a single use.
 func New(root *os.Root, name string) *File {
 	return &File{Root: root, Disk: segment.RealDisk(), Log: zerolog.Nop(), Now: time.Now, Name: name}
 }
