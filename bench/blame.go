@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -31,60 +28,40 @@ const (
 
 // measureBlame blames a file of 2,000 lines with 500 records on it, in a git repository with as many commits as somebody
 // else made changes. The ledger has other records too; the time that reading it takes stands in a row of its own.
-func measureBlame(ctx context.Context, s *suite) ([]Row, error) {
-	dir, err := s.workspace(1)
-	if err != nil {
-		return nil, err
-	}
-	b := &blamed{ctx: ctx, s: s, dir: dir, trace: filepath.Join(dir, ".orchestration", "agent_trace.jsonl")}
-	if err := b.make(); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(filepath.Dir(b.trace))
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	records, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer records.Close(ctx)
+func measureBlame(s *suite) {
+	dir := s.workspace(1)
+	b := &blamed{suite: s, dir: dir, trace: filepath.Join(dir, ".orchestration", "agent_trace.jsonl"), images: map[string][]byte{}}
+	s.atEnd(func() error { return os.RemoveAll(filepath.Dir(b.trace)) })
+	b.make()
+	root := must(os.OpenRoot(dir))
+	s.atEnd(root.Close)
+	records := must(ledger.Open(root, ledger.Options{}))
+	s.atEnd(func() error { return records.Close(s.ctx) })
 	w := blame.Workspace{Root: root, Ledger: records}
 	cached := w
 	cached.Images = b.image
 	ask := func(w blame.Workspace) action {
-		return timed(func() error {
-			result, err := w.File(ctx, blamedPath)
-			if err == nil && len(result.Lines) != blamedLines {
-				err = fmt.Errorf("%d lines were answered", len(result.Lines))
+		return timed(func() {
+			if result := must(w.File(s.ctx, blamedPath)); len(result.Lines) != blamedLines {
+				check(fmt.Errorf("%d lines were answered", len(result.Lines)))
 			}
-			return err
 		})
 	}
-	query := timed(func() error {
-		_, err := records.Query(ctx, ledger.Filter{Path: blamedPath, Kinds: ledger.ChangeKinds()})
-		return err
-	})
-	bare := timed(func() error { return exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "HEAD").Run() })
-	taken, err := interleave(ctx, pick(s.short, 3, 30), ask(cached), ask(w), query, bare)
-	if err != nil {
-		return nil, err
-	}
+	query := timed(func() { must(records.Query(s.ctx, ledger.Filter{Path: blamedPath, Kinds: ledger.ChangeKinds()})) })
+	bare := timed(func() { check(exec.CommandContext(s.ctx, "git", "-C", dir, "rev-parse", "HEAD").Run()) })
+	taken := s.interleave(pick(s.short, 3, 30), ask(cached), ask(w), query, bare)
 	name := fmt.Sprintf("blame of %s lines with %d records, %s records in the ledger", thousands(blamedLines), blamedRecords, thousands(int64(s.records)))
-	return []Row{
+	s.add(
 		atMost(name, ms(taken[0].p50()), 50, milliseconds,
 			fmt.Sprintf("%s; of it the ledger's query %s; one git process that does nothing: %s", taken[0], taken[2], taken[3])),
 		atMost("the same without kept contents", ms(taken[1].p50()), 50, milliseconds, taken[1].String()),
-	}, nil
+	)
 }
 
 const blamedPath = "src/blamed.go"
 
 type blamed struct {
-	ctx    context.Context
-	s      *suite
+	*suite
 	dir    string
 	trace  string
 	lines  []string
@@ -95,41 +72,23 @@ func (b *blamed) image(oid string) ([]byte, bool) { content, ok := b.images[oid]
 
 func (b *blamed) content() []byte { return []byte(strings.Join(b.lines, "\n") + "\n") }
 
-func (b *blamed) make() error {
-	if err := writeLedger(b.ctx, b.dir, b.s.records); err != nil {
-		return err
-	}
-	b.images = map[string][]byte{}
+func (b *blamed) make() {
+	b.writeLedger(b.dir, b.records)
 	for i := range blamedLines {
 		b.lines = append(b.lines, fmt.Sprintf("\tvalue%d := compute(%d)", i, i%97))
 	}
-	if err := b.git("init", "-q"); err != nil {
-		return err
-	}
-	if err := writeFile(filepath.Join(b.dir, ".git", "info", "exclude"), ".orchestration\n"); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(b.trace, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
+	b.git("init", "-q")
+	writeFile(filepath.Join(b.dir, ".git", "info", "exclude"), ".orchestration\n")
+	file := must(os.OpenFile(b.trace, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644))
 	for i := range blamedRecords {
 		if i%outsideEvery == 0 {
 			b.change(i*13, fmt.Sprintf("\toutside%d := somebody(else)", i))
-			if err := b.commit(); err != nil {
-				return err
-			}
+			b.commit()
 		}
-		line, err := b.record(i)
-		if err != nil {
-			return err
-		}
-		if _, err := file.Write(append(line, '\n')); err != nil {
-			return err
-		}
+		must(file.Write(append(b.record(i), '\n')))
 	}
-	return errors.Join(b.commit(), file.Close())
+	b.commit()
+	check(file.Close())
 }
 
 // change writes four lines.
@@ -139,7 +98,7 @@ func (b *blamed) change(at int, text string) {
 	}
 }
 
-func (b *blamed) record(i int) ([]byte, error) {
+func (b *blamed) record(i int) []byte {
 	before := b.content()
 	b.change(i*31, fmt.Sprintf("\trecord%d := change(of, a, line)", i))
 	after := b.content()
@@ -155,23 +114,20 @@ func (b *blamed) record(i int) ([]byte, error) {
 	c.Mark(edit.Lines(string(after)))
 	b.images[c.Before.OID], b.images[c.After.OID] = before, after
 	at := time.Now().Add(time.Duration(i-blamedRecords) * time.Second)
-	return ledger.Encode(ledger.Entry{ID: uuid.NewString(), Time: at, ToolVersion: "bench", Record: ledger.Record{
+	return must(ledger.Encode(ledger.Entry{ID: uuid.NewString(), Time: at, ToolVersion: "bench", Record: ledger.Record{
 		Kind: ledger.KindMutation, IntentID: intentID(0), Call: "edit_file", Contributor: ledger.Contributor{Type: ledger.ContributorAI},
-		Changes: []ledger.Change{c}}})
+		Changes: []ledger.Change{c}}}))
 }
 
-func (b *blamed) commit() error {
-	if err := writeFile(filepath.Join(b.dir, filepath.FromSlash(blamedPath)), string(b.content())); err != nil {
-		return err
-	}
-	return errors.Join(b.git("add", "-A"), b.git("commit", "-q", "--allow-empty", "-m", "work"))
+func (b *blamed) commit() {
+	writeFile(filepath.Join(b.dir, filepath.FromSlash(blamedPath)), string(b.content()))
+	b.git("add", "-A")
+	b.git("commit", "-q", "--allow-empty", "-m", "work")
 }
 
-func (b *blamed) git(args ...string) error {
-	cmd := exec.CommandContext(b.ctx, "git", append([]string{"-c", "user.name=b", "-c", "user.email=b@example.com", "-c", "commit.gpgsign=false"}, args...)...)
-	cmd.Dir, cmd.Env = b.dir, b.s.environment("GIT_CONFIG_NOSYSTEM=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git %v: %w: %s", args, err, bytes.TrimSpace(out))
+func (b *blamed) git(args ...string) {
+	args = append([]string{"-c", "user.name=b", "-c", "user.email=b@example.com", "-c", "commit.gpgsign=false"}, args...)
+	if out, err := b.command(b.dir, []string{"GIT_CONFIG_NOSYSTEM=1"}, "git", args...).CombinedOutput(); err != nil {
+		check(fmt.Errorf("git %v: %w: %s", args, err, bytes.TrimSpace(out)))
 	}
-	return nil
 }

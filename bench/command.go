@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +15,7 @@ import (
 // measureCommand lets execute_command and a plain shell run the same line in
 // turn, in a workspace with many files, at each level that this machine has.
 // The bound is for the highest of them.
-func measureCommand(ctx context.Context, s *suite) ([]Row, error) {
+func measureCommand(s *suite) {
 	shell, err := exec.LookPath("sh")
 	files := pick(s.short, 1_000, 10_000)
 	name := func(level sandbox.Level) string {
@@ -25,82 +23,44 @@ func measureCommand(ctx context.Context, s *suite) ([]Row, error) {
 	}
 	best := sandbox.Probe()
 	if err != nil {
-		return []Row{notMeasured(name(best.Level), "≤ 25 ms", "no sh")}, nil
+		s.add(notMeasured(name(best.Level), "≤ 25 ms", "no sh"))
+		return
 	}
-	plain := func(dir string) action {
-		return timed(func() error {
-			cmd := exec.CommandContext(ctx, shell, "-c", "true")
-			cmd.Dir, cmd.Env = dir, s.environment()
-			return cmd.Run()
-		})
-	}
-	levels := []struct {
+	for _, l := range []struct {
 		level sandbox.Level
-		serve func(dir string) (*peer, error)
+		serve func(dir string) *peer
 	}{
-		{sandbox.None, func(dir string) (*peer, error) { return s.served(ctx, dir, "ORCHESTRA_SANDBOX=off") }},
-		{sandbox.Landlock, func(dir string) (*peer, error) { return landlocked(ctx, dir, best) }},
-		{sandbox.Full, func(dir string) (*peer, error) { return s.served(ctx, dir) }},
-	}
-	var rows []Row
-	for _, l := range levels {
+		{sandbox.None, func(dir string) *peer { return s.served(dir, "ORCHESTRA_SANDBOX=off") }},
+		{sandbox.Landlock, func(dir string) *peer { return s.landlocked(dir, best) }},
+		{sandbox.Full, func(dir string) *peer { return s.served(dir) }},
+	} {
 		if l.level != sandbox.None && best.Level != sandbox.Full && best.Level != l.level {
 			continue
 		}
-		taken, err := s.command(ctx, files, l.serve, plain)
-		if err != nil {
-			return rows, fmt.Errorf("level %s: %w", l.level, err)
+		dir := s.workspace(1)
+		for i := range files {
+			writeFile(filepath.Join(dir, "src", fmt.Sprint(i%100), fmt.Sprintf("%d.txt", i)), "content\n")
 		}
+		p := l.serve(dir)
+		session := p.selects(intentID(0))
+		s.settleFiles()
+		taken := s.interleave(pick(s.short, 20, 200), p.caller("execute_command", args{"command": "true", "session": session}),
+			timed(func() { check(s.command(dir, nil, shell, "-c", "true").Run()) }))
 		added := ms(taken[0].p50() - taken[1].p50())
-		detail := fmt.Sprintf("governed %s; plain %s; with the box, the looks at the workspace before and after, and the ledger's flushes", taken[0], taken[1])
+		detail := fmt.Sprintf("governed %s; plain %s; with the sandbox, the state of the workspace before and after, and the ledger's flushes", taken[0], taken[1])
 		if l.level == best.Level {
-			rows = append(rows, atMost(name(l.level), added, 25, milliseconds, detail))
+			s.add(atMost(name(l.level), added, 25, milliseconds, detail))
 		} else {
-			rows = append(rows, inform(name(l.level), added, milliseconds, detail))
+			s.add(inform(name(l.level), added, milliseconds, detail))
 		}
 	}
-	return rows, nil
-}
-
-// command measures one level in a workspace of its own.
-func (s *suite) command(ctx context.Context, files int, serve func(dir string) (*peer, error), plain func(dir string) action) ([]samples, error) {
-	dir, err := s.workspace(1)
-	if err != nil {
-		return nil, err
-	}
-	for i := range files {
-		if err := writeFile(filepath.Join(dir, "src", fmt.Sprint(i%100), fmt.Sprintf("%d.txt", i)), "content\n"); err != nil {
-			return nil, err
-		}
-	}
-	p, err := serve(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer p.close()
-	session, err := p.selects(intentID(0))
-	if err == nil {
-		err = settledFiles(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return interleave(ctx, pick(s.short, 20, 200), p.caller("execute_command", args{"command": "true", "session": session}), plain(dir))
 }
 
 // landlocked serves from this process: no setting takes a level below the
 // best of the machine.
-func landlocked(ctx context.Context, dir string, best sandbox.Ability) (*peer, error) {
+func (s *suite) landlocked(dir string, best sandbox.Ability) *peer {
 	best.Level = sandbox.Landlock
-	srv, err := server.New(server.Options{
+	return s.servedHere(must(server.New(server.Options{
 		Dir: dir, Settings: settings.Defaults(), Logger: zerolog.Nop(), Ability: func() sandbox.Ability { return best },
-	})
-	if err != nil {
-		return nil, err
-	}
-	p := servedHere(ctx, srv)
-	if _, err := p.initialize(); err != nil {
-		return nil, errors.Join(err, p.close())
-	}
-	return p, nil
+	})))
 }

@@ -23,65 +23,36 @@ const gateRow = "the gate: p50 of a governed probe less that of an echo tool of 
 // measureGate compares two tools of one server: one is safe and touches
 // nothing; the other is destructive, names a file in scope, reads and hashes
 // it, passes the whole gate, and changes nothing, so that no flush is in it.
-func measureGate(ctx context.Context, s *suite) ([]Row, error) {
-	dir, err := s.workspace(1)
-	if err != nil {
-		return nil, err
-	}
-	if err := writeFile(filepath.Join(dir, "src", "probe.txt"), content(fileSize, 0)); err != nil {
-		return nil, err
-	}
-	p, err := probeServer(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer p.close()
-	if _, err := p.initialize(); err != nil {
-		return nil, err
-	}
-	session, err := p.selects(intentID(0))
-	if err != nil {
-		return nil, err
-	}
-	a := args{"path": "src/probe.txt", "session": session}
-	taken, err := interleave(ctx, pick(s.short, 300, 10_000), p.caller("probe", a), p.caller("echo", a), p.caller("read_file", a))
-	if err != nil {
-		return nil, err
-	}
+func measureGate(s *suite) {
+	dir := s.workspace(1)
+	writeFile(filepath.Join(dir, "src", "probe.txt"), content(fileSize, 0))
+	srv := must(server.New(server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.Nop()}))
+	check(srv.AddTool(probeTool{files: srv.Workspace(), class: hooks.Destructive, name: "probe"}))
+	check(srv.AddTool(probeTool{class: hooks.Safe, name: "echo"}))
+	p := s.servedHere(srv)
+	a := args{"path": "src/probe.txt", "session": p.selects(intentID(0))}
+	taken := s.interleave(pick(s.short, 300, 10_000), p.caller("probe", a), p.caller("echo", a), p.caller("read_file", a))
 	probe, echo := taken[0], taken[1]
-	added := float64(probe.p50()-echo.p50()) / 1000
-	return []Row{atMost(gateRow, added, 100, microseconds,
-		fmt.Sprintf("probe %s; echo %s; read_file of the same 4 KiB %s; in one process, without the ledger's flush", probe, echo, taken[2]))}, nil
+	s.add(atMost(gateRow, float64(probe.p50()-echo.p50())/1000, 100, microseconds,
+		fmt.Sprintf("probe %s; echo %s; read_file of the same 4 KiB %s; in one process, without the ledger's flush", probe, echo, taken[2])))
 }
 
-// probeServer serves from this process, as an embedder would.
-func probeServer(ctx context.Context, dir string) (*peer, error) {
-	srv, err := server.New(server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.Nop()})
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range []hooks.Tool{probeTool{files: srv.Workspace(), class: hooks.Destructive, name: "probe"}, probeTool{class: hooks.Safe, name: "echo"}} {
-		if err := srv.AddTool(t); err != nil {
-			return nil, err
-		}
-	}
-	return servedHere(ctx, srv), nil
-}
-
-// servedHere is a client of a server in this process.
-func servedHere(ctx context.Context, srv *server.Server) *peer {
+// servedHere is a client of a server in this process, until the end of the group.
+func (s *suite) servedHere(srv *server.Server) *peer {
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	p := newPeer(fromClient, toClient)
 	served := make(chan error, 1)
 	go func() {
-		served <- srv.ServeStdio(ctx, toServer, fromServer)
+		served <- srv.ServeStdio(s.ctx, toServer, fromServer)
 		fromServer.Close()
 	}()
 	p.ended = func() error {
 		<-served
 		return srv.Close()
 	}
+	s.atEnd(p.close)
+	p.initialize()
 	return p
 }
 

@@ -44,7 +44,7 @@ var errUsage = errors.New("usage")
 // group is the rows that share a set-up.
 type group struct {
 	name    string
-	measure func(context.Context, *suite) ([]Row, error)
+	measure func(*suite)
 }
 
 func groups() []group {
@@ -104,22 +104,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if o.write != "" {
-		return writeLedger(ctx, o.write, o.records)
+		return (&suite{ctx: ctx}).measure(func(s *suite) { s.writeLedger(o.write, o.records) })
 	}
 	s, err := newSuite(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	report := Report{Machine: s.machine()}
 	var failures []error
 	for _, g := range groups() {
 		if !o.only.MatchString(g.name) {
 			continue
 		}
 		fmt.Fprintf(stderr, "measuring %s…\n", g.name)
-		rows, err := g.measure(ctx, s)
-		report.Rows = append(report.Rows, rows...)
+		err := s.measure(g.measure)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -127,6 +125,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			failures = append(failures, fmt.Errorf("%s: %w", g.name, err))
 		}
 	}
+	report := Report{Machine: s.machine(), Rows: s.rows}
 	if err := report.write(stdout, o.json); err != nil {
 		failures = append(failures, err)
 	}

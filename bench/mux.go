@@ -71,12 +71,8 @@ func (m *mux) send(tool string, a args) (<-chan []byte, error) {
 		return nil, m.err
 	}
 	m.last++
-	line, err := encodeRequest(m.last, "tools/call", map[string]any{"name": tool, "arguments": a})
-	if err != nil {
-		return nil, err
-	}
 	answer := make(chan []byte, 1)
 	m.waiting[m.last] = answer
-	_, err = m.in.Write(line)
+	_, err := m.in.Write(encodeCall(m.last, tool, a))
 	return answer, err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"time"
@@ -31,22 +32,12 @@ func newPeer(in io.WriteCloser, out io.Reader) *peer {
 }
 
 // startPeer starts a server as a process.
-func startPeer(cmd *exec.Cmd) (*peer, error) {
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p := newPeer(in, out)
+func startPeer(cmd *exec.Cmd) *peer {
+	p := newPeer(must(cmd.StdinPipe()), must(cmd.StdoutPipe()))
 	p.cmd = cmd
 	cmd.Stderr = &limited{to: &p.stderr, left: 4 << 10}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	check(cmd.Start())
+	return p
 }
 
 // close ends the input, and the process if it does not end by itself.
@@ -58,63 +49,59 @@ func (p *peer) close() error {
 	if p.cmd == nil {
 		return err
 	}
-	kill := time.AfterFunc(3*time.Second, func() { _ = p.cmd.Process.Kill() })
-	defer kill.Stop()
-	// The exit status of a server that is no longer needed says nothing about
-	// what was measured.
-	_ = p.cmd.Wait()
+	stop(p.cmd, nil)
 	return err
 }
 
-// line encodes a request; the id counts up.
-func (p *peer) line(method string, params any) ([]byte, error) {
-	p.last++
-	return encodeRequest(p.last, method, params)
+// stop waits for a server to end, asked or not; after three seconds it is killed. The exit status of one that is no longer
+// needed says nothing about what was measured.
+func stop(cmd *exec.Cmd, ask os.Signal) {
+	if ask != nil {
+		_ = cmd.Process.Signal(ask)
+	}
+	kill := time.AfterFunc(3*time.Second, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	_ = cmd.Wait()
 }
 
-func encodeRequest(id int, method string, params any) ([]byte, error) {
-	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-	return append(line, '\n'), err
+func encodeRequest(id int, method string, params any) []byte {
+	return append(must(json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})), '\n')
+}
+
+func encodeCall(id int, tool string, a args) []byte {
+	return encodeRequest(id, "tools/call", map[string]any{"name": tool, "arguments": a})
 }
 
 // request sends a request and reads its answer. The time is from before the
 // write until the answer's last byte is there, without encoding and decoding.
-func (p *peer) request(method string, params any) (time.Duration, []byte, error) {
-	line, err := p.line(method, params)
-	if err != nil {
-		return 0, nil, err
-	}
+func (p *peer) request(method string, params any) (time.Duration, []byte) {
+	p.last++
+	line := encodeRequest(p.last, method, params)
 	start := time.Now()
-	if _, err := p.in.Write(line); err != nil {
-		return 0, nil, p.explain(err)
-	}
+	_, err := p.in.Write(line)
 	for {
-		answer, err := p.out.ReadBytes('\n')
+		p.alive(err)
+		var answer []byte
+		answer, err = p.out.ReadBytes('\n')
 		took := time.Since(start)
-		if err != nil {
-			return 0, nil, p.explain(err)
-		}
-		if id, ok := answerID(answer); ok && id == p.last {
-			return took, answer, failure(answer)
+		if id, ok := answerID(answer); err == nil && ok && id == p.last {
+			check(failure(answer))
+			return took, answer
 		}
 	}
 }
 
-// explain adds what the server said before it went away.
-func (p *peer) explain(err error) error {
-	if p.cmd == nil {
-		return err
+// alive is check with what the server said before it went away.
+func (p *peer) alive(err error) {
+	if err != nil && p.cmd != nil {
+		err = fmt.Errorf("the server is gone: %w %s", err, bytes.TrimSpace(p.stderr.Bytes()))
 	}
-	return fmt.Errorf("the server is gone: %w %s", err, bytes.TrimSpace(p.stderr.Bytes()))
+	check(err)
 }
 
-func (p *peer) initialize() (time.Duration, error) {
-	took, _, err := p.request("initialize", initializeParams())
-	if err != nil {
-		return 0, err
-	}
-	_, err = io.WriteString(p.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
-	return took, err
+func (p *peer) initialize() {
+	p.request("initialize", initializeParams())
+	must(io.WriteString(p.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"))
 }
 
 func initializeParams() any {
@@ -127,35 +114,32 @@ func initializeParams() any {
 // args are a tool's arguments.
 type args map[string]any
 
-func (p *peer) call(tool string, a args) (time.Duration, []byte, error) {
+func (p *peer) call(tool string, a args) (time.Duration, []byte) {
 	return p.request("tools/call", map[string]any{"name": tool, "arguments": a})
 }
 
 // caller makes an action of a call.
 func (p *peer) caller(tool string, a args) action {
-	return func() (time.Duration, error) {
-		took, _, err := p.call(tool, a)
-		return took, err
+	return func() time.Duration {
+		took, _ := p.call(tool, a)
+		return took
 	}
 }
 
 // selects returns the session's handle.
-func (p *peer) selects(intent string) (string, error) {
-	_, answer, err := p.call("select_active_intent", args{"intent_id": intent})
-	if err != nil {
-		return "", err
-	}
+func (p *peer) selects(intent string) string {
+	_, answer := p.call("select_active_intent", args{"intent_id": intent})
 	return handleOf(answer)
 }
 
-func handleOf(answer []byte) (string, error) {
+func handleOf(answer []byte) string {
 	var a struct {
 		Result struct{ StructuredContent struct{ Session string } }
 	}
 	if err := json.Unmarshal(answer, &a); err != nil || a.Result.StructuredContent.Session == "" {
-		return "", fmt.Errorf("no session in %.200s", answer)
+		check(fmt.Errorf("no session in %.200s", answer))
 	}
-	return a.Result.StructuredContent.Session, nil
+	return a.Result.StructuredContent.Session
 }
 
 // answerID reads the id of an answer without decoding it: servers put it

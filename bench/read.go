@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,43 +16,25 @@ const (
 
 // measureRead lets our server and the reference server read the same file in
 // turn.
-func measureRead(ctx context.Context, s *suite) ([]Row, error) {
-	command, why := s.reference(ctx)
+func measureRead(s *suite) {
+	command, why := s.reference()
 	if why != "" {
-		return []Row{notMeasured(readRow, "≤ 0.50 ×", why), notMeasured(memoryRow, "≤ 0.25 ×", why)}, nil
+		s.add(notMeasured(readRow, "≤ 0.50 ×", why), notMeasured(memoryRow, "≤ 0.25 ×", why))
+		return
 	}
-	dir, err := s.workspace(1)
-	if err != nil {
-		return nil, err
-	}
+	dir := s.workspace(1)
 	file := filepath.Join(dir, "file.txt")
-	if err := writeFile(file, content(fileSize, 0)); err != nil {
-		return nil, err
-	}
-	ours, err := s.served(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer ours.close()
+	writeFile(file, content(fileSize, 0))
+	ours := s.served(dir)
 	command.Args = append(command.Args, dir)
-	command.Env = s.environment()
-	theirs, err := startPeer(command)
-	if err != nil {
-		return nil, err
-	}
-	defer theirs.close()
-	if _, err := theirs.initialize(); err != nil {
-		return nil, fmt.Errorf("the reference server: %w", err)
-	}
-	taken, err := interleave(ctx, pick(s.short, 100, 2000),
+	theirs := startPeer(command)
+	s.atEnd(theirs.close)
+	theirs.initialize()
+	taken := s.interleave(pick(s.short, 100, 2000),
 		ours.caller("read_file", args{"path": "file.txt"}),
 		theirs.caller("read_text_file", args{"path": file}))
-	if err != nil {
-		return nil, err
-	}
-	rows := []Row{atMost(readRow, float64(taken[0].p50())/float64(taken[1].p50()), 0.5, times,
-		fmt.Sprintf("ours %s; reference %s", taken[0], taken[1]))}
-	return append(rows, memoryRatio(ours, theirs)), nil
+	s.add(atMost(readRow, float64(taken[0].p50())/float64(taken[1].p50()), 0.5, times,
+		fmt.Sprintf("ours %s; reference %s", taken[0], taken[1])), memoryRatio(ours, theirs))
 }
 
 func memoryRatio(ours, theirs *peer) Row {
@@ -67,7 +48,7 @@ func memoryRatio(ours, theirs *peer) Row {
 
 // reference is the command of the reference server without its directory, or
 // why there is none. Nothing is installed behind the user's back.
-func (s *suite) reference(ctx context.Context) (*exec.Cmd, string) {
+func (s *suite) reference() (*exec.Cmd, string) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return nil, "no node"
@@ -78,5 +59,5 @@ func (s *suite) reference(ctx context.Context) (*exec.Cmd, string) {
 	} else if err != nil {
 		return nil, err.Error()
 	}
-	return exec.CommandContext(ctx, node, script), ""
+	return s.command("", nil, node, script), ""
 }

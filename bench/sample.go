@@ -44,35 +44,29 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 
 // action is one thing that is measured; it says itself how long it took, so
 // that what it prepares and checks does not count.
-type action func() (time.Duration, error)
+type action func() time.Duration
 
 // interleave lets the actions take turns, n rounds after some to warm up.
-func interleave(ctx context.Context, n int, actions ...action) ([]samples, error) {
+func (s *suite) interleave(n int, actions ...action) []samples {
 	taken := make([]samples, len(actions))
 	warm := min(n/10+1, 50)
 	for round := range n + warm {
 		for i, act := range actions {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			took, err := act()
-			if err != nil {
-				return nil, err
-			}
-			if round >= warm {
+			check(s.ctx.Err())
+			if took := act(); round >= warm {
 				taken[i] = append(taken[i], took)
 			}
 		}
 	}
-	return taken, nil
+	return taken
 }
 
 // timed makes an action of a function that is measured as a whole.
-func timed(fn func() error) action {
-	return func() (time.Duration, error) {
+func timed(fn func()) action {
+	return func() time.Duration {
 		start := time.Now()
-		err := fn()
-		return time.Since(start), err
+		fn()
+		return time.Since(start)
 	}
 }
 
@@ -101,20 +95,14 @@ func rate(ctx context.Context, duration time.Duration, workers []func() error) (
 
 // scaling is the rate of all workers over that of the first, as the median
 // over rounds in which both take turns.
-func scaling(ctx context.Context, rounds int, each time.Duration, workers []func() error) (ratio, one, all float64, err error) {
+func (s *suite) scaling(rounds int, each time.Duration, workers []func() error) (ratio, one, all float64) {
 	var ratios, ones, alls []float64
 	for range rounds {
-		single, err := rate(ctx, each, workers[:1])
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		together, err := rate(ctx, each, workers)
-		if err != nil {
-			return 0, 0, 0, err
-		}
+		single := must(rate(s.ctx, each, workers[:1]))
+		together := must(rate(s.ctx, each, workers))
 		ratios, ones, alls = append(ratios, together/single), append(ones, single), append(alls, together)
 	}
-	return median(ratios), median(ones), median(alls), nil
+	return median(ratios), median(ones), median(alls)
 }
 
 func median(values []float64) float64 {

@@ -9,26 +9,73 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
 
-// suite is what the groups share: a place for workspaces, and the program.
+// suite is what the groups share: a place for workspaces, and the program. What goes wrong in a measurement ends its group,
+// by check; the rows before it stay.
 type suite struct {
 	options
-	place   string // everything is made below it
+	ctx     context.Context // of the whole run
+	place   string          // everything is made below it
 	program string
 	module  string // directory of the module, for bench/node
 	made    int
+	rows    []Row
+	ends    []func() // of the group, the last first
 }
+
+// unmeasured is what check panics with.
+type unmeasured struct{ error }
+
+// check ends a group's measurements if there is an error.
+func check(err error) {
+	if err != nil {
+		panic(unmeasured{err})
+	}
+}
+
+// must is check for a function that returns something.
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+// measure runs a group, and what it left to do at its end.
+func (s *suite) measure(group func(*suite)) (err error) {
+	defer func() {
+		switch failed := recover().(type) {
+		case nil:
+		case unmeasured:
+			err = failed.error
+		default:
+			panic(failed)
+		}
+	}()
+	defer func() {
+		for _, end := range slices.Backward(s.ends) {
+			end()
+		}
+		s.ends = nil
+	}()
+	group(s)
+	return nil
+}
+
+// atEnd leaves something to do at the end of the group. Its error says nothing about what was measured.
+func (s *suite) atEnd(end func() error) { s.ends = append(s.ends, func() { _ = end() }) }
+
+func (s *suite) add(rows ...Row) { s.rows = append(s.rows, rows...) }
 
 func newSuite(ctx context.Context, o options) (*suite, error) {
 	place, err := os.MkdirTemp(o.dir, "orchestra-bench-")
 	if err != nil {
 		return nil, err
 	}
-	s := &suite{options: o, place: place, program: o.binary}
-	if err := s.build(ctx); err != nil {
+	s := &suite{options: o, ctx: ctx, place: place, program: o.binary}
+	if err := s.build(); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -38,12 +85,12 @@ func (s *suite) close() error { return os.RemoveAll(s.place) }
 
 // build makes the program as users get it. The module's path comes from the
 // binary itself, because the module may be renamed.
-func (s *suite) build(ctx context.Context) error {
+func (s *suite) build() error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Path == "" {
 		return errors.New("this program does not know its module: start it with go run ./bench")
 	}
-	dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", info.Main.Path).Output()
+	dir, err := exec.CommandContext(s.ctx, "go", "list", "-m", "-f", "{{.Dir}}", info.Main.Path).Output()
 	if err != nil {
 		return fmt.Errorf("find the module %s: %w; start bench inside it", info.Main.Path, err)
 	}
@@ -56,7 +103,7 @@ func (s *suite) build(ctx context.Context) error {
 	if runtime.GOOS == "windows" {
 		s.program += ".exe"
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", s.program, info.Main.Path+"/cmd/orchestra-mcp")
+	build := exec.CommandContext(s.ctx, "go", "build", "-o", s.program, info.Main.Path+"/cmd/orchestra-mcp")
 	build.Dir = s.module
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
@@ -71,37 +118,30 @@ func (s *suite) machine() Machine {
 	}
 }
 
-// settledFiles waits until no file counts as just changed. A server reads one
+// settleFiles waits until no file counts as just changed. A server reads one
 // again that changed in the last two seconds, and users' files seldom have.
-func settledFiles(ctx context.Context) error {
+func (s *suite) settleFiles() {
 	select {
 	case <-time.After(2500 * time.Millisecond):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-s.ctx.Done():
+		check(s.ctx.Err())
 	}
-}
-
-const intentsHead = "active_intents:\n"
-
-// intentYAML declares an intent that owns everything.
-func intentYAML(id string) string {
-	return fmt.Sprintf("  - {id: %s, name: Benchmark %s, status: IN_PROGRESS, description: Measure., owned_scope: [\"**\"]}\n", id, id)
 }
 
 // intentID names the i-th intent of a workspace.
 func intentID(i int) string { return fmt.Sprintf("INT-%03d", i) }
 
-// workspace makes a directory with the given number of intents, and none of
-// the user's own settings in sight.
-func (s *suite) workspace(intents int) (string, error) {
+// workspace makes a directory with the given number of intents that own everything, and none of the user's own settings
+// in sight.
+func (s *suite) workspace(intents int) string {
 	s.made++
 	dir := filepath.Join(s.place, fmt.Sprintf("workspace-%d", s.made))
-	text := intentsHead
+	text := "active_intents:\n"
 	for i := range intents {
-		text += intentYAML(intentID(i))
+		text += fmt.Sprintf("  - {id: %s, name: Benchmark %[1]s, status: IN_PROGRESS, description: Measure., owned_scope: [\"**\"]}\n", intentID(i))
 	}
-	return dir, writeFile(filepath.Join(dir, ".orchestration", "active_intents.yaml"), text)
+	writeFile(filepath.Join(dir, ".orchestration", "active_intents.yaml"), text)
+	return dir
 }
 
 // environment keeps what is measured away from the user's own files.
@@ -116,30 +156,30 @@ func (s *suite) environment(extra ...string) []string {
 	return append(kept, extra...)
 }
 
-// serve starts the program on a workspace, over stdio.
-func (s *suite) serve(ctx context.Context, dir string, extra ...string) (*peer, error) {
-	cmd := exec.CommandContext(ctx, s.program, "serve", "--workspace", dir)
-	cmd.Dir, cmd.Env = dir, s.environment(extra...)
-	return startPeer(cmd)
+// command makes a command in a directory, away from the user's own files.
+func (s *suite) command(dir string, env []string, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(s.ctx, program, args...)
+	cmd.Dir, cmd.Env = dir, s.environment(env...)
+	return cmd
 }
 
-// served starts the program and shakes hands.
-func (s *suite) served(ctx context.Context, dir string, extra ...string) (*peer, error) {
-	p, err := s.serve(ctx, dir, extra...)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := p.initialize(); err != nil {
-		return nil, errors.Join(err, p.close())
-	}
-	return p, nil
+// started starts the program on a workspace, over stdio, and shakes hands.
+func (s *suite) started(dir string, env ...string) *peer {
+	p := startPeer(s.command(dir, env, s.program, "serve", "--workspace", dir))
+	p.initialize()
+	return p
 }
 
-func writeFile(path, content string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(content), 0o644)
+// served is started until the end of the group.
+func (s *suite) served(dir string, env ...string) *peer {
+	p := s.started(dir, env...)
+	s.atEnd(p.close)
+	return p
+}
+
+func writeFile(path, content string) {
+	check(os.MkdirAll(filepath.Dir(path), 0o755))
+	check(os.WriteFile(path, []byte(content), 0o644))
 }
 
 // content is n bytes of text in lines of 64. Variants differ in four lines at

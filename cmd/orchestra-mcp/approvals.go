@@ -25,8 +25,9 @@ func (a *app) newApprovalsCommand() *cobra.Command {
 	return makeGroup(&cobra.Command{
 		Use:   "approvals",
 		Short: "See and answer what agents ask for",
-		Long: "A call that needs your approval waits here until you answer it, from any terminal of yours on this machine.\n\n" +
-			"ID is the id that the agent was given, or its beginning where that means one.",
+		Long: `A call that needs your approval waits here until you answer it, from any terminal of yours on this machine.
+
+ID is the id that the agent was given, or its beginning where that means one.`,
 		Example: "  orchestra-mcp approvals watch\n  orchestra-mcp approvals show apr_k3x7q2\n  orchestra-mcp approvals approve apr_k3x7q2",
 	}, a.newApprovalsListCommand(), a.newApprovalsShowCommand(), a.newApprovalsApproveCommand(),
 		a.newApprovalsDenyCommand(), a.newApprovalsRevokeCommand(), a.newApprovalsWatchCommand())

@@ -21,8 +21,8 @@ func (a *app) newApprovalsApproveCommand() *cobra.Command {
 	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "approve ID",
 		Short: "Let a call pass, once or until its intent ends",
-		Long: "Show a request, ask, and let it pass: once, exactly as shown, or with --for-intent whatever the same check stops at\n" +
-			"the same path (or the same command line) until the intent ends. Every other check still holds.",
+		Long: `Show a request, ask, and let it pass: once, exactly as shown, or with --for-intent whatever the same check stops at
+the same path (or the same command line) until the intent ends. Every other check still holds.`,
 		Example: "  orchestra-mcp approvals approve apr_k3x7q2\n  orchestra-mcp approvals approve apr_k3x7q2 --for-intent",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeApproval,
 	}, a.inInbox(func(ctx context.Context, b *inbox, args []string) error {
@@ -192,8 +192,8 @@ func (a *app) newApprovalsRevokeCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
 		Use:   "revoke ID",
 		Short: "Withdraw a grant, or an answer that was not used yet",
-		Long: "Withdraw a grant (grt_…): from now on the same call is asked about again. The id of a request (apr_…) withdraws its\n" +
-			"answer, as long as no call has used it; a denial too.",
+		Long: `Withdraw a grant (grt_…): from now on the same call is asked about again. The id of a request (apr_…) withdraws its
+answer, as long as no call has used it; a denial too.`,
 		Example: "  orchestra-mcp approvals revoke grt_k3x7q2",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeGrant,
 	}, a.inInbox(func(ctx context.Context, b *inbox, args []string) error { return b.print(b.revoke(ctx, args[0])) }))

@@ -17,12 +17,13 @@ func (a *app) newApprovalsListCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "list",
 		Short: "List what waits for an answer, and what you have answered and granted",
-		Long: "List the requests that wait for an answer, oldest first, then your answers that no call has used yet, then the grants\n" +
-			"that stand.\n\n" +
-			"With --json the requests are a list of {id, tool, intent_id, error_type, path, command, created_at, expires_at}; with\n" +
-			"--answered --json the answers are a list of the same and {decision, reason, by, via, answered_at}, where expires_at is\n" +
-			"when the answer does; with --grants --json the grants are a list of {id, request_id, intent_id, error_type, check, rule,\n" +
-			"path, command, cwd, by, via, created_at}.",
+		Long: `List the requests that wait for an answer, oldest first, then your answers that no call has used yet, then the grants
+that stand.
+
+With --json the requests are a list of {id, tool, intent_id, error_type, path, command, created_at, expires_at}; with
+--answered --json the answers are a list of the same and {decision, reason, by, via, answered_at}, where expires_at is
+when the answer does; with --grants --json the grants are a list of {id, request_id, intent_id, error_type, check, rule,
+path, command, cwd, by, via, created_at}.`,
 		Args: cobra.NoArgs,
 	}, a.inInbox(func(_ context.Context, b *inbox, _ []string) error { return b.list(!grants && !answered, answered) }))
 	cmd.Flags().BoolVar(&grants, "grants", false, "list the grants only")

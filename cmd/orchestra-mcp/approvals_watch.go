@@ -17,9 +17,9 @@ func (a *app) newApprovalsWatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "See requests as they come, and answer them with a key",
-		Long: "A live view of what waits: choose with the arrow keys, read the change, and press a (once), i (for the intent) or\n" +
-			"d (deny). ? shows all keys. A key answers the request on the screen, and only after it has been there for half a\n" +
-			"second: one that comes in while you press a key is not answered by it.",
+		Long: `A live view of what waits: choose with the arrow keys, read the change, and press a (once), i (for the intent) or
+d (deny). ? shows all keys. A key answers the request on the screen, and only after it has been there for half a
+second: one that comes in while you press a key is not answered by it.`,
 		Args: cobra.NoArgs,
 		RunE: coded(a.operator(func(ctx context.Context, _ []string) error {
 			if !a.inTerminal || !a.Terminal {

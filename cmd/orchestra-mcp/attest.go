@@ -27,10 +27,10 @@ func (a *app) newAttestCommand() *cobra.Command {
 	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "attest --base REVISION",
 		Short: "Sign what a range of commits changed, and which records explain it",
-		Long: "Write a statement for people who trust neither this machine nor this repository: what HEAD has and the base has not,\n" +
-			"file by file; the range's records by their hash; seals, intents, settings and approvals; and how many of the changed\n" +
-			"lines a record explains. It is an in-toto statement in a DSSE envelope, signed with the key that seals the ledger, or\n" +
-			"with an Ed25519 key of SSH. Whoever has the repository and the public key can check it with attest verify.",
+		Long: `Write a statement for people who trust neither this machine nor this repository: what HEAD has and the base has not,
+file by file; the range's records by their hash; seals, intents, settings and approvals; and how many of the changed
+lines a record explains. It is an in-toto statement in a DSSE envelope, signed with the key that seals the ledger, or
+with an Ed25519 key of SSH. Whoever has the repository and the public key can check it with attest verify.`,
 		Example: "  orchestra-mcp attest --base origin/main --out attestation.json",
 		Args:    cobra.NoArgs,
 	}, c.run)
@@ -114,13 +114,15 @@ func (a *app) newAttestVerifyCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "verify FILE",
 		Short: "Check a statement with nothing but the repository and the public key",
-		Long: "Check who signed the statement in FILE, and hold all that it says to this repository: each object is read and hashed,\n" +
-			"the range is judged again, and the records' changes are replayed from the merge base's files to HEAD's. It also says\n" +
-			"what it cannot prove. The work tree does not count.\n\n" +
-			"The exit code is 0 if the statement holds, 1 if something contradicts it, 3 if it could not be checked: no key is at\n" +
-			"hand, the commits or the records are not here, or another version of the program measured it.\n\n" +
-			"You trust your own key and those in the directory seal-keys of your orchestra-mcp configuration, or, if you give any,\n" +
-			"those that you give with --key.",
+		Long: `Check who signed the statement in FILE, and hold all that it says to this repository: each object is read and hashed,
+the range is judged again, and the records' changes are replayed from the merge base's files to HEAD's. It also says
+what it cannot prove. The work tree does not count.
+
+The exit code is 0 if the statement holds, 1 if something contradicts it, 3 if it could not be checked: no key is at
+hand, the commits or the records are not here, or another version of the program measured it.
+
+You trust your own key and those in the directory seal-keys of your orchestra-mcp configuration, or, if you give any,
+those that you give with --key.`,
 		Example: "  orchestra-mcp attest verify attestation.json --key alice.pub",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, args []string) error { return a.attestVerify(ctx, args[0], keys) })

@@ -22,8 +22,8 @@ func (a *app) newBlameCommand() *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "blame FILE",
 		Short: "Show which record and intent each line of a file comes from",
-		Long: "Show for each line of a file the ledger record that wrote it, with its intent, mutation class and date, and how\n" +
-			"sure that is: exact, shifted, reformatted or moved by somebody else since; untracked if no record explains it.",
+		Long: `Show for each line of a file the ledger record that wrote it, with its intent, mutation class and date, and how
+sure that is: exact, shifted, reformatted or moved by somebody else since; untracked if no record explains it.`,
 		Example: "  orchestra-mcp blame src/main.go",
 		Args:    cobra.ExactArgs(1),
 	}, a.paged(func(ctx context.Context, args []string) error { return a.blame(ctx, args[0]) }))

@@ -15,9 +15,9 @@ func (a *app) newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Play an agent's work on a small repository, and show what governance does",
-		Long: "Make a small git repository, start the server on it, and play an agent's work through a real MCP client:\n" +
-			"refusals, reads, edits, a patch, a test run; then show the ledger, the intent map and git diff.\n" +
-			"Exits 1 if anything comes back that should not.",
+		Long: `Make a small git repository, start the server on it, and play an agent's work through a real MCP client:
+refusals, reads, edits, a patch, a test run; then show the ledger, the intent map and git diff.
+Exits 1 if anything comes back that should not.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&keep, "keep", "", "make the workspace in `DIR`, and leave it there")

@@ -18,9 +18,10 @@ func (a *app) newDoctorCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is wrong here, and how to mend it",
-		Long: "Look at the workspace, its settings, intents, ledger and git repository, at the clients' configuration and at what\n" +
-			"this machine can do, and say what is wrong and which command mends it. Nothing is changed.\n\n" +
-			"The exit code is 0 if no check failed, 1 if one did. Warnings are about what works, but should be known.",
+		Long: `Look at the workspace, its settings, intents, ledger and git repository, at the clients' configuration and at what
+this machine can do, and say what is wrong and which command mends it. Nothing is changed.
+
+The exit code is 0 if no check failed, 1 if one did. Warnings are about what works, but should be known.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		dir, err := a.workspaceDir()

@@ -36,11 +36,12 @@ func (a *app) newGateCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "gate --base REVISION",
 		Short: "Judge the commits of a pull request by the ledger that comes with them",
-		Long: "Judge what HEAD has and the base has not: whether the ledger lost nothing and holds, every recorded change is in the\n" +
-			"scope that the base gives its intent, no refactor claim is contradicted, the range did not change its own rules, and\n" +
-			"how many of the changed lines a record explains. Only commits count, not the work tree. The exit code is 0 if it\n" +
-			"passes, 1 if not, 3 if it could not judge.\n\n" +
-			"Keys are trusted as by verify. In CI fetch the whole history: fetch-depth: 0.",
+		Long: `Judge what HEAD has and the base has not: whether the ledger lost nothing and holds, every recorded change is in the
+scope that the base gives its intent, no refactor claim is contradicted, the range did not change its own rules, and
+how many of the changed lines a record explains. Only commits count, not the work tree. The exit code is 0 if it
+passes, 1 if not, 3 if it could not judge.
+
+Keys are trusted as by verify. In CI fetch the whole history: fetch-depth: 0.`,
 		Example: "  orchestra-mcp gate --base origin/main --markdown report.md",
 		Args:    cobra.NoArgs,
 	}, f.run)

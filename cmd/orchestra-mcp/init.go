@@ -34,9 +34,9 @@ func (a *app) newInitCommand() *cobra.Command {
 	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "init",
 		Short: "Make this directory a governed workspace",
-		Long: "Asks what is to be done first and writes .orchestration with an intent for it, annotated settings and rules. What\n" +
-			"exists is kept. With --yes it asks nothing and proposes what it finds: the source directories and the toolchain. What\n" +
-			"the work is for it cannot find: give --name and --description, or change the placeholder in active_intents.yaml.",
+		Long: `Asks what is to be done first and writes .orchestration with an intent for it, annotated settings and rules. What
+exists is kept. With --yes it asks nothing and proposes what it finds: the source directories and the toolchain. What
+the work is for it cannot find: give --name and --description, or change the placeholder in active_intents.yaml.`,
 		Example: "  orchestra-mcp init\n  orchestra-mcp init --yes --name \"Build the weather API\" --scope \"src/api/**\"",
 		Args:    cobra.NoArgs,
 	}, c.run)

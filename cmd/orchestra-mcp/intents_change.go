@@ -27,8 +27,8 @@ func (a *app) newIntentsAddCommand() *cobra.Command {
 	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "add [--name NAME --scope GLOB...]",
 		Short: "Add an intent",
-		Long: "Add an intent to .orchestration/active_intents.yaml. On a terminal, without --name, it asks for what the flags do\n" +
-			"not give, and proposes the source directories that it finds; nothing is written before the last answer.",
+		Long: `Add an intent to .orchestration/active_intents.yaml. On a terminal, without --name, it asks for what the flags do
+not give, and proposes the source directories that it finds; nothing is written before the last answer.`,
 		Example: "  orchestra-mcp intents add --name \"Build the weather API\" --scope \"src/api/**\" --scope src/weather.ts",
 		Args:    cobra.NoArgs,
 	}, c.run)

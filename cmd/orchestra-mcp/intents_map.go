@@ -28,8 +28,8 @@ func (a *app) newIntentsMapCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
 		Use:   "map",
 		Short: "Make intent_map.md anew from the ledger",
-		Long: "Write which files were changed under which intent between the markers of .orchestration/intent_map.md, from the\n" +
-			"ledger. What stands around the markers stays. Servers keep the map too; this makes it whole again.",
+		Long: `Write which files were changed under which intent between the markers of .orchestration/intent_map.md, from the
+ledger. What stands around the markers stays. Servers keep the map too; this makes it whole again.`,
 		Args: cobra.NoArgs,
 	}, a.writeMap)
 }

@@ -41,9 +41,9 @@ func (a *app) newIntentsValidateCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "validate",
 		Short: "Check active_intents.yaml and the .intentignore files",
-		Long: "Prints each problem with its file, line and column, and how many files each glob of a scope matches. Exit code 1\n" +
-			"if there is an error: every change is then refused until it is repaired. Warnings are about what is accepted but\n" +
-			"probably not meant, such as a glob that matches nothing.",
+		Long: `Prints each problem with its file, line and column, and how many files each glob of a scope matches. Exit code 1
+if there is an error: every change is then refused until it is repaired. Warnings are about what is accepted but
+probably not meant, such as a glob that matches nothing.`,
 		Args: cobra.NoArgs,
 	}, a.inWorkspace(func(_ context.Context, root *os.Root) error {
 		checked, err := checkIntents(root)

@@ -21,8 +21,8 @@ func (a *app) newLedgerRepairCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
 		Use:   "repair",
 		Short: "Set aside a last line that a crash tore",
-		Long: "Move the end of a ledger file that a crash left without a newline and not whole to .orchestration/state, where it\n" +
-			"is kept. Nothing else is changed: what remains is listed with what to do about it, and the exit code is 1.",
+		Long: `Move the end of a ledger file that a crash left without a newline and not whole to .orchestration/state, where it
+is kept. Nothing else is changed: what remains is listed with what to do about it, and the exit code is 1.`,
 		Args: cobra.NoArgs,
 	}, a.inWorkspace(a.repairLedger))
 }

@@ -22,12 +22,13 @@ func (a *app) newLedgerMoveCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
 		Use:   "move",
 		Short: "Move a ledger that is in the tree to beside it",
-		Long: "Move the ledger out of the commits: to git's own directory, where no branch tracks it and nothing that git does to the\n" +
-			"tree touches it. From then on records travel in a ref of their own (orchestra-mcp sync). No record is lost or changed.\n\n" +
-			"The files are taken out of git's index, and stay out by .orchestration/.gitignore; commit that. Branches from before\n" +
-			"go on to work: what older programs record there is taken in whenever such a branch is checked out. A merge of one\n" +
-			"conflicts on .orchestration/agent_trace.jsonl (deleted here, changed there): git rm it, after a look at the branch with\n" +
-			"any command of this program. An older program refuses a workspace whose ledger was moved.",
+		Long: `Move the ledger out of the commits: to git's own directory, where no branch tracks it and nothing that git does to the
+tree touches it. From then on records travel in a ref of their own (orchestra-mcp sync). No record is lost or changed.
+
+The files are taken out of git's index, and stay out by .orchestration/.gitignore; commit that. Branches from before
+go on to work: what older programs record there is taken in whenever such a branch is checked out. A merge of one
+conflicts on .orchestration/agent_trace.jsonl (deleted here, changed there): git rm it, after a look at the branch with
+any command of this program. An older program refuses a workspace whose ledger was moved.`,
 		Args: cobra.NoArgs,
 	}, a.inWorkspace(a.moveLedger))
 }

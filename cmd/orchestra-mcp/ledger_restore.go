@@ -34,12 +34,13 @@ func (a *app) newLedgerRestoreCommand() *cobra.Command {
 	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "restore [--from REVISION]...",
 		Short: "Bring back records and seals that commits have and the ledger lost",
-		Long: "Find the records that commits have and the ledger in the work tree has not, as a revert or a bad resolution of a\n" +
-			"conflict drops them, show them, and append them again, byte for byte, so that each is the record that it was.\n" +
-			"Seals that are gone come back as well.\n\n" +
-			"It looks at HEAD and all commits before it. --from looks at another revision and all before it instead: a branch\n" +
-			"from which a commit was cherry-picked, or the state before a rebase (ORIG_HEAD, a reflog entry). What a rewritten\n" +
-			"history left out on purpose is in none of HEAD's commits, and stays out unless --from names it.",
+		Long: `Find the records that commits have and the ledger in the work tree has not, as a revert or a bad resolution of a
+conflict drops them, show them, and append them again, byte for byte, so that each is the record that it was.
+Seals that are gone come back as well.
+
+It looks at HEAD and all commits before it. --from looks at another revision and all before it instead: a branch
+from which a commit was cherry-picked, or the state before a rebase (ORIG_HEAD, a reflog entry). What a rewritten
+history left out on purpose is in none of HEAD's commits, and stays out unless --from names it.`,
 		Example: "  orchestra-mcp ledger restore\n  orchestra-mcp ledger restore --from ORIG_HEAD",
 		Args:    cobra.NoArgs,
 	}, a.inWorkspace(c.run))

@@ -36,11 +36,13 @@ func (a *app) newLogCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Show what the ledger has recorded, newest first",
-		Long: "Show the records of the ledger, newest first: when, the beginning of the record's id (for show), kind, intent, who,\n" +
-			"mutation class, and what was done. With --json the records themselves are printed as JSON lines, exactly as they\n" +
-			"stand in the ledger.\n\n" +
-			"On a terminal the table fits its width, and goes through $PAGER, or less.\n\n" +
-			"With -f the last records are shown oldest first, then each new one as it comes, until you press Ctrl-C.",
+		Long: `Show the records of the ledger, newest first: when, the beginning of the record's id (for show), kind, intent, who,
+mutation class, and what was done. With --json the records themselves are printed as JSON lines, exactly as they
+stand in the ledger.
+
+On a terminal the table fits its width, and goes through $PAGER, or less.
+
+With -f the last records are shown oldest first, then each new one as it comes, until you press Ctrl-C.`,
 		Example: "  orchestra-mcp log --intent INT-001 --since 3d\n" +
 			"  orchestra-mcp log --path src/api --kind mutation,command\n" +
 			"  orchestra-mcp log -f --json --kind decision",

@@ -14,10 +14,10 @@ func (a *app) newSchemaCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "schema settings|intents",
 		Short: "Print the JSON Schema of a file of the workspace, for editors",
-		Long: "Print the JSON Schema of config.yaml (settings) or active_intents.yaml (intents). Kept in a file, it gives completion\n" +
-			"and checks in editors that know the line\n" +
-			"  # yaml-language-server: $schema=PATH\n" +
-			"at the top of a YAML file, PATH being relative to it.",
+		Long: `Print the JSON Schema of config.yaml (settings) or active_intents.yaml (intents). Kept in a file, it gives completion
+and checks in editors that know the line
+  # yaml-language-server: $schema=PATH
+at the top of a YAML file, PATH being relative to it.`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"settings", "intents"},
 	}, func(_ context.Context, args []string) error {

@@ -41,9 +41,9 @@ func (a *app) newServeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the MCP server",
-		Long: "Run the MCP server for a client. On standard input and output, which is the default, the client starts it\n" +
-			"(orchestra-mcp setup writes its configuration). Over HTTP it listens at /mcp, on the loopback address unless\n" +
-			"told otherwise, and wants the bearer token that it prints on standard error, the same at each start.",
+		Long: `Run the MCP server for a client. On standard input and output, which is the default, the client starts it
+(orchestra-mcp setup writes its configuration). Over HTTP it listens at /mcp, on the loopback address unless
+told otherwise, and wants the bearer token that it prints on standard error, the same at each start.`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()

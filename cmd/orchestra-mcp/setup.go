@@ -32,11 +32,11 @@ func (a *app) newSetupCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "setup " + strings.Join(clientsetup.Names(), "|"),
 		Short: "Connect an MCP client, and close its own ways round the gate",
-		Long: "Writes this server into the client's configuration, keeping everything else that stands there, and takes the\n" +
-			"client's own tools that write files or run commands away, as far as the client lets itself be configured.\n" +
-			"It says what stays open. A second run changes nothing; --remove takes out what a setup has put in.\n" +
-			"Files in the workspace can be committed: they start orchestra-mcp from the PATH, in the directory that the\n" +
-			"client has opened.",
+		Long: `Writes this server into the client's configuration, keeping everything else that stands there, and takes the
+client's own tools that write files or run commands away, as far as the client lets itself be configured.
+It says what stays open. A second run changes nothing; --remove takes out what a setup has put in.
+Files in the workspace can be committed: they start orchestra-mcp from the PATH, in the directory that the
+client has opened.`,
 		Example:   "  orchestra-mcp setup claude-code\n  orchestra-mcp setup vscode --print\n  orchestra-mcp setup cursor --remove",
 		ValidArgs: clientsetup.Names(),
 		Args:      cobra.ExactArgs(1),

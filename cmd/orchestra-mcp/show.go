@@ -19,11 +19,12 @@ func (a *app) newShowCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "show RECORD…",
 		Short: "Show records in full, with what they changed",
-		Long: "Show all that the ledger has of a record: when, who, under which intent, the mutation class and what proves it, each\n" +
-			"file with its hashes and its diff as far as the contents are still available (kept, as the files are, or in git), the\n" +
-			"command or the decision, and the later records that took it back.\n\n" +
-			"RECORD is the id, or the hash of the line; the first 4 or more characters are enough where they mean one record.\n" +
-			"With --json the record's lines are printed exactly as they stand in the ledger.",
+		Long: `Show all that the ledger has of a record: when, who, under which intent, the mutation class and what proves it, each
+file with its hashes and its diff as far as the contents are still available (kept, as the files are, or in git), the
+command or the decision, and the later records that took it back.
+
+RECORD is the id, or the hash of the line; the first 4 or more characters are enough where they mean one record.
+With --json the record's lines are printed exactly as they stand in the ledger.`,
 		Example: "  orchestra-mcp show 1f6b3c9a",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: a.completeRecord(func(ledger.Entry) bool { return true }),
 	}, a.paged(func(ctx context.Context, args []string) error {

@@ -31,9 +31,9 @@ func (a *app) newStatsCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "stats",
 		Short: "Count what was done, by intent, class, model and path",
-		Long: "Count the ledger's records: changes and lines by intent, mutation class (refactor against evolution, and what is\n" +
-			"proven of it), contributor, model, path, kind and day, and refusals by their code. Lines are those of the changes:\n" +
-			"an edited line is one added and one removed. Days are in UTC.",
+		Long: `Count the ledger's records: changes and lines by intent, mutation class (refactor against evolution, and what is
+proven of it), contributor, model, path, kind and day, and refusals by their code. Lines are those of the changes:
+an edited line is one added and one removed. Days are in UTC.`,
 		Example: "  orchestra-mcp stats --since 7d\n  orchestra-mcp stats --intent INT-001 --path src/api --json",
 		Args:    cobra.NoArgs,
 	}, a.paged(c.run))

@@ -22,10 +22,11 @@ func (a *app) newStatusCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "status [DIR...]",
 		Short: "Show who works here now, what runs, and what waits for you",
-		Long: "Show the agents that are connected, their intents and last actions, the commands that run, what waits for your\n" +
-			"answer, checks and verify commands that failed, and whether the ledger is whole: of this workspace, of those that\n" +
-			"you name, or with --all of every workspace in which you have run a server. Nothing is changed.\n\n" +
-			"The exit code is 1 if the ledger of one has problems.",
+		Long: `Show the agents that are connected, their intents and last actions, the commands that run, what waits for your
+answer, checks and verify commands that failed, and whether the ledger is whole: of this workspace, of those that
+you name, or with --all of every workspace in which you have run a server. Nothing is changed.
+
+The exit code is 1 if the ledger of one has problems.`,
 		Example: "  orchestra-mcp status\n  orchestra-mcp status --all\n  orchestra-mcp status --json ~/src/one ~/src/two",
 	}, func(ctx context.Context, args []string) error {
 		dirs, err := a.statusDirs(args, all)

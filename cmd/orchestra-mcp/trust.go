@@ -17,12 +17,12 @@ func (a *app) newTrustCommand() *cobra.Command {
 	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "trust",
 		Short: "Let what the workspace's files weaken take effect after you have looked at it",
-		Long: "A cloned repository brings files of its own. What they only tighten holds at once; what weakens a default or\n" +
-			"starts a program waits until you have run this: settings in config.yaml, unscoped: rules in .intentignore, and\n" +
-			"commands.allow and network: allow of intents. It shows what would take effect, and keeps the hash of exactly\n" +
-			"this content in your own directory: any change asks again. It is about the files, not about the programs that\n" +
-			"they name: look at those too. The verify commands of intents need no trust: they run under the same rules as an\n" +
-			"agent's commands.",
+		Long: `A cloned repository brings files of its own. What they only tighten holds at once; what weakens a default or
+starts a program waits until you have run this: settings in config.yaml, unscoped: rules in .intentignore, and
+commands.allow and network: allow of intents. It shows what would take effect, and keeps the hash of exactly
+this content in your own directory: any change asks again. It is about the files, not about the programs that
+they name: look at those too. The verify commands of intents need no trust: they run under the same rules as an
+agent's commands.`,
 		Args: cobra.NoArgs,
 	}, func(context.Context, []string) error { return a.trustWorkspace(yes) })
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "trust without asking")

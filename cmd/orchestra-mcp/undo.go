@@ -32,9 +32,9 @@ func (a *app) newUndoCommand() *cobra.Command {
 	cmd := a.operatorCommand(&cobra.Command{
 		Use:   "undo RECORD... | --intent ID",
 		Short: "Take recorded changes back",
-		Long: "Take back what records changed, or all that still stands of an intent. What was changed since stays; where both\n" +
-			"touch the same lines nothing is changed, and the exit code is 1. With --partial the files that can be taken back are,\n" +
-			"and the others are named. The difference is shown first. The undo is a record of its own, and can be undone.",
+		Long: `Take back what records changed, or all that still stands of an intent. What was changed since stays; where both
+touch the same lines nothing is changed, and the exit code is 1. With --partial the files that can be taken back are,
+and the others are named. The difference is shown first. The undo is a record of its own, and can be undone.`,
 		Example:           "  orchestra-mcp undo 1f6b3c9a\n  orchestra-mcp undo --intent INT-001 --dry-run",
 		ValidArgsFunction: a.completeRecord(func(e ledger.Entry) bool { return len(e.Changes) > 0 }),
 	}, c.run)

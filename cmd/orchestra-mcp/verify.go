@@ -36,17 +36,21 @@ func (a *app) newVerifyCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "verify",
 		Short: "Check that nothing in the ledger was changed or removed",
-		Long: "Check the ledger's chain, which needs no key; the seals, with the keys that you trust; and with --git that no commit\n" +
-			"dropped a record. It also says what it cannot prove.\n\n" +
-			"Records that are missing here but whole on a branch that was not merged are an incomplete_branch: a cherry-pick, or a\n" +
-			"rebase or squash of a part, leaves it. They count as a problem unless you give --allow-incomplete.\n\n" +
-			"Changes of a server that was killed, which have no record yet, are listed and are no problem: nothing in the ledger is\n" +
-			"wrong, and the next server that starts writes what is missing.\n\n" +
-			"The exit code is 0 if no problem was found, 1 if there are problems, 3 if it could not check, as without a ledger. A\n" +
-			"workspace where nothing was recorded yet passes; a ledger that is gone, as git, seals or this machine's files show,\n" +
-			"is a lost_ledger.\n\n" +
-			"You trust your own key, the keys in the directory seal-keys of your orchestra-mcp configuration, and those that you\n" +
-			"give with --key. Keys that are in the repository only prove nothing: whoever rewrites a ledger can replace them.",
+		Long: `Check the ledger's chain, which needs no key; the seals, with the keys that you trust; and with --git that no commit
+dropped a record. It also says what it cannot prove.
+
+Records that are missing here but whole on a branch that was not merged are an incomplete_branch: a cherry-pick, or a
+rebase or squash of a part, leaves it. They count as a problem unless you give --allow-incomplete.
+
+Changes of a server that was killed, which have no record yet, are listed and are no problem: nothing in the ledger is
+wrong, and the next server that starts writes what is missing.
+
+The exit code is 0 if no problem was found, 1 if there are problems, 3 if it could not check, as without a ledger. A
+workspace where nothing was recorded yet passes; a ledger that is gone, as git, seals or this machine's files show,
+is a lost_ledger.
+
+You trust your own key, the keys in the directory seal-keys of your orchestra-mcp configuration, and those that you
+give with --key. Keys that are in the repository only prove nothing: whoever rewrites a ledger can replace them.`,
 		Example: "  orchestra-mcp verify\n  orchestra-mcp verify --git --base origin/main --key alice.pub",
 		Args:    cobra.NoArgs,
 	}, c.run)

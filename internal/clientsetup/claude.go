@@ -191,11 +191,7 @@ func takenText(what string, taken []hujson.Value) string {
 // https://code.claude.com/docs/en/settings
 func (p *planner) brokenClaudeSettings() []string {
 	problems := p.notStandard()
-	file := p.plan.Files[len(p.plan.Files)-1]
-	doc, err := parseDocument(file.Content)
-	if err != nil {
-		return problems
-	}
+	file, doc := p.last(), p.lastDocument()
 	for _, path := range [][]string{{"permissions", "allow"}, {"permissions", "ask"}, {"permissions", "deny"}, {"permissions", "additionalDirectories"}} {
 		if value := doc.find(path); value != nil && !isListOfStrings(*value) {
 			problems = append(problems, p.wrongType(file, path, "a list of strings"))
@@ -210,13 +206,12 @@ func (p *planner) brokenClaudeSettings() []string {
 	if mode := doc.find([]string{"permissions", "defaultMode"}); mode != nil && !isString(*mode, modes) {
 		problems = append(problems, p.wrongType(file, []string{"permissions", "defaultMode"}, "one of "+strings.Join(modes, ", ")))
 	}
-	if doc.hasDenied("mcp__"+ServerName) || doc.hasDenied("mcp__"+ServerName+"__*") {
+	denied := func(rule string) bool { return slices.Contains(doc.denials(), rule) }
+	if denied("mcp__"+ServerName) || denied("mcp__"+ServerName+"__*") {
 		p.warn("%s denies this server's own tools (mcp__%s): Claude Code then has no tool at all; take the denial out", file.Name, ServerName)
 	}
 	return problems
 }
-
-func (d *document) hasDenied(rule string) bool { return slices.Contains(d.denials(), rule) }
 
 func (p *planner) wrongType(file File, path []string, want string) string {
 	return fmt.Sprintf("%s: %s is not %s, so %s ignores the whole file until that is repaired", file.Name, describePath(path), want, p.plan.Title)

@@ -69,7 +69,7 @@ func (p *planner) addCursorHook(doc *document) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return "the hook is there", doc.mergeInto(ours, value, 3, []string{"hooks", "preToolUse"})
+		return "the hook is there", doc.mergeInto(ours, value, 3, []string{"hooks", "preToolUse"}, false)
 	}
 	return "a hook before each tool", doc.merge(map[string]any{"hooks": map[string]any{"preToolUse": []any{hook}}})
 }
@@ -109,11 +109,7 @@ func takeCursorHook(doc, was *document) (string, error) {
 // brokenCursorHook says why Cursor would not ask our hook before each tool.
 func (p *planner) brokenCursorHook() []string {
 	problems := p.notStandard()
-	file := p.plan.Files[len(p.plan.Files)-1]
-	doc, err := parseDocument(file.Content)
-	if err != nil {
-		return problems
-	}
+	file, doc := p.last(), p.lastDocument()
 	if version := doc.find([]string{"version"}); version == nil || !sameText(*version, "1") {
 		problems = append(problems, file.Name+`: "version" is not 1, so Cursor does not read the hooks as they are meant`)
 	}

@@ -16,7 +16,7 @@ const maxConfigSize = 8 << 20
 
 // read returns the content of a configuration file, or existed=false if there is none.
 func (p *planner) read(path string, inside bool) (text []byte, existed bool, err error) {
-	target, err := p.resolve(path, inside)
+	target, err := resolveTarget(p.Workspace, path, inside)
 	if err != nil {
 		return nil, false, err
 	}
@@ -34,12 +34,8 @@ func (p *planner) read(path string, inside bool) (text []byte, existed bool, err
 	return text, true, nil
 }
 
-// resolve follows links to the file that will be replaced, so that a configuration kept in a dotfiles directory
+// resolveTarget follows links to the file that will be replaced, so that a configuration kept in a dotfiles directory
 // stays a link. A workspace file must stay in the workspace.
-func (p *planner) resolve(path string, inside bool) (string, error) {
-	return resolveTarget(p.Workspace, path, inside)
-}
-
 func resolveTarget(workspace, path string, inside bool) (string, error) {
 	target, err := resolveExisting(path)
 	if err != nil {
@@ -126,7 +122,11 @@ func (f *File) write(workspace, userDir string) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return err
 	}
-	return replaceFile(target, f.Content, f.newMode())
+	mode := fs.FileMode(0o600)
+	if f.inside {
+		mode = 0o644
+	}
+	return replaceFile(target, f.Content, mode)
 }
 
 // removeEmptied removes the directories in the workspace that have nothing in them any more.
@@ -136,13 +136,6 @@ func (f *File) removeEmptied(workspace string) {
 			return
 		}
 	}
-}
-
-func (f *File) newMode() fs.FileMode {
-	if f.inside {
-		return 0o644
-	}
-	return 0o600
 }
 
 // replaceFile writes content beside target and renames it over target, keeping the mode of an existing file: a
@@ -156,19 +149,12 @@ func replaceFile(target string, content []byte, mode fs.FileMode) error {
 		return err
 	}
 	defer os.Remove(temp.Name())
-	if err := writeAndSync(temp, content, mode); err != nil {
+	_, err = temp.Write(content)
+	if err == nil {
+		err = errors.Join(temp.Chmod(mode), temp.Sync())
+	}
+	if err = errors.Join(err, temp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp.Name(), target)
-}
-
-func writeAndSync(file *os.File, content []byte, mode fs.FileMode) error {
-	_, err := file.Write(content)
-	if err == nil {
-		err = file.Chmod(mode)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -75,33 +76,17 @@ func (d *document) bytes() []byte {
 
 // merge lays addition over the document: objects are merged key by key, lists of strings get the elements that they
 // lack, any other value replaces what stood there. Keys keep the order of the addition's JSON.
-func (d *document) merge(addition any) error {
-	value, err := parseAddition(addition)
-	if err != nil {
-		return err
-	}
-	return d.mergeInto(&d.root, value, 0, nil)
-}
+func (d *document) merge(addition any) error { return d.mergeAll(addition, false) }
 
 // mergeMissing is merge for what may be missing: it adds keys, and changes none that is there.
-func (d *document) mergeMissing(addition any) error {
+func (d *document) mergeMissing(addition any) error { return d.mergeAll(addition, true) }
+
+func (d *document) mergeAll(addition any, missing bool) error {
 	value, err := parseAddition(addition)
 	if err != nil {
 		return err
 	}
-	return d.addMissing(&d.root, value, 0, nil)
-}
-
-func (d *document) addMissing(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
-	object, ok := dst.Value.(*hujson.Object)
-	addition, nested := src.Value.(*hujson.Object)
-	if !nested {
-		return nil
-	}
-	if !ok {
-		return fmt.Errorf("%w: %s is not an object there", ErrUnmergeable, describePath(path))
-	}
-	return d.mergeObject(object, addition, depth, path, d.addMissing)
+	return d.mergeInto(&d.root, value, 0, nil, missing)
 }
 
 func parseAddition(addition any) (hujson.Value, error) {
@@ -119,32 +104,35 @@ func parseAddition(addition any) (hujson.Value, error) {
 	return value, nil
 }
 
-func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
-	switch addition := src.Value.(type) {
-	case *hujson.Object:
+func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, path []string, missing bool) error {
+	if addition, isObject := src.Value.(*hujson.Object); isObject {
 		object, ok := dst.Value.(*hujson.Object)
 		if !ok {
 			return fmt.Errorf("%w: %s is not an object there", ErrUnmergeable, describePath(path))
 		}
-		return d.mergeObject(object, addition, depth, path, d.mergeMember)
-	case *hujson.Array:
+		return d.mergeObject(object, addition, depth, path, missing)
+	}
+	addition, isList := src.Value.(*hujson.Array)
+	switch {
+	case missing:
+	case isList && (len(path) == 0 || path[len(path)-1] != "args"): // which is a command line, not a set
 		list, ok := dst.Value.(*hujson.Array)
 		if !ok {
 			return fmt.Errorf("%w: %s is not a list there", ErrUnmergeable, describePath(path))
 		}
-		d.mergeList(list, addition, depth)
-		return nil
-	default:
-		if !sameJSON(*dst, src) {
-			dst.Value = src.Value
+		for _, element := range addition.Elements {
+			if !containsJSON(list, element) {
+				list.Elements = appendTo(d, list.Elements, element, &list.AfterExtra, depth, elementParts)
+			}
 		}
-		return nil
+	case !sameJSON(*dst, src):
+		dst.Value = d.indented(src, depth).Value
 	}
+	return nil
 }
 
-// mergeObject appends the members that are missing, and leaves those that are there to both.
-func (d *document) mergeObject(object, addition *hujson.Object, depth int, path []string,
-	both func(dst *hujson.Value, src hujson.Value, depth int, path []string) error) error {
+// mergeObject appends the members that are missing, and merges those that are there.
+func (d *document) mergeObject(object, addition *hujson.Object, depth int, path []string, missing bool) error {
 	for _, member := range addition.Members {
 		name := member.Name.Value.(hujson.Literal).String()
 		at := append(path[:len(path):len(path)], name)
@@ -153,23 +141,10 @@ func (d *document) mergeObject(object, addition *hujson.Object, depth int, path 
 			return err
 		}
 		if existing == nil {
-			d.appendMember(object, member, depth)
-			continue
-		}
-		if err := both(existing, member.Value, depth+1, at); err != nil {
+			object.Members = appendTo(d, object.Members, member, &object.AfterExtra, depth, memberParts)
+		} else if err := d.mergeInto(existing, member.Value, depth+1, at, missing); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// mergeMember is mergeInto, but "args" is a command line, not a set: another one is replaced as a whole.
-func (d *document) mergeMember(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
-	if path[len(path)-1] != "args" {
-		return d.mergeInto(dst, src, depth, path)
-	}
-	if !sameJSON(*dst, src) {
-		dst.Value = d.indented(src, depth).Value
 	}
 	return nil
 }
@@ -189,21 +164,8 @@ func findMember(object *hujson.Object, name string, path []string) (*hujson.Valu
 	return found, nil
 }
 
-func (d *document) mergeList(list, addition *hujson.Array, depth int) {
-	for _, element := range addition.Elements {
-		if !containsJSON(list, element) {
-			d.appendElement(list, element, depth)
-		}
-	}
-}
-
 func containsJSON(list *hujson.Array, element hujson.Value) bool {
-	for i := range list.Elements {
-		if sameJSON(list.Elements[i], element) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list.Elements, func(v hujson.Value) bool { return sameJSON(v, element) })
 }
 
 func sameJSON(a, b hujson.Value) bool {
@@ -217,47 +179,42 @@ func sameJSON(a, b hujson.Value) bool {
 	return reflect.DeepEqual(left, right)
 }
 
-// appendMember adds a member behind the last one, in the layout of its siblings.
-func (d *document) appendMember(object *hujson.Object, member hujson.ObjectMember, depth int) {
-	first := firstExtra(object)
-	var last *hujson.Value
-	if n := len(object.Members); n > 0 {
-		last = &object.Members[n-1].Value
-	}
-	before, indentDepth := d.layoutNext(first, last, &object.AfterExtra, depth)
-	added := hujson.ObjectMember{Name: member.Name, Value: d.indented(member.Value, indentDepth)}
-	added.Name.BeforeExtra = before
-	added.Value.BeforeExtra = hujson.Extra(" ")
-	added.Value.AfterExtra = trailingComma(last)
-	object.Members = append(object.Members, added)
+// parts are what stands before a member or an element, and its value.
+type parts[T any] func(*T) (before *hujson.Extra, value *hujson.Value)
+
+func memberParts(m *hujson.ObjectMember) (*hujson.Extra, *hujson.Value) {
+	return &m.Name.BeforeExtra, &m.Value
 }
 
-func (d *document) appendElement(list *hujson.Array, element hujson.Value, depth int) {
+func elementParts(e *hujson.ArrayElement) (*hujson.Extra, *hujson.Value) { return &e.BeforeExtra, e }
+
+// appendTo adds a member or an element behind the last one, in the layout of its siblings. end is what stands before the
+// closing bracket.
+func appendTo[T any](d *document, items []T, item T, end *hujson.Extra, depth int, of parts[T]) []T {
 	var first hujson.Extra
 	var last *hujson.Value
-	if n := len(list.Elements); n > 0 {
-		first, last = list.Elements[0].BeforeExtra, &list.Elements[n-1]
+	if n := len(items); n > 0 {
+		before, _ := of(&items[0])
+		first = *before
+		_, last = of(&items[n-1])
 	}
-	before, indentDepth := d.layoutNext(first, last, &list.AfterExtra, depth)
-	added := d.indented(element, indentDepth)
-	added.BeforeExtra = before
-	added.AfterExtra = trailingComma(last)
-	list.Elements = append(list.Elements, added)
-}
-
-// trailingComma repeats the style of the value that was last: hujson writes the comma if the extra is not nil.
-func trailingComma(last *hujson.Value) hujson.Extra {
-	if last != nil && last.AfterExtra != nil {
-		return hujson.Extra{}
+	layout := d.layoutNext(first, last, end, depth)
+	_, value := of(&item)
+	*value = d.indented(*value, depth+1)
+	value.BeforeExtra, value.AfterExtra = hujson.Extra(" "), nil
+	if last != nil && last.AfterExtra != nil { // hujson writes a comma if the extra is not nil
+		value.AfterExtra = hujson.Extra{}
 	}
-	return nil
+	before, _ := of(&item)
+	*before = layout
+	return append(items, item)
 }
 
 // layoutNext returns what stands before the next member, and moves a comment that stood behind the last one, before
 // the closing bracket, in front of it: there it still stands on the line it belongs to.
-func (d *document) layoutNext(first hujson.Extra, last *hujson.Value, after *hujson.Extra, depth int) (hujson.Extra, int) {
+func (d *document) layoutNext(first hujson.Extra, last *hujson.Value, after *hujson.Extra, depth int) hujson.Extra {
 	if last != nil && !bytes.ContainsRune(first, '\n') && !bytes.ContainsRune(*after, '\n') {
-		return hujson.Extra(" "), depth + 1
+		return hujson.Extra(" ")
 	}
 	indent := lastLineIndent(first)
 	if indent == "" {
@@ -270,7 +227,7 @@ func (d *document) layoutNext(first hujson.Extra, last *hujson.Value, after *huj
 	} else {
 		*after = hujson.Extra(d.newline + closing)
 	}
-	return before, depth + 1
+	return before
 }
 
 // indented lays a value of ours out over several lines; lists of plain values stay on one.
@@ -314,8 +271,11 @@ func (d *document) lineAt(depth int) hujson.Extra {
 	return hujson.Extra(d.newline + strings.Repeat(d.unit, depth))
 }
 
-// value decodes the document, for looking at it.
+// value decodes the document, for looking at it. A nil one has nothing.
 func (d *document) value(into any) error {
+	if d == nil {
+		return ErrUnmergeable
+	}
 	standard := d.root.Clone()
 	standard.Standardize()
 	return json.Unmarshal(standard.Pack(), into)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,13 +89,7 @@ func (p *Plan) Weakened() bool { return p.keeps() || len(p.Warnings) > 0 }
 
 // NamesProgram reports whether the client looks for a program of this name to start the server.
 func (p *Plan) NamesProgram(name string) bool {
-	doc, err := parseDocument(p.Files[0].Content)
-	if err != nil {
-		return false
-	}
-	servers := doc.servers("mcpServers")
-	maps.Copy(servers, doc.servers("servers"))
-	for _, server := range servers {
+	for _, server := range allServers(p.Files[0].Content) {
 		if server.isOurs() && server.Command == name {
 			return true
 		}
@@ -131,8 +124,7 @@ func clients() []client {
 }
 
 // Names lists the clients that can be set up.
-func Names() []string {
-	var names []string
+func Names() (names []string) {
 	for _, c := range clients() {
 		names = append(names, c.name)
 	}
@@ -189,6 +181,15 @@ func (p *planner) closes(unless []string, ways ...string) {
 	for _, way := range ways {
 		p.leaves("NOT closed until the file is repaired (below): " + way)
 	}
+}
+
+// last is the file that was planned last.
+func (p *planner) last() File { return p.plan.Files[len(p.plan.Files)-1] }
+
+// lastDocument is what that file will hold; nil if it is not JSON.
+func (p *planner) lastDocument() *document {
+	doc, _ := parseDocument(p.last().Content)
+	return doc
 }
 
 func (p *planner) leaves(ways ...string) { p.plan.Open = append(p.plan.Open, ways...) }

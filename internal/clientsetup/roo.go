@@ -53,7 +53,7 @@ func planRoo(p *planner) error {
 	if err := p.edit(p.inWorkspace(".roomodes"), p.addRooMode, takeRooMode); err != nil {
 		return err
 	}
-	if p.plan.Files[len(p.plan.Files)-1].Action == Kept {
+	if p.last().Action == Kept {
 		p.leaves("The mode " + rooSlug + " in .roomodes was changed by hand and has more than the mcp group: remove it and run this again to get ours.")
 	} else {
 		p.closes(p.brokenRooModes(), "The mode "+rooSlug+" has no file, command or browser tool, only MCP servers' tools.")
@@ -185,7 +185,7 @@ func takeRooModeJSON(text, before []byte, modes []rooMode, kept error) (edited, 
 
 // brokenRooModes says why Roo would not have our mode: it checks the file as a whole, and then has none of its modes.
 func (p *planner) brokenRooModes() []string {
-	file := p.plan.Files[len(p.plan.Files)-1]
+	file := p.last()
 	var root struct {
 		CustomModes []struct {
 			Slug, Name, RoleDefinition string

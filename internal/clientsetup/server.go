@@ -62,7 +62,7 @@ func (p *planner) planServer(path, list, kind, where string) error {
 		return err
 	}
 	p.warnOfSwitchedOff(list, ServerName)
-	if doc, err := parseDocument(p.plan.Files[len(p.plan.Files)-1].before); err == nil {
+	if doc, err := parseDocument(p.last().before); err == nil {
 		p.wasSetUp = doc.servers(list)[ServerName].isOurs()
 	}
 	return nil
@@ -110,14 +110,9 @@ func machinePath(path string) bool {
 
 // warnOfSwitchedOff names keys of our entry by which a client does not start us, or something else.
 func (p *planner) warnOfSwitchedOff(list, name string) {
-	file := p.plan.Files[len(p.plan.Files)-1]
-	doc, err := parseDocument(file.Content)
-	if err != nil {
-		return
-	}
 	for _, key := range []string{"disabled", "url"} {
-		if value := doc.root.Find(pointer(list, name, key)); value != nil && !sameText(*value, "false") {
-			p.warn("%s: the entry %q has %q, with which the client does not start this server: take it out", file.Name, name, key)
+		if value := p.lastDocument().find([]string{list, name, key}); value != nil && !sameText(*value, "false") {
+			p.warn("%s: the entry %q has %q, with which the client does not start this server: take it out", p.last().Name, name, key)
 		}
 	}
 }
@@ -164,7 +159,7 @@ func editedJSON(text []byte, change func(*document) (string, error)) (edited, er
 func (p *planner) warnIfNotStandard() { p.plan.Warnings = append(p.plan.Warnings, p.notStandard()...) }
 
 func (p *planner) notStandard() []string {
-	file := p.plan.Files[len(p.plan.Files)-1]
+	file := p.last()
 	doc, err := parseDocument(file.before)
 	if err != nil || doc.standard {
 		return nil
@@ -175,13 +170,8 @@ func (p *planner) notStandard() []string {
 
 // otherServers names the servers of a client's list that are not ours: whatever they can write goes round the gate.
 func (p *planner) warnOfOtherServers(list string) {
-	file := p.plan.Files[len(p.plan.Files)-1]
-	doc, err := parseDocument(file.Content)
-	if err != nil {
-		return
-	}
 	var others []string
-	for name, entry := range doc.servers(list) {
+	for name, entry := range p.lastDocument().servers(list) {
 		if !entry.isOurs() {
 			others = append(others, fmt.Sprintf("%q", name))
 		}
@@ -191,7 +181,7 @@ func (p *planner) warnOfOtherServers(list string) {
 	}
 	slices.Sort(others)
 	p.leaves(fmt.Sprintf("%s also starts other servers (%s): what they can write or run does not pass the gate.",
-		file.Name, strings.Join(others, ", ")))
+		p.last().Name, strings.Join(others, ", ")))
 }
 
 // servers decodes the entries of a list that look like servers.
@@ -247,3 +237,49 @@ func (e serverEntry) workspace(here string) string {
 
 // baseName is the last element of a path of any system.
 func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+
+// Entry is a server that a client's configuration, as it stands, starts, and that looks like this one.
+type Entry struct {
+	File      string // the configuration's name for people
+	Server    string // its key in the list
+	Command   string
+	Workspace string // that it serves; empty if the arguments are not those that this package writes
+	// Fixed: the entry stands in the workspace, where it can be committed, and names it by a machine's path.
+	Fixed bool
+	// Arguments are those behind the ones that this package writes, Environment the variables that the entry sets, as
+	// NAME=value. A workspace's file can have them, and the server takes both for the user's own word.
+	Arguments, Environment []string
+}
+
+// Entries are the entries of ours in the client's list of servers before the plan is applied, sorted by their keys:
+// those that serve a workspace, and one of our name with other arguments.
+func (p *Plan) Entries() []Entry {
+	if len(p.Files) == 0 {
+		return nil
+	}
+	file := p.Files[0] // the list of servers comes first
+	servers := allServers(file.before)
+	var found []Entry
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		if entry := servers[name]; entry.isOurs() || name == ServerName {
+			this := Entry{File: file.Name, Server: name, Command: entry.Command, Workspace: entry.workspace(p.workspace), Environment: entry.env}
+			if this.Workspace != "" {
+				this.Arguments = entry.own(false)
+			}
+			this.Fixed = file.inside && machinePath(entry.workspace(""))
+			found = append(found, this)
+		}
+	}
+	return found
+}
+
+// allServers are the entries of both kinds of lists in a file; none if it is not JSON.
+func allServers(text []byte) map[string]serverEntry {
+	doc, err := parseDocument(text)
+	if err != nil {
+		return nil
+	}
+	servers := doc.servers("mcpServers")
+	maps.Copy(servers, doc.servers("servers"))
+	return servers
+}

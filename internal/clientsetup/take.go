@@ -19,14 +19,7 @@ func (d *document) take(was *document, path ...string) {
 	if i < 0 {
 		return
 	}
-	left, next, last := parent.Members[i].Name.BeforeExtra, &parent.AfterExtra, (*hujson.Value)(nil)
-	if i+1 < len(parent.Members) {
-		next = &parent.Members[i+1].Name.BeforeExtra
-	} else if i > 0 {
-		last = &parent.Members[i-1].Value
-	}
-	closeGap(left, next, last, parent.Members[i].Value.AfterExtra, i == 0)
-	parent.Members = slices.Delete(parent.Members, i, i+1)
+	parent.Members = removeAt(parent.Members, i, &parent.AfterExtra, memberParts)
 	d.prune(was, path[:len(path)-1])
 }
 
@@ -44,14 +37,7 @@ func (d *document) takeElements(was *document, match func(hujson.Value) bool, pa
 			continue
 		}
 		taken = append(taken, element)
-		next, last := &list.AfterExtra, (*hujson.Value)(nil)
-		if i+1 < len(list.Elements) {
-			next = &list.Elements[i+1].BeforeExtra
-		} else if i > 0 {
-			last = &list.Elements[i-1]
-		}
-		closeGap(element.BeforeExtra, next, last, element.AfterExtra, i == 0)
-		list.Elements = slices.Delete(list.Elements, i, i+1)
+		list.Elements = removeAt(list.Elements, i, &list.AfterExtra, elementParts)
 	}
 	slices.Reverse(taken)
 	if len(taken) > 0 {
@@ -60,25 +46,32 @@ func (d *document) takeElements(was *document, match func(hujson.Value) bool, pa
 	return taken
 }
 
-// closeGap joins what stood before something that is taken out to what comes next: comments stay. last is what is the
-// last one then; it ends as the one that is taken out did, with a comma or without.
-func closeGap(before hujson.Extra, next *hujson.Extra, last *hujson.Value, after hujson.Extra, first bool) {
-	comments := bytes.TrimRight(before, " \t\r\n")
+// removeAt takes an item out, and joins what stood before it to what comes next: comments stay. What is the last one then
+// ends as the one that is taken out did, with a comma or without. end is what stands before the closing bracket.
+func removeAt[T any](items []T, i int, end *hujson.Extra, of parts[T]) []T {
+	before, taken := of(&items[i])
+	next, last := end, (*hujson.Value)(nil)
+	if i+1 < len(items) {
+		next, _ = of(&items[i+1])
+	} else if i > 0 {
+		_, last = of(&items[i-1])
+	}
+	comments := bytes.TrimRight(*before, " \t\r\n")
 	switch {
 	case len(comments) > 0:
 		*next = append(bytes.Clone(comments), *next...)
-	case first && last == nil && len(*next) > 0 && !bytes.ContainsAny(*next, "\n/"):
-		*next = before
+	case i == 0 && last == nil && len(*next) > 0 && !bytes.ContainsAny(*next, "\n/"):
+		*next = *before
 	}
-	if last == nil {
-		return
-	}
-	if after == nil && last.AfterExtra != nil {
+	switch {
+	case last == nil:
+	case taken.AfterExtra == nil && last.AfterExtra != nil:
 		*next = append(bytes.Clone(last.AfterExtra), *next...)
 		last.AfterExtra = nil
-	} else if after != nil && last.AfterExtra == nil {
+	case taken.AfterExtra != nil && last.AfterExtra == nil:
 		last.AfterExtra = hujson.Extra{}
 	}
+	return slices.Delete(items, i, i+1)
 }
 
 // prune removes what is empty at a path and above, unless it stood there before.
@@ -120,20 +113,16 @@ func (d *document) find(path []string) *hujson.Value {
 	return d.root.Find(pointer(path...))
 }
 
-func (d *document) object(path []string) *hujson.Object {
-	if value := d.find(path); value != nil {
-		object, _ := value.Value.(*hujson.Object)
-		return object
-	}
-	return nil
-}
+func (d *document) object(path []string) *hujson.Object { return composite[*hujson.Object](d, path) }
 
-func (d *document) list(path []string) *hujson.Array {
+func (d *document) list(path []string) *hujson.Array { return composite[*hujson.Array](d, path) }
+
+// composite is what stands at a path, if it is of that kind.
+func composite[T hujson.ValueTrimmed](d *document, path []string) (found T) {
 	if value := d.find(path); value != nil {
-		list, _ := value.Value.(*hujson.Array)
-		return list
+		found, _ = value.Value.(T)
 	}
-	return nil
+	return found
 }
 
 // pointer is a JSON pointer (RFC 6901).

@@ -23,7 +23,7 @@ func planVSCode(p *planner) error {
 	if err := p.edit(p.inWorkspace(vscodeAgentFile), p.addVSCodeAgent, takeVSCodeAgent); err != nil {
 		return err
 	}
-	if p.plan.Files[len(p.plan.Files)-1].Action == Kept {
+	if p.last().Action == Kept {
 		p.leaves("The agent in " + vscodeAgentFile + " was changed by hand and has other tools: remove the file and run this again to get ours.")
 	} else {
 		p.closes(nil, "The agent \"Orchestra\" has only this server's tools: no editing, terminal, reading or subagent tool of VS Code.")
