@@ -100,7 +100,7 @@ func (l longLedger) selects() {
 // questions are about one file that was changed rarely, and of which the
 // records stand in many segments.
 func (l longLedger) questions() {
-	rare := ledgertest.Path(1900)
+	rare := ledgertest.Path(pick(l.short, 3, 1900))
 	asked := l.interleave(pick(l.short, 5, 100), l.served(l.dir).caller("query_trace", args{"path": rare, "limit": 5}))
 	listed := l.interleave(pick(l.short, 2, 10), timed(func() {
 		out := must(l.command(l.dir, nil, l.program, "log", "--workspace", l.dir, "--path", rare, "--json").Output())
