@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 const intents = `active_intents:
@@ -34,12 +36,8 @@ func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{".orchestration/active_intents.yaml": intents, "src/a.txt": "one\n", ".orchestration/config.yaml": config} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)
 	cmd := exec.Command(program, dir)
@@ -58,14 +56,9 @@ func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 
 func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (object map[string]any, refused bool) {
 	t.Helper()
-	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := check.Value(s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args}))(t)
 	raw, _ := json.Marshal(result.StructuredContent)
-	if err := json.Unmarshal(raw, &object); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(raw, &object))
 	return object, result.IsError
 }
 
@@ -130,10 +123,7 @@ func TestEmbedded(t *testing.T) {
 // TestFileToolIsShort: a file tool of an embedder's own needs no more than a page of the screen.
 func TestFileToolIsShort(t *testing.T) {
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, "embedded/main.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Value(parser.ParseFile(set, "embedded/main.go", nil, 0))(t)
 	lines := 0
 	for _, decl := range file.Decls {
 		named := ""

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 type workflow struct {
@@ -26,14 +28,9 @@ type workflow struct {
 
 func readWorkflow(t *testing.T) workflow {
 	t.Helper()
-	text, err := os.ReadFile("github-actions/orchestra-gate.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(os.ReadFile("github-actions/orchestra-gate.yml"))(t)
 	var w workflow
-	if err := yaml.Unmarshal(text, &w); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, yaml.Unmarshal(text, &w))
 	return w
 }
 
@@ -68,9 +65,7 @@ func TestWorkflowRuns(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	gh := "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$RUNNER_TEMP/gh-arguments\"\ntest -f \"$RUNNER_TEMP/gate.md\"\n"
-	if err := os.WriteFile(filepath.Join(tools, "gh"), []byte(gh), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(tools, "gh"), []byte(gh), 0o755))
 	for name, c := range map[string]struct {
 		untraced, want string
 		code           int
@@ -113,9 +108,7 @@ func pullRequest(t *testing.T, env []string, untraced string) string {
 mkdir src && echo x > src/x && orchestra-mcp init --yes > /dev/null && git add -A && git commit -qm base
 git init -q --bare .git/forge && git remote add origin "$PWD/.git/forge" && git update-ref refs/remotes/origin/main main && git switch -qc work`, 0)
 	if untraced != "" {
-		if err := os.WriteFile(filepath.Join(dir, "src", "hand"), []byte(untraced), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, "src", "hand"), []byte(untraced), 0o644))
 	}
 	shell(t, env, dir, "git add -A && git commit -q --allow-empty -m work && git switch -q --detach main && git merge -q --no-ff --no-edit work", 0)
 	return dir

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -30,10 +31,7 @@ func newAsked(t *testing.T) *asked {
 	if _, errs, code := run(t, dir, "init", "--yes"); code != exitDone {
 		t.Fatal(errs)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return &asked{t, dir, storeAt(root, askedAt)}
 }
@@ -74,10 +72,7 @@ func (w *asked) outcomes() (outcomes []string) {
 		w.t.Fatal(errs)
 	}
 	for line := range strings.Lines(out) {
-		record, err := ledger.Parse([]byte(strings.TrimSuffix(line, "\n")))
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		record := check.Value(ledger.Parse([]byte(strings.TrimSuffix(line, "\n"))))(w.t)
 		outcomes = append([]string{record.Decision.Outcome + " " + record.Decision.Approval}, outcomes...)
 	}
 	return outcomes
@@ -195,9 +190,7 @@ func TestApprovalsAnswers(t *testing.T) {
 func TestApproveOnceOfWhatHasChanged(t *testing.T) {
 	w := newAsked(t)
 	id := w.put(callTo("docs.md"))
-	if err := os.WriteFile(filepath.Join(w.dir, "docs.md"), []byte("mine"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(w.dir, "docs.md"), []byte("mine"), 0o644))
 	out, _ := w.run(exitDone, "show", id)
 	_, errs := w.run(exitFound, "approve", id, "--yes")
 	if !strings.Contains(out, "docs.md has changed since") || !strings.Contains(errs, "docs.md has changed since the agent asked") {
@@ -214,10 +207,7 @@ func TestApproveOnceOfWhatHasChanged(t *testing.T) {
 // Nobody answered: whoever finds that writes it down, once.
 func TestExpiredRequestsAreRecordedOnce(t *testing.T) {
 	w := newAsked(t)
-	root, err := os.OpenRoot(w.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(w.dir))(t)
 	defer root.Close()
 	w.store = storeAt(root, askedAt.Add(-25*time.Hour))
 	id := w.put(callTo("docs/a.md"))
@@ -237,12 +227,8 @@ func TestAnswersThatCannotBeRecordedDoNotCount(t *testing.T) {
 	w := newAsked(t)
 	once, granted := w.put(callTo("docs/a.md")), w.put(callTo("docs/b.md"))
 	trace := filepath.Join(w.dir, ".orchestration", "agent_trace.jsonl")
-	if err := os.RemoveAll(trace); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(trace, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.RemoveAll(trace))
+	check.OK(t, os.Mkdir(trace, 0o755))
 	w.run(exitFailed, "approve", once, "--yes")
 	w.run(exitFailed, "approve", granted, "--for-intent", "--yes")
 	if grants, err := w.store.Grants(); err != nil || len(grants) > 0 {

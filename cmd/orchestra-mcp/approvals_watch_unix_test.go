@@ -13,6 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -136,9 +137,7 @@ func TestWatchAtATerminal(t *testing.T) {
 	}
 
 	s.forget()
-	if err := pty.Setsize(s.terminal, &pty.Winsize{Rows: 5, Cols: 20}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, pty.Setsize(s.terminal, &pty.Winsize{Rows: 5, Cols: 20}))
 	s.expect("Make the terminal")
 	s.press("q")
 	if err := s.cmd.Wait(); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 var update = flag.Bool("update", false, "write the outputs in docs/asking.md and in the scripts anew")
@@ -40,15 +42,8 @@ func home(t *testing.T) {
 
 // TestAskingPage runs the commands of docs/asking.md on the story and compares what they print with the page.
 func TestAskingPage(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(askingPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
+	page := check.Value(os.ReadFile(askingPage))(t)
 	asked := 0
 	blocks := strings.Split(string(page), "```console\n")
 	for i, block := range blocks[1:] {
@@ -71,9 +66,7 @@ func TestAskingPage(t *testing.T) {
 		t.Errorf("the page asks %d questions", asked)
 	}
 	if *update {
-		if err := os.WriteFile(askingPage, []byte(strings.Join(blocks, "```console\n")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(askingPage, []byte(strings.Join(blocks, "```console\n")), 0o644))
 	}
 	checkLedger(t, dir)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -84,9 +85,7 @@ func ledgerLines(dir string) []string {
 
 func rewrite(t *testing.T, dir string, lines []string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, storyLedger), []byte(strings.Join(lines, "")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, storyLedger), []byte(strings.Join(lines, "")), 0o644))
 }
 
 func insert(at int, text string) func(*testing.T, string) {
@@ -118,17 +117,13 @@ func cut(n int) func(*testing.T, string) {
 func segmentIs(create func(path string) error) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		path := filepath.Join(dir, ".orchestration/trace/x.jsonl")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), create(path)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), create(path)))
 	}
 }
 
 func readOnly(t *testing.T, dir string) {
 	for _, name := range []string{".orchestration", "."} {
-		if err := os.Chmod(filepath.Join(dir, name), 0o555); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Chmod(filepath.Join(dir, name), 0o555))
 		t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, name), 0o755) })
 	}
 }
@@ -140,9 +135,7 @@ func TestDamagedLedgers(t *testing.T) {
 	for name, d := range damages() {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := tellStory(dir); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, tellStory(dir))
 			d.do(t, dir)
 			before := sha256.Sum256([]byte(strings.Join(ledgerLines(dir), "")))
 			for _, q := range questionsAsked {
@@ -198,11 +191,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 // An answer that does not arrive is a failure; one that nobody wants to read on is not.
 func TestAnswersThatDoNotArrive(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	env := systemEnvironment()
 	env.workDir = func() (string, error) { return dir, nil }
 	for _, q := range questionsAsked {
@@ -225,23 +214,13 @@ func TestAnswersThatDoNotArrive(t *testing.T) {
 
 // The file that an export would replace stays, whole, when the new one cannot be written.
 func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	if _, errs, code := run(t, dir, "export", "--agent-trace"); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	file := filepath.Join(dir, filepath.FromSlash(agentTraceFile))
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(filepath.Dir(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := check.Value(os.ReadFile(file))(t)
+	root := check.Value(os.OpenRoot(filepath.Dir(file)))(t)
 	place, err := openPlace(root, filepath.Base(file), agentTraceFile)
 	if err != nil {
 		t.Fatal(err)
@@ -268,18 +247,11 @@ func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
 
 // TestHostileText puts what could act on a terminal into every field that an agent or a foreign line can set.
 func TestHostileText(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	const acts = "x\x1b[2J\x1b]0;t\x07\r\n\u009b2J\u202eevil\u2066\u200b\U000e0041 2026-02-20 00:00:00 INT-001 forged"
 	hostile := acts + strings.Repeat("long", 50_000)
 	path := "src/" + strings.ReplaceAll(acts, "/", "") + strings.Repeat("p", 5000)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	l, err := ledger.Open(root, ledger.Options{Version: hostile, Revision: func() string { return hostile }, NewID: func() string { return "hostile0" + hostile }})
 	if err != nil {
@@ -310,9 +282,7 @@ func TestHostileText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, l.Close(t.Context()))
 	found, _, _ := run(t, dir, "verify", "--json")
 	_, head, _ := strings.Cut(found, `"heads": [`)
 	hash := strings.Trim(strings.TrimSpace(head[:80]), `" ,`)

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -245,10 +246,7 @@ func ours(page string) (lines []string) {
 // TestDocumentedNamesExist holds what the pages name between backquotes to the program: flags, tests, paths, identifiers,
 // settings and their values, and every name with an underscore, such as tools, arguments and codes of refusals.
 func TestDocumentedNamesExist(t *testing.T) {
-	src, err := readSources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := check.Value(readSources())(t)
 	forms := src.forms()
 	checked := make([]int, len(forms))
 	for _, page := range pages(t) {
@@ -283,14 +281,8 @@ var owned = regexp.MustCompile("^\\| (.*) \\| (.*`.*) \\|$")
 // TestOwnersWriteTheirFiles holds the table of files in docs/architecture.md to the packages that it names: one of them
 // has the file's name in its code.
 func TestOwnersWriteTheirFiles(t *testing.T) {
-	src, err := readSources()
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(filepath.Join(repository, "docs/architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := check.Value(readSources())(t)
+	content := check.Value(os.ReadFile(filepath.Join(repository, "docs/architecture.md")))(t)
 	_, table, _ := strings.Cut(string(content), "## Who owns which file")
 	table, _, _ = strings.Cut(table, "\n## ")
 	rows := 0
@@ -320,14 +312,8 @@ func TestOwnersWriteTheirFiles(t *testing.T) {
 
 // TestArchitectureHasEveryPackage: the picture leaves out only what lies deeper than the parts of a part.
 func TestArchitectureHasEveryPackage(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(repository, "docs/architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := readSources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(filepath.Join(repository, "docs/architecture.md")))(t)
+	src := check.Value(readSources())(t)
 	for dir := range src.literals {
 		parts := strings.Split(dir, "/")
 		shown := parts[0] == "pkg" && (len(parts) == 2 || len(parts) == 3 && (parts[1] == "hooks" || parts[1] == "command"))
@@ -351,10 +337,7 @@ func TestTrustOfVerifyIsToldAlike(t *testing.T) {
 	help, _, _ := run(t, t.TempDir(), "trust", "--help")
 	told := map[string]string{"trust --help": help}
 	for _, name := range []string{"README.md", "docs/settings.md"} {
-		content, err := os.ReadFile(filepath.Join(repository, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := check.Value(os.ReadFile(filepath.Join(repository, name)))(t)
 		told[name] = string(content)
 	}
 	rule := regexp.MustCompile(`verify commands of (its )?intents (need no trust|run without)[:,] (they run )?under the same rules as (an|the) agent's commands`)
@@ -367,10 +350,7 @@ func TestTrustOfVerifyIsToldAlike(t *testing.T) {
 
 func pages(t *testing.T) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Value(filepath.Glob(filepath.Join(repository, "docs", "*.md")))(t)
 	for _, name := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "examples/rules.md", "internal/mcpbridge/README.md", "e2e/README.md", "e2e/corpus/README.md",
 		"pkg/blame/README.md", "pkg/command/redact/README.md", "pkg/edit/README.md", "pkg/ledger/seal/README.md"} {
 		found = append(found, filepath.Join(repository, filepath.FromSlash(name)))

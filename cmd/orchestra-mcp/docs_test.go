@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // quoted finds a command between backquotes.
@@ -34,10 +36,7 @@ func documented(page string) (lines []string) {
 
 // TestDocumentedCommandsExist holds every command line in the README and in docs/ to the command tree.
 func TestDocumentedCommandsExist(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := check.Value(filepath.Glob("../../docs/*.md"))(t)
 	found := 0
 	for _, page := range append(pages, "../../README.md") {
 		content, err := os.ReadFile(page)
@@ -133,23 +132,14 @@ func leads(target, anchor string) error {
 
 // TestDocsAreShort: a reader gets through the README in five minutes, and finds a thing in docs/ by looking.
 func TestDocsAreShort(t *testing.T) {
-	content, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile("../../README.md"))(t)
 	if lines := strings.Count(string(content), "\n"); lines > 120 {
 		t.Errorf("the README has %d lines, at most 120", lines)
 	}
-	all, err := filepath.Glob("../../docs/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Value(filepath.Glob("../../docs/*"))(t)
 	total := int64(0)
 	for _, page := range all {
-		info, err := os.Stat(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := check.Value(os.Stat(page))(t)
 		if filepath.Base(page) != "classes.md" {
 			total += info.Size()
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -143,10 +144,7 @@ func (p *patient) ledger() string { return p.ledgerPart("agent_trace.jsonl") }
 
 func (p *patient) ledgerPart(name string) string {
 	p.t.Helper()
-	way, err := filepath.Rel(p.dir, filepath.Join(ledgertest.Home(p.dir), name))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	way := check.Value(filepath.Rel(p.dir, filepath.Join(ledgertest.Home(p.dir), name)))(p.t)
 	return filepath.ToSlash(way)
 }
 

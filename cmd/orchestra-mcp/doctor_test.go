@@ -54,16 +54,11 @@ func (p *patient) keepInTree() {
 
 func barePatient(t *testing.T) *patient {
 	t.Helper()
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	p := &patient{t: t, base: base, dir: filepath.Join(base, "work it's")}
 	home := filepath.Join(base, "home")
 	for _, dir := range []string{p.dir, home} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Mkdir(dir, 0o755))
 	}
 	p.env = []string{
 		"HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "APPDATA=" + filepath.Join(home, "AppData"),
@@ -77,12 +72,8 @@ func (p *patient) path(name string) string { return filepath.Join(p.dir, filepat
 
 func (p *patient) write(name, text string) {
 	p.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(p.path(name)), 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(p.path(name), []byte(text), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, os.MkdirAll(filepath.Dir(p.path(name)), 0o755))
+	check.OK(p.t, os.WriteFile(p.path(name), []byte(text), 0o644))
 }
 
 func (p *patient) append(name, text string) {
@@ -92,18 +83,13 @@ func (p *patient) append(name, text string) {
 
 func (p *patient) read(name string) string {
 	p.t.Helper()
-	text, err := os.ReadFile(p.path(name))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	text := check.Value(os.ReadFile(p.path(name)))(p.t)
 	return string(text)
 }
 
 func (p *patient) remove(name string) {
 	p.t.Helper()
-	if err := os.RemoveAll(p.path(name)); err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, os.RemoveAll(p.path(name)))
 }
 
 // sh runs a shell line in the workspace. Who is asked something takes what is proposed.
@@ -121,10 +107,7 @@ func (p *patient) sh(line string) string {
 // record puts records into the ledger.
 func (p *patient) record(paths ...string) {
 	p.t.Helper()
-	root, err := os.OpenRoot(p.dir)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(p.dir))(p.t)
 	defer root.Close()
 	l, err := ledger.Open(root, ledger.Options{Version: "v1", Beside: !slices.Contains(p.env, inTree)})
 	if err != nil {
@@ -135,9 +118,7 @@ func (p *patient) record(paths ...string) {
 			p.t.Fatal(err)
 		}
 	}
-	if err := l.Close(context.Background()); err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, l.Close(context.Background()))
 }
 
 func recordFor(path string) ledger.Record {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -59,9 +60,7 @@ func jsonCommands(t *testing.T, w *asked) map[string][]string {
 // TestEveryCommandSpeaksJSON: each command of the tree takes --json and prints JSON documents with it, or says here why not.
 func TestEveryCommandSpeaksJSON(t *testing.T) {
 	w := newAsked(t)
-	if err := tellStory(w.dir); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tellStory(w.dir))
 	forge := t.TempDir()
 	for _, args := range [][]string{
 		{"init", "-q"}, {"config", "user.name", "t"}, {"config", "user.email", "t@example.com"}, {"commit", "-q", "--allow-empty", "-m", "one"},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -27,11 +28,7 @@ func TestFollow(t *testing.T) {
 		"by dir": {[]string{"--path", "src"}, [2]string{"undo deleted src/client.ts", "src/later.ts"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			home(t)
-			dir := t.TempDir()
-			if err := tellStory(dir); err != nil {
-				t.Fatal(err)
-			}
+			dir := toldStory(t)
 			lines, end := following(t, dir, append([]string{"log", "-f", "-n", "1"}, c.args...)...)
 			if name != "json" {
 				expectLine(t, lines, "TIME")
@@ -60,14 +57,10 @@ func following(t *testing.T, dir string, args ...string) (lines *bufio.Reader, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, cmd.Start())
 	lines = bufio.NewReader(out)
 	return lines, func(signal os.Signal) string {
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, cmd.Process.Signal(signal))
 		rest, readErr := io.ReadAll(lines)
 		if err := cmd.Wait(); err != nil || readErr != nil || errs.Len() > 0 {
 			t.Errorf("it ended with %v, %v: %s", err, readErr, errs.String())
@@ -86,10 +79,7 @@ func expectLine(t *testing.T, lines *bufio.Reader, want string) {
 
 func add(t *testing.T, dir string, r ledger.Record) {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	l, err := ledger.Open(root, ledger.Options{})
 	if err != nil {
@@ -98,18 +88,12 @@ func add(t *testing.T, dir string, r ledger.Record) {
 	if _, err := l.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, l.Close(t.Context()))
 }
 
 // Whoever reads the output may stop: the program ends without a word.
 func TestFollowWithoutReader(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	shell := exec.CommandContext(t.Context(), "sh", "-c", `orchestra-mcp log -n 0 --json 2>errs | head -n 1 >/dev/null; cat errs; rm errs`)
 	shell.Dir = filepath.Join(dir, "src")
 	if out, err := shell.CombinedOutput(); err != nil || len(out) > 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -34,11 +35,7 @@ func atTerminal(t *testing.T, dir string, columns string, variables []string, ar
 
 // TestLogFitsTheTerminal: no line is longer than the terminal is wide, and what was done is always there.
 func TestLogFitsTheTerminal(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	for columns, heading := range map[string]string{
 		"200": "TIME                 RECORD    KIND       INTENT        WHO                     CLASS             WHAT",
 		"120": "TIME                 RECORD    KIND       INTENT        WHO                     WHAT",
@@ -60,11 +57,7 @@ func TestLogFitsTheTerminal(t *testing.T) {
 
 // TestPager: a long answer goes through $PAGER on a terminal and nowhere else, with the variables that git gives less.
 func TestPager(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	for _, args := range [][]string{{"log"}, {"show", storyID(1)}, {"blame", "src/weather.ts"}, {"stats"}} {
 		pager := []string{"PAGER=echo paged with $LESS; cat"}
 		direct, _, _ := run(t, dir, args...)
@@ -86,15 +79,9 @@ func TestPager(t *testing.T) {
 
 // TestAllIsWellIsGreen: a check that found nothing says so in green, on a terminal, unless nobody wants colours.
 func TestAllIsWellIsGreen(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	for name, text := range map[string]string{"a.go": "package a\n", "b.go": "package a\n\n", "src/client.ts": clientText} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	for _, args := range [][]string{
 		{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "one"},
@@ -137,15 +124,9 @@ func TestAllIsWellIsGreen(t *testing.T) {
 // TestRecordIDsHaveOneLength: whatever tells a person of a record tells as much of its id as log does. Only show, which is
 // about one record, has the whole.
 func TestRecordIDsHaveOneLength(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	intents := strings.Replace(storyIntents, "name: Build Weather API\n", "name: Build Weather API\n    verify: [npm test]\n", 1)
-	if err := os.WriteFile(filepath.Join(dir, ".orchestration/active_intents.yaml"), []byte(intents), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, ".orchestration/active_intents.yaml"), []byte(intents), 0o644))
 	short, other := regexp.MustCompile(`\b[0-9a-f]{8}\b`), regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}|[0-9a-f]{7}…`)
 	says := func(args ...string) {
 		t.Helper()
@@ -164,14 +145,9 @@ func TestRecordIDsHaveOneLength(t *testing.T) {
 	says("undo", storyID(4), "--yes") // it is undone already
 	says("intents", "done", "INT-002", "--no-verify")
 	ledgerFile := filepath.Join(dir, ".orchestration/agent_trace.jsonl")
-	lines, err := os.ReadFile(ledgerFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := check.Value(os.ReadFile(ledgerFile))(t)
 	first, rest, _ := bytes.Cut(lines, []byte("\n"))
 	_, rest, _ = bytes.Cut(rest, []byte("\n"))
-	if err := os.WriteFile(ledgerFile, append(append(first, '\n'), rest...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(ledgerFile, append(append(first, '\n'), rest...), 0o644))
 	says("verify")
 }

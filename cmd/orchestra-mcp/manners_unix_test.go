@@ -5,15 +5,13 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // TestServeAtATerminal: who starts the server by hand is told what it is, and ends it with Ctrl-C.
 func TestServeAtATerminal(t *testing.T) {
-	home(t)
-	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := toldStory(t)
 	s := openScreen(t, dir, 24, 80, "serve")
 	s.expect("orchestra-mcp setup CLIENT")
 	s.press("\x03")
@@ -27,9 +25,7 @@ func TestLogAtATerminal(t *testing.T) {
 	home(t)
 	t.Setenv("PAGER", "cat -")
 	dir := t.TempDir()
-	if err := tellStory(dir); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tellStory(dir))
 	s := openScreen(t, dir, 24, 80, "log")
 	s.expect("select_active_intent")
 	if err := s.cmd.Wait(); err != nil {

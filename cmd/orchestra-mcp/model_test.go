@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // A client's own variable tells its model, and no other client's; ORCHESTRA_MODEL tells any.
@@ -37,12 +39,8 @@ func TestModelOfTheEnvironmentIsRecorded(t *testing.T) {
 	home(t)
 	t.Setenv(modelVariable, "m-env")
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, ".orchestration/active_intents.yaml"), []byte(storyIntents), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(dir, ".orchestration/active_intents.yaml"), []byte(storyIntents), 0o644))
 	requests := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"select_active_intent","arguments":{"intent_id":"INT-001"}}}

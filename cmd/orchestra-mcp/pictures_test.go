@@ -17,6 +17,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/demo"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
@@ -25,15 +26,10 @@ import (
 // it again.
 func TestPictureOfTheDemo(t *testing.T) {
 	home(t)
-	program, err := exec.LookPath("orchestra-mcp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := check.Value(exec.LookPath("orchestra-mcp"))(t)
 	var out bytes.Buffer
 	bold := func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
-	if err := demo.Run(t.Context(), demo.Options{Executable: program, Out: &out, Errors: io.Discard, Bold: bold}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, demo.Run(t.Context(), demo.Options{Executable: program, Out: &out, Errors: io.Discard, Bold: bold}))
 	checkPicture(t, "demo.svg", "orchestra-mcp demo", scenes(out.String(),
 		"== The agent writes before it has an intent", "== It reaches outside its scope", "== A person edits the file",
 		"== It runs the tests", "== What the ledger has"))
@@ -82,9 +78,7 @@ func checkPicture(t *testing.T, name, command string, lines []string) {
 	t.Helper()
 	path, want := filepath.Join("testdata", name), drawTerminal(command, lines)
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(want), 0o644))
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("testdata/%s does not show what %s prints (%v): go test ./cmd/orchestra-mcp -run Picture -update", name, command, err)

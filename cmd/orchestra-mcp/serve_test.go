@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -67,15 +68,9 @@ func serveSSE(t *testing.T, dir string, flags ...string) served {
 
 func get(t *testing.T, url, token string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	r.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Value(http.DefaultClient.Do(r))(t)
 	response.Body.Close()
 	return response.StatusCode
 }
@@ -107,10 +102,7 @@ func TestServeKeepsItsToken(t *testing.T) {
 		}
 	}
 	kept := filepath.Join(settings.UserDir(os.Environ()), tokenFile)
-	info, err := os.Stat(kept)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := check.Value(os.Stat(kept))(t)
 	if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" {
 		t.Errorf("%s has mode %o", kept, mode)
 	}
@@ -129,15 +121,9 @@ func TestServeRefusesATokenThatIsNone(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			home(t)
 			kept := filepath.Join(settings.UserDir(os.Environ()), tokenFile)
-			if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(kept, []byte(test.content), test.mode); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(kept, test.mode); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.MkdirAll(filepath.Dir(kept), 0o700))
+			check.OK(t, os.WriteFile(kept, []byte(test.content), test.mode))
+			check.OK(t, os.Chmod(kept, test.mode))
 			code, text := serveSSE(t, t.TempDir()).stop()
 			if code != exitFailed || !strings.Contains(text, test.want) || !strings.Contains(text, kept) {
 				t.Errorf("ended with %d: %s", code, text)
@@ -178,10 +164,7 @@ func TestBaseURLIsOneToConnectTo(t *testing.T) {
 		{"0.0.0.0:443", []string{"mcp.example.com"}, true, "https://mcp.example.com:443"},
 		{"0.0.0.0:443", []string{"*.example.com"}, true, "https://localhost:443"},
 	} {
-		at, err := net.ResolveTCPAddr("tcp", test.at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := check.Value(net.ResolveTCPAddr("tcp", test.at))(t)
 		var s settings.HTTP
 		if test.tls {
 			s.TLSCert = "cert.pem"
@@ -199,16 +182,11 @@ func TestServeKnowsItsNames(t *testing.T) {
 	example := httptest.NewTLSServer(nil)
 	defer example.Close()
 	pair := example.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Value(x509.MarshalPKCS8PrivateKey(pair.PrivateKey))(t)
 	dir := t.TempDir()
 	store := func(name, kind string, der []byte) string {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 		return name
 	}
 	cert, private := store("cert.pem", "CERTIFICATE", pair.Certificate[0]), store("key.pem", "PRIVATE KEY", key)
@@ -230,21 +208,12 @@ func TestServeKnowsItsNames(t *testing.T) {
 		}
 	}
 	s := serveSSE(t, dir, "--tls-cert", cert, "--tls-key", private)
-	at, err := url.Parse(s.said["listening on"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := check.Value(url.Parse(s.said["listening on"]))(t)
 	for name, want := range map[string]int{at.Host: http.StatusBadRequest, "evil.example": http.StatusForbidden} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://127.0.0.1:"+at.Port()+"/mcp", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://127.0.0.1:"+at.Port()+"/mcp", nil))(t)
 		r.Host = name
 		r.Header.Set("Authorization", "Bearer "+s.said["bearer token"])
-		response, err := example.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := check.Value(example.Client().Do(r))(t)
 		response.Body.Close()
 		if response.StatusCode != want {
 			t.Errorf("as %s it answers %d, want %d", name, response.StatusCode, want)

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -208,13 +208,19 @@ func storyScript(ts *testscript.TestScript, negated bool, args []string) {
 // checkLedger ends a test: the ledger must be whole.
 func checkLedger(t *testing.T, dir string) {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	report, err := ledger.Verify(t.Context(), root)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("the ledger ends with %v, %v", report.Problems, err)
 	}
+}
+
+// toldStory is a directory of its own with the story, and a home of its own.
+func toldStory(t *testing.T) string {
+	t.Helper()
+	home(t)
+	dir := t.TempDir()
+	check.OK(t, tellStory(dir))
+	return dir
 }

@@ -4,13 +4,12 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // not every machine has the zones
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 func TestTimeFlag(t *testing.T) {
-	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	zone := check.Value(time.LoadLocation("Europe/Berlin"))(t)
 	now := time.Date(2026, 3, 29, 12, 0, 0, 0, zone) // the clocks went forward at 2
 	for text, want := range map[string]string{
 		"2026-02-18":                "2026-02-18T00:00:00+01:00",

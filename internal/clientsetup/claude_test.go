@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
@@ -56,9 +57,7 @@ func TestDesktopServesSeveralWorkspaces(t *testing.T) {
 	p.apply("claude-desktop")
 	q := *p
 	q.workspace = filepath.Join(filepath.Dir(p.workspace), "other ä")
-	if err := os.Mkdir(q.workspace, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(q.workspace, 0o755))
 	q.opts.Workspace = q.workspace
 	plan := q.apply("claude-desktop")
 	servers := decodeJSON(t, string(plan.Files[0].Content))["mcpServers"].(map[string]any)

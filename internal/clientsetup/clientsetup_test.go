@@ -12,6 +12,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
@@ -27,9 +28,7 @@ func newPlace(t *testing.T) *place {
 	base := t.TempDir()
 	p := &place{t: t, workspace: filepath.Join(base, "work space"), home: filepath.Join(base, "home")}
 	for _, dir := range []string{p.workspace, p.home} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Mkdir(dir, 0o755))
 	}
 	p.opts = clientsetup.Options{Workspace: p.workspace, Executable: "/opt/bin/orchestra-mcp", Home: p.home, OS: "linux", UserDir: filepath.Join(base, "user"),
 		LookupEnv: func(string) (string, bool) { return "", false }}
@@ -39,38 +38,26 @@ func newPlace(t *testing.T) *place {
 func (p *place) write(name, content string) {
 	p.t.Helper()
 	path := filepath.Join(p.workspace, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check.OK(p.t, os.WriteFile(path, []byte(content), 0o640))
 }
 
 func (p *place) read(name string) string {
 	p.t.Helper()
-	text, err := os.ReadFile(filepath.Join(p.workspace, filepath.FromSlash(name)))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	text := check.Value(os.ReadFile(filepath.Join(p.workspace, filepath.FromSlash(name))))(p.t)
 	return string(text)
 }
 
 func (p *place) plan(client string) *clientsetup.Plan {
 	p.t.Helper()
-	plan, err := clientsetup.New(client, p.opts)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	plan := check.Value(clientsetup.New(client, p.opts))(p.t)
 	return plan
 }
 
 func (p *place) apply(client string) *clientsetup.Plan {
 	p.t.Helper()
 	plan := p.plan(client)
-	if err := plan.Apply(p.workspace); err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, plan.Apply(p.workspace))
 	return plan
 }
 

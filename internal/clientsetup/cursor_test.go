@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
@@ -26,9 +27,7 @@ func TestCursorGuard(t *testing.T) {
 	}
 	for _, test := range tests {
 		var out strings.Builder
-		if err := clientsetup.CursorGuard(strings.NewReader(test.input), &out, test.keepRead); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, clientsetup.CursorGuard(strings.NewReader(test.input), &out, test.keepRead))
 		answer := decodeJSON(t, out.String())
 		if answer["permission"] != test.want {
 			t.Errorf("%s (reading kept: %v): %v", test.input, test.keepRead, answer)

@@ -7,15 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
 // TestDocs holds docs/clients.md to what is written: each file and each tool that is taken away stands there.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(os.ReadFile("../../docs/clients.md"))(t)
 	docs := string(text)
 	for _, client := range clientsetup.Names() {
 		plan := newPlace(t).plan(client)

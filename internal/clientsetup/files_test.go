@@ -8,25 +8,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
 func TestLinksOutOfTheWorkspaceAreNotFollowed(t *testing.T) {
 	p := newPlace(t)
 	outside := filepath.Join(p.home, "settings.json")
-	if err := os.WriteFile(outside, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, filepath.Join(p.workspace, ".mcp.json")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(outside, []byte("{}"), 0o600))
+	check.OK(t, os.Symlink(outside, filepath.Join(p.workspace, ".mcp.json")))
 	if _, err := clientsetup.New("claude-code", p.opts); !errors.Is(err, clientsetup.ErrOutside) {
 		t.Errorf("file link: %v", err)
 	}
 	q := newPlace(t)
-	if err := os.Symlink(q.home, filepath.Join(q.workspace, ".cursor")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(q.home, filepath.Join(q.workspace, ".cursor")))
 	if _, err := clientsetup.New("cursor", q.opts); !errors.Is(err, clientsetup.ErrOutside) {
 		t.Errorf("directory link: %v", err)
 	}
@@ -35,16 +30,10 @@ func TestLinksOutOfTheWorkspaceAreNotFollowed(t *testing.T) {
 func TestLinkedHomeConfigurationStaysALink(t *testing.T) {
 	p := newPlace(t)
 	dotfiles := filepath.Join(p.home, "dotfiles.json")
-	if err := os.WriteFile(dotfiles, []byte(`{"mcpServers": {"fs": {"command": "fs"}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(dotfiles, []byte(`{"mcpServers": {"fs": {"command": "fs"}}}`), 0o600))
 	config := filepath.Join(p.home, ".config", "Claude", "claude_desktop_config.json")
-	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(dotfiles, config); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(config), 0o755))
+	check.OK(t, os.Symlink(dotfiles, config))
 	plan := p.apply("claude-desktop")
 	if info, err := os.Lstat(config); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v %v", info, err)

@@ -7,18 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
 func (p *place) remove(client string) *clientsetup.Plan {
 	p.t.Helper()
-	plan, err := clientsetup.NewRemoval(client, p.opts)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if err := plan.Apply(p.workspace); err != nil {
-		p.t.Fatal(err)
-	}
+	plan := check.Value(clientsetup.NewRemoval(client, p.opts))(p.t)
+	check.OK(p.t, plan.Apply(p.workspace))
 	return plan
 }
 
@@ -138,9 +134,7 @@ func TestRemovalWithoutMemory(t *testing.T) {
 	for _, client := range clientsetup.Names() {
 		p := newPlace(t)
 		p.apply(client)
-		if err := os.RemoveAll(p.opts.UserDir); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.RemoveAll(p.opts.UserDir))
 		if plan := p.remove(client); !plan.Changes() || plan.Weakened() {
 			t.Errorf("%s: %+v", client, plan.Files)
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
 
@@ -81,10 +82,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add("plain")
 	f.Add("\u009b\u202e\U000e0041")
 	f.Fuzz(func(t *testing.T, text string) {
-		document, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		document := check.Value(json.Marshal(text))(t)
 		safe := printable.JSON(document)
 		var before, after any
 		if json.Unmarshal(document, &before) != nil || json.Unmarshal([]byte(safe), &after) != nil || !reflect.DeepEqual(before, after) {

@@ -12,6 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 )
 
@@ -22,22 +23,13 @@ func directory(t *testing.T, files map[string]string) (string, *os.Root) {
 	for name, content := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if strings.HasSuffix(name, "/") {
-			if err := os.MkdirAll(path, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.MkdirAll(path, 0o755))
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(content), 0o644))
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return dir, root
 }
@@ -87,10 +79,7 @@ func TestDetect(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, root := directory(t, test.files)
-			found, err := scaffold.Detect(root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := check.Value(scaffold.Detect(root))(t)
 			var names, verify []string
 			for _, toolchain := range found.Toolchains {
 				names = append(names, toolchain.Name)
@@ -111,9 +100,7 @@ func TestDetect(t *testing.T) {
 func TestDetectDoesNotFollowLinks(t *testing.T) {
 	outside, _ := directory(t, map[string]string{"a.go": ""})
 	dir, root := directory(t, map[string]string{"go.mod": ""})
-	if err := os.Symlink(outside, filepath.Join(dir, "src")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(outside, filepath.Join(dir, "src")))
 	found, err := scaffold.Detect(root)
 	if err != nil || !slices.Equal(found.Scope, []string{"go.mod", "go.sum"}) {
 		t.Errorf("scope %q, %v", found.Scope, err)
@@ -140,10 +127,7 @@ func options(scope ...string) scaffold.Options {
 
 func TestCreate(t *testing.T) {
 	dir, root := directory(t, nil)
-	results, err := scaffold.Create(root, options("src/**", `a "b": c`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := check.Value(scaffold.Create(root, options("src/**", `a "b": c`)))(t)
 	for _, result := range results {
 		if result.Action != scaffold.Created {
 			t.Errorf("%+v", result)
@@ -175,10 +159,7 @@ func TestCreateNeverOverwrites(t *testing.T) {
 			".orchestration/archive/** diff\r\n.orchestration/seals/** text",
 	}
 	dir, root := directory(t, files)
-	results, err := scaffold.Create(root, options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := check.Value(scaffold.Create(root, options()))(t)
 	if len(results) != len(files) {
 		t.Errorf("results %+v", results)
 	}
@@ -250,9 +231,7 @@ func TestBeside(t *testing.T) {
 func TestCreateStaysInside(t *testing.T) {
 	outside := t.TempDir()
 	dir, root := directory(t, nil)
-	if err := os.Symlink(outside, filepath.Join(dir, ".orchestration")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(outside, filepath.Join(dir, ".orchestration")))
 	if _, err := scaffold.Create(root, options()); err == nil {
 		t.Error("no error")
 	}
@@ -261,9 +240,7 @@ func TestCreateStaysInside(t *testing.T) {
 	}
 
 	dir, root = directory(t, nil)
-	if err := os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, scaffold.AttributesFile)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, scaffold.AttributesFile)))
 	results, err := scaffold.Create(root, options())
 	if err != nil || results[len(results)-1].Action != scaffold.Kept {
 		t.Errorf("%+v %v", results, err)
@@ -273,13 +250,9 @@ func TestCreateStaysInside(t *testing.T) {
 func TestCheckPlace(t *testing.T) {
 	base := t.TempDir()
 	home := filepath.Join(base, "home", "me")
-	if err := os.MkdirAll(filepath.Join(home, "work"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Join(home, "work"), 0o755))
 	link := filepath.Join(base, "link")
-	if err := os.Symlink(home, link); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(home, link))
 	for _, dir := range []string{"/", home, filepath.Dir(home), link} {
 		if err := scaffold.CheckPlace(dir, home); !errors.Is(err, scaffold.ErrUnfit) {
 			t.Errorf("%s: %v", dir, err)

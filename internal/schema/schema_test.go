@@ -10,6 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/schema"
 )
 
@@ -38,10 +39,7 @@ type everything struct {
 
 func object(t *testing.T) *schema.Object {
 	t.Helper()
-	o, err := schema.Of(reflect.TypeFor[everything](), schema.Numbers{"most": 200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := check.Value(schema.Of(reflect.TypeFor[everything](), schema.Numbers{"most": 200}))(t)
 	return o
 }
 
@@ -102,9 +100,7 @@ func TestProblems(t *testing.T) {
 func members(t *testing.T, text string) map[string]jsontext.Value {
 	t.Helper()
 	var m map[string]jsontext.Value
-	if err := jsonv2.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, jsonv2.Unmarshal([]byte(text), &m))
 	return m
 }
 
@@ -136,10 +132,7 @@ func TestSchemas(t *testing.T) {
 			`"counted":{"additionalProperties":{"properties":{"n":{"minimum":0,"type":"integer"}},"required":["n"],"type":"object"},"type":"object"},` +
 			`"image":{"type":"object"},"kinds":{"items":{"type":"string"},"type":"array"}},"required":["code","kinds"],"type":"object"}`},
 	} {
-		o, err := schema.Of(c.of, schema.Numbers{"most": 200})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := check.Value(schema.Of(c.of, schema.Numbers{"most": 200}))(t)
 		if got := string(schema.JSON(o.Schema())); got != c.want {
 			t.Errorf("%v\n got %s\nwant %s", c.of, got, c.want)
 		}
