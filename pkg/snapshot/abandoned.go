@@ -14,9 +14,9 @@ type Abandoned struct {
 	files []*os.File // with their locks
 }
 
-// LookForAbandoned finds them, below state. It is called before the journal is read: then every command that needs one
+// FindAbandoned looks for them below state. It is called before the journal is read: then every command that needs one
 // of them is found there, and not only one whose process died meanwhile. Close gives up.
-func LookForAbandoned(state *os.Root) *Abandoned {
+func FindAbandoned(state *os.Root) *Abandoned {
 	dir, err := durable.OpenOwn(state, savedDir, 0)
 	if err != nil {
 		return nil

@@ -20,8 +20,8 @@ const (
 	gitAll // hooks: all of it
 )
 
-// enter says whether a name of an area is looked at, and what area it is if it is a directory.
-func (a area) enter(name string) (below area, looked bool) {
+// enter says whether a name of an area is included, and what area it is if it is a directory.
+func (a area) enter(name string) (below area, included bool) {
 	switch a {
 	case top:
 		if name == ".orchestration" {
@@ -44,7 +44,7 @@ func (a area) enter(name string) (below area, looked bool) {
 }
 
 // enterGit: what git reads to decide what to run or where to look, what its history is, and nothing else.
-func (a area) enterGit(name string) (below area, looked bool) {
+func (a area) enterGit(name string) (below area, included bool) {
 	switch a {
 	case gitAll:
 		return gitAll, true

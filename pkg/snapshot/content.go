@@ -46,9 +46,9 @@ type reader struct {
 	buf         []byte
 }
 
-// look reads the content of an entry that has just been described; of what is secret it holds no bytes. Without an error and a digest, the budget did not let
+// content reads that of an entry that has just been described; of what is secret it holds no bytes. Without an error and a digest, the budget did not let
 // it. The stat is brought up to date if the entry changed meanwhile.
-func (r *reader) look(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
+func (r *reader) content(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
 	switch st.kind() {
 	case Link:
 		text, err := at.readlink(name)

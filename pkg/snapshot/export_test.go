@@ -22,7 +22,7 @@ func ExplainedUnread(after string, writes ...*Write) (last *Write, ok bool) {
 func (k *Keeper) Age() { k.root.age() }
 
 func (n *node) age() {
-	n.looked = n.looked.Add(time.Hour)
+	n.listed = n.listed.Add(time.Hour)
 	for i := range n.entries {
 		if dir := n.entries[i].dir; dir != nil {
 			dir.age()
@@ -42,8 +42,8 @@ func AgeSaved(content []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Unsettled are the files that are read again at the next look.
-func (k *Keeper) Unsettled() (paths []string) {
+// ReadAgain are the files that are read again at the next look.
+func (k *Keeper) ReadAgain() (paths []string) {
 	_ = k.root.each("", func(path string, e *entry) error {
 		if e.content != nil && e.content.open {
 			paths = append(paths, path)

@@ -312,7 +312,7 @@ func TestMappedAndKilled(t *testing.T) {
 }
 
 // TestOnlyOpenFilesAreReadAgain: of the files that changed while a command runs, those that nobody has open for writing are
-// settled at the first look.
+// done with at the first look.
 func TestOnlyOpenFilesAreReadAgain(t *testing.T) {
 	b := newBench(t)
 	var on unix.Statfs_t
@@ -327,12 +327,12 @@ func TestOnlyOpenFilesAreReadAgain(t *testing.T) {
 	f, err := os.OpenFile(filepath.Join(b.dir, "many/5"), os.O_WRONLY, 0)
 	b.must(err)
 	b.begin().Discard()
-	if got := b.keeper.Unsettled(); !slices.Equal(got, []string{"many/5"}) {
+	if got := b.keeper.ReadAgain(); !slices.Equal(got, []string{"many/5"}) {
 		t.Errorf("read again: %q", got)
 	}
 	b.must(f.Close())
 	b.begin().Discard()
-	if got := b.keeper.Unsettled(); len(got) > 0 {
+	if got := b.keeper.ReadAgain(); len(got) > 0 {
 		t.Errorf("read again: %q", got)
 	}
 	b.end(running)

@@ -42,7 +42,7 @@ func TestRecover(t *testing.T) {
 	if len(bases) != 1 {
 		t.Fatalf("%v", bases)
 	}
-	abandoned := snapshot.LookForAbandoned(state)
+	abandoned := snapshot.FindAbandoned(state)
 	abandoned.Sweep()
 	abandoned.Close()
 	if _, err := recover(); err != nil {

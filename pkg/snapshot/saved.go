@@ -344,8 +344,8 @@ func readBase(state *os.Root, name string) (map[string]saved, error) {
 }
 
 // planted makes a tree of its entries, as they were at a time.
-func planted(entries map[string]saved, looked time.Time) *node {
-	root := &node{looked: looked}
+func planted(entries map[string]saved, listed time.Time) *node {
+	root := &node{listed: listed}
 	dirs := map[string]*node{"": root}
 	children := map[string][]entry{}
 	for path, s := range entries {
@@ -358,7 +358,7 @@ func planted(entries map[string]saved, looked time.Time) *node {
 		}
 		e := entry{name: name, stat: s.stat(), content: s.digest()}
 		if e.stat.kind() == Directory {
-			e.dir = &node{looked: looked}
+			e.dir = &node{listed: listed}
 			dirs[path] = e.dir
 		}
 		children[at] = append(children[at], e)

@@ -7,8 +7,8 @@ type node struct {
 	entries []entry
 	// problem is why it was not looked into, "" if it was.
 	problem string
-	// looked is when the look began that the entries are from.
-	looked time.Time
+	// listed is when the walk began that the entries are from.
+	listed time.Time
 
 	// watch is the kernel's number for the notices of the directory, 0 if there are none. stirred: there was one since
 	// the last look. blind: something in it can change without one.

@@ -91,7 +91,7 @@ func (w *walk) once(root *node) ([]delta, error) {
 	var all sync.WaitGroup
 	for i := range workers {
 		all.Go(func() {
-			l := &looker{walk: w, reader: reader{newBlobHash: w.newBlobHash, budget: w.budget, unseen: w.unseen}, buf: make([]byte, listing), out: &w.deltas[i], named: &w.named[i]}
+			l := &worker{walk: w, reader: reader{newBlobHash: w.newBlobHash, budget: w.budget, unseen: w.unseen}, buf: make([]byte, listing), out: &w.deltas[i], named: &w.named[i]}
 			for t, ok := w.tasks.pop(); ok; t, ok = w.tasks.pop() {
 				l.directory(t)
 				w.tasks.done()
@@ -110,8 +110,8 @@ func (w *walk) gap(path, reason string) {
 	}
 }
 
-// looker is one worker.
-type looker struct {
+// worker does tasks one after the other.
+type worker struct {
 	*walk
 	reader
 	buf   []byte
@@ -119,10 +119,10 @@ type looker struct {
 	named *Links
 }
 
-func (l *looker) report(d delta) { *l.out = append(*l.out, d) }
+func (l *worker) report(d delta) { *l.out = append(*l.out, d) }
 
 // directory looks into one and compares it with what is kept.
-func (l *looker) directory(t task) {
+func (l *worker) directory(t task) {
 	at := t.parent
 	if t.name != "" {
 		opened, err := t.parent.openDir(t.name)
@@ -134,15 +134,15 @@ func (l *looker) directory(t task) {
 		at = opened
 	}
 	defer at.release()
-	c := comparison{looker: l, task: t, at: at, old: t.node.entries, same: true}
+	c := comparison{worker: l, task: t, at: at, old: t.node.entries, same: true}
 	if t.node.due || !l.partly {
-		c.look()
+		c.compare()
 	}
 	c.below()
 }
 
 // closed is a directory that cannot be opened. What is known of it stays, as far as anybody can tell.
-func (l *looker) closed(t task, err error) {
+func (l *worker) closed(t task, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return // it went away while we looked; the next walk says so
 	}
@@ -152,7 +152,7 @@ func (l *looker) closed(t task, err error) {
 
 // comparison holds what a directory has against what is kept of it.
 type comparison struct {
-	*looker
+	*worker
 	task
 	at  *handle
 	old []entry
@@ -164,14 +164,14 @@ type comparison struct {
 	rest  map[string]int
 }
 
-// look compares the directory with what is kept of it, which it brings up to date.
-func (c *comparison) look() {
+// compare holds the directory against what is kept of it, which it brings up to date.
+func (c *comparison) compare() {
 	n := c.task.node
 	c.notices.watch(c.at, n)
 	n.problem, n.stirred, n.blind = "", false, false
 	err := c.at.names(c.buf, c.name)
 	c.end()
-	n.entries, n.looked = c.now(), c.began
+	n.entries, n.listed = c.now(), c.began
 	for i := range n.entries {
 		n.blind = n.blind || n.entries[i].blind()
 	}
@@ -199,8 +199,8 @@ func (c *comparison) name(found []byte) {
 	} else {
 		name = string(found)
 	}
-	below, looked := c.area.enter(name)
-	if !looked || c.walk.temporary(c.path, name) {
+	below, included := c.area.enter(name)
+	if !included || c.walk.temporary(c.path, name) {
 		return
 	}
 	if c.same && !next {
@@ -320,9 +320,9 @@ func (c *comparison) doubtful(e *entry) bool {
 		return true
 	}
 	changed := e.stat.changed()
-	since := c.task.node.looked.Add(-grain)
+	since := c.task.node.listed.Add(-grain)
 	if changed%int64(time.Second) == 0 {
-		since = c.task.node.looked.Add(-coarse)
+		since = c.task.node.listed.Add(-coarse)
 	}
 	return changed >= since.UnixNano()
 }
@@ -331,7 +331,7 @@ func (c *comparison) doubtful(e *entry) bool {
 // known of it.
 func (c *comparison) read(e *entry, before *digest) []byte {
 	secret := c.secret != nil && c.secret(join(c.path, e.name))
-	d, content, err := c.reader.look(c.at, e.name, &e.stat, secret)
+	d, content, err := c.reader.content(c.at, e.name, &e.stat, secret)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.gap(join(c.path, e.name), err.Error())
 	}

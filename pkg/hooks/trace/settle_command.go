@@ -148,5 +148,5 @@ func (r *Recorder) abandonedStates() *snapshot.Abandoned {
 		return nil
 	}
 	defer state.Close()
-	return snapshot.LookForAbandoned(state)
+	return snapshot.FindAbandoned(state)
 }
