@@ -1,6 +1,6 @@
 # Targets for people who work on orchestra-mcp. Users need none of them.
 
-.PHONY: build test long race lint bench fuzz-short machines clients grammars grammars-check sweep rename-module
+.PHONY: build test long race lint bench fuzz-short machines clients grammars grammars-check rename-module
 
 build:
 	go build -o bin/orchestra-mcp ./cmd/orchestra-mcp
@@ -50,17 +50,6 @@ grammars:
 
 grammars-check:
 	$(GRAMMARS) --check
-
-# Real programs from Debian and npm, and what is recognised of changes of them
-# (pkg/mutation/internal/languages/evidence): about an hour.
-#   make sweep SOURCES=directory
-EVIDENCE = pkg/mutation/internal/languages/evidence
-sweep:
-	@[ -n "$(SOURCES)" ] || { echo "name a directory: make sweep SOURCES=directory"; exit 2; }
-	$(EVIDENCE)/sources.sh "$(SOURCES)"
-	$(EVIDENCE)/renames.sh "$(SOURCES)" "$(SOURCES)/fetched/renames"
-	ORCHESTRA_SWEEP="$(abspath $(SOURCES))" ORCHESTRA_ORACLES="$(abspath $(SOURCES))/fetched/renames" ORCHESTRA_LONG=1 \
-		go test -timeout 2h -run 'TestSweep|TestOwnChanges|TestOrderSweep|TestOracles|TestReformat|TestTimes' -v ./pkg/mutation/internal/languages
 
 # The module's path is provisional: this changes it wherever it stands.
 #   make rename-module MODULE=example.org/you/orchestra-mcp

@@ -37,7 +37,7 @@ func layers() [][]string {
 	return [][]string{
 		{"internal"},
 		{"pkg/change"},
-		{"pkg/mutation/internal/verdict", "pkg/mutation/internal/tree", "pkg/mutation/internal/treesitter"},
+		{"pkg/mutation/internal/verdict", "pkg/mutation/internal/treesitter"},
 		{"pkg/mutation/internal"},
 		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell", "pkg/ledger/record", "pkg/ledger/internal"},
 		{"pkg/ledger/internal/segment"},

@@ -115,7 +115,7 @@ func changedFiles(t *testing.T, git, commit string) (files []mutation.File, with
 
 func judgeCommit(t *testing.T, binary string, files []mutation.File) (mutation.Evidence, string) {
 	if binary == "" || len(files) == 0 {
-		v := mutation.Judge(t.Context(), files)
+		v := mutation.JudgeWithin(t.Context(), files, patient())
 		return v.Evidence, v.Reason
 	}
 	before, after, dir := fstest.MapFS{}, fstest.MapFS{}, t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"regexp"
@@ -170,7 +171,7 @@ func randomValue(r *rand.Rand, depth int) any {
 
 // shuffled gives the keys of an object in any order.
 func shuffled(r *rand.Rand, doc map[string]any) []string {
-	keys := slices.Sorted(mapsKeys(doc))
+	keys := slices.Sorted(maps.Keys(doc))
 	r.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	return keys
 }
@@ -224,7 +225,7 @@ func jsonFlow(r *rand.Rand, v any) string {
 	var parts []string
 	switch v := v.(type) {
 	case map[string]any:
-		for _, key := range slices.Sorted(mapsKeys(v)) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			parts = append(parts, yamlText(r, key)+": "+jsonFlow(r, v[key]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
@@ -310,4 +311,20 @@ func tomlOf(r *rand.Rand, v any) string {
 		}
 	}
 	return fmt.Sprint(v)
+}
+
+// rate counts what was recognised.
+type rate struct{ recognised, all int }
+
+func (r *rate) add(recognised bool) {
+	r.all++
+	if recognised {
+		r.recognised++
+	}
+}
+
+func (r rate) String() string { return fmt.Sprintf("%d of %d", r.recognised, r.all) }
+
+func (r rate) atLeast(percent float64) bool {
+	return r.all > 0 && 100*float64(r.recognised) >= percent*float64(r.all)
 }

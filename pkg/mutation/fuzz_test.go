@@ -1,12 +1,7 @@
 package mutation_test
 
 import (
-	"bytes"
-	"go/parser"
-	"go/token"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -72,53 +67,4 @@ func isFuzzed(name string) bool {
 		return true
 	}
 	return false
-}
-
-// FuzzGoRename renames one identifier wherever it stands, and holds a verdict
-// that it is a refactor to the parser's own resolution of names in one file.
-func FuzzGoRename(f *testing.F) {
-	for _, importPath := range []string{"container/list", "path"} {
-		names, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", importPath, "*.go")) //nolint:staticcheck // the tree of the go command that runs the test
-		for _, name := range names {
-			if content, err := os.ReadFile(name); err == nil {
-				f.Add(content, "x", "y")
-			}
-		}
-	}
-	f.Add([]byte("package a\nfunc f(a, b int) int { return a - b }"), "a", "b")
-	f.Fuzz(func(t *testing.T, content []byte, from, to string) {
-		if !token.IsIdentifier(from) || !token.IsIdentifier(to) || from == to || len(content) > 1<<14 {
-			return
-		}
-		if _, err := parser.ParseFile(token.NewFileSet(), "", content, parser.SkipObjectResolution); err != nil {
-			return
-		}
-		tokens := lexemes(content)
-		after := replaceTokens(content, tokens, func(_ int, l lexeme) string {
-			if l.token == token.IDENT && l.text == from {
-				return to
-			}
-			return l.text
-		})
-		v := mutation.JudgeWithin(t.Context(), []mutation.File{{Path: "a.go", Before: content, After: after}}, fuzzLimits())
-		for _, r := range v.Renames {
-			if r.From != from || r.To != to {
-				t.Errorf("%s to %s is reported as %s to %s", from, to, r.From, r.To)
-			}
-		}
-		used := bytes.Contains(content, []byte(to)) && len(after) != len(content)
-		if v.Evidence == mutation.Proven && !used && len(v.Renames) == 0 && !bytes.Equal(after, content) && !onlyComments(content, from) {
-			t.Errorf("proven without a rename: %s to %s", from, to)
-		}
-	})
-}
-
-// onlyComments tells whether a name stands nowhere in the syntax.
-func onlyComments(content []byte, name string) bool {
-	for _, l := range lexemes(content) {
-		if l.token == token.IDENT && l.text == name {
-			return false
-		}
-	}
-	return true
 }

@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/data"
-	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/golang"
-	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/languages"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/prose"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/syntax"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
@@ -69,7 +68,7 @@ func compare(ctx context.Context, files []File, around Surroundings, limits Limi
 	}
 	// What a language needs once is not part of the time of a comparison.
 	for _, f := range changed {
-		languages.Prepare(ctx, languageOf(f))
+		syntax.Prepare(ctx, languageOf(f))
 	}
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
@@ -85,20 +84,15 @@ func combine(ctx context.Context, files []File, around Surroundings, limits Limi
 	var order []string
 	groups := map[string][]File{}
 	for _, f := range files {
-		name := languages.Family(languageOf(f))
+		name := syntax.Family(languageOf(f))
 		if groups[name] == nil {
 			order = append(order, name)
 		}
 		groups[name] = append(groups[name], f)
 	}
 	total, failed := Verdict{Evidence: Proven}, Verdict{Evidence: Proven}
-	verdicts := make(map[string]Verdict, len(order))
 	for _, name := range order {
-		verdicts[name] = judgeLanguage(ctx, name, groups[name], around, limits)
-	}
-	order = joinHeaders(ctx, order, groups, verdicts, around, limits)
-	for _, name := range order {
-		v := verdicts[name]
+		v := judgeLanguage(ctx, name, groups[name], around, limits)
 		switch v.Evidence {
 		case Proven, ProvenLocal:
 			total.Add(outside(v, files, groups[name]))
@@ -115,21 +109,14 @@ func combine(ctx context.Context, files []File, around Surroundings, limits Limi
 	return total
 }
 
+// judgeLanguage judges the files of one family of languages.
 func judgeLanguage(ctx context.Context, name string, files []File, around Surroundings, limits Limits) (v Verdict) {
-	return judgeAs(ctx, name, languageOf, files, around, limits)
-}
-
-// judgeAs judges files of which of tells the language.
-func judgeAs(ctx context.Context, name string, of func(File) string, files []File, around Surroundings, limits Limits) (v Verdict) {
 	judge := judges[name]
 	switch {
 	case judge != nil:
-	case name == "go":
-		judge = golang.Judge(aroundOf(around))
+	case name != "":
+		judge = syntax.Judge(aroundOf(around))
 	default:
-		judge = languages.Together(of, name, aroundOf(around))
-	}
-	if judge == nil {
 		return Verdict{Evidence: Unsupported, Reason: "there is no parser for " + files[0].Path}
 	}
 	for _, f := range files {
@@ -163,15 +150,15 @@ func tooLong(err error) error {
 	return fmt.Errorf("the comparison was given up: %w", err)
 }
 
-func aroundOf(around Surroundings) verdict.Around {
+func aroundOf(around Surroundings) verdict.Reader {
 	if around == nil {
-		return verdict.Around{}
+		return nil
 	}
-	return verdict.Around{Read: around.Read, List: around.List}
+	return around.Read
 }
 
-// judges are the languages by name whose files are judged without others; the
-// others are Go and those of internal/languages.
+// judges are those of the languages that are no programs; internal/syntax has
+// all others.
 var judges = map[string]verdict.Judge{
 	"json":     data.JSON,
 	"yaml":     data.YAML,
@@ -180,15 +167,11 @@ var judges = map[string]verdict.Judge{
 	"text":     prose.Text,
 }
 
-// extensions give the language of a file by the end of its name, in lower
+// extensions give the language of such a file by the end of its name, in lower
 // case.
 var extensions = map[string]string{
-	".go": "go", ".json": "json", ".jsonc": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml",
+	".json": "json", ".jsonc": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml",
 	".md": "markdown", ".markdown": "markdown", ".txt": "text",
-	".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascript",
-	".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx", ".py": "python", ".pyi": "python",
-	".java": "java", ".rs": "rust", ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp", ".hxx": "cpp",
-	".cs": "csharp", ".rb": "ruby", ".rake": "ruby", ".php": "php", ".kt": "kotlin", ".kts": "kotlin",
 }
 
 // languageOf is the language of a file; one that changed its extension has
@@ -197,8 +180,11 @@ func languageOf(f File) string {
 	if path.Base(f.Path) == "CMakeLists.txt" {
 		return "" // a program, whatever its name says
 	}
-	after := extensions[strings.ToLower(path.Ext(f.Path))]
-	if before := extensions[strings.ToLower(path.Ext(cmp.Or(f.From, f.Path)))]; before != after {
+	of := func(name string) string {
+		return cmp.Or(extensions[strings.ToLower(path.Ext(name))], syntax.Of(name))
+	}
+	after := of(f.Path)
+	if before := of(cmp.Or(f.From, f.Path)); before != after {
 		return ""
 	}
 	return after

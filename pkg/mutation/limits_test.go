@@ -20,12 +20,12 @@ func TestHostileInput(t *testing.T) {
 	}{
 		"ten megabytes of Go":      {"a.go", "package a", "package a //" + long, mutation.Unproven, "more than are compared"},
 		"too much together":        {"a.zig", strings.Repeat(long, 3), long, mutation.Unproven, "compared together"},
-		"parentheses":              {"a.go", "package a", "package a\nvar x = " + strings.Repeat("(", 200_000) + "1" + strings.Repeat(")", 200_000), mutation.Unproven, "nested too deeply"},
+		"parentheses":              {"a.go", "package a", "package a\nvar x = " + strings.Repeat("(", 200_000) + "1" + strings.Repeat(")", 200_000), mutation.Unproven, ""},
 		"unary operators":          {"a.go", "package a", "package a\nvar x = " + strings.Repeat("!", 90_000) + "b", mutation.Unproven, "nested too deeply"},
 		"a long sum":               {"a.go", "package a", "package a\nvar x = " + strings.Repeat("1+", 90_000) + "1", mutation.Unproven, "nested too deeply"},
 		"blocks":                   {"a.go", "package a", "package a\nfunc f() " + strings.Repeat("{", 50_000) + strings.Repeat("}", 50_000), mutation.Unproven, "nested too deeply"},
 		"pointers":                 {"a.go", "package a", "package a\nvar x " + strings.Repeat("*", 90_000) + "int", mutation.Unproven, "nested too deeply"},
-		"many declarations":        {"a.go", "package a\n" + strings.Repeat("func _() {}\n", 30_000), "package a", mutation.Unproven, "declarations"},
+		"many declarations":        {"a.go", "package a\n" + strings.Repeat("func _() {}\n", 30_000), "package a", mutation.Unproven, ""},
 		"JSON lists":               {"a.json", "1", strings.Repeat("[", 100_000), mutation.Unproven, ""},
 		"JSON lists that close":    {"a.json", "1", strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000), mutation.Unproven, "nested too deeply"},
 		"YAML lists":               {"a.yaml", "1", strings.Repeat("[", 100_000), mutation.Unproven, "nested too deeply"},
@@ -37,9 +37,9 @@ func TestHostileInput(t *testing.T) {
 		"binary":                   {"a.go", "package a", "package a\x00", mutation.Unproven, "not UTF-8 text"},
 		"Latin-1":                  {"a.go", "package a // \xe9", "package a // e", mutation.Unproven, "not UTF-8 text"},
 		"UTF-16":                   {"a.json", "1", "\xff\xfe1\x00", mutation.Unproven, "not UTF-8 text"},
-		"no syntax on one side":    {"a.go", "package", "package a", mutation.Unproven, "before the change it does not parse"},
-		"no syntax on both sides":  {"a.go", "package", "package ", mutation.Unproven, "does not parse"},
-		"another language":         {"a.go", "package a", "", mutation.Unproven, "does not parse"},
+		"no syntax on one side":    {"a.go", "package", "package a", mutation.Unproven, "the parser does not understand"},
+		"no syntax on both sides":  {"a.go", "package", "package ", mutation.Unproven, "the parser does not understand"},
+		"another language":         {"a.go", "package a", "", mutation.Unproven, "the parser does not understand"},
 		"nothing is known of this": {"a.unknown", "a", "b", mutation.Unsupported, "no parser"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +80,6 @@ func TestSeveralLanguages(t *testing.T) {
 	unknown := mutation.File{Path: "d.zig", Before: []byte("1"), After: []byte("2")}
 	equal := mutation.File{Path: "e.zig", Before: []byte("1"), After: []byte("1")}
 	moved := mutation.File{Path: "z.go", From: "y.go", Before: []byte("package y"), After: []byte("package y")}
-	away := mutation.File{Path: "z/z.go", From: "y.go", Before: []byte("package y"), After: []byte("package y")}
-	effects := mutation.File{Path: "z.go", From: "y.go", Before: []byte("package y\nfunc init() {}"), After: []byte("package y\nfunc init() {}")}
 	other := mutation.File{Path: "z.md", From: "y.txt", Before: []byte("y"), After: []byte("y")}
 	for _, c := range []struct {
 		files []mutation.File
@@ -93,9 +91,7 @@ func TestSeveralLanguages(t *testing.T) {
 		{[]mutation.File{same, local}, mutation.ProvenLocal},
 		{[]mutation.File{same, local, unknown}, mutation.Unsupported},
 		{[]mutation.File{unknown, changed, same}, mutation.Unproven},
-		{[]mutation.File{moved}, mutation.Proven},
-		{[]mutation.File{effects}, mutation.Unproven},
-		{[]mutation.File{away}, mutation.Unproven},
+		{[]mutation.File{moved}, mutation.Unproven},
 		{[]mutation.File{other}, mutation.Unsupported},
 		{nil, mutation.Unsupported},
 	} {

@@ -1,10 +1,30 @@
 package mutation_test
 
 import (
+	"os"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
+
+// long runs whole sweeps instead of samples.
+func long() bool { return os.Getenv("ORCHESTRA_LONG") != "" }
+
+// patient limits do not depend on how busy the machine is.
+func patient() mutation.Limits {
+	limits := mutation.DefaultLimits()
+	limits.Time, limits.Search = time.Minute, time.Minute
+	return limits
+}
+
+func judgeOne(t testing.TB, name string, before, after []byte) mutation.Verdict {
+	return mutation.JudgeWithin(t.Context(), []mutation.File{{Path: name, Before: before, After: after}}, patient())
+}
+
+func isRefactor(v mutation.Verdict) bool {
+	return v.Evidence == mutation.Proven || v.Evidence == mutation.ProvenLocal
+}
 
 func TestResolve(t *testing.T) {
 	cases := []struct {

@@ -39,7 +39,7 @@ func TestAdversary(t *testing.T) {
 						continue
 					}
 					f := verdict.File{Path: "a." + language.extension, Before: []byte(p), After: []byte(edited)}
-					if syntax.Judge(t.Context(), []verdict.File{f}, verdict.Limits{Depth: 2000}).Evidence == verdict.Proven {
+					if syntax.Judge(nil)(t.Context(), []verdict.File{f}, verdict.Limits{Depth: 2000}).Evidence == verdict.Proven {
 						before, after = append(before, p), append(after, edited)
 					}
 				}

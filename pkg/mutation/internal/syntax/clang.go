@@ -19,7 +19,7 @@ var (
 // unless a macro of the file makes texts.
 func (b *builder) directive(node treesitter.Node) string {
 	text := string(b.src[node.Start:node.End])
-	code := strings.ContainsAny(text, "({") && !macroText.Match(b.src)
+	code := strings.ContainsAny(text, "({") && !macroText.Match(b.file())
 	var out strings.Builder
 	for _, part := range macroPart.FindAllString(text, -1) {
 		switch {
@@ -41,8 +41,8 @@ func (b *builder) directive(node treesitter.Node) string {
 // preprocess notes the names that macros of the file have, and makes plain text
 // of the arguments of what may be a macro.
 func (b *builder) preprocess() {
-	own, used, texts := set{}, set{}, macroText.Match(b.src)
-	for _, m := range macroNames.FindAllSubmatch(b.src, -1) {
+	own, used, texts := set{}, set{}, macroText.Match(b.file())
+	for _, m := range macroNames.FindAllSubmatch(b.file(), -1) {
 		own[string(m[1])] = true
 		used[string(m[1])] = true
 		given := setOf(macroWord.FindAllString(string(m[2]), -1)...)
@@ -64,14 +64,16 @@ func (b *builder) preprocess() {
 		if t.flags&opens != 0 && b.tree.Grammar.Symbols[t.symbol] == "function_definition" {
 			b.typeless(i)
 		}
-		may := own[name] || b.macroCalls.MatchString(name) && !functions[name]
+		may := own[name] || len(b.headers.of(name)) > 0 || b.macroCalls.MatchString(name) && !functions[name]
 		if !may || kind != "call_expression" && kind != "expression_statement" {
 			continue
 		}
-		if kind == "call_expression" && (own[name] || b.macroKnown == nil || !b.macroKnown.MatchString(name)) {
-			b.given(i+1, texts && own[name])
+		known := b.macroKnown != nil && b.macroKnown.MatchString(name)
+		plain := !own[name] && b.headers.every(name, func(m macro) bool { return m.plain })
+		if kind == "call_expression" && !plain && (own[name] || !known || len(b.headers.of(name)) > 0) {
+			b.given(i+1, texts && own[name] || b.headers.any(name, func(m macro) bool { return m.spaces }))
 		}
-		if !own[name] && (b.macroKnown == nil || !b.macroKnown.MatchString(name)) {
+		if !own[name] && !known && len(b.headers.of(name)) == 0 {
 			t.flags |= wild
 		}
 	}

@@ -36,7 +36,7 @@ func compare(ctx context.Context, before, after *side) *comparison {
 	if c.same(all(before), all(after)) {
 		return c
 	}
-	if o := before.ordered; o != nil && (o.Match(before.src) || o.Match(after.src)) {
+	if o := before.ordered; before.asides || after.asides || o != nil && (o.Match(before.src) || o.Match(after.src)) {
 		return c
 	}
 	moved := &comparison{ctx: ctx, before: before, after: after, moving: true}

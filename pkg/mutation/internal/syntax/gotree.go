@@ -58,6 +58,9 @@ func goTree(text []byte) (*treesitter.Tree, error) {
 		}
 		return nil, fmt.Errorf("the parser does not understand it")
 	}
+	if isDeep(file) {
+		return nil, &fault{0, tooDeep}
+	}
 	g := &goFlattener{tree: &treesitter.Tree{Text: text, Grammar: goGrammar}, symbols: map[string]uint16{}, fields: map[string]uint16{}}
 	for i, name := range goGrammar.Symbols {
 		g.symbols[name] = uint16(i)
@@ -78,6 +81,24 @@ type goFlattener struct {
 	base    int
 	tokens  []treesitter.Node // leaves, in order
 	next    int
+}
+
+// goDepth bounds the work for one text: go/ast asks all of a node's parts where it
+// ends.
+const goDepth = 4000
+
+func isDeep(file *ast.File) bool {
+	depth, deepest := 0, 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		if n == nil {
+			depth--
+			return false
+		}
+		depth++
+		deepest = max(deepest, depth)
+		return true
+	})
+	return deepest > goDepth
 }
 
 // goPart is a node of go/ast under the name of its field.

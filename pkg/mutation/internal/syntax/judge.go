@@ -14,6 +14,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -43,20 +45,35 @@ func rulesOf(t *table, g *treesitter.Grammar) *rules {
 	return r
 }
 
-// Judge compares the files of one family together.
-func Judge(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
+// call is what is compared together, and the files around it.
+type call struct {
+	files  []verdict.File
+	limits verdict.Limits
+	read   verdict.Reader
+}
+
+// Judge compares the files of one family together. read gives the headers of C;
+// it is nil where nothing is known of other files.
+func Judge(read verdict.Reader) verdict.Judge {
+	return func(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
+		c := &call{files: files, limits: limits, read: read}
+		return c.judge(ctx)
+	}
+}
+
+func (c *call) judge(ctx context.Context) verdict.Verdict {
 	v := verdict.Verdict{Evidence: verdict.Proven}
 	var together []*comparison
-	for _, f := range files {
+	for _, f := range c.files {
 		if unpaired, is := f.Unpaired("what refers to"); is {
 			return unpaired
 		}
-		c, err := judgeFile(ctx, f, limits)
+		one, err := c.file(ctx, f)
 		if err != nil {
 			return unproven(f.Path, err)
 		}
-		v.Moves = append(v.Moves, c.moves...)
-		together = append(together, c)
+		v.Moves = append(v.Moves, one.moves...)
+		together = append(together, one)
 	}
 	if path, err := renames(together, &v); err != nil {
 		return unproven(path, err)
@@ -72,39 +89,64 @@ func unproven(path string, err error) verdict.Verdict {
 	return verdict.Unprovenf(path, 0, "%v", err)
 }
 
-func judgeFile(ctx context.Context, f verdict.File, limits verdict.Limits) (*comparison, error) {
+// file compares one file in its language, or in the one that it can be as well:
+// a header of C or C++.
+func (c *call) file(ctx context.Context, f verdict.File) (*comparison, error) {
 	t := tables()[Of(f.Path)]
 	if t == nil {
-		return nil, fmt.Errorf("there is no table for its language")
+		return nil, errors.New("there is no table for its language")
 	}
+	one, err := c.inLanguage(ctx, t, f)
+	if other := tables()[t.or[path.Ext(f.Path)]]; other != nil && (err != nil || c.has(other)) {
+		if o, failed := c.inLanguage(ctx, other, f); failed == nil {
+			return o, nil
+		}
+	}
+	return one, err
+}
+
+// has tells whether a file of the call is in a language.
+func (c *call) has(t *table) bool {
+	return slices.ContainsFunc(c.files, func(f verdict.File) bool { return Of(f.Path) == t.name })
+}
+
+func (c *call) inLanguage(ctx context.Context, t *table, f verdict.File) (*comparison, error) {
 	for _, text := range [][]byte{f.After, f.Before} {
 		if err := t.readable(text); err != nil {
 			return nil, err
 		}
 	}
-	c, ok := t.near(ctx, f, limits)
-	if !ok {
-		before, after, err := t.sides(ctx, f, limits)
-		if err != nil {
-			return nil, err
-		}
-		c = compare(ctx, before, after)
+	one, err := c.compare(ctx, t, f, nil)
+	if err == nil && len(one.changes) > 0 && t.macroCalls != nil {
+		one, err = c.compare(ctx, t, f, c.headersOf(f))
 	}
-	if c.why != "" {
-		return nil, &fault{c.line, c.why}
+	if err == nil && one.why != "" {
+		err = &fault{one.line, one.why}
 	}
-	return c, nil
+	return one, err
+}
+
+// compare judges an edit by its surroundings, or else both sides as a whole.
+func (c *call) compare(ctx context.Context, t *table, f verdict.File, h *headers) (*comparison, error) {
+	if one, ok := c.near(ctx, t, f, h); ok {
+		return one, nil
+	}
+	before, after, err := c.sides(ctx, t, f, h)
+	if err != nil {
+		return nil, err
+	}
+	return compare(ctx, before, after), nil
 }
 
 // faulty begins the reason where a text could not be read for a fault of ours.
 const faulty = "the analyser failed"
 
 // sides parses both versions at once.
-func (t *table) sides(ctx context.Context, f verdict.File, limits verdict.Limits) (before, after *side, err error) {
+func (c *call) sides(ctx context.Context, t *table, f verdict.File, h *headers) (before, after *side, err error) {
 	var both sync.WaitGroup
 	var failed error
-	both.Go(func() { before, failed = t.side(ctx, f.Path, f.Before, limits) })
-	after, err = t.side(ctx, f.Path, f.After, limits)
+	both.Go(func() { before, failed = c.side(ctx, t, f.Path, f.Before, h) })
+	after, err = c.side(ctx, t, f.Path, f.After, h)
 	both.Wait()
 	return before, after, errors.Join(err, failed)
 }
@@ -118,7 +160,7 @@ func (t *table) parse(ctx context.Context, text []byte) (*treesitter.Tree, error
 
 // side reads one version. A fault of this program is a fault of one call: the
 // text is somebody else's.
-func (t *table) side(ctx context.Context, path string, text []byte, limits verdict.Limits) (s *side, err error) {
+func (c *call) side(ctx context.Context, t *table, path string, text []byte, h *headers) (s *side, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s, err = nil, fmt.Errorf("%s: %v", faulty, fault)
@@ -131,7 +173,7 @@ func (t *table) side(ctx context.Context, path string, text []byte, limits verdi
 	if parts := outline(tree); parts != nil {
 		kept.put(text, parts)
 	}
-	return newSide(rulesOf(t, tree.Grammar), path, tree, limits.Depth)
+	return newSide(rulesOf(t, tree.Grammar), source{path: path, tree: tree, headers: h, call: c}, c.limits.Depth)
 }
 
 // readable refuses texts that others could take apart at other places than the

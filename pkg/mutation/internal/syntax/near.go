@@ -128,7 +128,7 @@ func regionOf(parts []part, before, after []byte) (r region, ok bool) {
 
 // near judges an edit by its surroundings. ok is false where the whole file is
 // needed.
-func (t *table) near(ctx context.Context, f verdict.File, limits verdict.Limits) (c *comparison, ok bool) {
+func (c *call) near(ctx context.Context, t *table, f verdict.File, h *headers) (one *comparison, ok bool) {
 	parts := kept.get(f.Before)
 	if parts == nil || t.keepAll != nil && (t.keepAll.Match(f.Before) || t.keepAll.Match(f.After)) {
 		return nil, false
@@ -148,15 +148,13 @@ func (t *table) near(ctx context.Context, f verdict.File, limits verdict.Limits)
 	}
 	kept.put(f.After, r.spliced(parts, now))
 	rules := rulesOf(t, before.Grammar)
-	b, errBefore := newSide(rules, f.Path, before, limits.Depth)
-	a, errAfter := newSide(rules, f.Path, after, limits.Depth)
+	b, errBefore := newSide(rules, source{f.Path, before, f.Before, r.start, h, c}, c.limits.Depth)
+	a, errAfter := newSide(rules, source{f.Path, after, f.After, r.start, h, c}, c.limits.Depth)
 	if errBefore != nil || errAfter != nil {
 		return nil, false
 	}
-	b.inFile(f.Before, r.start)
-	a.inFile(f.After, r.start)
-	c = compare(ctx, b, a)
-	return c, c.why != "" || c.isLocal()
+	one = compare(ctx, b, a)
+	return one, one.why != "" || one.isLocal()
 }
 
 // fits tells whether the parts of a region, parsed alone, are those of the file.
@@ -189,17 +187,11 @@ func (r region) spliced(parts, now []part) []part {
 	return made
 }
 
-// inFile has a side that is a stretch of a file name its lines, and look for
-// what finds names in all of it.
-func (s *side) inFile(text []byte, start uint32) {
-	s.whole, s.base = text, bytes.Count(text[:start], []byte("\n"))
-}
-
 // isLocal tells whether all names that changed are declared in a function of
 // the region.
 func (c *comparison) isLocal() bool {
 	for _, n := range c.namings() {
-		if c.before.source && (quotes(c.before.whole, n.old, n.new) || quotes(c.after.whole, n.old, n.new)) {
+		if c.before.source != nil && (quotes(c.before.whole, n.old, n.new) || quotes(c.after.whole, n.old, n.new)) {
 			return false
 		}
 		for i := range n.changed {

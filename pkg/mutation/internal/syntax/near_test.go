@@ -15,7 +15,7 @@ import (
 // TestNearIsWhole judges edits by their surroundings and as whole files: what
 // the first proves the second proves as well.
 func TestNearIsWhole(t *testing.T) {
-	names, err := filepath.Glob("../languages/testdata/[Ss]tock.*")
+	names, err := filepath.Glob("testdata/stock/[Ss]tock.*")
 	if err != nil || len(names) == 0 {
 		t.Fatal("no texts", err)
 	}
@@ -38,8 +38,8 @@ func TestNearIsWhole(t *testing.T) {
 			edited := disturb(r, text)
 			f := verdict.File{Path: filepath.Base(name), Before: text, After: edited}
 			syntax.Forget()
-			whole := syntax.Judge(t.Context(), []verdict.File{f}, limits)
-			near := syntax.Judge(t.Context(), []verdict.File{f}, limits)
+			whole := syntax.Judge(nil)(t.Context(), []verdict.File{f}, limits)
+			near := syntax.Judge(nil)(t.Context(), []verdict.File{f}, limits)
 			if whole.Evidence == verdict.Proven {
 				proven++
 			}

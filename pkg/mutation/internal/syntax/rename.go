@@ -22,6 +22,8 @@ type naming struct {
 	foreign []int
 	// text says where a text has a name that other files can use.
 	text string
+	// outward: only its uses say who knows the name.
+	outward bool
 }
 
 // renames judges the names that differ between sides that are otherwise the
@@ -46,6 +48,9 @@ func renames(files []*comparison, v *verdict.Verdict) (path string, err error) {
 		}
 	}
 	for _, n := range all {
+		if n.outward && !slices.ContainsFunc(all, n.usedIn) {
+			v.Widen(fmt.Sprintf("nothing in these files uses %s: what does may know it by its name", clip(n.new)), n.old, n.new)
+		}
 		if n.shared != nil {
 			if path, err := n.forgotten(files, all, v); err != nil {
 				return path, err
@@ -80,6 +85,9 @@ func (n *naming) judge(v *verdict.Verdict) error {
 	first := len(n.after.tokens)
 	for _, j := range n.changed {
 		first = min(first, j)
+	}
+	if n.before.asides || n.after.asides {
+		return n.fail(first, "the parser does not understand all of the file")
 	}
 	if why := cmp.Or(n.before.spelling(n.old, n.new), n.after.spelling(n.old, n.new)); why != "" {
 		return n.fail(first, "%s", why)
@@ -163,15 +171,17 @@ func (s *side) room(d *def) int32 {
 // region looks at all names where a declaration is known.
 func (n *naming) region(d *def) error {
 	partner := n.afterScope(d)
+	if why := cmp.Or(n.heedMacros(n.before, d.scope), n.heedMacros(n.after, partner)); why != "" {
+		return n.fail(n.changed[d.token], "%s", why)
+	}
 	for _, side := range []struct {
 		*side
 		region, room int32
 		gone, fresh  string
-		changed      func(int) bool
 		when         string
 	}{
-		{n.before, d.scope, n.before.room(d), n.old, n.new, func(i int) bool { _, ok := n.changed[i]; return ok }, "before"},
-		{n.after, partner, n.after.room(&def{scope: partner}), n.new, n.old, func(i int) bool { return n.back[i] }, "after"},
+		{n.before, d.scope, n.before.room(d), n.old, n.new, "before"},
+		{n.after, partner, n.after.room(&def{scope: partner}), n.new, n.old, "after"},
 	} {
 		isMember := side.scopes[side.region].kind == classScope
 		for i := range side.tokens {
@@ -185,18 +195,26 @@ func (n *naming) region(d *def) error {
 			// A member may be meant wherever its name stands.
 			inRegion := isMember || t.flags&keyword != 0 || side.within(t.scope, side.region)
 			if !inRegion && !side.within(t.scope, side.room) {
-				if text := side.src[t.start:t.end]; side.source && side.isLiteral(t) && (hasWord(text, n.old) || hasWord(text, n.new)) {
+				if text := side.src[t.start:t.end]; side.looks(text) && side.isLiteral(t) && (hasWord(text, n.old) || hasWord(text, n.new)) {
 					return n.fail(n.changed[d.token], "the text in line %d could look for it in the text of the function", side.lineAt(t.start))
 				}
 				continue
 			}
-			if side.changed(i) {
+			if n.has(side.side, i) {
+				if t.flags&(named|member) == 0 {
+					return n.fail(n.changed[d.token], "a macro has it in line %d", side.lineAt(t.start))
+				}
 				continue
 			}
 			why := side.disturbs(t, side.gone, side.fresh, inRegion || d.lone, side.when)
-			if why != "" && side.scopes[side.region].kind != functionScope && side.scopes[side.region].kind != blockScope && side.isText(t) {
-				n.text = why // who looks for names by their spelling may stand elsewhere
-				continue
+			if kind := side.scopes[side.region].kind; why != "" && side.isText(t) {
+				switch {
+				case kind != functionScope && kind != blockScope:
+					n.text = why // who looks for names by their spelling may stand elsewhere
+					continue
+				case !side.looks(side.src[t.start:t.end]):
+					continue // nothing finds a local variable by a text
+				}
 			}
 			if why != "" {
 				return n.fail(n.changed[d.token], "%s", why)
@@ -290,9 +308,14 @@ func (s *side) spelling(names ...string) string {
 	return ""
 }
 
+// looks tells whether a program could look for a text in that of a function.
+func (s *side) looks(text []byte) bool {
+	return s.source != nil && (bytes.ContainsAny(text, "({=") || s.source.Match(s.file()))
+}
+
 // anyFinds says why no name of a file may change, or "".
 func (s *side) anyFinds() string {
-	if s.source && (hasWord(s.src, "toString") || hasWord(s.whole, "toString")) {
+	if s.source != nil && hasWord(s.file(), "toString") {
 		return "a program can read the text of its functions, and the file asks for one"
 	}
 	if s.whole != nil {
@@ -354,12 +377,18 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 	switch {
 	case kind == classScope:
 		v.Widen("members can be found by their names", n.old, n.new)
-	case kind == fileScope && !(n.before.private && n.before.module && n.after.module && !d.exported):
+	case kind == fileScope && n.before.isStatic(d) && n.after.isStatic(&def{token: at}):
+		v.Enclose(n.before.path, n.old, n.new)
+	case kind == fileScope && n.before.private && !(n.before.module && n.after.module):
+		v.Widen("all scripts of a page share their names", n.old, n.new)
+	case kind == fileScope && (!n.before.private || d.exported):
+		n.outward = n.before.called
 		v.Widen(n.before.bound, n.old, n.new)
 	case d.named:
-		v.Widen("", n.old, n.new)
-	case n.before.reached != nil && (n.before.reached.Match(n.before.src) || n.after.reached.Match(n.after.src)):
-		v.Widen(n.before.bound, n.old, n.new)
+		v.Widen("callers can name a parameter, also by a text", n.old, n.new)
+	}
+	if h := n.before.headers; h != nil && h.missing != "" {
+		v.Widen(fmt.Sprintf("a macro of %q, which was not found, could use the name", clip(h.missing)), n.old, n.new)
 	}
 	if d.shown {
 		v.Widen("programs can print the name", n.old, n.new)
@@ -371,13 +400,25 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 	return nil
 }
 
+// isSet tells whether a token is a member that is given a value.
+func (s *side) isSet(i int) bool {
+	leaf := func(i, step int) string {
+		for i += step; i > 0 && i < len(s.tokens) && s.tokens[i].flags&(opens|closes) != 0; i += step {
+		}
+		return s.text(&s.tokens[max(min(i, len(s.tokens)-1), 0)])
+	}
+	return leaf(i, -1) == "." && leaf(i, 1) == "="
+}
+
 // reads says what in the file can find out what a function or a class is
 // called, or "".
 func (s *side) reads(string, *def) string {
 	for i := range s.tokens {
 		t := &s.tokens[i]
-		declared := func(d def) bool { return d.token == i }
-		if t.flags&(opens|closes) == 0 && t.end-t.start < quoted && s.readers[string(s.src[t.start:t.end])] && !slices.ContainsFunc(s.defs, declared) {
+		declared := func(d def) bool {
+			return d.token == i || t.flags&named != 0 && d.name == s.text(t) && d.scope != 0 && s.covers(&d, i)
+		}
+		if t.flags&(opens|closes) == 0 && t.end-t.start < quoted && s.readers[string(s.src[t.start:t.end])] && !slices.ContainsFunc(s.defs, declared) && !s.isSet(i) {
 			return fmt.Sprintf("%q in line %d can find what it is called", clip(s.text(t)), s.lineAt(t.start))
 		}
 	}

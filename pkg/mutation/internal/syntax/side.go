@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -100,9 +99,12 @@ type side struct {
 	lists  map[int]*list
 	module bool
 	// whole is the file of which src is a stretch, behind base lines; nil if it is all.
-	whole  []byte
-	base   int
-	macros set // names that a macro of the file has, or uses
+	whole   []byte
+	base    int
+	macros  set      // names that a macro of the file has, or uses
+	headers *headers // nil where they were not asked for
+	asides  bool     // parts of it were not understood, and are compared as they are written
+	call    *call
 }
 
 // builder makes the tokens of a side.
@@ -129,9 +131,22 @@ type builder struct {
 	escaping int32  // the last scope in which a word says that its names belong to the file
 }
 
+// source is a file, or a stretch of one.
+type source struct {
+	path    string
+	tree    *treesitter.Tree
+	whole   []byte // the file, if the tree is that of a stretch
+	start   uint32 // where the stretch begins
+	headers *headers
+	call    *call
+}
+
 // newSide flattens a tree. The error says where a file cannot be compared.
-func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error) {
-	b := &builder{side: &side{rules: r, path: path, tree: t, src: t.Text, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}, fault: -1, limit: depth, guard: -1, choice: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
+func newSide(r *rules, from source, depth int) (*side, error) {
+	t := from.tree
+	s := &side{rules: r, path: from.path, tree: t, src: t.Text, whole: from.whole, headers: from.headers, call: from.call, lists: map[int]*list{}, scopes: []scope{{fileScope, -1}}}
+	s.base = bytes.Count(from.whole[:from.start], []byte("\n"))
+	b := &builder{side: s, fault: -1, limit: depth, guard: -1, choice: -1, all: r.keepAll != nil && r.keepAll.Match(t.Text)}
 	b.tokens = make([]token, 0, len(t.Nodes))
 	if b.fault = b.faultIn(0); b.fault < 0 || r.apart && b.fault > 0 {
 		b.fault = -1
@@ -141,7 +156,7 @@ func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error
 	case b.fault >= 0:
 		return nil, &fault{b.lineAt(t.Nodes[b.fault].Start), "the parser does not understand this line"}
 	case b.deep > b.limit:
-		return nil, &fault{0, fmt.Sprintf("it is nested more than %d deep", b.limit)}
+		return nil, &fault{0, tooDeep}
 	}
 	if r.macroCalls != nil {
 		b.preprocess()
@@ -154,6 +169,14 @@ func newSide(r *rules, path string, t *treesitter.Tree, depth int) (*side, error
 	return b.side, nil
 }
 
+// file is the text of all of the file.
+func (s *side) file() []byte {
+	if s.whole != nil {
+		return s.whole
+	}
+	return s.src
+}
+
 // fault is why a file cannot be compared.
 type fault struct {
 	line int
@@ -161,6 +184,8 @@ type fault struct {
 }
 
 func (f *fault) Error() string { return f.why }
+
+const tooDeep = "it is nested too deeply"
 
 // text of a token as it is compared.
 func (s *side) text(t *token) string {
@@ -397,7 +422,7 @@ func (b *builder) parts(n, open int, pattern *definition) (shows bool) {
 		first := len(b.tokens)
 		b.gap(child.Start, exact)
 		shows = shows || b.at(node.Symbol, child.Field, child.Symbol, child.Field)&isShow != 0
-		if n == 0 && b.apart && b.faultIn(c) >= 0 {
+		if b.apart && (n == 0 || bits&(isList|isChoice) != 0) && b.faultIn(c) >= 0 && !b.reaches(c) {
 			b.setAside(c)
 		} else {
 			b.node(c, n, child.Field, pattern)
@@ -465,9 +490,32 @@ func (b *builder) conceal(open int) {
 	b.waiting = slices.DeleteFunc(b.waiting, func(i int) bool { return i >= len(b.defs) })
 }
 
+// reaches tells whether a node has parts of which only some were not understood.
+func (b *builder) reaches(n int) bool {
+	if b.kind(b.tree.Nodes[n].Symbol)&isChoice != 0 {
+		return true
+	}
+	within := false
+	for c := range b.tree.Children(n) {
+		if b.faultIn(c) >= 0 {
+			if within = b.kind(b.tree.Nodes[c].Symbol)&isList != 0; !within {
+				return false
+			}
+		}
+	}
+	return within
+}
+
 // setAside makes one text of a declaration that the parser did not understand.
+// With a quote that does not end in its line, nothing behind it is certain.
 func (b *builder) setAside(n int) {
 	node := b.tree.Nodes[n]
+	for line := range bytes.Lines(b.src[node.Start:node.End]) {
+		if bytes.Count(line, []byte(`"`))%2 != 0 || bytes.Count(line, []byte(`'`))%2 != 0 {
+			b.fault = n
+		}
+	}
+	b.asides = true
 	b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End})
 	b.pos = node.End
 }
@@ -525,6 +573,9 @@ func (b *builder) gap(to uint32, exact bool) {
 		return
 	}
 	text := b.src[b.pos:to]
+	if b.bom && b.pos == 0 {
+		text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	}
 	b.space = true
 	odd := exact
 	for i := 0; i < len(text) && !odd; i++ {
@@ -570,10 +621,27 @@ func (b *builder) comment(node treesitter.Node) {
 		}
 	}
 	if read || long && b.lines == linesEnd && !b.newline {
-		b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End, scope: b.scope, text: strings.TrimRight(string(text), " \t\r\n")})
+		b.emit(token{symbol: node.Symbol, start: node.Start, end: node.End, scope: b.scope, text: b.outdented(string(text))})
 	}
 	b.space, b.newline = true, b.newline || long
 	b.pos = max(b.pos, node.End)
+}
+
+// outdented is a comment that is read, without white space at the ends of its
+// lines, where a star begins each.
+func (b *builder) outdented(text string) string {
+	text = strings.TrimRight(text, " \t\r\n")
+	if b.all || b.exacts > 0 || !strings.HasPrefix(text, "/**") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if i > 0 && !strings.HasPrefix(strings.TrimSpace(line), "*") {
+			return text
+		}
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // emit adds a leaf with what the white space in front of it means.

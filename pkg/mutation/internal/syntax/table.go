@@ -17,6 +17,7 @@ type table struct {
 	name, grammar, family string
 	like                  string // the table that this one goes on from
 	extensions            []string
+	or                    map[string]string // the language that a file could also be in, by extension
 
 	comments set            // kinds of nodes that are layout
 	keep     *regexp.Regexp // comments that a compiler, an interpreter or a tool reads
@@ -42,6 +43,7 @@ type table struct {
 	lower    set    // kinds of leaves that may be written in capitals
 	folds    set    // those in which line breaks and indentation are one space
 	crlf     bool   // CR LF in a text is LF
+	bom      bool   // a byte order mark is layout
 	drop     places // tokens without meaning
 	empty    places // nodes without meaning where they have no named parts
 	trailing set    // kinds of nodes in which a comma before the end is layout
@@ -98,16 +100,17 @@ type table struct {
 	private  bool           // what is not exported is known to the file alone
 	exports  set            // kinds of nodes around what is
 	static   string         // the word that keeps a name to its file
+	linked   bool           // all files of a call share their names
+	overload bool           // a name can be that of several functions, so a name of another file is not followed
+	called   bool           // what nothing in the call uses may be called by its name
 	imports  set            // kinds of nodes that import names from the file that they name
 	modules  set            // kinds of nodes that make a file a module
 	bound    string         // why other files can use a name without spelling it
-	include  bool           // another file can include this one
-	source   bool           // programs can read the text of functions
+	source   *regexp.Regexp // text with which programs look into the text of their functions, which they can read
 	texts    bool           // a text that has a name of the file does not find it within the file
 	hoists   bool           // names of a file are known in all of it
 	pkg      bool           // the files of a directory share their names
 	inherits bool           // a name in a class may be that of a member of its base
-	reached  *regexp.Regexp // text with which other files could use any name of a file
 	wild     places         // what can use any name around it
 	lexical  bool           // a name means the innermost declaration around it: new ones may stand elsewhere in the function
 
@@ -277,6 +280,8 @@ func (t *table) read(key, value string) (err error) {
 		return t.readAll(string(text))
 	case "bound":
 		t.bound = value
+	case "or":
+		t.or = map[string]string{fields[0]: fields[1]}
 	case "static":
 		t.static = value
 	case "sigil":
@@ -363,11 +368,11 @@ func (t *table) places() map[string]*places {
 
 func (t *table) regexps() map[string]**regexp.Regexp {
 	return map[string]**regexp.Regexp{"keep": &t.keep, "note": &t.note, "calm": &t.calm, "ordered": &t.ordered, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned,
-		"reached": &t.reached, "acts": &t.acts, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown}
+		"source": &t.source, "acts": &t.acts, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown}
 }
 
 func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "mentions": &t.mentions, "private": &t.private, "include": &t.include, "hoists": &t.hoists, "texts": &t.texts, "source": &t.source, "package": &t.pkg, "inherits": &t.inherits,
+	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "bom": &t.bom, "mentions": &t.mentions, "private": &t.private, "hoists": &t.hoists, "texts": &t.texts, "package": &t.pkg, "linked": &t.linked, "overload": &t.overload, "called": &t.called, "inherits": &t.inherits,
 		"lexical": &t.lexical, "closed": &t.closed}
 }
 

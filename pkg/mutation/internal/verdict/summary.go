@@ -12,9 +12,6 @@ const shown = 3
 // that says what changed.
 func Summary(v Verdict) string {
 	var parts []string
-	if n := len(v.Steps); n > 0 {
-		parts = append(parts, list(v.Steps[:min(n, shown)], n))
-	}
 	if n := len(v.Renames); n > 0 {
 		var names []string
 		for _, r := range v.Renames[:min(n, shown)] {

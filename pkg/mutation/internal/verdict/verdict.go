@@ -6,9 +6,7 @@ package verdict
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -124,8 +122,6 @@ type Verdict struct {
 	// Renames and Moves are those of a change that is proven or proven-local.
 	Renames []Rename
 	Moves   []Move
-	// Steps say in words what else was done: "extracted func half of line 7".
-	Steps []string
 	// Outward are the names, old and new, because of which a verdict is
 	// proven-local, where a use in another file would have to spell one of them.
 	Outward []string
@@ -169,7 +165,7 @@ func (v *Verdict) Enclose(path string, names ...string) {
 // is proven or proven-local as well. A verdict that is proven-local and does
 // not say because of what stays so.
 func (v *Verdict) Add(other Verdict) {
-	v.Renames, v.Moves, v.Steps = append(v.Renames, other.Renames...), append(v.Moves, other.Moves...), append(v.Steps, other.Steps...)
+	v.Renames, v.Moves = append(v.Renames, other.Renames...), append(v.Moves, other.Moves...)
 	for _, in := range other.Inside {
 		v.Enclose(in.Path, in.Names...)
 	}
@@ -206,17 +202,6 @@ func At(path string, line int) string {
 // Reader gives the content of a small file around those of a call. The error is
 // fs.ErrNotExist where nothing stands at the path.
 type Reader func(path string) ([]byte, error)
-
-// Around is what a judge may ask about the files around those of a call. Both
-// are nil where nothing is known of them.
-type Around struct {
-	Read Reader
-	// List gives the names of the regular files in a directory.
-	List func(dir string) ([]string, error)
-}
-
-// IsMissing tells whether a Reader found nothing at a path.
-func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // Judge compares the files of one language together. It returns when ctx ends,
 // does not panic on any input, and keeps nothing of its arguments.
