@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	slashpath "path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -245,9 +243,7 @@ func (c *classifyCommand) among(before, after string) (around mutation.Surroundi
 	if _, pathInside := inside(c.path); !afterInside && !pathInside {
 		return nil, done, nil
 	}
-	judged := cmp.Or(c.path, filepath.ToSlash(filepath.Clean(after)))
-	relative, _ := relativeTo(w.Dir(), c.at(judged))
-	return besides{w.Surroundings(nil), own, isDir(c.at(after)) || relative == judged}, done, nil
+	return besides{w.Surroundings(nil), own}, done, nil
 }
 
 // relativeTo is where a file is below a directory, if it is.
@@ -267,18 +263,8 @@ func relativeTo(dir, name string) (relative string, inside bool) {
 type besides struct {
 	mutation.Surroundings
 	own map[string]bool
-	// placed: the paths that are compared are those in the workspace.
-	placed bool
 }
 
 func (b besides) Mention(ctx context.Context, words *mutation.Words, skip func(string) bool) (*mutation.Mention, error) {
 	return b.Surroundings.Mention(ctx, words, func(path string) bool { return b.own[path] || skip(path) })
-}
-
-func (b besides) List(dir string) (names []string, err error) {
-	if !b.placed {
-		return nil, fs.ErrNotExist
-	}
-	names, err = b.Surroundings.List(dir)
-	return slices.DeleteFunc(names, func(name string) bool { return b.own[slashpath.Join(dir, name)] }), err
 }

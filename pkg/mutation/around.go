@@ -20,9 +20,6 @@ type Surroundings interface {
 	// Read gives the content of a small file. The error is fs.ErrNotExist
 	// where nothing stands at the path.
 	Read(path string) ([]byte, error)
-	// List gives the names of the regular files in a directory, as far as they
-	// can be read: that there is another is never ruled out.
-	List(dir string) ([]string, error)
 }
 
 // Mention is a place that has a word.

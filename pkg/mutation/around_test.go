@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -36,15 +35,6 @@ func (m memory) Read(name string) ([]byte, error) {
 		return content, nil
 	}
 	return nil, fs.ErrNotExist
-}
-
-func (m memory) List(dir string) (names []string, err error) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if path.Dir(name) == dir {
-			names = append(names, path.Base(name))
-		}
-	}
-	return names, nil
 }
 
 // unreadable is a workspace that cannot be looked into.

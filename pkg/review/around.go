@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -60,23 +59,3 @@ func (c committed) Read(path string) ([]byte, error) {
 }
 
 var errTooLong = errors.New("it is too long")
-
-func (c committed) List(dir string) (names []string, err error) {
-	if strings.ContainsAny(dir, "\n\x00") {
-		return nil, fs.ErrNotExist
-	}
-	at := path.Join(c.prefix, dir)
-	if at == "." {
-		at = ""
-	}
-	out, err := c.git.ask("ls-tree", "-z", "--full-tree", "--end-of-options", c.commit+":"+at)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.SplitSeq(out, "\x00") {
-		if head, name, ok := strings.Cut(line, "\t"); ok && isRegular(head) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}

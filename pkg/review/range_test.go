@@ -254,65 +254,27 @@ func TestViolationsAndForeignLines(t *testing.T) {
 	}
 }
 
-// A renaming over several packages is judged again with what HEAD says about them: the module that they are in.
-func TestClassClaimOverSeveralPackages(t *testing.T) {
-	for _, c := range []struct {
-		name, module string
-		errors       []string
-	}{
-		{"the module tells what the import means", "module example.com/m\n", nil},
-		{"another module", "module example.com/other\n", []string{`class src/a/a.go "src/a/a.go" is claimed to be a refactor: src/b/b.go:5: `}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := newRepo(t, "")
-			source := map[string]string{
-				"src/go.mod": c.module, "src/a/a.go": "package a\n\nfunc First() int { return 1 }\n",
-				"src/b/b.go": "package b\n\nimport \"example.com/m/a\"\n\nvar B = a.First()\n",
-			}
-			for name, content := range source {
-				r.write(name, content)
-			}
-			r.commit("base")
-			r.git("switch", "-qc", "work")
-			var changes []ledger.Change
-			for _, name := range []string{"src/a/a.go", "src/b/b.go"} {
-				r.traced("INT-001", name, strings.ReplaceAll(source[name], "First", "Second"), func(rec *ledger.Record) {
-					changes = append(changes, rec.Changes...)
-					rec.Changes, rec.Kind = nil, ledger.KindDecision
-				})
-			}
-			r.append(ledger.Record{
-				Kind: ledger.KindMutation, IntentID: "INT-001", Call: "apply_patch", MutationClass: "AST_REFACTOR", Changes: changes,
-				Class:       &ledger.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven"},
-				Contributor: ledger.Contributor{Type: "ai", ModelID: "test/model"},
-			})
-			r.commit("claims")
-			want(t, r.review(review.Options{}), review.Error, c.errors...)
-		})
-	}
-}
-
-// A renaming of a field is judged again with the types that the package has at HEAD, or had before the range.
-func TestClassClaimAmongThePackage(t *testing.T) {
-	const types = "package a\n\ntype whole struct{ first part }\n"
+// A renaming in C is judged again with the macros of its headers at HEAD, or as they were before the range.
+func TestClassClaimAmongHeaders(t *testing.T) {
+	const harmless, uses = "#define TWICE(x) ((x) * 2)\n", "#define TWICE(x) (count * 2)\n"
 	for _, c := range []struct {
 		name, before, head string
 		errors             []string
 	}{
-		{"HEAD tells the type", "package a\n", types, nil},
-		{"the merge base told it", types, "package a\n\ntype whole = other\n", nil},
-		{"nothing tells it", "package a\n", "package a\n", []string{`class src/a/a.go "src/a/a.go" is claimed to be a refactor: src/a/a.go:5: `}},
+		{"nothing uses the name", harmless, harmless, nil},
+		{"nothing used it", harmless, uses, nil},
+		{"a macro uses the name", uses, uses, []string{`class src/a.c "src/a.c" is claimed to be a refactor: src/a.c:3: `}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRepo(t, "")
-			source := "package a\n\ntype part struct{ count int }\n\nfunc total(w *whole) int { return w.first.count }\n"
-			r.write("src/a/a.go", source)
-			r.write("src/a/b.go", c.before)
+			source := "#include \"a.h\"\n\nint twice(int count) { return TWICE(count); }\n"
+			r.write("src/a.c", source)
+			r.write("src/a.h", c.before)
 			r.commit("base")
 			r.git("switch", "-qc", "work")
-			r.traced("INT-001", "src/a/a.go", strings.ReplaceAll(source, "count", "size"), claimed)
+			r.traced("INT-001", "src/a.c", strings.ReplaceAll(source, "count", "size"), claimed)
 			if c.before != c.head {
-				r.traced("INT-001", "src/a/b.go", c.head)
+				r.traced("INT-001", "src/a.h", c.head)
 			}
 			r.commit("claims")
 			want(t, r.review(review.Options{}), review.Error, c.errors...)

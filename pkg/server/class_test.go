@@ -40,7 +40,7 @@ func TestDeclaredRefactors(t *testing.T) {
 			if choice == settings.Enforce {
 				r := b.refused("MUTATION_CLASS_MISMATCH", "edit_file", edit(s, "a + b", "a - b"))
 				if d := r.details(); d["declared"] != "AST_REFACTOR" || d["computed"] != "INTENT_EVOLUTION" || d["evidence"] != "unproven" ||
-					!strings.Contains(r.str("error"), `src/a.go:4: in func add the operator "+" became the operator "-"`) {
+					!strings.Contains(r.str("error"), `src/a.go:4: "+" became "-"`) {
 					t.Errorf("%s", r.Text)
 				}
 				if got := b.read("src/a.go"); !strings.Contains(got, "a + b") {

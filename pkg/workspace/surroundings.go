@@ -55,25 +55,6 @@ func (s surroundings) Read(path string) ([]byte, error) {
 	return c.Bytes, nil
 }
 
-func (s surroundings) List(dir string) ([]string, error) {
-	t, err := s.w.ResolveDir(dir)
-	if err != nil {
-		return nil, missing(err)
-	}
-	defer t.Close()
-	entries, err := t.ReadDir()
-	if err != nil {
-		return nil, missing(err)
-	}
-	var names []string
-	for _, e := range entries {
-		if e.Kind == Regular {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
 // missing says it in the words of package fs where nothing stands at a path.
 func missing(err error) error {
 	if errors.Is(err, ErrNotExist) {

@@ -393,7 +393,11 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 	if d.shown {
 		v.Widen("programs can print the name", n.old, n.new)
 	}
-	r := verdict.Rename{From: n.old, To: n.new, Kind: d.kind, Line: n.after.lineAt(n.after.tokens[at].start)}
+	kindName := d.kind
+	if kindName == "variable" && kind != fileScope && kind != classScope {
+		kindName = "local variable"
+	}
+	r := verdict.Rename{From: n.old, To: n.new, Kind: kindName, Line: n.after.lineAt(n.after.tokens[at].start)}
 	if !slices.ContainsFunc(v.Renames, func(o verdict.Rename) bool { return o.From == r.From && o.To == r.To && o.Kind == r.Kind }) {
 		v.Renames = append(v.Renames, r)
 	}
