@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
@@ -70,10 +69,10 @@ func TestClassOfEveryTool(t *testing.T) {
 		evidence  string
 	}{
 		{"write_to_file", args{"path": "src/a.go", "content": strings.ReplaceAll(goBefore, "\tsum", "\t// The sum.\n\tsum")}, "AST_REFACTOR", "proven"},
-		{"apply_diff", args{"path": "src/a.go", "diff": "<<<<<<< SEARCH\nfunc add(a, b int) int {\n=======\nfunc add(a int, b int) int {\n>>>>>>> REPLACE"}, "AST_REFACTOR", "proven"},
-		{"apply_patch", args{"patch": patch("*** Update File: src/a.go", "@@", "-func add(a int, b int) int {", "+func plus(a int, b int) int {",
+		{"apply_diff", args{"path": "src/a.go", "diff": "<<<<<<< SEARCH\nfunc add(a, b int) int {\n=======\nfunc add(\n\ta, b int,\n) int {\n>>>>>>> REPLACE"}, "AST_REFACTOR", "proven"},
+		{"apply_patch", args{"patch": patch("*** Update File: src/a.go", "@@", "-func add(", "+func plus(",
 			"*** Update File: src/b.go", "@@", "-func twice(n int) int { return add(n, n) }", "+func twice(n int) int { return plus(n, n) }")}, "AST_REFACTOR", `proven","reason":"renamed function add to plus in line 3; no other file names it`},
-		{"apply_patch", args{"patch": patch("*** Update File: src/a.go", "@@", "-func plus(a int, b int) int {", "+func minus(a int, b int) int {")}, "AST_REFACTOR", `proven-local","reason":"renamed function plus to minus in line 3; src/b.go:3 has the word plus`},
+		{"apply_patch", args{"patch": patch("*** Update File: src/a.go", "@@", "-func plus(", "+func minus(")}, "AST_REFACTOR", `proven-local","reason":"renamed function plus to minus in line 3; src/b.go:3 has the word plus`},
 		{"apply_patch", args{"patch": patch("*** Add File: src/c.go", "+package a")}, "INTENT_EVOLUTION", "unproven"},
 		{"apply_patch", args{"patch": patch("*** Delete File: src/c.go")}, "INTENT_EVOLUTION", "unproven"},
 		{"edit_file", args{"path": "src/a.go", "old_string": "return sum", "new_string": "return 0"}, "INTENT_EVOLUTION", "unproven"},
@@ -106,29 +105,30 @@ func TestRulesOnClasses(t *testing.T) {
 // renaming is an exported function of three files of a language, "first", and
 // the patch that renames it to "second".
 type renaming struct {
-	language string
-	files    map[string]string
+	language      string
+	second, third string // two of the files, which use it
+	files         map[string]string
 }
 
 func renamings() []renaming {
 	return []renaming{
-		{"go", map[string]string{
-			"go.mod":      "module example.com/m\n",
-			"a/a.go":      "package a\n\nfunc First() int { return 1 }\n",
-			"b/b.go":      "package b\n\nimport \"example.com/m/a\"\n\nvar B = a.First()\n",
-			"cmd/main.go": "package main\n\nimport \"example.com/m/a\"\n\nfunc main() { println(a.First()) }\n",
-			"c/c.go":      "package c\n\nvar C = 1\n",
+		{"go", "a/b.go", "a/use.go", map[string]string{
+			"go.mod":   "module example.com/m\n",
+			"a/a.go":   "package a\n\nfunc First() int { return 1 }\n",
+			"a/b.go":   "package a\n\nvar B = First()\n",
+			"a/use.go": "package a\n\nfunc Use() { println(First()) }\n",
+			"c/c.go":   "package c\n\nvar C = 1\n",
 		}},
-		{"typescript", map[string]string{
+		{"typescript", "b/b.ts", "cmd/m.ts", map[string]string{
 			"a/a.ts":   "export function First(): number { return 1; }\n",
 			"b/b.ts":   "import { First } from '../a/a';\nexport const b = First();\n",
-			"cmd/m.ts": "import { First } from '../a/a.js';\nconsole.log(First());\n",
+			"cmd/m.ts": "import { First } from '../a/a';\nconsole.log(First());\n",
 			"c/c.ts":   "export const c = 1;\n",
 		}},
-		{"python", map[string]string{
+		{"python", "m/b.py", "use/run.py", map[string]string{
 			"m/a.py":     "def First():\n    return 1\n",
 			"m/b.py":     "from .a import First\n\nb = First()\n",
-			"use/run.py": "from m.a import First\n\nprint(First())\n",
+			"use/run.py": "from ..m.a import First\n\nprint(First())\n",
 			"c/c.py":     "c = 1\n",
 		}},
 	}
@@ -173,16 +173,8 @@ func usesBench(t *testing.T, r renaming, more map[string]string, configure ...fu
 func TestRenamingsAndUsesElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, r := range renamings() {
-		use := map[string]string{}
-		for name, content := range r.files {
-			if strings.HasPrefix(name, "b/") || name == "m/b.py" {
-				use[strings.Replace(name, "b", "forgotten", 1)] = content
-			}
-		}
-		forgotten := ""
-		for name := range maps.Keys(use) {
-			forgotten = name
-		}
+		forgotten := strings.Replace(r.second, "b", "forgotten", 1)
+		use := map[string]string{forgotten: r.files[r.second]}
 		for _, c := range []struct {
 			name     string
 			more     map[string]string
@@ -217,15 +209,7 @@ func TestRenamingsThatForgetAFileOfTheCall(t *testing.T) {
 	for _, r := range renamings() {
 		t.Run(r.language, func(t *testing.T) {
 			b, s := usesBench(t, r, nil, func(o *server.Options) { o.Settings.MutationClass = settings.Enforce })
-			half := renaming{files: maps.Clone(r.files)}
-			use := ""
-			for name, content := range r.files {
-				if strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "use/") {
-					use = name
-					// One of its uses stays, where it changes all the same.
-					half.files[name] = strings.Replace(content, "First())", "First() )", 1)
-				}
-			}
+			use := r.third // one of its uses stays, where it changes all the same
 			p := strings.TrimSuffix(r.patch(use), "\n*** End Patch") + "\n*** Update File: " + use + "\n"
 			for line := range strings.Lines(r.files[use]) {
 				if strings.Contains(line, "First())") {

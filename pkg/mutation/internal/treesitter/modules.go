@@ -4,6 +4,8 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -27,13 +29,17 @@ const (
 	TypeScript Language = "typescript"
 )
 
-// Languages are all that can be parsed.
-func Languages() []Language {
-	return []Language{C, CPlusPlus, CSharp, Java, JavaScript, Kotlin, PHP, Python, Ruby, Rust, TSX, TypeScript}
-}
-
 //go:embed modules/*.wasm.zst
 var modules embed.FS
+
+// Languages are all that can be parsed: those that have a module.
+var Languages = sync.OnceValue(func() (all []Language) {
+	entries, _ := modules.ReadDir("modules") // they are in the program
+	for _, e := range entries {
+		all = append(all, Language(strings.TrimSuffix(e.Name(), ".wasm.zst")))
+	}
+	return all
+})
 
 // module unpacks the WebAssembly of a language.
 func module(language Language) ([]byte, error) {
