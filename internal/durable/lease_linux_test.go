@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
@@ -16,17 +17,17 @@ func TestLease(t *testing.T) {
 	dir, at := openDir(t, map[string]string{"a": "1"})
 	path := filepath.Join(at, "a")
 	f, err := dir.Open("a")
-	must(t, err)
+	check.OK(t, err)
 	defer f.Close()
 
 	writer, err := os.OpenFile(path, os.O_WRONLY, 0)
-	must(t, err)
+	check.OK(t, err)
 	if err := durable.TakeLease(f); !errors.Is(err, durable.ErrWriterOpen) {
 		t.Errorf("beside a writer: %v", err)
 	}
-	must(t, writer.Close())
-	must(t, durable.TakeLease(f))
-	must(t, durable.KeepLease(f))
+	check.OK(t, writer.Close())
+	check.OK(t, durable.TakeLease(f))
+	check.OK(t, durable.KeepLease(f))
 
 	opened := make(chan error)
 	go func() {
@@ -45,16 +46,16 @@ func TestLease(t *testing.T) {
 		t.Errorf("with a writer waiting: %v", err)
 	}
 	durable.DropLease(f) // as the kernel does it when the writer has waited for long enough
-	must(t, <-opened)
+	check.OK(t, <-opened)
 	if err := durable.KeepLease(f); !errors.Is(err, durable.ErrWriterOpen) {
 		t.Errorf("after a writer has come and gone: %v", err)
 	}
-	must(t, durable.TakeLease(f))
+	check.OK(t, durable.TakeLease(f))
 }
 
 func TestExchange(t *testing.T) {
 	dir, at := openDir(t, map[string]string{"a": "1", "b": "2"})
-	must(t, dir.Exchange("a", dir, "b"))
+	check.OK(t, dir.Exchange("a", dir, "b"))
 	if read(t, filepath.Join(at, "a")) != "2" || read(t, filepath.Join(at, "b")) != "1" {
 		t.Error("not exchanged")
 	}

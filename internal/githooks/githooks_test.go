@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
 )
 
@@ -25,19 +26,12 @@ func newRepository(t *testing.T) *repository {
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	check.OK(t, err)
 	r := &repository{t: t, dir: dir, program: filepath.Join(t.TempDir(), "it's a program")}
-	must(t, os.WriteFile(r.program, []byte("#!/bin/sh\necho \"called: $*\" >&2\nexit 3\n"), 0o755))
-	must(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	check.OK(t, os.WriteFile(r.program, []byte("#!/bin/sh\necho \"called: $*\" >&2\nexit 3\n"), 0o755))
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
 	r.git("init", "-q")
 	return r
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (r *repository) git(args ...string) string {
@@ -61,30 +55,30 @@ func (r *repository) tryGit(args ...string) (string, error) {
 
 func (r *repository) hook(name, content string, mode os.FileMode) string {
 	file := filepath.Join(r.dir, ".git", "hooks", name)
-	must(r.t, os.MkdirAll(filepath.Dir(file), 0o755))
-	must(r.t, os.WriteFile(file, []byte(content), mode))
-	must(r.t, os.Chmod(file, mode))
+	check.OK(r.t, os.MkdirAll(filepath.Dir(file), 0o755))
+	check.OK(r.t, os.WriteFile(file, []byte(content), mode))
+	check.OK(r.t, os.Chmod(file, mode))
 	return file
 }
 
 func (r *repository) install() []githooks.Result {
 	r.t.Helper()
 	results, err := githooks.Install(context.Background(), r.dir, r.program)
-	must(r.t, err)
+	check.OK(r.t, err)
 	return results
 }
 
 func (r *repository) remove() {
 	r.t.Helper()
 	_, err := githooks.Remove(context.Background(), r.dir)
-	must(r.t, err)
+	check.OK(r.t, err)
 }
 
 // hooks are the files of the hooks directory but for git's samples.
 func (r *repository) hooks() map[string]string {
 	found := map[string]string{}
 	names, err := filepath.Glob(filepath.Join(r.dir, ".git", "hooks", "*"))
-	must(r.t, err)
+	check.OK(r.t, err)
 	for _, name := range names {
 		if content, err := os.ReadFile(name); err == nil && !strings.HasSuffix(name, ".sample") {
 			found[filepath.Base(name)] = string(content)
@@ -142,11 +136,11 @@ func TestAHookThatWasThereRunsFirstAsItWas(t *testing.T) {
 func TestALinkAndACrashInBetween(t *testing.T) {
 	r := newRepository(t)
 	target := filepath.Join(t.TempDir(), "hook")
-	must(t, os.WriteFile(target, []byte("#!/bin/sh\necho linked >&2\n"), 0o755))
+	check.OK(t, os.WriteFile(target, []byte("#!/bin/sh\necho linked >&2\n"), 0o755))
 	file := r.hook("pre-commit", "", 0o755)
-	must(t, os.Remove(file))
-	must(t, os.Symlink(target, file))
-	must(t, os.Rename(file, file+".before-orchestra")) // where an installation ended that was killed
+	check.OK(t, os.Remove(file))
+	check.OK(t, os.Symlink(target, file))
+	check.OK(t, os.Rename(file, file+".before-orchestra")) // where an installation ended that was killed
 	r.install()
 	if out := r.git("commit", "--allow-empty", "-m", "x"); !strings.Contains(out, "linked") {
 		t.Error(out)
@@ -190,8 +184,8 @@ func TestPlacesThatAreRefused(t *testing.T) {
 	r.git("config", "core.hooksPath", t.TempDir())
 	refused("somewhere else", "outside")
 	r.git("config", "core.hooksPath", "tracked")
-	must(t, os.Mkdir(filepath.Join(r.dir, "tracked"), 0o755))
-	must(t, os.WriteFile(filepath.Join(r.dir, "tracked", "pre-push"), nil, 0o755))
+	check.OK(t, os.Mkdir(filepath.Join(r.dir, "tracked"), 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(r.dir, "tracked", "pre-push"), nil, 0o755))
 	r.git("add", "tracked")
 	refused("tracked", "tracked by git")
 	r.dir = t.TempDir()
@@ -204,7 +198,7 @@ func TestASubmoduleAndAHooksPathInTheRepository(t *testing.T) {
 	super := newRepository(t)
 	super.git("submodule", "--quiet", "add", r.dir, "sub")
 	super.dir = filepath.Join(super.dir, "sub")
-	must(t, os.Mkdir(filepath.Join(super.dir, ".orchestration"), 0o755))
+	check.OK(t, os.Mkdir(filepath.Join(super.dir, ".orchestration"), 0o755))
 	results := super.install()
 	if !strings.Contains(filepath.ToSlash(results[0].File), ".git/modules/sub/hooks/") {
 		t.Errorf("%+v", results)
@@ -214,7 +208,7 @@ func TestASubmoduleAndAHooksPathInTheRepository(t *testing.T) {
 	}
 	r.git("config", "core.hooksPath", "my hooks")
 	r.install()
-	must(t, os.MkdirAll(filepath.Join(r.dir, "deep"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(r.dir, "deep"), 0o755))
 	top := r.dir
 	r.dir = filepath.Join(top, "deep")
 	if out := r.git("commit", "--allow-empty", "-m", "x"); strings.Count(out, "called:") != 2 {

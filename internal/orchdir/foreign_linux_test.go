@@ -45,7 +45,7 @@ func TestForeignStress(t *testing.T) {
 	defer close(stop)
 	for n := 1; n <= saves; n++ {
 		d.write("a~", fmt.Sprintf("%d ", n))
-		must(t, os.Rename(filepath.Join(d.path, "a~"), filepath.Join(d.path, "a")))
+		check.OK(t, os.Rename(filepath.Join(d.path, "a~"), filepath.Join(d.path, "a")))
 		// An exchange that turns out to be wrong is undone at once, but can be seen until then.
 		deadline := time.Now().Add(time.Minute)
 		for !strings.HasPrefix(d.read("a"), fmt.Sprintf("%d ", n)) {

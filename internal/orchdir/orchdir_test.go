@@ -29,22 +29,22 @@ type directory struct {
 func newDirectory(t *testing.T) directory {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, orchdir.Name), 0o755))
+	check.OK(t, os.Mkdir(filepath.Join(dir, orchdir.Name), 0o755))
 	root, err := os.OpenRoot(dir)
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { _ = root.Close() })
 	return directory{t, root, filepath.Join(dir, orchdir.Name)}
 }
 
 func (d directory) write(name, text string) {
 	d.t.Helper()
-	must(d.t, os.WriteFile(filepath.Join(d.path, name), []byte(text), 0o644))
+	check.OK(d.t, os.WriteFile(filepath.Join(d.path, name), []byte(text), 0o644))
 }
 
 func (d directory) read(name string) string {
 	d.t.Helper()
 	data, err := os.ReadFile(filepath.Join(d.path, name))
-	must(d.t, err)
+	check.OK(d.t, err)
 	return string(data)
 }
 
@@ -55,19 +55,12 @@ func (d directory) file(name string) orchdir.File {
 // leftovers fails the test if a temporary file is left.
 func (d directory) leftovers() {
 	d.t.Helper()
-	must(d.t, filepath.WalkDir(d.path, func(path string, _ fs.DirEntry, err error) error {
+	check.OK(d.t, filepath.WalkDir(d.path, func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".tmp") {
 			d.t.Errorf("left over: %s", path)
 		}
 		return err
 	}))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func to(text string) func([]byte) ([]byte, error) {
@@ -78,25 +71,25 @@ func TestRewrite(t *testing.T) {
 	d := newDirectory(t)
 	ctx := context.Background()
 	var seen []byte
-	must(t, orchdir.Rewrite(ctx, d.file("a"), func(old []byte) ([]byte, error) { seen = old; return []byte("1"), nil }))
+	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func(old []byte) ([]byte, error) { seen = old; return []byte("1"), nil }))
 	if seen != nil || d.read("a") != "1" {
 		t.Errorf("new file: was %q, is %q", seen, d.read("a"))
 	}
-	must(t, os.Chmod(filepath.Join(d.path, "a"), 0o600))
-	must(t, orchdir.Rewrite(ctx, d.file("a"), func(old []byte) ([]byte, error) { return append(old, '2'), nil }))
+	check.OK(t, os.Chmod(filepath.Join(d.path, "a"), 0o600))
+	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func(old []byte) ([]byte, error) { return append(old, '2'), nil }))
 	info, err := os.Stat(filepath.Join(d.path, "a"))
-	must(t, err)
+	check.OK(t, err)
 	if d.read("a") != "12" || info.Mode().Perm() != 0o600 {
 		t.Errorf("%q, mode %v", d.read("a"), info.Mode())
 	}
-	must(t, orchdir.Rewrite(ctx, d.file("a"), func([]byte) ([]byte, error) { return nil, nil }))
+	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func([]byte) ([]byte, error) { return nil, nil }))
 	same, err := os.Stat(filepath.Join(d.path, "a"))
-	must(t, err)
+	check.OK(t, err)
 	if !os.SameFile(info, same) {
 		t.Error("nil rewrote the file")
 	}
 	d.write("empty", "")
-	must(t, orchdir.Rewrite(ctx, d.file("empty"), func(old []byte) ([]byte, error) {
+	check.OK(t, orchdir.Rewrite(ctx, d.file("empty"), func(old []byte) ([]byte, error) {
 		if old == nil {
 			t.Error("an empty file looks missing")
 		}
@@ -112,7 +105,7 @@ func TestRewriteErrors(t *testing.T) {
 	if err := orchdir.Rewrite(ctx, d.file("a"), func([]byte) ([]byte, error) { return nil, mine }); !errors.Is(err, mine) {
 		t.Errorf("error of change: %v", err)
 	}
-	must(t, os.Symlink("b", filepath.Join(d.path, "link")))
+	check.OK(t, os.Symlink("b", filepath.Join(d.path, "link")))
 	if err := orchdir.Rewrite(ctx, d.file("link"), to("x")); !errors.Is(err, orchdir.ErrNotRegular) {
 		t.Errorf("link: %v", err)
 	}
@@ -120,21 +113,21 @@ func TestRewriteErrors(t *testing.T) {
 	if err := orchdir.Rewrite(ctx, d.file("big"), to("x")); !errors.Is(err, orchdir.ErrTooLarge) {
 		t.Errorf("big: %v", err)
 	}
-	must(t, os.RemoveAll(filepath.Join(d.path, "state")))
+	check.OK(t, os.RemoveAll(filepath.Join(d.path, "state")))
 	d.write("state", "not a directory")
 	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); err == nil {
 		t.Error("state is a file")
 	}
-	must(t, os.Remove(filepath.Join(d.path, "state")))
-	must(t, os.Symlink(t.TempDir(), filepath.Join(d.path, "state")))
+	check.OK(t, os.Remove(filepath.Join(d.path, "state")))
+	check.OK(t, os.Symlink(t.TempDir(), filepath.Join(d.path, "state")))
 	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); err == nil {
 		t.Error("state is a link")
 	}
-	must(t, os.RemoveAll(d.path))
+	check.OK(t, os.RemoveAll(d.path))
 	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
-	must(t, os.Symlink(".", d.path))
+	check.OK(t, os.Symlink(".", d.path))
 	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); !errors.Is(err, orchdir.ErrNotDirectory) {
 		t.Errorf("directory is a link: %v", err)
 	}
@@ -161,7 +154,7 @@ func TestRewriteWaitsForTheLock(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- orchdir.Rewrite(context.Background(), d.file("a"), to("2")) }()
 	release()
-	must(t, <-done)
+	check.OK(t, <-done)
 	if d.read("a") != "2" {
 		t.Errorf("%q", d.read("a"))
 	}
@@ -169,10 +162,10 @@ func TestRewriteWaitsForTheLock(t *testing.T) {
 
 func TestEditorThatSavesInBetweenIsNotOverwritten(t *testing.T) {
 	saves := map[string]func(t *testing.T, path string){
-		"in place": func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("editor\n"), 0o644)) },
+		"in place": func(t *testing.T, path string) { check.OK(t, os.WriteFile(path, []byte("editor\n"), 0o644)) },
 		"by rename": func(t *testing.T, path string) {
-			must(t, os.WriteFile(path+"~", []byte("editor\n"), 0o644))
-			must(t, os.Rename(path+"~", path))
+			check.OK(t, os.WriteFile(path+"~", []byte("editor\n"), 0o644))
+			check.OK(t, os.Rename(path+"~", path))
 		},
 	}
 	for name, save := range saves {
@@ -180,7 +173,7 @@ func TestEditorThatSavesInBetweenIsNotOverwritten(t *testing.T) {
 			d := newDirectory(t)
 			d.write("a", "old\n")
 			calls := 0
-			must(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
+			check.OK(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
 				if calls++; calls == 1 {
 					save(t, filepath.Join(d.path, "a"))
 				}
@@ -195,7 +188,7 @@ func TestEditorThatSavesInBetweenIsNotOverwritten(t *testing.T) {
 	t.Run("creating", func(t *testing.T) {
 		d := newDirectory(t)
 		calls := 0
-		must(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
+		check.OK(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
 			if calls++; calls == 1 {
 				d.write("a", "editor\n")
 			}
@@ -210,10 +203,10 @@ func TestEditorThatSavesInBetweenIsNotOverwritten(t *testing.T) {
 		d := newDirectory(t)
 		d.write("a", "old\n")
 		calls := 0
-		must(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
+		check.OK(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
 			if calls++; calls == 1 {
-				must(t, os.Rename(d.path, d.path+".old"))
-				must(t, os.Mkdir(d.path, 0o755))
+				check.OK(t, os.Rename(d.path, d.path+".old"))
+				check.OK(t, os.Mkdir(d.path, 0o755))
 				d.write("a", "new\n")
 			}
 			return append(old, "ours\n"...), nil
@@ -231,7 +224,7 @@ func TestNothingToWriteIsFoundUnderTheLock(t *testing.T) {
 	d := newDirectory(t)
 	d.write("f", "mine, and for a moment theirs\n")
 	var seen []string
-	must(t, orchdir.Rewrite(context.Background(), d.file("f"), func(old []byte) ([]byte, error) {
+	check.OK(t, orchdir.Rewrite(context.Background(), d.file("f"), func(old []byte) ([]byte, error) {
 		seen = append(seen, string(old))
 		if len(seen) == 1 {
 			d.write("f", "without mine\n")

@@ -26,15 +26,15 @@ func TestOthersReadTheEnvelope(t *testing.T) {
 	name, keyName := filepath.Join("testdata", "envelope.json"), filepath.Join("testdata", "key.pem")
 	if *update {
 		a, text, _ := finished(t, "sha1", true)
-		must(t, os.WriteFile(name, text, 0o644))
-		must(t, os.WriteFile(keyName, []byte(attest.SealKey(a.key.Public()).PEM()), 0o644))
+		check.OK(t, os.WriteFile(name, text, 0o644))
+		check.OK(t, os.WriteFile(keyName, []byte(attest.SealKey(a.key.Public()).PEM()), 0o644))
 	}
 	text, err := os.ReadFile(name)
-	must(t, err)
+	check.OK(t, err)
 	pem, err := os.ReadFile(keyName)
-	must(t, err)
+	check.OK(t, err)
 	key, err := attest.ParsePublicKey(string(pem))
-	must(t, err)
+	check.OK(t, err)
 	if _, err := attest.Read(text, key); err != nil {
 		t.Error(err)
 	}
@@ -50,7 +50,7 @@ func TestAStrangerVerifies(t *testing.T) {
 			t.Run(format+" "+name, func(t *testing.T) {
 				a, text, p := finished(t, format, beside)
 				r, err := p.verify(text, attest.SealKey(a.key.Public()))
-				must(t, err)
+				check.OK(t, err)
 				if !r.Holds {
 					t.Errorf("it does not hold: %q, unknown %q", r.Contradictions, r.Unknown)
 				}
@@ -76,7 +76,7 @@ func sealsOfATrustedKey(t *testing.T, a *author, text []byte, p *place) {
 	for _, known := range [][]seal.PublicKey{nil, {a.key.Public()}} {
 		opts.Seals = known
 		r, err := attest.Verify(t.Context(), p.root, text, opts)
-		must(t, err)
+		check.OK(t, err)
 		if unsealed := strings.Contains(strings.Join(r.Unproven, "\n"), "under no seal of a trusted key"); !r.Holds || unsealed != (known == nil) {
 			t.Errorf("holds %v, and says %q", r.Holds, r.Unproven)
 		}
@@ -90,9 +90,9 @@ func TestMovesAndModes(t *testing.T) {
 	a.move("src/a.txt", "src/b.txt")
 	a.traced("src/b.txt", lines(1, 21))
 	a.traced("src/run.sh", "true\n")
-	must(t, os.Chmod(filepath.Join(a.dir, "src", "run.sh"), 0o755))
+	check.OK(t, os.Chmod(filepath.Join(a.dir, "src", "run.sh"), 0o755))
 	a.traced("src/known.sh", "true\n")
-	must(t, os.Chmod(filepath.Join(a.dir, "src", "known.sh"), 0o755))
+	check.OK(t, os.Chmod(filepath.Join(a.dir, "src", "known.sh"), 0o755))
 	hash, id := string(workspace.HashOf([]byte("true\n"))), a.ledger.BlobID([]byte("true\n"))
 	a.record(ledger.Record{Kind: ledger.KindCommand, Call: "execute_command", Changes: []ledger.Change{{
 		Change: change.Change{
@@ -104,7 +104,7 @@ func TestMovesAndModes(t *testing.T) {
 	a.traced("src/small.txt", "nothing is left of it\n")
 	a.commit("one")
 	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	must(t, err)
+	check.OK(t, err)
 	if !r.Holds || len(r.Replay.Files) != 5 || len(r.Replay.Taken) != 1 || !strings.Contains(r.Replay.Taken[0].Reason, "and not to its mode 100755") {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
 	}
@@ -120,7 +120,7 @@ func TestWithoutAnchors(t *testing.T) {
 	text := a.attest()
 	a.record(ledger.Record{Kind: ledger.KindSelection})
 	r, err := a.stranger(gitref.Withheld{}).verify(text, attest.SealKey(a.key.Public()))
-	must(t, err)
+	check.OK(t, err)
 	if !r.Holds {
 		t.Errorf("it does not hold: %q", r.Contradictions)
 	}
@@ -149,15 +149,15 @@ func TestAWorkspaceBelowTheTop(t *testing.T) {
 	a.commit("second")
 	text, key := a.attest(), attest.SealKey(a.key.Public())
 	_, err := gitref.Export(t.Context(), a.root, gitref.Withheld{})
-	must(t, err)
+	check.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "clone")
 	a.git("clone", "-q", "--no-local", filepath.Join(a.dir, "..", ".."), dir)
 	p := newPlace(t, filepath.Join(dir, "apps", "one"))
 	p.git("fetch", "-q", "origin", gitref.Ref+":"+gitref.Ref)
 	_, err = gitref.Import(t.Context(), p.root)
-	must(t, err)
+	check.OK(t, err)
 	r, err := p.verify(text, key)
-	must(t, err)
+	check.OK(t, err)
 	taken := []attest.Taken{{Path: "apps/two/other.txt", Reason: "it is not in the workspace"}}
 	if !r.Holds || len(r.Replay.Files) != 4 || !slices.Equal(r.Replay.Taken, taken) {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
@@ -174,7 +174,7 @@ func TestNothingWasRecorded(t *testing.T) {
 	a.write("src/hand.txt", "by hand\n")
 	a.commit("one")
 	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	must(t, err)
+	check.OK(t, err)
 	if !r.Holds || r.Statement.Predicate.Ledger.Lines != 0 || len(r.Replay.Taken) != 1 {
 		t.Errorf("holds %v (%q), %+v", r.Holds, r.Contradictions, r.Statement.Predicate)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 )
 
@@ -21,7 +22,7 @@ func private(t *testing.T, key crypto.PrivateKey, passphrase string) []byte {
 	if passphrase != "" {
 		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte(passphrase))
 	}
-	must(t, err)
+	check.OK(t, err)
 	return pem.EncodeToMemory(block)
 }
 
@@ -32,16 +33,16 @@ func TestAnSSHKeySigns(t *testing.T) {
 	a.work()
 	a.commit("second")
 	public, secret, err := ed25519.GenerateKey(rand.Reader)
-	must(t, err)
+	check.OK(t, err)
 	by, err := attest.SSHSigner(private(t, secret, ""))
-	must(t, err)
+	check.OK(t, err)
 	text, _, err := attest.Make(t.Context(), a.root, "main", "work", version, by)
-	must(t, err)
+	check.OK(t, err)
 	line, err := ssh.NewPublicKey(public)
-	must(t, err)
+	check.OK(t, err)
 	for _, form := range []string{string(ssh.MarshalAuthorizedKey(line)), by.Public.PEM()} {
 		key, err := attest.ParsePublicKey(form)
-		must(t, err)
+		check.OK(t, err)
 		if key.ID() != by.Public.ID() {
 			t.Errorf("%s has another id", form)
 		}
@@ -50,7 +51,7 @@ func TestAnSSHKeySigns(t *testing.T) {
 		}
 	}
 	sealing, err := attest.ParsePublicKey(a.key.Public().String())
-	must(t, err)
+	check.OK(t, err)
 	if sealing.ID() != attest.SealKey(a.key.Public()).ID() {
 		t.Error("the line of a seal's key has another id")
 	}
@@ -59,11 +60,11 @@ func TestAnSSHKeySigns(t *testing.T) {
 func TestKeysThatDoNotServe(t *testing.T) {
 	t.Parallel()
 	_, secret, err := ed25519.GenerateKey(rand.Reader)
-	must(t, err)
+	check.OK(t, err)
 	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	check.OK(t, err)
 	line, err := ssh.NewPublicKey(curve.Public())
-	must(t, err)
+	check.OK(t, err)
 	for want, parse := range map[string]func() error{
 		"has a passphrase":         func() error { _, err := attest.SSHSigner(private(t, secret, "x")); return err },
 		"only Ed25519":             func() error { _, err := attest.SSHSigner(private(t, curve, "")); return err },

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -19,15 +20,15 @@ import (
 func (a *author) signed(st attest.Statement) []byte {
 	a.t.Helper()
 	payload, err := json.Marshal(st)
-	must(a.t, err)
+	check.OK(a.t, err)
 	payload = append(payload, '\n')
 	sig, err := a.key.Sign(fmt.Appendf(nil, "DSSEv1 28 application/vnd.in-toto+json %d %s", len(payload), payload))
-	must(a.t, err)
+	check.OK(a.t, err)
 	text, err := json.Marshal(map[string]any{"payload": payload})
-	must(a.t, err)
+	check.OK(a.t, err)
 	quoted := strings.TrimSuffix(strings.TrimPrefix(string(text), `{"payload":`), "}")
 	signature, err := json.Marshal(sig)
-	must(a.t, err)
+	check.OK(a.t, err)
 	return fmt.Appendf(nil, `{"payloadType":"application/vnd.in-toto+json","payload":%s,"signatures":[{"keyid":"%s","sig":%s}]}`+"\n",
 		quoted, attest.SealKey(a.key.Public()).ID(), signature)
 }
@@ -36,8 +37,8 @@ func (a *author) signed(st attest.Statement) []byte {
 func statementIn(t testing.TB, text []byte) (st attest.Statement) {
 	t.Helper()
 	var e struct{ Payload []byte }
-	must(t, json.Unmarshal(text, &e))
-	must(t, json.Unmarshal(e.Payload, &st))
+	check.OK(t, json.Unmarshal(text, &e))
+	check.OK(t, json.Unmarshal(e.Payload, &st))
 	return st
 }
 
@@ -102,7 +103,7 @@ func theSignerCannotLie(t *testing.T, a *author, text []byte, p *place) {
 // keysAreToldApart by who signed.
 func keysAreToldApart(t *testing.T, a *author, text []byte, p *place) {
 	stranger, err := seal.CreateKey(t.TempDir(), "bob")
-	must(t, err)
+	check.OK(t, err)
 	other := attest.SealKey(stranger.Public())
 	if _, err := p.verify(text, other); !errors.Is(err, attest.ErrForged) {
 		t.Errorf("another key is required: %v", err)
@@ -126,7 +127,7 @@ func anotherVersionMeasures(t *testing.T, a *author, text []byte, p *place) {
 	}
 	st.Predicate.Coverage.Traced--
 	r, err := p.verify(a.signed(st), key)
-	if must(t, err); r.Holds || len(r.Unknown) != 1 || len(r.Contradictions) != 0 {
+	if check.OK(t, err); r.Holds || len(r.Unknown) != 1 || len(r.Contradictions) != 0 {
 		t.Errorf("another measure: unknown %q, contradictions %q", r.Unknown, r.Contradictions)
 	}
 }
@@ -138,7 +139,7 @@ func TestRecordsThatWereKeptBack(t *testing.T) {
 	a.work()
 	a.commit("second")
 	r, err := a.stranger(gitref.Withheld{Decisions: true}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	must(t, err)
+	check.OK(t, err)
 	if r.Holds || len(r.Contradictions) > 0 || len(r.Unknown) == 0 || !strings.Contains(r.Unknown[0], "were kept back") {
 		t.Errorf("unknown %q, contradictions %q", r.Unknown, r.Contradictions)
 	}
@@ -156,7 +157,7 @@ func TestWhatThePersonDidIsNamed(t *testing.T) {
 	a.write("src/hand.txt", "by hand\n")
 	a.commit("one")
 	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	must(t, err)
+	check.OK(t, err)
 	if !r.Holds || r.Replay.Exact || len(r.Replay.Taken) != 2 || len(r.Replay.Files) != 1 {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
 	}
@@ -187,7 +188,7 @@ func TestARecordThatLies(t *testing.T) {
 	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", Changes: []ledger.Change{lie}})
 	a.commit("two")
 	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	must(t, err)
+	check.OK(t, err)
 	if r.Holds || len(r.Contradictions) != 1 || !strings.Contains(r.Contradictions[0], "differ in other lines than the record says") {
 		t.Errorf("contradictions %q, replay %+v", r.Contradictions, r.Replay)
 	}

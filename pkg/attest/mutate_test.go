@@ -70,7 +70,7 @@ func TestEveryChangedByteIsCaught(t *testing.T) {
 	p.changeLedger(lines)
 	p.changeObjects(objects)
 	r, err := p.verify(text, p.key)
-	if must(t, err); !r.Holds {
+	if check.OK(t, err); !r.Holds {
 		t.Errorf("nothing is changed any more, and it does not hold: %q", r.Contradictions)
 	}
 	t.Logf("%d bytes of the statement, %d of the ledger, %d of objects", statements, lines, objects)
@@ -80,10 +80,10 @@ func (p *tampering) changeLedger(times int) {
 	name, whole := p.onlyCopy()
 	for range times {
 		changed, at := p.other(whole)
-		must(p.t, os.WriteFile(name, changed, 0o644))
+		check.OK(p.t, os.WriteFile(name, changed, 0o644))
 		p.caught(p.text, fmt.Sprintf("byte %d of the ledger: %q for %q", at, changed[at], whole[at]))
 	}
-	must(p.t, os.WriteFile(name, whole, 0o644))
+	check.OK(p.t, os.WriteFile(name, whole, 0o644))
 }
 
 // onlyCopy puts each line of the ledger into one file, once: of those that an archive has too, a changed copy would be a
@@ -97,11 +97,11 @@ func (p *tampering) onlyCopy() (name string, whole []byte) {
 		seen[line.Hash] = true
 		return nil
 	})
-	must(p.t, err)
+	check.OK(p.t, err)
 	home := filepath.Join(locate.Beside(p.dir), ".orchestration")
-	must(p.t, os.RemoveAll(filepath.Join(home, "archive")))
+	check.OK(p.t, os.RemoveAll(filepath.Join(home, "archive")))
 	name = filepath.Join(home, "agent_trace.jsonl")
-	must(p.t, os.WriteFile(name, whole, 0o644))
+	check.OK(p.t, os.WriteFile(name, whole, 0o644))
 	if len(seen) != 8 {
 		p.t.Fatalf("the ledger has %d lines, and the range adds 8", len(seen))
 	}
@@ -115,21 +115,21 @@ func (p *tampering) changeObjects(times int) {
 		id := covered[p.rand.IntN(len(covered))]
 		name := filepath.Join(p.dir, ".git", "objects", id[:2], id[2:])
 		packed, err := os.ReadFile(name)
-		must(p.t, err)
+		check.OK(p.t, err)
 		reader, err := zlib.NewReader(bytes.NewReader(packed))
-		must(p.t, err)
+		check.OK(p.t, err)
 		object, err := io.ReadAll(reader)
-		must(p.t, err)
+		check.OK(p.t, err)
 		header, content, _ := bytes.Cut(object, []byte{0})
 		changed, at := p.other(content)
 		var again bytes.Buffer
 		writer := zlib.NewWriter(&again)
 		fmt.Fprintf(writer, "%s\x00%s", header, changed)
-		must(p.t, writer.Close())
-		must(p.t, os.Chmod(name, 0o644))
-		must(p.t, os.WriteFile(name, again.Bytes(), 0o644))
+		check.OK(p.t, writer.Close())
+		check.OK(p.t, os.Chmod(name, 0o644))
+		check.OK(p.t, os.WriteFile(name, again.Bytes(), 0o644))
 		p.caught(p.text, fmt.Sprintf("byte %d of the %s %s", at, header, id))
-		must(p.t, os.WriteFile(name, packed, 0o644))
+		check.OK(p.t, os.WriteFile(name, packed, 0o644))
 	}
 }
 
@@ -137,14 +137,14 @@ func (p *tampering) changeObjects(times int) {
 // that is in it.
 func (p *tampering) loose() (covered []string) {
 	packs, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "pack", "*.pack"))
-	must(p.t, err)
+	check.OK(p.t, err)
 	if len(packs) == 0 {
 		p.t.Fatal("the clone has no pack")
 	}
 	for _, pack := range packs {
 		moved := filepath.Join(p.t.TempDir(), "pack")
-		must(p.t, os.Rename(pack, moved))
-		must(p.t, os.Remove(strings.TrimSuffix(pack, ".pack")+".idx"))
+		check.OK(p.t, os.Rename(pack, moved))
+		check.OK(p.t, os.Remove(strings.TrimSuffix(pack, ".pack")+".idx"))
 		p.unpack(moved)
 	}
 	covered = strings.Fields(p.git("rev-list", "origin/main..origin/work"))
@@ -157,7 +157,7 @@ func (p *tampering) loose() (covered []string) {
 
 func (p *tampering) unpack(pack string) {
 	file, err := os.Open(pack)
-	must(p.t, err)
+	check.OK(p.t, err)
 	defer file.Close()
 	cmd := exec.Command("git", "unpack-objects", "-q")
 	cmd.Dir, cmd.Stdin = p.dir, file

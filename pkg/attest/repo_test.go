@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -22,13 +23,6 @@ import (
 )
 
 const version = "1.2.3"
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestMain keeps git from the configuration of whoever runs the tests.
 func TestMain(m *testing.M) {
@@ -55,7 +49,7 @@ type place struct {
 func newPlace(t testing.TB, dir string) *place {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { root.Close() })
 	return &place{t, dir, root}
 }
@@ -77,8 +71,8 @@ func (p *place) git(args ...string) string {
 func (p *place) write(path, content string) {
 	p.t.Helper()
 	name := filepath.Join(p.dir, filepath.FromSlash(path))
-	must(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
-	must(p.t, os.WriteFile(name, []byte(content), 0o644))
+	check.OK(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
+	check.OK(p.t, os.WriteFile(name, []byte(content), 0o644))
 }
 
 // author is who works with an agent.
@@ -107,7 +101,7 @@ func newAuthor(t testing.TB, format string, beside bool) *author {
 func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
 	t.Helper()
 	dir := filepath.Join(top, below)
-	must(t, os.MkdirAll(dir, 0o755))
+	check.OK(t, os.MkdirAll(dir, 0o755))
 	a := &author{place: newPlace(t, dir), clock: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	a.git("init", "-q", "-b", "main", "--object-format="+format, top)
 	a.write(".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: Build it, status: IN_PROGRESS, owned_scope: [\"src/**\"]}\n")
@@ -126,16 +120,16 @@ func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
 		a.clock = a.clock.Add(time.Second)
 		return a.clock
 	}})
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() {
-		must(t, a.ledger.Close(context.Background()))
+		check.OK(t, a.ledger.Close(context.Background()))
 		report, err := ledger.Verify(context.Background(), a.root)
-		if must(t, err); len(report.Problems) > 0 {
+		if check.OK(t, err); len(report.Problems) > 0 {
 			t.Errorf("the ledger ends with %v", report.Problems)
 		}
 	})
 	a.key, err = seal.CreateKey(t.TempDir(), "alice")
-	must(t, err)
+	check.OK(t, err)
 	a.commit("base")
 	a.git("switch", "-qc", "work")
 	return a
@@ -145,7 +139,7 @@ func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
 func (a *author) commit(message string) {
 	a.t.Helper()
 	report, err := ledger.Verify(context.Background(), a.root)
-	must(a.t, err)
+	check.OK(a.t, err)
 	if locate.IsBeside(a.root) {
 		message += "\n"
 		for _, head := range report.Heads {
@@ -168,7 +162,7 @@ func (a *author) traced(path, content string) {
 	}
 	if content == "" {
 		c.Op = change.Deleted
-		must(a.t, os.Remove(filepath.Join(a.dir, path)))
+		check.OK(a.t, os.Remove(filepath.Join(a.dir, path)))
 	} else {
 		a.write(path, content)
 		c.After.Hash, c.After.OID = string(workspace.HashOf([]byte(content))), a.ledger.BlobID([]byte(content))
@@ -182,8 +176,8 @@ func (a *author) traced(path, content string) {
 func (a *author) move(from, to string) {
 	a.t.Helper()
 	content, err := os.ReadFile(filepath.Join(a.dir, from))
-	must(a.t, err)
-	must(a.t, os.Rename(filepath.Join(a.dir, from), filepath.Join(a.dir, to)))
+	check.OK(a.t, err)
+	check.OK(a.t, os.Rename(filepath.Join(a.dir, from), filepath.Join(a.dir, to)))
 	hash, id := string(workspace.HashOf(content)), a.ledger.BlobID(content)
 	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "move_file", Changes: []ledger.Change{{
 		Change: change.Change{
@@ -196,7 +190,7 @@ func (a *author) record(rec ledger.Record) {
 	a.t.Helper()
 	rec.IntentID, rec.MutationClass, rec.Contributor = "INT-001", "INTENT_EVOLUTION", ledger.Contributor{Type: "ai", ModelID: "test/model"}
 	_, err := a.ledger.Append(context.Background(), rec)
-	must(a.t, err)
+	check.OK(a.t, err)
 }
 
 // work does two commits: all of the agent's changes can be replayed.
@@ -217,13 +211,13 @@ func (a *author) work() {
 func (a *author) seal() {
 	a.t.Helper()
 	_, err := seal.Create(context.Background(), a.root, a.key, seal.CreateOptions{Now: func() time.Time { return a.clock }})
-	must(a.t, err)
+	check.OK(a.t, err)
 }
 
 func (a *author) attest() []byte {
 	a.t.Helper()
 	text, _, err := attest.Make(context.Background(), a.root, "main", "work", version, attest.SealSigner(a.key))
-	must(a.t, err)
+	check.OK(a.t, err)
 	return text
 }
 
@@ -233,7 +227,7 @@ func (a *author) stranger(keep gitref.Withheld) *place {
 	beside := locate.IsBeside(a.root)
 	if beside {
 		_, err := gitref.Export(context.Background(), a.root, keep)
-		must(a.t, err)
+		check.OK(a.t, err)
 	}
 	dir := filepath.Join(a.t.TempDir(), "clone")
 	a.git("clone", "-q", "--no-local", a.dir, dir)
@@ -241,7 +235,7 @@ func (a *author) stranger(keep gitref.Withheld) *place {
 	if beside {
 		p.git("fetch", "-q", "origin", gitref.Ref+":"+gitref.Ref)
 		_, err := gitref.Import(context.Background(), p.root)
-		must(a.t, err)
+		check.OK(a.t, err)
 	}
 	return p
 }

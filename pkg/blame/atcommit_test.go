@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 )
 
@@ -26,7 +27,7 @@ func TestAtCommit(t *testing.T) {
 	w := blame.Workspace{Root: r.root, Ledger: r.ledger}
 	for revision, want := range map[string]string{first: "A A A A A A", "HEAD~1": "A A A A A A", "HEAD": "B A A A A A", "main": "B A A A A A"} {
 		result, err := w.AtCommit(context.Background(), revision, r.path)
-		must(t, err)
+		check.OK(t, err)
 		var got []string
 		for _, l := range result.Lines {
 			got = append(got, l.Record.IntentID)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 )
 
@@ -57,7 +58,7 @@ func BenchmarkWorkspace(b *testing.B) {
 		}
 	}
 	r.save()
-	must(b, r.ledger.Flush(context.Background()))
+	check.OK(b, r.ledger.Flush(context.Background()))
 	w := blame.Workspace{Root: r.root, Ledger: r.ledger}
 	for b.Loop() {
 		if _, err := w.File(context.Background(), r.path); err != nil {

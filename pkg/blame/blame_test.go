@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -30,7 +31,7 @@ func emptyWorld() *world {
 func answers(t *testing.T, w *world, known string) string {
 	t.Helper()
 	lines, err := blame.File(context.Background(), w.path, []byte(w.file.String()), w.entries, w.contents(known))
-	must(t, err)
+	check.OK(t, err)
 	var words []string
 	for _, l := range lines {
 		if l.Record == nil {
@@ -128,7 +129,7 @@ func TestStory(t *testing.T) {
 	w.record("B", w.fileOf("B", "alpha", "charlie"), w.path)
 	w.record("C", append(w.fileOf("C", "new"), w.file...), "src/b.go")
 	story, err := blame.Story(context.Background(), w.path, 3, []byte(w.file.String()), w.entries, nil)
-	must(t, err)
+	check.OK(t, err)
 	var got []string
 	for _, touch := range story {
 		got = append(got, touch.Record.IntentID)

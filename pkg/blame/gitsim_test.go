@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -28,35 +29,28 @@ type repo struct {
 func newRepo(t testing.TB, seed uint64) *repo {
 	t.Helper()
 	r := &repo{world: newWorld(seed), t: t, dir: t.TempDir()}
-	must(t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
 	var err error
 	r.root, err = os.OpenRoot(r.dir)
-	must(t, err)
+	check.OK(t, err)
 	r.ledger, err = ledger.Open(r.root, ledger.Options{Clock: func() time.Time { return r.clock }, Durability: ledger.DurabilityOS})
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() {
-		must(t, r.ledger.Close(context.Background()))
+		check.OK(t, r.ledger.Close(context.Background()))
 		report, err := ledger.Verify(context.Background(), r.root)
-		if must(t, err); len(report.Problems) > 0 {
+		if check.OK(t, err); len(report.Problems) > 0 {
 			t.Errorf("the ledger ends with %v", report.Problems)
 		}
 		r.root.Close()
 	})
 	r.append = func(record ledger.Record) {
 		_, err := r.ledger.Append(context.Background(), record)
-		must(t, err)
+		check.OK(t, err)
 	}
 	r.git("init", "-q")
-	must(t, os.WriteFile(filepath.Join(r.dir, ".git/info/exclude"), []byte(".orchestration\n"), 0o644))
+	check.OK(t, os.WriteFile(filepath.Join(r.dir, ".git/info/exclude"), []byte(".orchestration\n"), 0o644))
 	r.commit()
 	return r
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (r *repo) try(args ...string) (string, error) {
@@ -77,14 +71,14 @@ func (r *repo) try(args ...string) (string, error) {
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
 	out, err := r.try(args...)
-	must(r.t, err)
+	check.OK(r.t, err)
 	return out
 }
 
 func (r *repo) save() {
 	name := filepath.Join(r.dir, filepath.FromSlash(r.path))
-	must(r.t, os.MkdirAll(filepath.Dir(name), 0o755))
-	must(r.t, os.WriteFile(name, []byte(r.file.String()), 0o644))
+	check.OK(r.t, os.MkdirAll(filepath.Dir(name), 0o755))
+	check.OK(r.t, os.WriteFile(name, []byte(r.file.String()), 0o644))
 }
 
 func (r *repo) commit() {
@@ -100,7 +94,7 @@ func (r *repo) edit(n int) {
 		old := r.path
 		r.step()
 		if r.path != old {
-			must(r.t, os.Remove(filepath.Join(r.dir, filepath.FromSlash(old))))
+			check.OK(r.t, os.Remove(filepath.Join(r.dir, filepath.FromSlash(old))))
 		}
 		if r.save(); r.rand.IntN(3) == 0 {
 			r.commit()
@@ -170,7 +164,7 @@ func (r *repo) mergeTruth(ours, base, theirs simFile) simFile {
 			known[key] = l
 			b.WriteString(key + "\n")
 		}
-		must(r.t, os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o644))
+		check.OK(r.t, os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o644))
 	}
 	out := r.git("merge-file", "-p", "--ours", filepath.Join(dir, "ours"), filepath.Join(dir, "base"), filepath.Join(dir, "theirs"))
 	var merged simFile
@@ -203,7 +197,7 @@ func TestSimulationInGit(t *testing.T) {
 		}{{nil, &git}, {r.contents("all"), &images}} {
 			w := blame.Workspace{Root: r.root, Ledger: r.ledger, Images: known.images}
 			result, err := w.File(context.Background(), r.path)
-			must(t, err)
+			check.OK(t, err)
 			known.addLines(t, result.Lines, r.file)
 		}
 	}

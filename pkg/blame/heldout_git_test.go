@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -32,7 +33,7 @@ func newProject(t testing.TB, seed int, all map[string][]string) *project {
 		e := ledger.Entry{Record: r}
 		p.notes.entries = append(p.notes.entries, e) // for isImage
 		_, err := p.ledger.Append(context.Background(), r)
-		must(t, err)
+		check.OK(t, err)
 	}
 	names := slices.Sorted(maps.Keys(all))
 	stride := 3
@@ -51,15 +52,15 @@ func newProject(t testing.TB, seed int, all map[string][]string) *project {
 func (p *project) write() {
 	for _, paper := range p.papers {
 		name := filepath.Join(p.dir, filepath.FromSlash(paper.path))
-		must(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
-		must(p.t, os.WriteFile(name, []byte(paper.String()), 0o644))
+		check.OK(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
+		check.OK(p.t, os.WriteFile(name, []byte(paper.String()), 0o644))
 	}
 }
 
 // clean removes what has another name now.
 func (p *project) clean() {
-	must(p.t, filepath.WalkDir(p.dir, func(name string, e os.DirEntry, err error) error {
-		must(p.t, err)
+	check.OK(p.t, filepath.WalkDir(p.dir, func(name string, e os.DirEntry, err error) error {
+		check.OK(p.t, err)
 		if e.Name() == ".git" || e.Name() == ".orchestration" {
 			return filepath.SkipDir
 		}
@@ -182,7 +183,7 @@ func TestHeldOutInGit(t *testing.T) {
 			w := blame.Workspace{Root: p.root, Ledger: p.ledger, Images: known.images}
 			for _, f := range p.papers {
 				result, err := w.File(context.Background(), f.path)
-				must(t, err)
+				check.OK(t, err)
 				known.addLines(t, result.Lines, f.lines)
 				if os.Getenv("ORCHESTRA_BLAME_SHOW") == "git" && known.images == nil {
 					show(t, seed, result.Lines, f)

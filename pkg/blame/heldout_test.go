@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 
 	"github.com/google/uuid"
@@ -175,7 +176,7 @@ func (p *paper) branchStep(part simFile, whole func(simFile) simFile) simFile {
 func heldOutSeed(t testing.TB) int {
 	if text := os.Getenv("ORCHESTRA_BLAME_SEED"); text != "" {
 		n, err := strconv.Atoi(text)
-		must(t, err)
+		check.OK(t, err)
 		return n
 	}
 	return 70_000
@@ -222,7 +223,7 @@ func TestHeldOut(t *testing.T) {
 		p := heldOutRun(heldOutSeed(t)+seed, 40, all)
 		for known, g := range got {
 			lines, err := blame.File(context.Background(), p.path, []byte(p.String()), p.records.entries, p.records.contents(known))
-			must(t, err)
+			check.OK(t, err)
 			g.addLines(t, lines, p.lines)
 			if os.Getenv("ORCHESTRA_BLAME_SHOW") == known {
 				show(t, seed, lines, p)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -96,7 +97,7 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		again, err := blame.File(ctx, "p0", now, entries, contents)
-		must(t, err)
+		check.OK(t, err)
 		for i := range lines {
 			if lines[i].Record != again[i].Record || lines[i].Confidence != again[i].Confidence {
 				t.Fatalf("line %d is answered in two ways", i+1)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -161,7 +162,7 @@ func TestContentsThatLie(t *testing.T) {
 	honest := answers(t, w, "none")
 	lie := func(string) ([]byte, bool) { return []byte(w.file.String()), true }
 	lines, err := blame.File(context.Background(), w.path, []byte(w.file.String()), w.entries, lie)
-	must(t, err)
+	check.OK(t, err)
 	for i, l := range lines[:3] {
 		if l.Record != nil {
 			t.Errorf("line %d is %s's by a content that no record has", i+1, l.Record.IntentID)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
@@ -259,7 +260,7 @@ func (p *past) unformatted() {
 	}
 	f.record(owner, slices.Concat(f.lines[:at], with, f.lines[at:]), f.path)
 	formatted, err := format.Source([]byte(f.String()))
-	must(p.t, err)
+	check.OK(p.t, err)
 	f.become(f.setAs(f.lines, strings.Split(strings.TrimSuffix(string(formatted), "\n"), "\n")))
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -20,21 +21,21 @@ func (p *past) measure(got map[string]*figures) {
 	for place, depth := range map[string][]string{"clone": nil, "depth 1": {"--depth=1"}} {
 		dir := filepath.Join(p.t.TempDir(), "clone")
 		p.git(slices.Concat([]string{"clone", "-q"}, depth, []string{"file://" + p.dir, dir})...)
-		must(p.t, os.CopyFS(filepath.Join(dir, ".orchestration"), os.DirFS(filepath.Join(p.dir, ".orchestration"))))
+		check.OK(p.t, os.CopyFS(filepath.Join(dir, ".orchestration"), os.DirFS(filepath.Join(p.dir, ".orchestration"))))
 		root, err := os.OpenRoot(dir)
-		must(p.t, err)
+		check.OK(p.t, err)
 		l, err := ledger.Open(root, ledger.Options{})
-		must(p.t, err)
+		check.OK(p.t, err)
 		p.ask(place, got[place], root, l, nil)
-		must(p.t, l.Close(context.Background()))
-		must(p.t, root.Close())
+		check.OK(p.t, l.Close(context.Background()))
+		check.OK(p.t, root.Close())
 	}
 }
 
 func (p *past) ask(place string, g *figures, root *os.Root, l *ledger.Ledger, images blame.Contents) {
 	for _, f := range p.papers {
 		result, err := blame.Workspace{Root: root, Ledger: l, Images: images}.File(context.Background(), f.path)
-		must(p.t, err)
+		check.OK(p.t, err)
 		g.addLines(p.t, result.Lines, f.lines)
 		if shown := os.Getenv("ORCHESTRA_BLAME_SHOW"); shown == place || shown == "all" {
 			p.t.Logf("%s:", place)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -68,7 +69,7 @@ const tag = "\x01"
 func (p *past) save() {
 	p.write()
 	p.clean()
-	must(p.t, os.RemoveAll(filepath.Join(p.twin.dir, "src")))
+	check.OK(p.t, os.RemoveAll(filepath.Join(p.twin.dir, "src")))
 	for _, f := range p.papers {
 		end := "\n"
 		if f.crlf {
@@ -80,8 +81,8 @@ func (p *past) save() {
 			b.WriteString(l.text + tag + strconv.Itoa(l.id) + end)
 		}
 		name := filepath.Join(p.twin.dir, filepath.FromSlash(f.path))
-		must(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
-		must(p.t, os.WriteFile(name, []byte(b.String()), 0o644))
+		check.OK(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
+		check.OK(p.t, os.WriteFile(name, []byte(b.String()), 0o644))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // hand makes lines and edits of one kind of text. It is the second generator of edits, apart from that of world: texts
@@ -25,10 +27,10 @@ func texts(t testing.TB) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	names, err := filepath.Glob("testdata/texts/*.txt")
-	must(t, err)
+	check.OK(t, err)
 	for _, name := range names {
 		content, err := os.ReadFile(name)
-		must(t, err)
+		check.OK(t, err)
 		lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
 		all[strings.TrimSuffix(filepath.Base(name), ".txt")] = lines
 	}

@@ -17,16 +17,17 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
 func TestOpenTouchesNothing(t *testing.T) {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
-	must(t, err)
+	check.OK(t, err)
 	defer root.Close()
 	l, err := ledger.Open(root, ledger.Options{})
-	must(t, err)
+	check.OK(t, err)
 	ctx := context.Background()
 	if err := l.Writable(ctx); !errors.Is(err, ledger.ErrNotInitialized) {
 		t.Errorf("Writable: %v, want ErrNotInitialized", err)
@@ -42,7 +43,7 @@ func TestOpenTouchesNothing(t *testing.T) {
 	if err != nil || report.Records != 0 || len(report.Problems) != 0 {
 		t.Errorf("Verify: %+v, %v", report, err)
 	}
-	must(t, l.Close(ctx))
+	check.OK(t, l.Close(ctx))
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("%v was created", left)
 	}
@@ -194,7 +195,7 @@ func TestCancelledAppendIsWrittenOrNot(t *testing.T) {
 		t.Errorf("error %v, want the deadline's", err)
 	}
 	close(hold)
-	must(t, <-first)
+	check.OK(t, <-first)
 	appendOne(t, l, mutation("INT-001", "c"))
 	w.wantRecords(2)
 }
@@ -207,7 +208,7 @@ func TestAppendSoonKeepsOrderAndIsFlushedByClose(t *testing.T) {
 	}
 	appendOne(t, l, ledger.Record{Kind: ledger.KindRead, IntentID: "5"})
 	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, IntentID: "6"})
-	must(t, l.Close(context.Background()))
+	check.OK(t, l.Close(context.Background()))
 	var got []string
 	problems, err := l.Scan(context.Background(), func(e ledger.Entry) error {
 		got = append(got, e.IntentID)
@@ -256,8 +257,8 @@ func TestClose(t *testing.T) {
 	l := w.open(ledger.Options{})
 	appendOne(t, l, mutation("INT-001", "a"))
 	ctx := context.Background()
-	must(t, l.Close(ctx))
-	must(t, l.Close(ctx))
+	check.OK(t, l.Close(ctx))
+	check.OK(t, l.Close(ctx))
 	if _, err := l.Append(ctx, mutation("INT-001", "b")); !errors.Is(err, ledger.ErrClosed) {
 		t.Errorf("Append: %v, want ErrClosed", err)
 	}
@@ -289,7 +290,7 @@ func TestCloseDuringAppendsLosesNoAcknowledgedRecord(t *testing.T) {
 	for acknowledged.Load() < 20 {
 		time.Sleep(time.Millisecond)
 	}
-	must(t, l.Close(context.Background()))
+	check.OK(t, l.Close(context.Background()))
 	<-done
 	w.wantRecords(int(acknowledged.Load()))
 }
@@ -298,7 +299,7 @@ func TestLayoutBySessions(t *testing.T) {
 	w := newWorkspace(t)
 	sessions := []string{session, "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a12", ""}
 	l := w.open(ledger.Options{Layout: ledger.LayoutSessions})
-	must(t, l.Writable(context.Background()))
+	check.OK(t, l.Writable(context.Background()))
 	inParallel(6, func(i int) {
 		for n := range 10 {
 			record := mutation("INT-001", fmt.Sprintf("src/%d/%d", i, n))
@@ -318,7 +319,7 @@ func TestLayoutBySessions(t *testing.T) {
 		t.Errorf("%d lines in the session's file, want 20", n)
 	}
 	result, err := l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1})
-	must(t, err)
+	check.OK(t, err)
 	if got := result.Entries[0].Changes[0].Path; got != "single" {
 		t.Errorf("the newest of all files is %s", got)
 	}

@@ -20,12 +20,12 @@ func (w *workspace) putArchive(lines []string) string {
 	w.t.Helper()
 	var file bytes.Buffer
 	to, err := framed.NewWriter(&file)
-	must(w.t, err)
+	check.OK(w.t, err)
 	for _, line := range lines {
 		_, err := to.Write([]byte(line + "\n"))
-		must(w.t, err)
+		check.OK(w.t, err)
 	}
-	must(w.t, to.Close())
+	check.OK(w.t, to.Close())
 	name := ".orchestration/" + ledger.ArchiveName([]byte(lines[0]), file.Bytes())
 	w.write(name, file.String())
 	return name
@@ -39,7 +39,7 @@ func archived(t *testing.T, n int) (w *workspace, ids, archives []string) {
 	for i := range n {
 		ids = append(ids, appendOne(t, l, mutation(fmt.Sprintf("INT-%03d", i%7), fmt.Sprintf("src/%d", i))).ID)
 	}
-	must(t, l.Close(context.Background()))
+	check.OK(t, l.Close(context.Background()))
 	lines := w.lines(tracePath)
 	archives = append(archives, w.putArchive(lines[:n/4]), w.putArchive(lines[n/4:n/2]))
 	w.write(tracePath, strings.Join(lines[n/2:], "\n")+"\n")
@@ -108,8 +108,8 @@ func TestAttacksOnArchives(t *testing.T) {
 		attack func(w *workspace, archives []string)
 		want   []ledger.ProblemKind
 	}{
-		"dropped":      {func(w *workspace, a []string) { must(w.t, os.Remove(w.path(a[0]))) }, []ledger.ProblemKind{ledger.ProblemMissing}},
-		"last dropped": {func(w *workspace, a []string) { must(w.t, os.Remove(w.path(a[1]))) }, []ledger.ProblemKind{ledger.ProblemMissing}},
+		"dropped":      {func(w *workspace, a []string) { check.OK(w.t, os.Remove(w.path(a[0]))) }, []ledger.ProblemKind{ledger.ProblemMissing}},
+		"last dropped": {func(w *workspace, a []string) { check.OK(w.t, os.Remove(w.path(a[1]))) }, []ledger.ProblemKind{ledger.ProblemMissing}},
 		"truncated": {func(w *workspace, a []string) { w.write(a[1], w.read(a[1])[:1000]) },
 			[]ledger.ProblemKind{ledger.ProblemMissing, ledger.ProblemArchive}},
 		"truncated to nothing": {func(w *workspace, a []string) { w.write(a[1], "") },
@@ -166,25 +166,25 @@ func TestAttacksOnArchives(t *testing.T) {
 func (w *workspace) repack(name string, change func(string) string) {
 	w.t.Helper()
 	file, err := os.Open(w.path(name))
-	must(w.t, err)
+	check.OK(w.t, err)
 	defer file.Close()
 	s, err := framed.NewStream(file)
-	must(w.t, err)
+	check.OK(w.t, err)
 	var text bytes.Buffer
 	_, err = text.ReadFrom(s)
-	must(w.t, err)
+	check.OK(w.t, err)
 	changed := change(text.String())
 	if changed == text.String() {
 		w.t.Fatal("the attack changes nothing")
 	}
-	must(w.t, os.Remove(w.path(name)))
+	check.OK(w.t, os.Remove(w.path(name)))
 	w.putArchive(strings.Split(strings.TrimSuffix(changed, "\n"), "\n"))
 }
 
 func TestALinkInPlaceOfTheArchivesIsNotFollowed(t *testing.T) {
 	w, _, _ := archived(t, 200)
-	must(t, os.Rename(w.path(".orchestration/archive"), w.path("elsewhere")))
-	must(t, os.Symlink("../elsewhere", w.path(".orchestration/archive")))
+	check.OK(t, os.Rename(w.path(".orchestration/archive"), w.path("elsewhere")))
+	check.OK(t, os.Symlink("../elsewhere", w.path(".orchestration/archive")))
 	w.problems = []ledger.ProblemKind{ledger.ProblemMissing, ledger.ProblemUnreadable}
 	if report := w.verify(); report.Records != 100 {
 		t.Errorf("%d records were read", report.Records)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
@@ -19,12 +20,12 @@ import (
 func benchLedger(b *testing.B, opts ledger.Options) (*ledger.Ledger, *os.Root) {
 	b.Helper()
 	dir := b.TempDir()
-	must(b, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	check.OK(b, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
 	root, err := os.OpenRoot(dir)
-	must(b, err)
+	check.OK(b, err)
 	b.Cleanup(func() { root.Close() })
 	l, err := ledger.Open(root, opts)
-	must(b, err)
+	check.OK(b, err)
 	b.Cleanup(func() { l.Close(context.Background()) })
 	return l, root
 }
@@ -36,15 +37,15 @@ func BenchmarkAppend(b *testing.B) {
 	appendOne(b, l, mutation("INT-001", "src/first"))
 	first := query(b, l, ledger.Filter{}).Entries[0].Raw
 	bare, err := root.OpenFile("bare", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	must(b, err)
+	check.OK(b, err)
 	defer bare.Close()
 	line := append(first, strings.Repeat(" ", 66)+"\n"...)
 	var bareTime, ledgerTime time.Duration
 	for b.Loop() {
 		start := time.Now()
 		_, err := bare.Write(line)
-		must(b, err)
-		must(b, ledger.FlushData(bare))
+		check.OK(b, err)
+		check.OK(b, ledger.FlushData(bare))
 		middle := time.Now()
 		appendOne(b, l, mutation("INT-001", "src/first"))
 		bareTime, ledgerTime = bareTime+middle.Sub(start), ledgerTime+time.Since(middle)
@@ -113,16 +114,16 @@ func BenchmarkQueryRecent(b *testing.B) {
 	b.Run("first append", func(b *testing.B) {
 		for b.Loop() {
 			fresh, err := ledger.Open(root, ledger.Options{})
-			must(b, err)
+			check.OK(b, err)
 			appendOne(b, fresh, mutation("INT-001", "src/x"))
-			must(b, fresh.Close(context.Background()))
+			check.OK(b, fresh.Close(context.Background()))
 		}
 	})
 	b.Run("verify", func(b *testing.B) {
 		records := 0
 		for b.Loop() {
 			report, err := ledger.Verify(context.Background(), root)
-			must(b, err)
+			check.OK(b, err)
 			records += report.Records
 		}
 		b.ReportMetric(float64(records)/b.Elapsed().Seconds(), "records/s")
@@ -133,7 +134,7 @@ func BenchmarkWritable(b *testing.B) {
 	l, _ := benchLedger(b, ledger.Options{})
 	appendOne(b, l, mutation("INT-001", "src/x"))
 	for b.Loop() {
-		must(b, l.Writable(context.Background()))
+		check.OK(b, l.Writable(context.Background()))
 	}
 }
 
@@ -154,7 +155,7 @@ func BenchmarkVerify(b *testing.B) {
 			records := 0
 			for b.Loop() {
 				report, _, err := verify.VerifyClaims(context.Background(), root, c.claims, nil)
-				must(b, err)
+				check.OK(b, err)
 				if len(report.Problems) != 0 || len(c.claims) > 0 && report.Unsealed != 0 {
 					b.Fatalf("%d unsealed, problems %v", report.Unsealed, report.Problems)
 				}
@@ -172,16 +173,16 @@ func BenchmarkVerifyArchives(b *testing.B) {
 	l, plain := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
 	manyRecords(b, l, n)
 	lines, err := plain.ReadFile(tracePath)
-	must(b, err)
+	check.OK(b, err)
 	rotating, packed := benchLedger(b, ledger.Options{})
-	must(b, packed.WriteFile(tracePath, lines, 0o644))
+	check.OK(b, packed.WriteFile(tracePath, lines, 0o644))
 	start := time.Now()
-	must(b, rotating.Rotate(context.Background()))
+	check.OK(b, rotating.Rotate(context.Background()))
 	b.ReportMetric(float64(len(lines))/1e6/time.Since(start).Seconds(), "MB/s-rotate")
 	check := func(root *os.Root) time.Duration {
 		start := time.Now()
 		report, err := ledger.Verify(context.Background(), root)
-		must(b, err)
+		check.OK(b, err)
 		if report.Records != n || len(report.Problems) != 0 {
 			b.Fatalf("%d records, problems %v", report.Records, report.Problems)
 		}

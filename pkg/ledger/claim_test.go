@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -38,7 +39,7 @@ func TestClaims(t *testing.T) {
 		{"more lines than there are", []verify.Claim{{Heads: hashes[5:], Lines: 7, Trusted: true}}, []bool{false}, 0},
 	} {
 		report, standings, err := verify.VerifyClaims(context.Background(), w.root, c.claims, nil)
-		must(t, err)
+		check.OK(t, err)
 		var holds []bool
 		broken := 0
 		for i, s := range standings {
@@ -60,7 +61,7 @@ func TestHashLines(t *testing.T) {
 	foreign := `{"id":"x"}`
 	text := "<<<<<<< HEAD\r\n" + strings.TrimSuffix(w.read(tracePath), "\n") + "\r\n\n" + foreign + "\n" + foreign[:5]
 	var numbers []int
-	must(t, segment.HashLines(strings.NewReader(text), func(line ledger.HashedLine) error {
+	check.OK(t, segment.HashLines(strings.NewReader(text), func(line ledger.HashedLine) error {
 		numbers = append(numbers, line.Number)
 		if line.Number == 2 && line.Hash.String() != at.Hash {
 			t.Errorf("line 2 is %s, want %s", line.Hash, at.Hash)

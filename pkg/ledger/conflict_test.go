@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
@@ -60,7 +61,7 @@ func TestResolveConflictsKeepsEveryLineOfAllSides(t *testing.T) {
 			w, l, base, ours, theirs := threeLines(t)
 			w.write(tracePath, style(base, ours, theirs))
 			done, err := resolve(w)
-			must(t, err)
+			check.OK(t, err)
 			if got := w.read(tracePath); got != base+ours+theirs || len(done) != 1 || done[0].Lines != 3 || done[0].File != tracePath {
 				t.Errorf("%+v\n%s", done, got)
 			}
@@ -80,13 +81,13 @@ func TestResolveConflictsKeepsEveryLineOfAllSides(t *testing.T) {
 func TestResolveConflictsTakesWhatTheIndexKept(t *testing.T) {
 	w, _, base, ours, theirs := threeLines(t)
 	done, err := resolve(w, mend.Unmerged{Segment: "agent_trace.jsonl", Sides: []mend.Side{side(base + ours), side(base + theirs)}})
-	must(t, err)
+	check.OK(t, err)
 	if w.read(tracePath) != base+ours+theirs || done[0].Added != 1 || done[0].Duplicates != 0 {
 		t.Errorf("%+v\n%s", done, w.read(tracePath))
 	}
 	const deleted = "trace/" + session + ".jsonl" // by one of the branches
 	_, err = resolve(w, mend.Unmerged{Segment: deleted, Sides: []mend.Side{side(theirs)}})
-	must(t, err)
+	check.OK(t, err)
 	if w.read(".orchestration/"+deleted) != theirs {
 		t.Error("the deleted segment is not back")
 	}
@@ -114,11 +115,11 @@ func TestResolveConflictsRefusesWhatIsNoRecord(t *testing.T) {
 					t.Error("something was changed")
 				}
 				left, err := os.ReadDir(w.path(".orchestration/state"))
-				must(t, err)
+				check.OK(t, err)
 				if len(left) != 1 || left[0].Name() != "lock" {
 					t.Errorf("left behind: %v", left)
 				}
-				must(t, os.Remove(w.path(other)))
+				check.OK(t, os.Remove(w.path(other)))
 			}
 			w.write(tracePath, base+ours+theirs)
 		})
@@ -138,7 +139,7 @@ func TestPutBackGivesLinesTheIdentityThatTheyHad(t *testing.T) {
 		}
 		lines := w.lines(".orchestration/" + name)
 		w.write(".orchestration/"+name, lines[0]+"\n"+lines[2]) // and the last newline is gone
-		must(t, mend.PutBack(context.Background(), w.root, []mend.Line{{Segment: name, Data: []byte(lines[1])}}))
+		check.OK(t, mend.PutBack(context.Background(), w.root, []mend.Line{{Segment: name, Data: []byte(lines[1])}}))
 		if got := w.lines(".orchestration/" + name); !slices.Equal(got, []string{lines[0], lines[2], lines[1]}) {
 			t.Errorf("%s: %q", layout, got)
 		}
@@ -148,7 +149,7 @@ func TestPutBackGivesLinesTheIdentityThatTheyHad(t *testing.T) {
 			t.Errorf("heads %v", heads)
 		}
 		archived := mend.Line{Segment: "archive/x", Data: []byte(lines[1])}
-		must(t, mend.PutBack(context.Background(), w.root, []mend.Line{archived}))
+		check.OK(t, mend.PutBack(context.Background(), w.root, []mend.Line{archived}))
 		if !strings.Contains(w.read(tracePath), lines[1]) {
 			t.Error("a line of an archive does not come back into the single file")
 		}
@@ -169,7 +170,7 @@ func FuzzResolveConflicts(f *testing.F) {
 		w := &workspace{t: t, dir: t.TempDir()}
 		w.write(tracePath, content)
 		root, err := os.OpenRoot(w.dir)
-		must(t, err)
+		check.OK(t, err)
 		defer root.Close()
 		before := hashes(t, content)
 		_, err = mend.Conflicts(context.Background(), root, nil)
@@ -185,7 +186,7 @@ func FuzzResolveConflicts(f *testing.F) {
 
 // hashes are the identities of a content's lines, each once, in order.
 func hashes(t *testing.T, content string) (all []string) {
-	must(t, segment.HashLines(bytes.NewReader([]byte(content)), func(l ledger.HashedLine) error {
+	check.OK(t, segment.HashLines(bytes.NewReader([]byte(content)), func(l ledger.HashedLine) error {
 		if !slices.Contains(all, l.Hash.String()) {
 			all = append(all, l.Hash.String())
 		}

@@ -27,8 +27,8 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d|8|1000000", appenderEnv, w.dir, i))
 		out, err := cmd.StdoutPipe()
-		must(t, err)
-		must(t, cmd.Start())
+		check.OK(t, err)
+		check.OK(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		if !lines.Scan() {
 			t.Fatal("the process ended before its first record")
@@ -50,7 +50,7 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 		delete(acknowledged, e.Hash)
 		return nil
 	})
-	must(t, err)
+	check.OK(t, err)
 	if len(acknowledged) != 0 {
 		t.Errorf("%d acknowledged records are not in the ledger", len(acknowledged))
 	}
@@ -78,7 +78,7 @@ func TestKilledRotationLosesNoAcknowledgedRecord(t *testing.T) {
 		})
 		l := w.open(ledger.Options{SegmentSize: smallSegment / 4})
 		acknowledged = append(acknowledged, appendOne(t, l, mutation("INT-001", "after")).ID)
-		must(t, l.Rotate(context.Background())) // so that the next round has little to move, and comes to it
+		check.OK(t, l.Rotate(context.Background())) // so that the next round has little to move, and comes to it
 		if p := w.verify().Problems; len(p) != 0 {
 			t.Fatalf("after round %d: %+v", round, p)
 		}
@@ -96,8 +96,8 @@ func killedAppender(t *testing.T, job string) (ids []string) {
 	cmd.Env = append(os.Environ(), appenderEnv+"="+job)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	check.OK(t, err)
+	check.OK(t, cmd.Start())
 	kill := 30 + rand.N(400)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if ids = append(ids, strings.Fields(lines.Text())[1]); len(ids) == kill {

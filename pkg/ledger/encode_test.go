@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -19,7 +20,7 @@ func agentTraceSchema(t *testing.T) *jsonschema.Schema {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	schema, err := compiler.Compile("testdata/agent-trace-0.1.0.schema.json")
-	must(t, err)
+	check.OK(t, err)
 	return schema
 }
 
@@ -32,7 +33,7 @@ func TestEveryKindIsValidAgentTrace(t *testing.T) {
 			appendOne(t, l, record)
 			for _, line := range w.lines(tracePath) {
 				value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-				must(t, err)
+				check.OK(t, err)
 				if err := schema.Validate(value); err != nil {
 					t.Errorf("%v\n%s", err, line)
 				}
@@ -50,7 +51,7 @@ func TestEveryKindComesBackAsItWas(t *testing.T) {
 	for name, record := range everyKind() {
 		at := appendOne(t, l, record)
 		got, err := l.Query(context.Background(), ledger.Filter{ID: at.ID})
-		must(t, err)
+		check.OK(t, err)
 		if len(got.Entries) != 1 {
 			t.Fatalf("%s: %d entries with its id", name, len(got.Entries))
 		}
@@ -62,7 +63,7 @@ func TestEveryKindComesBackAsItWas(t *testing.T) {
 			t.Errorf("%s came back with hash %s, time %v, version %q", name, entry.Hash, entry.Time, entry.ToolVersion)
 		}
 		again, err := ledger.Encode(entry)
-		must(t, err)
+		check.OK(t, err)
 		if string(again) != string(entry.Raw) {
 			t.Errorf("%s encodes as\n%s, was\n%s", name, again, entry.Raw)
 		}
@@ -164,7 +165,7 @@ func TestLineOfAnotherToolKeepsItsFields(t *testing.T) {
 	line := `{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[{"path":"a.go","conversations":[` +
 		`{"contributor":{"type":"human"},"ranges":[{"start_line":1,"end_line":2}]}]}],"theirs":{"deep":[1,2]}}`
 	e, err := ledger.Parse([]byte(line))
-	must(t, err)
+	check.OK(t, err)
 	if string(e.Raw) != line || e.Kind != "" || len(e.Prev) != 0 || !reflect.DeepEqual(e.Files, []string{"a.go"}) ||
 		e.Contributor.Type != "human" {
 		t.Errorf("parsed as %+v", e)
@@ -174,7 +175,7 @@ func TestLineOfAnotherToolKeepsItsFields(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, record := range everyKind() {
 		line, err := ledger.Encode(ledger.Entry{Record: record, ID: "i", Time: fixedClock()(), Prev: []string{strings.Repeat("a", 64)}})
-		must(f, err)
+		check.OK(f, err)
 		f.Add(line)
 	}
 	f.Add([]byte(`{"theirs":1}`))
@@ -192,9 +193,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		second, err := ledger.Parse(encoded)
-		must(t, err)
+		check.OK(t, err)
 		again, err := ledger.Encode(second)
-		must(t, err)
+		check.OK(t, err)
 		if string(again) != string(encoded) {
 			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, encoded)
 		}
@@ -220,9 +221,9 @@ func FuzzEncode(f *testing.F) {
 			t.Fatalf("more than one line: %q", line)
 		}
 		entry, err := ledger.Parse(line)
-		must(t, err)
+		check.OK(t, err)
 		again, err := ledger.Encode(entry)
-		must(t, err)
+		check.OK(t, err)
 		if string(again) != string(line) {
 			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, line)
 		}

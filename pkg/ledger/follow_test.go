@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -26,7 +27,7 @@ func follow(t *testing.T, w *workspace, f ledger.Filter) *following {
 	reader := w.open(ledger.Options{})
 	reader.FollowEvery(time.Millisecond)
 	tail, err := reader.Tail(context.Background())
-	must(t, err)
+	check.OK(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &following{t: t, w: w, seen: make(chan string), cancel: cancel, ended: make(chan error, 1)}
 	go func() {
@@ -104,14 +105,14 @@ func TestFollowGivesEachRecordOnceWhateverHappensToTheFile(t *testing.T) {
 	// The same lines under another inode, one line twice, and another tool's of long ago in front of them.
 	old := `{"version":"0.1.0","id":"x","timestamp":"2020-01-23T14:30:00Z","files":[]}` + "\n"
 	w.write("new", old+content+content)
-	must(t, os.Rename(w.path("new"), w.path(tracePath)))
+	check.OK(t, os.Rename(w.path("new"), w.path(tracePath)))
 	appendOne(t, l, called("b", "INT-001"))
 	f.want("b")
 
 	// What is moved elsewhere, as by rotation, is not new there; what came behind it before the move is.
 	appendOne(t, l, called("c", "INT-001"))
-	must(t, os.MkdirAll(w.path(".orchestration/trace"), 0o755))
-	must(t, os.Rename(w.path(tracePath), w.path(".orchestration/trace/moved.jsonl")))
+	check.OK(t, os.MkdirAll(w.path(".orchestration/trace"), 0o755))
+	check.OK(t, os.Rename(w.path(tracePath), w.path(".orchestration/trace/moved.jsonl")))
 	appendOne(t, l, called("d", "INT-001"))
 	got := map[string]bool{<-f.seen: true, <-f.seen: true}
 	if !got["c"] || !got["d"] {
@@ -169,7 +170,7 @@ func TestFollowEnds(t *testing.T) {
 		t.Errorf("an ended context: %v", err)
 	}
 	tail, err := l.Tail(context.Background())
-	must(t, err)
+	check.OK(t, err)
 	appendOne(t, l, called("a", "INT-001"))
 	broken := errors.New("broken pipe")
 	if err := tail.Follow(context.Background(), ledger.Filter{}, func(ledger.Entry) error { return broken }); !errors.Is(err, broken) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -39,7 +40,7 @@ func TestTracesOfEarlierTools(t *testing.T) {
 		appendOne(t, l, mutation("INT-Z", "src/ours.ts"))
 		for name, form := range forms {
 			e, err := ledger.Parse([]byte(form.line))
-			must(t, err)
+			check.OK(t, err)
 			if e.IntentID != form.intent || e.MutationClass != form.class || e.Contributor.ModelID != form.model || !e.Time.Equal(form.at) ||
 				form.path != "" && !slices.Contains(e.Files, form.path) || e.Kind != "" || len(e.Changes) > 0 {
 				t.Errorf("%s is read as %+v", name, e)
@@ -60,6 +61,6 @@ func TestTracesOfEarlierTools(t *testing.T) {
 		if found := query(t, l, ledger.Filter{Path: "src/ours.ts"}); len(found.Entries) == 0 {
 			t.Error("ours is not found any more")
 		}
-		must(t, l.Close(t.Context()))
+		check.OK(t, l.Close(t.Context()))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
@@ -56,7 +57,7 @@ func TestBranchesMergeAndTheNextAppendJoinsThem(t *testing.T) {
 			w.wantRecords(6)
 			heads := w.verify().Heads
 			result, err := l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1})
-			must(t, err)
+			check.OK(t, err)
 			last := result.Entries[0]
 			if len(last.Prev) != 2 || !slices.IsSorted(last.Prev) || len(heads) != 1 || heads[0] != last.Hash {
 				t.Errorf("the next record follows %v, heads %v", last.Prev, heads)
@@ -74,7 +75,7 @@ func TestRepositoriesThatBeganApartJoin(t *testing.T) {
 	appendOne(t, l, mutation("INT-001", "a"))
 	w.commit("a")
 	w.git("switch", "-q", "other")
-	must(t, os.MkdirAll(w.path(".orchestration"), 0o755)) // git removed it with its only file
+	check.OK(t, os.MkdirAll(w.path(".orchestration"), 0o755)) // git removed it with its only file
 	appendOne(t, l, mutation("INT-001", "b"))
 	w.commit("b")
 	w.git("merge", "-q", "-m", "merge", "main")
@@ -93,7 +94,7 @@ func TestFileReplacedWhileAGroupIsWritten(t *testing.T) {
 		if replace > 0 { // as git does: the old content under a new inode
 			replace--
 			w.write("tmp", strings.SplitAfter(w.read(tracePath), "\n")[0])
-			must(t, os.Rename(w.path("tmp"), w.path(tracePath)))
+			check.OK(t, os.Rename(w.path("tmp"), w.path(tracePath)))
 		}
 		return f.Sync()
 	}})
@@ -109,7 +110,7 @@ func TestFileReplacedWhileAGroupIsWritten(t *testing.T) {
 		t.Errorf("a file that is replaced for ever: error %v", err)
 	}
 	replace = 0
-	must(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.Remove(w.path(tracePath)))
 	appendOne(t, l, mutation("INT-001", "d"))
 	w.wantRecords(1)
 }
@@ -125,11 +126,11 @@ func TestLinesThatOthersPutInPlaceAreSeen(t *testing.T) {
 	appendOne(t, l, mutation("INT-001", "c"))
 
 	file, err := os.OpenFile(w.path(tracePath), os.O_APPEND|os.O_WRONLY, 0)
-	must(t, err)
+	check.OK(t, err)
 	foreign := `{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[]}`
 	_, err = fmt.Fprintf(file, "%s\n%s\n%s\n\n<<<<<<< HEAD\n", other, other, foreign)
-	must(t, err)
-	must(t, file.Close())
+	check.OK(t, err)
+	check.OK(t, file.Close())
 	at := appendOne(t, l, mutation("INT-001", "d"))
 	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed}
 	report := w.verify()
@@ -137,7 +138,7 @@ func TestLinesThatOthersPutInPlaceAreSeen(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	result, err := l.Query(context.Background(), ledger.Filter{ID: at.ID})
-	must(t, err)
+	check.OK(t, err)
 	if len(result.Entries[0].Prev) != 3 {
 		t.Errorf("the join follows %v, want c, b and the foreign line", result.Entries[0].Prev)
 	}

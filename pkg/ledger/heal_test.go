@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -48,7 +49,7 @@ func TestReopen(t *testing.T) {
 			appendOne(t, l, mutation("INT-001", "before"))
 			f.ill = true
 			doubtful, err := l.Draft(mutation("INT-001", "doubtful"))
-			must(t, err)
+			check.OK(t, err)
 			if _, err := l.AppendDraft(ctx, doubtful); !errors.Is(err, ledger.ErrUnavailable) {
 				t.Fatalf("a failed flush gave %v", err)
 			}
@@ -56,12 +57,12 @@ func TestReopen(t *testing.T) {
 				t.Fatalf("reopened on an ill disk: %v", err)
 			}
 			f.ill, f.again = false, 0
-			must(t, l.Reopen(ctx))
+			check.OK(t, l.Reopen(ctx))
 			if f.again == 0 || f.again > 2000 {
 				t.Errorf("%d bytes were written again, not the one line in doubt", f.again)
 			}
 			has, err := l.Has(ctx, doubtful.ID())
-			must(t, err)
+			check.OK(t, err)
 			if !has[doubtful.ID()] {
 				t.Error("the line in doubt is gone")
 			}
@@ -100,7 +101,7 @@ func TestReopenRefuses(t *testing.T) {
 				t.Errorf("reopened: %v", err)
 			}
 			overwrite(t, w.path(".orchestration/agent_trace.jsonl"), whole)
-			must(t, l.Reopen(ctx))
+			check.OK(t, l.Reopen(ctx))
 			appendOne(t, l, mutation("INT-001", "after"))
 			w.wantRecords(3)
 		})
@@ -111,9 +112,9 @@ func TestReopenRefuses(t *testing.T) {
 func overwrite(t *testing.T, path, content string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
-	must(t, err)
+	check.OK(t, err)
 	_, err = io.WriteString(f, content)
-	must(t, errors.Join(err, f.Close()))
+	check.OK(t, errors.Join(err, f.Close()))
 }
 
 // TestReopenSetsTornEndAside: what a failed write left is no record.
@@ -141,7 +142,7 @@ func TestReopenSetsTornEndAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	ill = false
-	must(t, l.Reopen(ctx))
+	check.OK(t, l.Reopen(ctx))
 	appendOne(t, l, mutation("INT-001", "after"))
 	w.wantRecords(1)
 }

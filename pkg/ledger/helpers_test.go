@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -34,9 +35,9 @@ func newWorkspace(t *testing.T) *workspace {
 	w := &workspace{t: t, dir: t.TempDir()}
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	must(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
+	check.OK(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
 	root, err := os.OpenRoot(w.dir)
-	must(t, err)
+	check.OK(t, err)
 	w.root = root
 	t.Cleanup(func() {
 		var kinds []ledger.ProblemKind
@@ -54,7 +55,7 @@ func newWorkspace(t *testing.T) *workspace {
 func (w *workspace) open(opts ledger.Options) *ledger.Ledger {
 	w.t.Helper()
 	l, err := ledger.Open(w.root, opts)
-	must(w.t, err)
+	check.OK(w.t, err)
 	w.t.Cleanup(func() { l.Close(context.Background()) })
 	return l
 }
@@ -62,7 +63,7 @@ func (w *workspace) open(opts ledger.Options) *ledger.Ledger {
 func (w *workspace) verify() ledger.Report {
 	w.t.Helper()
 	report, err := ledger.Verify(context.Background(), w.root)
-	must(w.t, err)
+	check.OK(w.t, err)
 	return report
 }
 
@@ -80,14 +81,14 @@ func (w *workspace) path(name string) string { return filepath.Join(w.dir, filep
 func (w *workspace) read(name string) string {
 	w.t.Helper()
 	content, err := os.ReadFile(w.path(name))
-	must(w.t, err)
+	check.OK(w.t, err)
 	return string(content)
 }
 
 func (w *workspace) write(name, content string) {
 	w.t.Helper()
-	must(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
-	must(w.t, os.WriteFile(w.path(name), []byte(content), 0o644))
+	check.OK(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
+	check.OK(w.t, os.WriteFile(w.path(name), []byte(content), 0o644))
 }
 
 func (w *workspace) lines(name string) []string {
@@ -108,17 +109,10 @@ func (w *workspace) git(args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func appendOne(t testing.TB, l *ledger.Ledger, r ledger.Record) ledger.Appended {
 	t.Helper()
 	at, err := l.Append(context.Background(), r)
-	must(t, err)
+	check.OK(t, err)
 	return at
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -17,7 +18,7 @@ func TestTheIndexGetsTheRestOfAnArchiveThatWasBeingWritten(t *testing.T) {
 		return n
 	}
 	all := ask(w.open(ledger.Options{}))
-	must(t, w.root.RemoveAll(indexPath))
+	check.OK(t, w.root.RemoveAll(indexPath))
 	whole := w.read(archives[0])
 	const frame = "\x28\xb5\x2f\xfd"
 	second := strings.Index(whole[len(frame):], frame) + len(frame)

@@ -84,7 +84,7 @@ func (c *chaos) append() {
 	if c.r.IntN(2) == 0 {
 		shape.SegmentSize = 100_000
 	}
-	must(c.t, ledgertest.Write(context.Background(), c.root, shape))
+	check.OK(c.t, ledgertest.Write(context.Background(), c.root, shape))
 }
 
 func (c *chaos) appendByAnother() {
@@ -120,7 +120,7 @@ func (c *chaos) edit(change func(string) string) {
 	names = append(names, c.path(tracePath))
 	name := names[c.r.IntN(len(names))]
 	content, _ := os.ReadFile(name)
-	must(c.t, os.WriteFile(name, []byte(change(string(content))), 0o644))
+	check.OK(c.t, os.WriteFile(name, []byte(change(string(content))), 0o644))
 }
 
 func (c *chaos) duplicate() {
@@ -174,12 +174,12 @@ func (c *chaos) indexFiles() []string {
 	return names
 }
 
-func (c *chaos) dropIndex() { must(c.t, os.RemoveAll(c.path(filepath.Dir(indexPath)))) }
+func (c *chaos) dropIndex() { check.OK(c.t, os.RemoveAll(c.path(filepath.Dir(indexPath)))) }
 
 func (c *chaos) damageIndex() {
 	for _, name := range c.indexFiles() {
 		data, err := os.ReadFile(name)
-		must(c.t, err)
+		check.OK(c.t, err)
 		switch c.r.IntN(4) {
 		case 0:
 			data[c.r.IntN(len(data))] ^= 1 << c.r.IntN(8)
@@ -190,7 +190,7 @@ func (c *chaos) damageIndex() {
 		default:
 			continue
 		}
-		must(c.t, os.WriteFile(name, data, 0o644))
+		check.OK(c.t, os.WriteFile(name, data, 0o644))
 	}
 }
 
@@ -198,9 +198,9 @@ func (c *chaos) swapIndex() {
 	if names := c.indexFiles(); len(names) > 1 {
 		a, b := names[c.r.IntN(len(names))], names[c.r.IntN(len(names))]
 		data, err := os.ReadFile(a)
-		must(c.t, err)
-		must(c.t, os.Rename(b, a))
-		must(c.t, os.WriteFile(b, data, 0o644))
+		check.OK(c.t, err)
+		check.OK(c.t, os.Rename(b, a))
+		check.OK(c.t, os.WriteFile(b, data, 0o644))
 	}
 }
 
@@ -218,7 +218,7 @@ func (c *chaos) forbidIndex() {
 	c.dropIndex()
 	c.write(indexPath, "mine")
 	c.compare(c.kept)
-	must(c.t, os.Remove(c.path(indexPath)))
+	check.OK(c.t, os.Remove(c.path(indexPath)))
 }
 
 func (c *chaos) twoProcesses() {
@@ -255,7 +255,7 @@ func (c *chaos) compare(l *ledger.Ledger) {
 		all = append(all, e)
 		return nil
 	})
-	must(c.t, err)
+	check.OK(c.t, err)
 	for range 6 {
 		c.compareOne(l, all, c.filter(all))
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -48,7 +49,7 @@ func checkProposed(t *testing.T, line []byte) {
 func TestTheIndexProposesEveryRecordThatMatches(t *testing.T) {
 	for name, r := range everyKind() {
 		line, err := ledger.Encode(ledger.Entry{Record: r, ID: session, Time: fixedClock()()})
-		must(t, err)
+		check.OK(t, err)
 		checkProposed(t, line)
 		if ledger.Proposes(line, ledger.Filter{IntentID: "INT-999"}) || ledger.Proposes(line, ledger.Filter{Path: "src/none"}) ||
 			ledger.Proposes(line, ledger.Filter{Since: fixedClock()().Add(time.Second)}) {
@@ -61,7 +62,7 @@ func TestTheIndexProposesEveryRecordThatMatches(t *testing.T) {
 func FuzzIndexedLine(f *testing.F) {
 	for _, r := range everyKind() {
 		line, err := ledger.Encode(ledger.Entry{Record: r, ID: session, Time: fixedClock()()})
-		must(f, err)
+		check.OK(f, err)
 		f.Add(line)
 	}
 	for _, odd := range []string{

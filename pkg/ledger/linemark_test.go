@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -81,16 +82,16 @@ func TestMarksInTheLedger(t *testing.T) {
 	c.Mark(edit.Lines(text))
 	rec := ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file", Changes: []ledger.Change{c}}
 	_, err := l.Append(context.Background(), rec)
-	must(t, err)
+	check.OK(t, err)
 	found, err := l.Query(context.Background(), ledger.Filter{Path: "a.txt"})
-	must(t, err)
+	check.OK(t, err)
 	if len(found.Entries) != 1 || !slices.Equal(found.Entries[0].Changes[0].Marks, c.Marks) {
 		t.Errorf("got %+v, want the marks %x", found.Entries, c.Marks)
 	} else if got := found.Entries[0].Changes[0].Anchors; len(got) != 1 || !slices.Equal(got, c.Anchors) {
 		t.Errorf("anchors %v, want %v", got, c.Anchors)
 	}
 	written, err := c.Marks.MarshalText()
-	must(t, err)
+	check.OK(t, err)
 	if len(written) != 8*3 {
 		t.Errorf("%d characters for three lines: %s", len(written), written)
 	}

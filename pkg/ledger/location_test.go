@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/union"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
@@ -40,7 +41,7 @@ func (w *workspace) wantClean() {
 
 func TestBesideTheTree(t *testing.T) {
 	w, l := besideWorkspace(t)
-	must(t, l.Writable(context.Background()))
+	check.OK(t, l.Writable(context.Background()))
 	if _, err := os.Stat(locate.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("a ledger that nobody wrote to has a place: %v", err)
 	}
@@ -56,7 +57,7 @@ func TestBesideTheTree(t *testing.T) {
 			w.git("stash", "-q", "-u")
 		}},
 		{"a file in the way", func() {
-			must(t, os.Remove(w.path(tracePath)))
+			check.OK(t, os.Remove(w.path(tracePath)))
 			w.write(tracePath, `{"prev":[],"version":"0.1.0","id":"from an older program"}`+"\n")
 		}},
 	} {
@@ -71,7 +72,7 @@ func TestBesideTheTree(t *testing.T) {
 	if report := w.verify(); len(report.Heads) != 1 || report.Records != 5 {
 		t.Errorf("%d records and %d heads, want 5 and 1", report.Records, len(report.Heads))
 	}
-	must(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.Remove(w.path(tracePath)))
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	if got := len(w.lines(tracePath)); got < 5 {
 		t.Errorf("what stands where other tools look has %d lines", got)
@@ -83,9 +84,9 @@ func TestFirstRecordsAtOnce(t *testing.T) {
 	w, _ := besideWorkspace(t)
 	const servers, rounds = 4, 60
 	for range rounds {
-		must(t, os.RemoveAll(locate.Beside(w.dir)))
+		check.OK(t, os.RemoveAll(locate.Beside(w.dir)))
 		if err := os.Remove(w.path(tracePath)); !errors.Is(err, os.ErrNotExist) {
-			must(t, err)
+			check.OK(t, err)
 		}
 		ended := make(chan error, servers)
 		for range servers {
@@ -97,7 +98,7 @@ func TestFirstRecordsAtOnce(t *testing.T) {
 			}()
 		}
 		for range servers {
-			must(t, <-ended)
+			check.OK(t, <-ended)
 		}
 		if report, err := ledger.Verify(context.Background(), w.root); err != nil || report.Records != servers {
 			t.Fatalf("the ledger has %d records, %v; want %d", report.Records, err, servers)
@@ -111,12 +112,12 @@ func TestWorkTreesShareALedger(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	w.git("worktree", "add", "-q", other)
 	root, err := os.OpenRoot(other)
-	must(t, err)
+	check.OK(t, err)
 	defer root.Close()
 	second, err := ledger.Open(root, ledger.Options{Beside: true})
-	must(t, err)
+	check.OK(t, err)
 	appendOne(t, second, mutation("INT-001", "a.txt"))
-	must(t, second.Close(context.Background()))
+	check.OK(t, second.Close(context.Background()))
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	w.git("worktree", "remove", other)
 	report := w.verify()
@@ -130,15 +131,15 @@ func TestWorkspacesOfOneRepository(t *testing.T) {
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	w.write("sub/.orchestration/.gitignore", "/agent_trace.jsonl\n/state/\n")
 	root, err := os.OpenRoot(w.path("sub"))
-	must(t, err)
+	check.OK(t, err)
 	defer root.Close()
 	sub, err := ledger.Open(root, ledger.Options{Beside: true})
-	must(t, err)
+	check.OK(t, err)
 	appendOne(t, sub, mutation("INT-001", "a.txt"))
-	must(t, sub.Close(context.Background()))
+	check.OK(t, sub.Close(context.Background()))
 	w.wantRecords(1)
 	report, err := ledger.Verify(context.Background(), root)
-	must(t, err)
+	check.OK(t, err)
 	if report.Records != 1 || locate.Beside(w.dir) == locate.Beside(w.path("sub")) {
 		t.Errorf("the workspace below has %d records of its own, want 1", report.Records)
 	}
@@ -170,7 +171,7 @@ func TestMoveBeside(t *testing.T) {
 	for range 40 {
 		appendOne(t, l, mutation("INT-001", "a.txt"))
 	}
-	must(t, w.open(ledger.Options{SegmentSize: 4 << 10}).Rotate(context.Background()))
+	check.OK(t, w.open(ledger.Options{SegmentSize: 4 << 10}).Rotate(context.Background()))
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	w.commitAll("in the tree")
 	w.git("branch", "old")
@@ -179,22 +180,22 @@ func TestMoveBeside(t *testing.T) {
 		before = append(before, line.Segment+" "+string(line.Data))
 		return nil
 	})
-	must(t, err)
+	check.OK(t, err)
 
 	dir, err := locate.MoveBeside(context.Background(), w.root)
-	must(t, err)
+	check.OK(t, err)
 	var after []string
 	_, err = ledger.EachLine(context.Background(), w.root, func(line ledger.RawLine) error {
 		after = append(after, line.Segment+" "+string(line.Data))
 		return nil
 	})
-	must(t, err)
+	check.OK(t, err)
 	if dir != locate.Beside(w.dir) || !slices.Equal(before, after) {
 		t.Fatalf("moved to %s with %d lines of %d", dir, len(after), len(before))
 	}
 	w.git("rm", "-rq", "--cached", "--", tracePath, ".orchestration/archive")
-	must(t, os.RemoveAll(w.path(".orchestration/archive")))
-	must(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.RemoveAll(w.path(".orchestration/archive")))
+	check.OK(t, os.Remove(w.path(tracePath)))
 	w.write(".orchestration/.gitignore", "/state/\n/cache/\n/agent_trace.jsonl\n/archive/\n/trace/\n")
 	w.commitAll("beside the tree")
 	appendOne(t, l, mutation("INT-001", "a.txt"))
@@ -226,10 +227,10 @@ func TestUnite(t *testing.T) {
 	lines := other.lines(tracePath)
 	unite := func(lines ...string) (int, error) {
 		root, leave, err := locate.Stands(w.root)
-		must(t, err)
+		check.OK(t, err)
 		defer leave()
 		u, err := union.Begin(context.Background(), root)
-		must(t, err)
+		check.OK(t, err)
 		defer u.Discard()
 		all := func(yield func([]byte) error) error {
 			for _, line := range lines {
@@ -242,7 +243,7 @@ func TestUnite(t *testing.T) {
 		if err := u.Check(all); err != nil {
 			return 0, err
 		}
-		must(t, all(u.Add))
+		check.OK(t, all(u.Add))
 		return u.Publish(context.Background())
 	}
 	if _, err := unite(lines[0], "<<<<<<< HEAD"); !errors.Is(err, ledger.ErrMalformed) {
@@ -257,7 +258,7 @@ func TestUnite(t *testing.T) {
 	w.wantRecords(1)
 	for _, want := range []int{3, 0} {
 		added, err := unite(lines[2], lines[0], lines[1], lines[0])
-		must(t, err)
+		check.OK(t, err)
 		if added != want {
 			t.Errorf("%d lines were added, want %d", added, want)
 		}
@@ -273,7 +274,7 @@ func TestUnite(t *testing.T) {
 func TestLostPlace(t *testing.T) {
 	w, l := besideWorkspace(t)
 	appendOne(t, l, mutation("INT-001", "a.txt"))
-	must(t, os.RemoveAll(w.path(".git/orchestra")))
+	check.OK(t, os.RemoveAll(w.path(".git/orchestra")))
 	again := w.open(ledger.Options{Beside: true})
 	if err := again.Writable(context.Background()); !errors.Is(err, ledger.ErrUnavailable) || !strings.Contains(err.Error(), "no ledger stands there") {
 		t.Errorf("a ledger whose place is gone is writable: %v", err)
@@ -281,7 +282,7 @@ func TestLostPlace(t *testing.T) {
 	if _, err := again.Append(context.Background(), mutation("INT-001", "a.txt")); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("it takes a record: %v", err)
 	}
-	must(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.Remove(w.path(tracePath)))
 	appendOne(t, again, mutation("INT-001", "a.txt"))
 	w.wantRecords(1)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
@@ -22,20 +23,22 @@ func TestLost(t *testing.T) {
 		{"nothing", func(*workspace, *ledger.Ledger, []string) {}, false},
 		{"an append", func(w *workspace, l *ledger.Ledger, _ []string) { appendOne(w.t, l, mutation("INT-001", "c")) }, false},
 		{"the same lines in another order, in another file", func(w *workspace, _ *ledger.Ledger, lines []string) {
-			must(w.t, os.Remove(w.path(tracePath)))
+			check.OK(w.t, os.Remove(w.path(tracePath)))
 			w.write(tracePath, lines[1]+"\n"+lines[0]+"\n")
 		}, false},
 		{"the lines in the other layout", func(w *workspace, _ *ledger.Ledger, lines []string) {
 			w.write(".orchestration/trace/"+session+".jsonl", strings.Join(lines, "\n")+"\n")
-			must(w.t, os.Remove(w.path(tracePath)))
+			check.OK(w.t, os.Remove(w.path(tracePath)))
 		}, false},
-		{"the file is gone", func(w *workspace, _ *ledger.Ledger, _ []string) { must(w.t, os.Remove(w.path(tracePath))) }, true},
-		{"the file is empty", func(w *workspace, _ *ledger.Ledger, _ []string) { must(w.t, os.Truncate(w.path(tracePath), 0)) }, true},
+		{"the file is gone", func(w *workspace, _ *ledger.Ledger, _ []string) { check.OK(w.t, os.Remove(w.path(tracePath))) }, true},
+		{"the file is empty", func(w *workspace, _ *ledger.Ledger, _ []string) { check.OK(w.t, os.Truncate(w.path(tracePath), 0)) }, true},
 		{"the last line is gone", func(w *workspace, _ *ledger.Ledger, lines []string) { w.write(tracePath, lines[0]+"\n") }, true},
 		{"the last line is another", func(w *workspace, _ *ledger.Ledger, lines []string) {
 			w.write(tracePath, lines[0]+"\n"+strings.Replace(lines[1], "INT-001", "INT-002", 1)+"\n")
 		}, true},
-		{"all of .orchestration is gone", func(w *workspace, _ *ledger.Ledger, _ []string) { must(w.t, os.RemoveAll(w.path(".orchestration"))) }, true},
+		{"all of .orchestration is gone", func(w *workspace, _ *ledger.Ledger, _ []string) {
+			check.OK(w.t, os.RemoveAll(w.path(".orchestration")))
+		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorkspace(t)
@@ -44,17 +47,17 @@ func TestLost(t *testing.T) {
 			appendOne(t, l, mutation("INT-001", "b"))
 			lines, ctx := w.lines(tracePath), context.Background()
 			mark, err := l.Mark(ctx)
-			must(t, err)
+			check.OK(t, err)
 			c.do(w, l, lines)
 			loss, err := mark.Lost(ctx, nil)
-			must(t, err)
+			check.OK(t, err)
 			if (loss != nil) != c.lost {
 				t.Fatalf("lost: %v", loss)
 			}
 			if loss == nil {
 				return
 			}
-			must(t, os.MkdirAll(w.path(".orchestration"), 0o755))
+			check.OK(t, os.MkdirAll(w.path(".orchestration"), 0o755))
 			if loss.Back(ctx) {
 				t.Error("it is said to be back")
 			}
@@ -69,7 +72,7 @@ func TestLost(t *testing.T) {
 			for _, line := range lines {
 				back = append(back, mend.Line{Segment: "agent_trace.jsonl", Data: []byte(line)})
 			}
-			must(t, mend.PutBack(ctx, w.root, back))
+			check.OK(t, mend.PutBack(ctx, w.root, back))
 			if !loss.Back(ctx) {
 				t.Errorf("it is not said to be back: %s", loss)
 			}
@@ -85,7 +88,7 @@ func TestOnAnotherBranch(t *testing.T) {
 	appendOne(t, l, mutation("INT-001", "b"))
 	lines := w.lines(tracePath)
 	mark, err := l.Mark(ctx)
-	must(t, err)
+	check.OK(t, err)
 	w.write(tracePath, lines[0]+"\n")
 	elsewhere := func(has string) ledger.Elsewhere {
 		return func(_ context.Context, visit func([]byte, string) error) error { return visit([]byte(has), "branch x") }
@@ -103,21 +106,21 @@ func TestALostArchive(t *testing.T) {
 	w := newWorkspace(t)
 	appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 300, "src")
 	l, ctx := w.open(ledger.Options{SegmentSize: smallSegment}), context.Background()
-	must(t, l.Rotate(ctx))
+	check.OK(t, l.Rotate(ctx))
 	names := w.archives()
 	if len(names) == 0 {
 		t.Fatal("there is no archive")
 	}
 	mark, err := l.Mark(ctx)
-	must(t, err)
+	check.OK(t, err)
 	aside := w.path("aside")
-	must(t, os.Rename(names[0], aside))
+	check.OK(t, os.Rename(names[0], aside))
 	loss, err := mark.Lost(ctx, nil)
-	must(t, err)
+	check.OK(t, err)
 	if loss == nil || !strings.Contains(loss.String(), filepath.Base(names[0])) {
 		t.Fatalf("%v", loss)
 	}
-	must(t, os.Rename(aside, names[0]))
+	check.OK(t, os.Rename(aside, names[0]))
 	if !loss.Back(ctx) {
 		t.Errorf("%s", loss)
 	}
@@ -131,20 +134,20 @@ func TestNoBranchHasWhatStandsBeside(t *testing.T) {
 		ctx, at := context.Background(), locate.Beside(w.dir)
 		appendOne(t, l, mutation("INT-001", "a"))
 		mark, err := l.Mark(ctx)
-		must(t, err)
+		check.OK(t, err)
 		lines, gone := w.lines(tracePath), filepath.Join(at, tracePath)
 		if name == "the place" {
 			gone = at
 		}
-		must(t, os.Rename(gone, gone+".aside"))
+		check.OK(t, os.Rename(gone, gone+".aside"))
 		loss, err := mark.Lost(ctx, func(_ context.Context, visit func([]byte, string) error) error {
 			return visit([]byte(lines[0]), "branch x")
 		})
-		must(t, err)
+		check.OK(t, err)
 		if loss == nil || loss.Back(ctx) {
 			t.Fatalf("%s: lost: %v", name, loss)
 		}
-		must(t, os.Rename(gone+".aside", gone))
+		check.OK(t, os.Rename(gone+".aside", gone))
 		if !loss.Back(ctx) {
 			t.Errorf("%s: it is not said to be back: %s", name, loss)
 		}

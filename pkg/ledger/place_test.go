@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -23,7 +24,7 @@ func TestPlacesThatAreNoLedgerAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)
 			w.write("src.txt", "mine\n")
-			must(t, spoil(w))
+			check.OK(t, spoil(w))
 			w.problems = []ledger.ProblemKind{ledger.ProblemUnreadable}
 			l := w.open(ledger.Options{})
 			if err := l.Writable(context.Background()); !errors.Is(err, ledger.ErrUnavailable) {
@@ -35,7 +36,7 @@ func TestPlacesThatAreNoLedgerAreRefused(t *testing.T) {
 			if got := w.read("src.txt"); got != "mine\n" {
 				t.Errorf("the file behind the link is now %q", got)
 			}
-			must(t, os.Remove(w.path(tracePath)))
+			check.OK(t, os.Remove(w.path(tracePath)))
 			w.problems = nil
 			appendOne(t, l, mutation("INT-001", "a")) // not poisoned: nothing had been written
 		})
@@ -44,9 +45,9 @@ func TestPlacesThatAreNoLedgerAreRefused(t *testing.T) {
 
 func TestLinkedDirectoriesBelowHomeAreRefused(t *testing.T) {
 	w := newWorkspace(t)
-	must(t, os.Mkdir(w.path("src"), 0o755))
-	must(t, os.Symlink("../src", w.path(".orchestration/trace")))
-	must(t, os.Symlink("../src", w.path(".orchestration/state")))
+	check.OK(t, os.Mkdir(w.path("src"), 0o755))
+	check.OK(t, os.Symlink("../src", w.path(".orchestration/trace")))
+	check.OK(t, os.Symlink("../src", w.path(".orchestration/state")))
 	l := w.open(ledger.Options{Layout: ledger.LayoutSessions})
 	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("Append through trace: %v", err)
@@ -66,9 +67,9 @@ func TestArchivesThatAreNoFilesAreNotOpened(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{Durability: ledger.DurabilityOS})
 	appendOne(t, l, mutation("INT-001", "a"))
-	must(t, os.Mkdir(w.path(".orchestration/archive"), 0o755))
-	must(t, syscall.Mkfifo(w.path(".orchestration/archive/a.jsonl.zst"), 0o644))
-	must(t, os.Symlink("../agent_trace.jsonl", w.path(".orchestration/archive/b.jsonl.zst")))
+	check.OK(t, os.Mkdir(w.path(".orchestration/archive"), 0o755))
+	check.OK(t, syscall.Mkfifo(w.path(".orchestration/archive/a.jsonl.zst"), 0o644))
+	check.OK(t, os.Symlink("../agent_trace.jsonl", w.path(".orchestration/archive/b.jsonl.zst")))
 	w.problems = []ledger.ProblemKind{ledger.ProblemUnreadable, ledger.ProblemUnreadable}
 	if found := query(t, l, ledger.Filter{}); len(found.Entries) != 1 || len(found.Problems) != 2 {
 		t.Errorf("%d entries, problems %v", len(found.Entries), found.Problems)
@@ -82,25 +83,25 @@ func TestRotationThroughALinkIsRefused(t *testing.T) {
 			appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 100, "a")
 			w.write("src/mine", "mine")
 			link := w.path(".orchestration/" + name)
-			must(t, os.MkdirAll(filepath.Dir(link), 0o755))
-			must(t, os.RemoveAll(link))
-			must(t, os.Symlink(w.path("src"), link))
+			check.OK(t, os.MkdirAll(filepath.Dir(link), 0o755))
+			check.OK(t, os.RemoveAll(link))
+			check.OK(t, os.Symlink(w.path("src"), link))
 			if err := w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()); err == nil {
 				t.Error("no error")
 			}
 			if left, _ := os.ReadDir(w.path("src")); len(left) != 1 {
 				t.Errorf("%v stands behind the link", left)
 			}
-			must(t, os.Remove(link))
+			check.OK(t, os.Remove(link))
 		})
 	}
 }
 
 func TestLinkedHomeIsRefused(t *testing.T) {
 	w := newWorkspace(t)
-	must(t, os.Remove(w.path(".orchestration")))
-	must(t, os.Mkdir(w.path("src"), 0o755))
-	must(t, os.Symlink("src", w.path(".orchestration")))
+	check.OK(t, os.Remove(w.path(".orchestration")))
+	check.OK(t, os.Mkdir(w.path("src"), 0o755))
+	check.OK(t, os.Symlink("src", w.path(".orchestration")))
 	l := w.open(ledger.Options{})
 	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("Append: %v", err)
@@ -108,7 +109,7 @@ func TestLinkedHomeIsRefused(t *testing.T) {
 	if left, _ := os.ReadDir(w.path("src")); len(left) != 0 {
 		t.Errorf("%v was written through the link", left)
 	}
-	must(t, os.Remove(w.path(".orchestration")))
+	check.OK(t, os.Remove(w.path(".orchestration")))
 }
 
 func TestBusyLeavesNothingAndPassesLater(t *testing.T) {
@@ -117,21 +118,21 @@ func TestBusyLeavesNothingAndPassesLater(t *testing.T) {
 	for _, free := range []string{".orchestration", ".orchestration/agent_trace.jsonl"} { // what commands can open, and so lock
 		w.write(".orchestration/agent_trace.jsonl", "")
 		file, err := os.Open(w.path(free))
-		must(t, err)
+		check.OK(t, err)
 		defer file.Close()
-		must(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+		check.OK(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
 	}
 	w.write(".orchestration/state/lock", "")
 	dir, err := os.Open(w.path(".orchestration/state/lock"))
-	must(t, err)
-	must(t, syscall.Flock(int(dir.Fd()), syscall.LOCK_EX))
+	check.OK(t, err)
+	check.OK(t, syscall.Flock(int(dir.Fd()), syscall.LOCK_EX))
 	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrBusy) {
 		t.Errorf("error %v, want ErrBusy", err)
 	}
 	if err := l.Writable(context.Background()); err != nil {
 		t.Errorf("Writable: %v", err)
 	}
-	must(t, dir.Close())
+	check.OK(t, dir.Close())
 	appendOne(t, l, mutation("INT-001", "a"))
 	w.wantRecords(1)
 }

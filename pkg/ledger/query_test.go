@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
@@ -15,7 +16,7 @@ import (
 func query(t testing.TB, l *ledger.Ledger, f ledger.Filter) ledger.Result {
 	t.Helper()
 	result, err := l.Query(context.Background(), f)
-	must(t, err)
+	check.OK(t, err)
 	return result
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
@@ -15,7 +16,7 @@ import (
 func (w *workspace) repair() []mend.SetAside {
 	w.t.Helper()
 	done, err := mend.Repair(context.Background(), w.root)
-	must(w.t, err)
+	check.OK(w.t, err)
 	return done
 }
 
@@ -81,24 +82,24 @@ func TestRepairRefusesAnythingElse(t *testing.T) {
 
 func TestRepairNeedsAWritableLedger(t *testing.T) {
 	w := newWorkspace(t)
-	must(t, os.Remove(w.path(".orchestration")))
+	check.OK(t, os.Remove(w.path(".orchestration")))
 	if _, err := mend.Repair(context.Background(), w.root); !errors.Is(err, ledger.ErrNotInitialized) {
 		t.Errorf("no directory: %v", err)
 	}
 	w.write(tracePath, "x")
-	must(t, os.Remove(w.path(tracePath)))
-	must(t, os.Symlink("../away", w.path(tracePath)))
+	check.OK(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.Symlink("../away", w.path(tracePath)))
 	if done := w.repair(); len(done) != 0 {
 		t.Errorf("a link: %+v", done)
 	}
-	must(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.Remove(w.path(tracePath)))
 	if runtime.GOOS == "windows" || os.Getuid() == 0 {
 		return // permission bits bind nobody here
 	}
 	w.write(tracePath, "torn")
-	must(t, os.Chmod(w.path(tracePath), 0o444))
+	check.OK(t, os.Chmod(w.path(tracePath), 0o444))
 	if _, err := mend.Repair(context.Background(), w.root); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("read-only: %v", err)
 	}
-	must(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.Remove(w.path(tracePath)))
 }

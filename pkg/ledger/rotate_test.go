@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -21,7 +22,7 @@ const smallSegment = 64 << 10
 func (w *workspace) archives() []string {
 	w.t.Helper()
 	names, err := filepath.Glob(w.path(".orchestration/archive/*"))
-	must(w.t, err)
+	check.OK(w.t, err)
 	return names
 }
 
@@ -72,7 +73,7 @@ func TestRotateKeepsEveryRecord(t *testing.T) {
 				t.Fatal("it rotated although it must not")
 			}
 			l := w.open(ledger.Options{Layout: layout, SegmentSize: smallSegment})
-			must(t, l.Rotate(context.Background()))
+			check.OK(t, l.Rotate(context.Background()))
 			size := int64(0)
 			if names := w.archives(); len(names) < 5 { // about 1 MiB of lines in pieces of 64 KiB
 				t.Errorf("archives %v", names)
@@ -82,7 +83,7 @@ func TestRotateKeepsEveryRecord(t *testing.T) {
 				active = w.path(".orchestration/trace/" + session + ".jsonl")
 			}
 			info, err := os.Stat(active)
-			must(t, err)
+			check.OK(t, err)
 			if size = info.Size(); size > smallSegment/4 || size == 0 {
 				t.Errorf("%d bytes are left to append to", size)
 			}
@@ -91,7 +92,7 @@ func TestRotateKeepsEveryRecord(t *testing.T) {
 			if heads := w.verify().Heads; len(heads) != 1 {
 				t.Errorf("%d heads", len(heads))
 			}
-			must(t, l.Rotate(context.Background())) // nothing to do
+			check.OK(t, l.Rotate(context.Background())) // nothing to do
 			w.wantNoLeftovers()
 		})
 	}
@@ -106,7 +107,7 @@ func TestAppendsRotateByThemselves(t *testing.T) {
 			t.Fatal("it does not rotate")
 		}
 	}
-	must(t, l.Close(context.Background()))
+	check.OK(t, l.Close(context.Background()))
 	w.wantEach(all)
 	w.wantNoLeftovers()
 }
@@ -124,10 +125,10 @@ func TestRotationBetweenWriteAndLookIsNotARewrite(t *testing.T) {
 			var once sync.Once
 			l.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
 				once.Do(func() {
-					must(t, other.Rotate(context.Background()))
+					check.OK(t, other.Rotate(context.Background()))
 					if twice {
 						ids = append(ids, appendMany(t, quiet, 200, "between")...)
-						must(t, other.Rotate(context.Background()))
+						check.OK(t, other.Rotate(context.Background()))
 					}
 				})
 				return ledger.FlushData(f)
@@ -154,7 +155,7 @@ func TestHeadsAndGarbageStayInTheFile(t *testing.T) {
 	leaf, last := `{"a":"leaf"}`, len(lines)-1
 	branch := append(append(lines[:50:50], leaf), lines[50:]...)
 	w.write(tracePath, strings.Join(branch, "\n")+"\n")
-	must(t, w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()))
+	check.OK(t, w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()))
 	kept := w.read(tracePath)
 	for _, line := range []string{leaf, "<<<<<<< ours", lines[last]} {
 		if !strings.Contains(kept, line+"\n") {
@@ -179,10 +180,10 @@ func TestTornEndIsNotArchived(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
 	ids := appendMany(t, l, 200, "a")
-	must(t, l.Close(context.Background()))
+	check.OK(t, l.Close(context.Background()))
 	w.write(tracePath, w.read(tracePath)+`{"prev":["torn`+strings.Repeat("x", smallSegment))
 	l = w.open(ledger.Options{SegmentSize: smallSegment})
-	must(t, l.Rotate(context.Background()))
+	check.OK(t, l.Rotate(context.Background()))
 	if !strings.HasSuffix(w.read(tracePath), "xxx") || len(w.archives()) == 0 {
 		t.Error("the torn end is gone, or nothing was archived")
 	}
@@ -209,7 +210,7 @@ func TestFilesThatCannotBeArchivedAreLeftAlone(t *testing.T) {
 				t.Error("something was changed")
 			}
 			w.wantNoLeftovers()
-			must(t, os.Remove(w.path(tracePath)))
+			check.OK(t, os.Remove(w.path(tracePath)))
 		})
 	}
 }
@@ -300,7 +301,7 @@ func TestAFullDiskStopsRotationAndNotAppends(t *testing.T) {
 			t.Fatal("it does not try again")
 		}
 	}
-	must(t, l.Close(context.Background()))
+	check.OK(t, l.Close(context.Background()))
 	if n := tries.Load(); n == 0 || n > 60 {
 		t.Errorf("%d tries on a full disk", n)
 	}
@@ -329,13 +330,13 @@ func TestAFileThatWasReplacedOrEditedIsNotRotated(t *testing.T) {
 			after := ""
 			rotating.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
 				if strings.HasSuffix(f.Name(), "rest.jsonl") {
-					must(t, disturb(w, content))
+					check.OK(t, disturb(w, content))
 					now, _ := os.ReadFile(w.path(tracePath))
 					after = string(now)
 				}
 				return nil
 			}})
-			must(t, rotating.Rotate(context.Background()))
+			check.OK(t, rotating.Rotate(context.Background()))
 			now, _ := os.ReadFile(w.path(tracePath))
 			if string(now) != after || len(w.archives()) != 0 {
 				t.Error("the rotation went on")
@@ -352,7 +353,7 @@ func TestLeftoversOfAKilledRotationAreSwept(t *testing.T) {
 	w.write(".orchestration/state/rotate/rest.jsonl", "half")
 	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment})
 	ids := appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 200, "a")
-	must(t, l.Rotate(context.Background()))
+	check.OK(t, l.Rotate(context.Background()))
 	w.wantNoLeftovers()
 	w.wantEach(ids)
 }

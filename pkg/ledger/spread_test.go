@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -21,7 +22,7 @@ func TestManyChangesAreSpreadOverLines(t *testing.T) {
 	}
 	first := appendOne(t, l, record)
 	result, err := l.Query(context.Background(), ledger.Filter{})
-	must(t, err)
+	check.OK(t, err)
 	var changes, violations, commands int
 	for i, e := range result.Entries {
 		changes, violations = changes+len(e.Changes), violations+len(e.Violations)
@@ -49,7 +50,7 @@ func TestManyHunksAreCoarsenedAndSaySo(t *testing.T) {
 	}
 	appendOne(t, l, record)
 	result, err := l.Query(context.Background(), ledger.Filter{})
-	must(t, err)
+	check.OK(t, err)
 	got := result.Entries[0].Changes[0]
 	if !got.Coarse || fmt.Sprint(got.Hunks, got.Ranges) != "[[10 209 10 219]] [{10 228 }]" {
 		t.Errorf("coarse %v, hunks %v, ranges %v", got.Coarse, got.Hunks, got.Ranges)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -41,7 +42,7 @@ func TestEachIsQueryWithoutHolding(t *testing.T) {
 					got = append(got, e.ID)
 					return nil
 				})
-				must(t, err)
+				check.OK(t, err)
 				var want []string
 				for _, e := range query(t, l, f).Entries {
 					want = append(want, e.ID)
@@ -87,7 +88,7 @@ func TestScanLinesParsesWhatIsWanted(t *testing.T) {
 		got = append(got, string(e.Kind)+" "+strings.Join(e.Files, ","))
 		return nil
 	})
-	must(t, err)
+	check.OK(t, err)
 	if !slices.Equal(got, []string{" ", "mutation src/5"}) || len(problems) != 1 || problems[0].Line != 5 {
 		t.Errorf("got %q, problems %v", got, problems)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -36,7 +37,7 @@ func TestTornLineIsSetAside(t *testing.T) {
 		t.Fatalf("set aside: %v, %v", aside, err)
 	}
 	content, err := os.ReadFile(aside[0])
-	must(t, err)
+	check.OK(t, err)
 	if first := strings.Index(whole, "\n") + 1; string(content) != whole[first:cut] {
 		t.Errorf("set aside %q, want %q", content, whole[first:cut])
 	}

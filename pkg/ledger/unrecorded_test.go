@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
@@ -25,7 +26,7 @@ func TestUnrecordedIsAProblem(t *testing.T) {
 	w.problems = []ledger.ProblemKind{ledger.ProblemUnrecorded}
 	for _, claim := range []verify.Claim{{}, {Heads: []string{told.Hash}, Lines: 2}, {Heads: []string{told.Hash}, Lines: 2, Trusted: true}} {
 		report, _, err := verify.VerifyClaims(context.Background(), w.root, []verify.Claim{claim}, nil)
-		must(t, err)
+		check.OK(t, err)
 		if claim.Trusted {
 			if len(report.Problems) > 0 {
 				t.Errorf("sealed, and still a problem: %+v", report.Problems)
@@ -48,9 +49,9 @@ func TestLostRecordsAreTold(t *testing.T) {
 	l.AppendSoon(ledger.Record{Kind: "no kind"})
 	<-lost
 	l.AppendSoon(ledger.Record{Kind: ledger.KindRead, Call: "one"})
-	must(t, l.Flush(context.Background()))
-	must(t, os.Rename(w.path(tracePath), w.path("aside")))
-	must(t, os.Mkdir(w.path(tracePath), 0o755))
+	check.OK(t, l.Flush(context.Background()))
+	check.OK(t, os.Rename(w.path(tracePath), w.path("aside")))
+	check.OK(t, os.Mkdir(w.path(tracePath), 0o755))
 	l.AppendSoon(ledger.Record{Kind: ledger.KindRead, Call: "two"})
 	if id := <-lost; id == "" {
 		t.Error("a lost record that had an id is told of without it")
@@ -58,6 +59,6 @@ func TestLostRecordsAreTold(t *testing.T) {
 	if len(lost) > 0 {
 		t.Errorf("told of %d more", len(lost))
 	}
-	must(t, os.Remove(w.path(tracePath)))
-	must(t, os.Rename(w.path("aside"), w.path(tracePath)))
+	check.OK(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.Rename(w.path("aside"), w.path(tracePath)))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -19,7 +20,7 @@ func TestVerifyFindsEveryChangeOfAFollowedLine(t *testing.T) {
 	followed := len(whole) - len(w.lines(tracePath)[3]) - 1
 	check := func(what, content string) {
 		t.Helper()
-		must(t, os.WriteFile(w.path(tracePath), []byte(content), 0o644))
+		check.OK(t, os.WriteFile(w.path(tracePath), []byte(content), 0o644))
 		if report := w.verify(); len(report.Problems) == 0 {
 			t.Errorf("%s is not found", what)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
@@ -31,7 +32,7 @@ func benchmarkRun(b *testing.B, beside bool) {
 			}},
 		})
 	}
-	must(b, r.ledger.Flush(context.Background()))
+	check.OK(b, r.ledger.Flush(context.Background()))
 	r.named = false
 	for i := range 200 {
 		r.write(fmt.Sprintf("src/f%d.txt", i), lines(1, 300))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -82,7 +83,7 @@ func TestMarkdownIsHarmless(t *testing.T) {
 		var out bytes.Buffer
 		report := hostileReport()
 		report.Files = append(report.Files, review.File{Path: "src/" + hostile, Status: "modified"})
-		must(t, report.WriteMarkdown(&out, blobs))
+		check.OK(t, report.WriteMarkdown(&out, blobs))
 		harmless(t, out.String())
 		for line := range strings.Lines(out.String()) {
 			rest := ours.ReplaceAllString(strings.TrimSuffix(outsideCode(t, line), "\n"), "")
@@ -107,7 +108,7 @@ func TestMarkdownFitsAComment(t *testing.T) {
 		report.Findings = append(report.Findings, report.Findings...)
 	}
 	var out bytes.Buffer
-	must(t, report.WriteMarkdown(&out, ""))
+	check.OK(t, report.WriteMarkdown(&out, ""))
 	if out.Len() > 65_536-2_000 || !strings.Contains(out.String(), "the rest does not fit") {
 		t.Errorf("%d bytes", out.Len())
 	}
@@ -128,7 +129,7 @@ func TestMarkdownIsShort(t *testing.T) {
 		})
 	}
 	var out bytes.Buffer
-	must(t, report.WriteMarkdown(&out, "https://forge.example/o/r/blob/h/"))
+	check.OK(t, report.WriteMarkdown(&out, "https://forge.example/o/r/blob/h/"))
 	open, _, folds := strings.Cut(out.String(), "<details>")
 	if words := len(strings.Fields(open)); !folds || words > 200 {
 		t.Errorf("%d words before the folds:\n%s", words, open)
@@ -144,7 +145,7 @@ func TestMarkdownIsShort(t *testing.T) {
 
 func TestJUnitIsWellFormed(t *testing.T) {
 	var out bytes.Buffer
-	must(t, hostileReport().WriteJUnit(&out))
+	check.OK(t, hostileReport().WriteJUnit(&out))
 	harmless(t, out.String())
 	var suites struct {
 		Tests    int `xml:"tests,attr"`
@@ -162,7 +163,7 @@ func TestJUnitIsWellFormed(t *testing.T) {
 	}
 	decoder := xml.NewDecoder(&out)
 	decoder.Strict = true
-	must(t, decoder.Decode(&suites))
+	check.OK(t, decoder.Decode(&suites))
 	if _, err := decoder.Token(); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
@@ -213,31 +214,31 @@ const sarifSchema = `{
 func compileSchema(t *testing.T, text io.Reader) *jsonschema.Schema {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(text)
-	must(t, err)
+	check.OK(t, err)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	must(t, compiler.AddResource("sarif.json", document))
+	check.OK(t, compiler.AddResource("sarif.json", document))
 	schema, err := compiler.Compile("sarif.json")
-	must(t, err)
+	check.OK(t, err)
 	return schema
 }
 
 func checkSARIF(t *testing.T, text []byte) {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	must(t, err)
-	must(t, compileSchema(t, strings.NewReader(sarifSchema)).Validate(document))
+	check.OK(t, err)
+	check.OK(t, compileSchema(t, strings.NewReader(sarifSchema)).Validate(document))
 	if name := os.Getenv("SARIF_SCHEMA"); name != "" {
 		file, err := os.Open(name)
-		must(t, err)
+		check.OK(t, err)
 		defer file.Close()
-		must(t, compileSchema(t, file).Validate(document))
+		check.OK(t, compileSchema(t, file).Validate(document))
 	}
 }
 
 func TestSARIF(t *testing.T) {
 	var out bytes.Buffer
-	must(t, hostileReport().WriteSARIF(&out, "1.0"))
+	check.OK(t, hostileReport().WriteSARIF(&out, "1.0"))
 	harmless(t, out.String())
 	checkSARIF(t, out.Bytes())
 	var log struct {
@@ -259,13 +260,13 @@ func TestSARIF(t *testing.T) {
 			}
 		}
 	}
-	must(t, json.Unmarshal(out.Bytes(), &log))
+	check.OK(t, json.Unmarshal(out.Bytes(), &log))
 	results := log.Runs[0].Results
 	if len(results) != 3 || results[0].Level != "error" || log.Runs[0].Tool.Driver.Rules[results[0].RuleIndex].ID != results[0].RuleID {
 		t.Fatalf("%+v", results)
 	}
 	uri, err := url.Parse(results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI)
-	must(t, err)
+	check.OK(t, err)
 	if uri.Path != "src/"+hostile || uri.IsAbs() || uri.Host != "" || uri.Fragment != "" {
 		t.Errorf("the URI is %+v", uri)
 	}

@@ -119,7 +119,7 @@ func TestGenerated(t *testing.T) {
 				return
 			}
 			report, err := review.Run(t.Context(), g.root, review.Options{Base: "main"})
-			must(t, err)
+			check.OK(t, err)
 			if report.Count("", review.Error) > 0 {
 				t.Errorf("%s: %s", strings.Join(g.log, " "), strings.Join(said(report), "\n"))
 			}

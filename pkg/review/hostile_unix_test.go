@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
@@ -20,11 +21,11 @@ func TestHostileRepository(t *testing.T) {
 	r.commit("hostile")
 	report := r.review(review.Options{})
 	var out bytes.Buffer
-	must(t, report.WriteSARIF(&out, ""))
+	check.OK(t, report.WriteSARIF(&out, ""))
 	checkSARIF(t, out.Bytes())
 	harmless(t, out.String())
 	out.Reset()
-	must(t, report.WriteMarkdown(&out, ""))
+	check.OK(t, report.WriteMarkdown(&out, ""))
 	harmless(t, out.String())
 	for line := range strings.Lines(out.String()) {
 		if strings.ContainsAny(ours.ReplaceAllString(strings.TrimSuffix(outsideCode(t, line), "\n"), ""), "@<") {
@@ -32,6 +33,6 @@ func TestHostileRepository(t *testing.T) {
 		}
 	}
 	out.Reset()
-	must(t, report.WriteJUnit(&out))
+	check.OK(t, report.WriteJUnit(&out))
 	harmless(t, out.String())
 }

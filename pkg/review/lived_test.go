@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // cutting is what somebody took out, and where it stood.
@@ -95,8 +97,8 @@ func (g *lived) putTwin(path string, lines []told) {
 	for _, l := range lines {
 		b.WriteString(l.text + tag + strconv.Itoa(l.id) + "\n")
 	}
-	must(g.t, os.MkdirAll(filepath.Dir(g.name("twin", path)), 0o755))
-	must(g.t, os.WriteFile(g.name("twin", path), []byte(b.String()), 0o644))
+	check.OK(g.t, os.MkdirAll(filepath.Dir(g.name("twin", path)), 0o755))
+	check.OK(g.t, os.WriteFile(g.name("twin", path), []byte(b.String()), 0o644))
 }
 
 // read gives a file with the numbers of its lines.
@@ -124,7 +126,7 @@ func (g *lived) parse(content string) (lines []told) {
 
 func (g *lived) paths() (paths []string) {
 	entries, err := os.ReadDir(g.name("twin", "src"))
-	must(g.t, err)
+	check.OK(g.t, err)
 	for _, e := range entries {
 		paths = append(paths, "src/"+e.Name())
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -35,7 +36,7 @@ func TestDroppedWithinTheRange(t *testing.T) {
 	want(t, r.review(review.Options{}), review.Error)
 
 	r.git("switch", "-q", "main")
-	must(t, r.ledger.Close(context.Background()))
+	check.OK(t, r.ledger.Close(context.Background()))
 	r.openLedger()
 	r.traced("INT-002", "docs/manual.txt", "manual\nfrom main\n")
 	r.commit("main goes on")
@@ -56,16 +57,16 @@ func TestRotationInTheRange(t *testing.T) {
 	}
 	r.commit("ten records")
 	r.git("switch", "-qc", "work")
-	must(t, r.ledger.Close(context.Background()))
+	check.OK(t, r.ledger.Close(context.Background()))
 	r.openLedgerOf(4096)
-	must(t, r.ledger.Rotate(context.Background()))
-	must(t, r.ledger.Close(context.Background()))
+	check.OK(t, r.ledger.Rotate(context.Background()))
+	check.OK(t, r.ledger.Close(context.Background()))
 	r.openLedger()
 	r.traced("INT-001", "src/a.txt", lines(5, 20))
 	r.traced("INT-001", "src/a.txt", lines(6, 20))
 	r.commit("rotated")
 	archives, err := filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*"))
-	if must(t, err); len(archives) == 0 {
+	if check.OK(t, err); len(archives) == 0 {
 		t.Fatal("nothing was rotated")
 	}
 	report := r.review(review.Options{MinTraced: 100})
@@ -87,7 +88,7 @@ func TestMergeAndSquash(t *testing.T) {
 	r.traced("INT-001", "src/a.txt", lines(1, 20)+"from the branch\n")
 	r.commit("work")
 	r.git("switch", "-q", "main")
-	must(t, r.ledger.Close(context.Background()))
+	check.OK(t, r.ledger.Close(context.Background()))
 	r.openLedger()
 	r.traced("INT-002", "docs/manual.txt", "manual\nfrom main\n")
 	r.commit("main goes on")
@@ -163,13 +164,13 @@ func TestCannotBeJudged(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	root, err := os.OpenRoot(clone)
-	must(t, err)
+	check.OK(t, err)
 	defer root.Close()
 	if _, err := review.Run(t.Context(), root, review.Options{Base: "HEAD"}); !errors.Is(err, review.ErrShallow) || !strings.Contains(err.Error(), "fetch-depth") {
 		t.Errorf("shallow: %v", err)
 	}
 	none, err := os.OpenRoot(t.TempDir())
-	must(t, err)
+	check.OK(t, err)
 	defer none.Close()
 	if _, err := review.Run(t.Context(), none, review.Options{Base: "HEAD"}); !errors.Is(err, review.ErrNoRepository) {
 		t.Errorf("no repository: %v", err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -71,12 +72,12 @@ func newRepoWith(t testing.TB, below string, beside bool) *repo {
 	r.write(".orchestration/.gitignore", ignored)
 	var err error
 	r.root, err = os.OpenRoot(r.dir)
-	must(t, err)
+	check.OK(t, err)
 	r.openLedger()
 	t.Cleanup(func() {
-		must(t, r.ledger.Close(context.Background()))
+		check.OK(t, r.ledger.Close(context.Background()))
 		report, err := ledger.Verify(context.Background(), r.root)
-		if must(t, err); (len(report.Problems) > 0) != r.broken {
+		if check.OK(t, err); (len(report.Problems) > 0) != r.broken {
 			t.Errorf("the ledger ends with %v", report.Problems)
 		}
 		r.root.Close()
@@ -99,7 +100,7 @@ func (r *repo) openLedgerOf(size int64) {
 		r.clock = r.clock.Add(time.Second)
 		return r.clock
 	}, Durability: ledger.DurabilityOS, SegmentSize: size, Beside: r.beside})
-	must(r.t, err)
+	check.OK(r.t, err)
 }
 
 func lines(from, to int) string {
@@ -110,17 +111,10 @@ func lines(from, to int) string {
 	return b.String()
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
 	out, err := r.try(args...)
-	must(r.t, err)
+	check.OK(r.t, err)
 	return out
 }
 
@@ -153,7 +147,7 @@ func (r *repo) trailer() (text string) {
 		return ""
 	}
 	heads, err := locate.Heads(context.Background(), r.root)
-	must(r.t, err)
+	check.OK(r.t, err)
 	for _, head := range heads {
 		text += "\n" + gitref.TrailerKey + ": " + head.String()
 	}
@@ -165,8 +159,8 @@ func (r *repo) trailer() (text string) {
 func (r *repo) write(path, content string) {
 	r.t.Helper()
 	name := filepath.Join(r.dir, filepath.FromSlash(path))
-	must(r.t, os.MkdirAll(filepath.Dir(name), 0o755))
-	must(r.t, os.WriteFile(name, []byte(content), 0o644))
+	check.OK(r.t, os.MkdirAll(filepath.Dir(name), 0o755))
+	check.OK(r.t, os.WriteFile(name, []byte(content), 0o644))
 }
 
 func (r *repo) read(path string) (string, bool) {
@@ -186,7 +180,7 @@ func (r *repo) traced(intent, path, content string, edits ...func(*ledger.Record
 	}
 	if content == "" {
 		c.Op = change.Deleted
-		must(r.t, os.Remove(filepath.Join(r.dir, filepath.FromSlash(path))))
+		check.OK(r.t, os.Remove(filepath.Join(r.dir, filepath.FromSlash(path))))
 	} else {
 		r.write(path, content)
 		c.After.Hash, c.After.OID = string(workspace.HashOf([]byte(content))), r.ledger.BlobID([]byte(content))
@@ -208,7 +202,7 @@ func (r *repo) traced(intent, path, content string, edits ...func(*ledger.Record
 func (r *repo) append(rec ledger.Record) {
 	r.t.Helper()
 	_, err := r.ledger.Append(context.Background(), rec)
-	must(r.t, err)
+	check.OK(r.t, err)
 	r.named = false
 }
 
@@ -218,7 +212,7 @@ func (r *repo) review(opts review.Options) *review.Report {
 		opts.Base = "main"
 	}
 	report, err := review.Run(context.Background(), r.root, opts)
-	must(r.t, err)
+	check.OK(r.t, err)
 	return report
 }
 

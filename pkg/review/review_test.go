@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
@@ -72,7 +73,7 @@ func TestUntracedLinesAreListed(t *testing.T) {
 	// Somebody else takes three lines away, adds two, and puts a file of his own.
 	r.write("src/a.txt", "by hand first\n"+lines(1, 10)+lines(14, 20)+"by the agent\nalso by the agent\nby hand last\n")
 	r.write("src/hand.txt", "by hand\n")
-	must(t, os.Remove(filepath.Join(r.dir, "docs/manual.txt")))
+	check.OK(t, os.Remove(filepath.Join(r.dir, "docs/manual.txt")))
 	r.commit("mixed")
 	report := r.review(review.Options{})
 	want(t, report, review.Error)
@@ -116,10 +117,10 @@ func TestOneLineByHandHidesNoOther(t *testing.T) {
 				clone := filepath.Join(t.TempDir(), "clone")
 				r.git(slices.Concat([]string{"clone", "-q", "--no-single-branch"}, depth, []string{"file://" + r.top, clone})...)
 				root, err := os.OpenRoot(clone)
-				must(t, err)
+				check.OK(t, err)
 				report, err := review.Run(context.Background(), root, review.Options{Base: "origin/main"})
-				must(t, err)
-				must(t, root.Close())
+				check.OK(t, err)
+				check.OK(t, root.Close())
 				if report.Lines != (review.Lines{Added: 40, Traced: c.traced}) {
 					t.Errorf("%v: %+v, want %d traced", depth, report.Lines, c.traced)
 				}
@@ -299,10 +300,10 @@ func TestWithoutLines(t *testing.T) {
 	r.git("switch", "-qc", "work")
 	r.traced("INT-001", "src/traced.bin", "\x00\x01\x02")
 	r.write("src/hand.bin", "\x00\x05")
-	must(t, os.Remove(filepath.Join(r.dir, "src/old.bin")))
+	check.OK(t, os.Remove(filepath.Join(r.dir, "src/old.bin")))
 	r.git("update-index", "--chmod=+x", "src/run.sh")
 	r.git("mv", "src/name.txt", "src/renamed.txt")
-	must(t, os.Symlink("/etc", filepath.Join(r.dir, "src/link")))
+	check.OK(t, os.Symlink("/etc", filepath.Join(r.dir, "src/link")))
 	r.git("update-index", "--add", "--cacheinfo", "160000,"+r.git("rev-parse", "HEAD")+",src/module")
 	r.git("add", "src")
 	r.git("update-index", "--chmod=+x", "src/run.sh")
@@ -359,7 +360,7 @@ func TestWorkspaceBelow(t *testing.T) {
 	r.git("switch", "-qc", "work")
 	r.traced("INT-001", "src/a.txt", lines(2, 20))
 	r.traced("INT-002", "src/b.txt", "x\n")
-	must(t, os.WriteFile(filepath.Join(r.top, "Makefile"), []byte("all:\n"), 0o644))
+	check.OK(t, os.WriteFile(filepath.Join(r.top, "Makefile"), []byte("all:\n"), 0o644))
 	r.commit("both")
 	report := r.review(review.Options{})
 	want(t, report, review.Error, `scope services/api/src/b.txt "src/b.txt" is not in the scope of INT-002`)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
@@ -39,7 +40,7 @@ func fileShapes() []shape {
 		{name: "a new file split in two by a person", changed: 20, traced: 12, found: "1 note untraced", do: func(r *repo) {
 			r.agent("src/b.txt", by("agent", 1, 20))
 			r.commit("work")
-			must(r.t, os.Remove(filepath.Join(r.dir, "src/b.txt")))
+			check.OK(r.t, os.Remove(filepath.Join(r.dir, "src/b.txt")))
 			r.write("src/c.txt", by("agent", 1, 12))
 			r.write("src/d.txt", by("agent", 13, 20))
 			r.commit("split")
@@ -48,7 +49,7 @@ func fileShapes() []shape {
 			r.agent("src/b.txt", by("agent", 1, 12))
 			r.agent("src/c.txt", by("other", 1, 8))
 			r.commit("work")
-			must(r.t, os.Remove(filepath.Join(r.dir, "src/c.txt")))
+			check.OK(r.t, os.Remove(filepath.Join(r.dir, "src/c.txt")))
 			r.write("src/b.txt", by("agent", 1, 12)+by("other", 1, 8))
 			r.commit("joined")
 		}},
@@ -70,7 +71,7 @@ func fileShapes() []shape {
 			r.commit("work")
 		}},
 		{name: "made executable by a person", changed: 1, found: "1 note untraced", do: func(r *repo) {
-			must(r.t, os.Chmod(filepath.Join(r.dir, "src/a.txt"), 0o755))
+			check.OK(r.t, os.Chmod(filepath.Join(r.dir, "src/a.txt"), 0o755))
 			r.commit("by hand")
 		}},
 		{name: "made executable by a command of an agent", changed: 1, traced: 1, found: "nothing", do: func(r *repo) {
@@ -79,11 +80,11 @@ func fileShapes() []shape {
 				rec.Kind, rec.Command = ledger.KindCommand, &ledger.Command{Command: "chmod +x src/a.txt"}
 				rec.Changes[0].Before.Mode, rec.Changes[0].After.Mode = "0644", "0755"
 			})
-			must(r.t, os.Chmod(filepath.Join(r.dir, "src/a.txt"), 0o755))
+			check.OK(r.t, os.Chmod(filepath.Join(r.dir, "src/a.txt"), 0o755))
 			r.commit("work")
 		}},
 		{name: "a link and a submodule", changed: 2, found: "2 note untraced", do: func(r *repo) {
-			must(r.t, os.Symlink("a.txt", filepath.Join(r.dir, "src/link")))
+			check.OK(r.t, os.Symlink("a.txt", filepath.Join(r.dir, "src/link")))
 			r.git("add", "-A")
 			r.git("update-index", "--add", "--cacheinfo", "160000,"+r.git("rev-parse", "HEAD")+",src/module")
 			r.git("commit", "-qm", "by hand")

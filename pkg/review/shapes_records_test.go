@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
@@ -17,24 +18,24 @@ import (
 func (r *repo) moveTo(dir string) {
 	r.top, r.dir = dir, dir
 	root, err := os.OpenRoot(dir)
-	must(r.t, err)
-	must(r.t, r.ledger.Close(r.t.Context()))
-	must(r.t, r.root.Close())
+	check.OK(r.t, err)
+	check.OK(r.t, r.ledger.Close(r.t.Context()))
+	check.OK(r.t, r.root.Close())
 	r.root = root
 	r.openLedger()
 }
 
 func (r *repo) writeTop(path, content string) {
-	must(r.t, os.WriteFile(filepath.Join(r.top, path), []byte(content), 0o644))
+	check.OK(r.t, os.WriteFile(filepath.Join(r.top, path), []byte(content), 0o644))
 }
 
 // seal seals the ledger, as the pre-commit hook does.
 func (r *repo) seal() {
 	r.t.Helper()
 	key, err := seal.CreateKey(r.t.TempDir(), "tester")
-	must(r.t, err)
+	check.OK(r.t, err)
 	_, err = seal.Create(r.t.Context(), r.root, key, seal.CreateOptions{Now: func() time.Time { return r.clock }})
-	must(r.t, err)
+	check.OK(r.t, err)
 }
 
 // recordShapes are what records say.
@@ -70,7 +71,7 @@ func recordShapes() []shape {
 			r.traced("INT-001", "src/b.txt", by("agent", 1, 5), func(rec *ledger.Record) { id = "00000000-0000-4000-8000-000000000001"; rec.Call = "apply_diff" })
 			r.commit("shorter")
 			entries, err := r.ledger.Query(r.t.Context(), ledger.Filter{Newest: true, Limit: 1})
-			must(r.t, err)
+			check.OK(r.t, err)
 			id = entries.Entries[0].ID
 			r.traced("INT-001", "src/b.txt", by("agent", 1, 10), func(rec *ledger.Record) { rec.Detail = map[string]any{"undoes": []string{id}} })
 			r.commit("undone")
@@ -85,8 +86,8 @@ func ledgerShapes() []shape {
 		r.commit("work")
 	}
 	forget := func(r *repo) {
-		must(r.t, r.ledger.Close(r.t.Context()))
-		must(r.t, os.RemoveAll(filepath.Join(r.top, ".git/orchestra")))
+		check.OK(r.t, r.ledger.Close(r.t.Context()))
+		check.OK(r.t, os.RemoveAll(filepath.Join(r.top, ".git/orchestra")))
 		r.openLedger()
 	}
 	missing := "\n\n" + gitref.TrailerKey + ": " + strings.Repeat("ab", 32)
@@ -111,7 +112,7 @@ func ledgerShapes() []shape {
 			work(r)
 			r.write("src/c.txt", by("person", 1, 5))
 			r.commit("by hand")
-			must(r.t, os.Remove(filepath.Join(r.dir, "src/c.txt")))
+			check.OK(r.t, os.Remove(filepath.Join(r.dir, "src/c.txt")))
 			r.agent("src/c.txt", by("person", 1, 5)) // said afterwards
 		}},
 		{name: "a person's work, while an agent works on another branch", changed: 3, found: "1 note untraced", do: func(r *repo) {
@@ -135,12 +136,12 @@ func ledgerShapes() []shape {
 		{name: "a fork, its records in a bundle", opts: review.Options{Base: "origin/main"}, changed: 5, traced: 5, found: "nothing", do: func(r *repo) {
 			work(r)
 			_, err := gitref.Export(r.t.Context(), r.root, gitref.Withheld{})
-			must(r.t, err)
+			check.OK(r.t, err)
 			bundle := filepath.Join(r.t.TempDir(), "records.bundle")
 			r.git("bundle", "create", "-q", bundle, gitref.Ref)
 			clone(r)
 			_, err = gitref.Fetch(r.t.Context(), r.root, bundle)
-			must(r.t, err)
+			check.OK(r.t, err)
 		}},
 		{name: "a shallow clone", err: review.ErrShallow, do: func(r *repo) {
 			work(r)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -22,18 +23,11 @@ import (
 
 const recordID = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // schemas are the open one of the specification and the closed one of its site.
 func schemas(t testing.TB) (open, closed *jsonschema.Schema) {
 	t.Helper()
 	document, err := os.ReadFile("testdata/agent-trace-0.1.0.site.schema.json")
-	must(t, err)
+	check.OK(t, err)
 	mended := bytes.ReplaceAll(document, []byte(`\\\\.`), []byte(`\\.`))
 	if bytes.Equal(mended, document) {
 		t.Fatal("the pattern of the site's schema needs no mending any more")
@@ -44,26 +38,26 @@ func schemas(t testing.TB) (open, closed *jsonschema.Schema) {
 func read(t testing.TB, name string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(name)
-	must(t, err)
+	check.OK(t, err)
 	return content
 }
 
 func compile(t testing.TB, document []byte) *jsonschema.Schema {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	must(t, err)
+	check.OK(t, err)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	must(t, compiler.AddResource("mem:schema", value))
+	check.OK(t, compiler.AddResource("mem:schema", value))
 	schema, err := compiler.Compile("mem:schema")
-	must(t, err)
+	check.OK(t, err)
 	return schema
 }
 
 func valid(t testing.TB, schema *jsonschema.Schema, line []byte) error {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-	must(t, err)
+	check.OK(t, err)
 	return schema.Validate(value)
 }
 
@@ -79,9 +73,9 @@ func entry(t testing.TB, r ledger.Record) ledger.Entry {
 		Record: r, ID: recordID, Time: time.Date(2026, 2, 18, 18, 30, 0, 123e6, time.UTC), Prev: []string{strings.Repeat("ab", 32)},
 		Revision: strings.Repeat("c", 40), ToolVersion: "1.2.3",
 	})
-	must(t, err)
+	check.OK(t, err)
 	e, err := ledger.Parse(line)
-	must(t, err)
+	check.OK(t, err)
 	return e
 }
 
@@ -121,12 +115,12 @@ func TestLinesAreValidAgainstBothSchemas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := entry(t, record)
 			loose, err := agenttrace.Line(e, false)
-			must(t, err)
+			check.OK(t, err)
 			if !bytes.Equal(loose, e.Raw) {
 				t.Errorf("the loose line is not the ledger's:\n%s\n%s", loose, e.Raw)
 			}
 			strict, err := agenttrace.Line(e, true)
-			must(t, err)
+			check.OK(t, err)
 			for _, c := range []struct {
 				schema *jsonschema.Schema
 				line   []byte
@@ -150,10 +144,10 @@ func TestStrictLosesNothing(t *testing.T) {
 	for name, record := range records() {
 		e := entry(t, record)
 		strict, err := agenttrace.Line(e, true)
-		must(t, err)
+		check.OK(t, err)
 		var whole, original map[string]any
-		must(t, json.Unmarshal(strict, &whole))
-		must(t, json.Unmarshal(e.Raw, &original))
+		check.OK(t, json.Unmarshal(strict, &whole))
+		check.OK(t, json.Unmarshal(e.Raw, &original))
 		ours := whole["metadata"].(map[string]any)["orchestra-mcp"].(map[string]any)
 		moved := ours["moved"].(map[string]any)
 		delete(ours, "moved")

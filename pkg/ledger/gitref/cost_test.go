@@ -42,7 +42,7 @@ func TestCostOfAChange(t *testing.T) {
 	tenLineChanges(c, changes, func(i int) {
 		if i%perExport == 0 {
 			_, err := gitref.Export(context.Background(), c.root, gitref.Withheld{})
-			must(t, err)
+			check.OK(t, err)
 		}
 	})
 	after := looseObjects(t, c.dir)
@@ -72,10 +72,10 @@ func tenLineChanges(c *clone, n int, after func(i int)) {
 			clock = clock.Add(time.Duration(5000+random.IntN(60_000)) * time.Millisecond)
 			return clock
 		}})
-	must(c.t, err)
-	defer func() { must(c.t, l.Close(context.Background())) }()
+	check.OK(c.t, err)
+	defer func() { check.OK(c.t, l.Close(context.Background())) }()
 	names, err := filepath.Glob("../*/*.go")
-	must(c.t, err)
+	check.OK(c.t, err)
 	names = slices.DeleteFunc(names, func(name string) bool {
 		content, err := os.ReadFile(name)
 		return err != nil || bytes.Count(content, []byte("\n")) < 60
@@ -89,7 +89,7 @@ func tenLineChanges(c *clone, n int, after func(i int)) {
 		name := names[random.IntN(12)]
 		if texts[name] == "" {
 			content, err := os.ReadFile(name)
-			must(c.t, err)
+			check.OK(c.t, err)
 			texts[name] = string(content)
 		}
 		before := edit.Lines(texts[name])
@@ -106,7 +106,7 @@ func tenLineChanges(c *clone, n int, after func(i int)) {
 			Class:   &ledger.Class{Computed: "INTENT_EVOLUTION", Evidence: "unproven"}, Session: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i/40)).String(),
 			Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "anthropic/claude-x"}, Client: ledger.Client{Name: "claude-code", Version: "2.0.1"},
 		})
-		must(c.t, err)
+		check.OK(c.t, err)
 		after(i + 1)
 	}
 }
@@ -131,7 +131,7 @@ func packed(t *testing.T, dir string) int {
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(gitref.Ref+"\n")
 	var pack bytes.Buffer
 	cmd.Stdout = &pack
-	must(t, cmd.Run())
+	check.OK(t, cmd.Run())
 	return pack.Len()
 }
 
@@ -141,13 +141,13 @@ type looseFiles struct{ count, bytes, disk int }
 func looseObjects(t *testing.T, dir string) (all looseFiles) {
 	t.Helper()
 	const block = 4 << 10
-	must(t, filepath.WalkDir(filepath.Join(dir, ".git", "objects"), func(name string, e fs.DirEntry, err error) error {
-		must(t, err)
+	check.OK(t, filepath.WalkDir(filepath.Join(dir, ".git", "objects"), func(name string, e fs.DirEntry, err error) error {
+		check.OK(t, err)
 		if parent := filepath.Base(filepath.Dir(name)); e.IsDir() || len(parent) != 2 {
 			return nil
 		}
 		info, err := e.Info()
-		must(t, err)
+		check.OK(t, err)
 		size := int(info.Size())
 		all.count, all.bytes, all.disk = all.count+1, all.bytes+size, all.disk+(size+block-1)/block*block
 		return nil

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 
 	"github.com/klauspost/compress/zstd"
@@ -21,114 +22,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
-
-// clone is a repository with a workspace, and its ledger beside the tree.
-type clone struct {
-	t    testing.TB
-	dir  string
-	root *os.Root
-}
-
-func TestMain(m *testing.M) {
-	home, err := os.MkdirTemp("", "home")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("HOME", home)
-	os.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
-	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	code := m.Run()
-	os.RemoveAll(home)
-	os.Exit(code)
-}
-
-func git(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	out, err := tryGit(dir, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func tryGit(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
-		"-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"}, args...)...)
-	cmd.Dir = dir
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("git %v: %w\n%s", args, err, errs.String())
-	}
-	return strings.TrimSpace(out.String()), nil
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// newForge has a bare repository with one commit.
-func newForge(t testing.TB, format string) (forge string) {
-	t.Helper()
-	dir := t.TempDir()
-	forge = filepath.Join(dir, "forge.git")
-	git(t, dir, "init", "-q", "--bare", "--object-format="+format, forge)
-	seed := filepath.Join(dir, "seed")
-	git(t, dir, "init", "-q", "--object-format="+format, seed)
-	git(t, seed, "remote", "add", "origin", forge)
-	must(t, os.MkdirAll(filepath.Join(seed, ".orchestration"), 0o755))
-	must(t, os.WriteFile(filepath.Join(seed, ".orchestration", ".gitignore"), []byte("/state/\n/cache/\n/agent_trace.jsonl\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(seed, ".orchestration", "active_intents.yaml"), []byte("active_intents: []\n"), 0o644))
-	git(t, seed, "add", "-A")
-	git(t, seed, "commit", "-qm", "first")
-	git(t, seed, "push", "-q", "origin", "HEAD")
-	return forge
-}
-
-func newClone(t testing.TB, forge string, args ...string) *clone {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "clone")
-	git(t, filepath.Dir(dir), append(append([]string{"clone", "-q"}, args...), forge, dir)...)
-	root, err := os.OpenRoot(dir)
-	must(t, err)
-	t.Cleanup(func() { root.Close() })
-	return &clone{t, dir, root}
-}
-
-func (c *clone) record(n int) {
-	c.t.Helper()
-	l, err := ledger.Open(c.root, ledger.Options{Beside: true})
-	must(c.t, err)
-	for i := range n {
-		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindDecision, Call: fmt.Sprint("call ", i), IntentID: "INT-001",
-			Decision: &ledger.Decision{Outcome: "refused"}})
-		must(c.t, err)
-	}
-	must(c.t, l.Close(context.Background()))
-}
-
-func (c *clone) sync() gitref.Synced {
-	c.t.Helper()
-	done, err := gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{})
-	must(c.t, err)
-	return done
-}
-
-// want checks the number of records, and that nothing is missing.
-func (c *clone) want(records int) {
-	c.t.Helper()
-	report, err := ledger.Verify(context.Background(), c.root)
-	must(c.t, err)
-	if report.Records != records || len(report.Problems) > 0 {
-		c.t.Errorf("the ledger has %d records and problems %v, want %d and none", report.Records, report.Problems, records)
-	}
-	if status := git(c.t, c.dir, "status", "--porcelain"); status != "" {
-		c.t.Errorf("git status: %s", status)
-	}
-}
 
 func TestSync(t *testing.T) {
 	defer gitref.LimitLoose(2)()
@@ -163,7 +56,7 @@ func TestSync(t *testing.T) {
 				other := newClone(t, "file://"+forge, args...)
 				other.sync()
 				other.want(6)
-				must(t, tryOnly(tryGit(other.dir, "fsck", "--strict")))
+				check.OK(t, tryOnly(tryGit(other.dir, "fsck", "--strict")))
 			}
 			if packs, err := filepath.Glob(filepath.Join(a.dir, ".git", "objects", "pack", "*.pack")); err != nil || len(packs) == 0 {
 				t.Errorf("nothing was packed: %v", err)
@@ -173,13 +66,13 @@ func TestSync(t *testing.T) {
 			tree := filepath.Join(t.TempDir(), "tree")
 			git(t, bare, "worktree", "add", "-q", tree, "main")
 			root, err := os.OpenRoot(tree)
-			must(t, err)
+			check.OK(t, err)
 			defer root.Close()
 			ofBare := &clone{t, tree, root}
 			ofBare.record(1)
 			ofBare.sync()
 			ofBare.want(7)
-			must(t, tryOnly(tryGit(forge, "fsck", "--strict")))
+			check.OK(t, tryOnly(tryGit(forge, "fsck", "--strict")))
 		})
 	}
 }
@@ -239,7 +132,7 @@ func TestForcedRef(t *testing.T) {
 func TestRemoteRefuses(t *testing.T) {
 	forge := newForge(t, "sha1")
 	hook := "#!/bin/sh\nwhile read -r old new ref; do case $ref in refs/heads/*) ;; *) echo 'only branches here' >&2; exit 1;; esac; done\n"
-	must(t, os.WriteFile(filepath.Join(forge, "hooks", "pre-receive"), []byte(hook), 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(forge, "hooks", "pre-receive"), []byte(hook), 0o755))
 	a := newClone(t, forge)
 	a.record(1)
 	if _, err := gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{}); !errors.Is(err, gitref.ErrRefused) {
@@ -287,7 +180,7 @@ func push(t *testing.T, forge, entries string) {
 	cmd = exec.Command("git", "write-tree")
 	cmd.Dir, cmd.Env = forge, append(os.Environ(), index)
 	tree, err := cmd.Output()
-	must(t, err)
+	check.OK(t, err)
 	git(t, forge, "update-ref", gitref.Ref, git(t, forge, "commit-tree", "-m", "hostile", strings.TrimSpace(string(tree))))
 }
 
@@ -304,10 +197,10 @@ func TestCycle(t *testing.T) {
 		return `{"prev":["` + prev + `"],"withheld":"` + of + `","kind":"mutation"}` + "\n"
 	}
 	segment, err := zstd.NewWriter(nil)
-	must(t, err)
+	check.OK(t, err)
 	content := segment.EncodeAll([]byte(stub(one, two)+stub(two, one)+stub(three, three)), nil)
 	name := filepath.Join(t.TempDir(), "segment")
-	must(t, os.WriteFile(name, content, 0o600))
+	check.OK(t, os.WriteFile(name, content, 0o600))
 	sum := fmt.Sprintf("%x", sha256.Sum256(content))
 	push(t, forge, good+"\n100644 blob "+git(t, forge, "hash-object", "-w", name)+"\t"+key+"-"+sum[:2]+"/"+sum[2:]+".jsonl.zst\n")
 	b := newClone(t, forge)
@@ -330,7 +223,7 @@ func TestWithheld(t *testing.T) {
 	a, b := newClone(t, forge), newClone(t, forge)
 	a.record(3)
 	_, err := gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Decisions: true})
-	must(t, err)
+	check.OK(t, err)
 	a.want(3)
 	b.sync()
 	b.want(3)
@@ -346,7 +239,7 @@ func TestWithheld(t *testing.T) {
 		}
 		return nil
 	})
-	must(t, err)
+	check.OK(t, err)
 	b.record(1)
 	b.sync()
 	a.sync()
@@ -359,7 +252,7 @@ func TestWithheldMarks(t *testing.T) {
 	a, b := newClone(t, forge), newClone(t, forge)
 	a.record(1)
 	l, err := ledger.Open(a.root, ledger.Options{Beside: true})
-	must(t, err)
+	check.OK(t, err)
 	change := ledger.Change{
 		Change: change.Change{
 			Op: change.Created, Path: "a.txt", After: change.Version{Hash: "sha256:" + strings.Repeat("0", 64)}, Hunks: [][4]int{{0, 0, 1, 1}},
@@ -367,10 +260,10 @@ func TestWithheldMarks(t *testing.T) {
 		Marks: ledger.LineMarks{record.MarkOf("x")},
 	}
 	_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []ledger.Change{change}})
-	must(t, err)
-	must(t, l.Close(context.Background()))
+	check.OK(t, err)
+	check.OK(t, l.Close(context.Background()))
 	_, err = gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Marks: true})
-	must(t, err)
+	check.OK(t, err)
 	b.sync()
 	b.want(2)
 	if report, err := ledger.Verify(context.Background(), b.root); err != nil || len(report.Withheld) != 1 || report.Withheld[ledger.KindMutation] != 1 {
@@ -390,7 +283,7 @@ func TestImportIsBounded(t *testing.T) {
 	restore := gitref.LimitImport(25)
 	done, err := gitref.Fetch(context.Background(), b.root, "origin")
 	restore()
-	must(t, err)
+	check.OK(t, err)
 	if done.Records != 20 || len(done.Aside) != 1 {
 		t.Errorf("took %d records and set %d files aside, want 20 and 1", done.Records, len(done.Aside))
 	}
@@ -405,10 +298,10 @@ func TestConflictingRecord(t *testing.T) {
 	id := "11111111-1111-4111-8111-111111111111"
 	for c, intent := range map[*clone]string{a: "INT-001", b: "INT-002"} {
 		l, err := ledger.Open(c.root, ledger.Options{Beside: true, NewID: func() string { return id }})
-		must(t, err)
+		check.OK(t, err)
 		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindDecision, Call: "x", IntentID: intent, Decision: &ledger.Decision{Outcome: "refused"}})
-		must(t, err)
-		must(t, l.Close(context.Background()))
+		check.OK(t, err)
+		check.OK(t, l.Close(context.Background()))
 	}
 	a.sync()
 	done := b.sync()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 )
@@ -33,13 +34,13 @@ func FuzzSegment(f *testing.F) {
 			lines = append(lines, bytes.TrimSuffix(line, []byte("\n")))
 		}
 		file, err := gitref.WriteSegment(lines)
-		must(t, err)
+		check.OK(t, err)
 		want := append(bytes.Join(lines, []byte("\n")), '\n')
 		if len(lines) == 0 {
 			want = nil
 		}
 		got, err := gitref.ReadSegment(file)
-		if must(t, err); !bytes.Equal(got, want) {
+		if check.OK(t, err); !bytes.Equal(got, want) {
 			t.Fatalf("%q came back as %q", want, got)
 		}
 		_, _ = gitref.ReadSegment(text) // of a stranger
@@ -55,7 +56,7 @@ func TestChainIsNotWritten(t *testing.T) {
 		lines = append(lines, above)
 	}
 	file, err := gitref.WriteSegment(lines)
-	if must(t, err); len(file) > 10*len(lines) {
+	if check.OK(t, err); len(file) > 10*len(lines) {
 		t.Errorf("%d lines take %d bytes", len(lines), len(file))
 	}
 }
@@ -67,7 +68,7 @@ func TestHostileSegmentText(t *testing.T) {
 			options = append(options, zstd.WithEncoderDictRaw(id, []byte("another dictionary")))
 		}
 		w, err := zstd.NewWriter(nil, options...)
-		must(t, err)
+		check.OK(t, err)
 		return w.EncodeAll([]byte(text), nil)
 	}
 	for name, file := range map[string][]byte{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
@@ -19,21 +20,21 @@ const segmentSize = 16 << 10
 func (r *repository) records(n int, call string) {
 	r.t.Helper()
 	l, err := ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout, SegmentSize: -1})
-	must(r.t, err)
+	check.OK(r.t, err)
 	for i := range n {
 		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: fmt.Sprint(call, i), Session: session})
-		must(r.t, err)
+		check.OK(r.t, err)
 	}
-	must(r.t, l.Close(context.Background()))
+	check.OK(r.t, l.Close(context.Background()))
 }
 
 func (r *repository) rotate() {
 	r.t.Helper()
 	before := len(r.archives())
 	l, err := ledger.Open(r.root, ledger.Options{Layout: r.layout, SegmentSize: segmentSize})
-	must(r.t, err)
-	must(r.t, l.Rotate(context.Background()))
-	must(r.t, l.Close(context.Background()))
+	check.OK(r.t, err)
+	check.OK(r.t, l.Rotate(context.Background()))
+	check.OK(r.t, l.Close(context.Background()))
 	if len(r.archives()) == before {
 		r.t.Fatal("nothing was rotated")
 	}
@@ -41,7 +42,7 @@ func (r *repository) rotate() {
 
 func (r *repository) archives() []string {
 	names, err := filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*"))
-	must(r.t, err)
+	check.OK(r.t, err)
 	return names
 }
 
@@ -52,7 +53,7 @@ func (r *repository) wantIntact(records int) {
 		r.t.Errorf("the history has %d problems, %+v; restored %d, unproven %v", len(report.Problems), first(report.Problems), report.Restored, report.Unproven)
 	}
 	report, err := ledger.Verify(context.Background(), r.root)
-	must(r.t, err)
+	check.OK(r.t, err)
 	if len(report.Problems) != 0 || report.Records != records {
 		r.t.Errorf("the ledger has %d records of %d, problems %+v", report.Records, records, report.Problems)
 	}
@@ -87,7 +88,7 @@ func TestADroppedArchiveIsFound(t *testing.T) {
 	r.commit("a")
 	gone := r.archives()[0]
 	content := r.read(strings.TrimPrefix(gone, r.dir+"/"))
-	must(t, os.Remove(gone))
+	check.OK(t, os.Remove(gone))
 	wantDropped := func() {
 		t.Helper()
 		report := r.verify()
@@ -153,7 +154,7 @@ func TestBranchesThatBothRotatedMerge(t *testing.T) {
 			r.wantIntact(before + 240)
 			r.records(1, "joins")
 			report, err := ledger.Verify(context.Background(), r.root)
-			must(t, err)
+			check.OK(t, err)
 			if len(report.Heads) != 1 {
 				t.Errorf("%d heads", len(report.Heads))
 			}
@@ -170,9 +171,9 @@ func TestBranchesThatBothRotatedMerge(t *testing.T) {
 func (r *repository) rotateIfLong() {
 	r.t.Helper()
 	l, err := ledger.Open(r.root, ledger.Options{SegmentSize: segmentSize})
-	must(r.t, err)
-	must(r.t, l.Rotate(context.Background()))
-	must(r.t, l.Close(context.Background()))
+	check.OK(r.t, err)
+	check.OK(r.t, l.Rotate(context.Background()))
+	check.OK(r.t, l.Close(context.Background()))
 }
 
 // TestLostLinesOfArchives finds those of an archive that a commit dropped, and none because of a rotation.
@@ -184,7 +185,7 @@ func TestLostLinesOfArchives(t *testing.T) {
 	r.commit("rotate")
 	lost := func() (lines []mend.Line) {
 		t.Helper()
-		must(t, history.Lost(context.Background(), r.root, nil, history.Visit{Line: func(l history.LostLine) error {
+		check.OK(t, history.Lost(context.Background(), r.root, nil, history.Visit{Line: func(l history.LostLine) error {
 			lines = append(lines, mend.Line{Segment: l.Segment, Data: []byte(string(l.Data))})
 			return nil
 		}}))
@@ -193,13 +194,13 @@ func TestLostLinesOfArchives(t *testing.T) {
 	if lines := lost(); len(lines) != 0 {
 		t.Errorf("%d lines are lost after a rotation", len(lines))
 	}
-	must(t, os.Remove(r.archives()[0]))
+	check.OK(t, os.Remove(r.archives()[0]))
 	r.commit("drop")
 	lines := lost()
 	if len(lines) < 20 {
 		t.Fatalf("%d lines are lost", len(lines))
 	}
-	must(t, mend.PutBack(context.Background(), r.root, lines))
+	check.OK(t, mend.PutBack(context.Background(), r.root, lines))
 	if report := r.verify(); len(report.Problems) != 0 {
 		t.Errorf("problems %+v", first(report.Problems))
 	}

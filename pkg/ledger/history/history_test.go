@@ -1,12 +1,9 @@
 package history_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,117 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
-
-const tracePath = ".orchestration/agent_trace.jsonl"
-
-// repository is a workspace with a ledger in git.
-type repository struct {
-	t      *testing.T
-	dir    string
-	root   *os.Root
-	layout ledger.Layout
-}
-
-func newRepository(t *testing.T, layout ledger.Layout, below string) *repository {
-	t.Helper()
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_CONFIG_HOME", "")
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	top := t.TempDir()
-	r := &repository{t: t, dir: filepath.Join(top, below), layout: layout}
-	must(t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
-	root, err := os.OpenRoot(r.dir)
-	must(t, err)
-	t.Cleanup(func() { root.Close() })
-	r.root = root
-	r.git("init", "-q")
-	r.write(".gitattributes", strings.ReplaceAll(locate.GitAttributes, "/.orchestration", "**/.orchestration"))
-	r.write(".orchestration/.gitignore", "/state/\n/cache/\n")
-	return r
-}
-
-func (r *repository) git(args ...string) string {
-	r.t.Helper()
-	out, err := r.tryGit(args...)
-	if err != nil {
-		r.t.Fatalf("git %v: %v", args, err)
-	}
-	return out
-}
-
-func (r *repository) tryGit(args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
-		"-c", "commit.gpgsign=false", "-c", "core.editor=true"}, args...)...)
-	cmd.Dir = r.dir
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, errs.String())
-	}
-	return strings.TrimSpace(out.String()), nil
-}
-
-func (r *repository) write(name, content string) {
-	r.t.Helper()
-	full := filepath.Join(r.dir, filepath.FromSlash(name))
-	must(r.t, os.MkdirAll(filepath.Dir(full), 0o755))
-	must(r.t, os.WriteFile(full, []byte(content), 0o644))
-}
-
-func (r *repository) read(name string) string {
-	r.t.Helper()
-	content, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
-	must(r.t, err)
-	return string(content)
-}
-
-const session = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"
-
-// record appends and commits a record for each call.
-func (r *repository) record(calls ...string) {
-	r.t.Helper()
-	must(r.t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
-	for _, call := range calls {
-		l, err := ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout})
-		must(r.t, err)
-		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: call, Session: session})
-		must(r.t, err)
-		must(r.t, l.Close(context.Background()))
-		r.commit(call)
-	}
-}
-
-func (r *repository) commit(message string) {
-	r.t.Helper()
-	r.git("add", "-A")
-	r.git("commit", "-q", "--allow-empty", "-m", message)
-}
-
-func (r *repository) verify() history.Report {
-	r.t.Helper()
-	report, err := history.Verify(context.Background(), r.root, history.Options{})
-	must(r.t, err)
-	return report
-}
-
-// segment is the file that records go to.
-func (r *repository) segment() string {
-	if r.layout == ledger.LayoutSessions {
-		return ".orchestration/trace/" + session + ".jsonl"
-	}
-	return tracePath
-}
-
-func (r *repository) lines() []string { return strings.SplitAfter(r.read(r.segment()), "\n") }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // histories says how many lines each way of working drops.
 var histories = map[string]struct {
@@ -210,7 +97,7 @@ var histories = map[string]struct {
 	"lines moved to the other layout": {func(r *repository) {
 		r.record("b", "c")
 		r.write(".orchestration/trace/00000000-0000-4000-8000-000000000000.jsonl", r.read(r.segment()))
-		must(r.t, os.Remove(filepath.Join(r.dir, r.segment())))
+		check.OK(r.t, os.Remove(filepath.Join(r.dir, r.segment())))
 		r.commit("moved")
 	}, 0},
 	"converted line endings": {func(r *repository) {
@@ -232,8 +119,8 @@ var histories = map[string]struct {
 		r.commit("removed")
 	}, 1},
 	"a link in place of the ledger": {func(r *repository) {
-		must(r.t, os.Rename(filepath.Join(r.dir, r.segment()), filepath.Join(r.dir, "away")))
-		must(r.t, os.Symlink("../away", filepath.Join(r.dir, r.segment())))
+		check.OK(r.t, os.Rename(filepath.Join(r.dir, r.segment()), filepath.Join(r.dir, "away")))
+		check.OK(r.t, os.Symlink("../away", filepath.Join(r.dir, r.segment())))
 		r.commit("linked")
 	}, 1},
 	"an unfinished line at the end": {func(r *repository) {
@@ -269,7 +156,7 @@ var histories = map[string]struct {
 		r.write(r.segment(), r.lines()[0])
 		r.commit("dropped")
 		top := r.git("rev-parse", "--show-toplevel")
-		must(r.t, os.WriteFile(filepath.Join(top, ".git", "info", "grafts"), []byte(r.git("rev-parse", "HEAD")+" "+r.git("rev-parse", "HEAD~2")+"\n"), 0o644))
+		check.OK(r.t, os.WriteFile(filepath.Join(top, ".git", "info", "grafts"), []byte(r.git("rev-parse", "HEAD")+" "+r.git("rev-parse", "HEAD~2")+"\n"), 0o644))
 	}, 1},
 }
 
@@ -308,7 +195,7 @@ func TestABoundOnHeldLinesChangesNothing(t *testing.T) {
 	r.commit("dropped three")
 	for limit := range 8 {
 		report, err := history.VerifyHolding(context.Background(), r.root, history.Options{}, limit+1)
-		must(t, err)
+		check.OK(t, err)
 		var numbers []int
 		for _, p := range report.Problems {
 			numbers = append(numbers, p.Line)
@@ -389,7 +276,7 @@ func TestBaseLimitsTheRange(t *testing.T) {
 		return history.Verify(context.Background(), r.root, history.Options{Base: base})
 	}
 	report, err := verify("base")
-	must(t, err)
+	check.OK(t, err)
 	if report.Commits != 1 || len(report.Problems) != 0 {
 		t.Errorf("from base: %+v", report)
 	}
@@ -433,12 +320,12 @@ func TestShallowAndPartialClones(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "clone")
 		r.git(append(append([]string{"clone", "-q"}, args...), "file://"+filepath.ToSlash(r.dir), dir)...)
 		root, err := os.OpenRoot(dir)
-		must(t, err)
+		check.OK(t, err)
 		t.Cleanup(func() { root.Close() })
 		return root
 	}
 	report, err := history.Verify(context.Background(), open("--depth=2"), history.Options{})
-	must(t, err)
+	check.OK(t, err)
 	if report.Commits != 2 || len(report.Problems) != 0 || !strings.Contains(strings.Join(report.Unproven, ""), "shallow") {
 		t.Errorf("shallow: %+v", report)
 	}
@@ -459,7 +346,7 @@ func TestWithoutAHistory(t *testing.T) {
 		t.Errorf("no commit: %v", err)
 	}
 	outside, err := os.OpenRoot(t.TempDir())
-	must(t, err)
+	check.OK(t, err)
 	defer outside.Close()
 	if err := verify(outside); !errors.Is(err, history.ErrNoHistory) {
 		t.Errorf("no repository: %v", err)
@@ -481,7 +368,7 @@ func TestNothingOfTheRepositorySteersGit(t *testing.T) {
 	r := newRepository(t, ledger.LayoutSingle, "")
 	r.record("a", "b")
 	trap := filepath.Join(t.TempDir(), "trap")
-	must(t, os.WriteFile(trap, []byte("#!/bin/sh\ntouch "+trap+".sprung\n"), 0o755))
+	check.OK(t, os.WriteFile(trap, []byte("#!/bin/sh\ntouch "+trap+".sprung\n"), 0o755))
 	for _, key := range []string{"core.fsmonitor", "diff.external", "core.pager", "core.sshCommand", "filter.x.smudge", "filter.x.clean", "diff.x.textconv", "alias.rev-list"} {
 		r.git("config", key, trap)
 	}

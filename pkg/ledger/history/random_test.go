@@ -3,14 +3,10 @@ package history_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,9 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // TestRandomGit drives git at random over a ledger that servers append to in between, and after each step compares what
@@ -62,7 +56,7 @@ func newGitDriver(t *testing.T, layout ledger.Layout, seed uint64) *gitDriver {
 		d.write(".gitattributes", "* -text\n")
 	}
 	d.server = d.open(-1)
-	t.Cleanup(func() { must(t, d.server.Close(context.Background())) })
+	t.Cleanup(func() { check.OK(t, d.server.Close(context.Background())) })
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("seed %d, layout %s:\n%s", seed, layout, strings.Join(d.script, "\n"))
@@ -80,7 +74,7 @@ func newGitDriver(t *testing.T, layout ledger.Layout, seed uint64) *gitDriver {
 
 func (d *gitDriver) open(segmentSize int64) *ledger.Ledger {
 	l, err := ledger.Open(d.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: d.layout, SegmentSize: segmentSize})
-	must(d.t, err)
+	check.OK(d.t, err)
 	return l
 }
 
@@ -113,7 +107,7 @@ func (d *gitDriver) append() {
 	l := d.server
 	if d.random.IntN(3) == 0 {
 		l = d.open(-1)
-		defer func() { must(d.t, l.Close(context.Background())) }()
+		defer func() { check.OK(d.t, l.Close(context.Background())) }()
 	}
 	for range 1 + d.random.IntN(3) {
 		d.calls++
@@ -123,7 +117,7 @@ func (d *gitDriver) append() {
 			r.Session = ""
 		}
 		_, err := l.Append(context.Background(), r)
-		must(d.t, err)
+		check.OK(d.t, err)
 		d.script = append(d.script, "append "+call)
 	}
 	if d.random.IntN(2) == 0 {
@@ -141,8 +135,8 @@ func (d *gitDriver) append() {
 // moveToArchive rotates at once, not at a moment that no seed could repeat.
 func (d *gitDriver) moveToArchive() {
 	l := d.open(smallSegment)
-	must(d.t, l.Rotate(context.Background()))
-	must(d.t, l.Close(context.Background()))
+	check.OK(d.t, l.Rotate(context.Background()))
+	check.OK(d.t, l.Close(context.Background()))
 	d.script = append(d.script, "rotate")
 }
 
@@ -314,12 +308,12 @@ func (d *gitDriver) reset() {
 // restore must leave no dropped line.
 func (d *gitDriver) restore() {
 	var lines []mend.Line
-	must(d.t, history.Lost(context.Background(), d.root, nil, history.Visit{Line: func(l history.LostLine) error {
+	check.OK(d.t, history.Lost(context.Background(), d.root, nil, history.Visit{Line: func(l history.LostLine) error {
 		lines = append(lines, mend.Line{Segment: l.Segment, Data: bytes.Clone(l.Data)})
 		return nil
 	}}))
 	d.script = append(d.script, fmt.Sprintf("restore %d lines", len(lines)))
-	must(d.t, mend.PutBack(context.Background(), d.root, lines))
+	check.OK(d.t, mend.PutBack(context.Background(), d.root, lines))
 	d.save("restored")
 	if report := d.verify(); len(report.Problems) > 0 {
 		d.t.Errorf("after restoring: %+v", report.Problems)
@@ -356,7 +350,7 @@ func (d *gitDriver) inProgress() bool {
 // that is picked what the commit itself changed.
 func (d *gitDriver) resolve(what string) {
 	unmerged, err := history.Unmerged(context.Background(), d.root)
-	must(d.t, err)
+	check.OK(d.t, err)
 	if (what == "cherry-pick" || what == "rebase" || what == "revert") && d.random.IntN(2) == 0 {
 		for _, u := range unmerged {
 			d.resolveByHand(".orchestration/" + u.Segment)
@@ -393,165 +387,4 @@ func (d *gitDriver) resolveByHand(name string) {
 	}
 	d.write(name, strings.Join(lines, "\n")+"\n")
 	d.script = append(d.script, "resolve by hand: "+name)
-}
-
-// check compares both verifications with the model.
-func (d *gitDriver) check() {
-	d.t.Helper()
-	have, past, other := d.worktree(), d.past("HEAD"), d.past("--all", "--reflog")
-	wantDropped := map[string]bool{}
-	for id := range past {
-		if _, ok := have[id]; !ok {
-			wantDropped[id] = true
-			delete(other, id)
-		}
-	}
-	gotDropped := map[string]bool{}
-	for _, p := range d.verify().Problems {
-		gotDropped[p.Record] = true
-		if p.Kind != history.ProblemDropped {
-			d.t.Errorf("problem %+v", p)
-		}
-	}
-	if !maps.Equal(gotDropped, wantDropped) {
-		d.t.Errorf("dropped lines %v, want %v", slices.Collect(maps.Keys(gotDropped)), slices.Collect(maps.Keys(wantDropped)))
-	}
-	d.checkChain(have, other)
-}
-
-// past has every line of some commits and all before them.
-func (d *gitDriver) past(selection ...string) lineSet {
-	lines := lineSet{}
-	for _, commit := range strings.Fields(d.git(append([]string{"rev-list"}, selection...)...)) {
-		maps.Copy(lines, d.model.commit(commit))
-	}
-	return lines
-}
-
-// checkChain: a predecessor that is missing is on another branch with all before it, or else it was removed.
-func (d *gitDriver) checkChain(have, other lineSet) {
-	d.t.Helper()
-	maps.Copy(other, have)
-	want := map[string]ledger.ProblemKind{}
-	for _, line := range have {
-		for _, p := range line.prev {
-			if _, ok := have[p]; !ok {
-				want[p] = ledger.ProblemMissing
-				if other.whole(p) {
-					want[p] = ledger.ProblemIncomplete
-				}
-			}
-		}
-	}
-	report, _, err := verify.VerifyClaims(context.Background(), d.root, nil, history.Elsewhere(d.root))
-	must(d.t, err)
-	got := map[string]ledger.ProblemKind{}
-	for _, p := range report.Problems {
-		_, rest, _ := strings.Cut(p.Detail, "with hash ")
-		got[rest[:min(64, len(rest))]] = p.Kind
-	}
-	if !maps.Equal(got, want) || report.Records != len(have) {
-		d.t.Errorf("%d records, problems %v, want %d and %v", report.Records, report.Problems, len(have), want)
-	}
-}
-
-// lineSet has lines by their identity.
-type lineSet map[string]modelLine
-
-type modelLine struct {
-	id   string
-	prev []string
-}
-
-// whole reports whether a line and all before it are there.
-func (s lineSet) whole(id string) bool {
-	seen, stack := map[string]bool{}, []string{id}
-	for len(stack) > 0 {
-		line, ok := s[stack[len(stack)-1]]
-		stack = stack[:len(stack)-1]
-		if !ok {
-			return false
-		}
-		for _, p := range line.prev {
-			if !seen[p] {
-				seen[p] = true
-				stack = append(stack, p)
-			}
-		}
-	}
-	return true
-}
-
-// commitModel reads ledgers in the simplest way.
-type commitModel struct {
-	r       *repository
-	blobs   map[string][]modelLine
-	commits map[string]lineSet
-}
-
-func (m *commitModel) commit(id string) lineSet {
-	if known, ok := m.commits[id]; ok {
-		return known
-	}
-	lines := lineSet{}
-	for entry := range strings.Lines(m.r.git("ls-tree", "-r", id, "--", ".orchestration")) {
-		about, name, _ := strings.Cut(strings.TrimSpace(entry), "\t")
-		if !strings.Contains(name, ".jsonl") {
-			continue
-		}
-		blob := strings.Fields(about)[2]
-		if _, known := m.blobs[blob]; !known {
-			cmd := exec.Command("git", "cat-file", "blob", blob)
-			cmd.Dir = m.r.dir
-			content, err := cmd.Output()
-			must(m.r.t, err)
-			m.blobs[blob] = modelLines(m.r.t, name, content)
-		}
-		for _, line := range m.blobs[blob] {
-			lines[line.id] = line
-		}
-	}
-	m.commits[id] = lines
-	return lines
-}
-
-func (d *gitDriver) worktree() lineSet {
-	names, err := filepath.Glob(filepath.Join(d.dir, ".orchestration", "trace", "*.jsonl"))
-	must(d.t, err)
-	lines := lineSet{}
-	for _, name := range append(append(names, d.archives()...), filepath.Join(d.dir, tracePath)) {
-		content, err := os.ReadFile(name)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		must(d.t, err)
-		for _, line := range modelLines(d.t, name, content) {
-			lines[line.id] = line
-		}
-	}
-	return lines
-}
-
-func modelLines(t *testing.T, name string, content []byte) (lines []modelLine) {
-	if strings.Contains(filepath.ToSlash(name), "/archive/") {
-		text, err := segment.ArchiveLines(bytes.NewReader(content))
-		must(t, err)
-		content, err = io.ReadAll(text)
-		must(t, err)
-	}
-	for text := range strings.Lines(string(content)) {
-		text = strings.TrimRight(text, "\r\n")
-		prev, _, ok := strings.Cut(strings.TrimPrefix(text, `{"prev":[`), "]")
-		if !ok || !strings.HasPrefix(text, `{"prev":[`) {
-			continue
-		}
-		line := modelLine{id: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}
-		for p := range strings.SplitSeq(prev, ",") {
-			if p != "" {
-				line.prev = append(line.prev, strings.Trim(p, `"`))
-			}
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
@@ -38,7 +39,7 @@ func TestCheckLost(t *testing.T) {
 			r := newRepository(t, ledger.LayoutSingle, "")
 			c.make(r)
 			report, err := ledger.Verify(t.Context(), r.root)
-			must(t, err)
+			check.OK(t, err)
 			switch lost := history.CheckLost(t.Context(), r.root, report); {
 			case c.want == "" && len(lost) > 0:
 				t.Errorf("nothing was lost: %v", lost)

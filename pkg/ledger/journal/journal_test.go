@@ -10,22 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // open gives a process's journal in a state directory.
 func open(t *testing.T, dir string) *journal.Journal {
 	t.Helper()
 	j := journal.Open(journal.Options{State: func() (*os.Root, error) { return os.OpenRoot(dir) }, Durable: true})
-	t.Cleanup(func() { must(t, j.Close()) })
+	t.Cleanup(func() { check.OK(t, j.Close()) })
 	return j
 }
 
@@ -46,14 +40,14 @@ func entryOf(path string) journal.Entry {
 func orphans(t *testing.T, j *journal.Journal) []*journal.Orphan {
 	t.Helper()
 	found, err := j.Orphans()
-	must(t, err)
+	check.OK(t, err)
 	return found
 }
 
 func slots(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "inflight", "*"))
-	must(t, err)
+	check.OK(t, err)
 	return slices.DeleteFunc(names, func(name string) bool { return filepath.Base(name) == "lock" })
 }
 
@@ -61,7 +55,7 @@ func TestEntryOfALivingProcessIsItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	one, other := open(t, dir), open(t, dir)
 	f, err := one.Begin(entryOf("a"))
-	must(t, err)
+	check.OK(t, err)
 	if found := orphans(t, other); len(found) != 0 {
 		t.Errorf("another process took %+v", found[0].Entry)
 	}
@@ -78,7 +72,7 @@ func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 	dir := t.TempDir()
 	one, other, third := open(t, dir), open(t, dir), open(t, dir)
 	f, err := one.Begin(entryOf("a"))
-	must(t, err)
+	check.OK(t, err)
 	f.Abandon()
 	found := orphans(t, other)
 	if len(found) != 1 {
@@ -97,7 +91,7 @@ func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatal("an entry that was given back is lost")
 	}
-	must(t, found[0].Drop())
+	check.OK(t, found[0].Drop())
 	if left := slots(t, dir); len(left) != 0 {
 		t.Errorf("left %v", left)
 	}
@@ -113,7 +107,7 @@ func TestNobodyOverlooksWhatAnotherTakes(t *testing.T) {
 	}
 	for range 100 {
 		f, err := one.Begin(entryOf("a"))
-		must(t, err)
+		check.OK(t, err)
 		f.Leave()
 		taken := make([][]*journal.Orphan, len(others))
 		errs := make([]error, len(others))
@@ -137,7 +131,7 @@ func TestNobodyOverlooksWhatAnotherTakes(t *testing.T) {
 		if len(again) != 1 {
 			t.Fatal("what was given back is not found")
 		}
-		must(t, again[0].Drop())
+		check.OK(t, again[0].Drop())
 	}
 }
 
@@ -145,14 +139,14 @@ func TestDoubtIsKept(t *testing.T) {
 	dir := t.TempDir()
 	one := open(t, dir)
 	f, err := one.Begin(entryOf("a"))
-	must(t, err)
-	must(t, f.Doubt())
+	check.OK(t, err)
+	check.OK(t, f.Doubt())
 	f.Leave()
 	found := orphans(t, one) // the process itself settles what it gave up
 	if len(found) != 1 || !found[0].Doubt {
 		t.Fatalf("%+v", found)
 	}
-	must(t, found[0].Drop())
+	check.OK(t, found[0].Drop())
 }
 
 func TestSlotsAreUsedAgain(t *testing.T) {
@@ -160,23 +154,23 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 	j := open(t, dir)
 	for range 5 {
 		f, err := j.Begin(entryOf("a"))
-		must(t, err)
+		check.OK(t, err)
 		f.Done()
 		f, err = j.Begin(entryOf("a"))
-		must(t, err)
+		check.OK(t, err)
 		f.Void()
 	}
 	if n := len(slots(t, dir)); n != 1 {
 		t.Errorf("%d files", n)
 	}
-	must(t, os.RemoveAll(filepath.Join(dir, "inflight")))
+	check.OK(t, os.RemoveAll(filepath.Join(dir, "inflight")))
 	f, err := j.Begin(entryOf("b"))
-	must(t, err)
+	check.OK(t, err)
 	if n := len(slots(t, dir)); n != 1 {
 		t.Errorf("after the directory was deleted, the entry is in %d files", n)
 	}
 	f.Done()
-	must(t, j.Close())
+	check.OK(t, j.Close())
 	if left := slots(t, dir); len(left) != 0 {
 		t.Errorf("Close left %v", left)
 	}
@@ -191,9 +185,9 @@ func TestTornEntryIsSetAside(t *testing.T) {
 	dir := t.TempDir()
 	whole := open(t, dir)
 	f, err := whole.Begin(entryOf("a"))
-	must(t, err)
+	check.OK(t, err)
 	content, err := os.ReadFile(slots(t, dir)[0])
-	must(t, err)
+	check.OK(t, err)
 	f.Done()
 	last := len(content)
 	for last > 0 && content[last-1] == 0 {
@@ -201,8 +195,8 @@ func TestTornEntryIsSetAside(t *testing.T) {
 	}
 	for cut := range last {
 		torn := t.TempDir()
-		must(t, os.Mkdir(filepath.Join(torn, "inflight"), 0o700))
-		must(t, os.WriteFile(filepath.Join(torn, "inflight", "x.entry"), content[:cut], 0o600))
+		check.OK(t, os.Mkdir(filepath.Join(torn, "inflight"), 0o700))
+		check.OK(t, os.WriteFile(filepath.Join(torn, "inflight", "x.entry"), content[:cut], 0o600))
 		if found := orphans(t, open(t, torn)); len(found) != 0 {
 			t.Fatalf("cut at %d of %d bytes it was taken: %+v", cut, last, found[0].Entry)
 		}
@@ -210,8 +204,8 @@ func TestTornEntryIsSetAside(t *testing.T) {
 	changed := append([]byte(nil), content[:last]...)
 	changed[last-3] ^= 1
 	torn := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(torn, "inflight"), 0o700))
-	must(t, os.WriteFile(filepath.Join(torn, "inflight", "x.entry"), changed, 0o600))
+	check.OK(t, os.Mkdir(filepath.Join(torn, "inflight"), 0o700))
+	check.OK(t, os.WriteFile(filepath.Join(torn, "inflight", "x.entry"), changed, 0o600))
 	if found := orphans(t, open(t, torn)); len(found) != 0 {
 		t.Error("an entry with another content than its checksum was taken")
 	}
@@ -233,7 +227,7 @@ func TestFailedFlushPoisons(t *testing.T) {
 			dir := t.TempDir()
 			j := open(t, dir)
 			f, err := j.Begin(entryOf("a"))
-			must(t, err)
+			check.OK(t, err)
 			f.Done()
 			fail(j)
 			if _, err := j.Begin(entryOf("b")); !errors.Is(err, journal.ErrUnavailable) || !errors.Is(err, full) {
@@ -251,7 +245,7 @@ func TestFailedFlushPoisons(t *testing.T) {
 
 func TestLinkInPlaceOfTheDirectoryIsRefused(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
-	must(t, os.Symlink(elsewhere, filepath.Join(dir, "inflight")))
+	check.OK(t, os.Symlink(elsewhere, filepath.Join(dir, "inflight")))
 	if _, err := open(t, dir).Begin(entryOf("a")); !errors.Is(err, journal.ErrUnavailable) {
 		t.Error(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
 
@@ -14,10 +15,10 @@ func TestLockThatOutlivesItsProcess(t *testing.T) {
 	dir := t.TempDir()
 	one, other := open(t, dir), open(t, dir)
 	f, err := one.Begin(entryOf("a"))
-	must(t, err)
+	check.OK(t, err)
 	dead := exec.Command("true")
-	must(t, dead.Start())
-	must(t, f.Written(entryOf("a"), dead.Process.Pid))
+	check.OK(t, dead.Start())
+	check.OK(t, f.Written(entryOf("a"), dead.Process.Pid))
 	_ = dead.Process.Kill()
 	_ = dead.Wait()
 	if found, err := other.Orphans(); !errors.Is(err, journal.ErrSettling) || len(found) > 0 {
@@ -31,5 +32,5 @@ func TestLockThatOutlivesItsProcess(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatalf("%v", found)
 	}
-	must(t, found[0].Drop())
+	check.OK(t, found[0].Drop())
 }

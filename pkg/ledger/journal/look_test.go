@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
 
@@ -13,11 +14,11 @@ import (
 func look(t *testing.T, dir string) []journal.Seen {
 	t.Helper()
 	state, err := os.OpenRoot(dir)
-	must(t, err)
+	check.OK(t, err)
 	defer state.Close()
 	before := contents(t, dir)
 	found, err := journal.Look(state)
-	must(t, err)
+	check.OK(t, err)
 	if after := contents(t, dir); !slices.Equal(before, after) {
 		t.Errorf("looking changed %q to %q", before, after)
 	}
@@ -28,7 +29,7 @@ func contents(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for _, name := range slots(t, dir) {
 		content, err := os.ReadFile(name)
-		must(t, err)
+		check.OK(t, err)
 		all = append(all, name+string(content))
 	}
 	return all
@@ -41,22 +42,22 @@ func TestLookSeesWhatIsInFlight(t *testing.T) {
 	}
 	one := journal.Open(journal.Options{State: func() (*os.Root, error) { return os.OpenRoot(dir) }})
 	f, err := one.Begin(entryOf("a"))
-	must(t, err)
+	check.OK(t, err)
 	found := look(t, dir)
 	if len(found) != 1 || found[0].PID != os.Getpid() || found[0].Torn || found[0].Aside {
 		t.Errorf("found %+v", found)
 	}
 	name := slots(t, dir)[0]
 	content, err := os.ReadFile(name)
-	must(t, err)
+	check.OK(t, err)
 	f.Done()
 	if found := look(t, dir); len(found) != 0 {
 		t.Errorf("found %+v after its end", found)
 	}
-	must(t, one.Close())
+	check.OK(t, one.Close())
 
 	// The next to come still finds the entry of a dead process: looking did not take it.
-	must(t, os.WriteFile(name, content, 0o600))
+	check.OK(t, os.WriteFile(name, content, 0o600))
 	if found := look(t, dir); len(found) != 1 {
 		t.Errorf("found %+v of a dead process", found)
 	}
@@ -70,17 +71,17 @@ func TestLookSeesWhatIsInFlight(t *testing.T) {
 func TestLookSeesWhatIsTorn(t *testing.T) {
 	dir := t.TempDir()
 	inflight := filepath.Join(dir, "inflight")
-	must(t, os.Mkdir(inflight, 0o700))
-	must(t, os.WriteFile(filepath.Join(inflight, "x.entry"), []byte("inflight 1 P- 00"), 0o600))
-	must(t, os.WriteFile(filepath.Join(inflight, "y.entry.unreadable"), nil, 0o600))
+	check.OK(t, os.Mkdir(inflight, 0o700))
+	check.OK(t, os.WriteFile(filepath.Join(inflight, "x.entry"), []byte("inflight 1 P- 00"), 0o600))
+	check.OK(t, os.WriteFile(filepath.Join(inflight, "y.entry.unreadable"), nil, 0o600))
 	found := look(t, dir)
 	if len(found) != 2 || !found[0].Torn || found[0].Aside || !found[1].Aside {
 		t.Errorf("found %+v", found)
 	}
-	must(t, os.Remove(filepath.Join(inflight, "x.entry")))
-	must(t, os.Mkdir(filepath.Join(inflight, "x.entry"), 0o700))
+	check.OK(t, os.Remove(filepath.Join(inflight, "x.entry")))
+	check.OK(t, os.Mkdir(filepath.Join(inflight, "x.entry"), 0o700))
 	state, err := os.OpenRoot(dir)
-	must(t, err)
+	check.OK(t, err)
 	defer state.Close()
 	if found, err := journal.Look(state); err == nil {
 		t.Errorf("a directory for an entry gave %+v", found)

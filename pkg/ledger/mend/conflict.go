@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"io"
 	"io/fs"
@@ -47,19 +46,11 @@ type Resolution struct {
 // markers, repeated lines and blank lines go, and nothing else: with any other line the error is ErrUnresolvable, and no
 // segment is changed. Each file is replaced as a whole and is on disk when ResolveConflicts returns.
 func Conflicts(ctx context.Context, root *os.Root, unmerged []Unmerged) ([]Resolution, error) {
-	if _, err := segment.HomeInfo(root); err != nil {
-		return nil, err
-	}
-	root, leave, err := locate.Stands(root)
+	root, release, err := lock(ctx, root, "resolve conflicts in the ledger")
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	unlock, err := segment.Lock(ctx, root, true, segment.MendLockWait)
-	if err != nil {
-		return nil, fmt.Errorf("resolve conflicts in the ledger: %w", err)
-	}
-	defer unlock()
+	defer release()
 	names, err := segment.SegmentNames(root)
 	if err != nil {
 		return nil, fmt.Errorf("resolve conflicts in the ledger: %w", err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"os"
 )
@@ -21,19 +20,11 @@ type Line struct {
 // from, and to the single file where that is not one to append to. Order and duplicates mean nothing, so it does not
 // look whether a line is there. The lines are on disk when it returns.
 func PutBack(ctx context.Context, root *os.Root, lines []Line) error {
-	if _, err := segment.HomeInfo(root); err != nil {
-		return err
-	}
-	root, leave, err := locate.Stands(root)
+	root, release, err := lock(ctx, root, "put lines back")
 	if err != nil {
 		return err
 	}
-	defer leave()
-	unlock, err := segment.Lock(ctx, root, true, segment.MendLockWait)
-	if err != nil {
-		return fmt.Errorf("put lines back: %w", err)
-	}
-	defer unlock()
+	defer release()
 	bySegment := map[string][]byte{}
 	for i, line := range lines {
 		if !record.IsWhole(line.Data) || bytes.ContainsRune(line.Data, '\n') {

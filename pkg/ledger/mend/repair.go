@@ -17,19 +17,11 @@ type SetAside = live.SetAside
 // that segment would do the same. It changes nothing else: a line in the middle that is not whole was not left by a
 // crash, and what to do about it is for a person to say. What it did is returned also with an error.
 func Repair(ctx context.Context, root *os.Root) ([]live.SetAside, error) {
-	if _, err := segment.HomeInfo(root); err != nil {
-		return nil, err
-	}
-	root, leave, err := locate.Stands(root)
+	root, release, err := lock(ctx, root, "repair the ledger")
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	unlock, err := segment.Lock(ctx, root, true, segment.MendLockWait)
-	if err != nil {
-		return nil, fmt.Errorf("repair the ledger: %w", err)
-	}
-	defer unlock()
+	defer release()
 	names, err := segment.SegmentNames(root)
 	if err != nil {
 		return nil, fmt.Errorf("repair the ledger: %w", err)
@@ -47,4 +39,21 @@ func Repair(ctx context.Context, root *os.Root) ([]live.SetAside, error) {
 		}
 	}
 	return done, ctx.Err()
+}
+
+// lock finds the ledger of a workspace, and keeps everybody from writing to it until release.
+func lock(ctx context.Context, workspace *os.Root, what string) (root *os.Root, release func(), err error) {
+	if _, err := segment.HomeInfo(workspace); err != nil {
+		return nil, nil, err
+	}
+	root, leave, err := locate.Stands(workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	unlock, err := segment.Lock(ctx, root, true, segment.MendLockWait)
+	if err != nil {
+		leave()
+		return nil, nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return root, func() { unlock(); leave() }, nil
 }

@@ -62,9 +62,9 @@ var attacks = map[string]struct {
 	"truncate into the sealed records": {func(w *workspace) {
 		w.write(tracePath, strings.Join(w.lines()[:2], ""))
 	}, trusting},
-	"remove the ledger": {func(w *workspace) { must(w.t, os.Remove(w.path(tracePath))) }, trusting},
+	"remove the ledger": {func(w *workspace) { check.OK(w.t, os.Remove(w.path(tracePath))) }, trusting},
 	"write another ledger": {func(w *workspace) {
-		must(w.t, os.Remove(w.path(tracePath)))
+		check.OK(w.t, os.Remove(w.path(tracePath)))
 		w.append("one", "two", "three", "four", "five")
 	}, trusting},
 	"change the text of a seal": {func(w *workspace) {
@@ -77,48 +77,48 @@ var attacks = map[string]struct {
 	}, trusting},
 	"truncate and remove all seals": {func(w *workspace) {
 		w.write(tracePath, strings.Join(w.lines()[:2], ""))
-		must(w.t, os.RemoveAll(w.path(sealsPath)))
+		check.OK(w.t, os.RemoveAll(w.path(sealsPath)))
 	}, requiring},
 	"rewrite all, and seal it with another key that replaces the first": {func(w *workspace) {
 		w.write(tracePath, recompute(edited(w.lines(), "two")))
-		must(w.t, os.RemoveAll(w.path(sealsPath)))
+		check.OK(w.t, os.RemoveAll(w.path(sealsPath)))
 		w.sealBy(newKey(w.t, w.t.TempDir(), "alice"))
 	}, requiring},
-	"remove an archive": {func(w *workspace) { must(w.t, os.Remove(w.archived()[0])) }, keyless},
+	"remove an archive": {func(w *workspace) { check.OK(w.t, os.Remove(w.archived()[0])) }, keyless},
 	"truncate an archive": {func(w *workspace) {
 		name := w.archived()[0]
-		must(w.t, os.Truncate(name, 200))
+		check.OK(w.t, os.Truncate(name, 200))
 	}, keyless},
 	"change a byte of an archive": {func(w *workspace) {
 		name := w.archived()[0]
 		content, err := os.ReadFile(name)
-		must(w.t, err)
+		check.OK(w.t, err)
 		content[len(content)-5] ^= 1
-		must(w.t, os.WriteFile(name, content, 0o644))
+		check.OK(w.t, os.WriteFile(name, content, 0o644))
 	}, keyless},
 	"swap two archives": {func(w *workspace) {
 		names := w.archived()
-		must(w.t, os.Rename(names[0], w.path("x")))
-		must(w.t, os.Rename(names[1], names[0]))
-		must(w.t, os.Rename(w.path("x"), names[1]))
+		check.OK(w.t, os.Rename(names[0], w.path("x")))
+		check.OK(w.t, os.Rename(names[1], names[0]))
+		check.OK(w.t, os.Rename(w.path("x"), names[1]))
 	}, keyless},
 	"copy an archive to another name": {func(w *workspace) {
 		name := w.archived()[0]
 		content, err := os.ReadFile(name)
-		must(w.t, err)
-		must(w.t, os.WriteFile(filepath.Join(filepath.Dir(name), "20200101T000000.000Z-0000000000000000.jsonl.zst"), content, 0o644))
+		check.OK(w.t, err)
+		check.OK(w.t, os.WriteFile(filepath.Join(filepath.Dir(name), "20200101T000000.000Z-0000000000000000.jsonl.zst"), content, 0o644))
 	}, keyless},
 	"edit a record in an archive that is packed anew under the name it must have": {func(w *workspace) {
 		name := w.archived()[0]
 		lines := w.unpacked(name)
-		must(w.t, os.Remove(name))
+		check.OK(w.t, os.Remove(name))
 		w.pack(strings.Join(edited(lines, "two"), ""))
 	}, keyless},
 	"rewrite archives and file and compute the chain again": {func(w *workspace) {
 		var lines []string
 		for _, name := range w.archived() {
 			lines = append(lines, w.unpacked(name)...)
-			must(w.t, os.Remove(name))
+			check.OK(w.t, os.Remove(name))
 		}
 		all := strings.SplitAfter(recompute(edited(append(lines, w.lines()...), "two")), "\n")
 		w.pack(strings.Join(all[:3], ""))
@@ -142,7 +142,7 @@ var attacks = map[string]struct {
 		w.write(tracePath, ledgerThen)
 		for _, name := range allSeals(w) {
 			if name != sealThen {
-				must(w.t, os.Remove(w.path(name)))
+				check.OK(w.t, os.Remove(w.path(name)))
 			}
 		}
 	}, nobody},
@@ -165,7 +165,7 @@ func edited(lines []string, call string) []string {
 func allSeals(w *workspace) []string {
 	w.t.Helper()
 	found, err := filepath.Glob(w.path(sealsPath + "/*.note"))
-	must(w.t, err)
+	check.OK(w.t, err)
 	for i, name := range found {
 		found[i] = sealsPath + "/" + filepath.Base(name)
 	}
@@ -187,7 +187,7 @@ func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
 			w := sealed(t)
 			attack.does(w)
 			chain, err := ledger.Verify(context.Background(), w.root)
-			must(t, err)
+			check.OK(t, err)
 			own := []seal.PublicKey{w.key.Public()}
 			found := map[strength][]ledger.Problem{
 				keyless: chain.Problems, trusting: w.verify().Problems,
@@ -204,7 +204,7 @@ func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
 
 func TestTheTableNamesEveryAttack(t *testing.T) {
 	text, err := os.ReadFile("README.md")
-	must(t, err)
+	check.OK(t, err)
 	words := map[strength]string{keyless: "keyless", trusting: "trusting", requiring: "requiring"}
 	for name, attack := range attacks {
 		word, detected := words[attack.first]

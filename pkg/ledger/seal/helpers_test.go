@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
@@ -38,9 +39,9 @@ type workspace struct {
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	w := &workspace{t: t, dir: t.TempDir(), user: filepath.Join(t.TempDir(), "orchestra-mcp"), at: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)}
-	must(t, os.Mkdir(w.path(".orchestration"), 0o755))
+	check.OK(t, os.Mkdir(w.path(".orchestration"), 0o755))
 	root, err := os.OpenRoot(w.dir)
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { root.Close() })
 	w.root = root
 	w.key = newKey(t, w.user, "alice")
@@ -50,7 +51,7 @@ func newWorkspace(t *testing.T) *workspace {
 func newKey(t *testing.T, user, name string) *seal.Key {
 	t.Helper()
 	key, err := seal.CreateKey(user, name)
-	must(t, err)
+	check.OK(t, err)
 	return key
 }
 
@@ -59,26 +60,26 @@ func (w *workspace) path(name string) string { return filepath.Join(w.dir, filep
 func (w *workspace) read(name string) string {
 	w.t.Helper()
 	content, err := os.ReadFile(w.path(name))
-	must(w.t, err)
+	check.OK(w.t, err)
 	return string(content)
 }
 
 func (w *workspace) write(name, content string) {
 	w.t.Helper()
-	must(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
-	must(w.t, os.WriteFile(w.path(name), []byte(content), 0o644))
+	check.OK(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
+	check.OK(w.t, os.WriteFile(w.path(name), []byte(content), 0o644))
 }
 
 // append adds records to the ledger.
 func (w *workspace) append(calls ...string) {
 	w.t.Helper()
 	l, err := ledger.Open(w.root, ledger.Options{Durability: ledger.DurabilityOS})
-	must(w.t, err)
+	check.OK(w.t, err)
 	for _, call := range calls {
 		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: call})
-		must(w.t, err)
+		check.OK(w.t, err)
 	}
-	must(w.t, l.Close(context.Background()))
+	check.OK(w.t, l.Close(context.Background()))
 }
 
 // seal seals a minute later than the time before.
@@ -91,7 +92,7 @@ func (w *workspace) sealBy(key *seal.Key) seal.Created {
 	w.t.Helper()
 	w.at = w.at.Add(time.Minute)
 	made, err := seal.Create(context.Background(), w.root, key, seal.CreateOptions{Now: func() time.Time { return w.at }})
-	must(w.t, err)
+	check.OK(w.t, err)
 	return made
 }
 
@@ -103,11 +104,11 @@ func (w *workspace) lines() []string {
 func (w *workspace) archived() []string {
 	w.t.Helper()
 	l, err := ledger.Open(w.root, ledger.Options{SegmentSize: int64(2*len(w.lines()[1]) + 10)})
-	must(w.t, err)
-	must(w.t, l.Rotate(context.Background()))
-	must(w.t, l.Close(context.Background()))
+	check.OK(w.t, err)
+	check.OK(w.t, l.Rotate(context.Background()))
+	check.OK(w.t, l.Close(context.Background()))
 	names, err := filepath.Glob(w.path(".orchestration/archive/*"))
-	must(w.t, err)
+	check.OK(w.t, err)
 	slices.SortStableFunc(names, func(a, b string) int { // of one millisecond their names say no order
 		return strings.Compare(w.unpacked(b)[0][:10], w.unpacked(a)[0][:10]) // {"prev":[] before {"prev":["
 	})
@@ -120,12 +121,12 @@ func (w *workspace) archived() []string {
 func (w *workspace) unpacked(name string) []string {
 	w.t.Helper()
 	file, err := os.Open(name)
-	must(w.t, err)
+	check.OK(w.t, err)
 	defer file.Close()
 	text, err := segment.ArchiveLines(file)
-	must(w.t, err)
+	check.OK(w.t, err)
 	all, err := io.ReadAll(text)
-	must(w.t, err)
+	check.OK(w.t, err)
 	return withEnds(strings.SplitAfter(strings.TrimSuffix(string(all), "\n"), "\n"))
 }
 
@@ -134,10 +135,10 @@ func (w *workspace) pack(lines string) {
 	w.t.Helper()
 	var file bytes.Buffer
 	to, err := framed.NewWriter(&file)
-	must(w.t, err)
+	check.OK(w.t, err)
 	_, err = to.Write([]byte(strings.TrimSuffix(lines, "\n") + "\n"))
-	must(w.t, err)
-	must(w.t, to.Close())
+	check.OK(w.t, err)
+	check.OK(w.t, to.Close())
 	sum := sha256.Sum256(file.Bytes())
 	w.write(".orchestration/archive/20260218T183000.000Z-"+hex.EncodeToString(sum[:])[:16]+".jsonl.zst", file.String())
 }
@@ -151,7 +152,7 @@ func (w *workspace) verify() seal.Report {
 func (w *workspace) verifyWith(opts seal.VerifyOptions) seal.Report {
 	w.t.Helper()
 	report, err := seal.Verify(context.Background(), w.root, opts)
-	must(w.t, err)
+	check.OK(w.t, err)
 	return report
 }
 
@@ -175,11 +176,4 @@ func kinds(problems []ledger.Problem) string {
 		all = append(all, string(p.Kind))
 	}
 	return fmt.Sprint(all)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
@@ -65,9 +66,9 @@ func TestASealIsANoteThatOtherProgramsCanCheck(t *testing.T) {
 	w.append("one")
 	made := w.seal()
 	verifier, err := note.NewVerifier(strings.TrimSpace(w.read(sealsPath + "/keys/" + w.key.Public().ID())))
-	must(t, err)
+	check.OK(t, err)
 	opened, err := note.Open([]byte(w.read(made.File)), note.VerifierList(verifier))
-	must(t, err)
+	check.OK(t, err)
 	if want := "orchestra-mcp ledger seal v1\n2026-02-18T18:31:00Z\n1\n" + made.Heads[0] + "\n"; opened.Text != want {
 		t.Errorf("the text is %q, want %q", opened.Text, want)
 	}
@@ -85,7 +86,7 @@ func TestKeysThatTheReaderDoesNotTrustProveNothing(t *testing.T) {
 	if said := strings.Join(report.Unproven, "\n"); !strings.Contains(said, w.key.Public().ID()) {
 		t.Errorf("not proven: %s", said)
 	}
-	must(t, os.RemoveAll(w.path(sealsPath+"/keys")))
+	check.OK(t, os.RemoveAll(w.path(sealsPath+"/keys")))
 	report = w.verifyWith(seal.VerifyOptions{})
 	if s = report.Seals[0]; report.Sealed != 0 || s.Trust != seal.UnknownKey || s.Holds || s.Key != w.key.Public().ID() {
 		t.Errorf("with no key: %+v", report)
@@ -102,14 +103,14 @@ func TestKeysOfOthersAreTrustedOnceTheUserHasThem(t *testing.T) {
 	bob := newKey(t, t.TempDir(), "bob")
 	w.sealBy(bob)
 	known := filepath.Join(w.user, "seal-keys")
-	must(t, os.Mkdir(known, 0o700))
-	must(t, os.WriteFile(filepath.Join(known, "bob"), []byte(bob.Public().String()+"\n"), 0o600))
+	check.OK(t, os.Mkdir(known, 0o700))
+	check.OK(t, os.WriteFile(filepath.Join(known, "bob"), []byte(bob.Public().String()+"\n"), 0o600))
 	keys, err := seal.KnownKeys(w.user)
-	must(t, err)
+	check.OK(t, err)
 	if report := w.verifyWith(seal.VerifyOptions{Trusted: keys}); len(keys) != 2 || report.Sealed != 1 {
 		t.Errorf("%d keys, %d sealed", len(keys), report.Sealed)
 	}
-	must(t, os.WriteFile(filepath.Join(known, "broken"), []byte("bob+1+x"), 0o600))
+	check.OK(t, os.WriteFile(filepath.Join(known, "broken"), []byte("bob+1+x"), 0o600))
 	if _, err := seal.KnownKeys(w.user); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a broken key: %v", err)
 	}
@@ -126,13 +127,13 @@ func TestBranchesSealedApartStayProven(t *testing.T) {
 	w.seal()
 	ours := w.lines()[1:]
 	w.write(tracePath, base)
-	must(t, os.Rename(w.path(sealsPath), w.path(".orchestration/away")))
+	check.OK(t, os.Rename(w.path(sealsPath), w.path(".orchestration/away")))
 	w.append("theirs", "theirs", "theirs")
 	w.seal()
 	for _, name := range []string{"away"} {
 		for _, e := range entries(t, w.path(".orchestration/"+name)) {
 			if strings.HasSuffix(e, ".note") {
-				must(t, os.Rename(w.path(".orchestration/"+name+"/"+e), w.path(sealsPath+"/"+e)))
+				check.OK(t, os.Rename(w.path(".orchestration/"+name+"/"+e), w.path(sealsPath+"/"+e)))
 			}
 		}
 	}
@@ -161,7 +162,7 @@ func TestBranchesSealedApartStayProven(t *testing.T) {
 func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	found, err := os.ReadDir(dir)
-	must(t, err)
+	check.OK(t, err)
 	for _, e := range found {
 		names = append(names, e.Name())
 	}
@@ -178,7 +179,7 @@ func TestADamagedLedgerIsSealedOnlyOnRequest(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	_, err := seal.Create(ctx, w.root, w.key, seal.CreateOptions{WithProblems: true})
-	must(t, err)
+	check.OK(t, err)
 	if report := w.verify(); report.Sealed != 2 || kinds(report.Problems) != "[missing_predecessor]" {
 		t.Errorf("%+v", report)
 	}
@@ -216,15 +217,15 @@ func TestForeignLinesAreSealedAndNamed(t *testing.T) {
 func TestHostileSealDirectories(t *testing.T) {
 	for name, arrange := range map[string]func(w *workspace){
 		"a link in place of the directory": func(w *workspace) {
-			must(w.t, os.Rename(w.path(sealsPath), w.path("elsewhere")))
-			must(w.t, os.Symlink("../elsewhere", w.path(sealsPath)))
+			check.OK(w.t, os.Rename(w.path(sealsPath), w.path("elsewhere")))
+			check.OK(w.t, os.Symlink("../elsewhere", w.path(sealsPath)))
 		},
 		"a link in place of a seal": func(w *workspace) {
 			name := onlySeal(w)
-			must(w.t, os.Rename(w.path(name), w.path("elsewhere")))
-			must(w.t, os.Symlink("../../elsewhere", w.path(name)))
+			check.OK(w.t, os.Rename(w.path(name), w.path("elsewhere")))
+			check.OK(w.t, os.Symlink("../../elsewhere", w.path(name)))
 		},
-		"a seal of a gigabyte": func(w *workspace) { must(w.t, os.Truncate(w.path(onlySeal(w)), 1<<30)) },
+		"a seal of a gigabyte": func(w *workspace) { check.OK(w.t, os.Truncate(w.path(onlySeal(w)), 1<<30)) },
 		"garbage":              func(w *workspace) { w.write(sealsPath+"/x.note", "\x00\xff") },
 		"an empty seal":        func(w *workspace) { w.write(sealsPath+"/x.note", "") },
 		"a key that is none":   func(w *workspace) { w.write(sealsPath+"/keys/x", "x") },
@@ -246,12 +247,12 @@ func TestASignedTextThatIsNoSealDoesNotCount(t *testing.T) {
 	w.append("one")
 	made := w.seal()
 	secret, err := os.ReadFile(filepath.Join(w.user, "seal.key"))
-	must(t, err)
+	check.OK(t, err)
 	first, _, _ := strings.Cut(string(secret), "\n")
 	signer, err := note.NewSigner(first)
-	must(t, err)
+	check.OK(t, err)
 	signed, err := note.Sign(&note.Note{Text: "something else\n" + made.Text()}, signer)
-	must(t, err)
+	check.OK(t, err)
 	w.write(made.File, string(signed))
 	if report := w.verify(); report.Sealed != 0 || kinds(report.Problems) != "[seal_malformed]" {
 		t.Errorf("%+v", report)
@@ -276,24 +277,24 @@ func TestPrivateKey(t *testing.T) {
 	file := filepath.Join(user, "seal.key")
 	if runtime.GOOS != "windows" {
 		info, err := os.Stat(file)
-		must(t, err)
+		check.OK(t, err)
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("mode %v", info.Mode())
 		}
-		must(t, os.Chmod(file, 0o640))
+		check.OK(t, os.Chmod(file, 0o640))
 		if _, err := seal.LoadKey(user); !errors.Is(err, seal.ErrUnsafeKey) {
 			t.Errorf("a key that the group can read: %v", err)
 		}
-		must(t, os.Chmod(file, 0o600))
+		check.OK(t, os.Chmod(file, 0o600))
 	}
 	content, err := os.ReadFile(file)
-	must(t, err)
+	check.OK(t, err)
 	secret, _, _ := strings.Cut(string(content), "\n")
 	other := newKey(t, t.TempDir(), "Al ice+x/../é")
 	for name, text := range map[string]string{
 		"empty": "", "garbage": "x\ny\n", "one line": secret, "another's public key": secret + "\n" + other.Public().String() + "\n",
 	} {
-		must(t, os.WriteFile(file, []byte(text), 0o600))
+		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 		if _, err := seal.LoadKey(user); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
@@ -303,10 +304,10 @@ func TestPrivateKey(t *testing.T) {
 func TestWithoutAnOrchestrationDirectory(t *testing.T) {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
-	must(t, err)
+	check.OK(t, err)
 	defer root.Close()
 	report, err := seal.Verify(context.Background(), root, seal.VerifyOptions{})
-	must(t, err)
+	check.OK(t, err)
 	if report.Records != 0 || len(report.Problems) != 0 || report.Seals == nil || report.Heads == nil {
 		t.Errorf("%+v", report)
 	}

@@ -3,7 +3,6 @@ package trailer
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -103,9 +102,6 @@ func between(steps []step, from, to []string) (counted []step, exact bool) {
 	return standing(steps, start, end+1), exact
 }
 
-// minLetters is how many letters and digits a line needs to be told from its like: a brace stands everywhere.
-const minLetters = 8
-
 // standsIn reports whether something of what the step wrote is in a content: one of the lines that it has and the parent has
 // not, by its mark, or one of the step's blocks.
 func (s step) standsIn(lines, added []string) bool {
@@ -114,7 +110,7 @@ func (s step) standsIn(lines, added []string) bool {
 		marked[m.Bare()] = true
 	}
 	for _, line := range added {
-		if marked[record.MarkOf(line).Bare()] && letters(line) >= minLetters {
+		if marked[record.MarkOf(line).Bare()] && record.IsStrong(line) {
 			return true
 		}
 	}
@@ -127,15 +123,6 @@ func (s step) standsIn(lines, added []string) bool {
 		}
 		return false
 	})
-}
-
-func letters(line string) (n int) {
-	for _, r := range line {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			n++
-		}
-	}
-	return n
 }
 
 // addedLines are those that a content has in the place of others, or besides them.

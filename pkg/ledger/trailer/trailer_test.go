@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
@@ -29,17 +30,17 @@ func newProject(t testing.TB) *project {
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	top, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	check.OK(t, err)
 	p := &project{t: t, top: top}
-	must(t, os.MkdirAll(filepath.Join(top, "sub dir", ".orchestration"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(top, "sub dir", ".orchestration"), 0o755))
 	p.root, err = os.OpenRoot(filepath.Join(top, "sub dir"))
-	must(t, err)
+	check.OK(t, err)
 	p.ledger, err = ledger.Open(p.root, ledger.Options{Durability: ledger.DurabilityOS})
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() {
-		must(t, p.ledger.Close(context.Background()))
+		check.OK(t, p.ledger.Close(context.Background()))
 		report, err := ledger.Verify(context.Background(), p.root)
-		must(t, err)
+		check.OK(t, err)
 		if len(report.Problems) > 0 {
 			t.Errorf("the ledger ends with %+v", report.Problems)
 		}
@@ -47,13 +48,6 @@ func newProject(t testing.TB) *project {
 	})
 	p.git("init", "-q")
 	return p
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (p *project) git(args ...string) {
@@ -66,7 +60,7 @@ func (p *project) git(args ...string) {
 }
 
 func (p *project) write(name, content string) {
-	must(p.t, p.root.WriteFile(name, []byte(content), 0o644))
+	check.OK(p.t, p.root.WriteFile(name, []byte(content), 0o644))
 }
 
 // edit is a governed change; an empty content deletes. It returns the id of its record.
@@ -89,7 +83,7 @@ func (p *project) change(as ledger.Record, name, content string) string {
 	}
 	if content == "" {
 		c.Op = change.Deleted
-		must(p.t, p.root.Remove(name))
+		check.OK(p.t, p.root.Remove(name))
 	} else {
 		c.After.Hash, c.After.OID = hash([]byte(content)), p.ledger.BlobID([]byte(content))
 		text := strings.TrimSuffix(content, "\n")
@@ -101,8 +95,8 @@ func (p *project) change(as ledger.Record, name, content string) string {
 
 func (p *project) move(intent, from, to string) {
 	content, err := p.root.ReadFile(from)
-	must(p.t, err)
-	must(p.t, p.root.Rename(from, to))
+	check.OK(p.t, err)
+	check.OK(p.t, p.root.Rename(from, to))
 	oid := p.ledger.BlobID(content)
 	p.record(ledger.Record{IntentID: intent}, ledger.Change{
 		Change: change.Change{
@@ -114,7 +108,7 @@ func (p *project) move(intent, from, to string) {
 func (p *project) record(as ledger.Record, c ledger.Change) string {
 	as.Kind, as.Call, as.Changes = ledger.KindMutation, "x", []ledger.Change{c}
 	e, err := p.ledger.Append(context.Background(), as)
-	must(p.t, err)
+	check.OK(p.t, err)
 	return e.ID
 }
 
@@ -123,7 +117,7 @@ func hash(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256
 func (p *project) staged() []string {
 	p.t.Helper()
 	intents, err := trailer.Staged(context.Background(), p.root, trailer.Repository{Dir: p.top, Prefix: "sub dir/"})
-	must(p.t, err)
+	check.OK(p.t, err)
 	return intents
 }
 
@@ -229,7 +223,7 @@ func TestStagedIntents(t *testing.T) {
 			p.git("checkout", "-q", "--orphan", "empty")
 		}, "A"},
 		"another workspace's file": {func(p *project) {
-			must(p.t, os.WriteFile(filepath.Join(p.top, "f"), []byte("b\n"), 0o644))
+			check.OK(p.t, os.WriteFile(filepath.Join(p.top, "f"), []byte("b\n"), 0o644))
 			p.edit("B", "f", "b\n")
 			p.git("add", "--", ":(top)f")
 		}, ""},
@@ -261,10 +255,10 @@ func TestAddKeepsAMessageThatIsGivenUp(t *testing.T) {
 		"s\n# x\n# ------------------------ >8 ------------------------\ndiff\n": "s\n\nOrchestra-Intent: A\nOrchestra-Intent: B\n" +
 			"# x\n# ------------------------ >8 ------------------------\ndiff\n",
 	} {
-		must(t, os.WriteFile(file, []byte(message), 0o644))
-		must(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []trailer.Trailer{{Key: trailer.Key, Value: "A"}, {Key: trailer.Key, Value: "B"}}))
+		check.OK(t, os.WriteFile(file, []byte(message), 0o644))
+		check.OK(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []trailer.Trailer{{Key: trailer.Key, Value: "A"}, {Key: trailer.Key, Value: "B"}}))
 		got, err := os.ReadFile(file)
-		must(t, err)
+		check.OK(t, err)
 		if string(got) != want {
 			t.Errorf("%q became %q, want %q", message, got, want)
 		}
@@ -295,7 +289,7 @@ func BenchmarkStaged(b *testing.B) {
 				Ranges: []ledger.Range{{StartLine: 1, EndLine: 3, ContentHash: hash(nil)}},
 			}}})
 	}
-	must(b, p.ledger.Flush(context.Background()))
+	check.OK(b, p.ledger.Flush(context.Background()))
 	p.edit("B", "f", "b\n")
 	p.git("add", "sub dir/f")
 	for b.Loop() {

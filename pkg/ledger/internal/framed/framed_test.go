@@ -17,13 +17,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // lines is a text of at least n bytes that does not compress to nothing.
 func lines(n int) []byte {
 	var text bytes.Buffer
@@ -39,21 +32,21 @@ func compress(t testing.TB, text []byte, piece int) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	w, err := framed.NewWriter(&file)
-	must(t, err)
+	check.OK(t, err)
 	for len(text) > 0 {
 		n := min(piece, len(text))
 		_, err := w.Write(text[:n])
-		must(t, err)
+		check.OK(t, err)
 		text = text[n:]
 	}
-	must(t, w.Close())
+	check.OK(t, w.Close())
 	return file.Bytes()
 }
 
 func open(t testing.TB, file []byte) *framed.Reader {
 	t.Helper()
 	r, err := framed.NewReader(bytes.NewReader(file), int64(len(file)))
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -74,12 +67,12 @@ func TestTextComesBack(t *testing.T) {
 					t.Fatalf("%d bytes came back of %d: %v", len(got), len(text), err)
 				}
 				s, err := framed.NewStream(bytes.NewReader(file))
-				must(t, err)
+				check.OK(t, err)
 				if got, err := io.ReadAll(s); err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%d bytes came through the stream of %d: %v", len(got), len(text), err)
 				}
 				decoder, err := zstd.NewReader(bytes.NewReader(file))
-				must(t, err)
+				check.OK(t, err)
 				defer decoder.Close()
 				if got, err := io.ReadAll(decoder); err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("another program gets %d bytes of %d: %v", len(got), len(text), err)
@@ -148,13 +141,13 @@ func TestStreamTellsDamageFromFailure(t *testing.T) {
 	file := compress(t, lines(1<<20), 1<<30)
 	file[len(file)/2] ^= 1
 	s, err := framed.NewStream(bytes.NewReader(file))
-	must(t, err)
+	check.OK(t, err)
 	if _, err := io.Copy(io.Discard, s); !errors.Is(err, framed.ErrDamaged) {
 		t.Errorf("damage gives %v", err)
 	}
 	failure := errors.New("the disk failed")
 	s, err = framed.NewStream(io.MultiReader(bytes.NewReader(file[:100]), failing{failure}))
-	must(t, err)
+	check.OK(t, err)
 	if _, err := io.Copy(io.Discard, s); !errors.Is(err, failure) || errors.Is(err, framed.ErrDamaged) {
 		t.Errorf("a failure to read gives %v", err)
 	}
@@ -167,7 +160,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func TestHostileFilesAreRefused(t *testing.T) {
 	bomb := func(n int, opts ...zstd.EOption) []byte {
 		e, err := zstd.NewWriter(nil, opts...)
-		must(t, err)
+		check.OK(t, err)
 		return e.EncodeAll(make([]byte, n), nil)
 	}
 	one := compress(t, []byte("x\n"), 10)
@@ -194,7 +187,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		return // what follows decompresses a GiB
 	}
 	s, err := framed.NewStream(bytes.NewReader(full))
-	must(t, err)
+	check.OK(t, err)
 	if n, err := io.Copy(io.Discard, s); n > framed.MaxSize || !errors.Is(err, framed.ErrDamaged) {
 		t.Errorf("the stream gave %d bytes, %v", n, err)
 	}
@@ -203,11 +196,11 @@ func TestHostileFilesAreRefused(t *testing.T) {
 func streamed(t *testing.T, text []byte) []byte {
 	var file bytes.Buffer
 	e, err := zstd.NewWriter(&file)
-	must(t, err)
+	check.OK(t, err)
 	_, err = e.Write(text)
-	must(t, err)
-	must(t, e.Flush())
-	must(t, e.Close())
+	check.OK(t, err)
+	check.OK(t, e.Flush())
+	check.OK(t, e.Close())
 	return file.Bytes()
 }
 

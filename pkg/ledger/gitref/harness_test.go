@@ -1,0 +1,117 @@
+package gitref_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+)
+
+// clone is a repository with a workspace, and its ledger beside the tree.
+type clone struct {
+	t    testing.TB
+	dir  string
+	root *os.Root
+}
+
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "home")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("HOME", home)
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	code := m.Run()
+	os.RemoveAll(home)
+	os.Exit(code)
+}
+
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	out, err := tryGit(dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func tryGit(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
+		"-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"}, args...)...)
+	cmd.Dir = dir
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("git %v: %w\n%s", args, err, errs.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// newForge has a bare repository with one commit.
+func newForge(t testing.TB, format string) (forge string) {
+	t.Helper()
+	dir := t.TempDir()
+	forge = filepath.Join(dir, "forge.git")
+	git(t, dir, "init", "-q", "--bare", "--object-format="+format, forge)
+	seed := filepath.Join(dir, "seed")
+	git(t, dir, "init", "-q", "--object-format="+format, seed)
+	git(t, seed, "remote", "add", "origin", forge)
+	check.OK(t, os.MkdirAll(filepath.Join(seed, ".orchestration"), 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(seed, ".orchestration", ".gitignore"), []byte("/state/\n/cache/\n/agent_trace.jsonl\n"), 0o644))
+	check.OK(t, os.WriteFile(filepath.Join(seed, ".orchestration", "active_intents.yaml"), []byte("active_intents: []\n"), 0o644))
+	git(t, seed, "add", "-A")
+	git(t, seed, "commit", "-qm", "first")
+	git(t, seed, "push", "-q", "origin", "HEAD")
+	return forge
+}
+
+func newClone(t testing.TB, forge string, args ...string) *clone {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "clone")
+	git(t, filepath.Dir(dir), append(append([]string{"clone", "-q"}, args...), forge, dir)...)
+	root, err := os.OpenRoot(dir)
+	check.OK(t, err)
+	t.Cleanup(func() { root.Close() })
+	return &clone{t, dir, root}
+}
+
+func (c *clone) record(n int) {
+	c.t.Helper()
+	l, err := ledger.Open(c.root, ledger.Options{Beside: true})
+	check.OK(c.t, err)
+	for i := range n {
+		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindDecision, Call: fmt.Sprint("call ", i), IntentID: "INT-001",
+			Decision: &ledger.Decision{Outcome: "refused"}})
+		check.OK(c.t, err)
+	}
+	check.OK(c.t, l.Close(context.Background()))
+}
+
+func (c *clone) sync() gitref.Synced {
+	c.t.Helper()
+	done, err := gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{})
+	check.OK(c.t, err)
+	return done
+}
+
+// want checks the number of records, and that nothing is missing.
+func (c *clone) want(records int) {
+	c.t.Helper()
+	report, err := ledger.Verify(context.Background(), c.root)
+	check.OK(c.t, err)
+	if report.Records != records || len(report.Problems) > 0 {
+		c.t.Errorf("the ledger has %d records and problems %v, want %d and none", report.Records, report.Problems, records)
+	}
+	if status := git(c.t, c.dir, "status", "--porcelain"); status != "" {
+		c.t.Errorf("git status: %s", status)
+	}
+}

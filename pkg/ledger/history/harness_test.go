@@ -1,0 +1,119 @@
+package history_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+)
+
+const tracePath = ".orchestration/agent_trace.jsonl"
+
+// repository is a workspace with a ledger in git.
+type repository struct {
+	t      *testing.T
+	dir    string
+	root   *os.Root
+	layout ledger.Layout
+}
+
+func newRepository(t *testing.T, layout ledger.Layout, below string) *repository {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	top := t.TempDir()
+	r := &repository{t: t, dir: filepath.Join(top, below), layout: layout}
+	check.OK(t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
+	root, err := os.OpenRoot(r.dir)
+	check.OK(t, err)
+	t.Cleanup(func() { root.Close() })
+	r.root = root
+	r.git("init", "-q")
+	r.write(".gitattributes", strings.ReplaceAll(locate.GitAttributes, "/.orchestration", "**/.orchestration"))
+	r.write(".orchestration/.gitignore", "/state/\n/cache/\n")
+	return r
+}
+
+func (r *repository) git(args ...string) string {
+	r.t.Helper()
+	out, err := r.tryGit(args...)
+	if err != nil {
+		r.t.Fatalf("git %v: %v", args, err)
+	}
+	return out
+}
+
+func (r *repository) tryGit(args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
+		"-c", "commit.gpgsign=false", "-c", "core.editor=true"}, args...)...)
+	cmd.Dir = r.dir
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, errs.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func (r *repository) write(name, content string) {
+	r.t.Helper()
+	full := filepath.Join(r.dir, filepath.FromSlash(name))
+	check.OK(r.t, os.MkdirAll(filepath.Dir(full), 0o755))
+	check.OK(r.t, os.WriteFile(full, []byte(content), 0o644))
+}
+
+func (r *repository) read(name string) string {
+	r.t.Helper()
+	content, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
+	check.OK(r.t, err)
+	return string(content)
+}
+
+const session = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"
+
+// record appends and commits a record for each call.
+func (r *repository) record(calls ...string) {
+	r.t.Helper()
+	check.OK(r.t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
+	for _, call := range calls {
+		l, err := ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout})
+		check.OK(r.t, err)
+		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: call, Session: session})
+		check.OK(r.t, err)
+		check.OK(r.t, l.Close(context.Background()))
+		r.commit(call)
+	}
+}
+
+func (r *repository) commit(message string) {
+	r.t.Helper()
+	r.git("add", "-A")
+	r.git("commit", "-q", "--allow-empty", "-m", message)
+}
+
+func (r *repository) verify() history.Report {
+	r.t.Helper()
+	report, err := history.Verify(context.Background(), r.root, history.Options{})
+	check.OK(r.t, err)
+	return report
+}
+
+// segment is the file that records go to.
+func (r *repository) segment() string {
+	if r.layout == ledger.LayoutSessions {
+		return ".orchestration/trace/" + session + ".jsonl"
+	}
+	return tracePath
+}
+
+func (r *repository) lines() []string { return strings.SplitAfter(r.read(r.segment()), "\n") }
