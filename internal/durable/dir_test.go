@@ -17,19 +17,16 @@ func openDir(t *testing.T, files map[string]string) (*durable.Dir, string) {
 	for name, content := range files {
 		check.OK(t, os.WriteFile(filepath.Join(at, name), []byte(content), 0o644))
 	}
-	root, err := os.OpenRoot(at)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(at))(t)
 	t.Cleanup(func() { root.Close() })
-	dir, err := durable.OpenRoot(root)
-	check.OK(t, err)
+	dir := check.Value(durable.OpenRoot(root))(t)
 	t.Cleanup(func() { check.OK(t, dir.Close()) })
 	return dir, at
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	check.OK(t, err)
+	b := check.Value(os.ReadFile(path))(t)
 	return string(b)
 }
 
@@ -79,15 +76,11 @@ func TestRemoveKeepsToItsKind(t *testing.T) {
 
 func TestIdentity(t *testing.T) {
 	dir, _ := openDir(t, map[string]string{"a": "1", "b": "1"})
-	a, err := dir.Lstat("a")
-	check.OK(t, err)
-	b, err := dir.Lstat("b")
-	check.OK(t, err)
-	f, err := dir.Open("a")
-	check.OK(t, err)
+	a := check.Value(dir.Lstat("a"))(t)
+	b := check.Value(dir.Lstat("b"))(t)
+	f := check.Value(dir.Open("a"))(t)
 	defer f.Close()
-	opened, err := durable.StatFile(f)
-	check.OK(t, err)
+	opened := check.Value(durable.StatFile(f))(t)
 	if !durable.Same(a, opened) || durable.Same(a, b) || durable.Same(a, durable.Stat{}) || durable.Same(durable.Stat{}, durable.Stat{}) {
 		t.Error("files are told apart wrongly")
 	}
@@ -95,11 +88,9 @@ func TestIdentity(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	dir, _ := openDir(t, map[string]string{"a": "1"})
-	first, err := dir.Open("a")
-	check.OK(t, err)
+	first := check.Value(dir.Open("a"))(t)
 	defer first.Close()
-	second, err := dir.Open("a")
-	check.OK(t, err)
+	second := check.Value(dir.Open("a"))(t)
 	defer second.Close()
 	ok, err := durable.TryLock(first)
 	if errors.Is(err, durable.ErrUnsupported) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
@@ -18,18 +19,10 @@ import (
 func TestRemoveTree(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(dir, "outside")
-	if err := os.WriteFile(outside, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(outside, []byte("x"), 0o644))
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
-	d, err := durable.OpenRoot(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Value(durable.OpenRoot(root))(t)
 	defer d.Close()
 	at := d
 	for i := range 60 {
@@ -39,18 +32,14 @@ func TestRemoveTree(t *testing.T) {
 		}
 		err := at.Mkdir(name, 0o755)
 		next, err2 := at.Enter(name)
-		if err := errors.Join(err, err2, next.Symlink(dir, "link"), next.Mkdir("shut", 0)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, errors.Join(err, err2, next.Symlink(dir, "link"), next.Mkdir("shut", 0)))
 		if at != d {
 			at.Close()
 		}
 		at = next
 	}
 	at.Close()
-	if err := d.RemoveTree("tree"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, d.RemoveTree("tree"))
 	if _, err := d.Lstat("tree"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is there: %v", err)
 	}

@@ -16,8 +16,7 @@ import (
 func TestLease(t *testing.T) {
 	dir, at := openDir(t, map[string]string{"a": "1"})
 	path := filepath.Join(at, "a")
-	f, err := dir.Open("a")
-	check.OK(t, err)
+	f := check.Value(dir.Open("a"))(t)
 	defer f.Close()
 
 	writer, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -10,16 +10,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // TestOnlyRegularFilesAreOpened: each of these would wait for ever, or act on a device, if it were opened like a file.
 func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/fileclock"
 )
 
@@ -14,13 +15,8 @@ func TestNow(t *testing.T) {
 	for range 200 {
 		before := fileclock.Now()
 		name := filepath.Join(dir, "x")
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(name, nil, 0o600))
+		info := check.Value(os.Stat(name))(t)
 		if at := info.ModTime().UnixNano(); at < before {
 			t.Fatalf("written at %d, told %d before", at, before)
 		}

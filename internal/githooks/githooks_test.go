@@ -25,8 +25,7 @@ func newRepository(t *testing.T) *repository {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check.OK(t, err)
+	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	r := &repository{t: t, dir: dir, program: filepath.Join(t.TempDir(), "it's a program")}
 	check.OK(t, os.WriteFile(r.program, []byte("#!/bin/sh\necho \"called: $*\" >&2\nexit 3\n"), 0o755))
 	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
@@ -63,8 +62,7 @@ func (r *repository) hook(name, content string, mode os.FileMode) string {
 
 func (r *repository) install() []githooks.Result {
 	r.t.Helper()
-	results, err := githooks.Install(context.Background(), r.dir, r.program)
-	check.OK(r.t, err)
+	results := check.Value(githooks.Install(context.Background(), r.dir, r.program))(r.t)
 	return results
 }
 
@@ -77,8 +75,7 @@ func (r *repository) remove() {
 // hooks are the files of the hooks directory but for git's samples.
 func (r *repository) hooks() map[string]string {
 	found := map[string]string{}
-	names, err := filepath.Glob(filepath.Join(r.dir, ".git", "hooks", "*"))
-	check.OK(r.t, err)
+	names := check.Value(filepath.Glob(filepath.Join(r.dir, ".git", "hooks", "*")))(r.t)
 	for _, name := range names {
 		if content, err := os.ReadFile(name); err == nil && !strings.HasSuffix(name, ".sample") {
 			found[filepath.Base(name)] = string(content)

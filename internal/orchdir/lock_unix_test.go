@@ -16,8 +16,7 @@ import (
 func holdLock(t *testing.T, path string) (release func()) {
 	t.Helper()
 	check.OK(t, os.MkdirAll(filepath.Join(path, "state"), 0o700))
-	file, err := os.OpenFile(filepath.Join(path, "state", orchdir.LockName), os.O_RDONLY|os.O_CREATE, 0o600)
-	check.OK(t, err)
+	file := check.Value(os.OpenFile(filepath.Join(path, "state", orchdir.LockName), os.O_RDONLY|os.O_CREATE, 0o600))(t)
 	check.OK(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
 	return func() { check.OK(t, file.Close()) }
 }

@@ -30,8 +30,7 @@ func newDirectory(t *testing.T) directory {
 	t.Helper()
 	dir := t.TempDir()
 	check.OK(t, os.Mkdir(filepath.Join(dir, orchdir.Name), 0o755))
-	root, err := os.OpenRoot(dir)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { _ = root.Close() })
 	return directory{t, root, filepath.Join(dir, orchdir.Name)}
 }
@@ -43,8 +42,7 @@ func (d directory) write(name, text string) {
 
 func (d directory) read(name string) string {
 	d.t.Helper()
-	data, err := os.ReadFile(filepath.Join(d.path, name))
-	check.OK(d.t, err)
+	data := check.Value(os.ReadFile(filepath.Join(d.path, name)))(d.t)
 	return string(data)
 }
 
@@ -77,14 +75,12 @@ func TestRewrite(t *testing.T) {
 	}
 	check.OK(t, os.Chmod(filepath.Join(d.path, "a"), 0o600))
 	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func(old []byte) ([]byte, error) { return append(old, '2'), nil }))
-	info, err := os.Stat(filepath.Join(d.path, "a"))
-	check.OK(t, err)
+	info := check.Value(os.Stat(filepath.Join(d.path, "a")))(t)
 	if d.read("a") != "12" || info.Mode().Perm() != 0o600 {
 		t.Errorf("%q, mode %v", d.read("a"), info.Mode())
 	}
 	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func([]byte) ([]byte, error) { return nil, nil }))
-	same, err := os.Stat(filepath.Join(d.path, "a"))
-	check.OK(t, err)
+	same := check.Value(os.Stat(filepath.Join(d.path, "a")))(t)
 	if !os.SameFile(info, same) {
 		t.Error("nil rewrote the file")
 	}

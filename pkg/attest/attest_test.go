@@ -29,10 +29,8 @@ func TestOthersReadTheEnvelope(t *testing.T) {
 		check.OK(t, os.WriteFile(name, text, 0o644))
 		check.OK(t, os.WriteFile(keyName, []byte(attest.SealKey(a.key.Public()).PEM()), 0o644))
 	}
-	text, err := os.ReadFile(name)
-	check.OK(t, err)
-	pem, err := os.ReadFile(keyName)
-	check.OK(t, err)
+	text := check.Value(os.ReadFile(name))(t)
+	pem := check.Value(os.ReadFile(keyName))(t)
 	key, err := attest.ParsePublicKey(string(pem))
 	check.OK(t, err)
 	if _, err := attest.Read(text, key); err != nil {
@@ -49,8 +47,7 @@ func TestAStrangerVerifies(t *testing.T) {
 			}
 			t.Run(format+" "+name, func(t *testing.T) {
 				a, text, p := finished(t, format, beside)
-				r, err := p.verify(text, attest.SealKey(a.key.Public()))
-				check.OK(t, err)
+				r := check.Value(p.verify(text, attest.SealKey(a.key.Public())))(t)
 				if !r.Holds {
 					t.Errorf("it does not hold: %q, unknown %q", r.Contradictions, r.Unknown)
 				}
@@ -75,8 +72,7 @@ func sealsOfATrustedKey(t *testing.T, a *author, text []byte, p *place) {
 	opts := attest.VerifyOptions{Required: []attest.PublicKey{attest.SealKey(a.key.Public())}, Version: version}
 	for _, known := range [][]seal.PublicKey{nil, {a.key.Public()}} {
 		opts.Seals = known
-		r, err := attest.Verify(t.Context(), p.root, text, opts)
-		check.OK(t, err)
+		r := check.Value(attest.Verify(t.Context(), p.root, text, opts))(t)
 		if unsealed := strings.Contains(strings.Join(r.Unproven, "\n"), "under no seal of a trusted key"); !r.Holds || unsealed != (known == nil) {
 			t.Errorf("holds %v, and says %q", r.Holds, r.Unproven)
 		}
@@ -103,8 +99,7 @@ func TestMovesAndModes(t *testing.T) {
 	a.move("src/old.txt", "src/small.txt")
 	a.traced("src/small.txt", "nothing is left of it\n")
 	a.commit("one")
-	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	check.OK(t, err)
+	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
 	if !r.Holds || len(r.Replay.Files) != 5 || len(r.Replay.Taken) != 1 || !strings.Contains(r.Replay.Taken[0].Reason, "and not to its mode 100755") {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
 	}
@@ -119,8 +114,7 @@ func TestWithoutAnchors(t *testing.T) {
 	a.git("commit", "-q", "-m", "without a trailer")
 	text := a.attest()
 	a.record(ledger.Record{Kind: ledger.KindSelection})
-	r, err := a.stranger(gitref.Withheld{}).verify(text, attest.SealKey(a.key.Public()))
-	check.OK(t, err)
+	r := check.Value(a.stranger(gitref.Withheld{}).verify(text, attest.SealKey(a.key.Public())))(t)
 	if !r.Holds {
 		t.Errorf("it does not hold: %q", r.Contradictions)
 	}
@@ -173,8 +167,7 @@ func TestNothingWasRecorded(t *testing.T) {
 	a := newAuthor(t, "sha1", false)
 	a.write("src/hand.txt", "by hand\n")
 	a.commit("one")
-	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	check.OK(t, err)
+	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
 	if !r.Holds || r.Statement.Predicate.Ledger.Lines != 0 || len(r.Replay.Taken) != 1 {
 		t.Errorf("holds %v (%q), %+v", r.Holds, r.Contradictions, r.Statement.Predicate)
 	}

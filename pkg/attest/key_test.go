@@ -34,12 +34,10 @@ func TestAnSSHKeySigns(t *testing.T) {
 	a.commit("second")
 	public, secret, err := ed25519.GenerateKey(rand.Reader)
 	check.OK(t, err)
-	by, err := attest.SSHSigner(private(t, secret, ""))
-	check.OK(t, err)
+	by := check.Value(attest.SSHSigner(private(t, secret, "")))(t)
 	text, _, err := attest.Make(t.Context(), a.root, "main", "work", version, by)
 	check.OK(t, err)
-	line, err := ssh.NewPublicKey(public)
-	check.OK(t, err)
+	line := check.Value(ssh.NewPublicKey(public))(t)
 	for _, form := range []string{string(ssh.MarshalAuthorizedKey(line)), by.Public.PEM()} {
 		key, err := attest.ParsePublicKey(form)
 		check.OK(t, err)
@@ -50,8 +48,7 @@ func TestAnSSHKeySigns(t *testing.T) {
 			t.Errorf("%s: %v", form, err)
 		}
 	}
-	sealing, err := attest.ParsePublicKey(a.key.Public().String())
-	check.OK(t, err)
+	sealing := check.Value(attest.ParsePublicKey(a.key.Public().String()))(t)
 	if sealing.ID() != attest.SealKey(a.key.Public()).ID() {
 		t.Error("the line of a seal's key has another id")
 	}
@@ -61,10 +58,8 @@ func TestKeysThatDoNotServe(t *testing.T) {
 	t.Parallel()
 	_, secret, err := ed25519.GenerateKey(rand.Reader)
 	check.OK(t, err)
-	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check.OK(t, err)
-	line, err := ssh.NewPublicKey(curve.Public())
-	check.OK(t, err)
+	curve := check.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	line := check.Value(ssh.NewPublicKey(curve.Public()))(t)
 	for want, parse := range map[string]func() error{
 		"has a passphrase":         func() error { _, err := attest.SSHSigner(private(t, secret, "x")); return err },
 		"only Ed25519":             func() error { _, err := attest.SSHSigner(private(t, curve, "")); return err },

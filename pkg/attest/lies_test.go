@@ -19,16 +19,12 @@ import (
 // signed makes an envelope by hand, as the DSSE specification has it, around a statement that may lie.
 func (a *author) signed(st attest.Statement) []byte {
 	a.t.Helper()
-	payload, err := json.Marshal(st)
-	check.OK(a.t, err)
+	payload := check.Value(json.Marshal(st))(a.t)
 	payload = append(payload, '\n')
-	sig, err := a.key.Sign(fmt.Appendf(nil, "DSSEv1 28 application/vnd.in-toto+json %d %s", len(payload), payload))
-	check.OK(a.t, err)
-	text, err := json.Marshal(map[string]any{"payload": payload})
-	check.OK(a.t, err)
+	sig := check.Value(a.key.Sign(fmt.Appendf(nil, "DSSEv1 28 application/vnd.in-toto+json %d %s", len(payload), payload)))(a.t)
+	text := check.Value(json.Marshal(map[string]any{"payload": payload}))(a.t)
 	quoted := strings.TrimSuffix(strings.TrimPrefix(string(text), `{"payload":`), "}")
-	signature, err := json.Marshal(sig)
-	check.OK(a.t, err)
+	signature := check.Value(json.Marshal(sig))(a.t)
 	return fmt.Appendf(nil, `{"payloadType":"application/vnd.in-toto+json","payload":%s,"signatures":[{"keyid":"%s","sig":%s}]}`+"\n",
 		quoted, attest.SealKey(a.key.Public()).ID(), signature)
 }
@@ -138,8 +134,7 @@ func TestRecordsThatWereKeptBack(t *testing.T) {
 	a := newAuthor(t, "sha1", true)
 	a.work()
 	a.commit("second")
-	r, err := a.stranger(gitref.Withheld{Decisions: true}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	check.OK(t, err)
+	r := check.Value(a.stranger(gitref.Withheld{Decisions: true}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
 	if r.Holds || len(r.Contradictions) > 0 || len(r.Unknown) == 0 || !strings.Contains(r.Unknown[0], "were kept back") {
 		t.Errorf("unknown %q, contradictions %q", r.Unknown, r.Contradictions)
 	}
@@ -156,8 +151,7 @@ func TestWhatThePersonDidIsNamed(t *testing.T) {
 	a.traced("src/twice.txt", "one\ntwo\n")
 	a.write("src/hand.txt", "by hand\n")
 	a.commit("one")
-	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	check.OK(t, err)
+	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
 	if !r.Holds || r.Replay.Exact || len(r.Replay.Taken) != 2 || len(r.Replay.Files) != 1 {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
 	}
@@ -187,8 +181,7 @@ func TestARecordThatLies(t *testing.T) {
 	}
 	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", Changes: []ledger.Change{lie}})
 	a.commit("two")
-	r, err := a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public()))
-	check.OK(t, err)
+	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
 	if r.Holds || len(r.Contradictions) != 1 || !strings.Contains(r.Contradictions[0], "differ in other lines than the record says") {
 		t.Errorf("contradictions %q, replay %+v", r.Contradictions, r.Replay)
 	}

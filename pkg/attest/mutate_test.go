@@ -114,12 +114,9 @@ func (p *tampering) changeObjects(times int) {
 	for range times {
 		id := covered[p.rand.IntN(len(covered))]
 		name := filepath.Join(p.dir, ".git", "objects", id[:2], id[2:])
-		packed, err := os.ReadFile(name)
-		check.OK(p.t, err)
-		reader, err := zlib.NewReader(bytes.NewReader(packed))
-		check.OK(p.t, err)
-		object, err := io.ReadAll(reader)
-		check.OK(p.t, err)
+		packed := check.Value(os.ReadFile(name))(p.t)
+		reader := check.Value(zlib.NewReader(bytes.NewReader(packed)))(p.t)
+		object := check.Value(io.ReadAll(reader))(p.t)
 		header, content, _ := bytes.Cut(object, []byte{0})
 		changed, at := p.other(content)
 		var again bytes.Buffer
@@ -136,8 +133,7 @@ func (p *tampering) changeObjects(times int) {
 // loose unpacks the repository and gives the objects that the statement covers: the range's commits, and HEAD's tree with all
 // that is in it.
 func (p *tampering) loose() (covered []string) {
-	packs, err := filepath.Glob(filepath.Join(p.dir, ".git", "objects", "pack", "*.pack"))
-	check.OK(p.t, err)
+	packs := check.Value(filepath.Glob(filepath.Join(p.dir, ".git", "objects", "pack", "*.pack")))(p.t)
 	if len(packs) == 0 {
 		p.t.Fatal("the clone has no pack")
 	}
@@ -156,8 +152,7 @@ func (p *tampering) loose() (covered []string) {
 }
 
 func (p *tampering) unpack(pack string) {
-	file, err := os.Open(pack)
-	check.OK(p.t, err)
+	file := check.Value(os.Open(pack))(p.t)
 	defer file.Close()
 	cmd := exec.Command("git", "unpack-objects", "-q")
 	cmd.Dir, cmd.Stdin = p.dir, file

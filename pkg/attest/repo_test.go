@@ -48,8 +48,7 @@ type place struct {
 
 func newPlace(t testing.TB, dir string) *place {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return &place{t, dir, root}
 }
@@ -138,8 +137,7 @@ func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
 // commit names the heads of the ledger, as the hook does.
 func (a *author) commit(message string) {
 	a.t.Helper()
-	report, err := ledger.Verify(context.Background(), a.root)
-	check.OK(a.t, err)
+	report := check.Value(ledger.Verify(context.Background(), a.root))(a.t)
 	if locate.IsBeside(a.root) {
 		message += "\n"
 		for _, head := range report.Heads {
@@ -175,8 +173,7 @@ func (a *author) traced(path, content string) {
 
 func (a *author) move(from, to string) {
 	a.t.Helper()
-	content, err := os.ReadFile(filepath.Join(a.dir, from))
-	check.OK(a.t, err)
+	content := check.Value(os.ReadFile(filepath.Join(a.dir, from)))(a.t)
 	check.OK(a.t, os.Rename(filepath.Join(a.dir, from), filepath.Join(a.dir, to)))
 	hash, id := string(workspace.HashOf(content)), a.ledger.BlobID(content)
 	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "move_file", Changes: []ledger.Change{{

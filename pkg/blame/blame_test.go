@@ -30,8 +30,7 @@ func emptyWorld() *world {
 // answers renders each line as its intent, or -, and its confidence.
 func answers(t *testing.T, w *world, known string) string {
 	t.Helper()
-	lines, err := blame.File(context.Background(), w.path, []byte(w.file.String()), w.entries, w.contents(known))
-	check.OK(t, err)
+	lines := check.Value(blame.File(context.Background(), w.path, []byte(w.file.String()), w.entries, w.contents(known)))(t)
 	var words []string
 	for _, l := range lines {
 		if l.Record == nil {

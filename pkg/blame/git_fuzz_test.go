@@ -41,8 +41,7 @@ func FuzzPorcelain(f *testing.F) {
 
 func TestPorcelain(t *testing.T) {
 	out := commitID + " 7 1 2\nauthor Zo\xeb\ncommitter-time 1700000000\nsummary one\nfilename \"sub/a\\303\\244\\tb\"\n\tx\n" + commitID + " 8 2\n\ty\n"
-	lines, err := blame.ParsePorcelain("sub/", []byte(out))
-	check.OK(t, err)
+	lines := check.Value(blame.ParsePorcelain("sub/", []byte(out)))(t)
 	want := map[int]int{0: 7, 1: 8}
 	for at, c := range lines {
 		if c.Path != "aä\tb" || c.Line != want[at] || c.Author != "Zo\xeb" || c.Time.Unix() != 1700000000 {

@@ -70,8 +70,7 @@ func (r *repo) try(args ...string) (string, error) {
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
-	out, err := r.try(args...)
-	check.OK(r.t, err)
+	out := check.Value(r.try(args...))(r.t)
 	return out
 }
 
@@ -196,8 +195,7 @@ func TestSimulationInGit(t *testing.T) {
 			*figures
 		}{{nil, &git}, {r.contents("all"), &images}} {
 			w := blame.Workspace{Root: r.root, Ledger: r.ledger, Images: known.images}
-			result, err := w.File(context.Background(), r.path)
-			check.OK(t, err)
+			result := check.Value(w.File(context.Background(), r.path))(t)
 			known.addLines(t, result.Lines, r.file)
 		}
 	}

@@ -182,8 +182,7 @@ func TestHeldOutInGit(t *testing.T) {
 		}{{nil, &git}, {p.notes.contents("images"), &images}} {
 			w := blame.Workspace{Root: p.root, Ledger: p.ledger, Images: known.images}
 			for _, f := range p.papers {
-				result, err := w.File(context.Background(), f.path)
-				check.OK(t, err)
+				result := check.Value(w.File(context.Background(), f.path))(t)
 				known.addLines(t, result.Lines, f.lines)
 				if os.Getenv("ORCHESTRA_BLAME_SHOW") == "git" && known.images == nil {
 					show(t, seed, result.Lines, f)

@@ -161,8 +161,7 @@ func TestContentsThatLie(t *testing.T) {
 	}
 	honest := answers(t, w, "none")
 	lie := func(string) ([]byte, bool) { return []byte(w.file.String()), true }
-	lines, err := blame.File(context.Background(), w.path, []byte(w.file.String()), w.entries, lie)
-	check.OK(t, err)
+	lines := check.Value(blame.File(context.Background(), w.path, []byte(w.file.String()), w.entries, lie))(t)
 	for i, l := range lines[:3] {
 		if l.Record != nil {
 			t.Errorf("line %d is %s's by a content that no record has", i+1, l.Record.IntentID)

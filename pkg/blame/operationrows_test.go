@@ -259,8 +259,7 @@ func (p *past) unformatted() {
 		}
 	}
 	f.record(owner, slices.Concat(f.lines[:at], with, f.lines[at:]), f.path)
-	formatted, err := format.Source([]byte(f.String()))
-	check.OK(p.t, err)
+	formatted := check.Value(format.Source([]byte(f.String())))(p.t)
 	f.become(f.setAs(f.lines, strings.Split(strings.TrimSuffix(string(formatted), "\n"), "\n")))
 }
 

@@ -22,10 +22,8 @@ func (p *past) measure(got map[string]*figures) {
 		dir := filepath.Join(p.t.TempDir(), "clone")
 		p.git(slices.Concat([]string{"clone", "-q"}, depth, []string{"file://" + p.dir, dir})...)
 		check.OK(p.t, os.CopyFS(filepath.Join(dir, ".orchestration"), os.DirFS(filepath.Join(p.dir, ".orchestration"))))
-		root, err := os.OpenRoot(dir)
-		check.OK(p.t, err)
-		l, err := ledger.Open(root, ledger.Options{})
-		check.OK(p.t, err)
+		root := check.Value(os.OpenRoot(dir))(p.t)
+		l := check.Value(ledger.Open(root, ledger.Options{}))(p.t)
 		p.ask(place, got[place], root, l, nil)
 		check.OK(p.t, l.Close(context.Background()))
 		check.OK(p.t, root.Close())
@@ -34,8 +32,7 @@ func (p *past) measure(got map[string]*figures) {
 
 func (p *past) ask(place string, g *figures, root *os.Root, l *ledger.Ledger, images blame.Contents) {
 	for _, f := range p.papers {
-		result, err := blame.Workspace{Root: root, Ledger: l, Images: images}.File(context.Background(), f.path)
-		check.OK(p.t, err)
+		result := check.Value(blame.Workspace{Root: root, Ledger: l, Images: images}.File(context.Background(), f.path))(p.t)
 		g.addLines(p.t, result.Lines, f.lines)
 		if shown := os.Getenv("ORCHESTRA_BLAME_SHOW"); shown == place || shown == "all" {
 			p.t.Logf("%s:", place)

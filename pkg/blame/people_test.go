@@ -26,11 +26,9 @@ type hand struct {
 func texts(t testing.TB) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
-	names, err := filepath.Glob("testdata/texts/*.txt")
-	check.OK(t, err)
+	names := check.Value(filepath.Glob("testdata/texts/*.txt"))(t)
 	for _, name := range names {
-		content, err := os.ReadFile(name)
-		check.OK(t, err)
+		content := check.Value(os.ReadFile(name))(t)
 		lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
 		all[strings.TrimSuffix(filepath.Base(name), ".txt")] = lines
 	}

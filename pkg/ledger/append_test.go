@@ -23,8 +23,7 @@ import (
 
 func TestOpenTouchesNothing(t *testing.T) {
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	l, err := ledger.Open(root, ledger.Options{})
 	check.OK(t, err)
@@ -318,8 +317,7 @@ func TestLayoutBySessions(t *testing.T) {
 	if n := strings.Count(w.read(".orchestration/trace/"+session+".jsonl"), "\n"); n != 20 {
 		t.Errorf("%d lines in the session's file, want 20", n)
 	}
-	result, err := l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1})
-	check.OK(t, err)
+	result := check.Value(l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1}))(t)
 	if got := result.Entries[0].Changes[0].Path; got != "single" {
 		t.Errorf("the newest of all files is %s", got)
 	}

@@ -19,8 +19,7 @@ import (
 func (w *workspace) putArchive(lines []string) string {
 	w.t.Helper()
 	var file bytes.Buffer
-	to, err := framed.NewWriter(&file)
-	check.OK(w.t, err)
+	to := check.Value(framed.NewWriter(&file))(w.t)
 	for _, line := range lines {
 		_, err := to.Write([]byte(line + "\n"))
 		check.OK(w.t, err)
@@ -165,8 +164,7 @@ func TestAttacksOnArchives(t *testing.T) {
 // repack puts an archive with other lines in the place of one, under the name that it must have.
 func (w *workspace) repack(name string, change func(string) string) {
 	w.t.Helper()
-	file, err := os.Open(w.path(name))
-	check.OK(w.t, err)
+	file := check.Value(os.Open(w.path(name)))(w.t)
 	defer file.Close()
 	s, err := framed.NewStream(file)
 	check.OK(w.t, err)

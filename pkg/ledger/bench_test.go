@@ -21,11 +21,9 @@ func benchLedger(b *testing.B, opts ledger.Options) (*ledger.Ledger, *os.Root) {
 	b.Helper()
 	dir := b.TempDir()
 	check.OK(b, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
-	root, err := os.OpenRoot(dir)
-	check.OK(b, err)
+	root := check.Value(os.OpenRoot(dir))(b)
 	b.Cleanup(func() { root.Close() })
-	l, err := ledger.Open(root, opts)
-	check.OK(b, err)
+	l := check.Value(ledger.Open(root, opts))(b)
 	b.Cleanup(func() { l.Close(context.Background()) })
 	return l, root
 }
@@ -36,8 +34,7 @@ func BenchmarkAppend(b *testing.B) {
 	l, root := benchLedger(b, ledger.Options{Revision: func() string { return "" }})
 	appendOne(b, l, mutation("INT-001", "src/first"))
 	first := query(b, l, ledger.Filter{}).Entries[0].Raw
-	bare, err := root.OpenFile("bare", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	check.OK(b, err)
+	bare := check.Value(root.OpenFile("bare", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644))(b)
 	defer bare.Close()
 	line := append(first, strings.Repeat(" ", 66)+"\n"...)
 	var bareTime, ledgerTime time.Duration
@@ -113,8 +110,7 @@ func BenchmarkQueryRecent(b *testing.B) {
 	})
 	b.Run("first append", func(b *testing.B) {
 		for b.Loop() {
-			fresh, err := ledger.Open(root, ledger.Options{})
-			check.OK(b, err)
+			fresh := check.Value(ledger.Open(root, ledger.Options{}))(b)
 			appendOne(b, fresh, mutation("INT-001", "src/x"))
 			check.OK(b, fresh.Close(context.Background()))
 		}
@@ -122,8 +118,7 @@ func BenchmarkQueryRecent(b *testing.B) {
 	b.Run("verify", func(b *testing.B) {
 		records := 0
 		for b.Loop() {
-			report, err := ledger.Verify(context.Background(), root)
-			check.OK(b, err)
+			report := check.Value(ledger.Verify(context.Background(), root))(b)
 			records += report.Records
 		}
 		b.ReportMetric(float64(records)/b.Elapsed().Seconds(), "records/s")
@@ -172,8 +167,7 @@ func BenchmarkVerifyArchives(b *testing.B) {
 	const n = 100_000
 	l, plain := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
 	manyRecords(b, l, n)
-	lines, err := plain.ReadFile(tracePath)
-	check.OK(b, err)
+	lines := check.Value(plain.ReadFile(tracePath))(b)
 	rotating, packed := benchLedger(b, ledger.Options{})
 	check.OK(b, packed.WriteFile(tracePath, lines, 0o644))
 	start := time.Now()
@@ -181,8 +175,7 @@ func BenchmarkVerifyArchives(b *testing.B) {
 	b.ReportMetric(float64(len(lines))/1e6/time.Since(start).Seconds(), "MB/s-rotate")
 	check := func(root *os.Root) time.Duration {
 		start := time.Now()
-		report, err := ledger.Verify(context.Background(), root)
-		check.OK(b, err)
+		report := check.Value(ledger.Verify(context.Background(), root))(b)
 		if report.Records != n || len(report.Problems) != 0 {
 			b.Fatalf("%d records, problems %v", report.Records, report.Problems)
 		}

@@ -114,8 +114,7 @@ func TestResolveConflictsRefusesWhatIsNoRecord(t *testing.T) {
 				if w.read(tracePath) != content || w.read(other) != "<<<<<<< HEAD\n"+ours {
 					t.Error("something was changed")
 				}
-				left, err := os.ReadDir(w.path(".orchestration/state"))
-				check.OK(t, err)
+				left := check.Value(os.ReadDir(w.path(".orchestration/state")))(t)
 				if len(left) != 1 || left[0].Name() != "lock" {
 					t.Errorf("left behind: %v", left)
 				}

@@ -26,8 +26,7 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 	for i := range kills {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d|8|1000000", appenderEnv, w.dir, i))
-		out, err := cmd.StdoutPipe()
-		check.OK(t, err)
+		out := check.Value(cmd.StdoutPipe())(t)
 		check.OK(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		if !lines.Scan() {

@@ -19,8 +19,7 @@ func agentTraceSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	schema, err := compiler.Compile("testdata/agent-trace-0.1.0.schema.json")
-	check.OK(t, err)
+	schema := check.Value(compiler.Compile("testdata/agent-trace-0.1.0.schema.json"))(t)
 	return schema
 }
 
@@ -50,8 +49,7 @@ func TestEveryKindComesBackAsItWas(t *testing.T) {
 	l := w.open(ledger.Options{Version: "1.2.3", Clock: fixedClock()})
 	for name, record := range everyKind() {
 		at := appendOne(t, l, record)
-		got, err := l.Query(context.Background(), ledger.Filter{ID: at.ID})
-		check.OK(t, err)
+		got := check.Value(l.Query(context.Background(), ledger.Filter{ID: at.ID}))(t)
 		if len(got.Entries) != 1 {
 			t.Fatalf("%s: %d entries with its id", name, len(got.Entries))
 		}
@@ -62,8 +60,7 @@ func TestEveryKindComesBackAsItWas(t *testing.T) {
 		if entry.Hash != at.Hash || !entry.Time.Equal(fixedClock()()) || entry.ToolVersion != "1.2.3" {
 			t.Errorf("%s came back with hash %s, time %v, version %q", name, entry.Hash, entry.Time, entry.ToolVersion)
 		}
-		again, err := ledger.Encode(entry)
-		check.OK(t, err)
+		again := check.Value(ledger.Encode(entry))(t)
 		if string(again) != string(entry.Raw) {
 			t.Errorf("%s encodes as\n%s, was\n%s", name, again, entry.Raw)
 		}
@@ -164,8 +161,7 @@ func TestParseRefusesWhatIsNoRecord(t *testing.T) {
 func TestLineOfAnotherToolKeepsItsFields(t *testing.T) {
 	line := `{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[{"path":"a.go","conversations":[` +
 		`{"contributor":{"type":"human"},"ranges":[{"start_line":1,"end_line":2}]}]}],"theirs":{"deep":[1,2]}}`
-	e, err := ledger.Parse([]byte(line))
-	check.OK(t, err)
+	e := check.Value(ledger.Parse([]byte(line)))(t)
 	if string(e.Raw) != line || e.Kind != "" || len(e.Prev) != 0 || !reflect.DeepEqual(e.Files, []string{"a.go"}) ||
 		e.Contributor.Type != "human" {
 		t.Errorf("parsed as %+v", e)
@@ -192,10 +188,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		second, err := ledger.Parse(encoded)
-		check.OK(t, err)
-		again, err := ledger.Encode(second)
-		check.OK(t, err)
+		second := check.Value(ledger.Parse(encoded))(t)
+		again := check.Value(ledger.Encode(second))(t)
 		if string(again) != string(encoded) {
 			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, encoded)
 		}
@@ -220,10 +214,8 @@ func FuzzEncode(f *testing.F) {
 		if strings.ContainsAny(string(line), "\n\r") {
 			t.Fatalf("more than one line: %q", line)
 		}
-		entry, err := ledger.Parse(line)
-		check.OK(t, err)
-		again, err := ledger.Encode(entry)
-		check.OK(t, err)
+		entry := check.Value(ledger.Parse(line))(t)
+		again := check.Value(ledger.Encode(entry))(t)
 		if string(again) != string(line) {
 			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, line)
 		}

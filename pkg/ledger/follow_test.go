@@ -26,8 +26,7 @@ func follow(t *testing.T, w *workspace, f ledger.Filter) *following {
 	t.Helper()
 	reader := w.open(ledger.Options{})
 	reader.FollowEvery(time.Millisecond)
-	tail, err := reader.Tail(context.Background())
-	check.OK(t, err)
+	tail := check.Value(reader.Tail(context.Background()))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &following{t: t, w: w, seen: make(chan string), cancel: cancel, ended: make(chan error, 1)}
 	go func() {

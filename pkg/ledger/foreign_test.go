@@ -39,8 +39,7 @@ func TestTracesOfEarlierTools(t *testing.T) {
 		l := w.open(ledger.Options{})
 		appendOne(t, l, mutation("INT-Z", "src/ours.ts"))
 		for name, form := range forms {
-			e, err := ledger.Parse([]byte(form.line))
-			check.OK(t, err)
+			e := check.Value(ledger.Parse([]byte(form.line)))(t)
 			if e.IntentID != form.intent || e.MutationClass != form.class || e.Contributor.ModelID != form.model || !e.Time.Equal(form.at) ||
 				form.path != "" && !slices.Contains(e.Files, form.path) || e.Kind != "" || len(e.Changes) > 0 {
 				t.Errorf("%s is read as %+v", name, e)

@@ -56,8 +56,7 @@ func TestBranchesMergeAndTheNextAppendJoinsThem(t *testing.T) {
 			add("joined")
 			w.wantRecords(6)
 			heads := w.verify().Heads
-			result, err := l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1})
-			check.OK(t, err)
+			result := check.Value(l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1}))(t)
 			last := result.Entries[0]
 			if len(last.Prev) != 2 || !slices.IsSorted(last.Prev) || len(heads) != 1 || heads[0] != last.Hash {
 				t.Errorf("the next record follows %v, heads %v", last.Prev, heads)
@@ -137,8 +136,7 @@ func TestLinesThatOthersPutInPlaceAreSeen(t *testing.T) {
 	if report.Records != 4 || report.Foreign != 1 || !slices.Equal(report.Heads, []string{at.Hash}) {
 		t.Errorf("%+v", report)
 	}
-	result, err := l.Query(context.Background(), ledger.Filter{ID: at.ID})
-	check.OK(t, err)
+	result := check.Value(l.Query(context.Background(), ledger.Filter{ID: at.ID}))(t)
 	if len(result.Entries[0].Prev) != 3 {
 		t.Errorf("the join follows %v, want c, b and the foreign line", result.Entries[0].Prev)
 	}

@@ -61,8 +61,7 @@ func TestReopen(t *testing.T) {
 			if f.again == 0 || f.again > 2000 {
 				t.Errorf("%d bytes were written again, not the one line in doubt", f.again)
 			}
-			has, err := l.Has(ctx, doubtful.ID())
-			check.OK(t, err)
+			has := check.Value(l.Has(ctx, doubtful.ID()))(t)
 			if !has[doubtful.ID()] {
 				t.Error("the line in doubt is gone")
 			}

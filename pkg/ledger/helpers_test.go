@@ -36,8 +36,7 @@ func newWorkspace(t *testing.T) *workspace {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	check.OK(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
-	root, err := os.OpenRoot(w.dir)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(w.dir))(t)
 	w.root = root
 	t.Cleanup(func() {
 		var kinds []ledger.ProblemKind
@@ -54,16 +53,14 @@ func newWorkspace(t *testing.T) *workspace {
 
 func (w *workspace) open(opts ledger.Options) *ledger.Ledger {
 	w.t.Helper()
-	l, err := ledger.Open(w.root, opts)
-	check.OK(w.t, err)
+	l := check.Value(ledger.Open(w.root, opts))(w.t)
 	w.t.Cleanup(func() { l.Close(context.Background()) })
 	return l
 }
 
 func (w *workspace) verify() ledger.Report {
 	w.t.Helper()
-	report, err := ledger.Verify(context.Background(), w.root)
-	check.OK(w.t, err)
+	report := check.Value(ledger.Verify(context.Background(), w.root))(w.t)
 	return report
 }
 
@@ -80,8 +77,7 @@ func (w *workspace) path(name string) string { return filepath.Join(w.dir, filep
 
 func (w *workspace) read(name string) string {
 	w.t.Helper()
-	content, err := os.ReadFile(w.path(name))
-	check.OK(w.t, err)
+	content := check.Value(os.ReadFile(w.path(name)))(w.t)
 	return string(content)
 }
 
@@ -111,8 +107,7 @@ func (w *workspace) git(args ...string) string {
 
 func appendOne(t testing.TB, l *ledger.Ledger, r ledger.Record) ledger.Appended {
 	t.Helper()
-	at, err := l.Append(context.Background(), r)
-	check.OK(t, err)
+	at := check.Value(l.Append(context.Background(), r))(t)
 	return at
 }
 

@@ -178,8 +178,7 @@ func (c *chaos) dropIndex() { check.OK(c.t, os.RemoveAll(c.path(filepath.Dir(ind
 
 func (c *chaos) damageIndex() {
 	for _, name := range c.indexFiles() {
-		data, err := os.ReadFile(name)
-		check.OK(c.t, err)
+		data := check.Value(os.ReadFile(name))(c.t)
 		switch c.r.IntN(4) {
 		case 0:
 			data[c.r.IntN(len(data))] ^= 1 << c.r.IntN(8)
@@ -197,8 +196,7 @@ func (c *chaos) damageIndex() {
 func (c *chaos) swapIndex() {
 	if names := c.indexFiles(); len(names) > 1 {
 		a, b := names[c.r.IntN(len(names))], names[c.r.IntN(len(names))]
-		data, err := os.ReadFile(a)
-		check.OK(c.t, err)
+		data := check.Value(os.ReadFile(a))(c.t)
 		check.OK(c.t, os.Rename(b, a))
 		check.OK(c.t, os.WriteFile(b, data, 0o644))
 	}

@@ -48,8 +48,7 @@ func checkProposed(t *testing.T, line []byte) {
 
 func TestTheIndexProposesEveryRecordThatMatches(t *testing.T) {
 	for name, r := range everyKind() {
-		line, err := ledger.Encode(ledger.Entry{Record: r, ID: session, Time: fixedClock()()})
-		check.OK(t, err)
+		line := check.Value(ledger.Encode(ledger.Entry{Record: r, ID: session, Time: fixedClock()()}))(t)
 		checkProposed(t, line)
 		if ledger.Proposes(line, ledger.Filter{IntentID: "INT-999"}) || ledger.Proposes(line, ledger.Filter{Path: "src/none"}) ||
 			ledger.Proposes(line, ledger.Filter{Since: fixedClock()().Add(time.Second)}) {
@@ -61,8 +60,7 @@ func TestTheIndexProposesEveryRecordThatMatches(t *testing.T) {
 // FuzzIndexedLine looks for a line that readers take for a record and that the index would hide.
 func FuzzIndexedLine(f *testing.F) {
 	for _, r := range everyKind() {
-		line, err := ledger.Encode(ledger.Entry{Record: r, ID: session, Time: fixedClock()()})
-		check.OK(f, err)
+		line := check.Value(ledger.Encode(ledger.Entry{Record: r, ID: session, Time: fixedClock()()}))(f)
 		f.Add(line)
 	}
 	for _, odd := range []string{

@@ -83,8 +83,7 @@ func TestMarksInTheLedger(t *testing.T) {
 	rec := ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file", Changes: []ledger.Change{c}}
 	_, err := l.Append(context.Background(), rec)
 	check.OK(t, err)
-	found, err := l.Query(context.Background(), ledger.Filter{Path: "a.txt"})
-	check.OK(t, err)
+	found := check.Value(l.Query(context.Background(), ledger.Filter{Path: "a.txt"}))(t)
 	if len(found.Entries) != 1 || !slices.Equal(found.Entries[0].Changes[0].Marks, c.Marks) {
 		t.Errorf("got %+v, want the marks %x", found.Entries, c.Marks)
 	} else if got := found.Entries[0].Changes[0].Anchors; len(got) != 1 || !slices.Equal(got, c.Anchors) {

@@ -111,11 +111,9 @@ func TestWorkTreesShareALedger(t *testing.T) {
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	other := filepath.Join(t.TempDir(), "other")
 	w.git("worktree", "add", "-q", other)
-	root, err := os.OpenRoot(other)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(other))(t)
 	defer root.Close()
-	second, err := ledger.Open(root, ledger.Options{Beside: true})
-	check.OK(t, err)
+	second := check.Value(ledger.Open(root, ledger.Options{Beside: true}))(t)
 	appendOne(t, second, mutation("INT-001", "a.txt"))
 	check.OK(t, second.Close(context.Background()))
 	appendOne(t, l, mutation("INT-001", "a.txt"))
@@ -130,16 +128,13 @@ func TestWorkspacesOfOneRepository(t *testing.T) {
 	w, l := besideWorkspace(t)
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	w.write("sub/.orchestration/.gitignore", "/agent_trace.jsonl\n/state/\n")
-	root, err := os.OpenRoot(w.path("sub"))
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(w.path("sub")))(t)
 	defer root.Close()
-	sub, err := ledger.Open(root, ledger.Options{Beside: true})
-	check.OK(t, err)
+	sub := check.Value(ledger.Open(root, ledger.Options{Beside: true}))(t)
 	appendOne(t, sub, mutation("INT-001", "a.txt"))
 	check.OK(t, sub.Close(context.Background()))
 	w.wantRecords(1)
-	report, err := ledger.Verify(context.Background(), root)
-	check.OK(t, err)
+	report := check.Value(ledger.Verify(context.Background(), root))(t)
 	if report.Records != 1 || locate.Beside(w.dir) == locate.Beside(w.path("sub")) {
 		t.Errorf("the workspace below has %d records of its own, want 1", report.Records)
 	}
@@ -257,8 +252,7 @@ func TestUnite(t *testing.T) {
 	}
 	w.wantRecords(1)
 	for _, want := range []int{3, 0} {
-		added, err := unite(lines[2], lines[0], lines[1], lines[0])
-		check.OK(t, err)
+		added := check.Value(unite(lines[2], lines[0], lines[1], lines[0]))(t)
 		if added != want {
 			t.Errorf("%d lines were added, want %d", added, want)
 		}

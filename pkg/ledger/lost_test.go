@@ -46,11 +46,9 @@ func TestLost(t *testing.T) {
 			appendOne(t, l, mutation("INT-001", "a"))
 			appendOne(t, l, mutation("INT-001", "b"))
 			lines, ctx := w.lines(tracePath), context.Background()
-			mark, err := l.Mark(ctx)
-			check.OK(t, err)
+			mark := check.Value(l.Mark(ctx))(t)
 			c.do(w, l, lines)
-			loss, err := mark.Lost(ctx, nil)
-			check.OK(t, err)
+			loss := check.Value(mark.Lost(ctx, nil))(t)
 			if (loss != nil) != c.lost {
 				t.Fatalf("lost: %v", loss)
 			}
@@ -111,12 +109,10 @@ func TestALostArchive(t *testing.T) {
 	if len(names) == 0 {
 		t.Fatal("there is no archive")
 	}
-	mark, err := l.Mark(ctx)
-	check.OK(t, err)
+	mark := check.Value(l.Mark(ctx))(t)
 	aside := w.path("aside")
 	check.OK(t, os.Rename(names[0], aside))
-	loss, err := mark.Lost(ctx, nil)
-	check.OK(t, err)
+	loss := check.Value(mark.Lost(ctx, nil))(t)
 	if loss == nil || !strings.Contains(loss.String(), filepath.Base(names[0])) {
 		t.Fatalf("%v", loss)
 	}
@@ -133,8 +129,7 @@ func TestNoBranchHasWhatStandsBeside(t *testing.T) {
 		w, l := besideWorkspace(t)
 		ctx, at := context.Background(), locate.Beside(w.dir)
 		appendOne(t, l, mutation("INT-001", "a"))
-		mark, err := l.Mark(ctx)
-		check.OK(t, err)
+		mark := check.Value(l.Mark(ctx))(t)
 		lines, gone := w.lines(tracePath), filepath.Join(at, tracePath)
 		if name == "the place" {
 			gone = at

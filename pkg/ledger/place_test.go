@@ -117,8 +117,7 @@ func TestBusyLeavesNothingAndPassesLater(t *testing.T) {
 	l := w.open(ledger.Options{LockWait: 20 * time.Millisecond})
 	for _, free := range []string{".orchestration", ".orchestration/agent_trace.jsonl"} { // what commands can open, and so lock
 		w.write(".orchestration/agent_trace.jsonl", "")
-		file, err := os.Open(w.path(free))
-		check.OK(t, err)
+		file := check.Value(os.Open(w.path(free)))(t)
 		defer file.Close()
 		check.OK(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
 	}

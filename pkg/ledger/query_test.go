@@ -15,8 +15,7 @@ import (
 
 func query(t testing.TB, l *ledger.Ledger, f ledger.Filter) ledger.Result {
 	t.Helper()
-	result, err := l.Query(context.Background(), f)
-	check.OK(t, err)
+	result := check.Value(l.Query(context.Background(), f))(t)
 	return result
 }
 

@@ -15,8 +15,7 @@ import (
 
 func (w *workspace) repair() []mend.SetAside {
 	w.t.Helper()
-	done, err := mend.Repair(context.Background(), w.root)
-	check.OK(w.t, err)
+	done := check.Value(mend.Repair(context.Background(), w.root))(w.t)
 	return done
 }
 

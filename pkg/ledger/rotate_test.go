@@ -21,8 +21,7 @@ const smallSegment = 64 << 10
 
 func (w *workspace) archives() []string {
 	w.t.Helper()
-	names, err := filepath.Glob(w.path(".orchestration/archive/*"))
-	check.OK(w.t, err)
+	names := check.Value(filepath.Glob(w.path(".orchestration/archive/*")))(w.t)
 	return names
 }
 
@@ -82,8 +81,7 @@ func TestRotateKeepsEveryRecord(t *testing.T) {
 			if layout == ledger.LayoutSessions {
 				active = w.path(".orchestration/trace/" + session + ".jsonl")
 			}
-			info, err := os.Stat(active)
-			check.OK(t, err)
+			info := check.Value(os.Stat(active))(t)
 			if size = info.Size(); size > smallSegment/4 || size == 0 {
 				t.Errorf("%d bytes are left to append to", size)
 			}

@@ -21,8 +21,7 @@ func TestManyChangesAreSpreadOverLines(t *testing.T) {
 		record.Violations = append(record.Violations, ledger.Violation{Path: fmt.Sprintf("docs/%d", i)})
 	}
 	first := appendOne(t, l, record)
-	result, err := l.Query(context.Background(), ledger.Filter{})
-	check.OK(t, err)
+	result := check.Value(l.Query(context.Background(), ledger.Filter{}))(t)
 	var changes, violations, commands int
 	for i, e := range result.Entries {
 		changes, violations = changes+len(e.Changes), violations+len(e.Violations)

@@ -36,8 +36,7 @@ func TestTornLineIsSetAside(t *testing.T) {
 	if err != nil || len(aside) != 1 {
 		t.Fatalf("set aside: %v, %v", aside, err)
 	}
-	content, err := os.ReadFile(aside[0])
-	check.OK(t, err)
+	content := check.Value(os.ReadFile(aside[0]))(t)
 	if first := strings.Index(whole, "\n") + 1; string(content) != whole[first:cut] {
 		t.Errorf("set aside %q, want %q", content, whole[first:cut])
 	}

@@ -213,24 +213,20 @@ const sarifSchema = `{
 
 func compileSchema(t *testing.T, text io.Reader) *jsonschema.Schema {
 	t.Helper()
-	document, err := jsonschema.UnmarshalJSON(text)
-	check.OK(t, err)
+	document := check.Value(jsonschema.UnmarshalJSON(text))(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	check.OK(t, compiler.AddResource("sarif.json", document))
-	schema, err := compiler.Compile("sarif.json")
-	check.OK(t, err)
+	schema := check.Value(compiler.Compile("sarif.json"))(t)
 	return schema
 }
 
 func checkSARIF(t *testing.T, text []byte) {
 	t.Helper()
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	check.OK(t, err)
+	document := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	check.OK(t, compileSchema(t, strings.NewReader(sarifSchema)).Validate(document))
 	if name := os.Getenv("SARIF_SCHEMA"); name != "" {
-		file, err := os.Open(name)
-		check.OK(t, err)
+		file := check.Value(os.Open(name))(t)
 		defer file.Close()
 		check.OK(t, compileSchema(t, file).Validate(document))
 	}
@@ -265,8 +261,7 @@ func TestSARIF(t *testing.T) {
 	if len(results) != 3 || results[0].Level != "error" || log.Runs[0].Tool.Driver.Rules[results[0].RuleIndex].ID != results[0].RuleID {
 		t.Fatalf("%+v", results)
 	}
-	uri, err := url.Parse(results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI)
-	check.OK(t, err)
+	uri := check.Value(url.Parse(results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI))(t)
 	if uri.Path != "src/"+hostile || uri.IsAbs() || uri.Host != "" || uri.Fragment != "" {
 		t.Errorf("the URI is %+v", uri)
 	}

@@ -118,8 +118,7 @@ func TestGenerated(t *testing.T) {
 				t.Logf("git did something else to the twin: %s", strings.Join(g.log, " "))
 				return
 			}
-			report, err := review.Run(t.Context(), g.root, review.Options{Base: "main"})
-			check.OK(t, err)
+			report := check.Value(review.Run(t.Context(), g.root, review.Options{Base: "main"}))(t)
 			if report.Count("", review.Error) > 0 {
 				t.Errorf("%s: %s", strings.Join(g.log, " "), strings.Join(said(report), "\n"))
 			}

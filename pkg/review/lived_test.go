@@ -125,8 +125,7 @@ func (g *lived) parse(content string) (lines []told) {
 }
 
 func (g *lived) paths() (paths []string) {
-	entries, err := os.ReadDir(g.name("twin", "src"))
-	check.OK(g.t, err)
+	entries := check.Value(os.ReadDir(g.name("twin", "src")))(g.t)
 	for _, e := range entries {
 		paths = append(paths, "src/"+e.Name())
 	}

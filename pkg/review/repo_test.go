@@ -113,8 +113,7 @@ func lines(from, to int) string {
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
-	out, err := r.try(args...)
-	check.OK(r.t, err)
+	out := check.Value(r.try(args...))(r.t)
 	return out
 }
 
@@ -146,8 +145,7 @@ func (r *repo) trailer() (text string) {
 	if !r.beside || r.named {
 		return ""
 	}
-	heads, err := locate.Heads(context.Background(), r.root)
-	check.OK(r.t, err)
+	heads := check.Value(locate.Heads(context.Background(), r.root))(r.t)
 	for _, head := range heads {
 		text += "\n" + gitref.TrailerKey + ": " + head.String()
 	}
@@ -211,8 +209,7 @@ func (r *repo) review(opts review.Options) *review.Report {
 	if opts.Base == "" {
 		opts.Base = "main"
 	}
-	report, err := review.Run(context.Background(), r.root, opts)
-	check.OK(r.t, err)
+	report := check.Value(review.Run(context.Background(), r.root, opts))(r.t)
 	return report
 }
 

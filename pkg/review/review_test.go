@@ -116,10 +116,8 @@ func TestOneLineByHandHidesNoOther(t *testing.T) {
 			for _, depth := range [][]string{nil, {"--depth=2"}} {
 				clone := filepath.Join(t.TempDir(), "clone")
 				r.git(slices.Concat([]string{"clone", "-q", "--no-single-branch"}, depth, []string{"file://" + r.top, clone})...)
-				root, err := os.OpenRoot(clone)
-				check.OK(t, err)
-				report, err := review.Run(context.Background(), root, review.Options{Base: "origin/main"})
-				check.OK(t, err)
+				root := check.Value(os.OpenRoot(clone))(t)
+				report := check.Value(review.Run(context.Background(), root, review.Options{Base: "origin/main"}))(t)
 				check.OK(t, root.Close())
 				if report.Lines != (review.Lines{Added: 40, Traced: c.traced}) {
 					t.Errorf("%v: %+v, want %d traced", depth, report.Lines, c.traced)

@@ -17,8 +17,7 @@ import (
 // moveTo goes on in another work tree or clone.
 func (r *repo) moveTo(dir string) {
 	r.top, r.dir = dir, dir
-	root, err := os.OpenRoot(dir)
-	check.OK(r.t, err)
+	root := check.Value(os.OpenRoot(dir))(r.t)
 	check.OK(r.t, r.ledger.Close(r.t.Context()))
 	check.OK(r.t, r.root.Close())
 	r.root = root
@@ -70,8 +69,7 @@ func recordShapes() []shape {
 			var id string
 			r.traced("INT-001", "src/b.txt", by("agent", 1, 5), func(rec *ledger.Record) { id = "00000000-0000-4000-8000-000000000001"; rec.Call = "apply_diff" })
 			r.commit("shorter")
-			entries, err := r.ledger.Query(r.t.Context(), ledger.Filter{Newest: true, Limit: 1})
-			check.OK(r.t, err)
+			entries := check.Value(r.ledger.Query(r.t.Context(), ledger.Filter{Newest: true, Limit: 1}))(r.t)
 			id = entries.Entries[0].ID
 			r.traced("INT-001", "src/b.txt", by("agent", 1, 10), func(rec *ledger.Record) { rec.Detail = map[string]any{"undoes": []string{id}} })
 			r.commit("undone")

@@ -26,8 +26,7 @@ const recordID = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"
 // schemas are the open one of the specification and the closed one of its site.
 func schemas(t testing.TB) (open, closed *jsonschema.Schema) {
 	t.Helper()
-	document, err := os.ReadFile("testdata/agent-trace-0.1.0.site.schema.json")
-	check.OK(t, err)
+	document := check.Value(os.ReadFile("testdata/agent-trace-0.1.0.site.schema.json"))(t)
 	mended := bytes.ReplaceAll(document, []byte(`\\\\.`), []byte(`\\.`))
 	if bytes.Equal(mended, document) {
 		t.Fatal("the pattern of the site's schema needs no mending any more")
@@ -37,27 +36,23 @@ func schemas(t testing.TB) (open, closed *jsonschema.Schema) {
 
 func read(t testing.TB, name string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(name)
-	check.OK(t, err)
+	content := check.Value(os.ReadFile(name))(t)
 	return content
 }
 
 func compile(t testing.TB, document []byte) *jsonschema.Schema {
 	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	check.OK(t, err)
+	value := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(document)))(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	check.OK(t, compiler.AddResource("mem:schema", value))
-	schema, err := compiler.Compile("mem:schema")
-	check.OK(t, err)
+	schema := check.Value(compiler.Compile("mem:schema"))(t)
 	return schema
 }
 
 func valid(t testing.TB, schema *jsonschema.Schema, line []byte) error {
 	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-	check.OK(t, err)
+	value := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(line)))(t)
 	return schema.Validate(value)
 }
 
@@ -74,8 +69,7 @@ func entry(t testing.TB, r ledger.Record) ledger.Entry {
 		Revision: strings.Repeat("c", 40), ToolVersion: "1.2.3",
 	})
 	check.OK(t, err)
-	e, err := ledger.Parse(line)
-	check.OK(t, err)
+	e := check.Value(ledger.Parse(line))(t)
 	return e
 }
 
@@ -114,8 +108,7 @@ func TestLinesAreValidAgainstBothSchemas(t *testing.T) {
 	for name, record := range records() {
 		t.Run(name, func(t *testing.T) {
 			e := entry(t, record)
-			loose, err := agenttrace.Line(e, false)
-			check.OK(t, err)
+			loose := check.Value(agenttrace.Line(e, false))(t)
 			if !bytes.Equal(loose, e.Raw) {
 				t.Errorf("the loose line is not the ledger's:\n%s\n%s", loose, e.Raw)
 			}
@@ -143,8 +136,7 @@ func TestLinesAreValidAgainstBothSchemas(t *testing.T) {
 func TestStrictLosesNothing(t *testing.T) {
 	for name, record := range records() {
 		e := entry(t, record)
-		strict, err := agenttrace.Line(e, true)
-		check.OK(t, err)
+		strict := check.Value(agenttrace.Line(e, true))(t)
 		var whole, original map[string]any
 		check.OK(t, json.Unmarshal(strict, &whole))
 		check.OK(t, json.Unmarshal(e.Raw, &original))

@@ -74,8 +74,7 @@ func tenLineChanges(c *clone, n int, after func(i int)) {
 		}})
 	check.OK(c.t, err)
 	defer func() { check.OK(c.t, l.Close(context.Background())) }()
-	names, err := filepath.Glob("../*/*.go")
-	check.OK(c.t, err)
+	names := check.Value(filepath.Glob("../*/*.go"))(c.t)
 	names = slices.DeleteFunc(names, func(name string) bool {
 		content, err := os.ReadFile(name)
 		return err != nil || bytes.Count(content, []byte("\n")) < 60
@@ -88,8 +87,7 @@ func tenLineChanges(c *clone, n int, after func(i int)) {
 		}
 		name := names[random.IntN(12)]
 		if texts[name] == "" {
-			content, err := os.ReadFile(name)
-			check.OK(c.t, err)
+			content := check.Value(os.ReadFile(name))(c.t)
 			texts[name] = string(content)
 		}
 		before := edit.Lines(texts[name])
@@ -146,8 +144,7 @@ func looseObjects(t *testing.T, dir string) (all looseFiles) {
 		if parent := filepath.Base(filepath.Dir(name)); e.IsDir() || len(parent) != 2 {
 			return nil
 		}
-		info, err := e.Info()
-		check.OK(t, err)
+		info := check.Value(e.Info())(t)
 		size := int(info.Size())
 		all.count, all.bytes, all.disk = all.count+1, all.bytes+size, all.disk+(size+block-1)/block*block
 		return nil

@@ -65,8 +65,7 @@ func TestSync(t *testing.T) {
 			git(t, filepath.Dir(bare), "clone", "-q", "--bare", forge, bare)
 			tree := filepath.Join(t.TempDir(), "tree")
 			git(t, bare, "worktree", "add", "-q", tree, "main")
-			root, err := os.OpenRoot(tree)
-			check.OK(t, err)
+			root := check.Value(os.OpenRoot(tree))(t)
 			defer root.Close()
 			ofBare := &clone{t, tree, root}
 			ofBare.record(1)
@@ -179,8 +178,7 @@ func push(t *testing.T, forge, entries string) {
 	}
 	cmd = exec.Command("git", "write-tree")
 	cmd.Dir, cmd.Env = forge, append(os.Environ(), index)
-	tree, err := cmd.Output()
-	check.OK(t, err)
+	tree := check.Value(cmd.Output())(t)
 	git(t, forge, "update-ref", gitref.Ref, git(t, forge, "commit-tree", "-m", "hostile", strings.TrimSpace(string(tree))))
 }
 
@@ -196,8 +194,7 @@ func TestCycle(t *testing.T) {
 	stub := func(of, prev string) string {
 		return `{"prev":["` + prev + `"],"withheld":"` + of + `","kind":"mutation"}` + "\n"
 	}
-	segment, err := zstd.NewWriter(nil)
-	check.OK(t, err)
+	segment := check.Value(zstd.NewWriter(nil))(t)
 	content := segment.EncodeAll([]byte(stub(one, two)+stub(two, one)+stub(three, three)), nil)
 	name := filepath.Join(t.TempDir(), "segment")
 	check.OK(t, os.WriteFile(name, content, 0o600))

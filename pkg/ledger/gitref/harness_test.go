@@ -37,10 +37,7 @@ func TestMain(m *testing.M) {
 
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	out, err := tryGit(dir, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Value(tryGit(dir, args...))(t)
 	return out
 }
 
@@ -78,16 +75,14 @@ func newClone(t testing.TB, forge string, args ...string) *clone {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clone")
 	git(t, filepath.Dir(dir), append(append([]string{"clone", "-q"}, args...), forge, dir)...)
-	root, err := os.OpenRoot(dir)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return &clone{t, dir, root}
 }
 
 func (c *clone) record(n int) {
 	c.t.Helper()
-	l, err := ledger.Open(c.root, ledger.Options{Beside: true})
-	check.OK(c.t, err)
+	l := check.Value(ledger.Open(c.root, ledger.Options{Beside: true}))(c.t)
 	for i := range n {
 		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindDecision, Call: fmt.Sprint("call ", i), IntentID: "INT-001",
 			Decision: &ledger.Decision{Outcome: "refused"}})
@@ -98,16 +93,14 @@ func (c *clone) record(n int) {
 
 func (c *clone) sync() gitref.Synced {
 	c.t.Helper()
-	done, err := gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{})
-	check.OK(c.t, err)
+	done := check.Value(gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{}))(c.t)
 	return done
 }
 
 // want checks the number of records, and that nothing is missing.
 func (c *clone) want(records int) {
 	c.t.Helper()
-	report, err := ledger.Verify(context.Background(), c.root)
-	check.OK(c.t, err)
+	report := check.Value(ledger.Verify(context.Background(), c.root))(c.t)
 	if report.Records != records || len(report.Problems) > 0 {
 		c.t.Errorf("the ledger has %d records and problems %v, want %d and none", report.Records, report.Problems, records)
 	}

@@ -33,8 +33,7 @@ func FuzzSegment(f *testing.F) {
 		for line := range bytes.Lines(text) {
 			lines = append(lines, bytes.TrimSuffix(line, []byte("\n")))
 		}
-		file, err := gitref.WriteSegment(lines)
-		check.OK(t, err)
+		file := check.Value(gitref.WriteSegment(lines))(t)
 		want := append(bytes.Join(lines, []byte("\n")), '\n')
 		if len(lines) == 0 {
 			want = nil

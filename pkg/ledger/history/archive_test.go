@@ -19,8 +19,7 @@ const segmentSize = 16 << 10
 // records appends without a commit.
 func (r *repository) records(n int, call string) {
 	r.t.Helper()
-	l, err := ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout, SegmentSize: -1})
-	check.OK(r.t, err)
+	l := check.Value(ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout, SegmentSize: -1}))(r.t)
 	for i := range n {
 		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: fmt.Sprint(call, i), Session: session})
 		check.OK(r.t, err)
@@ -31,8 +30,7 @@ func (r *repository) records(n int, call string) {
 func (r *repository) rotate() {
 	r.t.Helper()
 	before := len(r.archives())
-	l, err := ledger.Open(r.root, ledger.Options{Layout: r.layout, SegmentSize: segmentSize})
-	check.OK(r.t, err)
+	l := check.Value(ledger.Open(r.root, ledger.Options{Layout: r.layout, SegmentSize: segmentSize}))(r.t)
 	check.OK(r.t, l.Rotate(context.Background()))
 	check.OK(r.t, l.Close(context.Background()))
 	if len(r.archives()) == before {
@@ -41,8 +39,7 @@ func (r *repository) rotate() {
 }
 
 func (r *repository) archives() []string {
-	names, err := filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*"))
-	check.OK(r.t, err)
+	names := check.Value(filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*")))(r.t)
 	return names
 }
 
@@ -52,8 +49,7 @@ func (r *repository) wantIntact(records int) {
 	if report := r.verify(); len(report.Problems) != 0 || report.Restored != 0 || len(report.Unproven) != 0 {
 		r.t.Errorf("the history has %d problems, %+v; restored %d, unproven %v", len(report.Problems), first(report.Problems), report.Restored, report.Unproven)
 	}
-	report, err := ledger.Verify(context.Background(), r.root)
-	check.OK(r.t, err)
+	report := check.Value(ledger.Verify(context.Background(), r.root))(r.t)
 	if len(report.Problems) != 0 || report.Records != records {
 		r.t.Errorf("the ledger has %d records of %d, problems %+v", report.Records, records, report.Problems)
 	}
@@ -153,8 +149,7 @@ func TestBranchesThatBothRotatedMerge(t *testing.T) {
 			r.git("merge", "-q", "-m", "merge", "one")
 			r.wantIntact(before + 240)
 			r.records(1, "joins")
-			report, err := ledger.Verify(context.Background(), r.root)
-			check.OK(t, err)
+			report := check.Value(ledger.Verify(context.Background(), r.root))(t)
 			if len(report.Heads) != 1 {
 				t.Errorf("%d heads", len(report.Heads))
 			}
@@ -170,8 +165,7 @@ func TestBranchesThatBothRotatedMerge(t *testing.T) {
 
 func (r *repository) rotateIfLong() {
 	r.t.Helper()
-	l, err := ledger.Open(r.root, ledger.Options{SegmentSize: segmentSize})
-	check.OK(r.t, err)
+	l := check.Value(ledger.Open(r.root, ledger.Options{SegmentSize: segmentSize}))(r.t)
 	check.OK(r.t, l.Rotate(context.Background()))
 	check.OK(r.t, l.Close(context.Background()))
 }

@@ -34,8 +34,7 @@ func newRepository(t *testing.T, layout ledger.Layout, below string) *repository
 	top := t.TempDir()
 	r := &repository{t: t, dir: filepath.Join(top, below), layout: layout}
 	check.OK(t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
-	root, err := os.OpenRoot(r.dir)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(r.dir))(t)
 	t.Cleanup(func() { root.Close() })
 	r.root = root
 	r.git("init", "-q")
@@ -74,8 +73,7 @@ func (r *repository) write(name, content string) {
 
 func (r *repository) read(name string) string {
 	r.t.Helper()
-	content, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
-	check.OK(r.t, err)
+	content := check.Value(os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name))))(r.t)
 	return string(content)
 }
 
@@ -103,8 +101,7 @@ func (r *repository) commit(message string) {
 
 func (r *repository) verify() history.Report {
 	r.t.Helper()
-	report, err := history.Verify(context.Background(), r.root, history.Options{})
-	check.OK(r.t, err)
+	report := check.Value(history.Verify(context.Background(), r.root, history.Options{}))(r.t)
 	return report
 }
 

@@ -194,8 +194,7 @@ func TestABoundOnHeldLinesChangesNothing(t *testing.T) {
 	r.write(tracePath, lines[0]+lines[3]+lines[2])
 	r.commit("dropped three")
 	for limit := range 8 {
-		report, err := history.VerifyHolding(context.Background(), r.root, history.Options{}, limit+1)
-		check.OK(t, err)
+		report := check.Value(history.VerifyHolding(context.Background(), r.root, history.Options{}, limit+1))(t)
 		var numbers []int
 		for _, p := range report.Problems {
 			numbers = append(numbers, p.Line)
@@ -319,13 +318,11 @@ func TestShallowAndPartialClones(t *testing.T) {
 	open := func(args ...string) *os.Root {
 		dir := filepath.Join(t.TempDir(), "clone")
 		r.git(append(append([]string{"clone", "-q"}, args...), "file://"+filepath.ToSlash(r.dir), dir)...)
-		root, err := os.OpenRoot(dir)
-		check.OK(t, err)
+		root := check.Value(os.OpenRoot(dir))(t)
 		t.Cleanup(func() { root.Close() })
 		return root
 	}
-	report, err := history.Verify(context.Background(), open("--depth=2"), history.Options{})
-	check.OK(t, err)
+	report := check.Value(history.Verify(context.Background(), open("--depth=2"), history.Options{}))(t)
 	if report.Commits != 2 || len(report.Problems) != 0 || !strings.Contains(strings.Join(report.Unproven, ""), "shallow") {
 		t.Errorf("shallow: %+v", report)
 	}

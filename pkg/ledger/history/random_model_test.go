@@ -130,8 +130,7 @@ func (m *commitModel) commit(id string) lineSet {
 		if _, known := m.blobs[blob]; !known {
 			cmd := exec.Command("git", "cat-file", "blob", blob)
 			cmd.Dir = m.r.dir
-			content, err := cmd.Output()
-			check.OK(m.r.t, err)
+			content := check.Value(cmd.Output())(m.r.t)
 			m.blobs[blob] = modelLines(m.r.t, name, content)
 		}
 		for _, line := range m.blobs[blob] {
@@ -143,8 +142,7 @@ func (m *commitModel) commit(id string) lineSet {
 }
 
 func (d *gitDriver) worktree() lineSet {
-	names, err := filepath.Glob(filepath.Join(d.dir, ".orchestration", "trace", "*.jsonl"))
-	check.OK(d.t, err)
+	names := check.Value(filepath.Glob(filepath.Join(d.dir, ".orchestration", "trace", "*.jsonl")))(d.t)
 	lines := lineSet{}
 	for _, name := range append(append(names, d.archives()...), filepath.Join(d.dir, tracePath)) {
 		content, err := os.ReadFile(name)

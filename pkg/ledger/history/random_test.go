@@ -349,8 +349,7 @@ func (d *gitDriver) inProgress() bool {
 // resolve takes one side of the files, and the ledger as the command does; or as a person does who wants of a commit
 // that is picked what the commit itself changed.
 func (d *gitDriver) resolve(what string) {
-	unmerged, err := history.Unmerged(context.Background(), d.root)
-	check.OK(d.t, err)
+	unmerged := check.Value(history.Unmerged(context.Background(), d.root))(d.t)
 	if (what == "cherry-pick" || what == "rebase" || what == "revert") && d.random.IntN(2) == 0 {
 		for _, u := range unmerged {
 			d.resolveByHand(".orchestration/" + u.Segment)

@@ -38,8 +38,7 @@ func TestCheckLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, ledger.LayoutSingle, "")
 			c.make(r)
-			report, err := ledger.Verify(t.Context(), r.root)
-			check.OK(t, err)
+			report := check.Value(ledger.Verify(t.Context(), r.root))(t)
 			switch lost := history.CheckLost(t.Context(), r.root, report); {
 			case c.want == "" && len(lost) > 0:
 				t.Errorf("nothing was lost: %v", lost)

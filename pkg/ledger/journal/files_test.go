@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
@@ -19,9 +20,7 @@ func TestFilesAsEarlierVersionsWroteThem(t *testing.T) {
 			`{"op":"modify","path":"b","before":"sha256:1","after":"sha256:2","after_mode":8389101,"temp":"u"}]`,
 	} {
 		var files journal.Files
-		if err := json.Unmarshal([]byte(text), &files); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(text), &files))
 		for _, f := range files {
 			if f.Op != op || (f.Op == change.Modified) != (f.After.Mode != "") {
 				t.Errorf("%s is read as %+v", text, f)

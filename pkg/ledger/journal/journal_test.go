@@ -39,23 +39,20 @@ func entryOf(path string) journal.Entry {
 // orphans takes over what other processes left.
 func orphans(t *testing.T, j *journal.Journal) []*journal.Orphan {
 	t.Helper()
-	found, err := j.Orphans()
-	check.OK(t, err)
+	found := check.Value(j.Orphans())(t)
 	return found
 }
 
 func slots(t *testing.T, dir string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "inflight", "*"))
-	check.OK(t, err)
+	names := check.Value(filepath.Glob(filepath.Join(dir, "inflight", "*")))(t)
 	return slices.DeleteFunc(names, func(name string) bool { return filepath.Base(name) == "lock" })
 }
 
 func TestEntryOfALivingProcessIsItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	one, other := open(t, dir), open(t, dir)
-	f, err := one.Begin(entryOf("a"))
-	check.OK(t, err)
+	f := check.Value(one.Begin(entryOf("a")))(t)
 	if found := orphans(t, other); len(found) != 0 {
 		t.Errorf("another process took %+v", found[0].Entry)
 	}
@@ -106,8 +103,7 @@ func TestNobodyOverlooksWhatAnotherTakes(t *testing.T) {
 		others = append(others, open(t, dir))
 	}
 	for range 100 {
-		f, err := one.Begin(entryOf("a"))
-		check.OK(t, err)
+		f := check.Value(one.Begin(entryOf("a")))(t)
 		f.Leave()
 		taken := make([][]*journal.Orphan, len(others))
 		errs := make([]error, len(others))
@@ -138,8 +134,7 @@ func TestNobodyOverlooksWhatAnotherTakes(t *testing.T) {
 func TestDoubtIsKept(t *testing.T) {
 	dir := t.TempDir()
 	one := open(t, dir)
-	f, err := one.Begin(entryOf("a"))
-	check.OK(t, err)
+	f := check.Value(one.Begin(entryOf("a")))(t)
 	check.OK(t, f.Doubt())
 	f.Leave()
 	found := orphans(t, one) // the process itself settles what it gave up
@@ -184,10 +179,8 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 func TestTornEntryIsSetAside(t *testing.T) {
 	dir := t.TempDir()
 	whole := open(t, dir)
-	f, err := whole.Begin(entryOf("a"))
-	check.OK(t, err)
-	content, err := os.ReadFile(slots(t, dir)[0])
-	check.OK(t, err)
+	f := check.Value(whole.Begin(entryOf("a")))(t)
+	content := check.Value(os.ReadFile(slots(t, dir)[0]))(t)
 	f.Done()
 	last := len(content)
 	for last > 0 && content[last-1] == 0 {

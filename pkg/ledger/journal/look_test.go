@@ -13,12 +13,10 @@ import (
 // look is what somebody sees who changes nothing, and takes nothing from anybody.
 func look(t *testing.T, dir string) []journal.Seen {
 	t.Helper()
-	state, err := os.OpenRoot(dir)
-	check.OK(t, err)
+	state := check.Value(os.OpenRoot(dir))(t)
 	defer state.Close()
 	before := contents(t, dir)
-	found, err := journal.Look(state)
-	check.OK(t, err)
+	found := check.Value(journal.Look(state))(t)
 	if after := contents(t, dir); !slices.Equal(before, after) {
 		t.Errorf("looking changed %q to %q", before, after)
 	}
@@ -28,8 +26,7 @@ func look(t *testing.T, dir string) []journal.Seen {
 func contents(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for _, name := range slots(t, dir) {
-		content, err := os.ReadFile(name)
-		check.OK(t, err)
+		content := check.Value(os.ReadFile(name))(t)
 		all = append(all, name+string(content))
 	}
 	return all
@@ -41,15 +38,13 @@ func TestLookSeesWhatIsInFlight(t *testing.T) {
 		t.Errorf("found %+v in nothing", found)
 	}
 	one := journal.Open(journal.Options{State: func() (*os.Root, error) { return os.OpenRoot(dir) }})
-	f, err := one.Begin(entryOf("a"))
-	check.OK(t, err)
+	f := check.Value(one.Begin(entryOf("a")))(t)
 	found := look(t, dir)
 	if len(found) != 1 || found[0].PID != os.Getpid() || found[0].Torn || found[0].Aside {
 		t.Errorf("found %+v", found)
 	}
 	name := slots(t, dir)[0]
-	content, err := os.ReadFile(name)
-	check.OK(t, err)
+	content := check.Value(os.ReadFile(name))(t)
 	f.Done()
 	if found := look(t, dir); len(found) != 0 {
 		t.Errorf("found %+v after its end", found)
@@ -80,8 +75,7 @@ func TestLookSeesWhatIsTorn(t *testing.T) {
 	}
 	check.OK(t, os.Remove(filepath.Join(inflight, "x.entry")))
 	check.OK(t, os.Mkdir(filepath.Join(inflight, "x.entry"), 0o700))
-	state, err := os.OpenRoot(dir)
-	check.OK(t, err)
+	state := check.Value(os.OpenRoot(dir))(t)
 	defer state.Close()
 	if found, err := journal.Look(state); err == nil {
 		t.Errorf("a directory for an entry gave %+v", found)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
@@ -14,13 +15,8 @@ import (
 func workspace(t testing.TB) *os.Root {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return root
 }
@@ -30,18 +26,13 @@ func TestWhatIsWrittenIsALedger(t *testing.T) {
 	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
 		root := workspace(t)
 		shape := ledgertest.Shape{Records: 3000, Layout: layout, Start: start, SegmentSize: 1 << 20, Seed: 7}
-		if err := ledgertest.Write(context.Background(), root, shape); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, ledgertest.Write(context.Background(), root, shape))
 		report, err := ledger.Verify(context.Background(), root)
 		if err != nil || report.Records != shape.Records || len(report.Problems) > 0 {
 			t.Fatalf("%s: %d records, %v, %v", layout, report.Records, report.Problems, err)
 		}
 		last := map[string]string{}
-		l, err := ledger.Open(root, ledger.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := check.Value(ledger.Open(root, ledger.Options{}))(t)
 		found, err := l.Query(context.Background(), ledger.Filter{Kinds: ledger.ChangeKinds()})
 		if err != nil || len(found.Entries) < shape.Records/2 {
 			t.Fatalf("%s: %d changes, %v", layout, len(found.Entries), err)
@@ -59,9 +50,7 @@ func TestWhatIsWrittenIsALedger(t *testing.T) {
 
 func TestFailuresAreReported(t *testing.T) {
 	root := workspace(t)
-	if err := root.Mkdir(".orchestration/agent_trace.jsonl", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, root.Mkdir(".orchestration/agent_trace.jsonl", 0o755))
 	if err := ledgertest.Write(context.Background(), root, ledgertest.Shape{Records: 100}); err == nil {
 		t.Error("a ledger that cannot be written is no error")
 	}

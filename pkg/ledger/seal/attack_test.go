@@ -91,8 +91,7 @@ var attacks = map[string]struct {
 	}, keyless},
 	"change a byte of an archive": {func(w *workspace) {
 		name := w.archived()[0]
-		content, err := os.ReadFile(name)
-		check.OK(w.t, err)
+		content := check.Value(os.ReadFile(name))(w.t)
 		content[len(content)-5] ^= 1
 		check.OK(w.t, os.WriteFile(name, content, 0o644))
 	}, keyless},
@@ -104,8 +103,7 @@ var attacks = map[string]struct {
 	}, keyless},
 	"copy an archive to another name": {func(w *workspace) {
 		name := w.archived()[0]
-		content, err := os.ReadFile(name)
-		check.OK(w.t, err)
+		content := check.Value(os.ReadFile(name))(w.t)
 		check.OK(w.t, os.WriteFile(filepath.Join(filepath.Dir(name), "20200101T000000.000Z-0000000000000000.jsonl.zst"), content, 0o644))
 	}, keyless},
 	"edit a record in an archive that is packed anew under the name it must have": {func(w *workspace) {
@@ -164,8 +162,7 @@ func edited(lines []string, call string) []string {
 
 func allSeals(w *workspace) []string {
 	w.t.Helper()
-	found, err := filepath.Glob(w.path(sealsPath + "/*.note"))
-	check.OK(w.t, err)
+	found := check.Value(filepath.Glob(w.path(sealsPath + "/*.note")))(w.t)
 	for i, name := range found {
 		found[i] = sealsPath + "/" + filepath.Base(name)
 	}
@@ -186,8 +183,7 @@ func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := sealed(t)
 			attack.does(w)
-			chain, err := ledger.Verify(context.Background(), w.root)
-			check.OK(t, err)
+			chain := check.Value(ledger.Verify(context.Background(), w.root))(t)
 			own := []seal.PublicKey{w.key.Public()}
 			found := map[strength][]ledger.Problem{
 				keyless: chain.Problems, trusting: w.verify().Problems,
@@ -203,8 +199,7 @@ func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
 }
 
 func TestTheTableNamesEveryAttack(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	check.OK(t, err)
+	text := check.Value(os.ReadFile("README.md"))(t)
 	words := map[strength]string{keyless: "keyless", trusting: "trusting", requiring: "requiring"}
 	for name, attack := range attacks {
 		word, detected := words[attack.first]

@@ -40,8 +40,7 @@ func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	w := &workspace{t: t, dir: t.TempDir(), user: filepath.Join(t.TempDir(), "orchestra-mcp"), at: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)}
 	check.OK(t, os.Mkdir(w.path(".orchestration"), 0o755))
-	root, err := os.OpenRoot(w.dir)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(w.dir))(t)
 	t.Cleanup(func() { root.Close() })
 	w.root = root
 	w.key = newKey(t, w.user, "alice")
@@ -50,8 +49,7 @@ func newWorkspace(t *testing.T) *workspace {
 
 func newKey(t *testing.T, user, name string) *seal.Key {
 	t.Helper()
-	key, err := seal.CreateKey(user, name)
-	check.OK(t, err)
+	key := check.Value(seal.CreateKey(user, name))(t)
 	return key
 }
 
@@ -59,8 +57,7 @@ func (w *workspace) path(name string) string { return filepath.Join(w.dir, filep
 
 func (w *workspace) read(name string) string {
 	w.t.Helper()
-	content, err := os.ReadFile(w.path(name))
-	check.OK(w.t, err)
+	content := check.Value(os.ReadFile(w.path(name)))(w.t)
 	return string(content)
 }
 
@@ -73,8 +70,7 @@ func (w *workspace) write(name, content string) {
 // append adds records to the ledger.
 func (w *workspace) append(calls ...string) {
 	w.t.Helper()
-	l, err := ledger.Open(w.root, ledger.Options{Durability: ledger.DurabilityOS})
-	check.OK(w.t, err)
+	l := check.Value(ledger.Open(w.root, ledger.Options{Durability: ledger.DurabilityOS}))(w.t)
 	for _, call := range calls {
 		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: call})
 		check.OK(w.t, err)
@@ -103,12 +99,10 @@ func (w *workspace) lines() []string {
 // archived moves most lines into archives, the oldest first, and gives their paths.
 func (w *workspace) archived() []string {
 	w.t.Helper()
-	l, err := ledger.Open(w.root, ledger.Options{SegmentSize: int64(2*len(w.lines()[1]) + 10)})
-	check.OK(w.t, err)
+	l := check.Value(ledger.Open(w.root, ledger.Options{SegmentSize: int64(2*len(w.lines()[1]) + 10)}))(w.t)
 	check.OK(w.t, l.Rotate(context.Background()))
 	check.OK(w.t, l.Close(context.Background()))
-	names, err := filepath.Glob(w.path(".orchestration/archive/*"))
-	check.OK(w.t, err)
+	names := check.Value(filepath.Glob(w.path(".orchestration/archive/*")))(w.t)
 	slices.SortStableFunc(names, func(a, b string) int { // of one millisecond their names say no order
 		return strings.Compare(w.unpacked(b)[0][:10], w.unpacked(a)[0][:10]) // {"prev":[] before {"prev":["
 	})
@@ -120,13 +114,10 @@ func (w *workspace) archived() []string {
 
 func (w *workspace) unpacked(name string) []string {
 	w.t.Helper()
-	file, err := os.Open(name)
-	check.OK(w.t, err)
+	file := check.Value(os.Open(name))(w.t)
 	defer file.Close()
-	text, err := segment.ArchiveLines(file)
-	check.OK(w.t, err)
-	all, err := io.ReadAll(text)
-	check.OK(w.t, err)
+	text := check.Value(segment.ArchiveLines(file))(w.t)
+	all := check.Value(io.ReadAll(text))(w.t)
 	return withEnds(strings.SplitAfter(strings.TrimSuffix(string(all), "\n"), "\n"))
 }
 
@@ -151,8 +142,7 @@ func (w *workspace) verify() seal.Report {
 
 func (w *workspace) verifyWith(opts seal.VerifyOptions) seal.Report {
 	w.t.Helper()
-	report, err := seal.Verify(context.Background(), w.root, opts)
-	check.OK(w.t, err)
+	report := check.Value(seal.Verify(context.Background(), w.root, opts))(w.t)
 	return report
 }
 

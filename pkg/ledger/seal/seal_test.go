@@ -65,10 +65,8 @@ func TestASealIsANoteThatOtherProgramsCanCheck(t *testing.T) {
 	w := newWorkspace(t)
 	w.append("one")
 	made := w.seal()
-	verifier, err := note.NewVerifier(strings.TrimSpace(w.read(sealsPath + "/keys/" + w.key.Public().ID())))
-	check.OK(t, err)
-	opened, err := note.Open([]byte(w.read(made.File)), note.VerifierList(verifier))
-	check.OK(t, err)
+	verifier := check.Value(note.NewVerifier(strings.TrimSpace(w.read(sealsPath + "/keys/" + w.key.Public().ID()))))(t)
+	opened := check.Value(note.Open([]byte(w.read(made.File)), note.VerifierList(verifier)))(t)
 	if want := "orchestra-mcp ledger seal v1\n2026-02-18T18:31:00Z\n1\n" + made.Heads[0] + "\n"; opened.Text != want {
 		t.Errorf("the text is %q, want %q", opened.Text, want)
 	}
@@ -161,8 +159,7 @@ func TestBranchesSealedApartStayProven(t *testing.T) {
 
 func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	found, err := os.ReadDir(dir)
-	check.OK(t, err)
+	found := check.Value(os.ReadDir(dir))(t)
 	for _, e := range found {
 		names = append(names, e.Name())
 	}
@@ -246,13 +243,10 @@ func TestASignedTextThatIsNoSealDoesNotCount(t *testing.T) {
 	w := newWorkspace(t)
 	w.append("one")
 	made := w.seal()
-	secret, err := os.ReadFile(filepath.Join(w.user, "seal.key"))
-	check.OK(t, err)
+	secret := check.Value(os.ReadFile(filepath.Join(w.user, "seal.key")))(t)
 	first, _, _ := strings.Cut(string(secret), "\n")
-	signer, err := note.NewSigner(first)
-	check.OK(t, err)
-	signed, err := note.Sign(&note.Note{Text: "something else\n" + made.Text()}, signer)
-	check.OK(t, err)
+	signer := check.Value(note.NewSigner(first))(t)
+	signed := check.Value(note.Sign(&note.Note{Text: "something else\n" + made.Text()}, signer))(t)
 	w.write(made.File, string(signed))
 	if report := w.verify(); report.Sealed != 0 || kinds(report.Problems) != "[seal_malformed]" {
 		t.Errorf("%+v", report)
@@ -287,8 +281,7 @@ func TestPrivateKey(t *testing.T) {
 		}
 		check.OK(t, os.Chmod(file, 0o600))
 	}
-	content, err := os.ReadFile(file)
-	check.OK(t, err)
+	content := check.Value(os.ReadFile(file))(t)
 	secret, _, _ := strings.Cut(string(content), "\n")
 	other := newKey(t, t.TempDir(), "Al ice+x/../é")
 	for name, text := range map[string]string{
@@ -303,8 +296,7 @@ func TestPrivateKey(t *testing.T) {
 
 func TestWithoutAnOrchestrationDirectory(t *testing.T) {
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	check.OK(t, err)
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	report, err := seal.Verify(context.Background(), root, seal.VerifyOptions{})
 	check.OK(t, err)

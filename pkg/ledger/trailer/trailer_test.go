@@ -39,8 +39,7 @@ func newProject(t testing.TB) *project {
 	check.OK(t, err)
 	t.Cleanup(func() {
 		check.OK(t, p.ledger.Close(context.Background()))
-		report, err := ledger.Verify(context.Background(), p.root)
-		check.OK(t, err)
+		report := check.Value(ledger.Verify(context.Background(), p.root))(t)
 		if len(report.Problems) > 0 {
 			t.Errorf("the ledger ends with %+v", report.Problems)
 		}
@@ -94,8 +93,7 @@ func (p *project) change(as ledger.Record, name, content string) string {
 }
 
 func (p *project) move(intent, from, to string) {
-	content, err := p.root.ReadFile(from)
-	check.OK(p.t, err)
+	content := check.Value(p.root.ReadFile(from))(p.t)
 	check.OK(p.t, p.root.Rename(from, to))
 	oid := p.ledger.BlobID(content)
 	p.record(ledger.Record{IntentID: intent}, ledger.Change{
@@ -107,8 +105,7 @@ func (p *project) move(intent, from, to string) {
 
 func (p *project) record(as ledger.Record, c ledger.Change) string {
 	as.Kind, as.Call, as.Changes = ledger.KindMutation, "x", []ledger.Change{c}
-	e, err := p.ledger.Append(context.Background(), as)
-	check.OK(p.t, err)
+	e := check.Value(p.ledger.Append(context.Background(), as))(p.t)
 	return e.ID
 }
 
@@ -116,8 +113,7 @@ func hash(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256
 
 func (p *project) staged() []string {
 	p.t.Helper()
-	intents, err := trailer.Staged(context.Background(), p.root, trailer.Repository{Dir: p.top, Prefix: "sub dir/"})
-	check.OK(p.t, err)
+	intents := check.Value(trailer.Staged(context.Background(), p.root, trailer.Repository{Dir: p.top, Prefix: "sub dir/"}))(p.t)
 	return intents
 }
 
@@ -257,8 +253,7 @@ func TestAddKeepsAMessageThatIsGivenUp(t *testing.T) {
 	} {
 		check.OK(t, os.WriteFile(file, []byte(message), 0o644))
 		check.OK(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []trailer.Trailer{{Key: trailer.Key, Value: "A"}, {Key: trailer.Key, Value: "B"}}))
-		got, err := os.ReadFile(file)
-		check.OK(t, err)
+		got := check.Value(os.ReadFile(file))(t)
 		if string(got) != want {
 			t.Errorf("%q became %q, want %q", message, got, want)
 		}

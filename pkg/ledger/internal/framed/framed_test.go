@@ -31,8 +31,7 @@ func lines(n int) []byte {
 func compress(t testing.TB, text []byte, piece int) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	w, err := framed.NewWriter(&file)
-	check.OK(t, err)
+	w := check.Value(framed.NewWriter(&file))(t)
 	for len(text) > 0 {
 		n := min(piece, len(text))
 		_, err := w.Write(text[:n])
@@ -45,8 +44,7 @@ func compress(t testing.TB, text []byte, piece int) []byte {
 
 func open(t testing.TB, file []byte) *framed.Reader {
 	t.Helper()
-	r, err := framed.NewReader(bytes.NewReader(file), int64(len(file)))
-	check.OK(t, err)
+	r := check.Value(framed.NewReader(bytes.NewReader(file), int64(len(file))))(t)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -159,8 +157,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestHostileFilesAreRefused(t *testing.T) {
 	bomb := func(n int, opts ...zstd.EOption) []byte {
-		e, err := zstd.NewWriter(nil, opts...)
-		check.OK(t, err)
+		e := check.Value(zstd.NewWriter(nil, opts...))(t)
 		return e.EncodeAll(make([]byte, n), nil)
 	}
 	one := compress(t, []byte("x\n"), 10)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/postings"
 )
 
@@ -35,10 +36,7 @@ func random(r *rand.Rand, n int) (*postings.Builder, postings.Span, map[postings
 
 func open(t testing.TB, data []byte) *postings.Run {
 	t.Helper()
-	run, err := postings.Open(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := check.Value(postings.Open(bytes.NewReader(data), int64(len(data))))(t)
 	return run
 }
 
