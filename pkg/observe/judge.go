@@ -176,8 +176,8 @@ const detailJudged = "judged_by"
 // has.
 type saved struct {
 	// Enforced: the kernel let nothing that is there out of scope be changed.
-	Enforced bool     `json:"enforced,omitempty"`
-	Git      bool     `json:"git,omitempty"`
+	Enforced bool     `json:"enforced,omitzero"`
+	Git      bool     `json:"git,omitzero"`
 	Named    []string `json:"named,omitempty"`
 	Packages []string `json:"packages,omitempty"`
 	Places   []string `json:"places,omitempty"` // for build output

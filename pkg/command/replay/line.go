@@ -56,8 +56,8 @@ func ReadLine(reading *shell.Reading) Line {
 // printing are programs that change nothing by themselves: a line with them can
 // run twice.
 func printing() []string {
-	return []string{"cd", "echo", "printf", "true", "false", ":", "pwd", "head", "tail", "cat", "grep", "wc", "sort", "uniq", "cut", "tr", "test", "[",
-		"ls", "set", "exit", "timeout", "time", "command", "env"}
+	return strings.Fields(`cd echo printf true false : pwd head tail cat grep wc sort uniq cut tr test [
+		ls set exit timeout time command env`)
 }
 
 // leaving are the subcommands that leave the work tree alone, or change it in no
@@ -148,10 +148,10 @@ func subcommand(args []shell.Arg) (name string, rest []shell.Arg, plain bool) {
 			return a.Text, args[i+1:], plain
 		case a.Text == "-C":
 			i++
-		case slices.Contains([]string{"-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path", "--attr-source"}, a.Text):
+		case among("-c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source", a.Text):
 			i++
 			plain = false
-		case slices.Contains([]string{"-p", "-P", "--paginate", "--no-pager", "--version", "-v", "--help", "-h", "--no-optional-locks", "--literal-pathspecs"}, a.Text):
+		case among("-p -P --paginate --no-pager --version -v --help -h --no-optional-locks --literal-pathspecs", a.Text):
 		default:
 			plain = false
 		}
@@ -206,9 +206,9 @@ func (l *Line) fetch(args []shell.Arg) {
 // commits come from nor which branches get them.
 func harmlessFetch(option string) bool {
 	name, _, _ := strings.Cut(option, "=")
-	return slices.Contains([]string{"-q", "-v", "-p", "-t", "-r", "-n", "--quiet", "--verbose", "--all", "--prune", "--tags", "--no-tags", "--depth", "--deepen",
-		"--unshallow", "--rebase", "--no-rebase", "--ff", "--ff-only", "--no-ff", "--autostash", "--no-autostash", "--no-edit", "--progress", "--no-commit",
-		"--squash", "--stat", "--no-stat", "--atomic", "--no-recurse-submodules", "--dry-run"}, name)
+	return among(`-q -v -p -t -r -n --quiet --verbose --all --prune --tags --no-tags --depth --deepen
+		--unshallow --rebase --no-rebase --ff --ff-only --no-ff --autostash --no-autostash --no-edit --progress --no-commit
+		--squash --stat --no-stat --atomic --no-recurse-submodules --dry-run`, name)
 }
 
 // push finds what of the ledger a push would take along.

@@ -162,7 +162,7 @@ func (r *reader) setOptions(args []Arg) {
 			if i == 0 || !strings.HasSuffix(args[i-1].Text, "o") {
 				return // the arguments
 			}
-			if slices.Contains([]string{"history", "histexpand", "keyword", "posix"}, a.Text) {
+			if among("history histexpand keyword posix", a.Text) {
 				r.unjudged("set -o %s changes how the line is read", a.Text)
 			}
 		case strings.HasPrefix(a.Text, "-") && strings.ContainsAny(a.Text, "Hk"):

@@ -7,9 +7,9 @@ import (
 
 // takesOne are the predicates of find with one argument.
 func takesOne() []string {
-	return []string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname", "-type", "-xtype", "-maxdepth", "-mindepth",
-		"-newer", "-anewer", "-cnewer", "-newermt", "-newerct", "-newerat", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-size", "-perm", "-user", "-group",
-		"-uid", "-gid", "-links", "-inum", "-samefile", "-fstype", "-printf", "-regextype", "-used", "-context"}
+	return strings.Fields(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -maxdepth -mindepth
+		-newer -anewer -cnewer -newermt -newerct -newerat -mtime -atime -ctime -mmin -amin -cmin -size -perm -user -group
+		-uid -gid -links -inum -samefile -fstype -printf -regextype -used -context`)
 }
 
 // find reads what -exec and its like run, and where -fprint and its like write.
@@ -22,7 +22,7 @@ func (r *reader) find(args []Arg, c command) {
 				r.unjudged("an argument of find is not literal, and can be -exec")
 				return
 			}
-		case slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.Text):
+		case among("-exec -execdir -ok -okdir", a.Text):
 			end := i + 1
 			for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
 				end++

@@ -105,12 +105,12 @@ func (r *reader) configured(args []Arg) {
 		if strings.HasPrefix(a.Text, "-") {
 			continue
 		}
-		if i > 0 && slices.Contains([]string{"-f", "--file", "--blob", "--type", "-t", "--default"}, args[i-1].Text) {
+		if i > 0 && among("-f --file --blob --type -t --default", args[i-1].Text) {
 			continue
 		}
 		operands = append(operands, a)
 	}
-	if len(operands) > 0 && slices.Contains([]string{"get", "list", "unset", "get-all", "edit"}, operands[0].Text) {
+	if len(operands) > 0 && among("get list unset get-all edit", operands[0].Text) {
 		return
 	}
 	if len(operands) > 0 && operands[0].Text == "set" {

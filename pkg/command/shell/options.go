@@ -18,10 +18,10 @@ type naming struct {
 // namers are programs in daily use that run another one only if an option says so.
 var namers = sync.OnceValue(func() map[string]naming {
 	tar := naming{letters: "IF", values: "fCbTXHgNVKL", bare: true,
-		long: []string{"--to-command", "--checkpoint-action", "--use-compress-program", "--rsh-command", "--info-script", "--new-volume-script", "--rmt-command"}}
+		long: strings.Fields("--to-command --checkpoint-action --use-compress-program --rsh-command --info-script --new-volume-script --rmt-command")}
 	compiler := naming{long: []string{"--wrapper"}}
 	netcat := naming{letters: "ec", values: "psIwiqXxOTV", long: []string{"--exec", "--sh-exec", "--lua-exec"}}
-	apt := naming{words: []string{"Invoke", "Hook", "Dir::Bin", "Options", "::Methods"}, letters: "c", long: []string{"--config-file"}}
+	apt := naming{words: strings.Fields("Invoke Hook Dir::Bin Options ::Methods"), letters: "c", long: []string{"--config-file"}}
 	return map[string]naming{
 		"tar": tar, "gtar": tar, "bsdtar": tar,
 		"rsync":  {letters: "e", values: "fMTB", long: []string{"--rsh", "--rsync-path"}},
@@ -35,13 +35,13 @@ var namers = sync.OnceValue(func() map[string]naming {
 		"gcc": compiler, "g++": compiler, "cc": compiler, "c++": compiler, "gfortran": compiler,
 		"go":    {long: []string{"--exec", "--toolexec", "--vettool"}},
 		"cargo": {long: []string{"--config"}}, "hg": {long: []string{"--config"}},
-		"svn": {long: []string{"--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-option"}},
-		"nc":  netcat, "ncat": netcat, "netcat": netcat, "socat": {words: []string{"EXEC", "exec", "SYSTEM", "system", "SHELL", "shell"}},
+		"svn": {long: strings.Fields("--diff-cmd --diff3-cmd --editor-cmd --config-option")},
+		"nc":  netcat, "ncat": netcat, "netcat": netcat, "socat": {words: strings.Fields("EXEC exec SYSTEM system SHELL shell")},
 		"wget": {letters: "e", values: "OPoaiQtTwUABDIRX", long: []string{"--use-askpass", "--execute"}},
 		"zip":  {long: []string{"--unzip-command", "--TT"}}, "rpm": {letters: "E", values: "D", long: []string{"--eval", "--pipe"}},
 		"aria2c": {words: []string{"--on-"}}, "dpkg": {long: []string{"--pre-invoke", "--post-invoke"}}, "apt": apt, "apt-get": apt,
 		"psql": {words: []string{`\!`, `\o`, `\g`, `\copy`}, long: []string{}}, "mysql": {words: []string{`\!`, "system", `\P`}, long: []string{"--pager"}},
-		"sqlite3": {words: []string{".sh", ".sy", ".once", ".ou", ".im"}}, "ip": {words: []string{"exec"}}, "openssl": {words: []string{"engine"}, long: []string{}},
+		"sqlite3": {words: strings.Fields(".sh .sy .once .ou .im")}, "ip": {words: []string{"exec"}}, "openssl": {words: []string{"engine"}, long: []string{}},
 	}
 })
 
@@ -114,7 +114,7 @@ func (r *reader) started(name string, subcommands []string, args []Arg, c comman
 		case !strings.HasPrefix(a.Text, "-"):
 			r.run(args[i:], c)
 			return
-		case slices.Contains([]string{"-y", "--yes", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "--frozen", "--locked", "--no-sync", "--offline", "--isolated", "--help", "--version", "-v", "-V"}, option):
+		case among("-y --yes --no --no-install -q --quiet -s --silent --frozen --locked --no-sync --offline --isolated --help --version -v -V", option):
 		case name != "uv" && name != "uvx" && (option == "-c" || option == "--call"):
 			if !valued && i+1 < len(args) && args[i+1].Exact {
 				value, valued = args[i+1].Text, true
@@ -125,7 +125,7 @@ func (r *reader) started(name string, subcommands []string, args []Arg, c comman
 			}
 			r.apart(func() { r.text(value, POSIX, c.scope) })
 			return
-		case slices.Contains([]string{"-p", "--package", "--with", "--python", "--extra", "--group", "--project", "--directory"}, option):
+		case among("-p --package --with --python --extra --group --project --directory", option):
 			if !valued {
 				i++
 			}

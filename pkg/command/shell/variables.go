@@ -89,7 +89,7 @@ func runs(name string) bool {
 		}
 	}
 	setting, ok := strings.CutPrefix(strings.ToLower(name), "npm_config_")
-	return ok && slices.Contains([]string{"script_shell", "shell", "git", "editor", "viewer", "browser", "node_options", "node_gyp", "init_module", "userconfig", "globalconfig"}, setting)
+	return ok && among("script_shell shell git editor viewer browser node_options node_gyp init_module userconfig globalconfig", setting)
 }
 
 // harmlessValue knows values of such variables in daily use that name no program.
@@ -114,7 +114,7 @@ func harmlessValue(name string, value Arg) bool {
 
 // isInteger knows the variables of bash that evaluate what they are set to.
 func isInteger(name string) bool {
-	return slices.Contains([]string{"RANDOM", "SRANDOM", "OPTIND", "HISTCMD", "BASHPID", "SECONDS", "LINENO"}, name)
+	return among("RANDOM SRANDOM OPTIND HISTCMD BASHPID SECONDS LINENO", name)
 }
 
 // isCommandLine knows the variables whose value other programs give to a shell, or run.
@@ -124,9 +124,9 @@ func isCommandLine(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"VISUAL", "LESSOPEN", "LESSCLOSE", "SVN_SSH", "HGMERGE", "MERGE", "RSYNC_CONNECT_PROG",
-		"GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND",
-		"CC", "CXX", "CPP", "LD", "AR", "AS", "FC", "RUSTC", "RUSTDOC"}, name)
+	return among(`VISUAL LESSOPEN LESSCLOSE SVN_SSH HGMERGE MERGE RSYNC_CONNECT_PROG
+		GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND
+		CC CXX CPP LD AR AS FC RUSTC RUSTDOC`, name)
 }
 
 // harmlessGit knows what may be said to git without changing what it runs or where it writes.

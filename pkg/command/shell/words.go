@@ -207,7 +207,7 @@ func sources(part syntax.WordPart) []string {
 		return nil
 	case *syntax.ParamExp:
 		switch {
-		case p.Length || p.Param != nil && slices.Contains([]string{"#", "?", "$", "!"}, p.Param.Value):
+		case p.Length || p.Param != nil && among("# ? $ !", p.Param.Value):
 			return nil
 		case p.Param == nil || !syntax.ValidName(p.Param.Value) || p.Excl || p.Repl != nil:
 			return []string{anything}
@@ -277,3 +277,6 @@ func (b *builder) ansi(text string) {
 		b.write(string([]byte{c}))
 	}
 }
+
+// among reports whether a list of words with blanks between them has a word.
+func among(list, word string) bool { return slices.Contains(strings.Fields(list), word) }

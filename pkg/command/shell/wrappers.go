@@ -34,7 +34,7 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 		"time":    {flags: "pvaqlh", values: "fo", longFlags: append(common, "--portability", "--verbose", "--append", "--quiet"), longValues: []string{"--format", "--output"}},
 		"sudo": {flags: "AbEHnPSkKBNis", values: "CDghpRrtTuU", assigns: true, moves: "DR",
 			longFlags:  append(common, "--askpass", "--background", "--preserve-env", "--set-home", "--non-interactive", "--preserve-groups", "--stdin", "--reset-timestamp", "--login", "--shell"),
-			longValues: []string{"--user", "--group", "--host", "--prompt", "--chdir", "--chroot", "--role", "--type", "--other-user", "--close-from", "--command-timeout"}},
+			longValues: strings.Fields("--user --group --host --prompt --chdir --chroot --role --type --other-user --close-from --command-timeout")},
 		"doas":       {flags: "nLs", values: "Cu", assigns: false},
 		"busybox":    {},
 		"toybox":     {},
@@ -46,19 +46,19 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 			longValues: []string{"--timeout", "--wait", "--conflict-exit-code"}},
 		"xargs": {flags: "0rtpxo", values: "adEILnPsRJS",
 			longFlags:  append(common, "--null", "--no-run-if-empty", "--verbose", "--interactive", "--exit", "--open-tty", "--show-limits"),
-			longValues: []string{"--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"}},
+			longValues: strings.Fields("--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var")},
 	}
 })
 
 // opaque run other programs in ways that are not read.
 func opaque() []string {
-	return []string{"su", "runuser", "pkexec", "script", "strace", "ltrace", "gdb", "lldb", "valgrind", "unshare", "nsenter", "setpriv", "systemd-run", "firejail", "bwrap",
-		"parallel", "watch", "unbuffer", "rlwrap", "catchsegv", "chrt", "numactl", "prlimit", "dbus-run-session", "dbus-launch", "start-stop-daemon",
-		"setarch", "linux32", "linux64", "i386", "x86_64", "uname26", "faketime", "fakeroot", "proot", "chpst", "setuidgid", "envdir", "run-parts", "entr", "at", "batch", "crontab",
-		"expect", "screen", "tmux", "xvfb-run", "ssh-agent", "sg", "newgrp", "gosu", "su-exec", "tini", "dumb-init", "s6-setuidgid", "eatmydata", "capsh", "agetty", "vlock", "dc", "m4",
-		"ssh", "sshpass", "autossh", "mosh", "vi", "vim", "nvim", "ex", "view", "vimdiff", "rvim", "ed", "red", "emacs", "emacsclient", "hyperfine", "perf", "rr", "heaptrack",
-		"torsocks", "torify", "proxychains", "proxychains4", "cpulimit", "logsave", "multitime", "systemd-inhibit", "systemd-cat", "systemd-nspawn", "machinectl", "lxc-attach",
-		"cgexec", "runcon", "nodemon", "watchexec", "cross-env", "dotenv", "direnv", "conda", "mamba", "micromamba", "nix", "nix-shell", "xcrun", "openvpn", "pdsh", "ansible"}
+	return strings.Fields(`su runuser pkexec script strace ltrace gdb lldb valgrind unshare nsenter setpriv systemd-run firejail bwrap
+		parallel watch unbuffer rlwrap catchsegv chrt numactl prlimit dbus-run-session dbus-launch start-stop-daemon
+		setarch linux32 linux64 i386 x86_64 uname26 faketime fakeroot proot chpst setuidgid envdir run-parts entr at batch crontab
+		expect screen tmux xvfb-run ssh-agent sg newgrp gosu su-exec tini dumb-init s6-setuidgid eatmydata capsh agetty vlock dc m4
+		ssh sshpass autossh mosh vi vim nvim ex view vimdiff rvim ed red emacs emacsclient hyperfine perf rr heaptrack
+		torsocks torify proxychains proxychains4 cpulimit logsave multitime systemd-inhibit systemd-cat systemd-nspawn machinectl lxc-attach
+		cgexec runcon nodemon watchexec cross-env dotenv direnv conda mamba micromamba nix nix-shell xcrun openvpn pdsh ansible`)
 }
 
 // isLoader knows the dynamic loader, which runs the program that it is given.
@@ -86,7 +86,7 @@ func (r *reader) carried(name string, args []Arg, c command) {
 	case name == "flock" || name == "gflock":
 		r.flock(args, c)
 	case name == "cmake":
-		if len(args) > 1 && args[0].Text == "-E" && slices.Contains([]string{"env", "time", "chdir", "__run_co_compile"}, args[1].Text) {
+		if len(args) > 1 && args[0].Text == "-E" && among("env time chdir __run_co_compile", args[1].Text) {
 			r.unjudged("what cmake -E %s runs is not read", args[1].Text)
 		}
 	case len(starters()[name]) > 0:

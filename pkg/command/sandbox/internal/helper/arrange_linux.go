@@ -74,10 +74,7 @@ func put(tree int, path string) {
 }
 
 func mount(source, target, kind string, flags uintptr, data string) {
-	err := syscall.Mount(source, target, kind, flags, data)
-	if err != nil {
-		must(err.(syscall.Errno), "mount "+kind+" on", target)
-	}
+	check(syscall.Mount(source, target, kind, flags, data), "mount "+kind+" on", target)
 }
 
 // putLayer has the changes of a directory go elsewhere. Its own file system
@@ -110,9 +107,7 @@ func putCover(cover Cover, trees []int) {
 // putKept shows again what a cover lies over.
 func putKept(path string, tree int, covers []Cover) {
 	var info syscall.Stat_t
-	if err := syscall.Fstat(tree, &info); err != nil {
-		must(err.(syscall.Errno), "look at", path)
-	}
+	check(syscall.Fstat(tree, &info), "look at", path)
 	for _, cover := range covers {
 		if Below(path, cover.Path) {
 			makePlace(path, len(cover.Path), info.Mode&syscall.S_IFMT == syscall.S_IFDIR)
@@ -201,9 +196,7 @@ func lay(mask Mask) (step string, errno syscall.Errno) {
 // can be opened and has nothing in it.
 func takeBlank(hidden int, mask Mask) int {
 	var info syscall.Stat_t
-	if err := syscall.Fstat(hidden, &info); err != nil {
-		must(err.(syscall.Errno), "look at", mask.Path)
-	}
+	check(syscall.Fstat(hidden, &info), "look at", mask.Path)
 	switch {
 	case info.Mode&syscall.S_IFMT != syscall.S_IFDIR:
 		return take(blankFile)
@@ -216,9 +209,7 @@ func takeBlank(hidden int, mask Mask) int {
 // raiseLoopback brings up lo: programs of the command reach each other by it.
 func raiseLoopback() {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		must(err.(syscall.Errno), "bring up the loopback interface", "")
-	}
+	check(err, "bring up the loopback interface", "")
 	request := struct {
 		name  [16]byte
 		flags uint16

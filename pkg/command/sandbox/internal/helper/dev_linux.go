@@ -44,9 +44,7 @@ func makeDev(paths []string, devices []int) {
 		{"/proc/self/fd", "/dev/fd"}, {"/proc/self/fd/0", "/dev/stdin"}, {"/proc/self/fd/1", "/dev/stdout"},
 		{"/proc/self/fd/2", "/dev/stderr"}, {"pts/ptmx", "/dev/ptmx"},
 	} {
-		if err := syscall.Symlink(link[0], link[1]); err != nil {
-			must(err.(syscall.Errno), "make", link[1])
-		}
+		check(syscall.Symlink(link[0], link[1]), "make", link[1])
 	}
 	makeDirectory("/dev/pts", 0o755)
 	mount("devpts", "/dev/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
@@ -64,29 +62,21 @@ func finishDev() {
 
 func makeFile(path string, mode uint32) {
 	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, mode)
-	if err != nil {
-		must(err.(syscall.Errno), "make", path)
-	}
+	check(err, "make", path)
 	syscall.Close(fd)
 }
 
 func makeDirectory(path string, mode uint32) {
-	if err := syscall.Mkdir(path, mode); err != nil {
-		must(err.(syscall.Errno), "make", path)
-	}
+	check(syscall.Mkdir(path, mode), "make", path)
 }
 
 // takeContent is a file that says something else.
 func takeContent(content, path string) int {
 	fd, err := syscall.Open(otherContent, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, 0o644)
-	if err != nil {
-		must(err.(syscall.Errno), "make another", path)
-	}
+	check(err, "make another", path)
 	for rest := []byte(content); len(rest) > 0; {
 		n, err := syscall.Write(fd, rest)
-		if err != nil {
-			must(err.(syscall.Errno), "write another", path)
-		}
+		check(err, "write another", path)
 		rest = rest[n:]
 	}
 	syscall.Close(fd)
@@ -96,7 +86,5 @@ func takeContent(content, path string) int {
 // removeContent takes the name away when the file has its place: what has no
 // name cannot be mounted.
 func removeContent() {
-	if err := syscall.Unlink(otherContent); err != nil {
-		must(err.(syscall.Errno), "tidy", "/dev")
-	}
+	check(syscall.Unlink(otherContent), "tidy", "/dev")
 }

@@ -107,6 +107,13 @@ func must(errno syscall.Errno, step, path string) {
 	syscall.Exit(1)
 }
 
+// check is must for what package syscall says.
+func check(err error, step, path string) {
+	if err != nil {
+		must(err.(syscall.Errno), step, path)
+	}
+}
+
 // limitPIDs sets the greatest process id of this namespace, while /proc can
 // still be written. That it cannot is no fault: the server counts as well.
 func limitPIDs(greatest uint32) {

@@ -44,9 +44,7 @@ func keepMasks(plan *Plan) {
 		return
 	}
 	table, err := syscall.Open("/proc/self/mountinfo", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		must(err.(syscall.Errno), "watch the mounts", "")
-	}
+	check(err, "watch the mounts", "")
 	ready := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
