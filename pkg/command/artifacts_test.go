@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -22,15 +23,9 @@ type cache struct {
 func newCache(t *testing.T, limit int64) *cache {
 	t.Helper()
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
-	store, err := command.OpenArtifacts(root, "cache/output", limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := check.Value(command.OpenArtifacts(root, "cache/output", limit))(t)
 	return &cache{t, dir, store}
 }
 
@@ -185,13 +180,9 @@ func TestForeignIDs(t *testing.T) {
 	c := newCache(t, 0)
 	id := c.put("text")
 	secret := filepath.Join(c.dir, "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	planted := "out_" + strings.Repeat("a", 26)
-	if err := os.Symlink("../../secret", filepath.Join(c.dir, "cache/output", planted)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink("../../secret", filepath.Join(c.dir, "cache/output", planted)))
 	for _, id := range []string{
 		"", ".", "..", "../../secret", "/etc/passwd", secret, "out_", "out_../../../../secret", id + "/", "./" + id, id + "\x00",
 		strings.ToUpper(id), "out_" + strings.Repeat("b", 26), "out_" + strings.Repeat("a", 1000), planted, "out_" + strings.Repeat("a", 25) + "/",
@@ -211,9 +202,7 @@ func TestForeignIDs(t *testing.T) {
 func TestDeletedCache(t *testing.T) {
 	c := newCache(t, 0)
 	id := c.put("text")
-	if err := os.RemoveAll(filepath.Join(c.dir, "cache")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.RemoveAll(filepath.Join(c.dir, "cache")))
 	if _, err := c.store.Read(id, 0, 0, ""); !errors.Is(err, command.ErrNoArtifact) {
 		t.Errorf("%v", err)
 	}
@@ -229,12 +218,8 @@ func TestPrune(t *testing.T) {
 	for i := range 5 {
 		id := c.put(strings.Repeat("x", 300))
 		old := time.Now().Add(time.Duration(i-10) * time.Minute)
-		if err := os.Chtimes(filepath.Join(c.dir, "cache/output", id), old, old); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(foreign, make([]byte, 5000), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Chtimes(filepath.Join(c.dir, "cache/output", id), old, old))
+		check.OK(t, os.WriteFile(foreign, make([]byte, 5000), 0o600))
 		ids = append(ids, id)
 	}
 	ids = append(ids, c.put("newest"))
@@ -263,14 +248,10 @@ func TestPruneByNumber(t *testing.T) {
 func TestOutputsInProgressAreBounded(t *testing.T) {
 	c := newCache(t, 1000)
 	first, err := c.store.Create(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	first.Write(make([]byte, 800))
 	second, err := c.store.Create(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	second.Write(make([]byte, 800))
 	if err := second.Close(); err == nil || second.Kept() != 0 {
 		t.Errorf("kept %d, %v", second.Kept(), err)
@@ -282,9 +263,7 @@ func TestOutputsInProgressAreBounded(t *testing.T) {
 
 func TestOpenArtifactsRefuses(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer root.Close()
 	for _, dir := range []string{"", ".", "..", "../x", "/x", "x/", "x/../../y"} {
 		if _, err := command.OpenArtifacts(root, dir, 0); err == nil {

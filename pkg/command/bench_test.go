@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -22,12 +23,8 @@ func BenchmarkRun(b *testing.B) {
 
 func BenchmarkPlain(b *testing.B) {
 	shell, _, err := command.Shell()
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 	for b.Loop() {
-		if err := exec.Command(shell, "-c", "true").Run(); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, exec.Command(shell, "-c", "true").Run())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/cgroup"
 )
@@ -50,9 +51,7 @@ func TestForkBomb(t *testing.T) {
 	if parent, err := cgroup.Find(); err == nil {
 		t.Run("control group", func(t *testing.T) {
 			outer, err := parent.New("bombs", bombBound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			t.Cleanup(func() {
 				if err := outer.Remove(); err != nil {
 					t.Errorf("the bombs left something: %v", err)
@@ -78,29 +77,19 @@ func TestForkBomb(t *testing.T) {
 func publicCopy(t *testing.T, program string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "bomb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chmod(dir, 0o755))
 	in, err := os.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer in.Close()
 	path := filepath.Join(dir, "test")
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if _, err := io.Copy(out, in); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, out.Close())
 	return path
 }
 
@@ -168,9 +157,7 @@ type bang struct {
 func setOff(t *testing.T) {
 	b := newBench(t)
 	runner, err := command.NewRunner(command.Options{AdoptOrphans: true}) // as the server does; else the dead would count for a while
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for name, line := range bombs() {
 		// The bound is the bomb's own: this process must be able to start threads when it is reached. Where the runner's is
 		// lower, it stays.
@@ -178,14 +165,10 @@ func setOff(t *testing.T) {
 		spec.MaxProcesses, spec.Timeout = bombLimit, 2*time.Second
 		begun := time.Now()
 		result, err := runner.Run(context.Background(), spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		result.Output = ""
 		line, err := json.Marshal(bang{name, time.Since(begun), tasksOfUser(os.Getuid()), result})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		os.Stdout.WriteString("\n" + string(line) + "\n")
 	}
 }

@@ -6,15 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
 func openJob(t *testing.T, jobs *command.Jobs, owner string) *command.Job {
 	t.Helper()
-	job, err := jobs.Open(command.JobSpec{Owner: owner, Connection: "line", Line: "sleep", Cwd: "."})
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := check.Value(jobs.Open(command.JobSpec{Owner: owner, Connection: "line", Line: "sleep", Cwd: "."}))(t)
 	return job
 }
 
@@ -129,9 +127,7 @@ func TestJobIsOver(t *testing.T) {
 			return nil
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	runJob(job)
 	close(over)
 	<-job.Done()

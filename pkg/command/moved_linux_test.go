@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -19,9 +20,7 @@ func TestFilesReplacedAtTheStart(t *testing.T) {
 		return
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	file, temp := filepath.Join(dir, "shared.txt"), t.TempDir()
 	replace := func() {
 		if err := os.WriteFile(file+".new", []byte("content\n"), 0o644); err != nil {
@@ -33,13 +32,9 @@ func TestFilesReplacedAtTheStart(t *testing.T) {
 	}
 	replace()
 	runner, err := command.NewRunner(command.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	opened, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer opened.Close()
 	stop := make(chan struct{})
 	var replacing sync.WaitGroup

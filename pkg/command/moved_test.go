@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -16,13 +17,9 @@ import (
 func TestStartedAgain(t *testing.T) {
 	for moved, starts := range map[int]int{0: 1, 1: 2, command.StartsAgain: command.StartsAgain + 1, 1000: command.StartsAgain + 1} {
 		runner, err := command.NewRunner(command.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		dir, err := os.Open(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		defer dir.Close()
 		tried := runner.MovedAtFirst(moved)
 		result, err := runner.Run(t.Context(), command.Spec{Command: "echo out; read line; echo $line", Input: []byte("in\n"), Dir: dir, Unkept: true})

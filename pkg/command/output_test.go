@@ -27,10 +27,7 @@ func hashOf(text string) string {
 // kept reads the bytes of an artifact past the API.
 func (b *bench) kept(id string) string {
 	b.Helper()
-	text, err := os.ReadFile(filepath.Join(b.dir, ".orchestration/cache/output", id))
-	if err != nil {
-		b.Fatal(err)
-	}
+	text := check.Value(os.ReadFile(filepath.Join(b.dir, ".orchestration/cache/output", id)))(b)
 	return string(text)
 }
 
@@ -146,10 +143,7 @@ func TestConstantMemory(t *testing.T) {
 
 func TestWithoutArtifacts(t *testing.T) {
 	b := newBench(t)
-	runner, err := command.NewRunner(command.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := check.Value(command.NewRunner(command.Options{}))(t)
 	b.runner = runner
 	if result := b.run("seq 1 100000"); result.ArtifactID != "" || !strings.Contains(result.Output, "the whole is not kept") {
 		t.Errorf("artifact %q", result.ArtifactID)
@@ -159,15 +153,9 @@ func TestWithoutArtifacts(t *testing.T) {
 func TestUnusableCacheDoesNotStopACommand(t *testing.T) {
 	b := newBench(t)
 	elsewhere := filepath.Join(b.dir, "src")
-	if err := os.MkdirAll(elsewhere, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("../src", filepath.Join(b.dir, ".orchestration/cache")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(elsewhere, 0o755))
+	check.OK(t, os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755))
+	check.OK(t, os.Symlink("../src", filepath.Join(b.dir, ".orchestration/cache")))
 	result := b.run("echo text")
 	if result.Output != "text\n" || result.ArtifactID != "" || len(result.Warnings) != 1 {
 		t.Errorf("%+v", result)

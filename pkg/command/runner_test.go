@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -29,23 +30,11 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
-	store, err := command.OpenArtifacts(root, ".orchestration/cache/output", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	runner, err := command.NewRunner(command.Options{Artifacts: store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	open, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := check.Value(command.OpenArtifacts(root, ".orchestration/cache/output", 0))(t)
+	runner := check.Value(command.NewRunner(command.Options{Artifacts: store}))(t)
+	open := check.Value(os.Open(dir))(t)
 	t.Cleanup(func() { open.Close() })
 	return &bench{TB: t, dir: dir, open: open, store: store, runner: runner}
 }
@@ -108,9 +97,7 @@ func TestExitCodes(t *testing.T) {
 func TestInvalidSpecStartsNothing(t *testing.T) {
 	b := newBench(t)
 	file, err := os.Create(filepath.Join(b.dir, "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer file.Close()
 	for name, change := range map[string]func(*command.Spec){
 		"empty":            func(s *command.Spec) { s.Command = "" },
@@ -168,9 +155,7 @@ func TestEnvironmentIsOnlyWhatWasGiven(t *testing.T) {
 func TestNoDescriptorOfTheServer(t *testing.T) {
 	b := newBench(t)
 	leaked, err := syscall.Dup(0) // stays open in children, unlike what package os opens
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer syscall.Close(leaked)
 	if output := b.run("exec ls /dev/fd").Output; output != "0\n1\n2\n3\n" { // 3 is the directory that ls reads
 		t.Errorf("descriptors in the command:\n%s", output)

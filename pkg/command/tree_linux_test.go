@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -132,20 +133,12 @@ func TestProcessSubstitutionMayFinish(t *testing.T) {
 func TestSwappedDirectoryIsNotEntered(t *testing.T) {
 	b := newBench(t)
 	inside, outside := filepath.Join(b.dir, "inside"), t.TempDir()
-	if err := os.Mkdir(inside, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(inside, 0o755))
 	open, err := os.Open(inside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer open.Close()
-	if err := os.Rename(inside, inside+".moved"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, inside); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Rename(inside, inside+".moved"))
+	check.OK(t, os.Symlink(outside, inside))
 	spec := b.spec("pwd -P; echo mine > file")
 	spec.Dir = open
 	if result := b.runSpec(context.Background(), spec); result.Output != inside+".moved\n" {
@@ -169,9 +162,7 @@ func TestAdoptedOrphans(t *testing.T) {
 	}
 	b := newBench(t)
 	runner, err := command.NewRunner(command.Options{AdoptOrphans: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	b.runner = runner
 	t.Run("daemon", b.adoptsDaemon)
 	t.Run("beside another", b.adoptsBesideAnother)
@@ -222,9 +213,7 @@ func (b *bench) adoptsBesideAnother(t *testing.T) {
 func childZombies(t *testing.T) (zombies []string) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, path := range stats {
 		line, err := os.ReadFile(path)
 		if err != nil {
@@ -241,17 +230,11 @@ func childZombies(t *testing.T) (zombies []string) {
 func TestDeletedDirectory(t *testing.T) {
 	b := newBench(t)
 	dir := filepath.Join(b.dir, "gone")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(dir, 0o755))
 	open, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer open.Close()
-	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(dir))
 	spec := b.spec("true")
 	spec.Dir = open
 	if _, err := b.runner.Run(context.Background(), spec); !errors.Is(err, command.ErrInvalidSpec) || !strings.Contains(err.Error(), "was deleted") {
@@ -270,9 +253,7 @@ func TestKilledServer(t *testing.T) {
 	b := newBench(t)
 	other := exec.Command("setsid", "sleep", "8"+sleepSeconds(t)) // somebody else's, with a marker that means nothing here
 	other.Env = append(os.Environ(), command.MarkerVariable+"=1.2.3.4")
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, other.Start())
 	defer other.Wait()
 	defer other.Process.Kill()
 	seconds, ended := "", []int(nil)
@@ -301,15 +282,11 @@ func TestKilledServer(t *testing.T) {
 func killServer(t *testing.T, seconds string) {
 	server := exec.Command(os.Args[0], "-test.run=^TestKilledServer$")
 	server.Env = append(os.Environ(), "COMMAND_TEST_SERVER="+seconds)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, server.Start())
 	waitUntil(t, "the command runs", func() bool {
 		return len(sleeping(t, "sleep\x00"+seconds)) > 0 && len(sleeping(t, "sleep\x007"+seconds)) == 2
 	})
-	if err := server.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, server.Process.Kill())
 	server.Wait()
 	waitUntil(t, "the command is dead", func() bool { return len(sleeping(t, "sleep\x00"+seconds)) == 0 })
 }

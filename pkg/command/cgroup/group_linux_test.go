@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/cgroup"
 )
 
@@ -39,22 +40,12 @@ func start(t *testing.T, g *cgroup.Group, script string) (*exec.Cmd, io.WriteClo
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := check.Value(cmd.StdinPipe())(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	leave, err := g.Enter(cmd.SysProcAttr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := leave(); err != nil {
-		t.Fatal(err)
-	}
+	leave := check.Value(g.Enter(cmd.SysProcAttr))(t)
+	check.OK(t, cmd.Start())
+	check.OK(t, leave())
 	return cmd, in
 }
 
@@ -64,9 +55,7 @@ func TestAGroupHoldsWhatIsStartedInIt(t *testing.T) {
 		return
 	}
 	g, err := parent.New(fmt.Sprintf("test.%d", os.Getpid()), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	// The shell ends when it may not fork; what it has started stays. It begins when
 	// the thread that started it has left the group, where that counts too.
 	cmd, in := start(t, g, "read go; for i in 1 2 3 4 5 6 7 8; do setsid sleep 600 < /dev/null > /dev/null 2>&1 & done")
@@ -107,14 +96,10 @@ func TestAGroupHoldsWhatIsStartedInIt(t *testing.T) {
 func TestWhereThereIsNoPlace(t *testing.T) {
 	dir := t.TempDir()
 	group := filepath.Join(dir, "own group")
-	if err := os.Mkdir(group, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(group, 0o755))
 	write := func(path, content string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	mount := "30 20 0:26 / " + strings.ReplaceAll(dir, " ", `\040`) + " rw - cgroup2 cgroup2 rw\n"
 	for _, c := range []struct{ what, groups, mounts, control, want string }{

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/install"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
@@ -18,12 +19,8 @@ func TestFind(t *testing.T) {
 		"rust/Cargo.toml": "[workspace]\nmembers = [\"m\"]\n", "rust/m/Cargo.toml": "[package]\n", "uv/pyproject.toml": "", "empty/x": "", "bun/package.json": "{}", "bun/bun.lockb": "",
 	} {
 		at := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		check.OK(t, os.WriteFile(at, []byte(content), 0o644))
 	}
 	for _, c := range []struct{ dir, line, want string }{
 		{".", "npm install", "[npm install] in [.]: [node_modules], [package-lock.json]"},

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -26,9 +27,7 @@ func inLayer(t *testing.T, dir, line string) layer.View {
 	top := t.TempDir()
 	over := sandbox.Layer{Path: dir, Upper: filepath.Join(top, "a,b:c"), Work: filepath.Join(top, "work")}
 	for _, at := range []string{over.Upper, over.Work, filepath.Join(top, "temp")} {
-		if err := os.Mkdir(at, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Mkdir(at, 0o755))
 	}
 	var out bytes.Buffer
 	done := make(chan error)
@@ -48,9 +47,7 @@ func inLayer(t *testing.T, dir, line string) layer.View {
 		}
 		done <- err
 	})
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, <-done)
 	return layer.View{Lower: dir, Upper: over.Upper}
 }
 
@@ -58,27 +55,19 @@ func put(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		at := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, []byte(name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		check.OK(t, os.WriteFile(at, []byte(name), 0o644))
 	}
 }
 
 func TestTouched(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	put(t, dir, "stays", "changed", "removed", "whole/a", "whole/b/c", "again/old", "again/kept/x", "becomes/in", "file", "touched")
 	v := inLayer(t, dir, `echo x > changed; rm removed; rm -r whole; rm -r again; mkdir again; echo y > again/new; mkdir again/kept; rm -r becomes; echo z > becomes
 		rm file; mkdir file; echo w > file/in; ln -s stays link; mkdir -p fresh/deep; echo v > fresh/deep/f; cp touched t; mv t touched`)
 	all, err := v.Touched()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var got []string
 	for _, at := range all {
 		kind := func(n layer.Node) string {
@@ -118,9 +107,7 @@ func TestTouched(t *testing.T) {
 // A command can make neither the mark of something removed nor that of an opaque directory.
 func TestMarksAreNotTheCommands(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	put(t, dir, "d/stays", "other")
 	v := inLayer(t, dir, `mknod d/w c 0 0 2>/dev/null && exit 1; setfattr -n user.overlay.opaque -v y d 2>/dev/null || true; touch d/t`)
 	for _, name := range []string{"d/stays", "other", "d/t"} {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
@@ -12,10 +13,7 @@ func rules(t *testing.T, prefixes ...string) []policy.Rule {
 	t.Helper()
 	var list []policy.Rule
 	for _, prefix := range prefixes {
-		r, err := policy.Parse(prefix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Value(policy.Parse(prefix))(t)
 		list = append(list, r)
 	}
 	return list

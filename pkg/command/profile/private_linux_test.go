@@ -88,8 +88,7 @@ func TestObjectsOfAnotherClone(t *testing.T) {
 				t.Fatalf("%d objects that are not shared", n)
 			}
 			m := profile.New(top, []string{"HOME=" + t.TempDir()})
-			r, err := m.Make(profile.Request{Level: c.level, Git: c.git, Dir: "."})
-			check.OK(t, err)
+			r := check.Value(m.Make(profile.Request{Level: c.level, Git: c.git, Dir: "."}))(t)
 			check.OK(t, r.Close())
 			after := files(t, objects)
 			for path, was := range before {
@@ -161,8 +160,7 @@ func TestRepositoryThatTheOperatorNamed(t *testing.T) {
 	packs, _ := filepath.Glob(filepath.Join(top, ".git/objects/pack/*.pack"))
 	check.OK(t, os.Link(packs[0], filepath.Join(t.TempDir(), "pack")))
 	store := filepath.Join(top, ".git")
-	r, err := profile.New(tree, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: ".", Writable: []string{store}})
-	check.OK(t, err)
+	r := check.Value(profile.New(tree, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: ".", Writable: []string{store}}))(t)
 	defer r.Close()
 	for path, info := range files(t, store) {
 		if names(info) > 1 && r.CanWrite(path) {
@@ -182,8 +180,7 @@ func TestNoStoreForCopies(t *testing.T) {
 		if shared {
 			check.OK(t, os.Link(filepath.Join(top, ".git/HEAD"), filepath.Join(t.TempDir(), "HEAD")))
 		}
-		r, err := m.Make(profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: profile.GitOpen, Dir: "."})
-		check.OK(t, err)
+		r := check.Value(m.Make(profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: profile.GitOpen, Dir: "."}))(t)
 		told := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "hard links") })
 		if open := r.CanWrite(filepath.Join(top, ".git/index")); told != shared || open == shared {
 			t.Errorf("shared %v: open %v, %q", shared, open, r.Warnings)
@@ -236,8 +233,7 @@ const killedEnv = "REACH_PRIVATE_KILLED"
 // and the other clone's too.
 func TestKilledWhileCopying(t *testing.T) {
 	if top := os.Getenv(killedEnv); top != "" {
-		r, err := profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: "."})
-		check.OK(t, err)
+		r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: "."}))(t)
 		check.OK(t, r.Close())
 		return
 	}
@@ -266,8 +262,7 @@ func TestKilledWhileCopying(t *testing.T) {
 		for _, dir := range []string{top, clone} {
 			git(t, dir, "fsck", "--strict", "--no-dangling")
 		}
-		r, err := profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: "."})
-		check.OK(t, err)
+		r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: "."}))(t)
 		check.OK(t, r.Close())
 		for path, info := range files(t, store) {
 			if names(info) > 1 {
@@ -285,16 +280,10 @@ func BenchmarkLooseObjects(b *testing.B) {
 	top := b.TempDir()
 	for i := range 5000 {
 		dir := filepath.Join(top, ".git/objects", fmt.Sprintf("%02x", i%256))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%038x", i)), nil, 0o444); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, os.MkdirAll(dir, 0o755))
+		check.OK(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%038x", i)), nil, 0o444))
 	}
 	for b.Loop() {
-		if err := profile.Private(filepath.Join(top, ".git")); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, profile.Private(filepath.Join(top, ".git")))
 	}
 }

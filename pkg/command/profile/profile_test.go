@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -18,10 +19,7 @@ import (
 // with an arrow links.
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, name := range names {
 		name, target, link := strings.Cut(name, " -> ")
 		p := filepath.Join(root, name)
@@ -40,9 +38,7 @@ func tree(t *testing.T, names ...string) string {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 // reached is a profile as text: workspace-relative names, frozen ones with a minus,

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -80,14 +81,9 @@ func TestNamesElsewhere(t *testing.T) {
 				if strings.HasPrefix(link[1], "/") {
 					to = filepath.Join(outside, link[1])
 				}
-				if err := os.Link(filepath.Join(top, link[0]), to); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.Link(filepath.Join(top, link[0]), to))
 			}
-			r, err := profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Scope: c.scope, Dir: ".", Writable: c.writable})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Scope: c.scope, Dir: ".", Writable: c.writable}))(t)
 			defer r.Close()
 			r.CloseShared(linked(t, top), nil)
 			for _, name := range c.want {
@@ -116,10 +112,7 @@ func TestNamesElsewhere(t *testing.T) {
 // counted is closed.
 func TestMoreNamesThanCounted(t *testing.T) {
 	top := tree(t, "src/a", "lib/b")
-	r, err := profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Scope: []string{"src/**", "lib/**"}, Dir: "."})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Scope: []string{"src/**", "lib/**"}, Dir: "."}))(t)
 	defer r.Close()
 	r.CloseShared(nil, []string{"src", "docs"})
 	if r.CanWrite(filepath.Join(top, "src/a")) || !r.CanWrite(filepath.Join(top, "lib/b")) {

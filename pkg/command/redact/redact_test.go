@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 )
@@ -53,10 +54,7 @@ func TestRules(t *testing.T) {
 
 // Each rule is named in README.md, and each variable that is filtered.
 func TestRulesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Value(os.ReadFile("README.md"))(t)
 	for _, r := range redact.Rules() {
 		if !strings.Contains(string(page), "\n- "+r.Name+"\n") {
 			t.Errorf("README.md does not have the rule %q", r.Name)

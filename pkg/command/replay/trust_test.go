@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 )
@@ -26,10 +27,7 @@ func newTrust(t *testing.T) (*replay.Trust, string) {
 
 func trusts(t *testing.T, trust *replay.Trust, now, want string) {
 	t.Helper()
-	got, err := trust.Trusted(t.Context(), strings.Fields(now))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(trust.Trusted(t.Context(), strings.Fields(now)))(t)
 	if slices.Sort(got); strings.Join(got, " ") != want {
 		t.Errorf("with %q on refs %q are trusted, want %q", now, got, want)
 	}
@@ -43,9 +41,7 @@ func TestTrust(t *testing.T) {
 		t.Fatal(trusted, err)
 	}
 	trusts(t, trust, "a b c d", "a b c") // d came while the command ran
-	if err := running.End(t.Context(), []string{"a", "b", "c", "d", "e"}, []string{"e"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, running.End(t.Context(), []string{"a", "b", "c", "d", "e"}, []string{"e"}, nil))
 	trusts(t, trust, "a d e", "a b c e") // d is nobody's still
 	trusts(t, trust, "a d e f", "a b c e f")
 }
@@ -55,9 +51,7 @@ func TestTrustAfterAKill(t *testing.T) {
 	trust, dir := newTrust(t)
 	trusts(t, trust, "a", "a")
 	// What a killed server leaves: the command's file, which nobody holds.
-	if err := os.WriteFile(filepath.Join(dir, "run-X"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, "run-X"), nil, 0o600))
 	trusts(t, trust, "a b", "a")
 	trusts(t, trust, "a b c", "a c")
 	if left, _ := filepath.Glob(filepath.Join(dir, "run-*")); len(left) > 0 {
@@ -67,9 +61,7 @@ func TestTrustAfterAKill(t *testing.T) {
 
 func TestTrustInADamagedFile(t *testing.T) {
 	trust, dir := newTrust(t)
-	if err := os.WriteFile(filepath.Join(dir, "tips.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, "tips.json"), []byte("{"), 0o600))
 	if _, err := trust.Trusted(t.Context(), []string{"a"}); err == nil || !strings.Contains(err.Error(), "tips.json") {
 		t.Errorf("%v", err)
 	}

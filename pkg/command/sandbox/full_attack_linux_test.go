@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -38,10 +39,7 @@ func TestFullRefusesSystemCalls(t *testing.T) {
 }
 
 func TestFullDeniesTheNetwork(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	port := listener.Addr().(*net.TCPAddr).Port
 	w := newWorkspace(t)
@@ -68,9 +66,7 @@ func TestFullDeniesTheNetwork(t *testing.T) {
 // whether it arrives.
 func TestFullDeniesUDP(t *testing.T) {
 	listener, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer listener.Close()
 	port := listener.LocalAddr().(*net.UDPAddr).Port
 	w := newWorkspace(t)
@@ -123,10 +119,7 @@ func TestFullKeepsFromOthersSockets(t *testing.T) {
 // port is a number that no other test has at this moment.
 func port(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	return listener.Addr().(*net.TCPAddr).Port
 }
@@ -135,12 +128,8 @@ func port(t *testing.T) int {
 func pending(t *testing.T, listener net.PacketConn) (waiting int) {
 	t.Helper()
 	raw, err := listener.(*net.UDPConn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	raw.Control(func(fd uintptr) { waiting, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return waiting
 }

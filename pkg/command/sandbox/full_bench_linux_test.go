@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -47,9 +48,7 @@ func BenchmarkStart(b *testing.B) {
 					}
 					done <- err
 				})
-				if err := <-done; err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, <-done)
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // TestFullHolds tries to change what is not in scope, and looks at all of it
@@ -213,9 +215,7 @@ func TestFullHides(t *testing.T) {
 // seen, and cannot be written.
 func TestFullGivesNothingOfTheHostsTemp(t *testing.T) {
 	theirs, err := os.CreateTemp("/tmp", "orchestra-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	theirs.Close()
 	defer os.Remove(theirs.Name())
 	w := newWorkspace(t)

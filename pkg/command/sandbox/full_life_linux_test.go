@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -104,9 +105,7 @@ func TestFullCommandIsAskedToEnd(t *testing.T) {
 	w := newWorkspace(t)
 	w.inScope("src")
 	r := w.begin(`trap 'exit 9' TERM; echo; while :; do sleep 0.01; done`)
-	if err := syscall.Kill(-r.cmd.Process.Pid, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Kill(-r.cmd.Process.Pid, syscall.SIGTERM))
 	if status, known := r.held.Status(); !known || status.ExitStatus() != 9 {
 		t.Errorf("%v %#x", known, status)
 	}
@@ -215,17 +214,11 @@ func TestFullDiesWithTheServer(t *testing.T) {
 			space := newWorkspace(t)
 			space.everything()
 			profile, err := json.Marshal(space.profile)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			server := exec.Command("attack", "serve", string(profile))
 			pipe, err := server.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := server.Start(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
+			check.OK(t, server.Start())
 			out := bufio.NewReader(pipe)
 			if line, err := out.ReadString('\n'); err != nil || line != "running\n" {
 				t.Fatalf("%q %v", line, err)
@@ -274,12 +267,8 @@ func TestFullHoldsWhatTheOperatorReplaces(t *testing.T) {
 		until [ -e src/replaced ] && grep -q '/secret\.env ' /proc/self/mountinfo && ! cat secret.env; do :; done
 		echo done`)
 	for _, name := range []string{".git/config", ".intentignore", "secret.env"} {
-		if err := os.WriteFile(space.path("c"), []byte("# operator\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(space.path("c"), space.path(name)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(space.path("c"), []byte("# operator\n"), 0o644))
+		check.OK(t, os.Rename(space.path("c"), space.path(name)))
 	}
 	files(t, space.path("src"), "replaced")
 	if status, known := r.held.Status(); !known || status.ExitStatus() != 0 {

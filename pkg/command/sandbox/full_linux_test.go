@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -53,24 +54,14 @@ func TestFullAsAnOrdinaryUser(t *testing.T) {
 	}
 	newWorkspace(t)                      // where root has no namespaces, nobody has
 	dir, err := os.MkdirTemp("", "user") // a short name: there will be sockets in it
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chmod(dir, 0o755))
 	program := filepath.Join(dir, "program")
-	if err := copyOfSelf(program); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, copyOfSelf(program))
 	home := filepath.Join(dir, "h")
-	if err := os.Mkdir(home, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(home, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(home, 0o755))
+	check.OK(t, os.Chown(home, nobody, nobody))
 	cmd := exec.Command(program, "-test.run", "^Test(Full|Landlock)", "-test.v")
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
@@ -163,9 +154,7 @@ func surroundings(t *testing.T, skip string, dirs ...string) string {
 			describe(&out, path, info)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	return out.String()
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -51,16 +52,10 @@ func TestFullPlaceholdersAreTheOperators(t *testing.T) {
 	space := newWorkspace(t)
 	space.everything()
 	r := space.begin("echo; sleep 1000")
-	if err := os.WriteFile(space.path(".intentignore"), []byte("*.lock\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(space.path(".intentignore"), []byte("*.lock\n"), 0o644))
 	files(t, space.path(".git/modules"), "a/config")
-	if err := os.WriteFile(space.path("c"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(space.path("c"), space.path(".git/config.worktree")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(space.path("c"), nil, 0o644))
+	check.OK(t, os.Rename(space.path("c"), space.path(".git/config.worktree")))
 	r.finish()
 	noPlaceholders(t, space.root)
 	for _, name := range []string{".intentignore", ".git/modules/a/config", ".git/config.worktree"} {

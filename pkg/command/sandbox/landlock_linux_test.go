@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -51,12 +52,8 @@ func files(t testing.TB, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(name+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(name+"\n"), 0o644))
 	}
 }
 
@@ -119,10 +116,7 @@ func TestLandlockDeniesSockets(t *testing.T) {
 	if a := landlockHere(t); !a.Sockets {
 		t.Fatal("sockets cannot be denied here")
 	}
-	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Value(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
 	defer listener.Close()
 	for program, passes := range map[string]bool{
 		"import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM)":                         false,
@@ -147,9 +141,7 @@ func tree(t *testing.T, dir string, places ...string) string {
 	var b strings.Builder
 	for _, place := range places {
 		filepath.WalkDir(filepath.Join(dir, place), func(path string, entry os.DirEntry, err error) error {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			content := []byte("(directory)")
 			if entry.Type().IsRegular() {
 				content, err = os.ReadFile(path)
@@ -178,9 +170,7 @@ func TestTheServerIsNotHeld(t *testing.T) {
 			}()
 		}
 		for range 8 {
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, <-done)
 		}
 	}
 }

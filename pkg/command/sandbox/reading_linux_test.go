@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -46,9 +47,7 @@ func inMounts(t *testing.T, level sandbox.Level) {
 		}
 	}
 	// Commands at Landlock that other tests ran have closed it, for users too.
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0))
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestReadingInMounts") {
 		t.Errorf("%v\n%s", err, out)
@@ -241,9 +240,7 @@ func readingProfile() *sandbox.Profile {
 func replaced(t *testing.T, level sandbox.Level, profile *sandbox.Profile) {
 	files := []string{"/mnt/ws/top.env", "/mnt/ws/conf/deep/key", "/mnt/ws/private/key", "/mnt/ws/.orchestration/state/journal"}
 	begun := filepath.Join(profile.Temp, "begun")
-	if err := unix.Mkfifo(begun, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, unix.Mkfifo(begun, 0o600))
 	stop, saved := make(chan struct{}), make(chan int)
 	go func() {
 		if _, err := os.ReadFile(begun); err != nil { // a mask cannot be laid on what goes away
@@ -284,9 +281,7 @@ func TestLandlockSaysWhatItCannotHide(t *testing.T) {
 	dir := t.TempDir()
 	files(t, dir, "many/secret", "many/deep/secret", "few/later/x")
 	for i := range 10_000 {
-		if err := os.Link(filepath.Join(dir, "many/secret"), filepath.Join(dir, "many", fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Link(filepath.Join(dir, "many/secret"), filepath.Join(dir, "many", fmt.Sprint(i))))
 	}
 	profile := &sandbox.Profile{Workspace: dir, Temp: t.TempDir()}
 	for _, name := range []string{"many/secret", "many/deep/secret", "few/later/secret", "few/absent"} {
@@ -297,9 +292,7 @@ func TestLandlockSaysWhatItCannotHide(t *testing.T) {
 		t.Errorf("exposed: %q", exposed)
 	}
 	begun := filepath.Join(profile.Temp, "begun")
-	if err := unix.Mkfifo(begun, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, unix.Mkfifo(begun, 0o600))
 	go func() { // it goes on when the command runs, and the command when the files are there
 		pipe, err := os.OpenFile(begun, os.O_WRONLY, 0)
 		if err != nil {

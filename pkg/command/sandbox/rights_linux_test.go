@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -17,17 +18,11 @@ import (
 func TestLandlockKeepsFromTerminals(t *testing.T) {
 	landlockHere(t)
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer control.Close()
-	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	terminal := fmt.Sprint("/dev/pts/", number)
 	if _, err := control.WriteString("typed\n"); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -145,9 +146,7 @@ os.open('own', os.O_RDONLY)
 print('worked')
 `
 	for _, abi := range versions(t) {
-		if err := os.WriteFile(victim, []byte("whole"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(victim, []byte("whole"), 0o666))
 		output, code := heldAs(t, abi, preamble+program, "1", "1", victim)
 		if content, err := os.ReadFile(victim); code != 0 || output != "worked\n" || string(content) != "whole" {
 			t.Errorf("interface %d: %d %s\n%q %v", abi, code, output, content, err)
@@ -201,9 +200,7 @@ func TestTheStarterLimitsTasks(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	done := make(chan error)
 	sandbox.Go(func() {
 		held, err := sandbox.Start(cmd, sandbox.Landlock, &sandbox.Profile{Workspace: dir, Temp: dir})
@@ -257,9 +254,7 @@ for _ in range(3):
 func listeners(t *testing.T) (count int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, entry := range entries {
 		if to, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil && strings.Contains(to, "seccomp") {
 			count++

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
@@ -50,9 +51,7 @@ func TestFullConnectsItsOwn(t *testing.T) {
 		w := newWorkspace(t)
 		w.inScope("src")
 		w.profile.DenyNetwork = denied
-		if err := os.WriteFile(w.path("src/own.py"), []byte(socketsOwn), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(w.path("src/own.py"), []byte(socketsOwn), 0o644))
 		if out, code := w.run("cd src && python3 own.py " + parts); code != 0 || out != "worked\n" {
 			t.Errorf("network denied %v: %d %s", denied, code, out)
 		}
@@ -102,23 +101,15 @@ func reachOutside(t *testing.T, w *workspace, level sandbox.Level) (hits []strin
 	files(t, w.root, "src/s/keep", "docs/s/keep")
 	ask, told := w.path("src/s/ask"), w.path("src/s/told")
 	for _, path := range []string{ask, told} {
-		if err := unix.Mkfifo(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, unix.Mkfifo(path, 0o600))
 	}
 	outside := exec.Command("python3", "-c", socketsOutside, w.path("docs/s"), w.path("src/s"), w.profile.Temp, ask, told)
 	outside.Stderr = os.Stderr
 	in, err := outside.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	read, err := outside.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := outside.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, outside.Start())
 	defer outside.Wait()
 	defer in.Close()
 	out := bufio.NewReader(read)
@@ -126,15 +117,11 @@ func reachOutside(t *testing.T, w *workspace, level sandbox.Level) (hits []strin
 		t.Fatalf("%q %v", line, err)
 	}
 	program := filepath.Join(w.root, "src", "inside.py")
-	if err := os.WriteFile(program, []byte(socketsInside), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(program, []byte(socketsInside), 0o644))
 	output, _ := held(t, level, w.profile, fmt.Sprintf("python3 %s %s %s %s", program, w.path("src/s"), ask, told))
 	in.Close()
 	all, err := io.ReadAll(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if err := json.Unmarshal(all, &hits); err != nil {
 		t.Fatalf("%v in %q", err, all)
 	}

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
@@ -37,10 +38,7 @@ func TestRealShells(t *testing.T) {
 		dialect shell.Dialect
 	}{{"bash", shell.Bash}, {"sh", shell.POSIX}} {
 		t.Run(c.program, func(t *testing.T) {
-			program, err := exec.LookPath(c.program)
-			if err != nil {
-				t.Fatal(err)
-			}
+			program := check.Value(exec.LookPath(c.program))(t)
 			stage := newStage(t, program, c.dialect)
 			g := &grammar{rand.New(rand.NewPCG(*seed, 0))}
 			judged, ran := 0, 0
@@ -71,21 +69,15 @@ func newStage(t *testing.T, program string, dialect shell.Dialect) *stage {
 	dir := t.TempDir()
 	t.Cleanup(func() { endBelow(dir) }) // also after a failure; before the directory is removed
 	s := &stage{program, dialect, dir, filepath.Join(dir, "bin"), 0}
-	if err := os.Mkdir(s.bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(s.bin, 0o755))
 	for _, name := range standIns() {
 		// PATH of a line leads through a directory of its own, so what an earlier line left running writes elsewhere.
 		script := "#!/bin/sh\nprintf '%s\\n' \"${0##*/}\" >> \"${0%/*/*}/log\"\nprintf '%s\\n' \"$*\"\n"
-		if err := os.WriteFile(filepath.Join(s.bin, name), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(s.bin, name), []byte(script), 0o755))
 	}
 	for _, name := range []string{"env", "nohup", "timeout", "nice", "xargs", "find", "sh", "bash", "cat", "setsid", "stdbuf", "sed", "awk", "flock"} {
 		if real, err := exec.LookPath(name); err == nil {
-			if err := os.Symlink(real, filepath.Join(s.bin, name)); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Symlink(real, filepath.Join(s.bin, name)))
 		}
 	}
 	return s
@@ -118,9 +110,7 @@ func (s *stage) run(t *testing.T, line string) (started, written []string) {
 	own := filepath.Join(s.dir, fmt.Sprint(s.lines))
 	at, bin := filepath.Join(own, "at"), filepath.Join(own, "bin")
 	for _, err := range []error{os.MkdirAll(filepath.Join(at, "d", "e"), 0o755), os.Symlink(s.bin, bin), os.WriteFile(filepath.Join(own, "log"), nil, 0o644)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	// Some lines loop for ever. What a line did until it is ended has to be in its reading all the same.
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -136,9 +126,7 @@ func (s *stage) run(t *testing.T, line string) (started, written []string) {
 		endBelow(own)
 	}
 	log, err := os.ReadFile(filepath.Join(own, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return strings.FieldsFunc(string(log), func(c rune) bool { return c == '\n' }), files(t, at)
 }
 
@@ -173,9 +161,7 @@ func files(t *testing.T, at string) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return files
 }
 

@@ -20,10 +20,7 @@ import (
 // unjudged: each way of hiding is read in each wrapping, and what is not seen is
 // run by the real shell. Only what that really ran counts.
 func TestHiddenPrograms(t *testing.T) {
-	program, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := check.Value(exec.LookPath("bash"))(t)
 	stage := newStage(t, program, shell.Bash)
 	stage.link(t, "flock", "setarch", "chrt", "ionice", "taskset", "prlimit", "unshare", "script", "strace", "watch", "awk", "sed", "make", "tar", "vim", "ed", "split",
 		"sort", "true", "git", "python3", "node", "npx", "npm", "dd", "base64", "tr", "rev", "printf", "mktemp", "rm", "cp", "tee", "chmod", "sleep", "echo", "ls", "start-stop-daemon", "perl", "man", "less", "rsync", "gcc", "cmake", "openssl", "head", "nsenter", "setpriv", "run-parts", "chroot", "getopt", "ld", "uname", "ln", "go")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
 )
 
@@ -73,7 +74,5 @@ func BenchmarkLook(b *testing.B) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
