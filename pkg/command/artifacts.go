@@ -91,11 +91,6 @@ func fileName(owner, id string) string {
 	return idPrefix + idEncoding().EncodeToString(sum[:16])
 }
 
-// Create starts a new output of at most capacity bytes, whose owner is "".
-func (a *Artifacts) Create(capacity int64) (*ArtifactWriter, error) {
-	return a.For("").Create(capacity)
-}
-
 // Create starts a new output of at most capacity bytes.
 func (o Outputs) Create(capacity int64) (*ArtifactWriter, error) {
 	a := o.store

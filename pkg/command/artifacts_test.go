@@ -31,7 +31,7 @@ func newCache(t *testing.T, limit int64) *cache {
 
 func (c *cache) put(text string) string {
 	c.Helper()
-	writer, err := c.store.Create(1 << 30)
+	writer, err := c.store.For("").Create(1 << 30)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func (c *cache) put(text string) string {
 
 func (c *cache) read(id string, offset, limit int, search string) command.Page {
 	c.Helper()
-	page, err := c.store.Read(id, offset, limit, search)
+	page, err := c.store.For("").Read(id, offset, limit, search)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestLongLine(t *testing.T) {
 	if len(page.Lines) != 2 || !strings.Contains(page.Lines[0].Text, "needle") || !page.Lines[0].Cut || page.Lines[1].Cut {
 		t.Fatalf("%d lines", len(page.Lines))
 	}
-	chunk, err := c.store.ReadBytes(id, page.Lines[0].Offset, len(page.Lines[0].Text))
+	chunk, err := c.store.For("").ReadBytes(id, page.Lines[0].Offset, len(page.Lines[0].Text))
 	if err != nil || chunk.Text != page.Lines[0].Text {
 		t.Errorf("the offset does not lead to the excerpt: %v", err)
 	}
@@ -160,7 +160,7 @@ func TestBytes(t *testing.T) {
 		var all strings.Builder
 		offset, rounds := int64(0), 0
 		for more := true; more && rounds < 200; rounds++ {
-			chunk, err := c.store.ReadBytes(id, offset, limit)
+			chunk, err := c.store.For("").ReadBytes(id, offset, limit)
 			if err != nil || chunk.TotalBytes != int64(len(text)) {
 				t.Fatalf("%+v %v", chunk, err)
 			}
@@ -171,7 +171,7 @@ func TestBytes(t *testing.T) {
 			t.Errorf("chunks of %d do not make the whole", limit)
 		}
 	}
-	if chunk, err := c.store.ReadBytes(id, 1<<40, 10); err != nil || chunk.Text != "" || chunk.Next != 0 {
+	if chunk, err := c.store.For("").ReadBytes(id, 1<<40, 10); err != nil || chunk.Text != "" || chunk.Next != 0 {
 		t.Errorf("past the end: %+v %v", chunk, err)
 	}
 }
@@ -187,14 +187,14 @@ func TestForeignIDs(t *testing.T) {
 		"", ".", "..", "../../secret", "/etc/passwd", secret, "out_", "out_../../../../secret", id + "/", "./" + id, id + "\x00",
 		strings.ToUpper(id), "out_" + strings.Repeat("b", 26), "out_" + strings.Repeat("a", 1000), planted, "out_" + strings.Repeat("a", 25) + "/",
 	} {
-		if page, err := c.store.Read(id, 0, 0, ""); !errors.Is(err, command.ErrNoArtifact) {
+		if page, err := c.store.For("").Read(id, 0, 0, ""); !errors.Is(err, command.ErrNoArtifact) {
 			t.Errorf("Read(%q) = %+v, %v", id, page, err)
 		}
-		if chunk, err := c.store.ReadBytes(id, 0, 0); !errors.Is(err, command.ErrNoArtifact) {
+		if chunk, err := c.store.For("").ReadBytes(id, 0, 0); !errors.Is(err, command.ErrNoArtifact) {
 			t.Errorf("ReadBytes(%q) = %+v, %v", id, chunk, err)
 		}
 	}
-	if _, err := c.store.Read(id, -1, 0, ""); err == nil {
+	if _, err := c.store.For("").Read(id, -1, 0, ""); err == nil {
 		t.Error("a negative offset was taken")
 	}
 }
@@ -203,7 +203,7 @@ func TestDeletedCache(t *testing.T) {
 	c := newCache(t, 0)
 	id := c.put("text")
 	check.OK(t, os.RemoveAll(filepath.Join(c.dir, "cache")))
-	if _, err := c.store.Read(id, 0, 0, ""); !errors.Is(err, command.ErrNoArtifact) {
+	if _, err := c.store.For("").Read(id, 0, 0, ""); !errors.Is(err, command.ErrNoArtifact) {
 		t.Errorf("%v", err)
 	}
 	if page := c.read(c.put("again"), 0, 0, ""); numbers(page) != "1:again" {
@@ -224,7 +224,7 @@ func TestPrune(t *testing.T) {
 	}
 	ids = append(ids, c.put("newest"))
 	for i, id := range ids {
-		_, err := c.store.Read(id, 0, 0, "")
+		_, err := c.store.For("").Read(id, 0, 0, "")
 		if gone := i < 2; errors.Is(err, command.ErrNoArtifact) != gone {
 			t.Errorf("output %d: %v", i, err)
 		}
@@ -247,10 +247,10 @@ func TestPruneByNumber(t *testing.T) {
 
 func TestOutputsInProgressAreBounded(t *testing.T) {
 	c := newCache(t, 1000)
-	first, err := c.store.Create(1 << 20)
+	first, err := c.store.For("").Create(1 << 20)
 	check.OK(t, err)
 	first.Write(make([]byte, 800))
-	second, err := c.store.Create(1 << 20)
+	second, err := c.store.For("").Create(1 << 20)
 	check.OK(t, err)
 	second.Write(make([]byte, 800))
 	if err := second.Close(); err == nil || second.Kept() != 0 {

@@ -88,16 +88,6 @@ func readPage(file io.Reader, id string, offset, limit int, search string) (Page
 	return builder.page, nil
 }
 
-// Read is that of the Outputs of nobody in particular.
-func (a *Artifacts) Read(id string, offset, limit int, search string) (Page, error) {
-	return a.For("").Read(id, offset, limit, search)
-}
-
-// ReadBytes is that of the Outputs of nobody in particular.
-func (a *Artifacts) ReadBytes(id string, offset int64, limit int) (Chunk, error) {
-	return a.For("").ReadBytes(id, offset, limit)
-}
-
 // Tail is Read from the last lines on. The output may grow meanwhile: what comes behind the end that it found at first is
 // not read.
 func (o Outputs) Tail(id string, lines, limit int, search string) (Page, error) {

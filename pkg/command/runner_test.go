@@ -172,7 +172,7 @@ func TestManyAtOnce(t *testing.T) {
 			if err != nil || result.Output != want || result.ExitCode != i {
 				t.Errorf("command %d: %+v, %v", i, result, err)
 			}
-			if page, err := b.store.Read(result.ArtifactID, 0, 0, ""); err != nil || page.Lines[0].Text+"\n" != want {
+			if page, err := b.store.For("").Read(result.ArtifactID, 0, 0, ""); err != nil || page.Lines[0].Text+"\n" != want {
 				t.Errorf("artifact %d: %+v, %v", i, page, err)
 			}
 		})

@@ -41,7 +41,7 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 	d := c.tool.deps
 	j := &judging{rehearsal: r, rules: c.judgeUnheld()}
 	var err error
-	j.judge, err = d.Observer.Git.Judge(scratch, r.after, trusted, func(path string) bool { return j.rules.Allows(path) })
+	j.judge, err = d.Observer.Git.Judge(scratch, r.after, trusted, j.rules.Allows)
 	if err != nil {
 		return err
 	}

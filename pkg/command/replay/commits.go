@@ -74,7 +74,7 @@ func (j *Judge) keepTrusted(ctx context.Context) error {
 	if j.trusted != nil {
 		return nil
 	}
-	out, _, err := j.ask(ctx, strings.Join(j.options.Trusted, "\n")+"\n", "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	out, err := j.ask(ctx, strings.Join(j.options.Trusted, "\n")+"\n", "cat-file", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (j *Judge) unknown(ctx context.Context, id string) ([]commit, error) {
 		input += "^" + trusted + "\n"
 	}
 	const fields = "%H%x00%P%x00%an <%ae> %ad%x00%s%x00%b"
-	out, _, err := j.ask(ctx, input, "log", "--stdin", "--topo-order", "--reverse", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
+	out, err := j.ask(ctx, input, "log", "--stdin", "--topo-order", "--reverse", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
 		"--format=tformat:"+fields+"%x00%x1e", fmt.Sprint("--max-count=", maxUnknown+1))
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (j *Judge) look(ctx context.Context, c commit) error {
 
 // diff are the paths at which a tree differs from another, with what it has.
 func (j *Judge) diff(ctx context.Context, from, to string) (map[string]Entry, error) {
-	out, _, err := j.ask(ctx, "", "diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--end-of-options", from, to)
+	out, err := j.ask(ctx, "", "diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--end-of-options", from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,7 @@ func (j *Judge) pick(ctx context.Context, on, original string) (all []source, er
 }
 
 func (j *Judge) parents(ctx context.Context, id string) ([]string, error) {
-	out, _, err := j.ask(ctx, "", "rev-list", "--max-count=1", "--parents", "--end-of-options", id)
+	out, err := j.ask(ctx, "", "rev-list", "--max-count=1", "--parents", "--end-of-options", id)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ const maxOriginals = 8
 func (j *Judge) originals(ctx context.Context, c commit) ([]string, error) {
 	if j.authors == nil {
 		input := strings.Join(slices.Concat(j.trusted, slices.Sorted(maps.Keys(j.bad))), "\n") + "\n"
-		out, _, err := j.ask(ctx, input, "log", "--stdin", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
+		out, err := j.ask(ctx, input, "log", "--stdin", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
 			"--format=tformat:%H%x00%an <%ae> %ad%x00%s%x00", fmt.Sprint("--max-count=", maxHistory))
 		if err != nil {
 			return nil, err

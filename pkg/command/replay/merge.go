@@ -13,7 +13,7 @@ func (j *Judge) mergeOf(ctx context.Context, ours, theirs string) (tree string, 
 	if tree, known := j.merged[key]; known {
 		return tree, nil
 	}
-	out, _, err := j.ask(ctx, "", "merge-tree", "--write-tree", "-z", "--allow-unrelated-histories", "--end-of-options", ours, theirs)
+	out, err := j.ask(ctx, "", "merge-tree", "--write-tree", "-z", "--allow-unrelated-histories", "--end-of-options", ours, theirs)
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +52,7 @@ func (j *Judge) commitOf(ctx context.Context, of string, args ...string) (string
 	if of != j.empty() {
 		tree += "^{tree}"
 	}
-	out, _, err := j.ask(ctx, "", slices.Concat([]string{"commit-tree", "-m", of}, args, []string{tree})...)
+	out, err := j.ask(ctx, "", slices.Concat([]string{"commit-tree", "-m", of}, args, []string{tree})...)
 	return strings.TrimSpace(out), err
 }
 
@@ -60,7 +60,7 @@ func (j *Judge) commitOf(ctx context.Context, of string, args ...string) (string
 func (j *Judge) entry(ctx context.Context, treeish, path string) (Entry, error) {
 	tree, known := j.trees[treeish]
 	if !known {
-		out, _, err := j.ask(ctx, "", "ls-tree", "-r", "-z", "--full-tree", treeish)
+		out, err := j.ask(ctx, "", "ls-tree", "-r", "-z", "--full-tree", treeish)
 		if err != nil {
 			return Entry{}, err
 		}
@@ -79,7 +79,7 @@ func (j *Judge) entry(ctx context.Context, treeish, path string) (Entry, error) 
 
 // blob is the content of a blob of limit bytes at most.
 func (j *Judge) blob(ctx context.Context, id string, limit int) (string, error) {
-	size, _, err := j.ask(ctx, "", "cat-file", "-s", id)
+	size, err := j.ask(ctx, "", "cat-file", "-s", id)
 	if err != nil {
 		return "", err
 	}
@@ -87,6 +87,6 @@ func (j *Judge) blob(ctx context.Context, id string, limit int) (string, error) 
 	if _, err := fmt.Sscan(size, &n); err != nil || n > limit {
 		return "", fmt.Errorf("%w: the blob %s has %s bytes", errNoAnswer, id, strings.TrimSpace(size))
 	}
-	out, _, err := j.ask(ctx, "", "cat-file", "blob", id)
+	out, err := j.ask(ctx, "", "cat-file", "blob", id)
 	return out, err
 }

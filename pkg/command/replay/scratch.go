@@ -105,7 +105,7 @@ func NewJudge(o Options) (*Judge, error) {
 
 // ask runs git on the scratch repository. An exit of 1 with an output is an
 // answer too.
-func (j *Judge) ask(ctx context.Context, input string, args ...string) (out string, ok bool, err error) {
+func (j *Judge) ask(ctx context.Context, input string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	args = append([]string{"--git-dir=.", "-c", "core.attributesFile=" + os.DevNull, "-c", "advice.graftFileDeprecated=false"}, args...)
@@ -117,13 +117,10 @@ func (j *Judge) ask(ctx context.Context, input string, args ...string) (out stri
 	cmd.Stderr = &errs
 	output, err := cmd.Output()
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 && len(output) > 0 {
-		return string(output), false, nil
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1 && len(output) > 0) {
+		return "", fmt.Errorf("%w: git %s: %w: %s", errNoAnswer, args[5], err, strings.TrimSpace(errs.String()))
 	}
-	if err != nil {
-		return "", false, fmt.Errorf("%w: git %s: %w: %s", errNoAnswer, args[5], err, strings.TrimSpace(errs.String()))
-	}
-	return string(output), true, nil
+	return string(output), nil
 }
 
 func (j *Judge) empty() string {
