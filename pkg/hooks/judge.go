@@ -11,7 +11,7 @@ import (
 func (e *Engine) standFor(ctx context.Context, call *Call, req Request, stand *Stand) (Result, error) {
 	req.Tool, req.Arguments = stand.Tool, stand.Arguments
 	if req.Tool == call.Tool {
-		return Result{}, refusal.Newf(refusal.InvalidArguments, "%s cannot stand for itself.", call.Tool)
+		return Result{}, refusal.Newf(refusal.InvalidArguments, "%s cannot carry out itself.", call.Tool)
 	}
 	result := e.Do(ctx, req)
 	if result.IsError || result.InLine != nil {

@@ -107,7 +107,7 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 		"cat " + shared: {shared, "commands see a private directory in the place of /tmp"},
 		"mv src src2":   {"src2", "write | INT-001 | request_scope_expansion"},
 		"rm -r src":     {"src", "move |  | follow_constraints"},
-		"touch docs/new.md 2>&1 | sed 's/.*: //'; false":                            {"", "write | INT-001 | request_scope_expansion | the command was to write something"},
+		"touch docs/new.md 2>&1 | sed 's/.*: //'; false":                            {"", "write | INT-001 | request_scope_expansion | the command tried to write something"},
 		"chown 12345 go.mod":                                                        {"", "root |  | follow_constraints"},
 		"python3 -c \"import socket; socket.create_connection(('192.0.2.1', 80))\"": {"", "connect | INT-001 | ask_user | the settings deny commands the network"},
 	} {

@@ -28,10 +28,10 @@ type Settings struct {
 		Required bool `order:"true" doc:"An intent without owned_scope allows no change at all. Otherwise it has no scope restriction, with a warning."`
 	}
 	Write struct {
-		Blind Choice `default:"refuse" choices:"refuse, allow" order:"allow<refuse" doc:"What happens to a write_to_file over a file of which the session has not seen all lines and gives no hash."`
+		Blind Choice `default:"refuse" choices:"refuse, allow" order:"allow<refuse" doc:"What happens when write_to_file would replace a file whose lines the session has not all seen, and gives no hash."`
 	}
 	Diff struct {
-		Threshold float64 `default:"1" order:"more" range:"0.5..1" doc:"How similar the text must be that a diff finds when it does not match exactly. 1 is exact matching only."`
+		Threshold float64 `default:"1" order:"more" range:"0.5..1" doc:"How similar a text must be to the search text of a diff that matches nothing exactly. 1 is exact matching only."`
 	}
 	MutationClass Choice `default:"warn" choices:"record, warn, enforce" order:"record<warn<enforce" doc:"What happens to a change that is declared a refactor and cannot be proven one. It is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."`
 	Tools         struct {
@@ -42,8 +42,8 @@ type Settings struct {
 	}
 	Rules     []Rule `order:"restricts" check:"rules" doc:"Conditions over every call, in CEL; action is refuse or ask. They add to those of the intents." example:"{name: no-eval, when: 'effect.after.contains(\"eval(\")', action: refuse, message: \"Do not use eval.\"}"`
 	Approvals struct {
-		ScopeViolation Choice        `default:"elicit" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change outside the intent's scope. elicit asks if the client can ask in line, ask asks in whichever way there is."`
-		MissingIntent  Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change without a selected intent. What is approved so is recorded as UNTRACKED."`
+		ScopeViolation Choice        `default:"elicit" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change outside the intent's scope. elicit asks if the client can show a form, ask asks in any way there is."`
+		MissingIntent  Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change without a selected intent. What the operator approves is recorded as UNTRACKED."`
 		IgnoredPath    Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a path that .intentignore excludes."`
 		ProgramConfig  Choice        `default:"ask" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a file that makes other programs run code or grants rights (.mcp.json, .vscode/, .envrc and their like)."`
 		SelectIntent   Choice        `default:"never" choices:"never, ask" order:"never<ask" doc:"Whether the operator is asked when an agent selects an intent."`
@@ -57,9 +57,9 @@ type Settings struct {
 		Layout      Choice   `default:"single" choices:"single, sessions" order:"free" doc:"One ledger file, or one a session, which never conflict in git."`
 		Git         Choice   `default:"ref" choices:"ref, tree, off" order:"free" doc:"How the ledger of a new workspace travels with git: ref keeps it beside the tree and carries it in refs/orchestra/ledger, tree commits it as a file, off keeps it beside the tree and carries it nowhere. A ledger that is in the tree stays there until orchestra-mcp ledger move."`
 		Withhold    []string `order:"restricts" check:"withheld" doc:"What of the ledger stays on this machine when the rest is sent: reads, decisions, lessons, marks. In the place of such a record goes what the chain needs, and verify counts it elsewhere. With marks, new records have no marks of lines, and one that has some stays here." example:"\"decisions\""`
-		SegmentSize Size     `default:"16MiB" order:"free" range:"1MiB..256MiB" doc:"The length from which on the lines of a ledger file, but for the last eighth of it, are moved into compressed files in .orchestration/archive/."`
+		SegmentSize Size     `default:"16MiB" order:"free" range:"1MiB..256MiB" doc:"The length at which a ledger file is divided: all but its last eighth is moved into compressed files in .orchestration/archive/."`
 		RecordReads bool     `order:"true" doc:"Also record which files an agent has read."`
-		Marks       Choice   `default:"on" choices:"on, off" order:"off<on" doc:"A short hash of each line that a change wrote, by which blame and gate know it again when somebody has edited the lines around it or indented it. Who has the ledger can find out by trying whether a certain line was written; files that a secret: rule covers have none."`
+		Marks       Choice   `default:"on" choices:"on, off" order:"off<on" doc:"A short hash of each line that a change wrote, by which blame and gate recognise the line after edits around it or another indentation. Whoever has the ledger can test whether a certain line was written; files under a secret: rule have none."`
 		OnFailure   Choice   `default:"refuse" choices:"refuse, degraded" order:"degraded<refuse" doc:"What happens to changes when the ledger cannot be written. degraded lets them through, with a warning and a counted gap, which verify finds until a seal of yours covers it."`
 	}
 	Undo  Undo
@@ -85,17 +85,17 @@ type Settings struct {
 		Level Choice `default:"info" choices:"debug, info, warn, error" order:"free" doc:"What is logged on standard error."`
 	}
 	Checks []Check `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches; an exit code other than 0 means problems, and the output goes back to the agent. Each runs once a call, for commands.timeout at most." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
-	Hooks  []Hook  `order:"programs" check:"hooks" doc:"Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/rules.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them it is all that change something. A call waits for a hook as long as its timeout says, 10m at most, and 1m without one." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
+	Hooks  []Hook  `order:"programs" check:"hooks" doc:"Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/rules.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them, every tool that changes something. A call waits for a hook as long as its timeout says, 10m at most, and 1m without one." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
 }
 
 // Commands is what execute_command may do.
 type Commands struct {
 	Default          Choice        `default:"allow" choices:"allow, ask, deny" order:"allow<ask<deny" doc:"What happens to a command that no rule names."`
-	Unjudged         Choice        `default:"auto" choices:"auto, allow, ask, deny" order:"allow<auto<ask<deny" doc:"What happens to a command of which cannot be known what it runs or writes. auto allows it at an enforced sandbox level where no rule asks or denies and commands.default is allow, and asks otherwise. allow runs it whatever the rules say."`
+	Unjudged         Choice        `default:"auto" choices:"auto, allow, ask, deny" order:"allow<auto<ask<deny" doc:"What happens to a command that hides what it runs or writes. auto allows it at an enforced sandbox level where no rule asks or denies and commands.default is allow, and asks otherwise. allow runs it whatever the rules say."`
 	Allow            []CommandRule `order:"grants" check:"commands" doc:"Commands that pass, by program and first arguments. With match and not_match, lines that the rule must and must not match are checked when it is loaded." example:"{prefix: \"go test\", match: [\"go test ./...\"], not_match: [\"go run .\"]}"`
 	Ask              []CommandRule `order:"restricts" check:"commands" doc:"Commands that the operator is asked about. The strictest of all matching rules holds." example:"\"npm install\""`
 	Deny             []CommandRule `order:"restricts" check:"commands" doc:"Commands that are refused." example:"\"git push\""`
-	Timeout          time.Duration `default:"2m" order:"less" range:"1s..24h" doc:"When a command ends for which the agent gives no timeout."`
+	Timeout          time.Duration `default:"2m" order:"less" range:"1s..24h" doc:"The timeout of a command for which the agent gives none."`
 	MaxTimeout       time.Duration `default:"30m" order:"less" range:"1s..24h" doc:"The longest timeout that an agent can ask for."`
 	OutputCap        Size          `default:"64MiB" order:"less" range:"64KiB..16GiB" doc:"How much of one command's output is kept for read_command_output."`
 	OutputTotal      Size          `default:"512MiB" order:"less" range:"1MiB..1024GiB" doc:"How much output is kept in all; the oldest goes first."`
@@ -126,7 +126,7 @@ type Lessons struct {
 
 // Undo is how long contents are kept to take changes back.
 type Undo struct {
-	KeepSize Size          `default:"256MiB" order:"fixed" range:"0..1024GiB" doc:"How much disk the contents before and after changes take, from which undo restores and blame reads; the oldest go first. With 0 none are kept, and both have only what git has."`
+	KeepSize Size          `default:"256MiB" order:"fixed" range:"0..1024GiB" doc:"How much disk the contents before and after changes may take, from which undo restores and blame reads; the oldest go first. 0 keeps none, and both fall back to what git has."`
 	KeepAge  time.Duration `default:"720h" order:"fixed" range:"1h..87600h" doc:"How long these contents are kept."`
 }
 

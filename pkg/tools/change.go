@@ -248,17 +248,17 @@ func (c *changes) refuse(err error) error {
 	case errors.Is(err, workspace.ErrChangedDir):
 		return refusal.Newf(refusal.Busy, "%v. Nothing was changed.", err)
 	case errors.Is(err, workspace.ErrBusy):
-		return refusal.Newf(refusal.Busy, "A file of this call cannot be had now: %v. Nothing was changed.", err)
+		return refusal.Newf(refusal.Busy, "A file of this call is not available now: %v. Nothing was changed.", err)
 	case errors.Is(err, context.Canceled):
 		return refusal.New(refusal.Cancelled, "The call was cancelled; nothing was changed.")
 	}
 	return fmt.Errorf("nothing was changed: %w", err)
 }
 
-// appeared refuses with the file that came to stand where the call wanted to
+// appeared refuses with the file that appeared where the call wanted to
 // create one.
 func (c *changes) appeared(err error) error {
-	r := refusal.Newf(refusal.StaleFile, "A file came to stand where this call wanted to create one: %v. Nothing was changed.", err)
+	r := refusal.Newf(refusal.StaleFile, "A file appeared where this call wanted to create one: %v. Nothing was changed.", err)
 	var at *workspace.PathError
 	if !errors.As(err, &at) {
 		return r

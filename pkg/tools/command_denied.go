@@ -297,7 +297,7 @@ func (l *denials) unreadable(d denial, at string) denial {
 func (l *denials) pinned(d denial, at string) denial {
 	rel, _ := l.inside(at)
 	d.Path, d.Operation = observe.Shown(rel), deniedMove
-	d.says(refusal.HintFollowConstraints, "the sandbox keeps it in its place while the command runs, because only what is in it is open to the command, or only a part of that",
+	d.says(refusal.HintFollowConstraints, "the sandbox keeps it in its place while the command runs: only what is in it, or a part of that, is open to the command",
 		"Change or empty what is in it instead of renaming or removing it (%s/*).", path.Clean(d.Path))
 	return d
 }
@@ -338,7 +338,7 @@ func (l *denials) nameless() denial {
 	if in := l.call.Intent; in != nil {
 		d.IntentID, scope = in.ID, fmt.Sprintf("the scope of %s, %v", in.ID, in.OwnedScope)
 	}
-	d.says(refusal.HintExpandScope, "the command was to write something that it may not, and its output does not say what; it can write "+scope,
+	d.says(refusal.HintExpandScope, "the command tried to write something that it may not, and its output does not say what; it can write "+scope,
 		"Find out which file it writes, and call request_scope_expansion with that path.")
 	return d
 }

@@ -58,7 +58,7 @@ func (c *commandCall) confine(ctx context.Context) (*profile.Profile, error) {
 		return nil, fmt.Errorf("confine the command: %w", err)
 	}
 	if made.Crowded {
-		r := c.typed(refusal.Newf(refusal.CommandBlocked, "%s touches so many directories that what beside it is out of the scope cannot be held.", c.git.First))
+		r := c.typed(refusal.Newf(refusal.CommandBlocked, "%s touches so many directories that the rest of what is out of the scope cannot be closed.", c.git.First))
 		return nil, errors.Join(r, made.Close())
 	}
 	return made, nil

@@ -72,7 +72,7 @@ func (t *commandTool) targets(_ context.Context, call *hooks.Call, args commandA
 		return nil, refusal.New(refusal.InvalidArguments, "command: it has a NUL byte, which no command line can have.")
 	}
 	if meant, escaped := shell.Escaped(args.Command); escaped {
-		return nil, refusal.New(refusal.InvalidArguments, "command: it has HTML entities where the shell has characters of its own, so the shell would run another line than was meant. Nothing was run.").
+		return nil, refusal.New(refusal.InvalidArguments, "command: it has HTML entities in the place of shell operators, so the shell would run another line than you mean. Nothing was run.").
 			Suggest("Send the line as the shell is to read it: %s", clip(meant, 4000)).With("command", clip(args.Command, 4000))
 	}
 	c.dir, c.cwd = t.deps.directory(args.Cwd)

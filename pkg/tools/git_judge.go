@@ -62,7 +62,7 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 		}
 	}
 	if len(j.lost) > 0 {
-		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or take away what no commit of people has, out of the scope: %s.", c.git.First, orderly(j.lost)).
+		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or remove content out of the scope that no person has committed: %s.", c.git.First, orderly(j.lost)).
 			With("path", j.lost[0]).With("paths", j.lost[:min(len(j.lost), maxShown)]))
 	}
 	return j.staged(ctx)
@@ -188,7 +188,7 @@ func (j *judging) staged(ctx context.Context) error {
 			continue
 		}
 		if now, err := git.Indexed(ctx, j.after.Own.Find("index").At, path); err != nil || now != blob {
-			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop what is staged and no commit of people has, out of the scope: %s.", c.git.First, path).With("path", path))
+			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop staged content out of the scope that no person has committed: %s.", c.git.First, path).With("path", path))
 		}
 	}
 	return nil

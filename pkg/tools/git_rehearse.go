@@ -77,7 +77,7 @@ func (c *commandCall) rehearses() (where profile.Rehearsed, is bool, err error) 
 	case c.level() != sandbox.Full && line.Paths:
 		return where, false, nil // as of any program, what it did is found afterwards
 	case c.level() != sandbox.Full:
-		return where, false, c.typed(refusal.Newf(refusal.CommandBlocked, "%s can change files out of the scope, and at sandbox level %s nothing tells what of it people committed from what you changed; at level full it runs.", line.First, c.level()).
+		return where, false, c.typed(refusal.Newf(refusal.CommandBlocked, "%s can change files out of the scope. At sandbox level %s nothing tells what people committed from what you changed; at level full it can run.", line.First, c.level()).
 			With("sandbox", string(c.level())))
 	case line.Pushes:
 		return where, false, refusal.Newf(refusal.CommandBlocked, "%s is rehearsed before it runs, and a push cannot be.", line.First).Suggest("Send git push in a line of its own.")

@@ -15,7 +15,7 @@ import (
 // gives nothing: the gate refuses the path itself.
 func proposable(set *intent.Set, globs []string) error {
 	if _, err := intent.CompileScope(globs); err != nil {
-		return refusal.Newf(refusal.InvalidArguments, "The scope cannot stand: %v.", err)
+		return refusal.Newf(refusal.InvalidArguments, "The scope is not valid: %v.", err)
 	}
 	for _, g := range globs {
 		if name, ok := namesProtected(g); ok {

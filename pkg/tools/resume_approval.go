@@ -37,7 +37,7 @@ func resumeApproval(asks Asks) hooks.Tool {
 			"you need not send it again.",
 	}
 	return &resumeTool{respond[resumeArgs, resumed](spec, func(_ context.Context, _ *hooks.Call, a resumeArgs) (*reply, error) {
-		return nil, refusal.Newf(refusal.FileNotFound, "The request %q is none of a call that could be made.", clip(a.ApprovalID, 100)).
+		return nil, refusal.Newf(refusal.FileNotFound, "The request %q belongs to no call that can be made.", clip(a.ApprovalID, 100)).
 			WithHint(refusal.HintAskUser).Suggest("Make the call again that asked for the approval.")
 	}), asks}
 }
