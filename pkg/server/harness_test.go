@@ -15,7 +15,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/intentgov/orchestra-mcp/internal/advicetest"
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -75,12 +74,10 @@ type bench struct {
 	dir    string
 	client *mcp.ClientSession
 	server *server.Server
-	// outputs are the compiled output schemas: every answer is held to its own.
-	outputs map[string]*jsonschema.Schema
-	// tools are their arguments: every refusal is held to what there is.
-	tools  advicetest.Tools
-	hangUp func()
-	closed bool
+	// promises holds every answer to what its tool promises; it is made with the first.
+	promises *advicetest.Answers
+	hangUp   func()
+	closed   bool
 	// gapsMeant: the test has calls go unrecorded, which is a problem that
 	// verify finds.
 	gapsMeant bool

@@ -89,67 +89,6 @@ func link(t *testing.T, to, at string) {
 	check.OK(t, os.Symlink(to, at))
 }
 
-func TestFreshness(t *testing.T) {
-	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	s := b.selects("INT-001")
-	unread := b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "new\n", "session": s})
-	check.Equal(t, unread.details()["content"], "one\ntwo\nthree\n", "READ_REQUIRED does not carry the content")
-	b.ok("write_to_file", args{"path": "src/a.txt", "content": "new\n", "session": s})
-
-	check.Write(t, b.dir, "src/a.txt", "edited outside\n")
-	stale := b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "mine\n", "session": s})
-	if !strings.Contains(stale.Text, "edited outside") {
-		t.Errorf("STALE_FILE does not show what changed: %s", stale.Text)
-	}
-	b.ok("write_to_file", args{"path": "src/a.txt", "content": "mine\n", "session": s})
-
-	check.Write(t, b.dir, "src/a.txt", "outside again\n")
-	also := b.refused("STALE_FILE", "edit_file", args{"path": "src/a.txt", "old_string": "mine", "new_string": "x", "session": s})
-	if also.details()["also"] == nil {
-		t.Errorf("staleness hides that the edit does not match: %v", also.Object)
-	}
-	zero := "sha256:" + strings.Repeat("0", 64)
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/missing.txt", "content": "x", "expected_content_hash": zero, "session": s})
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": zero, "session": s})
-	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": "abc", "session": s})
-
-	check.Write(t, b.dir, "src/long.txt", strings.Repeat("line\n", 3000))
-	b.ok("read_file", args{"path": "src/long.txt", "limit": 10, "session": s})
-	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/long.txt", "content": "x", "session": s})
-	check.Write(t, b.dir, "src/b.txt", "unseen\n")
-	b.refused("READ_REQUIRED", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Delete File: src/b.txt\n*** End Patch"})
-}
-
-func TestEditRefusals(t *testing.T) {
-	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	s := b.selects("INT-001")
-	check.Write(t, b.dir, "src/twice.txt", "same\nother\nsame\n")
-	block := func(search, replace string) string {
-		return "<<<<<<< SEARCH\n" + search + "\n=======\n" + replace + "\n>>>>>>> REPLACE"
-	}
-	no := b.refused("DIFF_NOT_APPLIED", "apply_diff", args{"path": "src/a.txt", "diff": block("nothing like it", "x"), "session": s})
-	if no.details()["failed_blocks"] == nil {
-		t.Errorf("no failed blocks: %v", no.Object)
-	}
-	b.refused("AMBIGUOUS_MATCH", "apply_diff", args{"path": "src/twice.txt", "diff": block("same", "x"), "session": s})
-	b.refused("DIFF_NOT_APPLIED", "apply_diff", args{"path": "src/a.txt", "diff": "gibberish", "session": s})
-	b.refused("FILE_NOT_FOUND", "apply_diff", args{"path": "src/none.txt", "diff": block("a", "b"), "session": s})
-	b.refused("DIFF_NOT_APPLIED", "edit_file", args{"path": "src/a.txt", "old_string": "zzz", "new_string": "x", "session": s})
-	b.refused("INVALID_ARGUMENTS", "apply_patch", args{"patch": "nothing", "session": s})
-	b.refused("DIFF_NOT_APPLIED", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/new.txt\n+x\n*** Update File: src/a.txt\n@@\n-not there\n+x\n*** End Patch"})
-	if _, err := os.Stat(filepath.Join(b.dir, "src/new.txt")); err == nil {
-		t.Error("a patch that failed created a file")
-	}
-	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "content": "x", "surprise": true, "session": s})
-	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "session": s})
-	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": 7, "content": "x", "session": s})
-	b.refused("INVALID_ARGUMENTS", "search_files", args{"regex": "("})
-	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": "../../../etc/passwd"})
-	b.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": "apr_x"})
-}
-
 func TestUninitialized(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -200,4 +139,36 @@ func TestUnusableIgnoreFileStopsReads(t *testing.T) {
 			b.refused("INTENTS_UNREADABLE", "list_files", args{})
 		})
 	}
+}
+
+// Mode bits and extended attributes stay, whichever tool changes the file.
+func TestMetadataStays(t *testing.T) {
+	t.Parallel()
+	b, call := patched(t, map[string]string{"a": "one\n"})
+	path := filepath.Join(b.dir, "a")
+	check.OK(t, os.Chmod(path, 0o751))
+	attributes := setAttribute(t, path)
+	b.ok("read_file", args{"path": "a"})
+	b.ok("write_to_file", args{"path": "a", "content": "two\n"})
+	b.ok("edit_file", args{"path": "a", "old_string": "two", "new_string": "three"})
+	b.ok("apply_patch", call("*** Update File: a", "*** Move to: b", "@@", "-three", "+four"))
+	moved := filepath.Join(b.dir, "b")
+	info, err := os.Stat(moved)
+	if err != nil || info.Mode().Perm() != 0o751 {
+		t.Errorf("mode %v, %v", info, err)
+	}
+	if attributes && !hasAttribute(t, moved) {
+		t.Error("an extended attribute is lost")
+	}
+}
+
+// `write.blind: allow` turns READ_REQUIRED off, and nothing else.
+func TestBlindWrites(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	b := start(t, dir, func(o *server.Options) { o.Settings.Write.Blind = settings.Allow }).connect()
+	b.selects("INT-001")
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": "x"})
+	check.Write(t, dir, "src/a.txt", "edited\n")
+	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "y"})
 }

@@ -1,15 +1,14 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/intentgov/orchestra-mcp/internal/advicetest"
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -57,55 +56,26 @@ func (b *bench) call(tool string, arguments args) reply {
 	if err := json.Unmarshal(raw, &r.Object); err != nil {
 		b.t.Fatalf("%s: structuredContent is no object: %s", tool, raw)
 	}
-	b.fits(tool, raw)
-	if r.Error {
-		b.advises(tool, r)
-	}
+	b.fits(tool, raw, r.Error)
 	return r
 }
 
-// advises holds a refusal to what an agent can do with it.
-func (b *bench) advises(tool string, r reply) {
+// fits holds an answer to what its tool promises.
+func (b *bench) fits(tool string, structured []byte, refused bool) {
 	b.t.Helper()
-	for _, fault := range b.tools.Faults(tool, r.Object) {
-		b.t.Errorf("%s: %s", tool, fault)
-	}
-}
-
-// fits holds an answer to the output schema that its tool declares.
-func (b *bench) fits(tool string, structured []byte) {
-	b.t.Helper()
-	if b.outputs == nil {
-		b.outputs, b.tools = map[string]*jsonschema.Schema{}, advicetest.Tools{}
+	if b.promises == nil {
+		b.promises = advicetest.NewAnswers()
 		for _, spec := range b.server.Specs() {
+			var output []byte
 			if spec.OutputSchema != nil {
-				b.outputs[spec.Name] = compileSchema(b.t, spec.OutputSchema())
+				output = spec.OutputSchema()
 			}
-			check.OK(b.t, b.tools.Add(spec.Name, spec.InputSchema()))
+			check.OK(b.t, b.promises.Add(spec.Name, spec.InputSchema(), output))
 		}
 	}
-	value := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(structured)))(b.t)
-	if schema := b.outputs[tool]; schema == nil {
-		return
-	} else if err := schema.Validate(value); err != nil {
-		b.t.Errorf("%s answers against its own output schema: %v\n%s", tool, err, structured)
+	for _, fault := range b.promises.Faults(tool, structured, refused) {
+		b.t.Errorf("%s: %s", tool, fault)
 	}
-}
-
-// compiled has the schemas by their texts: compiling those of all tools costs more than a test of a few calls.
-var compiled sync.Map
-
-func compileSchema(t *testing.T, source json.RawMessage) *jsonschema.Schema {
-	t.Helper()
-	if schema, ok := compiled.Load(string(source)); ok {
-		return schema.(*jsonschema.Schema)
-	}
-	document := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(source)))(t)
-	compiler := jsonschema.NewCompiler()
-	check.OK(t, compiler.AddResource("schema.json", document))
-	schema := check.Value(compiler.Compile("schema.json"))(t)
-	compiled.Store(string(source), schema)
-	return schema
 }
 
 // ok demands success.
@@ -180,4 +150,32 @@ next:
 func withoutSandbox(o *server.Options) {
 	o.Settings.Sandbox = "off"
 	o.Settings.Commands.Unjudged = "allow"
+}
+
+// patch makes a patch of its lines.
+func patch(lines ...string) string {
+	return "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"
+}
+
+// patched is a workspace of the given files with a session that owns all of it.
+func patched(t *testing.T, files map[string]string) (*bench, func(lines ...string) args) {
+	t.Helper()
+	dir := newWorkspace(t)
+	for name, content := range files {
+		check.Write(t, dir, name, content)
+	}
+	b := start(t, dir).connect()
+	s := b.selects("INT-005")
+	return b, func(lines ...string) args { return args{"session": s, "patch": patch(lines...)} }
+}
+
+// holds demands the content of files; "" is a file that is not there.
+func (b *bench) holds(files map[string]string) {
+	b.t.Helper()
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join(b.dir, name))
+		if want == "" && err == nil || want != "" && string(got) != want {
+			b.t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
 }

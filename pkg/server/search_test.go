@@ -81,7 +81,7 @@ func TestListingsRespectGitignore(t *testing.T) {
 // matches at any depth, matches come with their context.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	b, _ := patched(t, map[string]string{"x/a.ts": "zero\none\ntwo\nthree\n", "x/y/b.ts": "One\n", "x/c.js": "one\n", "u16.ts": utf16BOM(t, "one\n"), "bin": "one\x00\x01\xff"})
+	b, _ := patched(t, map[string]string{"x/a.ts": "zero\none\ntwo\nthree\n", "x/y/b.ts": "One\n", "x/c.js": "one\n", "u16.ts": "\xff\xfeo\x00n\x00e\x00\n\x00", "bin": "one\x00\x01\xff"})
 	r := b.ok("search_files", args{"regex": "^one$", "file_pattern": "*.ts"})
 	if got := paths(r, "matches"); !slices.Equal(got, []string{"u16.ts", "x/a.ts"}) {
 		t.Errorf("%v", got)
@@ -163,6 +163,7 @@ func TestReadCommandOutput(t *testing.T) {
 	check.OK(t, os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")))
 	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": id})
 	b.refused("INVALID_ARGUMENTS", "read_command_output", args{})
+	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": "../../../etc/passwd"})
 	b.ok("execute_command", args{"command": "echo again"})
 
 	late := b.ok("execute_command", args{"command": "echo begun; sleep 300", "timeout": 3})

@@ -176,31 +176,6 @@ func TestNoCallNoRefusal(t *testing.T) {
 	}
 }
 
-// expected_replacements and replace_all say how often a text must stand there.
-func TestExpectedReplacements(t *testing.T) {
-	t.Parallel()
-	b, _ := patched(t, map[string]string{"a": "x y x\nx\n"})
-	edit := func(more args) args {
-		arguments := args{"path": "a", "old_string": "x", "new_string": "z"}
-		for k, v := range more {
-			arguments[k] = v
-		}
-		return arguments
-	}
-	r := b.refused("AMBIGUOUS_MATCH", "edit_file", edit(nil))
-	if r.details()["found"] != 3.0 || fmt.Sprint(r.details()["lines"]) != "[1 1 2]" {
-		t.Errorf("%v", r.details())
-	}
-	b.call("edit_file", edit(args{"expected_replacements": 2}))
-	b.holds(map[string]string{"a": "x y x\nx\n"})
-	b.refused("DIFF_NOT_APPLIED", "edit_file", edit(args{"expected_replacements": 4}))
-	b.ok("edit_file", edit(args{"expected_replacements": 3}))
-	b.holds(map[string]string{"a": "z y z\nz\n"})
-	b.ok("edit_file", args{"path": "a", "old_string": "z", "new_string": "w", "replace_all": true})
-	b.holds(map[string]string{"a": "w y w\nw\n"})
-	b.refused("INVALID_ARGUMENTS", "edit_file", edit(args{"expected_replacements": 0}))
-}
-
 // Roo's names are there where the settings ask for them, and are the same tool.
 func TestAliases(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package server_test
+package tools_test
 
 import (
 	"maps"
@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/server"
-	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/tools"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -65,7 +64,7 @@ func TestReadingShowsThatAFileIsGone(t *testing.T) {
 		b, _ := patched(t, map[string]string{"a": "one\n"})
 		handle := args{}
 		if with {
-			handle["session"] = b.selects("INT-005")
+			handle["session"] = b.session
 		}
 		read, write := args{"path": "a"}, args{"path": "a", "content": "new\n"}
 		maps.Copy(read, handle)
@@ -156,17 +155,6 @@ func TestDiffsAreHeldToTheView(t *testing.T) {
 	}
 }
 
-// `write.blind: allow` turns READ_REQUIRED off, and nothing else.
-func TestBlindWrites(t *testing.T) {
-	t.Parallel()
-	dir := newWorkspace(t)
-	b := start(t, dir, func(o *server.Options) { o.Settings.Write.Blind = settings.Allow }).connect()
-	b.selects("INT-001")
-	b.ok("write_to_file", args{"path": "src/a.txt", "content": "x"})
-	check.Write(t, dir, "src/a.txt", "edited\n")
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "y"})
-}
-
 // A file that cannot be delivered as lines can be overwritten by whoever
 // knows its hash.
 func TestOverwritingBinary(t *testing.T) {
@@ -187,14 +175,43 @@ func TestOverwritingBinary(t *testing.T) {
 // A file that grew over the limit is too large, not gone.
 func TestTooLargeIsNotStale(t *testing.T) {
 	t.Parallel()
-	dir := newWorkspace(t)
-	b := start(t, dir, func(o *server.Options) { o.Settings.Limits.FileSize = 1000 }).connect()
-	b.selects("INT-001")
+	b := newBench(t, nil, func(f *tools.Files) { f.Limit = 1000 })
 	hash := b.ok("read_file", args{"path": "src/a.txt"}).str("content_hash")
-	check.Write(t, dir, "src/a.txt", lines(1000))
+	check.Write(t, b.dir, "src/a.txt", lines(1000))
 	b.refused("TOO_LARGE", "read_file", args{"path": "src/a.txt"})
 	b.refused("TOO_LARGE", "write_to_file", args{"path": "src/a.txt", "content": "x"})
 	b.refused("TOO_LARGE", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": hash})
 	b.refused("TOO_LARGE", "write_to_file", args{"path": "src/n.txt", "content": lines(1000)})
 	b.refused("TOO_LARGE", "apply_patch", args{"patch": patch("*** Add File: src/n.txt", "+"+strings.Repeat("x", 2000))})
+}
+
+func TestFreshness(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	unread := b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "new\n"})
+	check.Equal(t, unread.details()["content"], "one\ntwo\nthree\n", "READ_REQUIRED does not carry the content")
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": "new\n"})
+
+	check.Write(t, b.dir, "src/a.txt", "edited outside\n")
+	stale := b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "mine\n"})
+	if !strings.Contains(stale.Text, "edited outside") {
+		t.Errorf("STALE_FILE does not show what changed: %s", stale.Text)
+	}
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": "mine\n"})
+
+	check.Write(t, b.dir, "src/a.txt", "outside again\n")
+	also := b.refused("STALE_FILE", "edit_file", args{"path": "src/a.txt", "old_string": "mine", "new_string": "x"})
+	if also.details()["also"] == nil {
+		t.Errorf("staleness hides that the edit does not match: %v", also.Object)
+	}
+	zero := "sha256:" + strings.Repeat("0", 64)
+	b.refused("STALE_FILE", "write_to_file", args{"path": "src/missing.txt", "content": "x", "expected_content_hash": zero})
+	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": zero})
+	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": "abc"})
+
+	check.Write(t, b.dir, "src/long.txt", strings.Repeat("line\n", 3000))
+	b.ok("read_file", args{"path": "src/long.txt", "limit": 10})
+	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/long.txt", "content": "x"})
+	check.Write(t, b.dir, "src/b.txt", "unseen\n")
+	b.refused("READ_REQUIRED", "apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: src/b.txt\n*** End Patch"})
 }

@@ -1,4 +1,4 @@
-package server_test
+package tools_test
 
 import (
 	"fmt"
@@ -9,34 +9,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
-
-// patch makes a patch of its lines.
-func patch(lines ...string) string {
-	return "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"
-}
-
-// patched is a workspace of the given files with a session that owns all of it.
-func patched(t *testing.T, files map[string]string) (*bench, func(lines ...string) args) {
-	t.Helper()
-	dir := newWorkspace(t)
-	for name, content := range files {
-		check.Write(t, dir, name, content)
-	}
-	b := start(t, dir).connect()
-	s := b.selects("INT-005")
-	return b, func(lines ...string) args { return args{"session": s, "patch": patch(lines...)} }
-}
-
-// holds demands the content of files; "" is a file that is not there.
-func (b *bench) holds(files map[string]string) {
-	b.t.Helper()
-	for name, want := range files {
-		got, err := os.ReadFile(filepath.Join(b.dir, name))
-		if want == "" && err == nil || want != "" && string(got) != want {
-			b.t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
-}
 
 // Several sections on one file compose.
 func TestPatchSectionsCompose(t *testing.T) {
@@ -69,7 +41,7 @@ func TestPatchSectionsCompose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, call := patched(t, map[string]string{"a": "one\ntwo\n", "crlf": "x\r\ny\r\n"})
-			link(t, "a", filepath.Join(b.dir, "link"))
+			check.OK(t, os.Symlink("a", filepath.Join(b.dir, "link")))
 			r := b.ok("apply_patch", call(c.patch...))
 			b.holds(c.want)
 			files := r.Object["files"].([]any)
@@ -168,4 +140,73 @@ func TestPatchOfTooManySections(t *testing.T) {
 	if files := b.ok("apply_patch", call(adds(500)...)).Object["files"].([]any); len(files) != 500 {
 		t.Errorf("%d files, want 500", len(files))
 	}
+}
+
+// A refusal of an edit says that nothing was changed before it quotes anything, shows how texts that look alike
+// differ, and advises in words of the tool.
+func TestRefusalsOfEdits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"src/bars.txt": "|a|b|\n|---|---|\n|c|d|\nx\u00a0= 1\nраth\nsame\nsame\n"})
+	block := func(old, new string) string {
+		return "<<<<<<< SEARCH\n" + old + "\n=======\n" + new + "\n>>>>>>> REPLACE"
+	}
+	edit := func(old, new string) args { return args{"old_string": old, "new_string": new} }
+	hunk := func(lines string) args {
+		return args{"patch": "*** Begin Patch\n*** Update File: src/bars.txt\n@@\n" + lines + "\n*** End Patch"}
+	}
+	for name, c := range map[string]struct {
+		code, tool    string
+		args          args
+		says, advises string
+	}{
+		"numbers, edit_file":      {"DIFF_NOT_APPLIED", "edit_file", edit("1 | |a|b|\n2 | |---|---|", "x"), "leave them out", "old_string"},
+		"numbers, apply_diff":     {"DIFF_NOT_APPLIED", "apply_diff", args{"diff": block("1 | |a|b|\n|---|---|", "x")}, `line 1: the search has "1 | |a|b|", the file has "|a|b|". The 1 in front is a line number`, "read_file"},
+		"a no-break space":        {"DIFF_NOT_APPLIED", "edit_file", edit("x = 1", "x = 2"), `the file has "x\u00a0= 1"`, "old_string"},
+		"letters that look alike": {"DIFF_NOT_APPLIED", "apply_diff", args{"diff": block("path", "way")}, "U+0440 'р'", "read_file"},
+		"twice, edit_file":        {"AMBIGUOUS_MATCH", "edit_file", edit("same", "x"), "lines 6, 7", "replace_all"},
+		"twice, apply_diff":       {"AMBIGUOUS_MATCH", "apply_diff", args{"diff": block("same", "x")}, "lines 6, 7", ":start_line:N"},
+		"twice, apply_patch":      {"AMBIGUOUS_MATCH", "apply_patch", hunk("-same\n+x"), "lines 6, 7", "@@"},
+		"not there, apply_patch":  {"DIFF_NOT_APPLIED", "apply_patch", hunk("-nothing like it\n+x"), "not in the file", "whole patch"},
+		"malformed, apply_diff":   {"DIFF_NOT_APPLIED", "apply_diff", args{"diff": "<<<<<<< SEARCH\na\n"}, "nothing was changed", "Mend the diff"},
+		"malformed, apply_patch":  {"INVALID_ARGUMENTS", "apply_patch", args{"patch": "please"}, "nothing was changed", "Mend the patch"},
+		"no change":               {"DIFF_NOT_APPLIED", "edit_file", edit("same", "same"), "identical", "new_string"},
+		"no such file":            {"FILE_NOT_FOUND", "apply_diff", args{"path": "src/none.txt", "diff": block("a", "b")}, "src/none.txt", ""},
+		"a directory":             {"NOT_A_REGULAR_FILE", "edit_file", args{"path": "src", "old_string": "a", "new_string": "b"}, "directory", "list_files"},
+	} {
+		if c.tool != "apply_patch" && c.args["path"] == nil {
+			c.args["path"] = "src/bars.txt"
+		}
+		r := b.refused(c.code, c.tool, c.args)
+		if !strings.Contains(r.str("error"), c.says) || !strings.Contains(r.str("suggestion"), c.advises) {
+			t.Errorf("%s: %s", name, r.Text)
+		}
+		if c.code == "DIFF_NOT_APPLIED" && c.tool == "apply_diff" && name != "malformed, apply_diff" && r.details()["failed_blocks"] == nil {
+			t.Errorf("%s: no failed blocks: %s", name, r.Text)
+		}
+	}
+}
+
+// expected_replacements and replace_all say how often a text must stand there.
+func TestExpectedReplacements(t *testing.T) {
+	t.Parallel()
+	b, _ := patched(t, map[string]string{"a": "x y x\nx\n"})
+	edit := func(more args) args {
+		arguments := args{"path": "a", "old_string": "x", "new_string": "z"}
+		for k, v := range more {
+			arguments[k] = v
+		}
+		return arguments
+	}
+	r := b.refused("AMBIGUOUS_MATCH", "edit_file", edit(nil))
+	if r.details()["found"] != 3.0 || fmt.Sprint(r.details()["lines"]) != "[1 1 2]" {
+		t.Errorf("%v", r.details())
+	}
+	b.call("edit_file", edit(args{"expected_replacements": 2}))
+	b.holds(map[string]string{"a": "x y x\nx\n"})
+	b.refused("DIFF_NOT_APPLIED", "edit_file", edit(args{"expected_replacements": 4}))
+	b.ok("edit_file", edit(args{"expected_replacements": 3}))
+	b.holds(map[string]string{"a": "z y z\nz\n"})
+	b.ok("edit_file", args{"path": "a", "old_string": "z", "new_string": "w", "replace_all": true})
+	b.holds(map[string]string{"a": "w y w\nw\n"})
+	b.refused("INVALID_ARGUMENTS", "edit_file", edit(args{"expected_replacements": 0}))
 }

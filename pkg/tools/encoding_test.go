@@ -1,9 +1,7 @@
-package server_test
+package tools_test
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -163,27 +161,6 @@ func TestWholeFileWritesAreLiteral(t *testing.T) {
 		t.Errorf("the refusal does not name the character: %s", r.Text)
 	}
 	b.holds(map[string]string{"l1": latin1(t, "naïve\n")})
-}
-
-// Mode bits and extended attributes stay, whichever tool changes the file.
-func TestMetadataStays(t *testing.T) {
-	t.Parallel()
-	b, call := patched(t, map[string]string{"a": "one\n"})
-	path := filepath.Join(b.dir, "a")
-	check.OK(t, os.Chmod(path, 0o751))
-	attributes := setAttribute(t, path)
-	b.ok("read_file", args{"path": "a"})
-	b.ok("write_to_file", args{"path": "a", "content": "two\n"})
-	b.ok("edit_file", args{"path": "a", "old_string": "two", "new_string": "three"})
-	b.ok("apply_patch", call("*** Update File: a", "*** Move to: b", "@@", "-three", "+four"))
-	moved := filepath.Join(b.dir, "b")
-	info, err := os.Stat(moved)
-	if err != nil || info.Mode().Perm() != 0o751 {
-		t.Errorf("mode %v, %v", info, err)
-	}
-	if attributes && !hasAttribute(t, moved) {
-		t.Error("an extended attribute is lost")
-	}
 }
 
 // Files at the edges: empty, without lines, with a line over the budget.

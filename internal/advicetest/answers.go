@@ -1,0 +1,71 @@
+package advicetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Answers holds the answers of tools to what the tools promise: each to its own output schema, and a refusal to what an
+// agent can do with it.
+type Answers struct {
+	tools   Tools
+	outputs map[string]*jsonschema.Schema
+}
+
+func NewAnswers() *Answers { return &Answers{Tools{}, map[string]*jsonschema.Schema{}} }
+
+// Add reads a tool's schemas. One without an output schema promises nothing.
+func (a *Answers) Add(name string, input, output []byte) error {
+	if len(output) > 0 {
+		schema, err := compile(output)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		a.outputs[name] = schema
+	}
+	return a.tools.Add(name, input)
+}
+
+// Faults says what is wrong with an answer.
+func (a *Answers) Faults(tool string, structured []byte, refused bool) (faults []string) {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if schema := a.outputs[tool]; schema != nil {
+		if err := schema.Validate(value); err != nil {
+			faults = append(faults, fmt.Sprintf("it answers against its own output schema: %v\n%s", err, structured))
+		}
+	}
+	var object map[string]any
+	if err := json.Unmarshal(structured, &object); refused && err == nil {
+		faults = append(faults, a.tools.Faults(tool, object)...)
+	}
+	return faults
+}
+
+// compiled has the schemas by their texts: compiling those of all tools costs more than a test of a few calls.
+var compiled sync.Map
+
+func compile(source []byte) (*jsonschema.Schema, error) {
+	if schema, ok := compiled.Load(string(source)); ok {
+		return schema.(*jsonschema.Schema), nil
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", document); err != nil {
+		return nil, err
+	}
+	schema, err := compiler.Compile("schema.json")
+	if err == nil {
+		compiled.Store(string(source), schema)
+	}
+	return schema, err
+}
