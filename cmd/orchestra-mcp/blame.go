@@ -12,7 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -36,7 +36,7 @@ func (a *app) askBlame(ctx context.Context, file string, about func(w blame.Work
 		if err != nil {
 			return err
 		}
-		problems, err := about(blame.Workspace{Root: q.root, Ledger: q.records, Images: images.Open(q.root, images.Options{}).Get}, path)
+		problems, err := about(blame.Workspace{Root: q.root, Ledger: q.records, Images: kept.Open(q.root, kept.Options{}).Get}, path)
 		if err != nil {
 			return q.blameError(err, path)
 		}

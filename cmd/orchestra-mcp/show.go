@@ -9,7 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -62,7 +62,7 @@ func (q *question) show(ctx context.Context, found []foundRecord, noDiff bool) e
 	defer objects.Close()
 	v := &recordView{
 		question: q, ctx: ctx, names: q.intentNames(),
-		contents: contents{files: files, kept: images.Open(q.root, images.Options{}).Get, git: objects.Content},
+		contents: contents{files: files, kept: kept.Open(q.root, kept.Options{}).Get, git: objects.Content},
 		noDiff:   noDiff,
 	}
 	for i, r := range found {

@@ -14,7 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -53,7 +53,7 @@ func storyID(n int) string {
 type story struct {
 	root    *os.Root
 	records *ledger.Ledger
-	images  *images.Store
+	images  *kept.Store
 	now     time.Time
 	told    int
 }
@@ -84,7 +84,7 @@ func newStory(dir string) (*story, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &story{root: root, images: images.Open(root, images.Options{Size: 1 << 20})}
+	s := &story{root: root, images: kept.Open(root, kept.Options{Size: 1 << 20})}
 	s.records, err = ledger.Open(root, ledger.Options{
 		Version: "1.0.0", Revision: func() string { return "" }, Clock: func() time.Time { return s.now },
 		NewID: func() string { s.told++; return storyID(s.told - 1) },
@@ -126,7 +126,7 @@ func (s *story) change(path, before, after string) ledger.Change {
 
 func (s *story) keep(text string) string {
 	id := s.records.BlobID([]byte(text))
-	s.images.Put(images.Image{ID: id, Content: []byte(text)})
+	s.images.Put(kept.Content{ID: id, Bytes: []byte(text)})
 	return id
 }
 

@@ -45,7 +45,7 @@ func layers() [][]string {
 		{"pkg/ledger/internal/query", "pkg/ledger/internal/union"},
 		{"pkg/ledger/locate"},
 		{"pkg/ledger/mend", "pkg/ledger/verify"},
-		{"pkg/workspace", "pkg/images", "pkg/command/policy", "pkg/command/sandbox", "pkg/command/layer"},
+		{"pkg/workspace", "pkg/kept", "pkg/command/policy", "pkg/command/sandbox", "pkg/command/layer"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/snapshot"},
 		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer", "pkg/observe/outside"},
 		{"pkg/observe"},

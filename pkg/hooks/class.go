@@ -9,7 +9,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // emptyHash is that of a file without content.
@@ -100,7 +99,7 @@ func (e *Engine) classify(ctx context.Context, call *Call, outcome *Outcome) {
 		return
 	}
 	outcome.Class = mutation.Resolve(call.Declared, verdictOf(ctx, call, outcome.Changed()))
-	if outcome.Class.Warning != "" && !e.quietClass {
+	if outcome.Class.Warning != "" && !e.QuietClass {
 		outcome.Warnings = append(outcome.Warnings, outcome.Class.Warning)
 	}
 }
@@ -120,14 +119,3 @@ func verdictOf(ctx context.Context, call *Call, changed []FileOutcome) mutation.
 func hasContent(content []byte, hash string) bool {
 	return hash == "" || content != nil || hash == emptyHash
 }
-
-// SetWorkspace has changes judged among the files of a workspace. Without it
-// what other files could use is not looked for in them.
-func (e *Engine) SetWorkspace(w *workspace.Workspace) { e.workspace = w }
-
-// SetLimits bounds how changes are judged; mutation.DefaultLimits else.
-func (e *Engine) SetLimits(limits mutation.Limits) { e.limits = limits }
-
-// SetQuietClass has declared refactors that are not proven recorded as
-// evolutions without a warning in the result.
-func (e *Engine) SetQuietClass(quiet bool) { e.quietClass = quiet }

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,29 +28,48 @@ type Sessions interface {
 // post-hooks of a call together, but for programs.
 const DefaultHookTimeout = 10 * time.Second
 
-// Engine runs calls. Add tools and hooks before the first Do; Do is safe for
-// concurrent use.
-type Engine struct {
-	sessions Sessions
-	recorder Recorder
-	asker    Asker
-	log      zerolog.Logger
+// Options are what an Engine is made of. Sessions and Recorder are needed.
+type Options struct {
+	Sessions Sessions
+	Recorder Recorder
+	// Asker is nil where nobody can be asked: then every askable failure refuses.
+	Asker  Asker
+	Logger zerolog.Logger
+	// Gate are the hooks of the gate, in order. They run on the call's goroutine without a time limit of their own.
+	Gate []Step
+	// Freshness is nil where staleness has no other explanation than the tool's.
+	Freshness Freshness
+	// Workspace is where changes are judged among other files; nil: what these could use is not looked for.
+	Workspace *workspace.Workspace
+	// QuietClass has declared refactors that are not proven recorded as evolutions without a warning in the result.
+	QuietClass bool
+	// Observers see each outcome, and Programs behind them: programs bound their own time each, and end with the call. A
+	// client that hangs up and a server that ends do not wait for them.
+	Observers, Programs []PostHook
+	// OnRefusal sees each refusal before its result is sent; nil for nobody.
+	OnRefusal func(ctx context.Context, call *Call, r *refusal.Refusal)
+	// AddToRefusal sees each refusal before it is recorded and sent, and may add to it; nil adds nothing. Several calls use
+	// it at a time.
+	AddToRefusal func(*refusal.Refusal) *refusal.Refusal
+	// HookTimeout bounds a pre-hook that an embedder added, and all observers of a call together; 0 is DefaultHookTimeout.
+	HookTimeout time.Duration
+	// Limits bound how changes are judged; nil is mutation.DefaultLimits.
+	Limits *mutation.Limits
+}
 
-	tools map[string]Tool
-	order []string
-	pre   [stages][]preEntry
-	post  []PostHook
-	// programs run behind post.
-	programs   []PostHook
-	onRefusal  func(context.Context, *Call, *refusal.Refusal)
-	fresh      Freshness
-	quietClass bool
-	workspace  *workspace.Workspace // may be nil
-	limits     mutation.Limits
-	// addToRefusal may be nil.
-	addToRefusal func(*refusal.Refusal) *refusal.Refusal
-	// timeout is for hooks that are added from now on.
-	timeout time.Duration
+// Step is a hook of the gate, with the stage at which it stands.
+type Step struct {
+	Stage Stage
+	Hook  PreHook
+}
+
+// Engine runs calls. Tools and hooks of embedders are added before the first Do; Do is safe for concurrent use.
+type Engine struct {
+	Options
+	limits mutation.Limits
+	tools  map[string]Tool
+	order  []string
+	pre    [stages][]preEntry
 }
 
 // Freshness explains staleness; the gate's freshness step implements it. The
@@ -61,16 +81,32 @@ type Freshness interface {
 	Stale(call *Call) *refusal.Refusal
 }
 
-// NewEngine makes an engine without tools and hooks. asker may be nil: then
-// every askable failure refuses.
-func NewEngine(sessions Sessions, recorder Recorder, asker Asker, log zerolog.Logger) *Engine {
-	return &Engine{sessions: sessions, recorder: recorder, asker: asker, log: log, tools: make(map[string]Tool), timeout: DefaultHookTimeout, limits: mutation.DefaultLimits()}
+// NewEngine makes an engine without tools. An error says what of the options is missing or makes no sense.
+func NewEngine(o Options) (*Engine, error) {
+	o.HookTimeout = cmp.Or(o.HookTimeout, DefaultHookTimeout)
+	switch {
+	case o.Sessions == nil || o.Recorder == nil:
+		return nil, errors.New("hooks: an engine needs sessions and a recorder")
+	case o.HookTimeout < 0:
+		return nil, fmt.Errorf("hooks: a hook cannot have %v", o.HookTimeout)
+	}
+	e := &Engine{Options: o, tools: map[string]Tool{}, limits: mutation.DefaultLimits()}
+	if o.Limits != nil {
+		e.limits = *o.Limits
+	}
+	for _, s := range o.Gate {
+		if s.Hook == nil || s.Stage < 0 || s.Stage >= stages {
+			return nil, fmt.Errorf("hooks: the gate has a step of stage %d without a hook, or a stage that is none", s.Stage)
+		}
+		e.pre[s.Stage] = append(e.pre[s.Stage], preEntry{hook: s.Hook})
+	}
+	return e, nil
 }
 
 // WithAsker is the same engine with somebody else to ask. Tools and hooks that are added later are added to one of the two.
 func (e *Engine) WithAsker(a Asker) *Engine {
 	with := *e
-	with.asker = a
+	with.Asker = a
 	return &with
 }
 
@@ -85,41 +121,14 @@ func (e *Engine) AddTool(t Tool) error {
 	return nil
 }
 
-// AddGate appends a hook of the shipped gate. It runs on the call's goroutine
-// without a time limit of its own.
-func (e *Engine) AddGate(stage Stage, h PreHook) {
-	e.pre[stage] = append(e.pre[stage], preEntry{hook: h})
-}
-
 // AddPreHook appends a hook that runs after PLAN, behind the gate's own, and
-// refuses when it takes too long (SetHookTimeout).
+// refuses when it takes longer than Options.HookTimeout.
 func (e *Engine) AddPreHook(h PreHook) {
-	e.pre[AtPlan] = append(e.pre[AtPlan], preEntry{hook: h, timeout: e.timeout})
+	e.pre[AtPlan] = append(e.pre[AtPlan], preEntry{hook: h, timeout: e.HookTimeout})
 }
 
 // AddPostHook appends a post-hook.
-func (e *Engine) AddPostHook(h PostHook) { e.post = append(e.post, h) }
-
-// AddProgram appends a post-hook that starts a program. Programs run behind all
-// other post-hooks; each bounds its own time, and they end with the call: a
-// client that hangs up and a server that ends do not wait for them.
-func (e *Engine) AddProgram(h PostHook) { e.programs = append(e.programs, h) }
-
-// OnRefusal has observe see each refusal before its result is sent.
-func (e *Engine) OnRefusal(observe func(ctx context.Context, call *Call, r *refusal.Refusal)) {
-	e.onRefusal = observe
-}
-
-// SetHookTimeout replaces DefaultHookTimeout for the hooks that are added
-// after it.
-func (e *Engine) SetHookTimeout(d time.Duration) { e.timeout = d }
-
-// SetFreshness names the freshness step.
-func (e *Engine) SetFreshness(f Freshness) { e.fresh = f }
-
-// SetAddToRefusal names a function that sees each refusal before it is recorded
-// and sent, and may add to it. It is called by several calls at a time.
-func (e *Engine) SetAddToRefusal(f func(*refusal.Refusal) *refusal.Refusal) { e.addToRefusal = f }
+func (e *Engine) AddPostHook(h PostHook) { e.Observers = append(e.Observers, h) }
 
 // Specs returns the tools in the order in which they were added.
 func (e *Engine) Specs() []Spec {
@@ -165,14 +174,12 @@ func (e *Engine) run(ctx context.Context, tool Tool, call *Call, req Request) (R
 	if err != nil {
 		return Result{}, err
 	}
-	if standIn, ok := decoded.(StandIn); ok {
-		stand, err := standIn.Stands(ctx, call)
+	if resumption, ok := decoded.(Resumption); ok {
+		stored, err := resumption.Stored(ctx, call)
 		if err != nil {
 			return Result{}, err
 		}
-		if stand != nil {
-			return e.standFor(ctx, call, req, stand)
-		}
+		return e.resume(ctx, call, req, stored)
 	}
 	return e.judge(ctx, tool, decoded, call, req)
 }
@@ -185,22 +192,22 @@ func (e *Engine) decode(tool Tool, call *Call, args Arguments) (_ Decoded, err e
 // survive turns a panic of a tool into a refusal. It is to be deferred.
 func (e *Engine) survive(call *Call, err *error) {
 	if p := recover(); p != nil {
-		e.log.Error().Str("tool", call.Tool).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("tool panicked")
+		e.Logger.Error().Str("tool", call.Tool).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("tool panicked")
 		*err = refusal.Newf(refusal.InternalError, "The tool %s failed inside the server; see its log.", call.Tool)
 	}
 }
 
 func (e *Engine) after(ctx context.Context, call *Call, outcome *Outcome) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.timeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.HookTimeout)
 	defer cancel()
-	e.observe(bounded, e.post, call, outcome)
-	e.observe(ctx, e.programs, call, outcome)
+	e.observe(bounded, e.Observers, call, outcome)
+	e.observe(ctx, e.Programs, call, outcome)
 }
 
 func (e *Engine) observe(ctx context.Context, observers []PostHook, call *Call, outcome *Outcome) {
 	for _, h := range observers {
 		if err := runPost(ctx, h, call, outcome); err != nil {
-			e.log.Warn().Err(err).Str("hook", h.Name()).Str("tool", call.Tool).Msg("post-hook failed")
+			e.Logger.Warn().Err(err).Str("hook", h.Name()).Str("tool", call.Tool).Msg("post-hook failed")
 			outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("post-hook %s: %v", h.Name(), err))
 		}
 	}
@@ -243,11 +250,11 @@ func (e *Engine) observer(call *Call) observer {
 	if call.Handle != "" && call.Session != nil {
 		return call.Session
 	}
-	return e.sessions.Observers(call.Caller, call.Handle)
+	return e.Sessions.Observers(call.Caller, call.Handle)
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
-	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator, Arguments: req.Arguments.Raw(), Ways: req.Ways, workspace: e.workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req}
+	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator, Arguments: req.Arguments.Raw(), Ways: req.Ways, workspace: e.Workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req}
 	if call.Class == "" {
 		call.Class = Destructive
 	}
@@ -258,12 +265,12 @@ func (e *Engine) newCall(spec Spec, req Request) *Call {
 	if call.Class != Destructive {
 		common.IntentID = ""
 	}
-	call.Session, call.SessionErr = e.sessions.Resolve(req.Caller, common.Session, common.IntentID)
+	call.Session, call.SessionErr = e.Sessions.Resolve(req.Caller, common.Session, common.IntentID)
 	switch {
 	case call.Session != nil:
 		call.Views = call.Session.Views
 	case errors.Is(call.SessionErr, session.ErrNone):
-		call.Views = e.sessions.Untracked(req.Caller)
+		call.Views = e.Sessions.Untracked(req.Caller)
 	}
 	call.Declared = mutation.Class(common.MutationClass)
 	if call.Declared == "" && call.Session != nil {
@@ -282,19 +289,19 @@ func (e *Engine) refused(ctx context.Context, call *Call, err error) Result {
 		r = refusal.New(refusal.Cancelled, "The call was cancelled.")
 	}
 	if r.Code() == refusal.InternalError {
-		e.log.Error().Err(err).Str("tool", call.Tool).Msg("call failed")
+		e.Logger.Error().Err(err).Str("tool", call.Tool).Msg("call failed")
 	}
 	var by *hookRefusal
 	hook := ""
 	if errors.As(err, &by) {
 		hook = by.hook
 	}
-	if e.addToRefusal != nil {
-		r = e.addToRefusal(r)
+	if e.AddToRefusal != nil {
+		r = e.AddToRefusal(r)
 	}
-	e.recorder.Refused(call, hook, r)
-	if e.onRefusal != nil {
-		e.onRefusal(ctx, call, r)
+	e.Recorder.Refused(call, hook, r)
+	if e.OnRefusal != nil {
+		e.OnRefusal(ctx, call, r)
 	}
 	e.deliver(call, r.Delivered())
 	return refuse(call.Class, r)

@@ -20,7 +20,7 @@ func TestOrderOfACall(t *testing.T) {
 	r.tool.settled = &settlement{log: &r.log}
 	r.gate(hooks.AtTargets, "first", hooks.Allow())
 	r.gate(hooks.AtPlan, "second", hooks.Allow("a note"))
-	r.engine.AddPostHook(hooks.PostFunc("post", func(context.Context, *hooks.Call, *hooks.Outcome) error {
+	r.engine().AddPostHook(hooks.PostFunc("post", func(context.Context, *hooks.Call, *hooks.Outcome) error {
 		r.log = append(r.log, "post")
 		return nil
 	}))
@@ -57,7 +57,7 @@ func TestFailedHooksRefuse(t *testing.T) {
 	for name, fn := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.engine.AddPreHook(hooks.PreFunc("bad", fn))
+			r.engine().AddPreHook(hooks.PreFunc("bad", fn))
 			if code := r.code(); code != "HOOK_BLOCKED" {
 				t.Error(code)
 			}
@@ -70,8 +70,8 @@ func TestHookThatHangsRefuses(t *testing.T) {
 	r := newRig(t)
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
-	r.engine.SetHookTimeout(20 * time.Millisecond)
-	r.engine.AddPreHook(hooks.PreFunc("slow", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+	r.opts.HookTimeout = 20 * time.Millisecond
+	r.engine().AddPreHook(hooks.PreFunc("slow", func(context.Context, *hooks.Call) (hooks.Decision, error) {
 		<-release
 		return hooks.Allow(), nil
 	}))
@@ -99,7 +99,7 @@ func TestChangedQuestionIsAskedAgain(t *testing.T) {
 	r := newRig(t)
 	r.ask.can = true
 	path := 0
-	r.engine.AddGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+	r.addGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) {
 		path++
 		return hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)).About(fmt.Sprint(path)), nil
 	}))
@@ -117,7 +117,7 @@ func TestChecksHoldAfterTheAnswer(t *testing.T) {
 	r.ask.can = true
 	r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)))
 	var later hooks.Decision = hooks.Allow()
-	r.engine.AddGate(hooks.AtPlan, hooks.PreFunc("fresh", func(context.Context, *hooks.Call) (hooks.Decision, error) { return later, nil }))
+	r.addGate(hooks.AtPlan, hooks.PreFunc("fresh", func(context.Context, *hooks.Call) (hooks.Decision, error) { return later, nil }))
 	r.ask.before = func() { later = hooks.Refuse(no(refusal.StaleFile)) }
 	result := r.do()
 	if result.Refusal == nil || result.Refusal.Code() != refusal.StaleFile || !strings.Contains(result.Text, "approved_before") || slices.Contains(r.log, "prepare") {
@@ -130,7 +130,7 @@ func TestAnswerThatIsNotNeededLapses(t *testing.T) {
 	r := newRig(t)
 	r.ask.can = true
 	scope := hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation))
-	r.engine.AddGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) { return scope, nil }))
+	r.addGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) { return scope, nil }))
 	r.ask.before = func() { scope = hooks.Allow() }
 	if result := r.do(); result.IsError || r.ask.lapsed != 1 {
 		t.Errorf("%s, %d lapsed", result.Text, r.ask.lapsed)
@@ -143,13 +143,13 @@ func TestAnswerThatWasUsedMeanwhileIsNotAskedForAgain(t *testing.T) {
 	r := newRig(t)
 	r.ask.can = true
 	judged := 0
-	r.engine.AddGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+	r.addGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) {
 		if judged++; judged > 2 {
 			return hooks.Allow(), nil
 		}
 		return hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)), nil
 	}))
-	r.engine.AddGate(hooks.AtPlan, hooks.PreFunc("approve", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+	r.addGate(hooks.AtPlan, hooks.PreFunc("approve", func(context.Context, *hooks.Call) (hooks.Decision, error) {
 		r.ask.yes = ""
 		return hooks.Allow(), nil
 	}))
@@ -273,7 +273,7 @@ func TestPostHookFailureIsAWarning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.engine.AddPostHook(hooks.PostFunc("bad", fn))
+			r.engine().AddPostHook(hooks.PostFunc("bad", fn))
 			if result := r.do(); result.IsError || !strings.Contains(string(result.Structured), "broken") {
 				t.Errorf("%+v", result)
 			}
@@ -295,11 +295,11 @@ func TestToolPanicIsContained(t *testing.T) {
 func TestCancelledCallDoesNotRun(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	r.engine.AddGate(hooks.AtPlan, hooks.PreFunc("cancel", func(context.Context, *hooks.Call) (hooks.Decision, error) {
+	r.addGate(hooks.AtPlan, hooks.PreFunc("cancel", func(context.Context, *hooks.Call) (hooks.Decision, error) {
 		cancel()
 		return hooks.Allow(), nil
 	}))
-	result := r.engine.Do(ctx, hooks.Request{Tool: "probe", Arguments: hooks.NoArguments()})
+	result := r.engine().Do(ctx, hooks.Request{Tool: "probe", Arguments: hooks.NoArguments()})
 	if !strings.Contains(result.Text, "CANCELLED") || slices.Contains(r.log, "prepare") {
 		t.Errorf("%s %v", result.Text, r.log)
 	}
@@ -308,12 +308,12 @@ func TestCancelledCallDoesNotRun(t *testing.T) {
 func TestToolWithoutClassIsDestructive(t *testing.T) {
 	r := newRig(t)
 	r.tool.class = ""
-	r.engine.AddPreHook(hooks.PreFunc("class", func(_ context.Context, c *hooks.Call) (hooks.Decision, error) {
+	r.engine().AddPreHook(hooks.PreFunc("class", func(_ context.Context, c *hooks.Call) (hooks.Decision, error) {
 		check.Equal(t, c.Class, hooks.Destructive, "class")
 		return hooks.Allow(), nil
 	}))
 	r.do()
-	if err := r.engine.AddTool(r.tool); err == nil {
+	if err := r.engine().AddTool(r.tool); err == nil {
 		t.Error("a tool could be added twice")
 	}
 }

@@ -90,7 +90,7 @@ func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepar
 	}
 	for range prepareAttempts {
 		if changes {
-			if err := e.recorder.Settle(ctx); err != nil {
+			if err := e.Recorder.Settle(ctx); err != nil {
 				return nil, nil, unsettled(err)
 			}
 		}
@@ -104,11 +104,11 @@ func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepar
 		}
 		e.classify(ctx, call, pending.Outcome)
 		var entry Inflight
-		if entry, err = e.recorder.Begin(ctx, call, pending); err == nil {
+		if entry, err = e.Recorder.Begin(ctx, call, pending); err == nil {
 			return prepared, entry, nil
 		}
 		if discarded := prepared.Discard(); discarded != nil {
-			e.log.Warn().Err(discarded).Str("tool", call.Tool).Msg("a prepared change was not discarded cleanly")
+			e.Logger.Warn().Err(discarded).Str("tool", call.Tool).Msg("a prepared change was not discarded cleanly")
 		}
 		if !errors.Is(err, ErrUnsettled) {
 			break
@@ -139,7 +139,7 @@ func unsettled(err error) error {
 // leaves its entry to be settled.
 func (e *Engine) commit(ctx context.Context, call *Call, prepared Prepared, entry Inflight) (_ *Outcome, err error) {
 	if entry == nil {
-		entry = unwritten{e.recorder, call}
+		entry = unwritten{e.Recorder, call}
 	}
 	ended := false
 	defer func() {
@@ -272,7 +272,7 @@ func (e *Engine) settle(call *Call, outcome *Outcome) {
 		return
 	}
 	if err := outcome.Settlement.Close(); err != nil {
-		e.log.Warn().Err(err).Str("tool", call.Tool).Msg("a change was not settled cleanly")
+		e.Logger.Warn().Err(err).Str("tool", call.Tool).Msg("a change was not settled cleanly")
 		outcome.Warnings = append(outcome.Warnings, err.Error())
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// standFor makes the call that another stands for.
-func (e *Engine) standFor(ctx context.Context, call *Call, req Request, stand *Stand) (Result, error) {
-	req.Tool, req.Arguments = stand.Tool, stand.Arguments
+// resume makes the call that was stored.
+func (e *Engine) resume(ctx context.Context, call *Call, req Request, stored *StoredCall) (Result, error) {
+	req.Tool, req.Arguments = stored.Tool, stored.Arguments
 	if req.Tool == call.Tool {
 		return Result{}, refusal.Newf(refusal.InvalidArguments, "%s cannot carry out itself.", call.Tool)
 	}
@@ -17,9 +17,9 @@ func (e *Engine) standFor(ctx context.Context, call *Call, req Request, stand *S
 	if result.IsError || result.InLine != nil {
 		return result, nil
 	}
-	made, err := stand.Result(result)
+	made, err := stored.Result(result)
 	if err != nil {
-		e.log.Error().Err(err).Str("tool", call.Tool).Msg("a result could not be rendered")
+		e.Logger.Error().Err(err).Str("tool", call.Tool).Msg("a result could not be rendered")
 		return result, nil
 	}
 	return made, nil
@@ -43,12 +43,12 @@ func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Ca
 			result, asking, err = e.do(ctx, decoded, call, answered)
 		}
 		if answered != "" && err == nil {
-			e.asker.Lapse(answered) // of no effect on one that was used
+			e.Asker.Lapse(answered) // of no effect on one that was used
 		}
 		if err != nil || len(asking) == 0 {
 			return result, err
 		}
-		if answered, err = e.asker.Ask(ctx, call, asking); err != nil {
+		if answered, err = e.Asker.Ask(ctx, call, asking); err != nil {
 			var inLine *InLine
 			if errors.As(err, &inLine) {
 				return Result{InLine: inLine}, nil
@@ -56,12 +56,12 @@ func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Ca
 			return Result{}, &hookRefusal{asking[0].Hook, refusal.From(err)}
 		}
 		if ctx.Err() != nil {
-			e.asker.Lapse(answered)
+			e.Asker.Lapse(answered)
 			return Result{}, cancelledBefore()
 		}
 		e.renew(tool, call, req)
 	}
-	e.asker.Lapse(answered)
+	e.Asker.Lapse(answered)
 	return Result{}, refusal.New(refusal.Busy, "What this call would do changed each time while the operator was asked, so no answer was about it. Nothing was changed.")
 }
 
@@ -123,7 +123,7 @@ func (e *Engine) pass(ctx context.Context, call *Call, aside []Question) (bool, 
 	if len(aside) == 0 {
 		return true, nil
 	}
-	notes, passed, err := e.asker.Pass(ctx, call, aside)
+	notes, passed, err := e.Asker.Pass(ctx, call, aside)
 	if err != nil {
 		return false, &hookRefusal{aside[0].Hook, refusal.From(err)}
 	}
@@ -149,7 +149,7 @@ func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Que
 			call.Notes = append(call.Notes, d.notes...)
 		case asked:
 			for _, q := range d.questions(entry.hook.Name()) {
-				if d.policy == PolicyRefuse || e.asker == nil || !e.asker.CanAsk(call, q) {
+				if d.policy == PolicyRefuse || e.Asker == nil || !e.Asker.CanAsk(call, q) {
 					return &hookRefusal{q.Hook, q.Refusal}
 				}
 				*aside = append(*aside, q)
@@ -185,10 +185,10 @@ func withAside(aside []Question, answered string, later error) error {
 // staleFirst prefers staleness over a plan that does not fit: a diff made from
 // lines that have changed since fails because of that change.
 func (e *Engine) staleFirst(call *Call, err error) error {
-	if e.fresh == nil {
+	if e.Freshness == nil {
 		return err
 	}
-	stale := e.fresh.Stale(call)
+	stale := e.Freshness.Stale(call)
 	if stale == nil {
 		return err
 	}

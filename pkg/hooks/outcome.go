@@ -212,21 +212,18 @@ type Decoded interface {
 	Targets(ctx context.Context, call *Call) (Targeted, error)
 }
 
-// StandIn is a call that can stand for another that was made before.
-type StandIn interface {
+// Resumption is a call that goes on with another that was made before, and does nothing else.
+type Resumption interface {
 	Decoded
-	// Stands finds the call that this one stands for; nil where it stands for
-	// none, and is carried out itself. That call is judged as if it were made
-	// now, by this caller.
-	Stands(ctx context.Context, call *Call) (*Stand, error)
+	// Stored finds that call. It is judged as if it were made now, by this caller.
+	Stored(ctx context.Context, call *Call) (*StoredCall, error)
 }
 
-// Stand is the call that another stands for.
-type Stand struct {
+// StoredCall is a call that another goes on with.
+type StoredCall struct {
 	Tool      string
 	Arguments Arguments
-	// Result makes the stand-in's result of the call's; refusals are passed on
-	// as they are.
+	// Result makes the other's result of the call's; refusals are passed on as they are.
 	Result func(Result) (Result, error)
 }
 

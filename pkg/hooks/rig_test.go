@@ -201,12 +201,13 @@ func (a *asker) Lapse(string) { a.lapsed++; a.yes = "" }
 
 // rig is an engine with one tool and everything around it faked.
 type rig struct {
-	t      *testing.T
-	log    []string
-	tool   *stage
-	rec    *recorder
-	ask    *asker
-	engine *hooks.Engine
+	t    *testing.T
+	log  []string
+	tool *stage
+	rec  *recorder
+	ask  *asker
+	opts hooks.Options
+	made *hooks.Engine
 }
 
 func newRig(t *testing.T) *rig {
@@ -217,20 +218,32 @@ func newRig(t *testing.T) *rig {
 	r.ask = &asker{t: t, log: &r.log}
 	sessions := session.Open(nil, session.Options{})
 	t.Cleanup(func() { sessions.Close() })
-	r.engine = hooks.NewEngine(sessions, r.rec, r.ask, zerolog.Nop())
-	check.OK(t, r.engine.AddTool(r.tool))
+	r.opts = hooks.Options{Sessions: sessions, Recorder: r.rec, Asker: r.ask, Logger: zerolog.Nop()}
 	return r
 }
 
+// engine is made when it is needed first: what it is made of is complete then.
+func (r *rig) engine() *hooks.Engine {
+	if r.made == nil {
+		r.made = check.Value(hooks.NewEngine(r.opts))(r.t)
+		check.OK(r.t, r.made.AddTool(r.tool))
+	}
+	return r.made
+}
+
+func (r *rig) addGate(stage hooks.Stage, h hooks.PreHook) {
+	r.opts.Gate = append(r.opts.Gate, hooks.Step{Stage: stage, Hook: h})
+}
+
 func (r *rig) gate(stage hooks.Stage, name string, d hooks.Decision) {
-	r.engine.AddGate(stage, hooks.PreFunc(name, func(context.Context, *hooks.Call) (hooks.Decision, error) {
+	r.addGate(stage, hooks.PreFunc(name, func(context.Context, *hooks.Call) (hooks.Decision, error) {
 		r.log = append(r.log, name)
 		return d, nil
 	}))
 }
 
 func (r *rig) do() hooks.Result {
-	return r.engine.Do(r.t.Context(), hooks.Request{Tool: "probe", Arguments: hooks.NoArguments()})
+	return r.engine().Do(r.t.Context(), hooks.Request{Tool: "probe", Arguments: hooks.NoArguments()})
 }
 
 func (r *rig) code() string {

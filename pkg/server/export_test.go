@@ -5,21 +5,20 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
 
 // TakeTime lets changes be judged for as long as a busy machine needs.
-func (s *Server) TakeTime() {
+func (o *Options) TakeTime() {
 	limits := mutation.DefaultLimits()
 	limits.Time, limits.Search = 10*time.Minute, 10*time.Minute
-	s.engine.SetLimits(limits)
+	o.limits = &limits
 }
 
 // SelectWith selects an intent with a recorder around the server's.
 func (s *Server) SelectWith(ctx context.Context, intentID string, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
-	engine := hooks.NewEngine(s.sessions, around(s.recorder), nil, s.log)
+	engine := newEngine(hooks.Options{Sessions: s.sessions, Recorder: around(s.recorder), Logger: s.log})
 	for _, tool := range tools.All(s.tools, engine) {
 		if err := engine.AddTool(tool); err != nil {
 			panic(err)
@@ -34,8 +33,7 @@ func (s *Server) SelectWith(ctx context.Context, intentID string, around func(ho
 
 // StepWith is UpdateIntent with a recorder around the server's.
 func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
-	engine := hooks.NewEngine(s.sessions, around(s.recorder), nil, s.log)
-	gate.RegisterOperator(engine, s.intents, s.ledger, s.policy)
+	engine := newEngine(hooks.Options{Sessions: s.sessions, Recorder: around(s.recorder), Logger: s.log, Gate: s.operator})
 	for _, tool := range tools.Operator(s.tools, engine, step.SkipVerify) {
 		if err := engine.AddTool(tool); err != nil {
 			panic(err)
@@ -46,6 +44,14 @@ func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hook
 		panic(err)
 	}
 	return engine.Do(ctx, hooks.Request{Tool: "update_intent", Arguments: arguments, Operator: true})
+}
+
+func newEngine(o hooks.Options) *hooks.Engine {
+	engine, err := hooks.NewEngine(o)
+	if err != nil {
+		panic(err)
+	}
+	return engine
 }
 
 // HandOverAfter replaces tools.HandOverTime.

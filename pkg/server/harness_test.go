@@ -150,8 +150,9 @@ func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
 	for _, change := range changes {
 		change(&options)
 	}
+	options.TakeTime()
 	srv := check.Value(server.New(options))(t)
-	srv.TakeTime()
+
 	b := &bench{t: t, dir: dir, server: srv}
 	return b
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -19,14 +19,14 @@ import (
 
 // keptImages counts the contents that the ledger's records name, and how many
 // of them are kept. What is kept must be what the record says.
-func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, kept int) {
+func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, stored int) {
 	t.Helper()
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	l := check.Value(ledger.Open(root, ledger.Options{}))(t)
 	defer l.Close(context.Background())
 	found := check.Value(l.Query(context.Background(), ledger.Filter{Kinds: kinds}))(t)
-	store := images.Open(root, images.Options{})
+	store := kept.Open(root, kept.Options{})
 	for _, e := range found.Entries {
 		if e.Detail["of"] == string(ledger.KindCommand) {
 			continue // what was overwritten by a command that was killed may not have been on disk yet
@@ -42,12 +42,12 @@ func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, kept int
 					t.Logf("%s %s %s: %s is not kept", e.Kind, c.Op, c.Path, oid)
 					continue
 				}
-				kept++
+				stored++
 				check.Equal(t, string(workspace.HashOf(content)), hash, "%s: the kept content is not the recorded one", c.Path)
 			}
 		}
 	}
-	return named, kept
+	return named, stored
 }
 
 func TestContentsOfChangesAreKept(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
@@ -30,7 +29,10 @@ type StepTaken = tools.StepTaken
 // *refusal.Refusal where the step was refused: VERIFY_FAILED has the output of
 // the command that did not pass.
 func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepTaken, err error) {
-	engine := s.intentsEngine()
+	engine, err := s.intentsEngine()
+	if err != nil {
+		return taken, err
+	}
 	for _, tool := range tools.Operator(s.tools, engine, step.SkipVerify) {
 		if err := engine.AddTool(tool); err != nil {
 			return taken, err
@@ -68,7 +70,11 @@ func (s *Server) AddScope(ctx context.Context, id string, globs []string) error 
 }
 
 func (s *Server) editIntents(ctx context.Context, tool hooks.Tool) (id string, err error) {
-	result := s.intentsEngine().Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: hooks.NoArguments(), Operator: true})
+	engine, err := s.intentsEngine()
+	if err != nil {
+		return "", err
+	}
+	result := engine.Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: hooks.NoArguments(), Operator: true})
 	if result.Refusal != nil {
 		return "", result.Refusal
 	}
@@ -79,21 +85,12 @@ func (s *Server) editIntents(ctx context.Context, tool hooks.Tool) (id string, e
 	return edited.IntentID, err
 }
 
-// operatorEngine judges calls of the operator, who has seen what they do.
-func (s *Server) operatorEngine() *hooks.Engine {
-	engine := hooks.NewEngine(s.sessions, s.recorder, nil, s.log)
-	gate.RegisterOperator(engine, s.intents, s.ledger, s.policy)
-	for _, judge := range s.judges {
-		engine.AddGate(hooks.AtPlan, gate.OfCommands(judge))
-	}
-	return engine
+// operatorEngine judges calls of the operator, who has seen what they do, and
+// shows their outcomes to observers.
+func (s *Server) operatorEngine(observers ...hooks.PostHook) (*hooks.Engine, error) {
+	return hooks.NewEngine(hooks.Options{Sessions: s.sessions, Recorder: s.recorder, Logger: s.log, Gate: s.operator, Observers: observers})
 }
 
 // intentsEngine is operatorEngine for what changes the intents: the map and the
 // grants follow.
-func (s *Server) intentsEngine() *hooks.Engine {
-	engine := s.operatorEngine()
-	engine.AddPostHook(s.maps)
-	engine.AddPostHook(s.asks)
-	return engine
-}
+func (s *Server) intentsEngine() (*hooks.Engine, error) { return s.operatorEngine(s.maps, s.asks) }

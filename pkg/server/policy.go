@@ -108,10 +108,10 @@ func (s *Server) hidden() []string {
 }
 
 // families are what the tools work on.
-func (s *Server) families(fresh *gate.Freshness, runner *command.Runner, artifacts *command.Artifacts) tools.Families {
+func (s *Server) families(runner *command.Runner, artifacts *command.Artifacts) tools.Families {
 	o := s.options.Settings
 	files := &tools.Files{
-		Workspace: s.workspace, Fresh: fresh, Limit: int64(o.Limits.FileSize), Match: edit.Options{Threshold: o.Diff.Threshold},
+		Workspace: s.workspace, Fresh: s.gate.Fresh, Limit: int64(o.Limits.FileSize), Match: edit.Options{Threshold: o.Diff.Threshold},
 		RecordReads: o.Ledger.RecordReads, ShortText: o.Results.Text == settings.Short,
 	}
 	brain := &tools.Brain{Files: files, Intents: s.intents, File: o.Brain.File, Clock: s.options.Clock}
@@ -123,12 +123,12 @@ func (s *Server) families(fresh *gate.Freshness, runner *command.Runner, artifac
 		Commands: &tools.Commands{
 			Files: files, Intents: s.intents, Runner: runner, Artifacts: artifacts, Jobs: s.jobs,
 			Observer: observe.New(observe.Options{
-				Workspace: s.workspace, Snapshots: s.snapshots, Ledger: s.recorder, Outside: sync.OnceValue(s.watchedPlaces), Revert: o.Commands.RevertViolations,
+				Workspace: s.workspace, Snapshots: s.recorder.Snapshots(), Ledger: s.recorder, Outside: sync.OnceValue(s.watchedPlaces), Revert: o.Commands.RevertViolations,
 				Git: &replay.Repository{Workspace: s.workspace, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
 			}),
 			Confine: tools.Confine{
-				Want: s.policy.Sandbox, Profiles: s.profiles, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
-				Hidden: s.hidden(), Policy: s.policy,
+				Want: s.gate.Sandbox, Profiles: s.profiles, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
+				Hidden: s.hidden(), Policy: s.gate.Policy,
 			},
 			Clock: s.options.Clock, HandOver: cmp.Or(s.options.handOver, tools.HandOverTime),
 			CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),

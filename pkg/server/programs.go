@@ -1,33 +1,35 @@
 package server
 
 import (
+	"context"
+
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/external"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// addPrograms puts the operator's programs behind the gate and behind the
-// calls. Settings have let through only what the operator trusted. Hooks come
-// before checks: they may format what these look at.
-func (s *Server) addPrograms(runner *command.Runner) error {
-	o := s.options.Settings
-	with := external.Options{Workspace: s.workspace, Runner: runner, KeepEnv: o.Commands.Env}
-	if err := s.addHooks(with); err != nil {
-		return err
-	}
-	if err := s.addChecks(with); err != nil {
-		return err
-	}
-	if len(o.Hooks)+len(o.Checks) > 0 {
-		s.engine.AddProgram(external.Again(s.workspace, int64(o.Limits.FileSize)))
-	}
-	return nil
+// programs are the operator's programs around calls, and what notes lessons without an agent's asking.
+type programs struct {
+	// agent and operator stand behind the shipped gate.
+	agent, operator []hooks.Step
+	post            []hooks.PostHook
+	refused         func(context.Context, *hooks.Call, *refusal.Refusal) // nil: nobody looks
 }
 
-// addChecks also adds what notes lessons without an agent's asking.
-func (s *Server) addChecks(with external.Options) error {
+// programs makes those of the settings, which have let through only what the
+// operator trusted. Hooks come before checks: they may format what these look
+// at.
+func (s *Server) programs(runner *command.Runner) (p programs, err error) {
 	o := s.options.Settings
+	with := external.Options{Workspace: s.workspace, Runner: runner, KeepEnv: o.Commands.Env}
+	for _, h := range o.Hooks {
+		if err := p.addHook(external.Hook{Command: h.Command, Tools: h.Tools, Timeout: h.Timeout}, h.Event, with); err != nil {
+			return p, err
+		}
+	}
 	notes := &observer{server: s}
 	for _, c := range o.Checks {
 		check := external.Check{Paths: c.Paths, Command: c.Command, Timeout: o.Commands.Timeout}
@@ -36,37 +38,33 @@ func (s *Server) addChecks(with external.Options) error {
 		}
 		hook, err := external.NewCheck(check, with)
 		if err != nil {
-			return err
+			return p, err
 		}
-		s.engine.AddProgram(hook)
+		p.post = append(p.post, hook)
 	}
 	if o.Lessons.FailedCommands {
-		s.engine.AddProgram(notes.command())
+		p.post = append(p.post, notes.command())
 	}
 	if o.Lessons.RefusedCalls {
-		s.engine.OnRefusal(notes.refused)
+		p.refused = notes.refused
 	}
-	return nil
+	if len(o.Hooks)+len(o.Checks) > 0 {
+		p.post = append(p.post, external.Again(s.workspace, int64(o.Limits.FileSize)))
+	}
+	return p, nil
 }
 
-func (s *Server) addHooks(with external.Options) error {
-	o := s.options.Settings
-	for _, h := range o.Hooks {
-		hook := external.Hook{Command: h.Command, Tools: h.Tools, Timeout: h.Timeout}
-		if h.Event == settings.EventPost {
-			post, err := external.NewPost(hook, with)
-			if err != nil {
-				return err
-			}
-			s.engine.AddProgram(post)
-			continue
-		}
-		pre, err := external.NewPre(hook, with)
-		if err != nil {
-			return err
-		}
-		s.engine.AddGate(hooks.AtPlan, pre)
-		s.judges = append(s.judges, pre)
+func (p *programs) addHook(h external.Hook, event settings.Choice, with external.Options) error {
+	if event == settings.EventPost {
+		post, err := external.NewPost(h, with)
+		p.post = append(p.post, post)
+		return err
 	}
+	pre, err := external.NewPre(h, with)
+	if err != nil {
+		return err
+	}
+	p.agent = append(p.agent, hooks.Step{Stage: hooks.AtPlan, Hook: pre})
+	p.operator = append(p.operator, hooks.Step{Stage: hooks.AtPlan, Hook: gate.OfCommands(pre)})
 	return nil
 }

@@ -19,13 +19,13 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
-// kept is one file that is, or becomes, secret: by which rule, what git knows of it, and which part of the server would
+// storedFile is one file that is, or becomes, secret: by which rule, what git knows of it, and which part of the server would
 // store its content.
-type kept struct{ match, git, writer string }
+type storedFile struct{ match, git, writer string }
 
 // The dimensions of the corpus. A rule makes a path of a file's name.
 var (
@@ -59,30 +59,30 @@ var (
 	}
 )
 
-func (k kept) name() string {
+func (k storedFile) name() string {
 	return strings.NewReplacer(" ", "").Replace(k.git + "-" + k.writer)
 }
 
-func (k kept) path() string { return fmt.Sprintf(secretRules[k.match].path, k.name()) }
+func (k storedFile) path() string { return fmt.Sprintf(secretRules[k.match].path, k.name()) }
 
 // plain is a name without a rule for it.
-func (k kept) plain() string {
+func (k storedFile) plain() string {
 	sum := sha256.Sum256([]byte(k.match))
 	return k.name() + "-" + hex.EncodeToString(sum[:4])
 }
 
 // content is unlike any other.
-func (k kept) content() string {
+func (k storedFile) content() string {
 	sum := sha256.Sum256(fmt.Append(nil, k))
 	return "MARK-" + hex.EncodeToString(sum[:]) + "\n"
 }
 
 // secretCorpus is every file of the corpus.
-func secretCorpus() (all []kept) {
+func secretCorpus() (all []storedFile) {
 	for match := range secretRules {
 		for _, git := range secretGits {
 			for writer := range secretWriters {
-				all = append(all, kept{match, git, writer})
+				all = append(all, storedFile{match, git, writer})
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func secretCorpus() (all []kept) {
 }
 
 // secretIgnore has the rules of the corpus.
-func secretIgnore(all []kept) string {
+func secretIgnore(all []storedFile) string {
 	lines := map[string]bool{}
 	for _, k := range all {
 		rule := secretRules[k.match].rule
@@ -107,7 +107,7 @@ func secretIgnore(all []kept) string {
 }
 
 // keepingWorkspace has the files of the corpus, as they are before the command.
-func keepingWorkspace(t *testing.T, all []kept) string {
+func keepingWorkspace(t *testing.T, all []storedFile) string {
 	t.Helper()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".gitignore", "*ignored-*\n")
@@ -149,7 +149,7 @@ func keepingWorkspace(t *testing.T, all []kept) string {
 }
 
 // commandOn is the line that does with each file what its writer says.
-func commandOn(t *testing.T, dir string, all []kept) string {
+func commandOn(t *testing.T, dir string, all []storedFile) string {
 	var script strings.Builder
 	script.WriteString("echo > ../made/began; read x < ../made/go\n")
 	for _, k := range all {
@@ -182,7 +182,7 @@ func everyByte(t *testing.T, dir string) []byte {
 }
 
 // leaked counts the files of the corpus whose content is below .orchestration, or a hash by which it can be guessed.
-func leaked(t *testing.T, dir, when string, all []kept, hashes bool, found map[kept]bool) {
+func leaked(t *testing.T, dir, when string, all []storedFile, hashes bool, found map[storedFile]bool) {
 	t.Helper()
 	stored := everyByte(t, filepath.Join(dir, ".orchestration"))
 	for _, k := range all {
@@ -209,7 +209,7 @@ func TestNoSecretIsStored(t *testing.T) {
 	t.Parallel()
 	corpus := secretCorpus()
 	for i, file := range []string{".intentignore", ".orchestration/.intentignore"} {
-		all := slices.DeleteFunc(slices.Clone(corpus), func(k kept) bool { // half of it for each file, under the race detector an eighth
+		all := slices.DeleteFunc(slices.Clone(corpus), func(k storedFile) bool { // half of it for each file, under the race detector an eighth
 			n := len(k.match + k.git + k.writer)
 			return !check.Long() && n%2 == i || check.Short() && n/2%4 != 0
 		})
@@ -225,7 +225,7 @@ func TestNoSecretIsStored(t *testing.T) {
 				b.selects("INT-001")
 				first := when == "from the beginning"
 				b.ok("execute_command", args{"command": "true"})
-				found := map[kept]bool{}
+				found := map[storedFile]bool{}
 				if first {
 					leaked(t, dir, "after the first look", all, true, found)
 				}
@@ -292,7 +292,7 @@ func (b *bench) wantImage(content string, want bool) {
 	b.t.Helper()
 	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	defer root.Close()
-	if _, ok := images.Open(root, images.Options{}).Get(gitdir.New(b.dir).BlobID([]byte(content))); ok != want {
+	if _, ok := kept.Open(root, kept.Options{}).Get(gitdir.New(b.dir).BlobID([]byte(content))); ok != want {
 		b.t.Errorf("%q is kept: %v", content, ok)
 	}
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
@@ -17,7 +17,7 @@ import (
 // what is stored of paths that they cover is deleted before the call goes on.
 type keptFromSecrets struct {
 	*intent.Store
-	images    *images.Store
+	contents  *kept.Store
 	snapshots *snapshot.Keeper
 	root      *os.Root
 	log       zerolog.Logger
@@ -48,7 +48,7 @@ func (k *keptFromSecrets) obey() bool {
 		return true // what they are is not known, and no command runs
 	}
 	secret := func(path string, _ *os.File) bool { return is != nil && is(path) }
-	if k.images.Obey() || k.obeyed != "" { // what was taken away can be a copy
+	if k.contents.Obey() || k.obeyed != "" { // what was taken away can be a copy
 		secret = k.snapshots.Secret
 	}
 	if err := observe.DropSecrets(k.root, secret); err != nil {

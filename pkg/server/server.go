@@ -24,12 +24,13 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
@@ -74,8 +75,9 @@ type Options struct {
 	// command comes. It is for tests of levels below the machine's.
 	Ability func() sandbox.Ability
 
-	// handOver is tools.HandOverTime for tests.
+	// handOver is tools.HandOverTime, and limits mutation.DefaultLimits, for tests.
 	handOver time.Duration
+	limits   *mutation.Limits
 }
 
 // Server governs one workspace.
@@ -86,8 +88,7 @@ type Server struct {
 	sessions   *session.Store
 	ledger     *ledger.Ledger
 	journal    *journal.Journal
-	images     *images.Store
-	snapshots  *snapshot.Keeper
+	contents   *kept.Store
 	recorder   *trace.Recorder
 	maps       *trace.MapKeeper
 	asks       *ask.Service
@@ -96,9 +97,9 @@ type Server struct {
 	settlement settlement
 	presence   presenceOf
 	engine     *hooks.Engine
-	judges     []hooks.PreHook // the operator's programs
+	operator   []hooks.Step // what a call of the operator has to pass
 	tools      tools.Families
-	policy     gate.Policy
+	gate       *gate.Gate
 	profiles   *profile.Builder
 	log        zerolog.Logger
 
@@ -154,7 +155,7 @@ func (s *Server) open() error {
 		Version: o.Version, Clock: o.Clock, Logger: s.log,
 		Lost: func(id string) { s.recorder.Lost(id) },
 	})
-	s.images = images.Open(root, images.Options{
+	s.contents = kept.Open(root, kept.Options{
 		Size: int64(o.Settings.Undo.KeepSize), Age: o.Settings.Undo.KeepAge, Largest: int64(o.Settings.Limits.FileSize),
 		Secrets: s.intents.Secrets, Clock: o.Clock, Logger: s.log,
 	})
@@ -178,15 +179,16 @@ func (s *Server) ended(intentID string) bool {
 	return ok && !in.Status.Selectable()
 }
 
+// assemble makes the parts that calls go through, each of those that it needs.
 func (s *Server) assemble() error {
 	o := s.options
 	root := s.workspace.Root()
-	var err error
-	if s.policy, err = policyOf(o.Settings); err != nil {
+	policy, err := policyOf(o.Settings)
+	if err != nil {
 		return err
 	}
-	s.policy.Sandbox = o.Settings.Confinement(o.Ability)
-	s.policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
+	policy.Sandbox = o.Settings.Confinement(o.Ability)
+	policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
 	s.profiles = profile.New(s.workspace.Dir(), os.Environ())
 	artifacts, err := command.OpenArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
 	if err != nil {
@@ -201,27 +203,8 @@ func (s *Server) assemble() error {
 	if runner != nil && o.AdoptOrphans {
 		s.abandoned.Go(func() { s.endAbandoned(runner) })
 	}
-	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
-	s.recorder = trace.NewRecorder(s.ledger, s.journal, s.workspace, s.log)
-	s.recorder.KeepImages(s.images)
-	s.recorder.Rules(s.intents.Ignore)
-	if l := o.Settings.Ledger; l.Marks == settings.On && !slices.Contains(l.Withhold, "marks") {
-		s.recorder.MarkLines()
-	}
-	s.recorder.AwaitCommands(s.abandoned.Wait)
-	s.recorder.SearchGit(history.Elsewhere(root))
-	s.recorder.Bring(s.bringRecords)
-	watched := snapshot.Options{
-		Root: root, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Images: s.images, Secrets: s.intents.Secrets,
-		Largest: min(int64(o.Settings.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Settings.Durability != settings.OS,
-		Placeholder: sandbox.IsPlaceholder, Logger: s.log,
-	}
-	s.recorder.FindChanges(watched)
-	watched.Mark, watched.Elsewhere = s.recorder.Others, s.recorder.Elsewhere
-	s.snapshots = snapshot.Open(watched)
-	s.recorder.Tell(s.snapshots)
-	if o.Settings.Ledger.OnFailure == settings.Degraded {
-		s.recorder.Degrade()
+	if s.recorder, err = trace.NewRecorder(s.recording()); err != nil {
+		return err
 	}
 	approvals := approval.Open(root, approval.Options{
 		UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock, Expired: s.requestExpired,
@@ -230,16 +213,24 @@ func (s *Server) assemble() error {
 		Store: approvals, Recorder: s.recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Logger: s.log,
 	})
 	s.jobs = command.NewJobs(o.Clock)
-	s.tools = s.families(fresh, runner, artifacts)
-	s.engine = hooks.NewEngine(s.sessions, s.recorder, s.asks, s.log)
-	s.engine.SetWorkspace(s.workspace)
-	gate.Register(s.engine, &keptFromSecrets{Store: s.intents, images: s.images, snapshots: s.snapshots, root: root, log: s.log}, fresh, s.recorder, s.policy)
-	s.engine.SetAddToRefusal(s.firstRefusal())
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
-	s.engine.AddPostHook(trace.Seen(fresh))
-	s.engine.AddPostHook(s.maps)
-	s.engine.AddPostHook(s.asks)
-	if err := s.addPrograms(runner); err != nil {
+	s.gate = &gate.Gate{
+		Intents: &keptFromSecrets{Store: s.intents, contents: s.contents, snapshots: s.recorder.Snapshots(), root: root, log: s.log},
+		Fresh:   gate.NewFreshness(o.Settings.Write.Blind == settings.Allow), Ledger: s.recorder, Policy: policy,
+	}
+	programs, err := s.programs(runner)
+	if err != nil {
+		return err
+	}
+	s.operator = slices.Concat((&gate.Gate{Intents: s.intents, Ledger: s.ledger, Policy: policy}).Hooks(true), programs.operator)
+	s.tools = s.families(runner, artifacts)
+	s.engine, err = hooks.NewEngine(hooks.Options{
+		Sessions: s.sessions, Recorder: s.recorder, Asker: s.asks, Logger: s.log, Workspace: s.workspace,
+		Gate: slices.Concat(s.gate.Hooks(false), programs.agent), Freshness: s.gate.Fresh, QuietClass: policy.QuietClass,
+		Observers: []hooks.PostHook{trace.Seen(s.gate.Fresh), s.maps, s.asks}, Programs: programs.post,
+		OnRefusal: programs.refused, AddToRefusal: s.firstRefusal(), Limits: o.limits,
+	})
+	if err != nil {
 		return err
 	}
 	for _, t := range tools.All(s.tools, s.engine) {
@@ -248,6 +239,22 @@ func (s *Server) assemble() error {
 		}
 	}
 	return nil
+}
+
+// recording is how calls are recorded, and the changes of commands found.
+func (s *Server) recording() trace.Options {
+	o := s.options.Settings
+	return trace.Options{
+		Ledger: s.ledger, Journal: s.journal, Workspace: s.workspace, Logger: s.log, Contents: s.contents, Ignore: s.intents.Ignore,
+		MarkLines: o.Ledger.Marks == settings.On && !slices.Contains(o.Ledger.Withhold, "marks"),
+		Await:     s.abandoned.Wait, Elsewhere: history.Elsewhere(s.workspace.Root()), Bring: s.bringRecords,
+		Changes: snapshot.Options{
+			Root: s.workspace.Root(), NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Contents: s.contents, Secrets: s.intents.Secrets,
+			Largest: min(int64(o.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Durability != settings.OS,
+			Placeholder: sandbox.IsPlaceholder, Logger: s.log,
+		},
+		Degraded: o.Ledger.OnFailure == settings.Degraded,
+	}
 }
 
 // bringRecords takes in what git has fetched of others' records. Where that fails, the answer is from what was here before.
@@ -327,9 +334,6 @@ func (s *Server) Close() error {
 	}
 	if s.recorder != nil {
 		s.recorder.Close()
-	}
-	if s.snapshots != nil {
-		s.snapshots.Close()
 	}
 	if s.sessions != nil {
 		errs = append(errs, s.sessions.Close())

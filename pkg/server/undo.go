@@ -24,7 +24,7 @@ func (s *Server) PlanUndo(ctx context.Context, r undo.Request) (*undo.Plan, erro
 
 func (s *Server) undoSource() undo.Source {
 	return undo.Source{
-		Files: s.workspace, Ledger: s.ledger, Images: s.images.Get, Kept: keptBounds(s.options.Settings.Undo),
+		Files: s.workspace, Ledger: s.ledger, Contents: s.contents.Get, Kept: keptBounds(s.options.Settings.Undo),
 		UnderWay: s.underWay, Largest: int64(s.options.Settings.Limits.FileSize),
 	}
 }
@@ -60,8 +60,7 @@ func (s *Server) underWay() ([]undo.Touch, error) {
 // for programs in which a person has seen the plan and agreed to it.
 func (s *Server) Undo(ctx context.Context, p *undo.Plan) (recordID string, warnings []string, err error) {
 	tool := undo.NewTool(s.undoSource(), p)
-	engine := s.operatorEngine()
-	engine.AddPostHook(hooks.PostFunc("intent-map", func(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
+	engine, err := s.operatorEngine(hooks.PostFunc("intent-map", func(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
 		if call.Intents == nil {
 			return nil
 		}
@@ -70,6 +69,9 @@ func (s *Server) Undo(ctx context.Context, p *undo.Plan) (recordID string, warni
 		}
 		return s.maps.After(ctx, call, outcome)
 	}))
+	if err != nil {
+		return "", nil, err
+	}
 	if err := engine.AddTool(tool); err != nil {
 		return "", nil, err
 	}

@@ -108,7 +108,7 @@ func TestUndoBelievesNoImage(t *testing.T) {
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	asked := 0
-	source := undo.Source{Files: b.server.Workspace(), Ledger: b.server.Ledger(), Largest: 1 << 20, Kept: "at most 1MiB", Images: func(string) ([]byte, bool) {
+	source := undo.Source{Files: b.server.Workspace(), Ledger: b.server.Ledger(), Largest: 1 << 20, Kept: "at most 1MiB", Contents: func(string) ([]byte, bool) {
 		asked++
 		return []byte("a collision\n"), true
 	}}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -164,7 +164,7 @@ func TestUndoOfACommandWithoutBeforeImage(t *testing.T) {
 func TestChangeOfALargeFileSaysThatItCannotBeUndone(t *testing.T) {
 	t.Parallel()
 	b := committed(t)
-	check.Write(t, b.dir, "src/large", strings.Repeat("0123456789abcdef", images.DefaultLargest/64))
+	check.Write(t, b.dir, "src/large", strings.Repeat("0123456789abcdef", kept.DefaultLargest/64))
 	b.runs("true")
 	r := b.ok("execute_command", args{"command": "echo x >> src/large"})
 	if !strings.Contains(r.Text, "undo cannot bring it back") {

@@ -233,8 +233,8 @@ func (k *Keeper) fetch(ctx context.Context, changes []Change) {
 		if left -= c.Size; left < 0 {
 			return
 		}
-		if k.options.Images != nil {
-			if bytes, ok := k.options.Images.Get(c.OID); ok && c.is(bytes) {
+		if k.options.Contents != nil {
+			if bytes, ok := k.options.Contents.Get(c.OID); ok && c.is(bytes) {
 				c.Bytes, c.Known = bytes, true
 				continue
 			}

@@ -61,7 +61,7 @@
 //
 // A file's content before the command is known where it was read before: at the first walk files are read until the budget
 // of the walk is used up, at later ones those that are new or changed, and those that the budget left. Contents that git
-// seems to have are not kept; others go to [Options.Images], within a budget. What git or the images give back is believed
+// seems to have are not kept; others go to [Options.Contents], within a budget. What git or the images give back is believed
 // only by its SHA-256.
 //
 // Of what is secret ([Options.Secrets]) the hash is held in memory, to see a change of it, and nothing else: neither its

@@ -12,7 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -21,7 +21,7 @@ import (
 type bench struct {
 	t      testing.TB
 	dir    string
-	images *images.Store
+	kept   *kept.Store
 	keeper *snapshot.Keeper
 	// options are the keeper's.
 	options snapshot.Options
@@ -39,9 +39,9 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.images = images.Open(root, images.Options{Size: 1 << 30})
+	b.kept = kept.Open(root, kept.Options{Size: 1 << 30})
 	b.options = snapshot.Options{
-		Root: root, NewBlobHash: gitdir.New(dir).NewBlobHash, Images: b.images, Largest: 8 << 20, State: b.state,
+		Root: root, NewBlobHash: gitdir.New(dir).NewBlobHash, Contents: b.kept, Largest: 8 << 20, State: b.state,
 	}
 	b.keeper = snapshot.Open(b.options)
 	t.Cleanup(func() {

@@ -12,13 +12,13 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Images keeps contents by their git blob ids; images.Store implements it.
-type Images interface {
-	Put(kept ...images.Image) error
+// Contents keeps contents by their git blob ids; kept.Store implements it.
+type Contents interface {
+	Put(contents ...kept.Content) error
 	Get(oid string) ([]byte, bool)
 	// Deny has contents kept no longer, whatever their path, and Denied reports whether one is such.
 	Deny(oids ...string)
@@ -31,8 +31,8 @@ type Options struct {
 	Root *os.Root
 	// NewBlobHash is the hash that names a git blob of a size, begun.
 	NewBlobHash func(size int64) hash.Hash
-	// Images keeps contents that git does not have; nil keeps none.
-	Images Images
+	// Contents keeps contents that git does not have; nil keeps none.
+	Contents Contents
 	// Secrets gives the rules of what is secret, as they are now: is reports whether a path is, of which a directory's ends
 	// in a slash, and is nil if none can be. digest names the rules. Nil: nothing is secret.
 	Secrets func() (is func(path string) bool, digest string)

@@ -104,7 +104,7 @@ func TestRecoverKeepsSecrets(t *testing.T) {
 				t.Errorf("the state has the hash of %q (%v)", content, err)
 			}
 		}
-		if _, kept := b.images.Get(gitdir.New(b.dir).BlobID([]byte(content))); kept {
+		if _, kept := b.kept.Get(gitdir.New(b.dir).BlobID([]byte(content))); kept {
 			t.Errorf("%q is kept", content)
 		}
 	}

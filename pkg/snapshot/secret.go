@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 )
 
 // secrets are the rules that a Keeper last saw.
@@ -40,14 +40,14 @@ func (k *Keeper) learnSecrets() {
 		e.content = &judged
 		return nil
 	})
-	if k.options.Images != nil && digest != "" {
-		k.options.Images.Deny(found...)
+	if k.options.Contents != nil && digest != "" {
+		k.options.Contents.Deny(found...)
 	}
 }
 
 // shown is what may be written down of a content: of a secret not even its hash, as a short one can be guessed from that.
 func (k *Keeper) shown(d *digest) *digest {
-	if d == nil || d.secret || d.text == "" && d.size > 0 && k.options.Images != nil && k.options.Images.Denied(d.oid) {
+	if d == nil || d.secret || d.text == "" && d.size > 0 && k.options.Contents != nil && k.options.Contents.Denied(d.oid) {
 		return nil
 	}
 	return d
@@ -100,7 +100,7 @@ func (k *Keeper) Secret(path string, file *os.File) bool {
 
 // denied reports whether a secret file has, or had, a content.
 func (k *Keeper) denied(c *Content) bool {
-	return k.options.Images != nil && c.Kind == File && c.Size > 0 && c.OID != "" && k.options.Images.Denied(c.OID)
+	return k.options.Contents != nil && c.Kind == File && c.Size > 0 && c.OID != "" && k.options.Contents.Denied(c.OID)
 }
 
 // keeping gathers in one walk what is to be kept of it.
@@ -109,7 +109,7 @@ type keeping struct {
 	has    func() func(oid string) bool
 
 	mu     sync.Mutex
-	found  []images.Image
+	found  []kept.Content
 	denied []string
 }
 
@@ -119,7 +119,7 @@ func (k *Keeper) keep() *keeping {
 
 // seen is called for each content that is read, by several workers.
 func (g *keeping) seen(path string, d *digest, content []byte) {
-	if g.keeper.options.Images == nil {
+	if g.keeper.options.Contents == nil {
 		return
 	}
 	if d.secret {
@@ -136,15 +136,15 @@ func (g *keeping) seen(path string, d *digest, content []byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.keeper.keepLeft -= max(d.size, keepBlock); g.keeper.keepLeft >= 0 {
-		g.found = append(g.found, images.Image{ID: d.oid, Content: content, Paths: []string{path}})
+		g.found = append(g.found, kept.Content{ID: d.oid, Bytes: content, Paths: []string{path}})
 	}
 }
 
 // done keeps what was found. That waits for the end of the walk: what has several names may be secret by the last.
 func (g *keeping) done() {
-	if g.keeper.options.Images == nil {
+	if g.keeper.options.Contents == nil {
 		return
 	}
-	g.keeper.options.Images.Deny(g.denied...)
-	_ = g.keeper.options.Images.Put(g.found...) // of each change that comes it is tried again
+	g.keeper.options.Contents.Deny(g.denied...)
+	_ = g.keeper.options.Contents.Put(g.found...) // of each change that comes it is tried again
 }

@@ -54,9 +54,10 @@ func newBench(t *testing.T, files map[string]string, change ...func(*tools.Files
 	for _, c := range change {
 		c(family)
 	}
-	b := &bench{t: t, dir: dir, engine: hooks.NewEngine(sessions, &unrecorded{}, nil, zerolog.Nop()), answers: advicetest.NewAnswers()}
-	gate.Register(b.engine, intents, fresh, &unrecorded{}, gate.Policy{QuietClass: true})
-	b.engine.AddPostHook(trace.Seen(fresh))
+	g := &gate.Gate{Intents: intents, Fresh: fresh, Ledger: &unrecorded{}, Policy: gate.Policy{QuietClass: true}}
+	engine := check.Value(hooks.NewEngine(hooks.Options{Sessions: sessions, Recorder: &unrecorded{}, Logger: zerolog.Nop(), Gate: g.Hooks(false), Freshness: fresh,
+		QuietClass: true, Observers: []hooks.PostHook{trace.Seen(fresh)}}))(t)
+	b := &bench{t: t, dir: dir, engine: engine, answers: advicetest.NewAnswers()}
 	brain := &tools.Brain{Files: family, Intents: intents}
 	for _, tool := range tools.All(tools.Families{Files: family, Brain: brain, Commands: &tools.Commands{Files: family},
 		Intents: &tools.Intents{Store: intents, Sessions: sessions, Ledger: &unrecorded{}, Brain: brain, ContextLimit: 24 << 10}}, b.engine) {

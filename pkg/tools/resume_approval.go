@@ -23,8 +23,7 @@ type resumed struct {
 	Result     json.RawMessage `json:"result" form:"object" optional:"true" doc:"What that tool answers."`
 }
 
-// resumeTool goes on with what was asked for: a call of it stands for the call
-// that was stopped.
+// resumeTool goes on with the call that was stopped.
 type resumeTool struct {
 	*tool[resumeArgs]
 	asks Asks
@@ -36,10 +35,7 @@ func resumeApproval(asks Asks) hooks.Tool {
 		Description: "Go on after APPROVAL_REQUIRED: waits for the operator's answer, and after a yes carries out the stored call exactly as approved, once; " +
 			"you need not send it again.",
 	}
-	return &resumeTool{respond[resumeArgs, resumed](spec, func(_ context.Context, _ *hooks.Call, a resumeArgs) (*reply, error) {
-		return nil, refusal.Newf(refusal.FileNotFound, "The request %q belongs to no call that can be made.", clip(a.ApprovalID, 100)).
-			WithHint(refusal.HintAskUser).Suggest("Make the call again that asked for the approval.")
-	}), asks}
+	return &resumeTool{define[resumeArgs, resumed](spec, nil, nil), asks} // a resumption has no targets
 }
 
 func (t *resumeTool) Decode(args hooks.Arguments) (hooks.Decoded, error) {
@@ -52,10 +48,10 @@ type resuming struct {
 	asks Asks
 }
 
-var _ hooks.StandIn = (*resuming)(nil)
+var _ hooks.Resumption = (*resuming)(nil)
 
-// Stands implements hooks.StandIn.
-func (c *resuming) Stands(ctx context.Context, call *hooks.Call) (*hooks.Stand, error) {
+// Stored implements hooks.Resumption.
+func (c *resuming) Stored(ctx context.Context, call *hooks.Call) (*hooks.StoredCall, error) {
 	r, err := c.asks.Resume(ctx, call, c.args.ApprovalID)
 	if err != nil {
 		return nil, err
@@ -68,7 +64,7 @@ func (c *resuming) Stands(ctx context.Context, call *hooks.Call) (*hooks.Stand, 
 	if err != nil {
 		return nil, err
 	}
-	return &hooks.Stand{Tool: r.Tool, Arguments: arguments, Result: func(result hooks.Result) (hooks.Result, error) {
+	return &hooks.StoredCall{Tool: r.Tool, Arguments: arguments, Result: func(result hooks.Result) (hooks.Result, error) {
 		return encodeResult("The approved call "+r.ID+" was carried out.\n"+result.Text, resumed{r.ID, "executed", r.Tool, result.Structured})
 	}}, nil
 }

@@ -41,7 +41,7 @@ func (c *contents) of(v change.Version) ([]byte, error) {
 	if v.OID == "" {
 		return nil, errNoID
 	}
-	for _, find := range []func(string) ([]byte, bool){c.source.Images, c.fromGit} {
+	for _, find := range []func(string) ([]byte, bool){c.source.Contents, c.fromGit} {
 		if find == nil {
 			continue
 		}

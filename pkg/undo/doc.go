@@ -18,7 +18,7 @@
 //
 // # How a content is found
 //
-// The present file, if it is the one; the image that the server kept (pkg/images); the blob of git, which has what was
+// The present file, if it is the one; the image that the server kept (pkg/kept); the blob of git, which has what was
 // committed or staged. What is in none of them is gone, and the plan says so. Where several records of one file follow
 // each other without a gap, only the newest content and the oldest are needed.
 //
@@ -29,7 +29,7 @@
 // # Governance
 //
 // An undo is a call of the tool "undo", which no client is offered, through the same engine as every other: journal,
-// compare-and-swap, ledger, settlement after a crash. Its gate (gate.RegisterOperator) is that of an operator at the
+// compare-and-swap, ledger, settlement after a crash. Its gate (gate.Steps) is that of an operator at the
 // command line, who has seen the difference and said yes, and not that of an agent:
 //
 //   - The record is kind mutation under the intent of what is undone, contributor human, and its detail "undoes" has the

@@ -27,8 +27,8 @@ var (
 type Source struct {
 	Files  *workspace.Workspace
 	Ledger *ledger.Ledger
-	// Images gives kept contents by git blob id; nil where none are.
-	Images func(oid string) ([]byte, bool)
+	// Contents gives kept contents by git blob id; nil where none are.
+	Contents func(oid string) ([]byte, bool)
 	// Kept says within what bounds they are kept, for people; "" where none are.
 	Kept string
 	// UnderWay gives the calls that have begun and are not recorded yet; nil where nobody knows.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"fmt"
 	stdpath "path"
 	"strings"
@@ -13,14 +14,14 @@ import (
 
 // command is step 5: the rules of the settings and of the intent, over what
 // the line was read to run.
-func command(c *hooks.Call, p Policy) hooks.Decision {
+func command(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Effects.Command == nil || skips(c) {
 		return hooks.Allow()
 	}
-	if r := unenforceable(c, p); r != nil {
+	if r := unenforceable(c, g.Policy); r != nil {
 		return hooks.Refuse(r)
 	}
-	switch verdict := judge(c, p); verdict.Action {
+	switch verdict := judge(c, g.Policy); verdict.Action {
 	case policy.Deny:
 		return hooks.Refuse(blocked(c, verdict))
 	case policy.Ask:
@@ -31,14 +32,14 @@ func command(c *hooks.Call, p Policy) hooks.Decision {
 
 // operatorCommand is command for the operator's own call: what would be asked
 // is noted.
-func operatorCommand(c *hooks.Call, p Policy) hooks.Decision {
+func operatorCommand(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Effects.Command == nil || skips(c) {
 		return hooks.Allow()
 	}
-	if verdict := judge(c, p); verdict.Action == policy.Ask && unenforceable(c, p) == nil {
+	if verdict := judge(c, g.Policy); verdict.Action == policy.Ask && unenforceable(c, g.Policy) == nil {
 		return hooks.Allow(blocked(c, verdict).Reason() + " The operator let it through.")
 	}
-	return command(c, p)
+	return command(ctx, g, c)
 }
 
 // unenforceable is the refusal where somebody counts on a boundary that is not

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"errors"
 	"sync"
 
@@ -65,12 +66,13 @@ func (f *Freshness) view(hash string) ([]byte, bool) {
 	return content, ok
 }
 
-func (f *Freshness) check(c *hooks.Call) hooks.Decision {
+// freshness is step 7.
+func freshness(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if skips(c) {
 		return hooks.Allow()
 	}
 	for _, effect := range c.Effects.Files {
-		if r := f.judge(c, effect); r != nil {
+		if r := g.Fresh.judge(c, effect); r != nil {
 			return hooks.Refuse(r)
 		}
 	}

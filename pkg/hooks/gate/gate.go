@@ -18,7 +18,6 @@ package gate
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -70,57 +69,83 @@ type Ledger interface {
 	Writable(ctx context.Context) error
 }
 
-// Register adds the shipped gate to the engine, in order.
-func Register(e *hooks.Engine, intents Intents, fresh *Freshness, l Ledger, p Policy) {
-	e.SetQuietClass(p.QuietClass)
-	at := func(stage hooks.Stage, name string, check func(*hooks.Call) hooks.Decision) {
-		e.AddGate(stage, hooks.PreFunc(name, func(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
-			return check(call), nil
-		}))
+// Gate is what its steps ask.
+type Gate struct {
+	Intents Intents
+	Fresh   *Freshness
+	Ledger  Ledger
+	Policy
+}
+
+// Check decides about a call at one step.
+type Check func(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision
+
+// Step is one line of the gate.
+type Step struct {
+	Stage hooks.Stage
+	Name  string
+	// Agent is what an agent's call has to pass, and Operator what a call has to that an operator makes at the command
+	// line; nil lets it through.
+	Agent, Operator Check
+}
+
+// Steps is the shipped gate, in order.
+//
+// An operator has seen what the call does. What would be asked is a note; what only keeps agents from going on (no
+// session, an intent that is done, content that nobody read) does not apply, nor do rules to changes that the operator
+// has looked at. Files that do not parse, paths that lead elsewhere, protected paths, and what .intentignore closes or
+// keeps secret are refused as always: an operator lifts those rules where they stand. So are commands that the settings,
+// the intent or a rule close (OfCommands).
+func Steps() []Step {
+	return []Step{
+		{hooks.AtTargets, "initialized", initialized, strictly(initialized)},
+		{hooks.AtTargets, "intent", selected, operatorIntent},
+		{hooks.AtTargets, "path", path, path},
+		{hooks.AtTargets, "protected", protected, protected},
+		{hooks.AtTargets, "ignored", ignored, strictly(ignored)},
+		{hooks.AtTargets, "scope", scope, operatorScope},
+		{hooks.AtTargets, "program-config", programConfig, nil},
+		{hooks.AtTargets, "command", command, operatorCommand},
+		// What a line did when it was rehearsed is judged as what it redirects to.
+		{hooks.AtPlan, "git", rehearsed(path), nil},
+		{hooks.AtPlan, "protected", rehearsed(protected), nil},
+		{hooks.AtPlan, "ignored", rehearsed(ignored), nil},
+		{hooks.AtPlan, "scope", rehearsed(scopeOfRehearsed), nil},
+		{hooks.AtPlan, "program-config", rehearsed(programConfig), nil},
+		{hooks.AtPlan, "rules", rules, operatorRules},
+		{hooks.AtPlan, "freshness", freshness, nil},
+		{hooks.AtPlan, "class", class, nil},
+		{hooks.AtPlan, "ledger", writable, writable},
+		{hooks.AtPlan, "approval", needsApproval, nil},
+		{hooks.AtPlan, "selection", selection, nil},
 	}
-	at(hooks.AtTargets, "initialized", func(c *hooks.Call) hooks.Decision { return initialized(c, intents, p) })
-	at(hooks.AtTargets, "intent", func(c *hooks.Call) hooks.Decision { return selected(c, p) })
-	at(hooks.AtTargets, "path", path)
-	at(hooks.AtTargets, "protected", protected)
-	at(hooks.AtTargets, "ignored", func(c *hooks.Call) hooks.Decision { return ignored(c, p) })
-	at(hooks.AtTargets, "scope", func(c *hooks.Call) hooks.Decision { return scope(c, p) })
-	at(hooks.AtTargets, "program-config", func(c *hooks.Call) hooks.Decision { return programConfig(c, p) })
-	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return command(c, p) })
+}
 
-	// What a line did when it was rehearsed is judged as what it redirects to.
-	at(hooks.AtPlan, "git", rehearsed(path))
-	at(hooks.AtPlan, "protected", rehearsed(protected))
-	at(hooks.AtPlan, "ignored", rehearsed(func(c *hooks.Call) hooks.Decision { return ignored(c, p) }))
-	at(hooks.AtPlan, "scope", rehearsed(func(c *hooks.Call) hooks.Decision {
-		c.Effects.Files = slices.DeleteFunc(c.Effects.Files, func(f *hooks.FileEffect) bool { return f.Reproduced })
-		return scope(c, p)
-	}))
-	at(hooks.AtPlan, "program-config", rehearsed(func(c *hooks.Call) hooks.Decision { return programConfig(c, p) }))
-
-	e.AddGate(hooks.AtPlan, hooks.PreFunc("rules", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
-		return rules(ctx, c, p), nil
-	}))
-	at(hooks.AtPlan, "freshness", fresh.check)
-	e.AddGate(hooks.AtPlan, hooks.PreFunc("class", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
-		return class(ctx, c, p), nil
-	}))
-	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
-		return writable(ctx, c, l), nil
-	}))
-	at(hooks.AtPlan, "approval", needsApproval)
-	at(hooks.AtPlan, "selection", func(c *hooks.Call) hooks.Decision { return selection(c, p) })
-	e.SetFreshness(fresh)
+// Hooks are the steps for the calls of agents, or of an operator, for an engine.
+func (g *Gate) Hooks(operator bool) (steps []hooks.Step) {
+	for _, s := range Steps() {
+		check := s.Agent
+		if operator {
+			check = s.Operator
+		}
+		if check != nil {
+			steps = append(steps, hooks.Step{Stage: s.Stage, Hook: hooks.PreFunc(s.Name, func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
+				return check(ctx, g, c), nil
+			})})
+		}
+	}
+	return steps
 }
 
 // skips reports whether steps 3 to 8 and 10 do not apply: they judge
 // mutations under an intent.
 func skips(c *hooks.Call) bool { return c.Class != hooks.Destructive }
 
-func writable(ctx context.Context, c *hooks.Call, l Ledger) hooks.Decision {
+func writable(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Class == hooks.Safe {
 		return hooks.Allow()
 	}
-	err := l.Writable(ctx)
+	err := g.Ledger.Writable(ctx)
 	if c.Untracked && errors.Is(err, ledger.ErrNotInitialized) {
 		return hooks.Allow("no intents file and no ledger: this has no record")
 	}
@@ -141,7 +166,7 @@ func writable(ctx context.Context, c *hooks.Call, l Ledger) hooks.Decision {
 
 // needsApproval puts calls under an `approve:` intent to the operator, and what
 // a tool says has to be put there.
-func needsApproval(c *hooks.Call) hooks.Decision {
+func needsApproval(_ context.Context, _ *Gate, c *hooks.Call) hooks.Decision {
 	if asks := c.Effects.Asks; asks != nil {
 		return hooks.Ask(hooks.PolicyAsk, asks)
 	}
@@ -155,9 +180,9 @@ func needsApproval(c *hooks.Call) hooks.Decision {
 
 // selection puts each selection to the operator where the settings say so. One
 // that cannot be made is the tool's to refuse: nobody is asked about it.
-func selection(c *hooks.Call, p Policy) hooks.Decision {
+func selection(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	id := c.Effects.Selects
-	if id == "" || !p.AskSelection || c.Intents == nil {
+	if id == "" || !g.AskSelection || c.Intents == nil {
 		return hooks.Allow()
 	}
 	in, ok := c.Intents.Get(id)

@@ -172,8 +172,10 @@ func decide(t *testing.T, r row) {
 		check.Write(t, dir, ".orchestration/active_intents.yaml", w.then)
 	}
 	asks, records := &operator{}, recorder{w.writable}
-	engine := hooks.NewEngine(sessions, records, asks, zerolog.Nop())
-	gate.Register(engine, intent.Open(root), gate.NewFreshness(false), records, w.p)
+	g := &gate.Gate{Intents: intent.Open(root), Fresh: gate.NewFreshness(false), Ledger: records, Policy: w.p}
+	engine := check.Value(hooks.NewEngine(hooks.Options{
+		Sessions: sessions, Recorder: records, Asker: asks, Logger: zerolog.Nop(), Gate: g.Hooks(false), Freshness: g.Fresh,
+	}))(t)
 	check.OK(t, engine.AddTool(&probe{effectsOf(r.does)}))
 	result := engine.Do(t.Context(), hooks.Request{Tool: "probe", Caller: caller, Arguments: check.Value(hooks.MakeArguments(w.arguments))(t)})
 	var o refusal.Object

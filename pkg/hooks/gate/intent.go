@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,8 +14,8 @@ import (
 
 // initialized is step 2. It also loads the snapshot for the later steps; read
 // tools go on without one.
-func initialized(c *hooks.Call, intents Intents, p Policy) hooks.Decision {
-	set, err := intents.Load()
+func initialized(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
+	set, err := g.Intents.Load()
 	switch {
 	case err == nil:
 		c.Intents, c.Ignore = set, set.Ignore()
@@ -23,7 +24,7 @@ func initialized(c *hooks.Call, intents Intents, p Policy) hooks.Decision {
 		// The rules that are clear hold, whatever is wrong with the rest. A
 		// file of which nothing can be read may hold secret rules: then no
 		// file is shown.
-		ignore, err := intents.Ignore()
+		ignore, err := g.Intents.Ignore()
 		var whole *intent.UnreadableError
 		if errors.As(err, &whole) && whole.Line == 0 && len(c.Effects.Files) > 0 {
 			return hooks.Refuse(Unreadable(err))
@@ -31,10 +32,10 @@ func initialized(c *hooks.Call, intents Intents, p Policy) hooks.Decision {
 		c.Ignore = ignore
 		return hooks.Allow()
 	case errors.Is(err, intent.ErrNotInitialized):
-		if c.Ignore, err = intents.Ignore(); err != nil {
+		if c.Ignore, err = g.Intents.Ignore(); err != nil {
 			return hooks.Refuse(Unreadable(err))
 		}
-		if p.AllowUninitialized {
+		if g.AllowUninitialized {
 			c.Untracked = true
 			return hooks.Allow()
 		}
@@ -58,7 +59,7 @@ func Unreadable(err error) *refusal.Refusal {
 }
 
 // selected is step 3.
-func selected(c *hooks.Call, p Policy) hooks.Decision {
+func selected(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Handle != "" && errors.Is(c.SessionErr, session.ErrExpired) {
 		// Also for calls that need no intent: what a read delivers under a
 		// handle that is nobody's would count for nobody.
@@ -68,7 +69,7 @@ func selected(c *hooks.Call, p Policy) hooks.Decision {
 		return hooks.Allow()
 	}
 	if c.SessionErr != nil {
-		return noSelection(c, p)
+		return noSelection(c, g.MissingIntent)
 	}
 	id := c.Session.IntentID()
 	in, ok := c.Intents.Get(id)
@@ -81,7 +82,7 @@ func selected(c *hooks.Call, p Policy) hooks.Decision {
 	}
 	c.Intent = in
 	if in.Scope().Unrestricted() {
-		if p.ScopeRequired {
+		if g.ScopeRequired {
 			return hooks.Refuse(refusal.Newf(refusal.ScopeViolation,
 				"%s has no owned_scope, and the settings require one.", in.ID).With("intent_id", in.ID).With("owned_scope", []string{}))
 		}
@@ -105,10 +106,10 @@ func Usable(in *intent.Intent, set *intent.Set) *refusal.Refusal {
 
 // noSelection explains why a call has no session. Only the plain lack of a
 // selection may be put to the operator.
-func noSelection(c *hooks.Call, p Policy) hooks.Decision {
+func noSelection(c *hooks.Call, missing hooks.Policy) hooks.Decision {
 	r := NoSelection(c.SessionErr, c.Intents)
 	if errors.Is(c.SessionErr, session.ErrNone) {
-		return hooks.Ask(p.MissingIntent, r)
+		return hooks.Ask(missing, r)
 	}
 	return hooks.Refuse(r)
 }

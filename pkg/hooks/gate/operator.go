@@ -9,35 +9,21 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// RegisterOperator adds the gate for calls that an operator makes at the
-// command line, after seeing what they do. What would be put to the operator
-// is a note; what only bars agents from going on (no session, an intent that
-// is done, unread content) does not apply, nor do rules and external hooks
-// to changes that the operator has looked at. Files that do not parse, paths
-// that lead elsewhere, protected paths, and what .intentignore closes or keeps
-// secret are refused as always: an operator lifts those rules where they
-// stand. So are commands that the settings, the intent, a rule or a hook close
-// (OfCommands).
-func RegisterOperator(e *hooks.Engine, intents Intents, l Ledger, settings Policy) {
-	p := Policy{AllowUninitialized: true, IgnoredPath: hooks.PolicyRefuse}
-	at := func(stage hooks.Stage, name string, check func(*hooks.Call) hooks.Decision) {
-		e.AddGate(stage, hooks.PreFunc(name, func(_ context.Context, call *hooks.Call) (hooks.Decision, error) {
-			return check(call), nil
-		}))
+// strictly is a check for the operator's own call: nobody is asked, and a workspace without intents is one as well.
+func strictly(check Check) Check {
+	return func(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
+		own := *g
+		own.Policy = Policy{AllowUninitialized: true, IgnoredPath: hooks.PolicyRefuse}
+		return check(ctx, &own, c)
 	}
-	at(hooks.AtTargets, "initialized", func(c *hooks.Call) hooks.Decision { return initialized(c, intents, p) })
-	at(hooks.AtTargets, "intent", operatorIntent)
-	at(hooks.AtTargets, "path", path)
-	at(hooks.AtTargets, "protected", protected)
-	at(hooks.AtTargets, "ignored", func(c *hooks.Call) hooks.Decision { return ignored(c, p) })
-	at(hooks.AtTargets, "scope", operatorScope)
-	at(hooks.AtTargets, "command", func(c *hooks.Call) hooks.Decision { return operatorCommand(c, settings) })
-	e.AddGate(hooks.AtPlan, OfCommands(hooks.PreFunc("rules", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
-		return rules(ctx, c, settings), nil
-	})))
-	e.AddGate(hooks.AtPlan, hooks.PreFunc("ledger", func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
-		return writable(ctx, c, l), nil
-	}))
+}
+
+// operatorRules are the rules about a command: see OfCommands.
+func operatorRules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
+	if c.Effects.Command == nil {
+		return hooks.Allow()
+	}
+	return rules(ctx, g, c).Seen()
 }
 
 // OfCommands is a hook for those calls of an operator that run a command: the
@@ -54,7 +40,7 @@ func OfCommands(h hooks.PreHook) hooks.PreHook {
 }
 
 // operatorIntent takes the intent that the call names, whatever became of it.
-func operatorIntent(c *hooks.Call) hooks.Decision {
+func operatorIntent(_ context.Context, _ *Gate, c *hooks.Call) hooks.Decision {
 	if c.IntentID == "" {
 		return hooks.Allow()
 	}
@@ -69,7 +55,7 @@ func operatorIntent(c *hooks.Call) hooks.Decision {
 }
 
 // operatorScope notes what an agent would not have been let through with.
-func operatorScope(c *hooks.Call) hooks.Decision {
+func operatorScope(_ context.Context, _ *Gate, c *hooks.Call) hooks.Decision {
 	if c.Class == hooks.Governance { // the intents themselves belong to no scope
 		return hooks.Allow()
 	}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,19 +17,19 @@ import (
 // so a hard failure of the last path outranks an askable one of the first.
 
 // rehearsed is a check of what a rehearsal did, alone.
-func rehearsed(check func(*hooks.Call) hooks.Decision) func(*hooks.Call) hooks.Decision {
-	return func(c *hooks.Call) hooks.Decision {
+func rehearsed(check Check) Check {
+	return func(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 		part := *c
 		part.Effects.Files = slices.DeleteFunc(slices.Clone(c.Effects.Files), func(f *hooks.FileEffect) bool { return !f.Rehearsed })
 		if len(part.Effects.Files) == 0 {
 			return hooks.Allow()
 		}
-		return check(&part)
+		return check(ctx, g, &part)
 	}
 }
 
 // path: inside the workspace, and a regular file where one is needed.
-func path(c *hooks.Call) hooks.Decision {
+func path(_ context.Context, _ *Gate, c *hooks.Call) hooks.Decision {
 	for _, f := range c.Effects.Files {
 		if f.Problem != nil {
 			return hooks.Refuse(f.Problem)
@@ -39,7 +40,7 @@ func path(c *hooks.Call) hooks.Decision {
 
 // protected: what this program keeps of the user is out of reach for every
 // tool; governance files and git are nobody's to write.
-func protected(c *hooks.Call) hooks.Decision {
+func protected(_ context.Context, _ *Gate, c *hooks.Call) hooks.Decision {
 	for _, f := range c.Effects.Files {
 		if f.Protection == workspace.ProtectOwn {
 			return hooks.Refuse(ownPath(f))
@@ -81,7 +82,7 @@ func SecretPath(path string, rule intent.IgnoreRule) *refusal.Refusal {
 }
 
 // ignored: secret paths for every tool, other path rules for mutations.
-func ignored(c *hooks.Call, p Policy) hooks.Decision {
+func ignored(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	ignore := c.Ignore
 	for _, f := range c.Effects.Files {
 		for _, path := range f.Paths() {
@@ -105,13 +106,13 @@ func ignored(c *hooks.Call, p Policy) hooks.Decision {
 		return hooks.Allow()
 	}
 	rule, _ := ignore.PathBlocked(blocked[0])
-	return hooks.Ask(p.IgnoredPath, refusal.Newf(refusal.IntentignorePathBlocked,
+	return hooks.Ask(g.IgnoredPath, refusal.Newf(refusal.IntentignorePathBlocked,
 		"%s is closed to changes (%s:%d: %s).", blocked[0], rule.File, rule.Line, rule.Text).With("path", blocked[0])).About(blocked...)
 }
 
 // scope: every mutated path belongs to the intent, or to none by an
 // `unscoped:` rule of a file that the operator has trusted.
-func scope(c *hooks.Call, p Policy) hooks.Decision {
+func scope(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if skips(c) || c.Intent == nil {
 		return hooks.Allow()
 	}
@@ -129,7 +130,13 @@ func scope(c *hooks.Call, p Policy) hooks.Decision {
 	if len(outside) == 0 {
 		return hooks.Allow(notes...)
 	}
-	return hooks.Ask(p.ScopeViolation, outOfScope(c, outside)).About(outside...)
+	return hooks.Ask(g.ScopeViolation, outOfScope(c, outside)).About(outside...)
+}
+
+// scopeOfRehearsed is scope without what git makes of people's commits.
+func scopeOfRehearsed(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
+	c.Effects.Files = slices.DeleteFunc(c.Effects.Files, func(f *hooks.FileEffect) bool { return f.Reproduced })
+	return scope(ctx, g, c)
 }
 
 // failing lists every path of the call that a check stands against: the
@@ -203,7 +210,7 @@ func purposeOf(c *hooks.Call, paths []string) string {
 
 // programConfig: files that make other programs run code need an approval, and
 // so do those of a directory that git would take for a repository.
-func programConfig(c *hooks.Call, p Policy) hooks.Decision {
+func programConfig(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if skips(c) {
 		return hooks.Allow()
 	}
@@ -224,7 +231,7 @@ func programConfig(c *hooks.Call, p Policy) hooks.Decision {
 	if len(paths) == 0 {
 		return hooks.Allow()
 	}
-	return hooks.Ask(p.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
+	return hooks.Ask(g.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
 		"%s %s, so changing it needs the operator's approval.", paths[0], why).With("path", paths[0])).About(paths...)
 }
 

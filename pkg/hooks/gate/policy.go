@@ -9,8 +9,8 @@ import (
 )
 
 // class is step 8. What a command changes is not known yet; its record tells.
-func class(ctx context.Context, c *hooks.Call, p Policy) hooks.Decision {
-	if skips(c) || !p.EnforceClass || c.Declared != mutation.Refactor {
+func class(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
+	if skips(c) || !g.EnforceClass || c.Declared != mutation.Refactor {
 		return hooks.Allow()
 	}
 	if v, ok := c.Planned(ctx); ok && v.Evidence == mutation.Unproven {

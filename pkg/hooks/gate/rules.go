@@ -22,8 +22,8 @@ const rulesTime = 5 * time.Second
 // rules is step 6: every rule of the settings and of the intent, for every
 // effect of the call. A rule that refuses outranks one that asks, wherever it
 // stands; one that cannot be evaluated refuses.
-func rules(ctx context.Context, c *hooks.Call, p Policy) hooks.Decision {
-	all := p.Rules
+func rules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
+	all := g.Rules
 	if c.Intent != nil {
 		all = append(all[:len(all):len(all)], c.Intent.CompiledRules()...)
 	}

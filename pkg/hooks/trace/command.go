@@ -18,19 +18,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Tracker is told what is about to be written, so that it is not taken for a
-// command's; snapshot.Keeper implements it.
-type Tracker interface {
-	Writing(writes []snapshot.Write) *snapshot.Writing
-}
-
-// Tell has the tracker told of each change before it happens. It is called
-// before the first call.
-func (r *Recorder) Tell(t Tracker) { r.tracker = t }
-
 // writing tells what a call is about to change.
 func (r *Recorder) writing(outcome *hooks.Outcome) *snapshot.Writing {
-	if r.tracker == nil || outcome.Command != nil {
+	if outcome.Command != nil {
 		return nil
 	}
 	var writes []snapshot.Write
@@ -48,7 +38,7 @@ func (r *Recorder) writing(outcome *hooks.Outcome) *snapshot.Writing {
 	if len(writes) == 0 {
 		return nil
 	}
-	return r.tracker.Writing(writes)
+	return r.snapshots.Writing(writes)
 }
 
 // blobID names a content in git's way; "" for none, and for one that is not
@@ -60,7 +50,7 @@ func (r *Recorder) blobID(hash, oid string, content []byte, unread bool) string 
 	case unread && content == nil:
 		return ""
 	}
-	return r.ledger.BlobID(content)
+	return r.Ledger.BlobID(content)
 }
 
 // externalTime bounds the asking for the last records of all files of one
@@ -117,7 +107,7 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 	for _, f := range outcome.Build[:min(len(outcome.Build), maxBuild)] {
 		rec.Changes = append(rec.Changes, ledger.Change{Change: f.Change})
 	}
-	_, err := r.ledger.Append(ctx, rec)
+	_, err := r.Ledger.Append(ctx, rec)
 	if r.lets(err) {
 		return nil // the command's own record says so
 	}
@@ -141,7 +131,7 @@ func (r *Recorder) git(ctx context.Context, call *hooks.Call, outcome *hooks.Out
 	if len(g.Commits) > 0 {
 		rec.Detail["commits"] = g.Commits
 	}
-	_, err := r.ledger.Append(ctx, rec)
+	_, err := r.Ledger.Append(ctx, rec)
 	if r.lets(err) {
 		return nil
 	}
@@ -158,10 +148,10 @@ const (
 // Others marks the ledger, to tell at the end of a command what other
 // processes recorded meanwhile; see snapshot.Options.
 func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error) {
-	if errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return nil, nil, nil
 	}
-	tail, err := r.ledger.Tail(ctx)
+	tail, err := r.Ledger.Tail(ctx)
 	if r.lets(err) {
 		return nil, nil, nil
 	}
@@ -170,7 +160,7 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	}
 	others := func(ctx context.Context, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		running, files, failed := r.inFlight(ctx, r.journal.Elsewhere, paths, "") // first: what ends meanwhile is in the ledger then
+		running, files, failed := r.inFlight(ctx, r.Journal.Elsewhere, paths, "") // first: what ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
 		err := tail.Next(context.WithoutCancel(ctx), ledger.Filter{}, func(e ledger.Entry) error {
 			delete(files, e.ID)
@@ -183,14 +173,14 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	return others, tail.Ends(), nil
 }
 
-// Elsewhere tells when the commands of other processes began that run at the
+// OtherCommands tells when the commands of other processes began that run at the
 // moment, those among them of which a crash is not settled yet; see
 // snapshot.Options.
-func (r *Recorder) Elsewhere(ctx context.Context) ([]time.Time, error) {
-	if errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+func (r *Recorder) OtherCommands(ctx context.Context) ([]time.Time, error) {
+	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return nil, nil
 	}
-	entries, err := r.journal.Elsewhere()
+	entries, err := r.Journal.Elsewhere()
 	if err != nil {
 		return nil, err
 	}
@@ -244,10 +234,10 @@ func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, e
 
 // UnderWay are the records to come of the calls that have begun, in this process or another, by their ids.
 func (r *Recorder) UnderWay(ctx context.Context) (map[string]ledger.Record, error) {
-	if errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return nil, nil
 	}
-	entries, err := r.journal.InFlight()
+	entries, err := r.Journal.InFlight()
 	begun := map[string]ledger.Record{}
 	for _, e := range entries {
 		if draft, err := ledger.ParseDraft(e.Lines); err == nil {
@@ -319,10 +309,10 @@ func (r *Recorder) awaitWriters(ctx context.Context, paths []string) {
 }
 
 func (r *Recorder) held(path string) bool {
-	t, err := r.files.Resolve(path)
+	t, err := r.Workspace.Resolve(path)
 	if err != nil {
 		return false
 	}
 	defer t.Close()
-	return t.Kind() == workspace.Regular && t.Path() == path && r.files.Held(t)
+	return t.Kind() == workspace.Regular && t.Path() == path && r.Workspace.Held(t)
 }

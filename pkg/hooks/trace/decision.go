@@ -13,8 +13,8 @@ import (
 // Asked notes that the operator is asked about a call. It need not wait for the
 // disk.
 func (r *Recorder) Asked(call *hooks.Call, d ledger.Decision, way string) {
-	if r.ledger.Writable(context.Background()) == nil {
-		r.ledger.AppendSoon(decided(call, d, way))
+	if r.Ledger.Writable(context.Background()) == nil {
+		r.Ledger.AppendSoon(decided(call, d, way))
 	}
 }
 
@@ -26,7 +26,7 @@ func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d ledger.Deci
 	}
 	rec := decided(call, d, way)
 	rec.Contributor = ledger.Contributor{Type: ledger.ContributorHuman}
-	_, err := r.ledger.Append(context.WithoutCancel(ctx), rec)
+	_, err := r.Ledger.Append(context.WithoutCancel(ctx), rec)
 	if r.lets(err) {
 		return nil
 	}

@@ -11,11 +11,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
 
-// Degrade lets calls through that cannot be recorded (ledger.on_failure:
-// degraded): with a warning in each result, and counted in the first record
-// that can be written again. It must come before the first call.
-func (r *Recorder) Degrade() { r.degraded = true }
-
 // Close gives up the count of unrecorded calls: it is told by whoever writes to
 // the ledger next.
 func (r *Recorder) Close() {
@@ -31,13 +26,13 @@ func (r *Recorder) Close() {
 // recorded. After a failure it reopens and checks the ledger; so the first
 // call after the cause is gone finds it in order.
 func (r *Recorder) Writable(ctx context.Context) error {
-	r.journal.Reopen()
-	if r.ledger.Failed() {
-		if err := r.ledger.Reopen(ctx); err != nil && !r.lets(err) {
+	r.Journal.Reopen()
+	if r.Ledger.Failed() {
+		if err := r.Ledger.Reopen(ctx); err != nil && !r.lets(err) {
 			return err
 		}
 	}
-	if err := r.ledger.Writable(ctx); err != nil && !r.lets(err) {
+	if err := r.Ledger.Writable(ctx); err != nil && !r.lets(err) {
 		return err
 	}
 	if err := r.withheld.first(ctx); err != nil && !r.lets(err) {
@@ -48,14 +43,14 @@ func (r *Recorder) Writable(ctx context.Context) error {
 
 // Query asks the ledger, with what git has fetched of others' records.
 func (r *Recorder) Query(ctx context.Context, f ledger.Filter) (ledger.Result, error) {
-	r.last.bring(ctx)
-	return r.ledger.Query(ctx, f)
+	r.Bring(ctx)
+	return r.Ledger.Query(ctx, f)
 }
 
 // lets reports whether a call goes through although nothing can be written
 // down. What passes by itself (BUSY) is waited for and refused all the same.
 func (r *Recorder) lets(err error) bool {
-	return r.degraded && (errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, journal.ErrUnavailable))
+	return r.Degraded && (errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, journal.ErrUnavailable))
 }
 
 // missed counts a call whose record could not be written, and warns.

@@ -126,7 +126,7 @@ func (r *Recorder) settleGaps(ctx context.Context) error {
 			return err
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		r.log.Warn().Err(err).Msg("unrecorded calls of other processes cannot be counted")
+		r.Logger.Warn().Err(err).Msg("unrecorded calls of other processes cannot be counted")
 	}
 	r.gap.forget(dir)
 	return nil
@@ -233,13 +233,13 @@ func (r *Recorder) tellGap(ctx context.Context, id string, missed []missedCall) 
 	if decisions > 0 {
 		detail["decisions"] = decisions
 	}
-	draft, err := r.ledger.DraftAs(id, ledger.Record{Kind: ledger.KindRecovered, Detail: map[string]any{
+	draft, err := r.Ledger.DraftAs(id, ledger.Record{Kind: ledger.KindRecovered, Detail: map[string]any{
 		"gap":    detail,
 		"reason": "the ledger could not be written: the calls took effect (ledger.on_failure is degraded) and the decisions were made, and have no record",
 	}})
 	if err != nil {
 		return err
 	}
-	_, err = r.ledger.AppendDraft(ctx, draft)
+	_, err = r.Ledger.AppendDraft(ctx, draft)
 	return busy(err)
 }

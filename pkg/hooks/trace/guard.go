@@ -37,24 +37,16 @@ func (w *withheld) first(ctx context.Context) error {
 	return nil
 }
 
-// SearchGit has what is gone from the ledger looked for on other branches. It
-// is called before the first call.
-func (r *Recorder) SearchGit(elsewhere ledger.Elsewhere) { r.elsewhere = elsewhere }
-
-// Bring has bring take what git fetched of others' records into the ledger, whenever an answer can depend on them. It is
-// called before the first call.
-func (r *Recorder) Bring(bring func(ctx context.Context)) { r.last.bring = bring }
-
 // Guard notes how the ledger ends before a command. What it returns finds,
 // after the command, what of it is gone, and says so; "" where all is there.
 // Then the next record follows what is gone, and changes are withheld until it
 // is back. git: the command may have put another branch's ledger in its place,
 // which loses nothing that the first branch has.
 func (r *Recorder) Guard(ctx context.Context) (lost func(ctx context.Context, git bool) string, err error) {
-	if errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return func(context.Context, bool) string { return "" }, nil
 	}
-	mark, err := r.ledger.Mark(ctx)
+	mark, err := r.Ledger.Mark(ctx)
 	if err != nil {
 		if r.lets(err) {
 			return func(context.Context, bool) string { return "" }, nil
@@ -62,7 +54,7 @@ func (r *Recorder) Guard(ctx context.Context) (lost func(ctx context.Context, gi
 		return nil, err
 	}
 	return func(ctx context.Context, git bool) string {
-		elsewhere := r.elsewhere
+		elsewhere := r.Elsewhere
 		if !git {
 			elsewhere = nil
 		}

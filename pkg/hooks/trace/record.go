@@ -33,40 +33,68 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
+// Options are what a Recorder is made of. Ledger, Journal and Workspace are needed.
+type Options struct {
+	Ledger    *ledger.Ledger
+	Journal   *journal.Journal
+	Workspace *workspace.Workspace
+	Logger    zerolog.Logger
+	// Contents gets what files held before and after each recorded change, so that it can be undone; nil keeps nothing.
+	Contents Contents
+	// Ignore gives the rules of .intentignore as they stand; nil: there are none that could be read.
+	Ignore func() (*intent.Ignore, error)
+	// MarkLines has records keep a mark of each line.
+	MarkLines bool
+	// Await is called before the changes of a command are looked for whose server died: until it returns, its processes may
+	// still write. Nil: there is nothing to wait for.
+	Await func()
+	// Elsewhere looks on other branches for what is gone from the ledger; nil: git is not asked.
+	Elsewhere ledger.Elsewhere
+	// Bring takes what git fetched of others' records into the ledger, whenever an answer can depend on them; nil: nothing is
+	// fetched.
+	Bring func(ctx context.Context)
+	// Changes is how the changes of commands are found. The recorder sets Mark and Elsewhere.
+	Changes snapshot.Options
+	// Degraded lets calls through that cannot be recorded (ledger.on_failure: degraded): with a warning in each result, and
+	// counted in the first record that can be written again.
+	Degraded bool
+}
+
 // Recorder implements hooks.Recorder on a ledger and the journal before it.
 type Recorder struct {
-	ledger  *ledger.Ledger
-	journal *journal.Journal
-	files   *workspace.Workspace
-	log     zerolog.Logger
-	last    lastRecords
-	images  Images // nil keeps none
+	Options
+	last      lastRecords
+	snapshots *snapshot.Keeper
 
 	settling sync.Mutex
 	settled  atomic.Bool // once, by this process
 
-	withheld  withheld
-	elsewhere ledger.Elsewhere // nil: git is not asked
-
-	tracker Tracker // nil tells nobody
-	changed *snapshot.Options
-	ignore  func() (*intent.Ignore, error)
-	await   func() // nil: there is nothing to wait for
-
-	marking  bool
-	degraded bool
+	withheld withheld
 	behind   atomic.Bool // what a crash left is unsettled, and calls go through
 	gap      gap
 }
 
-// NewRecorder records to l, journals in j, and settles what a crash left in w.
-func NewRecorder(l *ledger.Ledger, j *journal.Journal, w *workspace.Workspace, log zerolog.Logger) *Recorder {
-	return &Recorder{
-		ledger: l, journal: j, files: w, log: log,
-		last: lastRecords{ledger: l, bring: func(context.Context) {}, after: map[string]string{}},
-		gap:  gap{state: w.State, log: log},
+// NewRecorder makes a recorder, which also finds the changes of commands. Close it before what it is made of.
+func NewRecorder(o Options) (*Recorder, error) {
+	if o.Ledger == nil || o.Journal == nil || o.Workspace == nil {
+		return nil, errors.New("trace: a recorder needs a ledger, a journal and a workspace")
 	}
+	if o.Bring == nil {
+		o.Bring = func(context.Context) {}
+	}
+	r := &Recorder{
+		Options: o,
+		last:    lastRecords{ledger: o.Ledger, bring: o.Bring, after: map[string]string{}},
+		gap:     gap{state: o.Workspace.State, log: o.Logger},
+	}
+	watched := o.Changes
+	watched.Mark, watched.Elsewhere = r.Others, r.OtherCommands
+	r.snapshots = snapshot.Open(watched)
+	return r, nil
 }
+
+// Snapshots find what commands changed. They know of what is recorded here.
+func (r *Recorder) Snapshots() *snapshot.Keeper { return r.snapshots }
 
 var _ hooks.Recorder = (*Recorder)(nil)
 
@@ -85,7 +113,7 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 	}
 	kept := r.keep(draft.Record(), pending.Outcome)
 	var entry entry = noEntry{}
-	begun, err := r.journal.Begin(journal.Entry{
+	begun, err := r.Journal.Begin(journal.Entry{
 		Began: draft.Time(), Files: pending.Files, Before: pending.Before, Ends: pending.Ends, Lines: draft.Lines(),
 	})
 	switch {
@@ -100,7 +128,7 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 
 // alone makes sure that nobody died since Settle.
 func (r *Recorder) alone() error {
-	orphans, err := r.journal.Orphans()
+	orphans, err := r.Journal.Orphans()
 	for _, o := range orphans {
 		o.Release()
 	}
@@ -113,9 +141,9 @@ func (r *Recorder) alone() error {
 
 // draft gives a record its lines, also for a ledger that cannot take it now.
 func (r *Recorder) draft(rec ledger.Record) (*ledger.Draft, error) {
-	draft, err := r.ledger.Draft(rec)
+	draft, err := r.Ledger.Draft(rec)
 	if r.lets(err) {
-		return r.ledger.DraftAs(uuid.NewString(), rec)
+		return r.Ledger.DraftAs(uuid.NewString(), rec)
 	}
 	return draft, err
 }
@@ -144,7 +172,7 @@ type inflight struct {
 
 func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, error) {
 	i.kept()
-	l := i.recorder.ledger
+	l := i.recorder.Ledger
 	if outcome != i.expected {
 		draft, err := l.Redraft(i.draft, i.recorder.record(ctx, i.call, outcome))
 		if err != nil {
@@ -212,7 +240,7 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	}
 	rec := r.record(ctx, call, outcome)
 	r.keep(rec, outcome)()
-	appended, err := r.ledger.Append(ctx, rec)
+	appended, err := r.Ledger.Append(ctx, rec)
 	if r.lets(err) {
 		r.missed(outcome, "", err)
 		return "", nil
@@ -235,7 +263,7 @@ func busy(err error) error {
 // needless: there is no ledger before a workspace is initialised. Reads go on
 // without, and other calls where the operator chose to let them through.
 func (r *Recorder) needless(ctx context.Context, call *hooks.Call) bool {
-	return (call.Untracked || call.Class == hooks.Safe) && errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized)
+	return (call.Untracked || call.Class == hooks.Safe) && errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized)
 }
 
 // Refused implements hooks.Recorder. Refused reads of safe tools are recorded
@@ -246,7 +274,7 @@ func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) 
 		// Found by the plan or at the swap instead of at its step.
 		hook = "freshness"
 	}
-	if hook == "" || r.ledger.Writable(context.Background()) != nil {
+	if hook == "" || r.Ledger.Writable(context.Background()) != nil {
 		return
 	}
 	rec := base(call)
@@ -256,7 +284,7 @@ func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) 
 		rec.Decision.Paths = append(rec.Decision.Paths, f.Paths()...)
 	}
 	short(rec.Decision)
-	r.ledger.AppendSoon(rec)
+	r.Ledger.AppendSoon(rec)
 }
 
 func base(call *hooks.Call) ledger.Record {
@@ -374,15 +402,12 @@ func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Chang
 	return c
 }
 
-// MarkLines has records keep a mark of each line. It is called before the first call.
-func (r *Recorder) MarkLines() { r.marking = true }
-
 // marks reports whether the lines of a file may be marked: of what is secret they could be guessed from it.
 func (r *Recorder) marks(f hooks.FileOutcome) bool {
-	if !r.marking || r.ignore == nil || len(f.Hunks) == 0 {
+	if !r.MarkLines || r.Ignore == nil || len(f.Hunks) == 0 {
 		return false
 	}
-	ignore, err := r.ignore()
+	ignore, err := r.Ignore()
 	if err != nil {
 		return false
 	}

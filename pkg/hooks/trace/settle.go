@@ -33,7 +33,7 @@ func (r *Recorder) Settle(ctx context.Context) error {
 }
 
 func (r *Recorder) settle(ctx context.Context) error {
-	if r.settled.Load() || errors.Is(r.ledger.Writable(ctx), ledger.ErrNotInitialized) {
+	if r.settled.Load() || errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return nil
 	}
 	r.settling.Lock()
@@ -67,14 +67,14 @@ func (r *Recorder) settle(ctx context.Context) error {
 // settleAll settles every entry whose process is gone. Those after a failed
 // one are given back.
 func (r *Recorder) settleAll(ctx context.Context) error {
-	abandoned, err := r.files.Abandoned()
+	abandoned, err := r.Workspace.Abandoned()
 	if err != nil {
-		r.log.Warn().Err(err).Msg("temporary files of processes that died could not be looked for")
+		r.Logger.Warn().Err(err).Msg("temporary files of processes that died could not be looked for")
 	}
 	defer abandoned.Close()
 	states := r.abandonedStates()
 	defer states.Close()
-	orphans, others := r.journal.Orphans()
+	orphans, others := r.Journal.Orphans()
 	if others != nil {
 		if !errors.Is(others, journal.ErrSettling) {
 			return others
@@ -94,8 +94,8 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 	slices.SortStableFunc(orphans, func(a, b *journal.Orphan) int {
 		return cmp.Or(min(len(a.Before), 1)-min(len(b.Before), 1), a.Began.Compare(b.Began))
 	})
-	if n := len(orphans); n > 0 && len(orphans[n-1].Before) > 0 && r.await != nil {
-		r.await()
+	if n := len(orphans); n > 0 && len(orphans[n-1].Before) > 0 && r.Await != nil {
+		r.Await()
 	}
 	recorded, err := r.has(ctx, ids)
 	for _, o := range orphans {
@@ -133,7 +133,7 @@ func (r *Recorder) has(ctx context.Context, ids []string) (map[string]bool, erro
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := r.ledger.Has(ctx, ids...)
+	found, err := r.Ledger.Has(ctx, ids...)
 	if err != nil && !errors.Is(err, ledger.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	}
@@ -154,18 +154,18 @@ func (r *Recorder) settleOne(ctx context.Context, o *journal.Orphan, recorded ma
 	}
 	r.keepFound(draft.Record(), plan)
 	if record != nil {
-		if _, err := r.ledger.AppendDraft(ctx, record); err != nil {
+		if _, err := r.Ledger.AppendDraft(ctx, record); err != nil {
 			return busy(err)
 		}
 	}
-	kept, err := r.files.Tidy(plan)
+	kept, err := r.Workspace.Tidy(plan)
 	if err != nil {
 		return err
 	}
 	for _, k := range kept {
-		r.log.Warn().Str("path", k.Path).Str("kept", k.Kept).Msg("content of another program that a crash had left displaced is kept aside")
+		r.Logger.Warn().Str("path", k.Path).Str("kept", k.Kept).Msg("content of another program that a crash had left displaced is kept aside")
 	}
-	r.log.Info().Str("record", draft.ID()).Int("pid", o.PID).Bool("recorded", record != nil).Msg("settled a mutation that a crash interrupted")
+	r.Logger.Info().Str("record", draft.ID()).Int("pid", o.PID).Bool("recorded", record != nil).Msg("settled a mutation that a crash interrupted")
 	return o.Drop()
 }
 
@@ -181,9 +181,9 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 	if len(o.Before) > 0 && !known {
 		return r.commandVerdict(ctx, o, draft)
 	}
-	look := r.files.Recover
+	look := r.Workspace.Recover
 	if o.Stands {
-		look = r.files.RecoverStanding
+		look = r.Workspace.RecoverStanding
 	}
 	found, err := look(ctx, plan)
 	if err != nil {
@@ -199,7 +199,7 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 	if !happened {
 		return nil, nil
 	}
-	return r.ledger.Redraft(draft, rec)
+	return r.Ledger.Redraft(draft, rec)
 }
 
 // recovered is the record of a mutation that a crash kept out of the ledger.
@@ -262,7 +262,7 @@ func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*
 	if len(rec.Changes) == 0 {
 		return nil, nil
 	}
-	return r.ledger.DraftAs(retractionID(draft), rec)
+	return r.Ledger.DraftAs(retractionID(draft), rec)
 }
 
 // retractionID is the same however often a retraction is drafted.

@@ -16,10 +16,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// FindChanges has the changes of commands found whose server died. It is called
-// before the first call.
-func (r *Recorder) FindChanges(o snapshot.Options) { r.changed = &o }
-
 const (
 	// alreadyTold is how long before a command a record may have been begun that
 	// was still to be carried out when the command began.
@@ -51,13 +47,13 @@ func ended(e ledger.Entry) time.Time {
 // have nothing to do with it may have made changes since.
 func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft) (*ledger.Draft, error) {
 	rec, _ := recovered(draft.Record(), &workspace.Recovery{}, o.Began)
-	judge := observe.SavedJudge(rec.IntentID, rec.Detail, r.rules(), r.files.Inside())
+	judge := observe.SavedJudge(rec.IntentID, rec.Detail, r.rules(), r.Workspace.Inside())
 	found, err := r.changedSince(ctx, o, draft.ID(), judge)
 	if err != nil {
 		rec.Detail[observe.DetailUnseen] = err.Error()
-		return r.ledger.Redraft(draft, rec)
+		return r.Ledger.Redraft(draft, rec)
 	}
-	outcome := observe.Recovered(judge, r.files, found)
+	outcome := observe.Recovered(judge, r.Workspace, found)
 	for _, f := range outcome.Files {
 		change := r.change(ctx, f)
 		_ = r.keepChange(change, f) // the log says why not; nobody waits for an answer
@@ -69,19 +65,15 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 		rec.Class = &ledger.Class{Computed: string(mutation.Evolution), Evidence: string(mutation.Unproven)}
 	}
 	rec.Detail = detailOf(outcome.Command.Detail, rec.Detail)
-	return r.ledger.Redraft(draft, rec)
+	return r.Ledger.Redraft(draft, rec)
 }
-
-// Rules has the rules of .intentignore asked for when a crash is settled. It is
-// called before the first call.
-func (r *Recorder) Rules(ask func() (*intent.Ignore, error)) { r.ignore = ask }
 
 // rules are those of .intentignore as they stand; nil where they cannot be read.
 func (r *Recorder) rules() *intent.Ignore {
-	if r.ignore == nil {
+	if r.Ignore == nil {
 		return nil
 	}
-	ignore, err := r.ignore()
+	ignore, err := r.Ignore()
 	if err != nil {
 		return nil
 	}
@@ -92,19 +84,19 @@ func (r *Recorder) rules() *intent.Ignore {
 // but for what others may have changed, and it may not, that ran beside it: they
 // died with it, or go on in a server that lives, which may be this one.
 func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id string, judge *observe.Judge) (*snapshot.Difference, error) {
-	if r.changed == nil {
+	if r.Changes.Root == nil {
 		return nil, errors.New("nothing looks for the changes of commands")
 	}
-	state, err := r.files.State()
+	state, err := r.Workspace.State()
 	if err != nil {
 		return nil, err
 	}
 	defer state.Close()
-	return snapshot.Recover(ctx, *r.changed, state, o.Before, judge.Allows, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
+	return snapshot.Recover(ctx, r.Changes, state, o.Before, judge.Allows, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
 		r.awaitWriters(ctx, paths)
-		running, files, failed := r.inFlight(ctx, r.journal.InFlight, paths, id) // first: what ends meanwhile is in the ledger then
+		running, files, failed := r.inFlight(ctx, r.Journal.InFlight, paths, id) // first: what ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
-		result, err := r.ledger.Query(ctx, ledger.Filter{Since: since.Add(-longest)})
+		result, err := r.Ledger.Query(ctx, ledger.Filter{Since: since.Add(-longest)})
 		if err != nil {
 			return found, errors.Join(failed, fmt.Errorf("ask the ledger: %w", err))
 		}
@@ -143,7 +135,7 @@ func writesAfter(entries []ledger.Entry, ends []string, since time.Time, paths [
 
 // abandonedStates finds what dead processes had saved of the workspace's state.
 func (r *Recorder) abandonedStates() *snapshot.Abandoned {
-	state, err := r.files.State()
+	state, err := r.Workspace.State()
 	if err != nil {
 		return nil
 	}

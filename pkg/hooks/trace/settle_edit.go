@@ -30,7 +30,7 @@ func editOf(rec ledger.Record) (hooks.Edit, bool) {
 // somebody changed it since, and the record says that it is not sure. Of the
 // file nothing is written: it is the operator's.
 func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hooks.Edit, known bool) (*ledger.Draft, error) {
-	now, err := intent.FileHash(r.files.Root())
+	now, err := intent.FileHash(r.Workspace.Root())
 	if err != nil {
 		return nil, fmt.Errorf("find out what became of %s: %w", edit.Path, err)
 	}
@@ -41,7 +41,7 @@ func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hook
 	case known:
 		rec.Kind = ledger.KindRecovered
 		rec.Detail = map[string]any{record.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the edit was taken back"}
-		return r.ledger.DraftAs(retractionID(draft), rec)
+		return r.Ledger.DraftAs(retractionID(draft), rec)
 	case now == edit.Before:
 		return nil, nil
 	}
@@ -50,5 +50,5 @@ func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hook
 		detail["certainty"] = "probable"
 	}
 	rec.Kind, rec.Detail = ledger.KindRecovered, detailOf(rec.Detail, detail)
-	return r.ledger.Redraft(draft, rec)
+	return r.Ledger.Redraft(draft, rec)
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 )
 
-// AwaitCommands has wait called before the changes of a command are looked for
-// whose server died: until it returns, processes of the command may go on. It
-// is called before the first call.
-func (r *Recorder) AwaitCommands(wait func()) { r.await = wait }
-
 // SettleLeft is Settle for a server that starts: where nobody has left
 // anything, it only lists two directories and changes nothing. The first
 // change that comes meanwhile waits for it; if it fails, that change tries
@@ -28,7 +23,7 @@ func (r *Recorder) SettleLeft(ctx context.Context) error {
 
 // left reports whether there may be something to settle.
 func (r *Recorder) left() bool {
-	home, err := durable.OpenOwn(r.files.Root(), orchdir.Name, 0)
+	home, err := durable.OpenOwn(r.Workspace.Root(), orchdir.Name, 0)
 	if err != nil {
 		return false // not initialised, or the first change says what it is
 	}

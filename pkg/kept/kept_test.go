@@ -1,4 +1,4 @@
-package images_test
+package kept_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 )
 
 // bench is a workspace with a store.
@@ -38,33 +38,33 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) open(o images.Options) *images.Store {
+func (b *bench) open(o kept.Options) *kept.Store {
 	if o.Size == 0 {
 		o.Size = 1 << 30
 	}
 	o.Clock = func() time.Time { return b.now }
-	return images.Open(b.root, o)
+	return kept.Open(b.root, o)
 }
 
 // put keeps contents and waits for the disk.
-func (b *bench) put(o images.Options, contents ...[]byte) {
+func (b *bench) put(o kept.Options, contents ...[]byte) {
 	b.t.Helper()
 	s := b.open(o)
 	for _, c := range contents {
-		s.Put(b.image(c))
+		s.Put(b.content(c))
 	}
 }
 
 func (b *bench) id(content []byte) string { return gitdir.New(b.dir).BlobID(content) }
 
-func (b *bench) image(content []byte, paths ...string) images.Image {
+func (b *bench) content(content []byte, paths ...string) kept.Content {
 	if paths == nil {
 		paths = []string{"a"}
 	}
-	return images.Image{ID: b.id(content), Content: content, Paths: paths}
+	return kept.Content{ID: b.id(content), Bytes: content, Paths: paths}
 }
 
-func (b *bench) wantKept(s *images.Store, content []byte, want bool) {
+func (b *bench) wantKept(s *kept.Store, content []byte, want bool) {
 	b.t.Helper()
 	got, ok := s.Get(b.id(content))
 	if ok != want || ok && !bytes.Equal(got, content) {
@@ -96,8 +96,8 @@ func random(size int) []byte {
 func TestKeepsContents(t *testing.T) {
 	b := newBench(t)
 	contents := [][]byte{{}, []byte("one\r\ntwo"), {0, 0xff, 0xfe}, bytes.Repeat([]byte("line\n"), 100_000), random(300_000)}
-	b.put(images.Options{}, contents...)
-	s := b.open(images.Options{})
+	b.put(kept.Options{}, contents...)
+	s := b.open(kept.Options{})
 	for _, c := range contents {
 		b.wantKept(s, c, true)
 	}
@@ -118,26 +118,26 @@ func TestGitAgreesOnIDs(t *testing.T) {
 		"../../../active_intents.yaml/////////////":                        false,
 		"e69de29b": false, "": false,
 	} {
-		s := b.open(images.Options{})
-		s.Put(images.Image{ID: id})
+		s := b.open(kept.Options{})
+		s.Put(kept.Content{ID: id})
 		if _, got := s.Get(id); got != ok {
 			t.Errorf("%q: kept %v, want %v", id, got, ok)
 		}
 	}
 }
 
-// TestHostileFiles puts in place of an image what a command could: none is given out.
+// TestHostileFiles puts in place of a content what a command could: none is given out.
 func TestHostileFiles(t *testing.T) {
 	const largest = 1 << 20
 	content, other := []byte("what it was\n"), []byte("what they want it to have been\n")
-	bomb := images.Pack(make([]byte, 128<<20))
+	bomb := kept.Pack(make([]byte, 128<<20))
 	for name, spoil := range map[string]func(file string) error{
-		"another content": func(f string) error { return os.WriteFile(f, images.Pack(other), 0o600) },
+		"another content": func(f string) error { return os.WriteFile(f, kept.Pack(other), 0o600) },
 		"not compressed":  func(f string) error { return os.WriteFile(f, content, 0o600) },
 		"empty":           func(f string) error { return os.WriteFile(f, nil, 0o600) },
 		"a bomb":          func(f string) error { return os.WriteFile(f, bomb, 0o600) },
 		"many frames": func(f string) error {
-			return os.WriteFile(f, bytes.Repeat(images.Pack(make([]byte, largest)), 1000), 0o600)
+			return os.WriteFile(f, bytes.Repeat(kept.Pack(make([]byte, largest)), 1000), 0o600)
 		},
 		"very long": func(f string) error { return os.Truncate(f, 100<<30) },
 		"a link": func(f string) error {
@@ -153,16 +153,16 @@ func TestHostileFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.put(images.Options{Largest: largest}, content)
-			b.wantKept(b.open(images.Options{Largest: largest}), content, true)
+			b.put(kept.Options{Largest: largest}, content)
+			b.wantKept(b.open(kept.Options{Largest: largest}), content, true)
 			if err := spoil(b.file(content)); err != nil {
 				t.Fatal(err)
 			}
-			b.wantKept(b.open(images.Options{Largest: largest}), content, false)
+			b.wantKept(b.open(kept.Options{Largest: largest}), content, false)
 			// A new process writes it again, unless a directory stands in its place.
-			b.put(images.Options{Largest: largest}, content)
+			b.put(kept.Options{Largest: largest}, content)
 			inTheWay := name == "a directory" || name == "a linked directory"
-			b.wantKept(b.open(images.Options{Largest: largest}), content, !inTheWay)
+			b.wantKept(b.open(kept.Options{Largest: largest}), content, !inTheWay)
 		})
 	}
 }
@@ -181,14 +181,14 @@ func TestBoundedBySizeOldestFirst(t *testing.T) {
 	const size = 1 << 20
 	var contents [][]byte
 	at := b.now
-	s := images.Open(b.root, images.Options{Size: size, Clock: func() time.Time {
+	s := kept.Open(b.root, kept.Options{Size: size, Clock: func() time.Time {
 		at = at.Add(time.Second)
 		return at
 	}})
 	for range 60 {
 		c := random(40_000)
 		contents = append(contents, c)
-		s.Put(b.image(c))
+		s.Put(b.content(c))
 	}
 	if _, total := b.onDisk(); total > size || total < size/2 {
 		t.Errorf("%d bytes are kept, the bound is %d", total, size)
@@ -203,10 +203,10 @@ func TestCountsWhatOthersWrote(t *testing.T) {
 	const size = 1 << 20
 	for range 2 {
 		var contents [][]byte
-		for range images.FirstRecount {
+		for range kept.FirstRecount {
 			contents = append(contents, random(12_000))
 		}
-		b.put(images.Options{Size: size}, contents...)
+		b.put(kept.Options{Size: size}, contents...)
 		b.now = b.now.Add(time.Minute)
 	}
 	if _, total := b.onDisk(); total > size {
@@ -216,7 +216,7 @@ func TestCountsWhatOthersWrote(t *testing.T) {
 
 func TestForgetsWhatIsOld(t *testing.T) {
 	b := newBench(t)
-	o := images.Options{Age: 24 * time.Hour}
+	o := kept.Options{Age: 24 * time.Hour}
 	old, renewed := []byte("old\n"), []byte("renewed\n")
 	b.put(o, old, renewed)
 	left := filepath.Join(filepath.Dir(b.file(old)), ".new-LEFT")
@@ -230,7 +230,7 @@ func TestForgetsWhatIsOld(t *testing.T) {
 	b.put(o, renewed)
 	b.now = b.now.Add(20 * time.Hour)
 	var fill [][]byte
-	for i := range images.FirstRecount {
+	for i := range kept.FirstRecount {
 		fill = append(fill, fmt.Appendf(nil, "fill %d\n", i))
 	}
 	b.put(o, fill...)
@@ -247,13 +247,13 @@ func TestRenewsWithinOneProcess(t *testing.T) {
 	b := newBench(t)
 	looks := 0
 	start := b.now
-	s := images.Open(b.root, images.Options{Size: 1 << 20, Clock: func() time.Time {
+	s := kept.Open(b.root, kept.Options{Size: 1 << 20, Clock: func() time.Time {
 		looks++
 		return start.Add(time.Duration(looks) * 2 * time.Hour)
 	}})
 	content := []byte("again\n")
 	for range 3 {
-		s.Put(b.image(content))
+		s.Put(b.content(content))
 	}
 	if n, _ := b.onDisk(); n != 1 {
 		t.Errorf("%d files for one content", n)
@@ -266,7 +266,7 @@ func TestRenewsWithinOneProcess(t *testing.T) {
 // TestDeletedWhileInUse deletes the whole cache again and again under writers.
 func TestDeletedWhileInUse(t *testing.T) {
 	b := newBench(t)
-	s := b.open(images.Options{})
+	s := b.open(kept.Options{})
 	stop := make(chan struct{})
 	var deleting sync.WaitGroup
 	deleting.Go(func() {
@@ -281,27 +281,27 @@ func TestDeletedWhileInUse(t *testing.T) {
 	})
 	for range 500 {
 		c := random(100)
-		s.Put(b.image(c))
+		s.Put(b.content(c))
 	}
 	close(stop)
 	deleting.Wait()
 	last := []byte("after it all\n")
-	s.Put(b.image(last))
+	s.Put(b.content(last))
 	b.wantKept(s, last, true)
 }
 
 func TestTwoStoresOnOneWorkspace(t *testing.T) {
 	b := newBench(t)
-	one, two := b.open(images.Options{}), b.open(images.Options{})
+	one, two := b.open(kept.Options{}), b.open(kept.Options{})
 	var contents [][]byte
 	for i := range 200 {
 		contents = append(contents, []byte(strings.Repeat(fmt.Sprint(i), 50)))
 	}
 	var both sync.WaitGroup
-	for _, s := range []*images.Store{one, two} {
+	for _, s := range []*kept.Store{one, two} {
 		both.Go(func() {
 			for _, c := range contents {
-				s.Put(b.image(c))
+				s.Put(b.content(c))
 			}
 		})
 	}
@@ -313,9 +313,9 @@ func TestTwoStoresOnOneWorkspace(t *testing.T) {
 
 func TestNotKept(t *testing.T) {
 	b := newBench(t)
-	b.put(images.Options{Largest: 10}, []byte("more than ten bytes"))
-	s := images.Open(b.root, images.Options{})
-	s.Put(b.image([]byte("size 0")))
+	b.put(kept.Options{Largest: 10}, []byte("more than ten bytes"))
+	s := kept.Open(b.root, kept.Options{})
+	s.Put(b.content([]byte("size 0")))
 	if n, _ := b.onDisk(); n != 0 {
 		t.Errorf("%d files", n)
 	}
@@ -325,8 +325,8 @@ func TestNotKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	none := images.Open(root, images.Options{Size: 1 << 20})
-	none.Put(b.image([]byte("none")))
+	none := kept.Open(root, kept.Options{Size: 1 << 20})
+	none.Put(b.content([]byte("none")))
 	if entries, _ := os.ReadDir(bare); len(entries) != 0 {
 		t.Errorf("a directory without .orchestration got %v", entries)
 	}
@@ -342,11 +342,11 @@ func BenchmarkPut(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer root.Close()
-	s := images.Open(root, images.Options{Size: 1 << 30})
+	s := kept.Open(root, kept.Options{Size: 1 << 30})
 	content := bytes.Repeat([]byte("a line of a file\n"), 200)
 	g := gitdir.New(dir)
 	for i := range b.N {
 		unique := fmt.Appendf(nil, "file %d\n%s", i, content)
-		s.Put(images.Image{ID: g.BlobID(unique), Content: unique, Paths: []string{"a"}})
+		s.Put(kept.Content{ID: g.BlobID(unique), Bytes: unique, Paths: []string{"a"}})
 	}
 }

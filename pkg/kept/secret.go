@@ -1,4 +1,4 @@
-package images
+package kept
 
 import (
 	"errors"
@@ -56,7 +56,7 @@ func obeyed(dir *os.Root) string {
 	return string(digest)
 }
 
-// sweep removes what is secret by these rules, and what may be: images of which the paths are not known, as those of
+// sweep removes what is secret by these rules, and what may be: contents of which the paths are not known, as those of
 // earlier versions of this program, and files that are being written, whose writer begins again.
 func (s *Store) sweep(dir *os.Root, secret func(path string) bool, digest string) error {
 	s.sweeps++

@@ -1,4 +1,4 @@
-package images
+package kept
 
 import (
 	"crypto/rand"
@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// DefaultLargest bounds one image where Options do not, in bytes.
+// DefaultLargest bounds one content where Options do not, in bytes.
 const DefaultLargest = 64 << 20
 
 const (
@@ -21,7 +21,7 @@ const (
 	maxKnown = 10_000
 	// maxDenied bounds how many contents a store remembers to have been secret. With more it keeps nothing any longer.
 	maxDenied = 1_000_000
-	// refresh is how old an image's time may become before putting it again renews it.
+	// refresh is how old a content's time may become before putting it again renews it.
 	refresh = time.Hour
 )
 
@@ -32,9 +32,9 @@ var errSecrets = errors.New(".orchestration/cache/images cannot be held to the r
 type Options struct {
 	// Size bounds the store on disk, in bytes; 0 keeps nothing. Reading needs no size.
 	Size int64
-	// Age is how long an image is kept after it was last put; 0 is for ever.
+	// Age is how long a content is kept after it was last put; 0 is for ever.
 	Age time.Duration
-	// Largest bounds one image, in bytes of content; larger ones are neither kept nor read. 0 is DefaultLargest.
+	// Largest bounds one content, in bytes; larger ones are neither kept nor read. 0 is DefaultLargest.
 	Largest int64
 	// Secrets gives the rules of what is secret, as they are now: is reports whether a path is, and is nil if none can be.
 	// digest names the rules; it is "" where they are not known, and then nothing is kept. Nil: nothing is secret. It is
@@ -44,19 +44,19 @@ type Options struct {
 	Logger  zerolog.Logger
 }
 
-// Image is a content to be kept: ID is git's of the blob with it, and Paths are those that have or had it.
-type Image struct {
-	ID      string
-	Content []byte
-	Paths   []string
+// Content is a content to be kept: ID is git's of the blob with it, and Paths are those that have or had it.
+type Content struct {
+	ID    string
+	Bytes []byte
+	Paths []string
 }
 
-// Store is the images of one workspace. Its methods may be called concurrently.
+// Store is the contents of one workspace. Its methods may be called concurrently.
 type Store struct {
 	root    *os.Root
 	options Options
 
-	mu      sync.Mutex // held while images are written
+	mu      sync.Mutex // held while contents are written
 	encoder *zstd.Encoder
 	known   map[string]known // what this store wrote, by id
 	denied  map[string]bool  // ids of contents that a secret file had
@@ -66,7 +66,7 @@ type Store struct {
 	failed  bool // said in the log
 }
 
-// known is an image that this process wrote.
+// known is a content that this process wrote.
 type known struct {
 	wrote time.Time
 	paths paths
@@ -89,23 +89,23 @@ func Open(root *os.Root, o Options) *Store {
 
 // Put keeps contents under their ids: when it returns, every process can read them. What has a secret path is not kept,
 // nor what a secret file had ([Store.Deny]). An error says that the directory cannot be written; the first is in the log too.
-func (s *Store) Put(images ...Image) error {
+func (s *Store) Put(contents ...Content) error {
 	if s.options.Size <= 0 {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	is, rules := s.obey()
-	images = s.allowed(images, is)
+	contents = s.allowed(contents, is)
 	switch {
-	case len(images) == 0:
+	case len(contents) == 0:
 		return nil
 	case rules == "" || len(s.denied) >= maxDenied:
 		return errSecrets
 	}
-	err := s.write(images, rules)
+	err := s.write(contents, rules)
 	if errors.Is(err, fs.ErrNotExist) { // the directory was deleted meanwhile
-		err = s.write(images, rules)
+		err = s.write(contents, rules)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // and again: somebody does not want it
@@ -124,12 +124,12 @@ func (s *Store) complain(err error) {
 	}
 }
 
-// allowed are the images that may be kept, each once.
-func (s *Store) allowed(images []Image, secret func(path string) bool) (kept []Image) {
+// allowed are the contents that may be kept, each once.
+func (s *Store) allowed(contents []Content, secret func(path string) bool) (kept []Content) {
 	at := map[string]int{}
-	for _, one := range images {
+	for _, one := range contents {
 		one.Paths = slices.DeleteFunc(slices.Clone(one.Paths), func(path string) bool { return path == "" })
-		if len(one.Content) == 0 || int64(len(one.Content)) > s.options.Largest || !validID(one.ID) || s.denied[one.ID] {
+		if len(one.Bytes) == 0 || int64(len(one.Bytes)) > s.options.Largest || !validID(one.ID) || s.denied[one.ID] {
 			continue
 		}
 		if secret != nil && slices.ContainsFunc(one.Paths, secret) {
@@ -146,7 +146,7 @@ func (s *Store) allowed(images []Image, secret func(path string) bool) (kept []I
 	return kept
 }
 
-func (s *Store) write(images []Image, rules string) error {
+func (s *Store) write(contents []Content, rules string) error {
 	dir, err := directory(s.root, true)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (s *Store) write(images []Image, rules string) error {
 			return err
 		}
 	}
-	for _, one := range images {
+	for _, one := range contents {
 		if err := s.keep(dir, one); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (s *Store) write(images []Image, rules string) error {
 	return nil
 }
 
-func (s *Store) keep(dir *os.Root, one Image) error {
+func (s *Store) keep(dir *os.Root, one Content) error {
 	now, name := s.options.Clock(), fileOf(one.ID)
 	info, err := dir.Lstat(name)
 	there := err == nil && info.Mode().IsRegular()
@@ -189,9 +189,9 @@ func (s *Store) keep(dir *os.Root, one Image) error {
 	return s.replace(dir, one, known{now, had.paths.with(one.Paths)})
 }
 
-// replace writes an image.
-func (s *Store) replace(dir *os.Root, one Image, now known) error {
-	packed, err := s.pack(now.paths.header(), one.Content)
+// replace writes a content.
+func (s *Store) replace(dir *os.Root, one Content, now known) error {
+	packed, err := s.pack(now.paths.header(), one.Bytes)
 	if err != nil {
 		return err
 	}

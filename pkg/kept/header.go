@@ -1,4 +1,4 @@
-package images
+package kept
 
 import (
 	"encoding/binary"
@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// An image's file begins with the paths that had its content, in a frame that decompressors skip; see RFC 8878, 3.1.2.
+// A content's file begins with the paths that had its content, in a frame that decompressors skip; see RFC 8878, 3.1.2.
 const (
 	headerMagic = 0x184D2A50
 	headerSize  = 8 // bytes before the paths: the magic number and their length
-	// maxPaths and maxHeader bound the paths of one image, the latter in bytes. Of one that has more they are not known.
+	// maxPaths and maxHeader bound the paths of one content, the latter in bytes. Of one that has more they are not known.
 	maxPaths  = 16
 	maxHeader = 16 << 10
 )

@@ -1,4 +1,4 @@
-package images
+package kept
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func matches(id string, content []byte) bool {
 	return hex.EncodeToString(h.Sum(nil)) == id
 }
 
-// fileOf is the name of an image's file in the store's directory.
+// fileOf is the name of a content's file in the store's directory.
 func fileOf(id string) string { return id + suffix }
 
 // directory opens the store's directory, part by part, and no link on the way. With make it is made, but for
@@ -94,7 +94,7 @@ func (s *Store) read(id string) ([]byte, error) {
 	return durable.ReadRegularIn(dir, fileOf(id), s.options.Largest+overhead)
 }
 
-// pathsOf are the paths that an image's file names.
+// pathsOf are the paths that a content's file names.
 func pathsOf(dir *os.Root, name string) paths {
 	file, _, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
 	if err != nil {
@@ -104,7 +104,7 @@ func pathsOf(dir *os.Root, name string) paths {
 	return readPaths(file)
 }
 
-// unpack never gives, and never holds, more than the largest image: the file is not to be trusted.
+// unpack never gives, and never holds, more than the largest content: the file is not to be trusted.
 func (s *Store) unpack(packed []byte) ([]byte, error) {
 	decoder, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(uint64(s.options.Largest)+1), zstd.WithDecoderMaxWindow(8<<20))

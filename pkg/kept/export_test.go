@@ -1,4 +1,4 @@
-package images
+package kept
 
 import "github.com/klauspost/compress/zstd"
 
@@ -12,7 +12,7 @@ const FirstRecount = firstRecount
 
 const MaxHeader = maxHeader
 
-// Header is that of an image with paths, and ReadPaths reads one.
+// Header is that of a content with paths, and ReadPaths reads one.
 func Header(p ...string) []byte { return paths(p).header() }
 
 var ReadPaths = readPaths

@@ -7,29 +7,25 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
-// Images keeps contents by their git blob ids, but for those of secret paths.
+// Contents keeps contents by their git blob ids, but for those of secret paths.
 // When Put returns, they are there for every process.
-type Images interface {
-	Put(kept ...images.Image) error
+type Contents interface {
+	Put(contents ...kept.Content) error
 }
 
-// KeepImages hands the contents before and after each recorded change to
-// images, so that it can be undone. It is called before the first call.
-func (r *Recorder) KeepImages(i Images) { r.images = i }
-
-// keep is called before the journal has the change: the images are written
+// keep is called before the journal has the change: contents are written
 // while the call waits for the journal's flush, which holds no other write up,
 // and after a crash the recovered record has them too. Those of a change that
-// fails then are never asked for, and grow old. The images are kept when kept
+// fails then are never asked for, and grow old. They are kept when kept
 // returns, which is before the record is in the ledger: whoever finds a record
 // finds its contents, unless they are kept no longer.
 func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) (kept func()) {
 	changed := outcome.Changed()
-	if r.images == nil || len(changed) == 0 {
+	if r.Contents == nil || len(changed) == 0 {
 		return func() {}
 	}
 	failed := make(chan error, 1)
@@ -49,18 +45,18 @@ func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) (kept func())
 
 // keepChange keeps the contents of one file, as far as they are there.
 func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) error {
-	if r.images == nil {
+	if r.Contents == nil {
 		return nil
 	}
 	paths := []string{c.Path, c.From}
-	var kept []images.Image
+	var all []kept.Content
 	if c.Before.OID != "" && (f.Before.Bytes != nil || !f.Unread) {
-		kept = append(kept, images.Image{ID: c.Before.OID, Content: f.Before.Bytes, Paths: paths})
+		all = append(all, kept.Content{ID: c.Before.OID, Bytes: f.Before.Bytes, Paths: paths})
 	}
 	if c.After.OID != "" && c.After.OID != c.Before.OID && (f.After.Bytes != nil || !f.Unread) {
-		kept = append(kept, images.Image{ID: c.After.OID, Content: f.After.Bytes, Paths: paths})
+		all = append(all, kept.Content{ID: c.After.OID, Bytes: f.After.Bytes, Paths: paths})
 	}
-	return r.images.Put(kept...)
+	return r.Contents.Put(all...)
 }
 
 // maxFound bounds one content that is taken over from a process that died, in
@@ -68,10 +64,10 @@ func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) error {
 const maxFound = 64 << 20
 
 // keepFound keeps what the files still tell of a change whose process died,
-// perhaps before its own images were written: the displaced content, which is
+// perhaps before its own contents were written: the displaced content, which is
 // removed right after, and what stands at the path.
 func (r *Recorder) keepFound(rec ledger.Record, plan []change.Planned) {
-	if r.images == nil {
+	if r.Contents == nil {
 		return
 	}
 	for _, p := range plan {
@@ -80,12 +76,12 @@ func (r *Recorder) keepFound(rec ledger.Record, plan []change.Planned) {
 			continue
 		}
 		paths := []string{c.Path, c.From}
-		for _, content := range r.files.Contents(p, maxFound) {
+		for _, content := range r.Workspace.Contents(p, maxFound) {
 			switch string(content.Hash) {
 			case c.Before.Hash:
-				_ = r.images.Put(images.Image{ID: c.Before.OID, Content: content.Bytes, Paths: paths})
+				_ = r.Contents.Put(kept.Content{ID: c.Before.OID, Bytes: content.Bytes, Paths: paths})
 			case c.After.Hash:
-				_ = r.images.Put(images.Image{ID: c.After.OID, Content: content.Bytes, Paths: paths})
+				_ = r.Contents.Put(kept.Content{ID: c.After.OID, Bytes: content.Bytes, Paths: paths})
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package images_test
+package kept_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/intentgov/orchestra-mcp/pkg/images"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 )
 
 // rules are what is secret; "" is nothing, and not readable where it is unknown.
@@ -32,41 +32,41 @@ func (r *rules) secrets() (is func(path string) bool, digest string) {
 }
 
 // held is a store under rules, and one that another process would open.
-func (b *bench) held(r *rules) *images.Store { return b.open(images.Options{Secrets: r.secrets}) }
+func (b *bench) held(r *rules) *kept.Store { return b.open(kept.Options{Secrets: r.secrets}) }
 
 func TestKeepsNothingOfSecretPaths(t *testing.T) {
 	b, r := newBench(t), &rules{prefix: "s/"}
 	s := b.held(r)
 	open, secret, both, moved := []byte("open"), []byte("secret"), []byte("both"), []byte("moved")
-	s.Put(b.image(open, "a"), b.image(secret, "s/a"), b.image(both, "a", "s/b"), b.image(moved, "", "s/c"))
+	s.Put(b.content(open, "a"), b.content(secret, "s/a"), b.content(both, "a", "s/b"), b.content(moved, "", "s/c"))
 	b.wantKept(s, open, true)
 	for _, content := range [][]byte{secret, both, moved} {
 		b.wantKept(s, content, false)
 	}
 	s.Deny(b.id(open))
-	s.Put(b.image(open, "b"))
+	s.Put(b.content(open, "b"))
 	b.wantKept(s, open, false)
 	r.unknown = true
-	s.Put(b.image([]byte("while nothing is known"), "a"))
+	s.Put(b.content([]byte("while nothing is known"), "a"))
 	b.wantKept(s, []byte("while nothing is known"), false)
 }
 
 // TestRulesThatComeLater takes contents away that were stored under other rules: by this process and by another.
 func TestRulesThatComeLater(t *testing.T) {
-	for name, ask := range map[string]func(b *bench, s *images.Store, r *rules){
-		"asked":          func(_ *bench, s *images.Store, _ *rules) { s.Obey() },
-		"put again":      func(b *bench, s *images.Store, _ *rules) { s.Put(b.image([]byte("x"), "x")) },
-		"put nothing":    func(_ *bench, s *images.Store, _ *rules) { s.Put() },
-		"another opened": func(b *bench, _ *images.Store, r *rules) { b.held(r).Obey() },
+	for name, ask := range map[string]func(b *bench, s *kept.Store, r *rules){
+		"asked":          func(_ *bench, s *kept.Store, _ *rules) { s.Obey() },
+		"put again":      func(b *bench, s *kept.Store, _ *rules) { s.Put(b.content([]byte("x"), "x")) },
+		"put nothing":    func(_ *bench, s *kept.Store, _ *rules) { s.Put() },
+		"another opened": func(b *bench, _ *kept.Store, r *rules) { b.held(r).Obey() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, r := newBench(t), &rules{}
 			s := b.held(r)
 			stays, goes, twice, many := []byte("stays"), []byte("goes"), []byte("twice"), []byte("many")
-			s.Put(b.image(stays, "a"), b.image(goes, "s/a"), b.image(twice, "a", "b"))
-			b.held(r).Put(b.image(twice, "s/b")) // another process adds a path
+			s.Put(b.content(stays, "a"), b.content(goes, "s/a"), b.content(twice, "a", "b"))
+			b.held(r).Put(b.content(twice, "s/b")) // another process adds a path
 			for i := range 40 {
-				s.Put(b.image(many, fmt.Sprint("path ", i)))
+				s.Put(b.content(many, fmt.Sprint("path ", i)))
 			}
 			left := filepath.Join(filepath.Dir(b.file(goes)), ".new-KILLED")
 			if err := os.WriteFile(left, []byte("goes"), 0o600); err != nil {
@@ -81,7 +81,7 @@ func TestRulesThatComeLater(t *testing.T) {
 			if _, err := os.Stat(left); err == nil {
 				t.Error("what a killed process was writing is still there")
 			}
-			s.Put(b.image(goes, "a"))
+			s.Put(b.content(goes, "a"))
 			if name != "another opened" { // which this one cannot know
 				b.wantKept(s, goes, false) // the content of a secret, under another path
 			}
@@ -92,14 +92,14 @@ func TestRulesThatComeLater(t *testing.T) {
 	}
 }
 
-// TestStoreOfAnEarlierVersion has images without paths, and no rules: they may be anything.
+// TestStoreOfAnEarlierVersion has contents without paths, and no rules: they may be anything.
 func TestStoreOfAnEarlierVersion(t *testing.T) {
 	b, r := newBench(t), &rules{prefix: "s/"}
 	old := []byte("of which no path is known")
 	if err := os.MkdirAll(filepath.Dir(b.file(old)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(b.file(old), images.Pack(old), 0o600); err != nil {
+	if err := os.WriteFile(b.file(old), kept.Pack(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := b.held(r)
@@ -122,7 +122,7 @@ func TestRulesSpoilt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, r := newBench(t), &rules{}
 			goes, stays := []byte("goes"), []byte("stays")
-			b.held(r).Put(b.image(goes, "s/a"), b.image(stays, "a"))
+			b.held(r).Put(b.content(goes, "s/a"), b.content(stays, "a"))
 			r.prefix = "s/"
 			if err := spoil(filepath.Join(filepath.Dir(b.file(goes)), "rules")); err != nil {
 				t.Fatal(err)
@@ -140,11 +140,11 @@ func FuzzHeader(f *testing.F) {
 	f.Add([]byte("P*M\x18\x03\x00\x00\x00a\x00b"), "s/")
 	f.Add([]byte("P*M\x18\xff\xff\xff\xff"), "")
 	f.Fuzz(func(t *testing.T, file []byte, path string) {
-		if p := images.ReadPaths(bytes.NewReader(file)); len(strings.Join(p, "\x00")) > images.MaxHeader {
+		if p := kept.ReadPaths(bytes.NewReader(file)); len(strings.Join(p, "\x00")) > kept.MaxHeader {
 			t.Errorf("%d bytes of paths", len(strings.Join(p, "\x00")))
 		}
-		header := images.Header(path)
-		if p := images.ReadPaths(bytes.NewReader(append(header, file...))); len(header)-8 <= images.MaxHeader && strings.Join(p, "\x00") != path {
+		header := kept.Header(path)
+		if p := kept.ReadPaths(bytes.NewReader(append(header, file...))); len(header)-8 <= kept.MaxHeader && strings.Join(p, "\x00") != path {
 			t.Errorf("%q became %q", path, p)
 		}
 	})

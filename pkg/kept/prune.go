@@ -1,4 +1,4 @@
-package images
+package kept
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// firstRecount is after how many images a process looks for the first time at what others have written.
+	// firstRecount is after how many contents a process looks for the first time at what others have written.
 	firstRecount = 64
 	// laterRecount is after how many it looks again.
 	laterRecount = 4096
-	// block is what a small file takes on most disks, in bytes. Counting in it bounds the number of images as well.
+	// block is what a small file takes on most disks, in bytes. Counting in it bounds the number of contents as well.
 	block = 4 << 10
 	// abandoned is the age at which a file that was never finished belongs to a process that died.
 	abandoned = time.Hour
