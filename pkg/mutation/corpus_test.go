@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -112,7 +113,7 @@ func TestCorpus(t *testing.T) {
 			seen := map[mutation.Evidence]int{}
 			for i, c := range cases {
 				seen[c.want]++
-				if testing.Short() && i%48 != 0 {
+				if check.Short() && i%48 != 0 {
 					continue // the rest is for runs without the race detector
 				}
 				t.Run(c.name, func(t *testing.T) { c.check(t) })
