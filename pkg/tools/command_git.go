@@ -10,7 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/observe"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 )
 
 // gitChanges are what a command that may did to git's history.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
-	"github.com/intentgov/orchestra-mcp/pkg/observe"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe/outside"
 )
 
 // TestChanges makes one change each to a user's files.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe/outside"
 )
 
 // TestNamed makes a change of what a line names, and of what it does not.

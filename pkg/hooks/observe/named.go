@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
-	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe/outside"
 )
 
 // named is what the line names outside of the workspace.

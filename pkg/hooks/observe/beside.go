@@ -16,7 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/observe/outside"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe/outside"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 

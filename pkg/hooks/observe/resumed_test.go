@@ -3,7 +3,7 @@ package observe_test
 import (
 	"testing"
 
-	"github.com/intentgov/orchestra-mcp/pkg/observe"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 )
 
 func TestResumed(t *testing.T) {
