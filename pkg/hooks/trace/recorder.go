@@ -1,0 +1,275 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// Options are what a Recorder is made of. Ledger, Journal and Workspace are needed.
+type Options struct {
+	Ledger    *ledger.Ledger
+	Journal   *journal.Journal
+	Workspace *workspace.Workspace
+	Logger    zerolog.Logger
+	// Contents gets what files held before and after each recorded change, so that it can be undone; nil keeps nothing.
+	Contents Contents
+	// Ignore gives the rules of .intentignore as they stand; nil: there are none that could be read.
+	Ignore func() (*intent.Ignore, error)
+	// MarkLines has records keep a mark of each line.
+	MarkLines bool
+	// Await is called before the changes of a command are looked for whose server died: until it returns, its processes may
+	// still write. Nil: there is nothing to wait for.
+	Await func()
+	// Elsewhere looks on other branches for what is gone from the ledger; nil: git is not asked.
+	Elsewhere ledger.Elsewhere
+	// Bring takes what git fetched of others' records into the ledger, whenever an answer can depend on them; nil: nothing is
+	// fetched.
+	Bring func(ctx context.Context)
+	// Changes is how the changes of commands are found. The recorder sets Mark and Elsewhere.
+	Changes snapshot.Options
+	// Degraded lets calls through that cannot be recorded (ledger.on_failure: degraded): with a warning in each result, and
+	// counted in the first record that can be written again.
+	Degraded bool
+}
+
+// Recorder implements hooks.Recorder on a ledger and the journal before it.
+type Recorder struct {
+	Options
+	last      lastRecords
+	snapshots *snapshot.Keeper
+
+	settling sync.Mutex
+	settled  atomic.Bool // once, by this process
+
+	withheld withheld
+	behind   atomic.Bool // what a crash left is unsettled, and calls go through
+	gap      gap
+}
+
+// NewRecorder makes a recorder, which also finds the changes of commands. Close it before what it is made of.
+func NewRecorder(o Options) (*Recorder, error) {
+	if o.Ledger == nil || o.Journal == nil || o.Workspace == nil {
+		return nil, errors.New("trace: a recorder needs a ledger, a journal and a workspace")
+	}
+	if o.Bring == nil {
+		o.Bring = func(context.Context) {}
+	}
+	r := &Recorder{
+		Options: o,
+		last:    lastRecords{ledger: o.Ledger, bring: o.Bring, after: map[string]string{}},
+		gap:     gap{state: o.Workspace.State, log: o.Logger},
+	}
+	watched := o.Changes
+	watched.Mark, watched.Elsewhere = r.Others, r.OtherCommands
+	r.snapshots = snapshot.Open(watched)
+	return r, nil
+}
+
+// Snapshots find what commands changed. They know of what is recorded here.
+func (r *Recorder) Snapshots() *snapshot.Keeper { return r.snapshots }
+
+var _ hooks.Recorder = (*Recorder)(nil)
+
+// Begin implements hooks.Recorder.
+func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.Pending) (hooks.Inflight, error) {
+	if r.needless(ctx, call) {
+		return unrecorded{}, nil
+	}
+	if err := r.alone(); err != nil && !r.lets(err) {
+		return nil, err
+	}
+	tellModes(pending)
+	draft, err := r.draft(r.record(ctx, call, pending.Outcome))
+	if err != nil {
+		return nil, err
+	}
+	kept := r.keep(draft.Record(), pending.Outcome)
+	var entry entry = noEntry{}
+	begun, err := r.Journal.Begin(journal.Entry{
+		Began: draft.Time(), Files: pending.Files, Before: pending.Before, Ends: pending.Ends, Lines: draft.Lines(),
+	})
+	switch {
+	case err == nil:
+		entry = begun
+	case !r.lets(err):
+		kept()
+		return nil, err
+	}
+	return &inflight{r, call, pending.Outcome, draft, entry, false, r.writing(pending.Outcome), kept}, nil
+}
+
+// alone makes sure that nobody died since Settle.
+func (r *Recorder) alone() error {
+	orphans, err := r.Journal.Orphans()
+	for _, o := range orphans {
+		o.Release()
+	}
+	if len(orphans) > 0 && !r.behind.Load() || errors.Is(err, journal.ErrSettling) {
+		r.settled.Store(false)
+		return hooks.ErrUnsettled
+	}
+	return err
+}
+
+// draft gives a record its lines, also for a ledger that cannot take it now.
+func (r *Recorder) draft(rec ledger.Record) (*ledger.Draft, error) {
+	draft, err := r.Ledger.Draft(rec)
+	if r.lets(err) {
+		return r.Ledger.DraftAs(uuid.NewString(), rec)
+	}
+	return draft, err
+}
+
+// unrecorded stands for the entry where there is no ledger.
+type unrecorded struct{}
+
+func (unrecorded) Record(context.Context, *hooks.Outcome) (string, error) { return "", nil }
+func (unrecorded) Done()                                                  {}
+func (unrecorded) Abort(back func() error) error                          { return back() }
+
+// inflight implements hooks.Inflight.
+type inflight struct {
+	recorder *Recorder
+	call     *hooks.Call
+	expected *hooks.Outcome
+	draft    *ledger.Draft
+	entry    entry
+	// doubt: the append failed, and what of it is in the file is not known.
+	doubt bool
+	// writing is what the tracker was told.
+	writing *snapshot.Writing
+	// kept waits for the contents of what is expected.
+	kept func()
+}
+
+func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, error) {
+	i.kept()
+	l := i.recorder.Ledger
+	if outcome != i.expected {
+		draft, err := l.Redraft(i.draft, i.recorder.record(ctx, i.call, outcome))
+		if err != nil {
+			return "", err
+		}
+		i.draft = draft
+		i.recorder.keep(draft.Record(), outcome)()
+	}
+	if err := i.recorder.build(ctx, i.call, outcome, i.draft.ID()); err != nil {
+		return "", err
+	}
+	if err := i.recorder.git(ctx, i.call, outcome, i.draft.ID()); err != nil {
+		return "", err
+	}
+	appended, err := l.AppendDraft(ctx, i.draft)
+	if i.recorder.lets(err) {
+		i.recorder.missed(outcome, i.draft.ID(), err)
+		return "", nil
+	}
+	if err != nil {
+		i.doubt = errors.Is(err, ledger.ErrUnavailable)
+		return "", busy(err)
+	}
+	i.recorder.last.recorded(outcome.Changed())
+	return appended.ID, nil
+}
+
+func (i *inflight) Done() {
+	i.kept()
+	i.writing.Done()
+	i.entry.Done()
+}
+
+func (i *inflight) Abort(back func() error) error {
+	defer i.kept()
+	var noted error
+	if i.doubt {
+		noted = i.entry.Doubt()
+	}
+	err := back()
+	if err == nil {
+		i.writing.Undone()
+	} else {
+		i.writing.Done()
+	}
+	if half := new(workspace.RollbackError); errors.As(err, &half) {
+		noted = errors.Join(noted, i.entry.Stands(i.doubt))
+	}
+	if err != nil || i.doubt {
+		i.recorder.settled.Store(false)
+		i.entry.Leave()
+	} else {
+		i.entry.Void()
+	}
+	if err != nil && noted != nil {
+		return fmt.Errorf("%w; %w", err, noted)
+	}
+	return err
+}
+
+// Record implements hooks.Recorder.
+func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) (string, error) {
+	if r.needless(ctx, call) {
+		return "", nil
+	}
+	rec := r.record(ctx, call, outcome)
+	r.keep(rec, outcome)()
+	appended, err := r.Ledger.Append(ctx, rec)
+	if r.lets(err) {
+		r.missed(outcome, "", err)
+		return "", nil
+	}
+	if err != nil {
+		return "", busy(err)
+	}
+	r.last.recorded(outcome.Changed())
+	return appended.ID, nil
+}
+
+// busy tells what passes by itself from what somebody has to mend.
+func busy(err error) error {
+	if errors.Is(err, ledger.ErrBusy) {
+		return refusal.Newf(refusal.Busy, "Another process held the ledger for too long: %v.", err)
+	}
+	return err
+}
+
+// needless: there is no ledger before a workspace is initialised. Reads go on
+// without, and other calls where the operator chose to let them through.
+func (r *Recorder) needless(ctx context.Context, call *hooks.Call) bool {
+	return (call.Untracked || call.Class == hooks.Safe) && errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized)
+}
+
+// Refused implements hooks.Recorder. Refused reads of safe tools are recorded
+// only where a rule stood against them; faults of arguments are no decisions,
+// and where there is no ledger to write there is nothing to record them in.
+func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) {
+	if hook == "" && why.Code() == refusal.StaleFile {
+		// Found by the plan or at the swap instead of at its step.
+		hook = "freshness"
+	}
+	if hook == "" || r.Ledger.Writable(context.Background()) != nil {
+		return
+	}
+	rec := base(call)
+	rec.Kind = ledger.KindDecision
+	rec.Decision = &ledger.Decision{Outcome: "refused", ErrorType: string(why.Code()), Hook: hook, Reason: redact.Text(why.Reason())}
+	for _, f := range call.Effects.Files {
+		rec.Decision.Paths = append(rec.Decision.Paths, f.Paths()...)
+	}
+	short(rec.Decision)
+	r.Ledger.AppendSoon(rec)
+}
