@@ -138,9 +138,6 @@ type reply struct {
 
 func accepts(content args) reply { return reply{Action: "accept", Content: content} }
 
-// always does the same with every form.
-func always(r reply) user { return func(context.Context, form) reply { return r } }
-
 // never leaves every form open until it is taken back; each is sent to shown.
 func never(shown chan<- form) user {
 	return func(ctx context.Context, f form) reply {

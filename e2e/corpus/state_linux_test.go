@@ -3,7 +3,6 @@ package corpus_test
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,12 +146,6 @@ func (e entry) put(path string) error {
 		err = os.Chtimes(path, e.mtime, e.mtime)
 	}
 	return err
-}
-
-func (before state) without(skip func(path string) bool) state {
-	kept := maps.Clone(before)
-	maps.DeleteFunc(kept, func(path string, _ entry) bool { return skip(path) })
-	return kept
 }
 
 // under reports whether a path is a directory or something below it.

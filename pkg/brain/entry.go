@@ -19,9 +19,6 @@ const (
 	Constraint Kind = "constraint"
 )
 
-// Kinds are all of them.
-func Kinds() []string { return []string{string(Lesson), string(Decision), string(Constraint)} }
-
 func (k Kind) heading() string {
 	switch k {
 	case Decision:

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
@@ -46,11 +45,6 @@ func treeSum(t *testing.T, dir string) string {
 		return nil
 	}))
 	return b.String()
-}
-
-// difference is the lines that stand in one description only.
-func difference(before, after string) string {
-	return edit.Unified("before", "after", before, after, 0)
 }
 
 // Bad paths get a refusal of the catalogue from every tool that takes one,

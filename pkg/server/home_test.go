@@ -18,8 +18,8 @@ type homeWay struct {
 	make func(t *testing.T, home, own string)
 	// dirs are paths of the workspace that lead to the user's directory, and
 	// files what leads to one of the files in it, or would.
-	workspace, config string // below home; "" is the home
-	dirs, files       []string
+	workspace   string // below home; "" is the home
+	dirs, files []string
 }
 
 // homeWays are made of a home with the settings in config/orchestra-mcp.

@@ -13,11 +13,6 @@ const (
 	MaxSelections = maxSelections
 )
 
-func ParseSelection(data []byte) (string, error) {
-	sel, err := parseSelection(data)
-	return sel.IntentID, err
-}
-
 // ReencodeSelection and ReencodeViews are encode(parse(data)).
 func ReencodeSelection(data []byte) ([]byte, error) {
 	sel, err := parseSelection(data)

@@ -78,7 +78,7 @@ type builder struct {
 	text                 strings.Builder
 	from                 []string
 	inexact, many, open  bool
-	glob, bracket        bool
+	bracket              bool
 	brace, series, close bool
 }
 

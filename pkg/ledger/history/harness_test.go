@@ -66,15 +66,12 @@ func (r *repository) tryGit(args ...string) (string, error) {
 
 func (r *repository) write(name, content string) {
 	r.t.Helper()
-	full := filepath.Join(r.dir, filepath.FromSlash(name))
-	check.OK(r.t, os.MkdirAll(filepath.Dir(full), 0o755))
-	check.OK(r.t, os.WriteFile(full, []byte(content), 0o644))
+	check.Write(r.t, r.dir, name, content)
 }
 
 func (r *repository) read(name string) string {
 	r.t.Helper()
-	content := check.Value(os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name))))(r.t)
-	return string(content)
+	return string(check.Value(os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name))))(r.t))
 }
 
 const session = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"

@@ -49,7 +49,6 @@ type driver struct {
 	src   *source
 	model watch.Model
 	now   time.Time
-	rung  int
 }
 
 var noon = time.Date(2026, 2, 18, 12, 0, 0, 0, time.UTC)

@@ -133,10 +133,6 @@ func setOf(names ...string) set {
 // field ("" for none) and the kind of the node itself.
 type places map[string]bool
 
-func (p places) has(parent, field, kind string) bool {
-	return len(p) > 0 && (p[parent+"."+field] || p[parent+"."+field+"/"+kind])
-}
-
 type lineRule int
 
 const (
