@@ -43,7 +43,7 @@ func measureCommand(s *suite) {
 		}
 		p := l.serve(dir)
 		session := p.selects(intentID(0))
-		s.settleFiles()
+		s.awaitFiles()
 		taken := s.interleave(pick(s.short, 20, 200), p.caller("execute_command", args{"command": "true", "session": session}),
 			timed(func() { check(s.command(dir, nil, shell, "-c", "true").Run()) }))
 		added := ms(taken[0].p50() - taken[1].p50())

@@ -82,7 +82,7 @@ func sizeBelow(dir string) (size int64) {
 }
 
 func (l longLedger) selects() {
-	settleDisk()
+	syncDisk()
 	p := l.served(l.dir)
 	bare := l.newBareWrite(filepath.Join(l.dir, "bare"), recordSize)
 	n := pick(l.short, 30, 400)

@@ -118,9 +118,9 @@ func (s *suite) machine() Machine {
 	}
 }
 
-// settleFiles waits until no file counts as just changed. A server reads one
+// awaitFiles waits until no file counts as just changed. A server reads one
 // again that changed in the last two seconds, and users' files seldom have.
-func (s *suite) settleFiles() {
+func (s *suite) awaitFiles() {
 	select {
 	case <-time.After(2500 * time.Millisecond):
 	case <-s.ctx.Done():

@@ -61,6 +61,6 @@ func loadAverage() string {
 	return first
 }
 
-// settleDisk brings what was written so far to disk, so that its writing back
+// syncDisk brings what was written so far to disk, so that its writing back
 // does not weigh on what is measured next.
-func settleDisk() { unix.Sync() }
+func syncDisk() { unix.Sync() }

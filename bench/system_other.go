@@ -30,5 +30,5 @@ func fileSystem(string) string { return "file system not named on this system" }
 
 func loadAverage() string { return "" }
 
-// settleDisk does nothing here.
-func settleDisk() {}
+// syncDisk does nothing here.
+func syncDisk() {}

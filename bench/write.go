@@ -20,7 +20,7 @@ func measureWrite(s *suite) {
 	governed()
 	record := lastLine(filepath.Join(dir, ".orchestration", "agent_trace.jsonl"))
 	bare := s.newBareWrite(filepath.Join(dir, "bare"), len(record))
-	s.settleFiles()
+	s.awaitFiles()
 	taken := s.interleave(pick(s.short, 60, 1000), governed, bare.write)
 	s.add(atMost("governed write_to_file, 4 KiB, full durability, stdio, p50, over its bare disk work",
 		float64(taken[0].p50())/float64(taken[1].p50()), 1.5, times,

@@ -214,7 +214,7 @@ func readVersion(path string) ([]byte, error) {
 // among opens the files around those that are compared: of two directories, the
 // second; of two files, the workspace in which the second is, if there is one.
 // around is nil where there are none.
-func (c *classifyCommand) among(before, after string) (around mutation.Surroundings, done func(), err error) {
+func (c *classifyCommand) among(before, after string) (around mutation.OtherFiles, done func(), err error) {
 	dir := c.at(after)
 	if !isDir(dir) {
 		if dir, err = c.workspaceDir(); err != nil {
@@ -243,7 +243,7 @@ func (c *classifyCommand) among(before, after string) (around mutation.Surroundi
 	if _, pathInside := inside(c.path); !afterInside && !pathInside {
 		return nil, done, nil
 	}
-	return besides{w.Surroundings(nil), own}, done, nil
+	return besides{w.OtherFiles(nil), own}, done, nil
 }
 
 // relativeTo is where a file is below a directory, if it is.
@@ -258,13 +258,13 @@ func relativeTo(dir, name string) (relative string, inside bool) {
 	return filepath.ToSlash(relative), true
 }
 
-// besides are surroundings without the versions that are compared, which may
+// besides are other files without the versions that are compared, which may
 // lie in the workspace under names of their own.
 type besides struct {
-	mutation.Surroundings
+	mutation.OtherFiles
 	own map[string]bool
 }
 
 func (b besides) Mention(ctx context.Context, words *mutation.Words, skip func(string) bool) (*mutation.Mention, error) {
-	return b.Surroundings.Mention(ctx, words, func(path string) bool { return b.own[path] || skip(path) })
+	return b.OtherFiles.Mention(ctx, words, func(path string) bool { return b.own[path] || skip(path) })
 }

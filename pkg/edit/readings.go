@@ -23,7 +23,7 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 		add(in.through(literally))
 	}
 	// The whole block was moved, or written in other units.
-	whole, settled := in.rules(in.base)
+	whole, agreed := in.rules(in.base)
 	for _, r := range whole {
 		add(in.through(r))
 	}
@@ -32,7 +32,7 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 		add(in.through(literally))
 	}
 	// Only the first line of both parts lost its indentation.
-	if first.search == "" && first.file != "" && top == "" && !in.flat() && !settled {
+	if first.search == "" && first.file != "" && top == "" && !in.flat() && !agreed {
 		others := in.base[1:]
 		switch {
 		case !slices.ContainsFunc(others, wrong):
@@ -127,9 +127,9 @@ func (in *reindenter) keeps(found []string) bool {
 }
 
 // rules lists what can have turned the file's indentation into that of the
-// search. settled is set if lines of more than one indentation were all moved
+// search. agreed is set if lines of more than one indentation were all moved
 // alike.
-func (in *reindenter) rules(base []indents) (list []rule, settled bool) {
+func (in *reindenter) rules(base []indents) (list []rule, agreed bool) {
 	levels := make(map[string]bool)
 	for _, b := range base {
 		levels[b.search] = true

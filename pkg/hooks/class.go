@@ -29,22 +29,22 @@ func (c *Call) Verdict(ctx context.Context, files []mutation.File) mutation.Verd
 	if c.judged != nil && slices.EqualFunc(c.judged.files, files, sameFile) {
 		return c.judged.verdict
 	}
-	v := mutation.JudgeAmong(ctx, files, c.surroundings(), c.limits)
+	v := mutation.JudgeAmong(ctx, files, c.otherFiles(), c.limits)
 	if ctx.Err() == nil {
 		c.judged = &judged{files, v}
 	}
 	return v
 }
 
-// surroundings are the files of the workspace that this call may read.
-func (c *Call) surroundings() mutation.Surroundings {
+// otherFiles are the files of the workspace that this call may read.
+func (c *Call) otherFiles() mutation.OtherFiles {
 	switch {
 	case c.workspace == nil:
 		return nil
 	case !c.Ignore.Kinds().Secrets:
-		return c.workspace.Surroundings(nil)
+		return c.workspace.OtherFiles(nil)
 	}
-	return c.workspace.Surroundings(func(path string) bool {
+	return c.workspace.OtherFiles(func(path string) bool {
 		_, secret := c.Ignore.Secret(path)
 		return secret
 	})

@@ -9,10 +9,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-// Surroundings are the files around those of a call, as they stand while the
+// OtherFiles are the files around those of a call, as they stand while the
 // call is judged. What they say must not depend on the call's own files. The
 // methods may be called concurrently.
-type Surroundings interface {
+type OtherFiles interface {
 	// Mention looks for the words in all files but those that skip names, and
 	// gives a place that has one; nil if there is none. An error says what
 	// could not be looked into, which is then taken to have one.
@@ -36,13 +36,13 @@ func (m Mention) String() string {
 // maxOutward bounds the names that are looked for.
 const maxOutward = 40
 
-// settle makes a verdict proven if no other file has one of the names because
+// searchOthers makes a verdict proven if no other file has one of the names because
 // of which it is only proven-local, and says in the reason how that came out.
-func settle(ctx context.Context, v *Verdict, files []File, around Surroundings, limits Limits) {
-	v.Reason += "; " + settled(ctx, v, files, around, limits)
+func searchOthers(ctx context.Context, v *Verdict, files []File, around OtherFiles, limits Limits) {
+	v.Reason += "; " + searched(ctx, v, files, around, limits)
 }
 
-func settled(ctx context.Context, v *Verdict, files []File, around Surroundings, limits Limits) (how string) {
+func searched(ctx context.Context, v *Verdict, files []File, around OtherFiles, limits Limits) (how string) {
 	switch {
 	case v.Bound != "":
 		return v.Bound
@@ -77,9 +77,9 @@ func changedIn(files []File) func(path string) bool {
 	return func(path string) bool { return own[path] }
 }
 
-// settleInside makes a verdict proven-local where another file could include one
+// searchInside makes a verdict proven-local where another file could include one
 // that keeps names to itself, and has one of these.
-func settleInside(ctx context.Context, v *Verdict, files []File, around Surroundings, limits Limits) {
+func searchInside(ctx context.Context, v *Verdict, files []File, around OtherFiles, limits Limits) {
 	ctx, cancel := context.WithTimeout(ctx, limits.Search)
 	defer cancel()
 	for _, in := range v.Inside {
@@ -92,7 +92,7 @@ func settleInside(ctx context.Context, v *Verdict, files []File, around Surround
 }
 
 // used says why a file could be included by another that uses its names, or "".
-func used(ctx context.Context, in verdict.Inside, files []File, around Surroundings) string {
+func used(ctx context.Context, in verdict.Inside, files []File, around OtherFiles) string {
 	includes, names := NewWords([]string{path.Base(in.Path)}), NewWords(in.Names)
 	for _, f := range files {
 		for _, side := range [][]byte{f.After, f.Before} {

@@ -63,7 +63,7 @@ func TestNamesThatOtherFilesCouldUse(t *testing.T) {
 	limits := patient()
 	for name, c := range map[string]struct {
 		files  []mutation.File
-		around mutation.Surroundings
+		around mutation.OtherFiles
 		limits mutation.Limits
 		want   mutation.Evidence
 		reason string

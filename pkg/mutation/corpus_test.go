@@ -31,7 +31,7 @@ type labelled struct {
 	name   string
 	files  map[string]*mutation.File
 	reason string
-	around mutation.Surroundings
+	around mutation.OtherFiles
 	others memory
 }
 

@@ -37,19 +37,19 @@ func JudgeWithin(ctx context.Context, files []File, limits Limits) Verdict {
 // JudgeAmong compares the files of one call together, among those around them;
 // nil for none. Reaching a limit of the comparison is Unproven, and so is the
 // end of ctx; reaching that of the search is ProvenLocal.
-func JudgeAmong(ctx context.Context, files []File, around Surroundings, limits Limits) Verdict {
+func JudgeAmong(ctx context.Context, files []File, around OtherFiles, limits Limits) Verdict {
 	v := compare(ctx, files, around, limits)
 	if v.Evidence == ProvenLocal {
-		settle(ctx, &v, files, around, limits)
+		searchOthers(ctx, &v, files, around, limits)
 	}
 	if v.Evidence == Proven && len(v.Inside) > 0 {
-		settleInside(ctx, &v, files, around, limits)
+		searchInside(ctx, &v, files, around, limits)
 	}
 	return v
 }
 
 // compare judges the files by themselves.
-func compare(ctx context.Context, files []File, around Surroundings, limits Limits) Verdict {
+func compare(ctx context.Context, files []File, around OtherFiles, limits Limits) Verdict {
 	changed, total := make([]File, 0, len(files)), 0
 	for _, f := range files {
 		if !changes(f) {
@@ -80,7 +80,7 @@ func changes(f File) bool {
 }
 
 // combine judges the files of each language together.
-func combine(ctx context.Context, files []File, around Surroundings, limits Limits) Verdict {
+func combine(ctx context.Context, files []File, around OtherFiles, limits Limits) Verdict {
 	var order []string
 	groups := map[string][]File{}
 	for _, f := range files {
@@ -110,7 +110,7 @@ func combine(ctx context.Context, files []File, around Surroundings, limits Limi
 }
 
 // judgeLanguage judges the files of one family of languages.
-func judgeLanguage(ctx context.Context, name string, files []File, around Surroundings, limits Limits) (v Verdict) {
+func judgeLanguage(ctx context.Context, name string, files []File, around OtherFiles, limits Limits) (v Verdict) {
 	judge := judges[name]
 	switch {
 	case judge != nil:
@@ -150,7 +150,7 @@ func tooLong(err error) error {
 	return fmt.Errorf("the comparison was given up: %w", err)
 }
 
-func aroundOf(around Surroundings) verdict.Reader {
+func aroundOf(around OtherFiles) verdict.Reader {
 	if around == nil {
 		return nil
 	}

@@ -31,8 +31,8 @@ type committed struct {
 }
 
 var (
-	_            mutation.Surroundings = committed{}
-	errNotLooked                       = errors.New("a review does not look for names")
+	_            mutation.OtherFiles = committed{}
+	errNotLooked                     = errors.New("a review does not look for names")
 )
 
 func (c committed) Mention(context.Context, *mutation.Words, func(string) bool) (*mutation.Mention, error) {

@@ -24,7 +24,7 @@ func BenchmarkSearch(b *testing.B) {
 				must(b, os.WriteFile(path, content, 0o644))
 			}
 			put(b, filepath.Join(dir, ".gitignore"), "node_modules/\n*.o\n/dist\n")
-			around := openAt(b, dir).Surroundings(nil)
+			around := openAt(b, dir).OtherFiles(nil)
 			words := mutation.NewWords([]string{"parseNumber", "toNumber"})
 			for b.Loop() {
 				if found, err := around.Mention(context.Background(), words, func(string) bool { return false }); found != nil || err != nil {

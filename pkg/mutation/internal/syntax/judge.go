@@ -126,7 +126,7 @@ func (c *call) inLanguage(ctx context.Context, t *table, f verdict.File) (*compa
 	return one, err
 }
 
-// compare judges an edit by its surroundings, or else both sides as a whole.
+// compare judges an edit by the parts around it, or else both sides as a whole.
 func (c *call) compare(ctx context.Context, t *table, f verdict.File, h *headers) (*comparison, error) {
 	if one, ok := c.near(ctx, t, f, h); ok {
 		return one, nil

@@ -126,7 +126,7 @@ func regionOf(parts []part, before, after []byte) (r region, ok bool) {
 	return r, true
 }
 
-// near judges an edit by its surroundings. ok is false where the whole file is
+// near judges an edit by the parts around it. ok is false where the whole file is
 // needed.
 func (c *call) near(ctx context.Context, t *table, f verdict.File, h *headers) (one *comparison, ok bool) {
 	parts := kept.get(f.Before)

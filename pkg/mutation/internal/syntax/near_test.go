@@ -12,7 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-// TestNearIsWhole judges edits by their surroundings and as whole files: what
+// TestNearIsWhole judges edits by the parts around them and as whole files: what
 // the first proves the second proves as well.
 func TestNearIsWhole(t *testing.T) {
 	names, err := filepath.Glob("testdata/stock/[Ss]tock.*")

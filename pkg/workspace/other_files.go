@@ -9,26 +9,26 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
-var _ mutation.Surroundings = surroundings{}
+var _ mutation.OtherFiles = otherFiles{}
 
-// surroundings shows the judge of a change the files around it.
-type surroundings struct {
+// otherFiles shows the judge of a change the files around it.
+type otherFiles struct {
 	w      *Workspace
 	secret func(path string) bool
 }
 
-// Surroundings are the workspace's files as they stand when they are asked for.
+// OtherFiles are the workspace's files as they stand when they are asked for.
 // What secret names is not read, and counts as a file that could have any name;
 // nil for none.
-func (w *Workspace) Surroundings(secret func(path string) bool) mutation.Surroundings {
+func (w *Workspace) OtherFiles(secret func(path string) bool) mutation.OtherFiles {
 	if own := slices.DeleteFunc(w.Inside(), func(p Place) bool { return p.Protection != ProtectOwn }); len(own) > 0 {
 		ruled := secret
 		secret = func(path string) bool { return ProtectIn(own, path) == ProtectOwn || ruled != nil && ruled(path) }
 	}
-	return surroundings{w, secret}
+	return otherFiles{w, secret}
 }
 
-func (s surroundings) Mention(ctx context.Context, words *mutation.Words, skip func(string) bool) (*mutation.Mention, error) {
+func (s otherFiles) Mention(ctx context.Context, words *mutation.Words, skip func(string) bool) (*mutation.Mention, error) {
 	found, err := s.w.Search(ctx, Search{Find: words.Find, Overlap: words.Longest(), Skip: skip, Secret: s.secret})
 	if found == nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s surroundings) Mention(ctx context.Context, words *mutation.Words, skip f
 // smallFile bounds what Read reads, in bytes.
 const smallFile = 1 << 20
 
-func (s surroundings) Read(path string) ([]byte, error) {
+func (s otherFiles) Read(path string) ([]byte, error) {
 	if s.secret != nil && s.secret(path) {
 		return nil, ErrSecret
 	}

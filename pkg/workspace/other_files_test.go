@@ -11,12 +11,12 @@ import (
 )
 
 // The judge is shown regular files only, and nothing that is secret.
-func TestSurroundings(t *testing.T) {
+func TestOtherFiles(t *testing.T) {
 	w := open(t, map[string]string{"a/b.go": "b", "a/c.go": "c", "a/d/e.go": "e", "a/secret.go": "s"})
 	if err := os.Symlink("c.go", filepath.Join(w.Dir(), "a", "link.go")); err != nil {
 		t.Skip(err)
 	}
-	around := w.Surroundings(func(path string) bool { return path == "a/secret.go" })
+	around := w.OtherFiles(func(path string) bool { return path == "a/secret.go" })
 	if content, err := around.Read("a/b.go"); err != nil || string(content) != "b" {
 		t.Errorf("%q, %v", content, err)
 	}
